@@ -1,1 +1,1 @@
-"""The worst that gas can buy: cases, and how long they hold a block up."""
+"""Attacks: the most work per gas, and the time that a block of it takes."""

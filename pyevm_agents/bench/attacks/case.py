@@ -1,4 +1,4 @@
-"""An attack: its contracts in bytecode, its calldata, and the executor that it is aimed at.
+"""An attack: its contracts in bytecode, its calldata, and the executor under attack.
 
 The contracts spend their gas on the executor alone.
 """
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 
 BEFORE_END = -1
-"""A call is given the gas for all of its output but the last token."""
+"""Gas for all of a call's output but the last token."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttackCase:
-    """A transaction's calls of the executor."""
+    """The executor calls of a transaction."""
 
     name: str
     title: str
@@ -41,52 +41,54 @@ class AttackCase:
     """Contracts that the calls name."""
 
     halts_after: int | None = None
-    """Output tokens that each call is given the gas for, or `BEFORE_END`; 0: not even the prompt's
-    tokens. None where no call is to halt."""
+    """Output tokens that each call's gas covers, or `BEFORE_END`; 0: not even the prompt's tokens.
+    None if no call is to halt.
+    """
 
     grammar: str = ""
-    """What the model is held to, as a prompt might bring any model to say it; its own words where
-    empty."""
+    """Grammar of the model's output, as a prompt might bring any model to write it; free text if
+    empty.
+    """
 
     is_reaching_model: bool = False
     is_long: bool = False
-    """Whether a sample takes a minute: once is enough then."""
+    """Whether a sample takes a minute; one sample is then enough."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttackTarget:
-    """The executor that is attacked."""
+    """The executor under attack."""
 
     model: LanguageModel
     profile: ModelProfile
     fingerprint: str
-    """Of the engine, as genesis has it."""
+    """The engine's fingerprint, as in genesis."""
 
     is_quick: bool
     schedule: GasSchedule = DEFAULT_SCHEDULE
 
     def count_prompt_tokens(self, data: bytes) -> int:
-        """Return how long the prompt of a call without tools and steps is."""
+        """Return the prompt length of a call without tools and steps."""
         request = decode_request(data)
         book = AddressBook(request.base_prompt, [request.prompt])
         return len(self.model.tokenize(build_prompt(request, (), (), book, self.profile)))
 
     def build_calldata(self, tokens: int) -> bytes:
-        """Return calldata whose prompt is about so many tokens, and short: bytes become five."""
+        """Return short calldata whose prompt has about `tokens` tokens, five for each byte."""
         few, many = (self.count_prompt_tokens(encode_calldata(prompt="\x01" * n)) for n in (10, 20))
         count = round(10 + 10 * (tokens - few) / (many - few))
         return encode_calldata(prompt="\x01" * max(1, count))
 
 
 MAX_CODE_BYTES = 24_576
-"""Code of a contract that anybody may deploy. Source: EIP-170."""
+"""Largest code that anyone may deploy. Source: EIP-170."""
 
 EXECUTOR = format_push(int.from_bytes(EXECUTOR_ADDRESS, "big"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutorCall:
-    """A call of the executor, and the gas that it is given; None for all there is."""
+    """A call of the executor and its gas; None for all remaining gas."""
 
     data: bytes
     gas: int | None = None
@@ -111,9 +113,9 @@ def encode_calldata(  # noqa: PLR0913 - what `runNextIteration` takes
 def build_attacker_code(
     calls: Sequence[ExecutorCall], *, is_reverting: bool = False
 ) -> tuple[bytes, dict[Address, bytes]]:
-    """Return code that makes calls of the executor, whatever becomes of them.
+    """Return code that calls the executor and ignores the results.
 
-    Output: the code, and by address that of the accounts where it finds its calldata.
+    Output: the code, and by address the code of the accounts that hold its calldata.
     """
     words: list[str] = []
     loaded = None

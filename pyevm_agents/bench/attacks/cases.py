@@ -1,7 +1,7 @@
-"""The ways in which one can make the executor work for less than its work is worth.
+"""Attack cases: ways to buy work from the executor below its worth.
 
-Each way is a transaction of an attacker's contract, which calls the executor and ignores what
-becomes of it. Where a call is to halt, its gas is given exactly: all that is taken is paid work.
+Each case is a transaction of an attacker's contract, which calls the executor and ignores the
+results. A call that is to halt gets an exact amount of gas: all of its work is paid work.
 """
 
 from __future__ import annotations
@@ -27,15 +27,16 @@ if TYPE_CHECKING:
     from pyevm_agents.bench.attacks.case import AttackTarget
 
 TEXT_BYTES = spec.MAX_CALLDATA_BYTES - 1_024
-"""Text that fits into the calldata of one call, beside the rest of it."""
+"""Text that fits into the calldata of one call, beside its other fields."""
 
 QUICK_PROMPT_TOKENS = 512
 LONG_ANSWERS, LONG_ANSWER_DIGITS = 4, 400
-"""Answers after one prompt, and their length: most vocabularies have a token for each digit."""
+"""Number of answers to one prompt, and their length: most vocabularies have a token for each digit.
+"""
 
 
 def make_attack_cases(target: AttackTarget) -> Iterator[AttackCase]:
-    """Yield every attack, made for a target."""
+    """Yield every attack on a target."""
     for make in MAKERS:
         yield make(target)
 
@@ -200,7 +201,7 @@ def _make_failing_read_case(_target: AttackTarget) -> AttackCase:
 
 
 def _make_grammar_case(target: AttackTarget) -> AttackCase:
-    """Many arrays: the largest grammar that a prompt of some hundred tokens has."""
+    """Many arrays: the largest grammar of a prompt of some hundred tokens."""
     count, size = (1, 32) if target.is_quick else (4, 32)
     parameters = [
         ParamDescription(param_type=ParamType.INT_ARRAY, name=chr(0x21 + index), description="")

@@ -1,7 +1,7 @@
-"""What an attacker gets for gas: each case of `cases.py` as a transaction, timed.
+"""Time each attack of `cases.py` as a transaction.
 
-A case is run once with a model that says nothing, to learn what its calls cost up to there; calls
-that are to halt are then given exactly the gas of what they are to get.
+Each case first runs with a model of empty outputs, which shows the cost of its calls up to the
+output; calls that are to halt then get exactly the gas of their intended work.
 """
 
 from __future__ import annotations
@@ -47,21 +47,22 @@ if TYPE_CHECKING:
     from pyevm_agents.models import LlamaModel
 
 ROOM_GAS = 100_000_000_000
-"""Gas limit of the chain that is attacked: a whole context's prompt costs more than a block has,
-and at parity a hundred times as much."""
+"""Gas limit of the chain: a prompt of the whole context costs more than a block's gas, and at
+parity a hundred times as much.
+"""
 
 QUICK_ROUNDS, FULL_ROUNDS = 1, 5
 MODEL_ROUNDS = 2
-"""Of attacks that reach the model, in a full run: they take up to a minute each."""
+"""Rounds of attacks that reach the model, in a full run: each sample takes up to a minute."""
 
 ATTACKER = Address(b"\xa7" * 20)
 
 
 class FixedGrammarModel:
-    """Holds a model to a grammar, whatever it is asked. Implements `LanguageModel`."""
+    """A model with a fixed grammar for every request. Implements `LanguageModel`."""
 
     def __init__(self, model: LanguageModel, grammar: str) -> None:
-        """Ask a model."""
+        """Wrap a model."""
         self.model = model
         self.grammar = grammar
 
@@ -70,25 +71,25 @@ class FixedGrammarModel:
         return self.model.tokenize(segments)
 
     def generate(self, request: GenerationRequest) -> Generation:
-        """Return what the model says by the grammar."""
+        """Return the model's generation under the fixed grammar."""
         return self.model.generate(replace(request, grammar=self.grammar))
 
 
 class EmptyOutputModel:
-    """Uses up the limit of each generation without a word. Implements `LanguageModel`."""
+    """A model whose empty outputs use up their token limit. Implements `LanguageModel`."""
 
     def __init__(self, model: LanguageModel) -> None:
-        """Take the tokens of a model."""
+        """Use the tokeniser of a model."""
         self.model = model
         self.prompt_lengths: list[int] = []
-        """How long each prompt was, in tokens."""
+        """Length of each prompt, in tokens."""
 
     def tokenize(self, segments: tuple[Segment, ...]) -> tuple[int, ...]:
         """Return the tokens of a prompt."""
         return self.model.tokenize(segments)
 
     def generate(self, request: GenerationRequest) -> Generation:
-        """Return a text that is not complete."""
+        """Return an incomplete text."""
         self.prompt_lengths.append(len(request.prompt_tokens))
         tokens = request.prompt_tokens[:1] * request.max_tokens
         return Generation(text="", tokens=tokens, forced_tokens=0, is_complete=False)
@@ -96,15 +97,15 @@ class EmptyOutputModel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CalibratedAttack:
-    """A case with the gas of its calls, on a chain where it can be sent again and again."""
+    """A case with the gas of its calls, on a chain that can repeat it."""
 
     case: AttackCase
     chain: Chain
     bought: Usage
-    """What calls that halt have bought: they leave no record."""
+    """The usage of calls that halt, which leave no record."""
 
     def send_once(self) -> tuple[float, ExecutedTransaction]:
-        """Send the transaction and undo it; return its seconds as well."""
+        """Send the transaction and undo it; return its seconds and its result."""
         before = self.chain.snapshot()
         result = time_with_result(lambda: DevelopmentAccount(self.chain).send(ATTACKER, b""))
         self.chain.revert(before)
@@ -113,7 +114,7 @@ class CalibratedAttack:
 
 @dataclass(slots=True)
 class TimedAttack:
-    """A case, and what was found of it so far."""
+    """A case and its samples."""
 
     aimed: CalibratedAttack
     seconds: list[float] = field(default_factory=list)
@@ -121,7 +122,7 @@ class TimedAttack:
     """The last transaction."""
 
     def time(self) -> None:
-        """Send it once more."""
+        """Take one more sample."""
         seconds, self.sent = self.aimed.send_once()
         self.seconds.append(seconds)
 
@@ -132,7 +133,7 @@ def measure_attacks(
     """Measure every attack.
 
     Input:
-        prices: schedules under which its gas is wanted; it runs on a chain of the default one.
+        prices: schedules under which to compute its gas; the chain has the default one.
     """
     facts = setting.model.profile_facts
     profile = build_model_profile(facts)
@@ -150,7 +151,7 @@ def measure_attacks(
     rounds = max(counts)
     for index in range(rounds):
         for place, (attack, count) in enumerate(zip(timed, counts, strict=True)):
-            # Long ones are not all in the first round: short ones are timed between them.
+            # Long cases are not all in the first round: short ones are timed between them.
             if (index - place) % rounds in spread_rounds(count, rounds):
                 setting.metronome.beat()
                 _clear_model_cache(setting.model, attack.aimed.case)
@@ -164,7 +165,7 @@ def measure_attacks(
 def calibrate_attack(
     case: AttackCase, model: LanguageModel, target: AttackTarget
 ) -> CalibratedAttack:
-    """Return a case on a chain with this model, its calls given the gas that they are to have."""
+    """Return a case on a chain with this model, with the gas of its calls set."""
     if case.halts_after is None:
         return CalibratedAttack(case=case, chain=_create_chain(case, model, target), bought=Usage())
     output_tokens = case.halts_after
@@ -175,9 +176,9 @@ def calibrate_attack(
 
 
 def _count_output_tokens(case: AttackCase, model: LanguageModel, target: AttackTarget) -> int:
-    """Return how many tokens a model says to a case's first call, where its gas does not end.
+    """Return the number of output tokens of a case's first call with enough gas.
 
-    That is the limit, where it never comes to an end.
+    The output limit, if the output never ends.
     """
     once = replace(case, calls=case.calls[:1])
     _, sent = CalibratedAttack(
@@ -189,7 +190,7 @@ def _count_output_tokens(case: AttackCase, model: LanguageModel, target: AttackT
 def _assign_gas(
     case: AttackCase, output_tokens: int, target: AttackTarget
 ) -> tuple[AttackCase, Usage]:
-    """Find out what a case's calls cost up to their output, and give them that with some tokens."""
+    """Measure a case's calls up to their output; set their gas to that plus some tokens' gas."""
     profile, silent = target.profile, EmptyOutputModel(target.model)
     _, sent = CalibratedAttack(
         case=case, chain=_create_chain(case, silent, target), bought=Usage()
@@ -252,20 +253,20 @@ def _build_attack(attack: TimedAttack, prices: Sequence[NamedSchedule]) -> Attac
 
 
 def _choose_round_count(case: AttackCase, setting: BenchSettings) -> int:
-    """Return how often a case is timed."""
+    """Return the number of samples of a case."""
     if setting.is_quick or case.is_long:
         return QUICK_ROUNDS
     return MODEL_ROUNDS if case.is_reaching_model else FULL_ROUNDS
 
 
 def _clear_model_cache(model: LlamaModel, case: AttackCase) -> None:
-    """Empty the model's memory where it is used, so that nothing is known beforehand."""
+    """Empty the model's memory if the case uses the model: no prompt is known beforehand."""
     if case.is_reaching_model:
         model.forget()
 
 
 def describe_outcome(computation: ComputationAPI) -> str:
-    """Return how the last call of the executor ended."""
+    """Return the outcome of the last executor call."""
     *_, last = iter_executor_calls(computation)
     if last.is_success:
         return "answered"

@@ -1,4 +1,4 @@
-"""Texts that take long to tokenise for their bytes, and which of them takes longest."""
+"""Search for the text that tokenises slowest for its bytes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pyevm_agents.bench.attacks.case import AttackTarget
 
 TRIED_BYTES = 4_096
-"""Of each text that is tried, to find the one that takes longest."""
+"""Bytes of each text that is tried."""
 
 UNITS = {
     "control characters": "\x01",
@@ -33,12 +33,13 @@ UNITS = {
     "merges": "the",
     "0x": "0x",
 }
-"""Texts that tokenise badly somewhere: bytes alone, long words, deep merges, cuts. Each is said
-again and again, with the number of the time at `{}`."""
+"""Texts that some tokenisers handle badly: single bytes, long words, deep merges, splits. Each is
+repeated, with a counter at `{}`.
+"""
 
 
 def find_worst_unit(target: AttackTarget) -> str:
-    """Return which text takes longest to tokenise for its bytes."""
+    """Return the text that tokenises slowest for its bytes."""
 
     def time_unit(name: str) -> float:
         data = encode_calldata(prompt=repeat_unit(UNITS[name], TRIED_BYTES))
@@ -48,7 +49,7 @@ def find_worst_unit(target: AttackTarget) -> str:
 
 
 def repeat_unit(unit: str, size_bytes: int) -> str:
-    """Return a text of so many bytes at most: a unit again and again."""
+    """Return repetitions of a unit, at most `size_bytes` long."""
     if "{}" not in unit:
         return unit * (size_bytes // len(unit.encode()))
     text = "".join(unit.format(index) for index in range(size_bytes // len(unit) + 1))

@@ -1,1 +1,1 @@
-"""What EVM code takes per gas: cases, the search for the worst case, anvil beside it."""
+"""Time per gas of EVM code: cases, the search for the worst case, anvil as a comparison."""

@@ -1,8 +1,8 @@
-"""The EVM's yardsticks on anvil, a development node of another make: the same transactions.
+"""Measure the EVM yardsticks on anvil, with the same transactions.
 
-Mining is timed over HTTP, with nothing else in the request. So that HTTP and all that a block costs
-by itself drop out, each sample is a large block less a small one of the same case. Signatures are
-no part of it, as anvil checks them when transactions are sent; on our VM they are.
+Mining is timed over HTTP, in a request of its own. Each sample is a large block less a small one of
+the same case, which cancels HTTP and the fixed cost of a block. Signatures are excluded, as anvil
+checks them when transactions are sent; on our VM they are included.
 """
 
 from __future__ import annotations
@@ -43,29 +43,30 @@ LISTENING = re.compile(r"Listening on (127\.0\.0\.1:\d+)")
 VERSION = re.compile(r"\d+\.\d+\.\d+\S*")
 
 LARGE_SECONDS = 0.1
-"""What a large block takes at least: a request takes a hundredth of it."""
+"""Least seconds of a large block: a request takes a hundredth of it."""
 
 LARGE_GAS = 50_000_000
-"""What it may use for that. Cold storage costs most for its time; the slots of such a block fill
-most of the one before."""
+"""Most gas of a large block. Cold storage costs most for its time; its slots fill most of the block
+before.
+"""
 
 GROWTH = 4
 SMALL_TIMES = 1
 ROUNDS = 3
-"""Of some tenths of a second each: more would take longer than all of our VM's."""
+"""Rounds, of some tenths of a second each: more would take longer than all of our VM's."""
 
 FEW_WORDS = 300
-"""Characters of what a program said that an error repeats."""
+"""Characters of a program's output that an error repeats."""
 
 
 class AnvilError(Exception):
-    """anvil can't be measured; the message says why, for `Report.left_out`."""
+    """anvil is not measurable; the message is the reason in `Report.left_out`."""
 
 
 def find_anvil(path: Path | None = None) -> Path | None:
-    """Return the program: the one that is told, else the first on the PATH; None without one.
+    """Return the path of anvil: `path` if given, else the first on the PATH; None if absent.
 
-    Raises: AnvilError: there is no program where it was told.
+    Raises: AnvilError: `path` is not an executable file.
     """
     program = shutil.which(PROGRAM if path is None else path)
     if program is None and path is not None:
@@ -76,9 +77,9 @@ def find_anvil(path: Path | None = None) -> Path | None:
 def measure_yardsticks(
     setting: BenchSettings, cases: Sequence[EvmCase] = CASES
 ) -> tuple[Yardstick, ...]:
-    """Measure the EVM's cases on anvil, those of a quick run where it is one.
+    """Measure the EVM's cases on anvil; in quick mode, only the cases of a quick run.
 
-    Raises: AnvilError: there is none, or it does not do what it should.
+    Raises: AnvilError: it is missing, or does not behave as expected.
     """
     if setting.anvil is None:
         raise AnvilError(f"there is no program {PROGRAM!r} on the PATH")
@@ -118,7 +119,7 @@ def measure_yardsticks(
 
 
 def _find_large_block(anvil: Anvil, case: EvmCase) -> tuple[int, int]:
-    """Return how often a case is in a large block, and its gas without that of a small one."""
+    """Return the repetitions of a case in a large block, and its gas less a small block's."""
     small = anvil.sample(case, SMALL_TIMES)
     times = max(case.times, SMALL_TIMES + 1)
     while True:
@@ -132,9 +133,9 @@ def _find_large_block(anvil: Anvil, case: EvmCase) -> tuple[int, int]:
 
 
 def read_version(program: Path) -> str:
-    """Return the version that a program says it is.
+    """Return the version that a program prints.
 
-    Raises: AnvilError: it says none.
+    Raises: AnvilError: it prints no version.
     """
     try:
         process = subprocess.run(
@@ -155,27 +156,27 @@ def read_version(program: Path) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnvilSample:
-    """A block that anvil has mined."""
+    """A block mined by anvil."""
 
     gas: int
     seconds: float
 
 
 class Anvil:
-    """A process of anvil, asked over HTTP. It mines when it is told to."""
+    """A client of an anvil process that mines on request."""
 
     def __init__(self, url: str) -> None:
-        """Ask at this address."""
+        """Connect to this URL."""
         self._url = url
 
     def set_codes(self, codes: Mapping[Address, bytes]) -> None:
-        """Have contracts from now on."""
+        """Set the code of accounts."""
         self._call_batch(
             [("anvil_setCode", [_encode_hex(at), _encode_hex(code)]) for at, code in codes.items()]
         )
 
     def sample(self, case: EvmCase, times: int) -> AnvilSample:
-        """Do a case so many times in a block; go back.
+        """Run a case `times` times in a block, then revert to the state before.
 
         Raises: AnvilError: a transaction failed, or is not in the block.
         """
@@ -201,9 +202,9 @@ class Anvil:
         return AnvilSample(gas=gas, seconds=seconds)
 
     def call(self, method: str, *params: object) -> Any:  # noqa: ANN401 - whatever it answers
-        """Ask something.
+        """Call an RPC method.
 
-        Raises: AnvilError: the answer is an error, or none comes.
+        Raises: AnvilError: the response is an error, or there is no response.
         """
         return self._call_batch([(method, list(params))])[0]
 
@@ -230,7 +231,7 @@ class Anvil:
 
 @contextmanager
 def run_anvil(program: Path) -> Iterator[Anvil]:
-    """Run anvil on a free port for as long as somebody talks to it.
+    """Run anvil on a free port for the duration of the context.
 
     Raises: AnvilError: it does not start.
     """
@@ -242,7 +243,8 @@ def run_anvil(program: Path) -> Iterator[Anvil]:
         log = Path(folder) / "log"
         with log.open("wb") as log_file:
             try:
-                # In a session of its own: what a package manager's script starts ends with it.
+                # In a session of its own: processes started by a package manager's script end with
+                # it.
                 process = subprocess.Popen(
                     command, cwd=folder, stdout=log_file, stderr=log_file, start_new_session=True
                 )
@@ -255,7 +257,7 @@ def run_anvil(program: Path) -> Iterator[Anvil]:
 
 
 def _wait_for_address(process: subprocess.Popen[bytes], log: Path) -> str:
-    """Return where a process listens, as soon as it does."""
+    """Return the address of a process as soon as it listens."""
     end = time.monotonic() + START_SECONDS
     while time.monotonic() < end:
         has_ended = process.poll() is not None  # Before its words are read, so that they are all.
@@ -269,7 +271,7 @@ def _wait_for_address(process: subprocess.Popen[bytes], log: Path) -> str:
 
 
 def _terminate(process: subprocess.Popen[bytes]) -> None:
-    """End a process and all that it has started."""
+    """End a process and its children."""
     for signal_number in (signal.SIGTERM, signal.SIGKILL):
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal_number)

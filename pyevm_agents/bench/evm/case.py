@@ -1,4 +1,4 @@
-"""A yardstick of the EVM before it is measured: what is sent to the chain, and how often."""
+"""EVM yardsticks before measurement: their transactions and repetitions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WORD_BYTES = 32
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BenchTransaction:
-    """A transaction that is sent."""
+    """A transaction to send."""
 
     to: Address | None
     """None to create a contract."""
@@ -24,40 +24,43 @@ class BenchTransaction:
     data: bytes = b""
     value_wei: int = 0
     gas: int | None = None
-    """Gas limit; the most that a case may use where None."""
+    """Gas limit; None for the most that a case may use."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvmCase:
-    """Something of the EVM that is done so many times in a block."""
+    """An EVM operation that is repeated in a block."""
 
     name: str
     title: str
     build_transactions: Callable[[int], tuple[BenchTransaction, ...]]
-    """The transactions that do it so many times."""
+    """Return the transactions that repeat it a number of times."""
 
     times: int
-    """How often for a sample here: for a tenth of a second or a few, where one is not longer."""
+    """Repetitions in a sample here: a tenth of a second or a few, unless one repetition takes
+    longer.
+    """
 
     taken_off: int = 0
-    """How often for a second sample, whose gas and seconds are taken off: what is left is what one
-    more costs and takes. 0 for none: what a case costs by itself is little beside what it does."""
+    """Repetitions in a second sample, whose gas and seconds are subtracted: the difference is the
+    marginal cost. 0 for no second sample, where the fixed cost is small.
+    """
 
     most_times: int | None = None
-    """How often at most in a block; None for as often as gas allows."""
+    """Most repetitions in a block; None for as many as gas allows."""
 
     codes: Mapping[Address, bytes] = field(default_factory=dict)
-    """Contracts that are there from the start."""
+    """Contracts that exist from the start."""
 
     before: Callable[[int], tuple[BenchTransaction, ...]] = lambda _times: ()
     """Transactions of the block before."""
 
     is_whole: bool = False
-    """Whether what transactions cost by themselves belongs to it: it is one then."""
+    """Whether the transactions' own cost belongs to it: a yardstick of whole transactions."""
 
     is_worst_case: bool = False
     is_quick: bool = False
-    """Whether a quick run measures it, too."""
+    """Whether a quick run measures it."""
 
 
 def make_contract_case(  # noqa: PLR0913 - each is told by its name
@@ -73,7 +76,7 @@ def make_contract_case(  # noqa: PLR0913 - each is told by its name
     is_worst_case: bool = False,
     is_quick: bool = False,
 ) -> EvmCase:
-    """Return the case of a contract that is told its turns in a word of calldata."""
+    """Return the case of a contract that takes its repetitions in a word of calldata."""
     address = derive_address(name)
 
     def build_transactions(turns: int) -> tuple[BenchTransaction, ...]:
@@ -94,5 +97,5 @@ def make_contract_case(  # noqa: PLR0913 - each is told by its name
 
 
 def derive_address(name: str) -> Address:
-    """Return an address for something with a name."""
+    """Return an address derived from a name."""
     return Address(keccak(name.encode())[-20:])

@@ -1,4 +1,4 @@
-"""What the EVM's yardsticks do: what contracts do every day, and each precompile as it is used."""
+"""Cases of the EVM yardsticks: everyday operations, and typical uses of each precompile."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _derive_recipient(index: int) -> Address:
 
 
 def _build_transfers(times: int) -> tuple[BenchTransaction, ...]:
-    """Return transfers to so many accounts."""
+    """Return transfers to `times` accounts."""
     return tuple(
         BenchTransaction(to=_derive_recipient(n), value_wei=1, gas=TRANSFER_GAS)
         for n in range(times)
@@ -43,7 +43,7 @@ def _build_transfers(times: int) -> tuple[BenchTransaction, ...]:
 
 
 def _build_token_transfers(times: int) -> tuple[BenchTransaction, ...]:
-    """Return transfers of a token to so many accounts."""
+    """Return token transfers to `times` accounts."""
     call = load_artifact("DemoToken").encode_call
     return tuple(
         BenchTransaction(
@@ -54,7 +54,7 @@ def _build_token_transfers(times: int) -> tuple[BenchTransaction, ...]:
 
 
 def _build_token_creation(times: int) -> tuple[BenchTransaction, ...]:
-    """Return the token's creation, and a first transfer to each of the accounts."""
+    """Return the token's creation, and a first transfer to each account."""
     creation = load_artifact("DemoToken").encode_creation("Dollar", "USD", 6, TOKEN_SUPPLY)
     return (BenchTransaction(to=None, data=creation), *_build_token_transfers(times))
 
@@ -81,7 +81,7 @@ TRANSACTIONS = (
         is_quick=True,
     ),
 )
-"""Whole transactions, their signatures and the state's root included."""
+"""Whole transactions, with their signatures and the state root."""
 
 LOOPS = (
     make_contract_case(
@@ -108,7 +108,7 @@ LOOPS = (
     make_contract_case(
         "storage-cold",
         "SSTORE to a cold slot that held something",
-        # By the block's number, each block writes something else.
+        # The block's number makes each block write another value.
         build_loop("NUMBER DUP2 ADD DUP2 SSTORE"),
         times=1_000,
         before=lambda times: (

@@ -1,6 +1,6 @@
-"""Inputs of Ethereum's precompiles, valid ones: points, signatures, proofs, numbers.
+"""Valid inputs of Ethereum's precompiles: points, signatures, proofs, numbers.
 
-Scalars and exponents are the longest and of ones alone: nothing takes longer for their gas.
+Scalars and exponents have full length and all bits set: nothing takes longer for their gas.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ COMMITMENT_TO_X = bytes.fromhex(
     "ad3eb50121139aa34db1d545093ac9374ab7bca2c0f3bf28e27c8dcd8fc7cb42d25926fc0c97b336e9f0fb35e5a04c81"
 )
 """The commitment to the polynomial x: the first power of the secret of Ethereum's trusted setup, in
-compressed form. Source: EIP-4844, `trusted_setup_4096.json`, `g1_monomial`."""
+compressed form. Source: EIP-4844, `trusted_setup_4096.json`, `g1_monomial`.
+"""
 
 ONE_IN_G1 = bytes.fromhex(
     "97f1d3a73197d7942695638c4fa9ac0fc3688c4f9774b905a14e3a3f171bac586c55e83ff97a1aeffb3af00adb22c6bb"
@@ -45,7 +46,7 @@ BLAKE2B_512_PARAMETERS = 0x01010040
 
 
 def encode_word(value: int) -> bytes:
-    """Return a number as the EVM's word."""
+    """Return a number as a 32-byte word."""
     return value.to_bytes(32, "big")
 
 
@@ -57,13 +58,13 @@ def ecrecover(text: bytes = b"bench") -> bytes:
 
 
 def modexp(base_bytes: int, exponent: bytes, modulus_bytes: int) -> bytes:
-    """Return a power of a base, by the greatest modulus of so many bytes. Source: EIP-198."""
+    """Return a power of a base, modulo the greatest number of a length. Source: EIP-198."""
     lengths = encode_word(base_bytes) + encode_word(len(exponent)) + encode_word(modulus_bytes)
     return lengths + b"\xaa" * base_bytes + exponent + b"\xff" * modulus_bytes
 
 
 def blake2f(rounds: int, text: bytes = b"abc") -> bytes:
-    """Return the last and only block of a text; its hash in 12 rounds. Source: EIP-152."""
+    """Return the last and only block of a text, hashed in 12 rounds. Source: EIP-152."""
     state = [BLAKE2B_IV[0] ^ BLAKE2B_512_PARAMETERS, *BLAKE2B_IV[1:]]
     return (
         rounds.to_bytes(4, "big")
@@ -75,7 +76,7 @@ def blake2f(rounds: int, text: bytes = b"abc") -> bytes:
 
 
 def point_evaluation(at: int = MAX_WORD >> 8) -> bytes:
-    """Return that the polynomial x is z at z; its quotient is 1. Source: EIP-4844."""
+    """Return the proof that the polynomial x is z at z; its quotient is 1. Source: EIP-4844."""
     versioned_hash = b"\x01" + sha256(COMMITMENT_TO_X).digest()[1:]
     return versioned_hash + encode_word(at) * 2 + COMMITMENT_TO_X + ONE_IN_G1
 
@@ -95,7 +96,7 @@ def bn128_g2() -> bytes:
 
 
 def bn128_pairs(count: int) -> bytes:
-    """Return pairs whose pairings' product is 1 if they are even in number. Source: EIP-197."""
+    """Return pairs whose pairings' product is 1 if `count` is even. Source: EIP-197."""
     return b"".join(bn128_g1((-1) ** index) + bn128_g2() for index in range(count))
 
 
@@ -114,7 +115,7 @@ def bls_g2(factor: int = 1) -> bytes:
 
 
 def bls_pairs(count: int) -> bytes:
-    """Return pairs whose pairings' product is 1 if they are even in number. Source: EIP-2537."""
+    """Return pairs whose pairings' product is 1 if `count` is even. Source: EIP-2537."""
     return b"".join(bls_g1((-1) ** index) + bls_g2() for index in range(count))
 
 
@@ -129,5 +130,5 @@ def bls_g2_terms(count: int, scalar: int = MAX_WORD) -> bytes:
 
 
 def bls_field(*coordinates: int) -> bytes:
-    """Return an element of the field, or of its extension by two. Source: EIP-2537."""
+    """Return an element of the field, or of its quadratic extension. Source: EIP-2537."""
     return b"".join((BLS_FIELD_MODULUS - each).to_bytes(64, "big") for each in coordinates)

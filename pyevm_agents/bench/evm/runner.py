@@ -1,8 +1,8 @@
-"""The EVM's own yardsticks on our VM: what the node would take for a block of them.
+"""Measure the EVM yardsticks on our VM: the node's time for a block of them.
 
-Each sample is a block with a case's transactions, mined as the node mines it: signatures checked,
-code executed, the state's root and the block's made. The chain has no model, which changes nothing
-of its other code. After each sample it goes back to where it was.
+Each sample is a block of a case's transactions, mined as the node mines it: signatures are checked,
+code runs, the state root and the block are built. The chain has no model, which affects no other
+code. After each sample the chain is reset.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pyevm_agents.chain import MinedBlock
 
 BLOCK_GAS = 300_000_000
-"""More than any case uses, in one transaction or many: how full a block is does not matter here."""
+"""More gas than any case uses: the fullness of a block does not matter here."""
 
 CASE_GAS = 250_000_000
 GAS_PRICE_WEI = 10**11
@@ -42,19 +42,19 @@ NANOSECONDS = 1e9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvmSample:
-    """A block of a case that was mined."""
+    """A mined block of a case."""
 
     gas: int
     seconds: float
     outputs: tuple[bytes, ...]
-    """What its transactions returned."""
+    """Return data of its transactions."""
 
 
 class EvmTestbed:
     """A chain with the contracts of some cases, and blocks of their transactions."""
 
     def __init__(self, cases: Sequence[EvmCase]) -> None:
-        """Begin with a chain of its own."""
+        """Create the chain."""
         accounts = {DEVELOPMENT_ADDRESS: GenesisAccount(balance_wei=DEVELOPMENT_BALANCE_WEI)}
         for case in cases:
             for address, code in case.codes.items():
@@ -71,7 +71,7 @@ class EvmTestbed:
         return self.chain.mine([builder.decode(each) for each in raw])
 
     def sample(self, case: EvmCase, times: int) -> EvmSample:
-        """Do a case so many times; go back."""
+        """Run a case `times` times in a block, then reset the chain."""
         snapshot = self.chain.snapshot()
         try:
             before = case.before(times)
@@ -90,7 +90,7 @@ class EvmTestbed:
             self.chain.revert(snapshot)
 
     def measure(self, case: EvmCase) -> EvmSample:
-        """Do a case as often as it asks for, less what it wants to be taken off."""
+        """Take a sample of a case's repetitions, less its second sample."""
         whole = self.sample(case, case.times)
         if not case.taken_off:
             return whole
@@ -103,10 +103,10 @@ class EvmTestbed:
 
 
 class EvmBench:
-    """Cases on a chain of their own, those of a quick run where it is one, and all their times."""
+    """Cases on a chain of their own, in quick mode only those of a quick run, and their samples."""
 
     def __init__(self, setting: BenchSettings, cases: Sequence[EvmCase] = CASES) -> None:
-        """Begin a chain."""
+        """Create the chain."""
         self._setting = setting
         self._cases = {case.name: case for case in cases if case.is_quick or not setting.is_quick}
         self._testbed = EvmTestbed(list(self._cases.values()))
@@ -114,23 +114,23 @@ class EvmBench:
         self._seconds: dict[str, list[float]] = {name: [] for name in self._cases}
 
     def measure(self) -> None:
-        """Time each case in each of the setting's rounds."""
+        """Time each case in each of the settings' rounds."""
         rounds = self._setting.rounds
         self._setting.observer.begin_part("EVM", len(self._cases) * (1 + rounds))
         for case in self._cases.values():
-            # Once before it counts: what is read or built when it is first needed is not the EVM's.
+            # One untimed run: one-time reads and builds do not count.
             self._testbed.sample(case, 1)
             self._setting.observer.finish_step(case.title)
         time_in_rounds(self._setting, self.make_timers(self._cases))
 
     def make_timers(self, names: Iterable[str]) -> dict[str, Callable[[], float]]:
-        """Return what times cases once more, by their names."""
+        """Return timers of the named cases."""
         return {name: partial(self._time, name) for name in names}
 
     def build_yardsticks(self) -> tuple[Yardstick, ...]:
-        """Return what was measured so far.
+        """Return the yardsticks of all samples.
 
-        Raises: KeyError: nothing was.
+        Raises: KeyError: there are no samples.
         """
         return tuple(
             Yardstick(
@@ -153,12 +153,12 @@ class EvmBench:
 
 
 def estimate_ns_per_gas(seconds: Sequence[float], gas: int) -> Interval:
-    """Return what a gas takes, in nanoseconds."""
+    """Return the nanoseconds of a gas."""
     return scale_interval(estimate_median(seconds), NANOSECONDS / gas)
 
 
 def sign_transactions(asks: Sequence[BenchTransaction], *, first_nonce: int) -> list[bytes]:
-    """Return transactions of the development account as a client sends them."""
+    """Return signed transactions of the development account, as a client sends them."""
     return [
         PragueTransactionBuilder.create_unsigned_transaction(
             nonce=first_nonce + index,
@@ -175,7 +175,7 @@ def sign_transactions(asks: Sequence[BenchTransaction], *, first_nonce: int) -> 
 
 
 def _count_gas(case: EvmCase, mined: MinedBlock) -> int:
-    """Return what a case was charged: by whole transactions, or by the code in them alone."""
+    """Return the gas of a case: of whole transactions, or of their code alone."""
     if case.is_whole:
         return int(mined.block.header.gas_used)
     return sum(int(each.msg.gas) - each.get_gas_remaining() for each in mined.computations)

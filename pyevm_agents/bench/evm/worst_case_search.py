@@ -1,9 +1,9 @@
-"""The search for what takes longest for its gas on our VM: every precompile and every opcode.
+"""Search our VM for the precompiles and opcodes that are slowest for their gas.
 
-Shapes are what an attacker may choose: lengths of a power's numbers, how many pairs or points in a
-call, which opcode with what beside it. Each is timed by one more turn, so that neither its block
-nor its contract's beginning counts. Seconds are the processor's: another process in between is not
-the EVM's. `worst_cases.py` says what was found.
+An attacker chooses the shapes: lengths of modexp's numbers, pairs or points in a call, an opcode
+with its operands. Each is timed by one more iteration, which cancels the cost of its block and of
+its contract's start. Seconds are CPU time, which other processes don't add to. `worst_cases.py`
+lists the results.
 """
 
 from __future__ import annotations
@@ -25,28 +25,29 @@ if TYPE_CHECKING:
 
 MOST_TURNS, GROWTH = 2_000, 4
 REPEATS, LONG = 3, 4
-"""Short blocks are timed three times, as a collection of garbage in one would count for all of it;
-one of four times the wanted length is not."""
+"""Short blocks are timed three times, as a garbage collection in one would dominate it; a block of
+four times the wanted length is timed once.
+"""
 
 POWER_BYTES = (1, 8, 16, 32, 64, 128, 256, 512, 1_024, 2_048)
 """Lengths of a base and of a modulus, which EIP-2565 prices by the longer one."""
 
 EXPONENT_BYTES = (1, 2, 4, 8, 16, 30, 32, 33, 64, 128)
-"""Lengths of an exponent of ones alone. Python's power takes five bits at a time above 240."""
+"""Lengths of an exponent with all bits set. Python's `pow` takes five bits at a time above 240."""
 
 PAIRS = (1, 2, 3, 4)
 POINTS = (1, 2, 4, 8, 16)
-"""Points of a multiplication: EIP-2537 asks less for each the more they are, to the 128th."""
+"""Points of a multiplication: EIP-2537 discounts each further point, to the 128th."""
 
 BLAKE2F_ROUNDS = (0, 1, 12, 1_000, 100_000)
 OF_BYTES = {
     "sha256": inputs.SHA256, "ripemd160": inputs.RIPEMD160, "identity": inputs.IDENTITY,
 }  # fmt: skip
 MEMORY_BYTES = (0, 32, 2**10, 2**15, 2**20)
-"""Memory that a call takes with it: it is paid for once, and copied for each call."""
+"""Memory passed to a call: paid for once, and copied for each call."""
 
 WIDE, WIDER, WIDEST = (f"0x{'fe' * 31}{last:02x}" for last in (0xFA, 0xFD, 0xFE))
-"""Numbers of 256 bits that divide by each other with a rest."""
+"""256-bit numbers that divide with a remainder."""
 
 NO_INPUT = (
     "ADDRESS ORIGIN CALLER CALLVALUE CALLDATASIZE CODESIZE GASPRICE RETURNDATASIZE COINBASE "
@@ -64,17 +65,17 @@ STORES = {
     "MSTORE": 2, "MSTORE8": 2, "TSTORE": 2, "SSTORE": 2, "CALLDATACOPY": 3, "CODECOPY": 3,
     "RETURNDATACOPY": 3, "MCOPY": 3, "EXTCODECOPY": 4, "LOG0": 2, "LOG1": 3, "LOG4": 6,
 }  # fmt: skip
-"""What leaves nothing on the stack, and how many zeros it takes from it."""
+"""Opcodes that leave nothing on the stack, and the number of zeros that they take from it."""
 
 CALLS = {"CALL": "PUSH0", "CALLCODE": "PUSH0", "DELEGATECALL": "", "STATICCALL": ""}
-"""Calls, and the push of the value that they send."""
+"""Calls, and the push of their value."""
 
 COPIES = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnTiming:
-    """What one more turn of a case takes."""
+    """The marginal cost of an iteration of a case."""
 
     name: str
     turn_gas: float
@@ -87,13 +88,13 @@ class TurnTiming:
 
 
 def search(cases: Iterable[EvmCase], *, seconds: float = 0.1) -> tuple[TurnTiming, ...]:
-    """Time each case for about so many seconds; return them, the slowest for its gas first."""
+    """Time each case for about `seconds` seconds; return them, the slowest for its gas first."""
     timings = [_measure_turn(case, seconds) for case in cases]
     return tuple(sorted(timings, key=lambda timing: timing.ns_per_gas, reverse=True))
 
 
 def _measure_turn(case: EvmCase, seconds: float) -> TurnTiming:
-    """Time a case's first turn, and as many more as the time is for."""
+    """Time a case's first iteration, and as many more as fit the time."""
     bed = EvmTestbed([case])
     first = _time_block(bed, case, 1, seconds)
     turns = 2
@@ -110,7 +111,7 @@ def _measure_turn(case: EvmCase, seconds: float) -> TurnTiming:
 
 
 def _time_block(bed: EvmTestbed, case: EvmCase, turns: int, seconds: float) -> tuple[int, float]:
-    """Return gas and seconds of a block; of the quickest of several where they are short."""
+    """Return the gas and seconds of a block; the fastest of several short ones."""
     taken: list[float] = []
     while True:
         started = time.process_time()
@@ -121,7 +122,7 @@ def _time_block(bed: EvmTestbed, case: EvmCase, turns: int, seconds: float) -> t
 
 
 def iter_all_cases() -> Iterator[EvmCase]:
-    """Yield everything that is looked through."""
+    """Yield every case of the search."""
     yield from iter_opcode_cases()
     yield from iter_call_cases()
     yield from iter_power_cases()
@@ -130,7 +131,7 @@ def iter_all_cases() -> Iterator[EvmCase]:
 
 
 def iter_opcode_cases() -> Iterator[EvmCase]:
-    """Yield a loop of each opcode that does not end or call, with the cheapest pushes it needs."""
+    """Yield a loop of each opcode that does not end or call, with the cheapest operands."""
     yield _make_loop_case("JUMPDEST", "JUMPDEST")
     yield _make_loop_case("PUSH32", f"{WIDEST} POP")
     yield _make_loop_case("SWAP16", "SWAP16", before="PUSH0 " * 17)
@@ -148,9 +149,9 @@ def iter_opcode_cases() -> Iterator[EvmCase]:
 
 
 def iter_call_cases() -> Iterator[EvmCase]:
-    """Yield calls of nobody, of a contract that runs out of gas, and of precompiles, with memory.
+    """Yield calls with memory: of an empty account, of precompiles, of code that runs out of gas.
 
-    A megabyte that each call takes with it stays for as long as the block is made: few turns.
+    A megabyte passed to a call stays in memory until the block is complete: few iterations.
     """
     to = {"nobody": "CALLER", "itself": "ADDRESS", "identity": "0x04", "bn128-add": "0x06"}
     for (kind, value), (whom, address), size_bytes in product(
@@ -161,7 +162,7 @@ def iter_call_cases() -> Iterator[EvmCase]:
 
 
 def iter_power_cases() -> Iterator[EvmCase]:
-    """Yield powers, as EIP-2565 prices them: by words of the longer number, and exponent's bits."""
+    """Yield modexp as EIP-2565 prices it: by words of the longer number and bits of the exponent."""
     equal = [(each, each) for each in POWER_BYTES]
     unequal = [(POWER_BYTES[-1], 8), (8, POWER_BYTES[-1]), (64, 32), (32, 64)]
     for (base, modulus), exponent in product(equal + unequal, EXPONENT_BYTES):
@@ -170,7 +171,7 @@ def iter_power_cases() -> Iterator[EvmCase]:
 
 
 def iter_curve_cases() -> Iterator[EvmCase]:
-    """Yield what is done on curves, by how many pairs or points are in a call."""
+    """Yield curve operations, by the number of pairs or points in a call."""
     ones = inputs.encode_word(inputs.MAX_WORD)
     yield _make_call_case("bn128-add", inputs.BN128_ADD, inputs.bn128_g1() + inputs.bn128_g1(2), 64)
     yield _make_call_case("bn128-mul", inputs.BN128_MUL, inputs.bn128_g1() + ones, 64)

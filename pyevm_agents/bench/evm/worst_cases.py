@@ -1,8 +1,8 @@
-"""What is made to take long for its gas on our VM: the worst of each kind, as a search found it.
+"""Operations that are slow for their gas on our VM: the worst of each kind in the search.
 
-`worst_case_search.py` looks through what can be asked of precompiles and opcodes. What it found on
-22 November 2026 with py-evm 0.12.1b1, py-ecc 8.0.0 and CPython 3.11, in ns of processor time a gas.
-The machine was busy, which lengthens that too: only the order and large ratios are reliable.
+`worst_case_search.py` goes through all precompiles and opcodes. Its results on 22 November 2026
+with py-evm 0.12.1b1, py-ecc 8.0.0 and CPython 3.11, in ns of CPU time per gas. The machine was
+busy, which raises CPU times too: only the order and large ratios are reliable.
 
     29,000  one more pair in a BLS12-381 pairing check: 0.95 s for 32,600 gas, in Python, where each
             pair is raised to the final power by itself. 22,000 for a check of 4 pairs, 12,000 of 1.
@@ -16,8 +16,8 @@ The machine was busy, which lengthens that too: only the order and large ratios 
        400  SDIV, MULMOD
        100  ecrecover; powers of the size of RSA are a third of it
 
-Not in the search: jumps in code of nothing but PUSHes, which py-evm looks through in each call.
-Our VM looks through a code once (`pyevm_agents.vm.jump_destinations`).
+The search does not cover jumps in code of PUSHes alone, which py-evm scans in each call. Our VM
+scans a code once (`pyevm_agents.vm.jump_destinations`).
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ WORST_CASES = (
         most_times=MOST_POINTS,
         is_worst_case=True,
     ),
-    # py-evm keeps what a call was given until its block is made: 100 MiB here. With the gas of a
-    # full block it would be hundreds of GiB, and no machine gets as far.
+    # py-evm keeps the input of each call until the block is complete: 100 MiB here. With the gas of
+    # a full block it would be hundreds of GiB.
     make_contract_case(
         "worst-call-memory",
         "STATICCALL with 1 MiB of memory",

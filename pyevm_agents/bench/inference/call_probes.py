@@ -91,7 +91,7 @@ class ToolSet:
 
     @property
     def words(self) -> str:
-        """Return a description for people."""
+        """A description for people."""
         if self.is_refused:
             return f"{self.tools} tools read and refused"
         kind = "lists" if self.is_arrays else "parameters"
@@ -99,19 +99,19 @@ class ToolSet:
 
     @property
     def term(self) -> str:
-        """Return the term that the probe isolates."""
+        """The term that the probe isolates."""
         if self.is_refused:
             return "read"
         return "parameter" if self.parameters else "tool"
 
     @property
     def is_arrays(self) -> bool:
-        """Return whether the parameters are arrays."""
+        """Whether the parameters are arrays."""
         return self.param_type >= ParamType.STRING_ARRAY
 
     @property
     def prompt_tokens(self) -> int:
-        """Return the prompt's length, or slightly less."""
+        """The prompt's length, or slightly less."""
         return self.tools * (TOKENS_OF_TOOL + self.parameters * TOKENS_OF_PARAMETER)
 
 

@@ -109,12 +109,12 @@ class Tensor:
 
     @property
     def parameters(self) -> int:
-        """Return the count of numbers in the tensor."""
+        """The count of numbers in the tensor."""
         return self.rows * self.columns
 
     @property
     def file_bytes(self) -> int:
-        """Return the tensor's size in bytes."""
+        """The tensor's size in bytes."""
         return self.parameters // self.kind.numbers * self.kind.block_bytes
 
 

@@ -262,7 +262,7 @@ class GrowthPoint:
 
     @property
     def tokens(self) -> int:
-        """Return the number of evaluated tokens: cold prompt tokens and output tokens."""
+        """Number of evaluated tokens: cold prompt tokens and output tokens."""
         return self.usage.cold_tokens + self.usage.output_tokens
 
 

@@ -84,7 +84,7 @@ class BenchSettings:
 
     @property
     def rounds(self) -> int:
-        """Return the number of samples of each case."""
+        """Number of samples of each case."""
         return QUICK_ROUNDS if self.is_quick else FULL_ROUNDS
 
 

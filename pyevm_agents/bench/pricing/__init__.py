@@ -1,1 +1,1 @@
-"""Prices: schedules as published, parity with the EVM's worst case."""
+"""Prices: published schedules, and parity with the EVM."""

@@ -1,9 +1,9 @@
-"""Parity: the gas at which inference takes as long for its gas as the EVM does for its own.
+"""Parity: the gas prices at which inference takes as long per gas as the EVM does.
 
-An emitted schedule is an upper bound of each unit: what it takes where it costs most, at the upper
-end of its interval, over the lower end of what the reference takes for a gas. What the EVM charges
-besides for reads of metadata is not taken off. No schedule prices what the EVM itself does, such as
-copying calldata into a call that is refused for its size: that takes as long for its gas as before.
+An emitted schedule is an upper bound for each unit: its time where it costs most, at the upper end
+of its interval, over the lower end of the reference's time per gas. The EVM's own charge for reads
+of metadata is not subtracted. No schedule prices the EVM's own work, such as copying calldata into
+a call that is refused for its size: its time per gas stays as it was.
 """
 
 from __future__ import annotations
@@ -37,8 +37,9 @@ DEFAULT_GAS = {
     "warm": spec.DEFAULT_WARM_PROMPT_TOKEN_GAS,
     "output": spec.DEFAULT_OUTPUT_TOKEN_GAS,
 }
-"""What a schedule has a price for, and the default ones. A tool's price is for its reads as well,
-that of an output token for the dearer of sampled and forced ones."""
+"""Names of prices, and the default prices. A tool's price includes its reads; the price of an
+output token is that of the dearer of sampled and forced ones.
+"""
 
 EXECUTOR_PRICES = {
     "executor_base_gas": "call",
@@ -51,13 +52,13 @@ MODEL_PRICES = {
     "warm_prompt_token_gas": "warm",
     "output_token_gas": "output",
 }
-"""Fields of a schedule's file, and whose price they are."""
+"""Fields of a schedule's file, and the prices that they hold."""
 
 SIGNIFICANT_DIGITS = 2
 
 
 def compute_prices(terms: Sequence[Term], yardsticks: Sequence[Yardstick]) -> tuple[Price, ...]:
-    """Return the price of everything that a schedule charges for, by reference.
+    """Return all prices of a schedule, by reference.
 
     Raises: ConfigError: no term or no yardstick was measured.
     """
@@ -92,8 +93,8 @@ def build_parity_schedule(  # noqa: PLR0913 - what a schedule says of where it c
 ) -> ScheduleFile:
     """Return the schedule under which no term takes longer for its gas than the reference.
 
-    Prices hold for the model's whole context: where shorter prompts were measured, the fitted
-    curve is gone on with, and the file says from where.
+    Prices hold for the model's whole context. Beyond the longest measured prompt they follow the
+    fitted curve, and the file states that length.
 
     Raises: ConfigError: a term or the reference was not measured.
     """
@@ -143,14 +144,14 @@ def build_parity_schedule(  # noqa: PLR0913 - what a schedule says of where it c
 
 
 def is_extrapolated(terms: Sequence[Term], model: MeasuredModel) -> bool:
-    """Return whether prompts are admitted that are longer than any that was measured."""
+    """Return whether the model admits longer prompts than the longest measured one."""
     if not any(term.name == "cold" and term.marginal for term in terms):
         return False
     return find_longest_measured(terms) < model.context_tokens - spec.DEFAULT_MAX_OUTPUT_TOKENS
 
 
 def get_reference_ns_per_gas(yardsticks: Sequence[Yardstick]) -> dict[str, Interval]:
-    """Return what a gas of each of `REFERENCES` takes, where it was measured."""
+    """Return the time per gas of each of `REFERENCES` that was measured."""
     references = {name: find_reference(yardsticks, name) for name in REFERENCES}
     return {
         name: yardstick.ns_per_gas
@@ -160,14 +161,14 @@ def get_reference_ns_per_gas(yardsticks: Sequence[Yardstick]) -> dict[str, Inter
 
 
 def filter_own_yardsticks(yardsticks: Iterable[Yardstick]) -> tuple[Yardstick, ...]:
-    """Return those of our own VM."""
+    """Return the yardsticks of our own VM."""
     return tuple(yardstick for yardstick in yardsticks if yardstick.vm == OWN_VM)
 
 
 def find_reference(yardsticks: Iterable[Yardstick], name: str) -> Yardstick | None:
-    """Return the yardstick of a reference: that of its name, or of all the slowest for its gas.
+    """Return the yardstick of a reference: the one of its name, or the slowest of all for its gas.
 
-    Output: None where it was not measured on our VM.
+    Output: None if it was not measured on our VM.
     """
     own = filter_own_yardsticks(yardsticks)
     chosen = [yardstick for yardstick in own if name in {WORST, yardstick.name}]
@@ -175,9 +176,9 @@ def find_reference(yardsticks: Iterable[Yardstick], name: str) -> Yardstick | No
 
 
 def round_up_price(gas: float) -> int:
-    """Return a price: a whole number of two significant digits, and at least 1.
+    """Return a price as a whole number of two significant digits, rounded up, at least 1.
 
-    Raises: ConfigError: it is negative, or no finite number.
+    Raises: ConfigError: it is negative or not finite.
     """
     if not math.isfinite(gas) or gas < 0:
         raise ConfigError(f"a price of {gas} gas: the reference took no time; measure it again")
@@ -187,7 +188,7 @@ def round_up_price(gas: float) -> int:
 
 
 def combine_terms(ns: Mapping[str, Interval]) -> dict[str, Interval]:
-    """Return what a unit of each price takes.
+    """Return the time of a unit of each price.
 
     Raises: ConfigError: a term is missing.
     """
@@ -212,7 +213,7 @@ def combine_terms(ns: Mapping[str, Interval]) -> dict[str, Interval]:
 
 
 def _compute_growth(term: Term, tokens: int) -> float:
-    """Return by how much a unit costs more after so many tokens than where it was measured."""
+    """Return a unit's cost after `tokens` tokens over its cost at the longest measured prompt."""
     longest = max(point.x for point in term.marginal)
     measured = compute_marginal_ns(term, longest)
     return max(1.0, compute_marginal_ns(term, tokens) / measured) if measured > 0 else 1.0

@@ -1,14 +1,14 @@
 """Gas schedules for inference, published and our own, and a transaction's gas under each.
 
-Published schedules came without measurements. What each charges is known from its source; the time
-of its work is computed here from the fitted terms, for this model on this machine: not as long as
-the model that its authors had in mind takes, but by how much one gas buys more of one thing than
-of another.
+Published schedules came without measurements. Their charges are known from their source. The time
+of the work is computed from the fitted terms, for this model on this machine. It does not show the
+speed of the model that a schedule's authors had in mind, but by how much a gas buys more of one
+kind of work than of another.
 
-The gas of a transaction under our own schedules is counts times prices, and the EVM's own gas. The
-executor charges nothing else, so this equals the gas on a chain of that schedule. Tests hold it
-against chains: runs, and every attack, which is aimed anew there where its gas is to end. Refunds
-stay as they were: a schedule changes no storage.
+The gas of a transaction under our own schedules is counts times prices, plus the EVM's own gas. The
+executor charges nothing else: this equals the gas on a chain of that schedule. Tests compare it
+with chains, for runs and for every attack, which is calibrated anew on each chain. Refunds stay the
+same: a schedule changes no storage.
 """
 
 from __future__ import annotations
@@ -54,19 +54,20 @@ LUX_CALL_GAS, LUX_TOKEN_GAS = 100_000, 10
 CORTEX_OPERATIONS_OF_GAS = 20_000
 
 OPERATIONS_OF_WEIGHT = 2
-"""Of a token: it is multiplied by every weight, and the products are added up."""
+"""Operations per weight and token: a multiplication and an addition."""
 
 LEAST_BYTES_OF_TOKEN = 1
-"""A text that a vocabulary has no words for is a token for each byte."""
+"""A text without words of the vocabulary has a token for each byte."""
 
 FAILED_CALL_GAS = 130
-"""Gas of a call that is given none: CALL to a warm account 100, seven pushes 21, POP 2, and its
-share of a loop. The prompt lies in memory."""
+"""Gas of a call that gets no gas: CALL to a warm account 100, seven pushes 21, POP 2, and its share
+of a loop. The prompt lies in memory.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublishedSchedule:
-    """What somebody asks for inference."""
+    """A published price of inference."""
 
     name: str
     title: str
@@ -76,7 +77,7 @@ class PublishedSchedule:
     """Gas of a model, calls, prompt bytes, prompt tokens and output tokens."""
 
     is_charged_after: bool = False
-    """Whether the work is done before it turns out that the gas is not enough."""
+    """Whether the work is done before the gas is found to be too little."""
 
 
 def _metis_gas(
@@ -139,9 +140,10 @@ SCHEDULES = (
 
 
 def compute_published_costs(usage: Usage, model: MeasuredModel) -> tuple[ScheduleCost, ...]:
-    """Return what a transaction would cost under each: the EVM's own gas, and what they ask.
+    """Return a transaction's gas under each published schedule, including the EVM's own gas.
 
-    All bytes that the executor took in count as the prompt's; none knows warm tokens.
+    All bytes of the executor's input count as the prompt's; none of the schedules knows warm
+    tokens.
     """
     prompt = usage.cold_tokens + usage.warm_tokens
     counts = [
@@ -161,7 +163,7 @@ def audit_published_schedules(
 ) -> tuple[ScheduleAudit, ...]:
     """Return every schedule with the call that takes longest for its gas.
 
-    All calls that the context and a block admit are gone through.
+    The search covers all calls that the context and a block admit.
 
     Raises: KeyError: a term is missing.
     """
@@ -207,9 +209,9 @@ def _audit_schedule(
 def predict_seconds_of_calls(
     terms: Sequence[Term], prompt: NDArray[np.int64], output: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Return the seconds of calls with cold prompts of such lengths and sampled outputs.
+    """Return the seconds of calls with cold prompts and sampled outputs of the given lengths.
 
-    As `fits.predict_seconds`, for arrays: nothing but the model's own work and a call's.
+    As `fits.predict_seconds`, for arrays: only the model's own work and the call's.
 
     Raises: KeyError: a term is missing.
     """
@@ -228,7 +230,7 @@ def build_own_schedules(
     terms: Sequence[Term],
     yardsticks: Sequence[Yardstick],
 ) -> tuple[NamedSchedule, ...]:
-    """Return the default schedule, and those at parity where terms and yardsticks are known."""
+    """Return the default schedule, and those at parity if terms and yardsticks are known."""
     config = ChainConfig(
         models=(build_model_profile(facts),), profile_fingerprint=facts.fingerprint
     )
@@ -246,7 +248,7 @@ def build_own_schedules(
 
 
 def describe_schedule(prices: NamedSchedule) -> str:
-    """Return what a schedule asks, in words."""
+    """Return a schedule's prices in words."""
     profile = prices.profile
     tokens = (
         f"{profile.cold_prompt_token_gas:,} a cold token, {profile.warm_prompt_token_gas:,} a warm "
@@ -261,21 +263,21 @@ def describe_schedule(prices: NamedSchedule) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedSchedule:
-    """A schedule with a model's prices of tokens, under the name that a report gives them."""
+    """A schedule with a model's token prices, under its name in a report."""
 
     name: str
     schedule: GasSchedule
     profile: ModelProfile
 
     def compute_cost(self, usage: Usage) -> ScheduleCost:
-        """Return what a transaction costs."""
+        """Return the gas of a transaction."""
         return ScheduleCost(
             schedule=self.name, gas=transaction_gas(usage, self.schedule, self.profile)
         )
 
 
 def executor_gas(usage: Usage, schedule: GasSchedule, profile: ModelProfile) -> int:
-    """Return what the executor charges for its own terms."""
+    """Return the executor's charge for its own terms."""
     return (
         usage.calls * schedule.executor_base_gas
         + usage.input_bytes * schedule.input_byte_gas
@@ -287,17 +289,17 @@ def executor_gas(usage: Usage, schedule: GasSchedule, profile: ModelProfile) -> 
 
 
 def transaction_gas(usage: Usage, schedule: GasSchedule, profile: ModelProfile) -> int:
-    """Return what a transaction costs: the EVM's gas, and the executor's."""
+    """Return the gas of a transaction: the EVM's and the executor's."""
     return usage.evm_gas + executor_gas(usage, schedule, profile)
 
 
 def add_evm_gas(usage: Usage, gas_used: int, schedule: GasSchedule, profile: ModelProfile) -> Usage:
-    """Return the counts of a transaction with the gas that the executor did not charge for them.
+    """Return the counts of a transaction with the gas that the executor did not charge.
 
     Input:
         gas_used: of the receipt, on a chain with that schedule.
 
-    Raises: ValueError: it is less than the executor's own terms cost.
+    Raises: ValueError: it is less than the executor's charge.
     """
     evm_gas = gas_used - executor_gas(usage, schedule, profile)
     if evm_gas < 0:
@@ -309,5 +311,5 @@ def add_evm_gas(usage: Usage, gas_used: int, schedule: GasSchedule, profile: Mod
 
 
 def compute_costs(usage: Usage, prices: Iterable[NamedSchedule]) -> tuple[ScheduleCost, ...]:
-    """Return what a transaction costs under each schedule."""
+    """Return the gas of a transaction under each schedule."""
     return tuple(each.compute_cost(usage) for each in prices)

@@ -1,4 +1,4 @@
-"""What changed between two reports, and whether the change is beyond what either is sure of."""
+"""Compare two reports: which figures changed beyond both intervals."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from pyevm_agents.bench.measurement.results import Attack, Growth, Price, Report
 
 PARITY_PRICE = "parity price"
-"""The group of what a benchmark is for."""
+"""The group of the main figures."""
 
 UNKNOWN = Interval(middle=math.nan, low=math.nan, high=math.nan)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportFigure:
-    """Something that both reports may have measured."""
+    """A figure that two reports may share."""
 
     group: str
     title: str
@@ -39,7 +39,7 @@ class ReportFigure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """A figure before and now."""
+    """A figure in both reports."""
 
     group: str
     title: str
@@ -47,10 +47,10 @@ class Difference:
     old: Interval
     new: Interval
     ratio: Interval
-    """New over old, as wide as both together allow; not a number where there is none."""
+    """New over old, as wide as both together allow; NaN where undefined."""
 
     is_beyond: bool
-    """Whether the two intervals have nothing in common."""
+    """Whether the two intervals are disjoint."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,14 +60,14 @@ class ReportComparison:
     old_made_at: str
     new_made_at: str
     circumstances: tuple[tuple[str, str, str], ...]
-    """(what, old, new) of what was not the same: then a change is no surprise."""
+    """(fact, old, new) of each differing circumstance, which may explain a change."""
 
     differences: tuple[Difference, ...]
     added: tuple[str, ...]
-    """What the old one did not measure."""
+    """Figures of the new report alone."""
 
     gone: tuple[str, ...]
-    """What the new one did not."""
+    """Figures of the old report alone."""
 
     @property
     def changed(self) -> tuple[Difference, ...]:
@@ -76,7 +76,7 @@ class ReportComparison:
 
 
 def compare(old: Report, new: Report) -> ReportComparison:
-    """Hold a report against an older one."""
+    """Compare a report with an older one."""
     before = {(figure.group, figure.title): figure for figure in iter_figures(old)}
     now = {(figure.group, figure.title): figure for figure in iter_figures(new)}
     return ReportComparison(
@@ -90,7 +90,7 @@ def compare(old: Report, new: Report) -> ReportComparison:
 
 
 def iter_figures(report: Report) -> Iterator[ReportFigure]:
-    """Yield what can be compared: EVM, terms, prices, runs, attacks, growth."""
+    """Yield the comparable figures: EVM, terms, prices, runs, attacks, growth."""
     for yardstick in report.yardsticks:
         vm = yardstick.vm.partition(" ")[0]  # Another version of anvil is still anvil.
         yield ReportFigure(
@@ -122,7 +122,7 @@ def _iter_price_figures(price: Price) -> Iterator[ReportFigure]:
 
 
 def _iter_attack_figures(attack: Attack) -> Iterator[ReportFigure]:
-    """Yield what an attack buys by the first schedule: by others it is the same time again."""
+    """Yield an attack's work under the first schedule: the others have the same time."""
     for schedule, seconds in attack.seconds_per_30m_gas[:1]:
         title = f"{attack.title}, {schedule}"
         yield ReportFigure(group="30 million gas", title=title, unit="s", value=seconds)
@@ -152,7 +152,7 @@ def _estimate_samples(seconds: tuple[float, ...]) -> Interval:
 
 
 def _iter_circumstances(old: Report, new: Report) -> Iterator[tuple[str, str, str]]:
-    """Yield what was not the same around the two."""
+    """Yield the circumstances that differ."""
     was, now = old.machine, new.machine
     pairs = [
         ("processor", was.processor, now.processor),

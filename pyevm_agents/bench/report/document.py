@@ -1,4 +1,4 @@
-"""A report as a document: chapters of words, tables and pictures, before it is HTML or Markdown."""
+"""A report as a document for HTML and Markdown: chapters of text, tables and pictures."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Strong:
-    """Words that the eye is to find."""
+    """Highlighted words."""
 
     text: str
 
@@ -24,22 +24,22 @@ Paragraph: TypeAlias = "tuple[str | Strong, ...]"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """What stands in a place of a table."""
+    """A cell of a table."""
 
     text: str
     span: str = ""
-    """Where the value lies with 95 % confidence, in the value's unit."""
+    """The 95 % confidence interval, in the value's unit."""
 
     note: str = ""
-    """What it is of something else: how many times the default price."""
+    """A relation to another figure: the factor over the default price."""
 
     is_marked: bool = False
-    """Whether it is what the table is there to show."""
+    """Whether it is the point of the table."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """What a column of a table holds."""
+    """A column of a table."""
 
     title: str
     is_number: bool = True
@@ -54,15 +54,15 @@ class ReportTable:
     rows: tuple[tuple[Cell, ...], ...]
     note: str = ""
     is_folded: bool = False
-    """Whether only those see it who open it: long, and of little news."""
+    """Whether it is collapsed at first: long, and of little news."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Picture:
-    """A plot and what it shows, in words, for those who do not see it."""
+    """A plot with its description for readers without sight."""
 
     name: str
-    """Of its file, and of what draws it: a key of `plots.PLOTS`."""
+    """Name of its file, and of its painter: a key of `plots.PLOTS`."""
 
     title: str
     alt: str
@@ -74,7 +74,7 @@ class Chapter:
     """One question and its answer."""
 
     name: str
-    """Where a link leads."""
+    """Anchor of the chapter."""
 
     title: str
     words: tuple[Paragraph, ...] = ()
@@ -83,15 +83,15 @@ class Chapter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """All that a report says."""
+    """All of a report."""
 
     title: str
     answer: Paragraph
     circumstances: tuple[tuple[str, str], ...]
-    """(what, which): model, machine, how noisy it was."""
+    """(name, value): model, machine, noise."""
 
     warnings: tuple[str, ...]
-    """What a reader has to know before believing a number."""
+    """Caveats of the numbers."""
 
     chapters: tuple[Chapter, ...]
     ending: str
@@ -113,13 +113,13 @@ def make_text_cell(text: str) -> Cell:
 
 
 def make_number_cell(value: Interval, *, note: str = "", is_marked: bool = False) -> Cell:
-    """Return a cell of a number, and where it lies."""
+    """Return a cell of a number with its interval."""
     text = number_format.format_number(value.middle)
     return Cell(text=text, span=number_format.format_span(value), note=note, is_marked=is_marked)
 
 
 def make_time_cell(seconds: Interval, *, is_marked: bool = False) -> Cell:
-    """Return a cell of a time in seconds, and where it lies."""
+    """Return a cell of a time in seconds with its interval."""
     text = (
         number_format.format_seconds(seconds.middle)
         if seconds.middle

@@ -1,4 +1,4 @@
-"""What follows from a report's figures: the worst EVM case, factors, where a run's gas goes."""
+"""Derived figures of a report: the worst EVM case, factors, the parts of a run's gas."""
 
 from __future__ import annotations
 
@@ -33,24 +33,25 @@ if TYPE_CHECKING:
     )
 
 MAIN_REFERENCE = "erc20"
-"""What a schedule is emitted for unless another is asked for."""
+"""The default reference of an emitted schedule."""
 
 QUIET_SPREAD, NOISY_SPREAD = 0.03, 0.10
-"""Quartiles of the same work lie so far apart, as a share of its median: on a machine of its own,
-and where medians of a few rounds begin to differ from run to run."""
+"""Interquartile range of equal work, as a share of its median: on a dedicated machine; and where
+medians of a few rounds begin to differ between runs.
+"""
 
 BUSY_SHARE = 0.5
-"""Share of the cores that other processes wanted before the run began, at which it is told."""
+"""Share of the cores in use by other processes before the run, from which the report warns."""
 
 PRICES = {**TERMS, "tool": "a tool, its reads as well", "output": "an output token"}
-"""Titles of what a schedule has a price for: terms, or several together."""
+"""Titles of prices: of terms, or of several together."""
 
 PARTS = ("EVM", "prompt", "output")
-"""Where a run's time and gas go."""
+"""Parts of a run's time and gas."""
 
 
 def find_slowest(report: Report) -> Yardstick | None:
-    """Return what takes longest for its gas on our VM: the worst EVM case."""
+    """Return the yardstick of our VM that is slowest for its gas: the worst EVM case."""
     return find_reference(report.yardsticks, WORST)
 
 
@@ -65,7 +66,7 @@ def find_term(report: Report, name: str) -> Term | None:
 
 
 def get_unit_ns(report: Report, price_name: str, *, at_most: bool = False) -> Interval | None:
-    """Return what a unit that has a price takes; None where its terms were not measured."""
+    """Return the time of a unit that has a price; None if its terms were not measured."""
     ns = {term.name: term.ns_at_most if at_most else term.ns for term in report.terms}
     try:
         return combine_terms(ns)[price_name]
@@ -74,12 +75,12 @@ def get_unit_ns(report: Report, price_name: str, *, at_most: bool = False) -> In
 
 
 def find_price(report: Report, name: str) -> Price | None:
-    """Return what a unit costs, by its name among `PRICES`."""
+    """Return a price by its name in `PRICES`."""
     return next((price for price in report.prices if price.term == name), None)
 
 
 def get_parity_gas(price: Price, reference_name: str, *, at_most: bool = False) -> Interval | None:
-    """Return a term's parity gas; None where nothing of that name was measured."""
+    """Return a term's parity gas; None if the reference was not measured."""
     gases = price.parity_gas_at_most if at_most else price.parity_gas
     return dict(gases).get(reference_name)
 
@@ -87,7 +88,7 @@ def get_parity_gas(price: Price, reference_name: str, *, at_most: bool = False) 
 def compute_price_factor(
     price: Price, reference_name: str, *, at_most: bool = False
 ) -> Interval | None:
-    """Return parity over the default price; None where the default schedule has none."""
+    """Return parity over the default price; None if the default schedule has no such price."""
     gas = get_parity_gas(price, reference_name, at_most=at_most)
     if gas is None or not price.default_gas:
         return None
@@ -95,15 +96,15 @@ def compute_price_factor(
 
 
 def find_gas(costs: Iterable[ScheduleCost], schedule: str) -> int | None:
-    """Return what a schedule asks; None where it was not held against this."""
+    """Return the gas under a schedule; None if it is absent."""
     return next((cost.gas for cost in costs if cost.schedule == schedule), None)
 
 
 def compute_gas_worth(report: Report, run: Run, reference_name: str) -> Interval | None:
-    """Return the gas that a run's time is worth at a reference's pace: its own parity.
+    """Return the worth of a run's time in gas at a reference's pace: its own parity.
 
-    Output: None where the reference or the run was not timed. A schedule at parity asks more, as
-        its prices are those of the units that cost most.
+    Output: None if the reference or the run was not timed. A schedule at parity charges more, as
+        its prices are those of the most expensive units.
     """
     held_against = find_reference(report.yardsticks, reference_name)
     if held_against is None or not run.seconds or held_against.ns_per_gas.low <= 0:
@@ -114,15 +115,15 @@ def compute_gas_worth(report: Report, run: Run, reference_name: str) -> Interval
 
 
 def get_longest_prompt(report: Report) -> int | None:
-    """Return the tokens of the longest prompt that was measured; None where none was."""
+    """Return the tokens of the longest measured prompt; None without prompts."""
     cold = find_term(report, "cold")
     return find_longest_measured(report.terms) if cold is not None and cold.marginal else None
 
 
 def divide_gas(report: Report, run: Run) -> tuple[float, float, float] | None:
-    """Divide a run's gas by default among `PARTS`; calls and tools count with the prompt.
+    """Divide a run's default gas among `PARTS`; calls and tools count with the prompt.
 
-    Output: None where the default prices are not known.
+    Output: None if the default prices are unknown.
     """
     gas, output = find_gas(run.costs, "default"), find_price(report, "output")
     if gas is None or output is None or output.default_gas is None:
@@ -132,7 +133,7 @@ def divide_gas(report: Report, run: Run) -> tuple[float, float, float] | None:
 
 
 def find_worst_attack(report: Report, schedule: str) -> tuple[Attack, Interval] | None:
-    """Return the attack that buys most work under a schedule, and the seconds it buys."""
+    """Return the attack with most work under a schedule, and its seconds."""
     bought = [
         (attack, seconds)
         for attack in report.attacks
@@ -145,7 +146,7 @@ def find_worst_attack(report: Report, schedule: str) -> tuple[Attack, Interval] 
 def fit_size_exponent(report: Report, name: str) -> Interval | None:
     """Return p in time = b parameters^p of a term, over models of all sizes.
 
-    Output: None for fewer than two models, or where a time is too small to be told from 0.
+    Output: None for fewer than two models, or if a time is not distinguishable from 0.
     """
     ns = [dict(size.ns).get(name) for size in report.sizes]
     known = [interval for interval in ns if interval is not None and interval.low > 0]
@@ -155,18 +156,18 @@ def fit_size_exponent(report: Report, name: str) -> Interval | None:
 
 
 def list_attack_schedules(report: Report) -> tuple[str, ...]:
-    """Return the schedules that attacks were made under, in order."""
+    """Return the schedules of attacks, in order."""
     schedules = [name for attack in report.attacks for name, _ in attack.seconds_per_30m_gas]
     return tuple(dict.fromkeys(schedules))
 
 
 def list_run_schedules(report: Report) -> tuple[str, ...]:
-    """Return the schedules that runs were priced under, in order."""
+    """Return the schedules of runs, in order."""
     return tuple(dict.fromkeys(cost.schedule for run in report.runs for cost in run.costs))
 
 
 def describe_noise(noise: Noise, cores: int) -> str:
-    """Say how evenly the machine worked, and what else it had to do."""
+    """Describe how steady the machine was, and its load."""
     kind = "quiet" if noise.spread <= QUIET_SPREAD else "uneven"
     if is_noisy(noise, cores):
         kind = "noisy"
@@ -179,5 +180,5 @@ def describe_noise(noise: Noise, cores: int) -> str:
 
 
 def is_noisy(noise: Noise, cores: int) -> bool:
-    """Return whether a reader has to be told."""
+    """Return whether the report warns of noise."""
     return noise.spread > NOISY_SPREAD or noise.load_average > BUSY_SHARE * cores

@@ -1,4 +1,4 @@
-"""A report as one HTML file: nothing is fetched, nothing runs, light and dark, on paper too."""
+"""A report as one HTML file without scripts or external resources, for light, dark and print."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ TEMPLATE, STYLE = "report.html.jinja", "report.css"
 
 
 def write_html(path: Path, report: Report, comparison: ReportComparison | None = None) -> None:
-    """Write a report as one HTML file, whole or not at all.
+    """Write a report as one HTML file, atomically.
 
     Raises:
         ConfigError: matplotlib is not installed.
-        AgentsError: the file can't be written.
+        AgentsError: the file is not writable.
     """
     document = build_document(report, comparison)
     names = _list_picture_names(document)
@@ -39,7 +39,7 @@ def write_html(path: Path, report: Report, comparison: ReportComparison | None =
 
 
 def as_html(document: Document, plots: Mapping[str, str], narrow: Mapping[str, str]) -> str:
-    """Return a document as HTML, with its plots (SVG, by name) inside.
+    """Return a document as HTML, with its plots (SVG, by name) inline.
 
     Input: plots for wide and for narrow windows; a page shows those that fit.
     """

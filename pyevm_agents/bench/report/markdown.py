@@ -35,11 +35,11 @@ _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~$])")
 def write_markdown(
     folder: Path, report: Report, comparison: ReportComparison | None = None
 ) -> None:
-    """Write a report into a folder, which is made: its plots, then the page that shows them.
+    """Write a report into a folder, created if absent: its plots, then the page.
 
     Raises:
         ConfigError: matplotlib is not installed.
-        AgentsError: a file can't be written.
+        AgentsError: a file is not writable.
     """
     document = build_document(report, comparison)
     plots = draw_plots(report, {picture.name for picture in _iter_pictures(document)})
@@ -53,7 +53,7 @@ def write_markdown(
 
 
 def as_markdown(document: Document) -> str:
-    """Return a document as Markdown that shows `plots/NAME.svg`."""
+    """Return a document as Markdown with links to `plots/NAME.svg`."""
     return "\n\n".join(_iter_blocks(document)) + "\n"
 
 
@@ -87,7 +87,7 @@ def _iter_chapter_blocks(chapter: Chapter) -> Iterator[str]:
 
 
 def _iter_table_lines(table: ReportTable) -> Iterator[str]:
-    """Yield a table's lines, its columns aligned in the source as well."""
+    """Yield a table's lines, with columns aligned in the source."""
     titles = [_escape(column.title) for column in table.columns]
     rows = [titles, *([_format_cell(cell) for cell in row] for row in table.rows)]
     widths = [max(3, *map(len, column)) for column in zip(*rows, strict=True)]
@@ -126,5 +126,5 @@ def _iter_pictures(document: Document) -> Iterator[Picture]:
 
 
 def _escape(text: str) -> str:
-    """Return words that Markdown shows as they are, on one line."""
+    """Return text escaped for Markdown, on one line."""
     return _SPECIAL.sub(r"\\\1", re.sub(r"\s+", " ", text))

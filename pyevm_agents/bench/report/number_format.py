@@ -1,4 +1,4 @@
-"""Numbers for people: three digits, a unit that fits, and where a value lies."""
+"""Format numbers for people: three digits, a unit that fits, an interval."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ if TYPE_CHECKING:
     from pyevm_agents.bench.measurement.results import Interval
 
 DIGITS = 3
-"""Significant ones: no measurement here is better than a thousandth."""
+"""Significant digits: no measurement here is better than a thousandth."""
 
 NOTHING = "\N{EN DASH}"
 INFINITE = "∞"
 MINUS, TIMES = "\N{MINUS SIGN}", "\N{MULTIPLICATION SIGN}"
-"""As books print them: neither is a letter, nor a place where a line breaks."""
+"""Typographic signs, at which no line breaks."""
 
 TIME_UNITS = ((1e-15, "fs"), (1e-12, "ps"), (1e-9, "ns"), (1e-6, "µs"), (1e-3, "ms"), (1.0, "s"))
 SIZE_UNITS = ((1, "bytes"), (1e3, "kB"), (1e6, "MB"), (1e9, "GB"))
 COUNT_UNITS = ((1, ""), (1e3, " thousand"), (1e6, " million"), (1e9, " billion"))
 LONG_UNITS = ((60, "min"), (3_600, "h"), (86_400, "days"))
 LONG_COUNT = 10
-"""A time is told in a longer unit from ten of it: 90 s, 12 min, 25 h, 14 days."""
+"""A time is shown in a longer unit from ten of it: 90 s, 12 min, 25 h, 14 days."""
 
 _MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d)(?::[\d.]+)?(?:Z|\+00:00)")
 
@@ -31,7 +31,7 @@ SMALL, LARGE = 1e-4, 1e12
 
 
 def format_number(value: float, *, digits: int = DIGITS) -> str:
-    """Return a number to so many significant digits, thousands apart: 61,200 or 0.0456."""
+    """Return a number to `digits` significant digits, with commas: 61,200 or 0.0456."""
     if math.isnan(value):
         return NOTHING
     if math.isinf(value):
@@ -44,7 +44,7 @@ def format_number(value: float, *, digits: int = DIGITS) -> str:
 
 
 def format_span(interval: Interval, *, factor: float = 1.0) -> str:
-    """Return where a value lies, "5.1 to 5.4"; nothing where it is one number for certain."""
+    """Return an interval, "5.1 to 5.4"; an empty text if both ends are equal."""
     low, high = interval.low * factor, interval.high * factor
     if low == high or math.isnan(low) or math.isnan(high):
         return ""
@@ -58,13 +58,13 @@ def format_seconds(value: float) -> str:
 
 
 def format_zero_seconds(interval: Interval) -> str:
-    """Return no time at all, in the unit of how much it may be: 0 ms."""
+    """Return zero in the unit of the interval's upper end: 0 ms."""
     _, unit = _choose_unit(interval.high, TIME_UNITS)
     return f"0 {unit}"
 
 
 def format_seconds_span(interval: Interval) -> str:
-    """Return where a time lies, in the unit that its middle is told in."""
+    """Return an interval of a time, in the unit of its middle."""
     factor, _ = _choose_time_unit(interval.middle or interval.high)
     return format_span(interval, factor=1 / factor)
 
@@ -76,13 +76,13 @@ def format_bytes(value: float) -> str:
 
 
 def format_count(value: float) -> str:
-    """Return a large number of things in words: 135 million."""
+    """Return a large number in words: 135 million."""
     factor, unit = _choose_unit(value, COUNT_UNITS)
     return f"{format_number(value / factor)}{unit}"
 
 
 def format_factor(value: float) -> str:
-    """Return a factor: "times 0.85", with its sign."""
+    """Return a factor with a multiplication sign."""
     return NOTHING if math.isnan(value) else f"{TIMES} {format_number(value)}"
 
 
@@ -92,23 +92,23 @@ def format_percent(share: float) -> str:
 
 
 def format_timestamp(text: str) -> str:
-    """Return a time as ISO 8601 has it to the minute: 2026-11-21 23:40 UTC."""
+    """Return an ISO 8601 time to the minute: 2026-11-21 23:40 UTC."""
     match = _MOMENT.fullmatch(text)
     return text if match is None else f"{match[1]} {match[2]} UTC"
 
 
 def lower_first_letter(title: str) -> str:
-    """Return a title as it stands within a sentence."""
+    """Return a title for the middle of a sentence."""
     return title[:1].lower() + title[1:]
 
 
 def join_names(names: list[str]) -> str:
-    """Return names as a person lists them: a, b and c."""
+    """Return a list of names in words: a, b and c."""
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
 
 
 def _choose_time_unit(value: float) -> tuple[float, str]:
-    """Return the unit that a time is told in, in seconds."""
+    """Return the unit of a time, in seconds, with its name."""
     if math.isfinite(value):
         long = [unit for unit in LONG_UNITS if abs(value) >= LONG_COUNT * unit[0]]
         if long:
@@ -117,7 +117,7 @@ def _choose_time_unit(value: float) -> tuple[float, str]:
 
 
 def _choose_unit(value: float, units: tuple[tuple[float, str], ...]) -> tuple[float, str]:
-    """Return the largest unit of which there is one at least."""
+    """Return the largest unit that is at most the value."""
     fitting = [unit for unit in units if unit[0] <= abs(value)]
     if not math.isfinite(value) or value == 0:
         return units[-1]

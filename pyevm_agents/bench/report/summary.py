@@ -1,4 +1,4 @@
-"""The paragraph that answers "What does inference cost in gas?", from a report's figures alone."""
+"""Summarise a report: the answer to "What does inference cost in gas?"."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from pyevm_agents.bench.report.document import Paragraph
 
 TOKENS = {"cold": "a cold prompt token", "warm": "a warm one", "output": "an output token"}
-"""What a run's cost is made of, by names of prices."""
+"""The main units of a run, by names of prices."""
 
 FEWEST_POINTS = 3
-"""Points of a curve that has a beginning and an end worth telling: two are of a quick run."""
+"""Fewest points of a curve whose ends are worth stating: a quick run has two."""
 
 TokenTime = tuple[str, "Interval"]
-"""A token, and what it takes in nanoseconds."""
+"""A token and its nanoseconds."""
 
 
 def build_summary(report: Report) -> Paragraph:
-    """Return the answer's words; of what was not measured it does not speak."""
+    """Return the summary; it omits parts that were not measured."""
     times = [(name, ns) for name in TOKENS if (ns := findings.get_unit_ns(report, name))]
     sentences = [
         _describe_times(report, times),
@@ -66,7 +66,7 @@ def _describe_times(report: Report, times: list[TokenTime]) -> Iterator[str | St
 
 
 def _format_estimate(value: Interval, middle: str, high: str) -> Iterator[str | Strong]:
-    """Say a value, or how much it may be where it is too little to be told from none."""
+    """Yield a value, or its upper bound if it is not distinguishable from zero."""
     if value.middle:
         yield Strong(middle)
         return
@@ -75,7 +75,7 @@ def _format_estimate(value: Interval, middle: str, high: str) -> Iterator[str | 
 
 
 def _format_time_range(report: Report, name: str) -> str:
-    """Say from where to where the time of a token goes, from short prompts to long ones."""
+    """Return the range of a token's time, from short prompts to long ones."""
     term = findings.find_term(report, "sampled" if name == "output" else name)
     if term is None or name == "warm" or len(term.marginal) < FEWEST_POINTS:
         return ""
@@ -85,7 +85,7 @@ def _format_time_range(report: Report, name: str) -> str:
 
 
 def _describe_prices(report: Report) -> Iterator[str | Strong]:
-    """Say what tokens would cost at the pace of an ERC-20 transfer."""
+    """Yield the worth of tokens at the pace of an ERC-20 transfer."""
     name = findings.MAIN_REFERENCE
     held_against = find_reference(report.yardsticks, name)
     units = [(token, price) for token in TOKENS if (price := findings.find_price(report, token))]
@@ -118,7 +118,7 @@ def _describe_prices(report: Report) -> Iterator[str | Strong]:
 
 
 def _describe_call(report: Report) -> Iterator[str | Strong]:
-    """Say what a call takes and costs besides its tokens."""
+    """Yield the time and price of a call beside its tokens."""
     ns, price = findings.get_unit_ns(report, "call"), findings.find_price(report, "call")
     gas = None if price is None else findings.get_parity_gas(price, findings.MAIN_REFERENCE)
     if ns is None or price is None or gas is None:
@@ -143,7 +143,7 @@ def _format_gas(gas: Interval) -> Iterator[str | Strong]:
 
 
 def _describe_run(report: Report) -> Iterator[str | Strong]:
-    """Say what the first run takes, and what it costs."""
+    """Yield the time and the gas of the first run."""
     if not report.runs:
         return
     run = report.runs[0]
@@ -174,7 +174,7 @@ def _describe_run(report: Report) -> Iterator[str | Strong]:
 
 
 def _describe_worst_attack(report: Report) -> Iterator[str | Strong]:
-    """Say the most that a block's gas buys, beside what the EVM itself sells."""
+    """Yield the most work for a block's gas, beside the EVM's own worst case."""
     worst, slowest = findings.find_worst_attack(report, "default"), findings.find_slowest(report)
     if worst is None or slowest is None:
         return

@@ -1,8 +1,8 @@
-"""Do longer runs cost in proportion? Runs of 1 to 32 steps, with 1 to 64 tools, 1 to 8 levels deep.
+"""Measure growth: runs of 1 to 32 steps, with 1 to 64 tools, 1 to 8 levels deep.
 
-Each is a transaction that is mined on a chain with the model, its memory empty before. Of what
-tokens (cold and output), seconds and gas come to, the exponent p of a + b x^p is fitted: a is what
-a run costs whatever its size, such as its instructions.
+Each run is a transaction, mined on a chain with the model, whose memory is empty before. The
+exponent p of a + b x^p is fitted to tokens (cold and output), seconds and gas; a is the fixed cost
+of a run, such as its instructions.
 """
 
 from __future__ import annotations
@@ -30,22 +30,23 @@ LEVELS = (1, 2, 3, 4, 6, 8)
 QUICK_STEPS = (1, 2, 4)
 
 QUICK_ROUNDS, FULL_ROUNDS = 1, 3
-"""How often short runs are timed. Long ones are timed once: noise evens out within them, and a
-round of them takes two minutes."""
+"""Samples of short runs. Long runs are timed once: noise evens out within them, and a round of them
+takes two minutes.
+"""
 
 SHORT_SHARE = 8
-"""Short is a run of at most this part of an axis's longest one."""
+"""A short run is at most this part of an axis's longest one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GrowthAxis:
-    """One thing that runs grow with."""
+    """A quantity that runs grow with."""
 
     name: str
     places: tuple[int, ...]
     deploy: Callable[[GrowthChain, int], Address]
     steps: Callable[[int], int]
-    """How many steps each agent of a run takes."""
+    """Steps of each agent of a run."""
 
     @property
     def short(self) -> tuple[int, ...]:
@@ -72,10 +73,10 @@ def measure_growth(
     """Measure how runs grow.
 
     Input:
-        axes: along which; None for all of `AXES`, in quick mode for a few steps alone.
-        rounds: how often short runs are timed; None for `QUICK_ROUNDS` or `FULL_ROUNDS`.
+        axes: axes of growth; None for all of `AXES`, in quick mode for a few steps alone.
+        rounds: samples of short runs; None for `QUICK_ROUNDS` or `FULL_ROUNDS`.
 
-    Raises: VMError: a run failed, such as for a context that is too small. EngineFault: the model
+    Raises: VMError: a run failed, for instance as the context is too small. EngineFault: the model
         failed.
     """
     if axes is None:
@@ -108,7 +109,7 @@ def get_axis(name: str, places: tuple[int, ...]) -> GrowthAxis:
 
 
 def fit_exponents(points: tuple[GrowthPoint, ...]) -> tuple[tuple[str, Interval], ...]:
-    """Return the fitted exponents of what was measured along an axis."""
+    """Return the fitted exponents of the points along an axis."""
     xs = [point.x for point in points]
     samples: dict[str, list[Sequence[float]]] = {
         "tokens": [[point.tokens] for point in points],
@@ -119,7 +120,7 @@ def fit_exponents(points: tuple[GrowthPoint, ...]) -> tuple[tuple[str, Interval]
 
 
 class _AxisRuns:
-    """The runs along an axis, ready to be mined, and what they used when they were."""
+    """The runs along an axis, ready to be mined, and their usage."""
 
     def __init__(self, stage: GrowthChain, axis: GrowthAxis) -> None:
         self._stage = stage
@@ -128,11 +129,11 @@ class _AxisRuns:
         self._samples: dict[int, GrowthSample] = {}
 
     def build_cases(self, places: Iterable[int]) -> dict[str, Callable[[], float]]:
-        """Return what mines each of these runs once and returns its seconds."""
+        """Return functions that mine each of these runs once and return its seconds."""
         return {self._name_case(x): partial(self._mine, x) for x in places}
 
     def build_growth(self, seconds: Mapping[str, tuple[float, ...]]) -> Growth:
-        """Return what was measured, with its exponents."""
+        """Return the measured growth, with its exponents."""
         points = tuple(
             GrowthPoint(
                 x=x,

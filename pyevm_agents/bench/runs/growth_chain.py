@@ -1,8 +1,8 @@
-"""A chain whose agents take as many steps, tools and levels of nesting as a benchmark asks for.
+"""A chain with agents of a given number of steps, tools and levels of nesting.
 
-The model's words are its own; what it does is dictated: each agent uses its first tool until the
-step in which it is to answer, and answers with a text of one length, so that runs differ in the
-one thing that is varied and in the model's thoughts.
+The model's thoughts are its own and its actions are dictated: each agent uses its first tool until
+its last step, then answers with a text of a fixed length. Runs differ only in the varied quantity
+and in the thoughts.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ if TYPE_CHECKING:
     from pyevm_agents.models import LlamaModel
 
 BLOCK_GAS = 20_000_000_000
-"""Gas of a block: the longest run that is measured takes about 100 million, and has it all."""
+"""Gas of a block: the longest run takes about 100 million, and may use all of it."""
 
 ITERATIONS = 32
-"""How often an agent asks its model at most; the same for all, as it makes history longer."""
+"""Most iterations of an agent; equal for all agents, as the number stands in the history."""
 
 ANSWER_CHARACTERS = 40
 QUESTION = "Please add 7 to the counter and tell me what it stands at."
@@ -66,7 +66,7 @@ ACTIONS = (
     ("Claim", "Claim an amount of a token as reward for what is staked"),
     ("Swap", "Exchange an amount of a token for the pool's own one"),
 )
-"""What tools of a wallet are for; of each there are several, by number."""
+"""Purposes of a wallet's tools; several tools, by number, share each."""
 
 PARAMETERS = (
     (int(ParamType.ADDRESS), "asset", "address of the token"),
@@ -76,12 +76,12 @@ PARAMETERS = (
 
 @dataclass(slots=True)
 class Director:
-    """Says what the model is to do: use the first tool in every step but the last one."""
+    """Dictates the model's steps: the first tool in every step but the last one."""
 
     steps: int = 1
 
     def dictate(self, request: GenerationRequest) -> Dictation:
-        """Return a step for a prompt."""
+        """Return the step of a prompt."""
         if parse_prompt(request).step >= self.steps:
             return OwnAnswer(characters=ANSWER_CHARACTERS)
         tool = parse_grammar(request.grammar).tools[0]
@@ -97,7 +97,7 @@ def _choose_argument(parameter: AllowedParameter, request: GenerationRequest) ->
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GrowthSample:
-    """A run that was mined."""
+    """A mined run."""
 
     usage: Usage
     gas: int
@@ -105,7 +105,7 @@ class GrowthSample:
 
 @dataclass(slots=True)
 class GrowthChain:
-    """A chain with a model and agents, on which one transaction is mined again and again."""
+    """A chain with a model and agents, on which one transaction is mined repeatedly."""
 
     model: LlamaModel
     director: Director = field(default_factory=Director)
@@ -114,7 +114,7 @@ class GrowthChain:
     _counter: Address = field(init=False)
 
     def __post_init__(self) -> None:
-        """Begin a chain, and deploy what all agents use."""
+        """Create the chain, and deploy the contracts that all agents share."""
         facts = self.model.profile_facts
         self.profile = build_model_profile(facts)
         config = ChainConfig(
@@ -135,7 +135,7 @@ class GrowthChain:
         return self._deploy_agent("Counting agent", [self._counter])
 
     def deploy_equipped_agent(self, tools: int) -> Address:
-        """Deploy an agent with so many tools, each with a description and two parameters."""
+        """Deploy an agent with `tools` tools, each with a description and two parameters."""
         return self._deploy_agent(
             "Wallet agent", [self._deploy_tool(index) for index in range(tools)]
         )
@@ -158,7 +158,7 @@ class GrowthChain:
         return unsigned.as_signed_transaction(DEVELOPMENT_KEY, chain_id=chain.config.chain_id)
 
     def mine(self, transaction: SignedTransactionAPI) -> MinedBlock:
-        """Mine a transaction and take it back: the next one begins where it began."""
+        """Mine a transaction and undo it: the next one starts from the same state."""
         chain = self._account.chain
         before = chain.snapshot()
         mined = chain.mine([transaction])
@@ -166,7 +166,7 @@ class GrowthChain:
         return mined
 
     def build_sample(self, mined: MinedBlock) -> GrowthSample:
-        """Return what a mined run used.
+        """Return the usage of a mined run.
 
         Raises: VMError: it failed.
         """

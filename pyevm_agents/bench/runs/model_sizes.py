@@ -1,7 +1,7 @@
-"""What tokens of larger models take: files with random weights, measured beside the model itself.
+"""Token times of larger models: files with random weights, measured beside the model itself.
 
-All models are loaded at once and asked in turns, so that a slow minute slows all of them alike. A
-term is the difference between a longer and a shorter piece of work, over the tokens between them.
+All models are loaded at once and timed in turns: a slow minute slows all of them alike. A term is
+the difference between a longer and a shorter piece of work, over the tokens between them.
 """
 
 from __future__ import annotations
@@ -46,37 +46,38 @@ if TYPE_CHECKING:
     Tokens = tuple[int, ...]
 
 ROUNDS = 5
-"""How often each term is timed: a round with a model of 1.5 billion parameters takes 15 seconds."""
+"""Samples of each term: a round with a model of 1.5 billion parameters takes 15 seconds."""
 
 CONTEXT_TOKENS = 1_024
 
 LONG_TOKENS, SHORT_TOKENS = 96, 32
-"""Tokens of the prompts: a term is that of a prompt of the longer one's length."""
+"""Tokens of the prompts; terms hold for the longer one's length."""
 
 SAID_TOKENS = 13
-"""Tokens that are sampled one by one, of which the first costs nothing but the prompt."""
+"""Tokens sampled one by one; the first costs only the prompt."""
 
 FORCED_LONG, FORCED_SHORT = 8, 1
-"""How often the grammar's literal has six words that leave no choice."""
+"""Repetitions of a literal of six words."""
 
 VOCABULARY_BYTES = 16_000_000
-"""What a file has beside its tensors, with room to spare: 151,936 tokens and their merges take 6
-million bytes."""
+"""Upper bound of a file's bytes beside its tensors: 151,936 tokens and their merges take 6 million
+bytes.
+"""
 
 TERMS = ("cold", "warm", "sampled", "forced")
 
 NS = 1e9
 WORDS = "the quick brown fox jumps over the lazy dog and then sleeps for a while in the warm sun "
 FREE = "start: /[^\\n]{4000}/\n"
-"""No end within what is asked for, and always many tokens to choose from."""
+"""No end within the requested length, and always many tokens to choose from."""
 
 FLOAT32_KIND = 0
-"""Numbers of norms and biases, in any quantisation. Source: ggml.h, `ggml_type`."""
+"""Type of norms and biases, in any quantisation. Source: ggml.h, `ggml_type`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelUnderTest:
-    """A model that is measured."""
+    """A measured model."""
 
     name: str
     model: LlamaModel
@@ -94,15 +95,15 @@ def measure_sizes(  # noqa: PLR0913 - each is told by its name
     rounds: int = ROUNDS,
     context_tokens: int = CONTEXT_TOKENS,
 ) -> tuple[ModelSize, ...]:
-    """Measure models of other sizes beside the setting's own, which comes first.
+    """Measure models of other sizes beside the settings' own, which comes first.
 
     Input:
-        yardsticks: what parity is held against; those of our VM count.
-        work: a folder where the files are kept, and found the next time; None for a temporary one.
+        yardsticks: references of parity; only those of our VM count.
+        work: a folder that keeps the files for the next time; None for a temporary one.
 
     Raises:
-        ConfigError: the `gguf` package is not installed, or the disk is too small; nothing was
-            written then. An engine refuses a file.
+        ConfigError: the `gguf` package is not installed, or the disk is too small (nothing is
+        written), or an engine refuses a file.
         EngineFault: a model failed.
     """
     require_gguf()
@@ -139,9 +140,9 @@ def measure_sizes(  # noqa: PLR0913 - each is told by its name
 
 @contextmanager
 def open_work_folder(shapes: Sequence[ModelShape], work: Path | None) -> Iterator[Path]:
-    """Give a folder with room for models; one that is temporary is gone afterwards, come what may.
+    """Yield a folder with room for the models; a temporary one is always removed afterwards.
 
-    Raises: ConfigError: there is no room for them, or no such folder can be made.
+    Raises: ConfigError: there is too little room, or the folder cannot be created.
     """
     if work is not None:
         try:
@@ -157,9 +158,9 @@ def open_work_folder(shapes: Sequence[ModelShape], work: Path | None) -> Iterato
 
 
 def require_room(shapes: Sequence[ModelShape], folder: Path) -> None:
-    """Refuse to write models that a disk has no room for.
+    """Check that a disk has room for the models.
 
-    Raises: ConfigError: says how much is wanted.
+    Raises: ConfigError: there is too little; names the needed bytes.
     """
     wanted = sum(count_tensor_bytes(shape) + VOCABULARY_BYTES for shape in shapes)
     free = shutil.disk_usage(folder).free
@@ -171,12 +172,12 @@ def require_room(shapes: Sequence[ModelShape], folder: Path) -> None:
 
 
 def get_model_path(shape: ModelShape, folder: Path) -> Path:
-    """Return where a model's file is in a folder."""
+    """Return the path of a model's file in a folder."""
     return folder / f"{shape.name}-{QUANTISATION}.gguf"
 
 
 def ensure_model_file(shape: ModelShape, folder: Path) -> Path:
-    """Return a model's file, which is written where it is not there yet."""
+    """Return the path of a model's file; write the file if it is absent."""
     path = get_model_path(shape, folder)
     if not path.exists():
         vocabulary = build_synthetic_vocabulary(find_default_model(), shape.vocabulary_tokens)
@@ -185,7 +186,7 @@ def ensure_model_file(shape: ModelShape, folder: Path) -> Path:
 
 
 def describe_own_model(model: LlamaModel) -> ModelUnderTest:
-    """Return the model that a benchmark is about, with what its file says of it."""
+    """Return the benchmark's own model, with the facts of its file."""
     description = describe_model(model)
     kinds = Counter(tensor.kind for tensor in read_header(model.path).tensors)
     kinds.pop(FLOAT32_KIND, None)
@@ -235,9 +236,9 @@ class _TermTimer:
         return (many - single_s) / (len(generation.tokens) - 1)
 
     def _time_forced(self) -> float:
-        """Say literals that were never said before, each with one token of the model's own.
+        """Force new literals, each followed by one sampled token.
 
-        Without that one nothing would have to be evaluated: nobody asks what follows.
+        The sampled token makes the engine evaluate the literal.
         """
         times, forced = [], []
         for times_said in (FORCED_SHORT, FORCED_LONG):
@@ -289,7 +290,7 @@ def _build_size(
 
 
 def _convert_to_ns(seconds: Interval) -> Interval:
-    """Return nanoseconds. A difference of two times may come out below 0; no token gives time."""
+    """Return nanoseconds, at least 0: the difference of two noisy times may be negative."""
     return Interval(
         middle=max(seconds.middle, 0.0) * NS,
         low=max(seconds.low, 0.0) * NS,

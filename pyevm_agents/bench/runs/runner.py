@@ -1,6 +1,6 @@
-"""Runs that agents are used for, as real transactions: how long they take, and of what.
+"""Measure typical runs of agents as real transactions: their time and its parts.
 
-What the agents do is dictated, so that any weights do it; what they think is their own.
+Actions are dictated, for results that do not depend on the weights; thoughts are the model's own.
 """
 
 from __future__ import annotations
@@ -55,12 +55,12 @@ QUICK_ROUNDS, FULL_ROUNDS = 1, 5
 """A round takes some twelve seconds with the default model, whose memory is emptied for each."""
 
 ANSWER_CHARACTERS = 60
-"""Of an answer whose length is not what is measured: a sentence."""
+"""Characters of an answer whose length is not measured: a sentence."""
 
 LONG_ANSWER_TOKENS = 200
 
 THOUGHT_TOKENS = 60
-"""How far a thought is read before its end is looked for."""
+"""Tokens of a thought that are read before its end is searched."""
 
 ANSWER_LINE = "\nFinal Answer: "
 
@@ -86,7 +86,7 @@ NESTED = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunCase:
-    """A transaction that can be sent again and again."""
+    """A transaction that can be sent repeatedly."""
 
     title: str
     to: Address
@@ -94,12 +94,12 @@ class RunCase:
 
 
 def measure_runs(setting: BenchSettings, prices: Sequence[NamedSchedule] = ()) -> tuple[Run, ...]:
-    """Measure a wallet's run, three agents nested, and one long answer.
+    """Measure a wallet's run, three nested agents, and one long answer.
 
     Input:
-        prices: schedules whose costs are wanted; the chain's own ones are the default.
+        prices: schedules to compute costs under; the chain has the default one.
 
-    Output: the fitted prediction is left out.
+    Output: runs without their predicted seconds.
     """
     rounds = QUICK_ROUNDS if setting.is_quick else FULL_ROUNDS
     bench = RunBench(setting)
@@ -124,7 +124,7 @@ class RunSamples:
 
 
 class RunBench:
-    """A development chain with the agents of every case on it."""
+    """A development chain with the agents of every case."""
 
     def __init__(self, setting: BenchSettings) -> None:
         """Deploy the agents."""
@@ -142,7 +142,8 @@ class RunBench:
         self._name = ""
 
     def sample(self, name: str) -> float:
-        """Send a case's transaction with an empty model memory, and again with all remembered.
+        """Send a case's transaction with an empty model memory, and again with the remembered
+        output.
 
         Output: seconds of the first.
 
@@ -169,9 +170,9 @@ class RunBench:
         return seconds
 
     def build_run(self, name: str, prices: Sequence[NamedSchedule]) -> Run:
-        """Return what was measured of a case.
+        """Return the measurements of a case.
 
-        Raises: ValueError: nothing was.
+        Raises: ValueError: there are none.
         """
         samples = self._samples[name]
         if samples.usage is None:
@@ -226,8 +227,8 @@ class RunBench:
 def find_answer_characters(model: LlamaModel, request: GenerationRequest) -> int:
     """Return the length at which a model's own answer has `LONG_ANSWER_TOKENS` tokens, or nearly.
 
-    Its words don't depend on how many they may be, but for the last one: so one that is cut after
-    so many tokens tells.
+    The words of an answer do not depend on its limit, except for the last one: an answer cut after
+    that many tokens shows the length.
     """
     longest = build_dictated_grammar(OwnAnswer(characters=MAX_TEXT_CHARACTERS), request)
     request = replace(request, grammar=longest, max_tokens=THOUGHT_TOKENS)

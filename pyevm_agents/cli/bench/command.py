@@ -1,4 +1,4 @@
-"""`pyevm-agents bench`: what inference costs in gas, measured on this machine and model."""
+"""`pyevm-agents bench`: measure the gas and time of inference on this machine and model."""
 
 from __future__ import annotations
 
@@ -40,22 +40,22 @@ MEASURING = {
     "anvil": "--anvil",
     "only": "--only",
 }
-"""Options that mean nothing where nothing is measured."""
+"""Options that only apply to a measurement."""
 
 STOPPED = "stopped by Ctrl-C"
 
 SIGNAL_STATUS = 128
-"""A command that a signal ended has this status and the signal's number, as shells say it."""
+"""Exit status of a command ended by a signal: this plus the signal's number, as in shells."""
 
 FILE = click.Path(path_type=Path, dir_okay=False)
 FOLDER = click.Path(path_type=Path, file_okay=False)
 
 
 class BenchCommand(click.Command):
-    """A command that knows how it was called: the report says so."""
+    """A command that records its command line, for the report."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the arguments, and keep them."""
+        """Parse the arguments, and record them."""
         ctx.meta["command"] = shlex.join(["pyevm-agents", "bench", *args])
         return super().parse_args(ctx, args)
 
@@ -153,7 +153,7 @@ def bench(  # noqa: PLR0913 - one for each option
     signal.signal(signal.SIGTERM, _exit_on_signal)
     with (
         StatusLine() as watch,
-        # No progress is asked for: telling it would be a part of what is timed.
+        # The metronome is not shown: printing would be a part of the measurement.
         LlamaModel(model_path, adapter=adapter, threads=threads) as model,
     ):
         watch.show_status("loading the model")
@@ -179,14 +179,14 @@ def bench(  # noqa: PLR0913 - one for each option
 
 
 def _exit_on_signal(number: int, _frame: object) -> None:
-    """End as a signal asks, by way of all that has something to put away: anvil, files, weights."""
+    """Exit by an exception, which closes anvil, files and weights."""
     sys.exit(SIGNAL_STATUS + number)
 
 
 def _locate_anvil(path: Path | None) -> Path | None:
-    """Return anvil, where there is one.
+    """Return the path of anvil; None if absent.
 
-    Raises: ConfigError: there is none where it was told, or something else.
+    Raises: ConfigError: `path` is not anvil.
     """
     try:
         program = find_anvil(path)
@@ -198,7 +198,9 @@ def _locate_anvil(path: Path | None) -> Path | None:
 
 
 def _measure(whole: BenchmarkSuite) -> Exception | KeyboardInterrupt | None:
-    """Measure everything; return what ended it early, a mistake of ours too: parts took minutes."""
+    """Measure everything; return the exception that ended it early, of any type: parts take
+    minutes.
+    """
     try:
         whole.measure()
     except (Exception, KeyboardInterrupt) as ending:  # noqa: BLE001 - raised again in the end
@@ -212,7 +214,7 @@ def _describe_ending(ending: Exception | KeyboardInterrupt) -> str:
 
 
 def _reject_measurement_options(context: click.Context) -> None:
-    """Refuse options that say how to measure where nothing is measured.
+    """Reject options that control a measurement if nothing is measured.
 
     Raises: click.UsageError.
     """
@@ -222,7 +224,7 @@ def _reject_measurement_options(context: click.Context) -> None:
 
 
 def _warn_of_load() -> None:
-    """Say so where the machine is busy: now there is time to wait for a better moment."""
+    """Warn of a busy machine while there is still time to wait."""
     load, cores = os.getloadavg()[0], os.cpu_count() or 1
     if load > BUSY_SHARE * cores:
         err.print(
@@ -232,7 +234,7 @@ def _warn_of_load() -> None:
 
 
 def _finish(report: Report, outputs: BenchOutputs) -> None:
-    """Write what was asked for, and show the report: first what a closed pipe can't take away."""
+    """Write the files, then print the report: a closed pipe must not prevent the files."""
     written: list[str] = []
     try:
         written.extend(outputs.write(report))

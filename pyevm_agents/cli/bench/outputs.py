@@ -1,4 +1,4 @@
-"""What `pyevm-agents bench` writes: checked before the work, written whole after it."""
+"""Output files of `pyevm-agents bench`: checked before measuring, written atomically after it."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from pyevm_agents.bench.measurement.results import Report
 
 SCHEDULE_PARTS = ("evm", "terms")
-"""What a schedule at parity follows from."""
+"""Parts that a schedule at parity needs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BenchOutputs:
-    """The files that were asked for, and the report to compare with."""
+    """The output files, and the report to compare with."""
 
     html: Path | None
     markdown: Path | None
@@ -34,9 +34,9 @@ class BenchOutputs:
     old: Report | None
 
     def require_places(self) -> None:
-        """Refuse what can't be written, and plots without what draws them.
+        """Check that the files are writable, and that plots can be drawn.
 
-        Raises: ConfigError; click.UsageError: two files are one.
+        Raises: ConfigError; click.UsageError: two outputs have the same path.
         """
         files = {"--html": self.html, "--json": self.json, "--emit-schedule": self.schedule}
         taken: dict[Path, str] = {}
@@ -55,7 +55,7 @@ class BenchOutputs:
             require_matplotlib()
 
     def require_parts(self, reasons: Mapping[str, str]) -> None:
-        """Refuse a schedule where what it follows from is not measured.
+        """Check that the parts needed by a schedule are measured.
 
         Raises: click.UsageError.
         """
@@ -65,7 +65,7 @@ class BenchOutputs:
             raise click.UsageError(f"--emit-schedule needs what {wanted} measures: add it")
 
     def require_figures(self, report: Report) -> None:
-        """Refuse a schedule of a report without terms or yardsticks.
+        """Check that the report has the terms and yardsticks needed by a schedule.
 
         Raises: ConfigError.
         """
@@ -76,15 +76,15 @@ class BenchOutputs:
             )
 
     def explain_missing_schedule(self, report: Report) -> str:
-        """Return why a schedule that was asked for is not written; nothing where it is."""
+        """Return the reason why a requested schedule is not written; an empty text if it is."""
         if self.schedule is None or (report.terms and report.yardsticks):
             return ""
         return f"{self.schedule} is not written: a schedule needs the EVM's pace and all terms"
 
     def write(self, report: Report) -> Iterator[str]:
-        """Write everything, each whole or not at all; yield each path that was written.
+        """Write every file atomically; yield each written path.
 
-        Raises: AgentsError: it can't be.
+        Raises: AgentsError: a file is not writable.
         """
         comparison = None if self.old is None else compare(self.old, report)
         if self.json is not None:

@@ -1,4 +1,4 @@
-"""How far a benchmark is: a bar for each part, with the time that it still takes."""
+"""Progress of a benchmark: a bar for each part, with the remaining time."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from rich.progress import TaskID
 
 SPEED_SECONDS = 60.0
-"""What the time left is reckoned from: the steps of the last minute."""
+"""Window of the estimate of the remaining time."""
 
 DETAIL_CHARACTERS = 44
 
 
 class BenchProgress:
-    """Bars in a terminal, a line for each part elsewhere. A `rounds.Observer`."""
+    """Bars in a terminal, lines elsewhere. A `rounds.Observer`."""
 
     def __init__(self) -> None:
         """Show nothing yet."""
@@ -38,7 +38,7 @@ class BenchProgress:
         self._started = 0.0
 
     def __enter__(self) -> Self:
-        """Begin."""
+        """Start the display."""
         if is_live():
             self._bars = Progress(
                 TextColumn("{task.description}"),
@@ -55,13 +55,13 @@ class BenchProgress:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Leave the bars as they stand."""
+        """Leave the bars in place."""
         self._end_part()
         if self._bars is not None:
             self._bars.stop()
 
     def begin_part(self, title: str, steps: int) -> None:
-        """Begin a part of so many steps."""
+        """Begin a part of `steps` steps."""
         self._end_part()
         self._title, self._started = title, time.monotonic()
         if self._bars is None:
@@ -76,7 +76,7 @@ class BenchProgress:
             self._bars.update(self._task, advance=1, detail=text)
 
     def _end_part(self) -> None:
-        """Leave a bar where it ended, without what its last step was."""
+        """End the current bar, without the detail of its last step."""
         if self._bars is not None and self._task is not None:
             self._bars.update(self._task, detail="")
             self._bars.stop_task(self._task)

@@ -1,4 +1,4 @@
-"""What `pyevm-agents bench` found, on one screen."""
+"""Print the summary of `pyevm-agents bench`, on one screen."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pyevm_agents.bench.report.compare import ReportComparison
 
 TOO_LITTLE, TOO_MUCH = 1.25, 0.8
-"""Factors between parity and default from which a default price is told to be off."""
+"""Factors of parity over default from which a default price is marked as too low or too high."""
 
 SHOWN_SCHEDULES = ("default", "parity-erc20")
 
@@ -37,14 +37,14 @@ WORTH = (
 
 GROWTH_TITLES = {"tokens": "tokens", "seconds": "time", "gas": "gas"}
 SIZE_TITLES = {"cold": "a token read", "sampled": "written"}
-"""What is shown of growth, and of models by size."""
+"""Shown terms of models by size."""
 
 SHOWN_CHANGES = 20
-"""Figures that changed, by the report's order: as many as fit a screen."""
+"""Shown changes, in the report's order: as many as fit a screen."""
 
 
 def print_summary(report: Report) -> None:
-    """Print the answer, prices, runs, the worst attack, noise, and what was left out."""
+    """Print the summary, prices, runs, the worst attack, noise, and omitted parts."""
     words = [
         f"[bold cyan]{escape(word.text)}[/]" if isinstance(word, Strong) else escape(word)
         for word in build_summary(report)
@@ -81,7 +81,7 @@ def print_summary(report: Report) -> None:
 
 
 def print_comparison(comparison: ReportComparison) -> None:
-    """Print what changed since an older report, and first what else is not the same."""
+    """Print the changes since an older report, after the differing circumstances."""
     when = number_format.format_timestamp(comparison.old_made_at)
     out.print(f"\n[bold]Compared with {escape(when)}[/]")
     for name, was, now in comparison.circumstances:
@@ -107,7 +107,7 @@ def print_comparison(comparison: ReportComparison) -> None:
 
 
 def _build_price_table(report: Report) -> Table:
-    """Return parity prices; a factor is red where the default price is too low."""
+    """Return parity prices; a factor is red if the default price is too low."""
     main = findings.MAIN_REFERENCE
     others = [name for name in REFERENCES if name != main]
     table = _create_table("Gas at parity", "time", "default", main, "", *others)
@@ -127,7 +127,7 @@ def _build_price_table(report: Report) -> Table:
 
 
 def _build_term_table(report: Report) -> Table:
-    """Return what each unit takes, where there are no prices to tell it beside."""
+    """Return the time of each unit, if there are no prices to show it beside."""
     table = _create_table("One more", "takes", "where most")
     for term in () if report.prices else report.terms:
         times = (
@@ -146,7 +146,7 @@ def _format_parity_gas(price: Price, name: str) -> str:
 
 
 def _format_estimate(value: Interval, words: Callable[[float], str]) -> str:
-    """Say a value; of one that is too little to be told from none, how much it may be."""
+    """Return a value, or its upper bound if it is not distinguishable from zero."""
     return words(value.middle) if value.middle else f"< {words(value.high)}"
 
 

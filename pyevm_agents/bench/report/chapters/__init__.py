@@ -1,4 +1,4 @@
-"""The chapters of a report, one file each; here is their order."""
+"""The chapters of a report, one file each, in order."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TITLE = "What does inference cost in gas?"
 
 
 def build_document(report: Report, comparison: ReportComparison | None = None) -> Document:
-    """Return what a report says, and what changed since an older one."""
+    """Return the document of a report, with the changes since an older one."""
     chapters = [
         build_price_chapter(report),
         None if comparison is None else build_change_chapter(comparison),
@@ -51,7 +51,7 @@ def build_document(report: Report, comparison: ReportComparison | None = None) -
 
 
 def list_warnings(report: Report) -> tuple[str, ...]:
-    """Return what a reader has to know before believing a number."""
+    """Return the caveats of a report's numbers."""
     warnings = []
     if findings.is_noisy(report.noise, report.machine.cores):
         warnings.append(

@@ -1,4 +1,4 @@
-"""The most that one can make the precompile do for its gas."""
+"""The chapter of attacks: the most work per gas."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def build_attack_chapter(report: Report) -> Chapter | None:
-    """Return the attacks; None where there are none."""
+    """Return the chapter of attacks; None if there are none."""
     if not report.attacks:
         return None
     return Chapter(
@@ -75,7 +75,7 @@ def _describe_worst_attacks(report: Report) -> str:
 
 
 def _iter_parity_breaches(report: Report) -> Iterator[str]:
-    """Yield, for each reference, what takes longer than the gas of parity with it is worth."""
+    """Yield, for each reference, the attacks that take longer than their gas is worth at parity."""
     for name in REFERENCES:
         yardstick, schedule = find_reference(report.yardsticks, name), f"parity-{name}"
         if yardstick is None or schedule not in findings.list_attack_schedules(report):

@@ -1,4 +1,4 @@
-"""What changed since an older report."""
+"""The chapter of changes since an older report."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pyevm_agents.bench.report.document import Paragraph
 
 SECONDS = "s"
-"""`Difference.unit` of times, which are told in the unit that fits."""
+"""`Difference.unit` of times, which are shown in a unit that fits."""
 
 OTHER_MODE = (
     "A quick run reads shorter prompts than a full one: times and prices of tokens, attacks with "
@@ -33,11 +33,11 @@ OTHER_MODE = (
 )
 
 MAX_SHOWN_CHARACTERS = 60
-"""Of a digest or a profile: enough to see that it is another."""
+"""Shown characters of a digest or a profile: enough to see that it differs."""
 
 
 def build_change_chapter(comparison: ReportComparison) -> Chapter:
-    """Return what changed, and what did not."""
+    """Return the changed and the unchanged figures."""
     parts = [_build_circumstance_table(comparison)] if comparison.circumstances else []
     parts += _iter_difference_tables(comparison)
     parts += _build_unmatched_tables(
@@ -56,7 +56,7 @@ def build_change_chapter(comparison: ReportComparison) -> Chapter:
 
 
 def describe_comparison(comparison: ReportComparison) -> str:
-    """Say in a sentence what a comparison found."""
+    """Return the result of a comparison as a sentence."""
     count, all_of = len(comparison.changed), len(comparison.differences)
     if not all_of:
         return "Nothing was measured in both."
@@ -77,7 +77,7 @@ def format_amount(value: float, unit: str) -> str:
 
 
 def abbreviate(text: str) -> str:
-    """Return the beginning of what is too long to read."""
+    """Return the start of a long text."""
     if len(text) <= MAX_SHOWN_CHARACTERS:
         return text
     return text[:MAX_SHOWN_CHARACTERS] + "…"
@@ -94,7 +94,7 @@ def _build_circumstance_table(comparison: ReportComparison) -> ReportTable:
 
 
 def _iter_difference_tables(comparison: ReportComparison) -> Iterator[ReportTable]:
-    """Yield what changed, and folded up what did not."""
+    """Yield the table of changes, and the folded table of unchanged figures."""
     columns = (*make_text_columns("What"), *make_number_columns("Old", "New", "New over old"))
     for is_beyond, title in ((True, "Beyond both intervals"), (False, "Within the intervals")):
         rows = tuple(

@@ -1,4 +1,4 @@
-"""The EVM's own pace: how long a gas takes."""
+"""The chapter of the EVM's pace: the time of a gas."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def build_evm_chapter(report: Report) -> Chapter | None:
-    """Return the yardsticks; None where there are none."""
+    """Return the chapter of yardsticks; None if there are none."""
     if not report.yardsticks:
         return None
     slowest = findings.find_slowest(report)

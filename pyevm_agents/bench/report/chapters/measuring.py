@@ -1,4 +1,4 @@
-"""What was measured on, how, and what was left out."""
+"""The chapter of circumstances: the machine, the method, the omitted parts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def list_circumstances(report: Report) -> tuple[tuple[str, str], ...]:
-    """Return what a reader of the first lines has to know."""
+    """Return the facts at the head of a report."""
     machine, model = report.machine, report.model
     taken = number_format.format_seconds(report.seconds)
     cores = "1 core" if machine.cores == 1 else f"{machine.cores} cores"
@@ -44,7 +44,7 @@ def list_circumstances(report: Report) -> tuple[tuple[str, str], ...]:
 
 
 def build_method_chapter(report: Report) -> Chapter:
-    """Return the machine, the versions, the method, and what is missing."""
+    """Return the machine, the versions, the method, and the omitted parts."""
     parts = [_build_fact_table(report)]
     if report.left_out:
         rows = tuple((make_text_cell(what), make_text_cell(why)) for what, why in report.left_out)

@@ -1,4 +1,4 @@
-"""What each unit of inference would cost at parity, beside what it costs."""
+"""The chapter of prices: each unit of inference at parity, beside its default price."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ AT_MOST = "The same where a unit costs most"
 
 
 def build_price_chapter(report: Report) -> Chapter | None:
-    """Return the parity prices; None where inference was not measured."""
+    """Return the chapter of parity prices; None if inference was not measured."""
     if not report.prices:
         return None
     return Chapter(

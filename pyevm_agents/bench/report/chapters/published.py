@@ -1,4 +1,4 @@
-"""Schedules that others published, and what an attacker gets from them."""
+"""The chapter of published schedules, and their worst abuse."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def build_published_chapter(report: Report) -> Chapter | None:
-    """Return what others' schedules sell; None where it was not computed."""
+    """Return the chapter of published schedules; None if they were not computed."""
     if not report.published:
         return None
     rows = tuple(

@@ -1,4 +1,4 @@
-"""What whole transactions take, and what schedules ask for them."""
+"""The chapter of runs: the time of whole transactions, and their gas under each schedule."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def build_run_chapter(report: Report) -> Chapter | None:
-    """Return the runs; None where there are none."""
+    """Return the chapter of runs; None if there are none."""
     if not report.runs:
         return None
     words = (
@@ -112,7 +112,7 @@ def _build_cost_table(report: Report) -> ReportTable:
 
 
 def _iter_worth_rows(report: Report) -> Iterator[tuple[Cell, ...]]:
-    """Yield what the runs' time is worth: what a schedule would ask that fitted each run."""
+    """Yield the worth of each run's time: the gas of a schedule that fits each run exactly."""
     for name, words in REFERENCES.items():
         gases = [findings.compute_gas_worth(report, run, name) for run in report.runs]
         if any(gases):

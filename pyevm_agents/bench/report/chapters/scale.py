@@ -1,4 +1,4 @@
-"""Longer runs and larger models."""
+"""The chapters of growth and of model sizes."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ REASONS: Mapping[tuple[str, str], str] = {
     ("levels", "tokens"): BEYOND_WARM,
     ("levels", "gas"): BEYOND_WARM,
 }
-"""Why something may grow faster than linearly, by axis and quantity."""
+"""Causes of growth that is faster than linear, by axis and quantity."""
 
 
 def build_growth_chapter(report: Report) -> Chapter | None:
-    """Return how runs grow; None where it was not measured."""
+    """Return the chapter of growth; None if it was not measured."""
     if not report.growth:
         return None
     rows = tuple(
@@ -88,7 +88,7 @@ def build_growth_chapter(report: Report) -> Chapter | None:
 
 
 def build_size_chapter(report: Report) -> Chapter | None:
-    """Return models of other sizes; None where there are none."""
+    """Return the chapter of model sizes; None if there are none."""
     if not report.sizes:
         return None
     lengths = sorted({f"{size.prompt_tokens:,}" for size in report.sizes})
@@ -113,7 +113,7 @@ def build_size_chapter(report: Report) -> Chapter | None:
 
 
 def iter_reasons(growth: Growth) -> Iterator[str]:
-    """Yield why something grows faster than linearly, where it does for certain."""
+    """Yield the causes of each quantity's growth that is certainly faster than linear."""
     for name, exponent in growth.exponents:
         reason = REASONS.get((growth.axis, name))
         if reason is not None and describe_growth(exponent) == FASTER:

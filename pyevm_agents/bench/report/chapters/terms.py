@@ -1,4 +1,4 @@
-"""What each unit of inference takes: fits, their intervals, and what they leave over."""
+"""The chapter of terms: fits, their intervals and their residuals."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TOKEN_TERMS = ("cold", "warm", "sampled", "forced")
 
 
 def build_term_chapter(report: Report) -> Chapter | None:
-    """Return the fitted terms; None where there are none."""
+    """Return the chapter of fitted terms; None if there are none."""
     if not report.terms:
         return None
     parts: list[ReportTable | Picture] = []
@@ -83,7 +83,7 @@ def _build_time_table(report: Report) -> ReportTable:
 
 
 def _build_coefficient_table(report: Report) -> ReportTable:
-    """Return each fit in a row, a column for each coefficient there is."""
+    """Return a table with a fit in each row and a coefficient in each column."""
     known = tuple(dict.fromkeys(name for term in report.terms for name, _ in term.coefficients))
     rows = tuple(
         (

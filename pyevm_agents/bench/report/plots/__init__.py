@@ -1,4 +1,4 @@
-"""The plots of a report, as SVG: drawn in light colours, which a page may replace by its own."""
+"""The plots of a report, as SVG in light colours, which a page may replace by its own."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ PLOTS = ("prices", "gas_time", "marginal", "residuals", "runs", "attacks", "grow
 
 
 def require_matplotlib() -> None:
-    """Refuse to promise plots that can't be drawn.
+    """Check that plots can be drawn.
 
     Raises: ConfigError: matplotlib is not installed.
     """
@@ -47,7 +47,7 @@ def require_matplotlib() -> None:
 def draw_plots(
     report: Report, names: Collection[str], *, is_narrow: bool = False
 ) -> dict[str, str]:
-    """Draw plots, for a page or for a narrow one; return each one's SVG by name.
+    """Draw plots, for a wide or a narrow page; return each one's SVG by name.
 
     Raises: ConfigError: matplotlib is not installed.
     """
@@ -64,7 +64,7 @@ def draw_plots(
 
 
 def _get_painter(name: str) -> Callable[[Report, Sheet], Figure]:
-    """Return what draws a plot: matplotlib is imported with it."""
+    """Return the painter of a plot; imports matplotlib."""
     from pyevm_agents.bench.report.plots import cost, scale, time  # noqa: PLC0415 - matplotlib is an extra
 
     painters: dict[str, Callable[[Report, Sheet], Figure]] = {

@@ -1,4 +1,4 @@
-"""Figures and axes that look alike: logarithms with units, labels, legends above."""
+"""Figures and axes in one style: logarithms with units, labels, legends above."""
 
 from __future__ import annotations
 
@@ -24,29 +24,29 @@ if TYPE_CHECKING:
     from pyevm_agents.bench.measurement.results import Interval
 
 NARROW_COLUMNS = {1: 1, 2: 1, 3: 2}
-"""Panels beside each other on a narrow sheet, by how many there are on a wide one."""
+"""Panels in a row of a narrow sheet, by their number on a wide one."""
 
 LEGEND_ROW_INCHES = 0.22
 MAX_TICKS = 7
 DECADE_MARGIN = 0.06
-"""Share of an axis that is left free at its ends."""
+"""Free share of an axis at each end."""
 
 TICK_SHARE = 0.2
-"""Share of an axis that a tick's words take."""
+"""Share of an axis that a tick's label takes."""
 
 ROUNDING = 1e-9
-"""What a tick may lack of its unit."""
+"""Tolerance of ticks for floating-point errors."""
 
 SHORT = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sheet:
-    """What a plot is drawn for: its words are as large on each."""
+    """The target of a plot: labels have one size on each."""
 
     width_inches: float
     label_characters: int
-    """Of a line of a row's name."""
+    """Characters of a line of a row's label."""
 
     is_narrow: bool
 
@@ -57,7 +57,7 @@ class Sheet:
     def create_panels(
         self, count: int, *, columns: int, row_inches: float
     ) -> tuple[Figure, list[Axes]]:
-        """Return a figure of so many axes, side by side and below each other."""
+        """Return a figure of `count` axes in a grid."""
         columns = min(max(1, count), NARROW_COLUMNS[columns] if self.is_narrow else columns)
         rows_ = max(1, math.ceil(count / columns))
         figure = self.create_figure(row_inches * rows_ + LEGEND_ROW_INCHES)
@@ -82,7 +82,7 @@ class Sheet:
             )
 
     def label_rows(self, axes: Axes, labels: Iterable[str]) -> None:
-        """Name rows from the top down."""
+        """Label rows from the top down."""
         texts = [wrap_label(label, self.label_characters) for label in labels]
         axes.set_yticks(range(len(texts)), texts)
         axes.set_ylim(len(texts) - 0.5, -0.5)
@@ -93,7 +93,7 @@ class Sheet:
 
 WIDE = Sheet(width_inches=7.4, label_characters=26, is_narrow=False)
 NARROW = Sheet(width_inches=4.0, label_characters=14, is_narrow=True)
-"""For a page, and for a telephone held upright."""
+"""For a page, and for a phone held upright."""
 
 
 def is_plottable(value: float) -> bool:
@@ -102,7 +102,7 @@ def is_plottable(value: float) -> bool:
 
 
 def compute_whiskers(its: Iterable[Interval]) -> list[list[float]]:
-    """Return how far intervals reach below and above their middles."""
+    """Return the distances of intervals' ends from their middles."""
     pairs = [
         (
             max(0.0, interval.middle - interval.low),
@@ -114,7 +114,7 @@ def compute_whiskers(its: Iterable[Interval]) -> list[list[float]]:
 
 
 def set_logarithmic(axis: Axis, values: Iterable[float], unit: Callable[[float], str]) -> None:
-    """Make an axis logarithmic around values, its ticks powers of ten in words."""
+    """Make an axis logarithmic around values, its ticks labelled powers of ten."""
     known = [value for value in values if is_plottable(value)] or [1.0]
     low, high = math.log10(min(known)), math.log10(max(known))
     margin = max(0.15, DECADE_MARGIN * (high - low))
@@ -133,7 +133,7 @@ def set_logarithmic(axis: Axis, values: Iterable[float], unit: Callable[[float],
 
 
 def space_ticks(values: Iterable[float]) -> list[float]:
-    """Return ticks of a logarithmic axis at rising values: those that have room for their words."""
+    """Return the ticks of a logarithmic axis that have room for their labels."""
     known = [value for value in values if is_plottable(value)]
     room = TICK_SHARE * math.log10(known[-1] / known[0]) if known else 0.0
     ticks: list[float] = []
@@ -144,12 +144,12 @@ def space_ticks(values: Iterable[float]) -> list[float]:
 
 
 def set_linear(axis: Axis, unit: Callable[[float], str]) -> None:
-    """Label a linear axis in words."""
+    """Label a linear axis."""
     axis.set_major_formatter(FuncFormatter(lambda value, _: unit(value)))
 
 
 def format_plain(value: float) -> str:
-    """Return a number for a tick, as short as it can be."""
+    """Return a number for a tick, as short as possible."""
     return f"{value:,.6g}".replace("-", number_format.MINUS)
 
 

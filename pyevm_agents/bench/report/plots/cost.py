@@ -1,4 +1,4 @@
-"""Plots of gas: prices, gas against time, where a run's gas goes, and what attacks buy."""
+"""Plots of gas: prices, gas against time, the parts of a run's gas, and attacks."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ ROW_INCHES = 0.42
 BAR_INCHES = 0.17
 RUNS_INCHES, RUN_INCHES = 1.1, 0.62
 OFFSET = 0.2
-"""Of a row: marks of one row stand this far apart."""
+"""Distance of marks of one row, as a share of the row."""
 
 NEXT_TO_NOTHING = 1e-12
-"""Gas beyond the left end of any axis: what may be nothing reaches out of the plot."""
+"""Gas beyond the left end of any axis: an interval that includes 0 leaves the plot."""
 
 SMALL = 8
-"""Points of words beside a mark."""
+"""Font size of labels beside marks, in points."""
 
 
 def draw_prices(report: Report, sheet: Sheet) -> Figure:
@@ -144,7 +144,7 @@ def draw_gas_time(report: Report, sheet: Sheet) -> Figure:
 
 
 def _draw_parity_lines(axes: Axes, report: Report) -> None:
-    """Draw where a transaction takes as long for its gas as each reference does."""
+    """Draw the lines on which a transaction takes as long for its gas as each reference."""
     left, right = axes.get_xlim()
     bottom, top = axes.get_ylim()
     for name, words in REFERENCES.items():
@@ -178,7 +178,7 @@ def _draw_parity_lines(axes: Axes, report: Report) -> None:
 
 
 def draw_runs(report: Report, sheet: Sheet) -> Figure:
-    """Draw where each run's time goes, and beside it where its gas goes."""
+    """Draw the parts of each run's time and of its gas."""
     figure, (left, right) = sheet.create_panels(
         2, columns=2, row_inches=RUNS_INCHES + RUN_INCHES * len(report.runs)
     )
@@ -225,7 +225,7 @@ def _draw_stacked_bars(axes: Axes, parts: Sequence[tuple[float, float, float]]) 
 
 
 def draw_attacks(report: Report, sheet: Sheet) -> Figure:
-    """Draw the work that each attack buys for a block's gas, under each schedule."""
+    """Draw the work of each attack for a block's gas, under each schedule."""
     schedules = findings.list_attack_schedules(report)
     figure = sheet.create_figure(1.4 + (BAR_INCHES * len(schedules) + 0.12) * len(report.attacks))
     axes = figure.subplots()

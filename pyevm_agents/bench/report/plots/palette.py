@@ -1,7 +1,7 @@
-"""The colours of a report and its plots, in light and dark, and how plots are drawn.
+"""The colours of a report and its plots, in light and dark, and matplotlib's settings.
 
-Source: the hues are Okabe and Ito's ("Color Universal Design", 2008), which people of every colour
-vision tell apart, a little deeper on white and a little lighter on black.
+Source: the hues are Okabe and Ito's ("Color Universal Design", 2008), distinguishable with every
+    colour vision, slightly deeper on white and slightly lighter on black.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ COLOURS = {
     "green": ("#0f8f6c", "#3fc9a0"),
     "purple": ("#9c4f9e", "#d394d6"),
 }
-"""By what each is for: in light, in dark. No two alike: a plot's are found by their light ones."""
+"""By purpose: in light, in dark. All differ: a plot's colours are found by their light ones."""
 
 LIGHT = {name: light for name, (light, _) in COLOURS.items()}
 
 FONT = "DejaVu Sans"
-"""What widths are measured with: matplotlib brings it, and it is wider than what pages use."""
+"""The font for measuring widths: matplotlib includes it, and it is wider than pages' fonts."""
 
 RC: dict[RcKeyType, Any] = {
     "figure.facecolor": LIGHT["surface"],
@@ -71,7 +71,7 @@ RC: dict[RcKeyType, Any] = {
     "svg.hashsalt": "pyevm-agents",
     "text.parse_math": False,
 }
-"""matplotlib's settings, whatever a person's own are."""
+"""matplotlib's settings, independent of the user's own."""
 
 TERM_MARKS = {
     "cold": (LIGHT["blue"], "o"),
@@ -79,17 +79,17 @@ TERM_MARKS = {
     "sampled": (LIGHT["orange"], "D"),
     "forced": (LIGHT["purple"], "^"),
 }
-"""A token's colour and mark, in every plot the same."""
+"""Colour and mark of each token, in every plot the same."""
 
 PART_COLOURS = (LIGHT["grey"], LIGHT["blue"], LIGHT["orange"])
-"""Of a run's EVM, prompt and output."""
+"""Colours of a run's EVM, prompt and output."""
 
 REFERENCE_MARKS = {
     "ecrecover": (LIGHT["green"], "s"),
     "erc20": (LIGHT["blue"], "o"),
     "worst": (LIGHT["purple"], "^"),
 }
-"""Of what parity is held against."""
+"""Colours of the references of parity."""
 
 SCHEDULE_COLOURS = {
     "default": LIGHT["ink"],

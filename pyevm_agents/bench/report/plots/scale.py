@@ -37,7 +37,7 @@ SERIES = (
     ("seconds", LIGHT["orange"], "o"),
     ("gas", LIGHT["blue"], "^"),
 )
-"""What grows, in which colour and mark."""
+"""Quantities with their colours and marks."""
 
 TITLES = {"tokens": "tokens", "seconds": "time", "gas": "gas"}
 

@@ -1,4 +1,4 @@
-"""SVG as matplotlib writes it, made fit for a page or for a file of its own."""
+"""Adapt matplotlib's SVG for a page or for a file of its own."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _IDENTITY = re.compile(r'(\sid="|href="#|url\(#)')
 
 
 def build_css() -> str:
-    """Return the colours as CSS variables: light, dark where that is preferred, light on paper."""
+    """Return the colours as CSS variables: light, dark if preferred, light on paper."""
     light, dark = ("".join(f"--{n}: {both[at]}; " for n, both in COLOURS.items()) for at in (0, 1))
     return (
         f":root {{ color-scheme: light dark; {light}}}\n"
@@ -24,9 +24,9 @@ def build_css() -> str:
 
 
 def as_inline(name: str, svg: str) -> str:
-    """Return a plot for the inside of a page: its size and colours are the page's.
+    """Return a plot for inclusion in a page, with the page's size and colours.
 
-    Its words are hidden from readers aloud, who get the picture's description instead.
+    Its texts are hidden from screen readers, which get the picture's description.
     """
     svg = _strip_head(svg)
     svg = _ROOT.sub(lambda root: _SIZE.sub("", root[0])[:-1] + ' aria-hidden="true">', svg, count=1)
@@ -42,5 +42,5 @@ def as_file(svg: str) -> str:
 
 
 def _strip_head(svg: str) -> str:
-    """Leave out what names other places, and a font that few have."""
+    """Remove external references and the rare font."""
     return _HEAD.sub("", svg).replace(f"'{FONT}'", PAGE_FONT).strip() + "\n"

@@ -1,4 +1,4 @@
-"""Plots of time: what one more token takes, and what the fits leave over."""
+"""Plots of time: the marginal time of tokens, and the residuals of fits."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ COLUMNS = 3
 ROW_INCHES = 1.9
 MARGINAL_COLUMNS, MARGINAL_INCHES = 2, 2.3
 OUTLYING = 3.0
-"""An interval that reaches beyond so many times the largest value is cut: the rest is seen."""
+"""An interval beyond this multiple of the largest value is cut."""
 
 BAND = 0.2
-"""How dense the shade of an interval is."""
+"""Opacity of an interval's shade."""
 
 
 def draw_marginal(report: Report, sheet: Sheet) -> Figure:
-    """Draw what one more token takes against how long the prompt was."""
+    """Draw the time of one more token against the prompt's length."""
     terms = [term for term in report.terms if term.name in TERM_MARKS and term.marginal]
     figure, panels = sheet.create_panels(
         len(terms), columns=MARGINAL_COLUMNS, row_inches=MARGINAL_INCHES
@@ -38,7 +38,7 @@ def draw_marginal(report: Report, sheet: Sheet) -> Figure:
 
 
 def _draw_marginal_panel(axes: Axes, term: Term) -> None:
-    """Draw one kind of token, from nothing up: what grows is seen, and how sure that is."""
+    """Draw one kind of token from zero up, with its interval."""
     points = [point for point in term.marginal if math.isfinite(point.y.middle)]
     colour, mark = TERM_MARKS[term.name]
     x = [point.x for point in points]
@@ -63,7 +63,7 @@ def _draw_marginal_panel(axes: Axes, term: Term) -> None:
 
 
 def draw_residuals(report: Report, sheet: Sheet) -> Figure:
-    """Draw what was measured less what was fitted, a panel for each term."""
+    """Draw measured less fitted times, a panel for each term."""
     terms = [term for term in report.terms if term.residuals]
     figure, panels = sheet.create_panels(len(terms), columns=COLUMNS, row_inches=ROW_INCHES)
     for axes, term in zip(panels, terms, strict=True):
