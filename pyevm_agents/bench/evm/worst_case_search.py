@@ -162,7 +162,7 @@ def iter_call_cases() -> Iterator[EvmCase]:
 
 
 def iter_power_cases() -> Iterator[EvmCase]:
-    """Yield modexp as EIP-2565 prices it: by words of the longer number and bits of the exponent."""
+    """Yield modexp as EIP-2565 prices it: by words of the longer number and exponent bits."""
     equal = [(each, each) for each in POWER_BYTES]
     unequal = [(POWER_BYTES[-1], 8), (8, POWER_BYTES[-1]), (64, 32), (32, 64)]
     for (base, modulus), exponent in product(equal + unequal, EXPONENT_BYTES):

@@ -142,8 +142,7 @@ class RunBench:
         self._name = ""
 
     def sample(self, name: str) -> float:
-        """Send a case's transaction with an empty model memory, and again with the remembered
-        output.
+        """Send a case's transaction with an empty model memory, and again with remembered output.
 
         Output: seconds of the first.
 

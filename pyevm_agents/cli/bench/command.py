@@ -198,8 +198,9 @@ def _locate_anvil(path: Path | None) -> Path | None:
 
 
 def _measure(whole: BenchmarkSuite) -> Exception | KeyboardInterrupt | None:
-    """Measure everything; return the exception that ended it early, of any type: parts take
-    minutes.
+    """Measure everything; return the exception that ended it early, of any type.
+
+    The results of minutes must not be lost.
     """
     try:
         whole.measure()
