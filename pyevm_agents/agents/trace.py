@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from precompiles.executor import Inference
     from precompiles.language_model import LanguageModel, Margin, Segment
     from pyevm_agents.agents.known_contracts import KnownContracts
+    from pyevm_agents.models.timing import Timing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,10 +128,10 @@ class TracedStep:
     """The step's closest decision; None if the model made none, or does not report it."""
 
     seconds: float | None
-    """Duration of the inference; None if it is unknown."""
+    """Duration of the inference that computed the generation; None if it is unknown."""
 
     is_cached: bool = False
-    """Whether the generation was cached: the inference had been done before."""
+    """Whether the generation was cached, so that the transaction cost no inference."""
 
 
 class HasMargin(Protocol):
@@ -159,11 +160,11 @@ class AgentTrace:
 
 
 @runtime_checkable
-class TimedModel(Protocol):
-    """A language model that knows how long its answers took."""
+class HasTimings(Protocol):
+    """A language model that keeps the timings of its last generations."""
 
-    def get_seconds(self, segments: tuple[Segment, ...]) -> float | None:
-        """Return the duration of the last answer to a prompt; None if it is unknown."""
+    def get_timing(self, segments: tuple[Segment, ...]) -> Timing | None:
+        """Return the timing of a prompt's last generation; None if it is unknown."""
 
 
 def extract_decision(inference: Inference) -> StepDecision:
@@ -248,16 +249,14 @@ def sum_usage(inferences: Iterable[Inference]) -> InferenceUsage:
     )
 
 
-def get_generation_seconds(
-    inference: Inference, models: Mapping[str, LanguageModel]
-) -> float | None:
-    """Return the duration of the last answer to an inference's prompt; None if it is unknown."""
+def get_timing(inference: Inference, models: Mapping[str, LanguageModel]) -> Timing | None:
+    """Return the timing of an inference; None if it is unknown."""
     model = models.get(inference.model)
-    return model.get_seconds(inference.segments) if isinstance(model, TimedModel) else None
+    return model.get_timing(inference.segments) if isinstance(model, HasTimings) else None
 
 
 def _trace_step(step: AgentStep, models: Mapping[str, LanguageModel]) -> TracedStep:
-    inference = step.inference
+    inference, timing = step.inference, get_timing(step.inference, models)
     return TracedStep(
         agent=step.agent,
         depth=step.depth,
@@ -275,7 +274,8 @@ def _trace_step(step: AgentStep, models: Mapping[str, LanguageModel]) -> TracedS
         tool_failure=_store_failure(step.tool_revert),
         usage=sum_usage([inference]),
         margin=step.margin,
-        seconds=get_generation_seconds(inference, models),
+        seconds=None if timing is None else timing.seconds,
+        is_cached=timing is not None and timing.is_cached,
     )
 
 

@@ -151,11 +151,10 @@ class _TraceView:
             is_closest = step["number"] == self.closest
             text = _format_step_margin(step["margin"]) + (", the run's closest" * is_closest)
             yield _format_line("Margin", text, "bold yellow" if is_closest else "dim")
-        if step["seconds"] is not None:
-            cached = ", cached" if step.get("isCached") else ""
-            yield _format_line("Time", f"{step['seconds']:.2f} s{cached}")
-        elif step.get("isCached"):
-            yield _format_line("Time", "unknown, cached")
+        is_cached = step.get("isCached", False)  # Older nodes have no such field.
+        if step["seconds"] is not None or is_cached:
+            duration = "unknown" if step["seconds"] is None else f"{step['seconds']:.2f} s"
+            yield _format_line("Time", duration + " (cached)" * is_cached)
 
     def _iter_action_lines(self, step: StepJson) -> Iterator[str]:
         action = sanitize(step["action"] or "")

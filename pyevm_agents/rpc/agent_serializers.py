@@ -9,6 +9,7 @@ from eth_utils import to_checksum_address
 from pyevm_agents.agents.address_names import AddressNames, list_addresses
 from pyevm_agents.agents.revert_reasons import BUNDLED
 from pyevm_agents.agents.trace import find_closest_step
+from pyevm_agents.models.timing import Timing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -77,8 +78,9 @@ def serialize_step(step: TracedStep, number: int, names: AddressNames = NO_NAMES
         "observation": step.observation,
         "reason": _explain(step.tool_failure, [] if step.tool is None else [step.tool], names),
         "answer": step.decision.answer,
-        **serialize_cost(step.usage, step.margin, step.seconds),
-        "isCached": step.is_cached,
+        **serialize_cost(
+            step.usage, step.margin, Timing(seconds=step.seconds, is_cached=step.is_cached)
+        ),
         "steps": [],
     }
 
@@ -107,7 +109,7 @@ def _find_names(trace: AgentTrace, reasons: Iterable[str], names: AddressNames) 
     return names.find_names(addresses, handles)
 
 
-def serialize_cost(usage: InferenceUsage, margin: Margin | None, seconds: float | None) -> Json:
+def serialize_cost(usage: InferenceUsage, margin: Margin | None, timing: Timing | None) -> Json:
     """Serialize the tokens, gas, margin and duration of a step."""
     return {
         "tokens": _serialize_tokens(usage),
@@ -120,7 +122,8 @@ def serialize_cost(usage: InferenceUsage, margin: Margin | None, seconds: float 
             "chosen": margin.chosen,
             "other": margin.other,
         },
-        "seconds": None if seconds is None else round(seconds, 4),
+        "seconds": None if timing is None or timing.seconds is None else round(timing.seconds, 4),
+        "isCached": timing is not None and timing.is_cached,
     }
 
 

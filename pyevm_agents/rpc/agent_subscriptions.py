@@ -39,7 +39,7 @@ from pyevm_agents.agents.events import (
     StepStarted,
     ToolReturned,
 )
-from pyevm_agents.agents.trace import get_generation_seconds, sum_usage
+from pyevm_agents.agents.trace import get_timing, sum_usage
 from pyevm_agents.rpc import serializers
 from pyevm_agents.rpc.agent_serializers import serialize_cost
 from pyevm_agents.rpc.errors import LIMIT_EXCEEDED, RpcError
@@ -224,8 +224,8 @@ def _serialize_decision(
     event: StepDecided, models: Mapping[str, LanguageModel]
 ) -> tuple[str, Json]:
     words, inference = event.decision, event.inference
-    seconds = get_generation_seconds(inference, models)
-    cost = serialize_cost(sum_usage([inference]), inference.margin, seconds)
+    timing = get_timing(inference, models)
+    cost = serialize_cost(sum_usage([inference]), inference.margin, timing)
     form: Json = {"thought": words.thought}
     if words.action is None:
         return "answer", {**form, "answer": words.answer, **cost}

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from precompiles.language_model import Generation, HasProfile, Segment
 from pyevm_agents.errors import ConfigError, RecordError
+from pyevm_agents.models.timing import Timing, generate_timed
 from pyevm_agents.models.truncation import is_prefix, truncate
 
 if TYPE_CHECKING:
@@ -87,6 +88,10 @@ class RecordingModel:
 
         If the model fails, the request is recorded without a generation.
         """
+        return self.generate_timed(request)[0]
+
+    def generate_timed(self, request: GenerationRequest) -> tuple[Generation, Timing]:
+        """Return the result of `generate(request)`, and its duration, which is not recorded."""
         exchange = Exchange(
             model=self._name,
             segments=request.segments,
@@ -95,9 +100,9 @@ class RecordingModel:
             max_tokens=request.max_tokens,
         )
         self._append_exchange(exchange)
-        generation = self.model.generate(request)
+        generation, timing = generate_timed(self.model, request)
         self._append_exchange(replace(exchange, generation=generation))
-        return generation
+        return generation, timing
 
     def _append_exchange(self, exchange: Exchange) -> None:
         if not self.is_recording:
@@ -181,14 +186,23 @@ class RecordedModel:
             RecordError: the request was not recorded, or only with a lower limit that cut the
                 generation; and there is no fallback.
         """
+        return self.generate_timed(request)[0]
+
+    def generate_timed(self, request: GenerationRequest) -> tuple[Generation, Timing]:
+        """Return the result of `generate(request)`; a recording has no duration.
+
+        Raises:
+            RecordError: as `generate`.
+        """
         key = _compute_key(request.prompt_tokens, request.grammar)
         exchange = self._exchanges_by_key.get(key)
         generation = None if exchange is None else exchange.generation
         limit = 0 if exchange is None else exchange.max_tokens or 0
         if generation is not None and (generation.is_complete or request.max_tokens <= limit):
-            return truncate(generation, request.max_tokens)
+            known = truncate(generation, request.max_tokens)
+            return known, Timing(seconds=None, is_cached=True)
         if self._fallback is not None:
-            return self._fallback.generate(request)
+            return generate_timed(self._fallback, request)
         prompt = (
             f"prompt {_digest_prompt(request.prompt_tokens)} of {len(request.prompt_tokens)} "
             f"tokens, which ends in {_quote_end(request.segments)}"

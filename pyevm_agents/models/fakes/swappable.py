@@ -1,13 +1,13 @@
-"""A model that can be replaced while a chain runs, for mocking; it also times each inference."""
+"""A model that can be replaced while a chain runs, for mocking; it also times inferences."""
 
 from __future__ import annotations
 
 import threading
-import time
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
 from precompiles.language_model import HasProfile
+from pyevm_agents.models.timing import generate_timed
 
 if TYPE_CHECKING:
     from precompiles.language_model import (
@@ -17,9 +17,10 @@ if TYPE_CHECKING:
         ModelIdentity,
         Segment,
     )
+    from pyevm_agents.models.timing import Timing
 
 KEPT_TIMES = 1_024
-"""Prompts whose inference times are stored."""
+"""Prompts whose timings are kept."""
 
 
 class SwappableModel:
@@ -34,7 +35,7 @@ class SwappableModel:
         self.original = model
         self._current = model
         self._lock = threading.Lock()
-        self._seconds: OrderedDict[tuple[Segment, ...], float] = OrderedDict()
+        self._timings: OrderedDict[tuple[Segment, ...], Timing] = OrderedDict()
 
     @property
     def profile_facts(self) -> ModelIdentity | None:
@@ -60,16 +61,15 @@ class SwappableModel:
         return self.original.tokenize(segments)
 
     def generate(self, request: GenerationRequest) -> Generation:
-        """Generate with the active model, and record the time."""
-        start_seconds = time.perf_counter()
-        generation = self._current.generate(request)
+        """Generate with the active model, and keep the timing."""
+        generation, timing = generate_timed(self._current, request)
         with self._lock:
-            self._seconds[request.segments] = time.perf_counter() - start_seconds
-            while len(self._seconds) > KEPT_TIMES:
-                self._seconds.popitem(last=False)
+            self._timings[request.segments] = timing
+            while len(self._timings) > KEPT_TIMES:
+                self._timings.popitem(last=False)
         return generation
 
-    def get_seconds(self, segments: tuple[Segment, ...]) -> float | None:
-        """Return the time of a prompt's last inference in seconds; None if unknown."""
+    def get_timing(self, segments: tuple[Segment, ...]) -> Timing | None:
+        """Return the timing of a prompt's last generation; None if it is unknown."""
         with self._lock:
-            return self._seconds.get(segments)
+            return self._timings.get(segments)

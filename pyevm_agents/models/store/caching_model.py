@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import threading
+import time
 from collections import OrderedDict
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from pyevm_agents.errors import ConfigError, EngineFault
 from pyevm_agents.models.fork_safety import register_for_forks
 from pyevm_agents.models.store.rows import GenerationInputs
 from pyevm_agents.models.store.store import Store
+from pyevm_agents.models.timing import Timing, generate_timed
 from pyevm_agents.models.truncation import truncate
 
 if TYPE_CHECKING:
@@ -55,6 +57,14 @@ class _SingleFlight:
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     waiting: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _CachedGeneration:
+    """A generation, and the duration of its inference; None if it is unknown."""
+
+    generation: Generation
+    seconds: float | None
 
 
 class CachingModel:
@@ -100,7 +110,7 @@ class CachingModel:
         self.lock = threading.RLock()
         self._digest = digest
         self._fingerprint = fingerprint
-        self._recent: OrderedDict[bytes, Generation] = OrderedDict()
+        self._recent: OrderedDict[bytes, _CachedGeneration] = OrderedDict()
         self._in_flight: dict[bytes, _SingleFlight] = {}
         register_for_forks(self)
 
@@ -124,6 +134,13 @@ class CachingModel:
         Concurrent requests for the same generation wait for the first. See `truncation.truncate`
         for the fields of a truncated generation.
         """
+        return self.generate_timed(request)[0]
+
+    def generate_timed(self, request: GenerationRequest) -> tuple[Generation, Timing]:
+        """Return the result of `generate(request)`, and the duration of its inference.
+
+        The duration of a cached generation is that of the inference which computed it.
+        """
         question = GenerationInputs(
             digest=self._digest,
             fingerprint=self._fingerprint,
@@ -133,16 +150,19 @@ class CachingModel:
         key = question.compute_key()
         with self._single_flight(key):
             known = self._find(key, request.max_tokens)
-            if known is not None and _is_sufficient(known, request.max_tokens):
+            if known is not None and _is_sufficient(known.generation, request.max_tokens):
                 with self.lock:
                     self.hits += 1
                 self.store.record_use(key)
                 spell = self.model.detokenize if isinstance(self.model, Detokenizer) else None
-                return truncate(known, request.max_tokens, spell)
-            generation = self._compute(request, known)
-            self._cache_generation(key, generation)
-            self.store.put(question, generation)
-            return generation
+                cut = truncate(known.generation, request.max_tokens, spell)
+                return cut, Timing(seconds=known.seconds, is_cached=True)
+            generation, timing = self._compute(request, known)
+            self._cache_generation(
+                key, _CachedGeneration(generation=generation, seconds=timing.seconds)
+            )
+            self.store.put(question, generation, seconds=timing.seconds)
+            return generation, timing
 
     def forget(self) -> None:
         """Delete all cached generations, including those in the store.
@@ -174,36 +194,42 @@ class CachingModel:
                 if not turn.waiting and os.getpid() == process:
                     del self._in_flight[key]
 
-    def _find(self, key: bytes, limit: int) -> Generation | None:
+    def _find(self, key: bytes, limit: int) -> _CachedGeneration | None:
         with self.lock:
             recent = self._recent.get(key)
-            if recent is not None and _is_sufficient(recent, limit):
+            if recent is not None and _is_sufficient(recent.generation, limit):
                 self._recent.move_to_end(key)
                 return recent
         stored = self.store.get(key)
-        if stored is None or (recent is not None and not _is_longer(stored, recent)):
+        if stored is None or (recent is not None and not _is_longer(stored, recent.generation)):
             return recent
-        self._cache_generation(key, stored)
-        return stored
+        found = _CachedGeneration(generation=stored, seconds=self.store.get_seconds(key))
+        self._cache_generation(key, found)
+        return found
 
-    def _compute(self, request: GenerationRequest, known: Generation | None) -> Generation:
+    def _compute(
+        self, request: GenerationRequest, known: _CachedGeneration | None
+    ) -> tuple[Generation, Timing]:
         if known is not None and isinstance(self.model, ResumableModel):
             # The known tokens may be from a damaged row; a faulty model fails again in `generate`.
             with suppress(EngineFault):
-                generation = self.model.resume(request, known)
+                started = time.perf_counter()
+                generation = self.model.resume(request, known.generation)
+                spent_seconds = time.perf_counter() - started
                 with self.lock:
                     self.resumed += 1
                 self.store.count("resumes")
-                return generation
-        generation = self.model.generate(request)
+                seconds = None if known.seconds is None else known.seconds + spent_seconds
+                return generation, Timing(seconds=seconds)
+        generation, timing = generate_timed(self.model, request)
         with self.lock:
             self.computed += 1
         self.store.count("misses")
-        return generation
+        return generation, timing
 
-    def _cache_generation(self, key: bytes, generation: Generation) -> None:
+    def _cache_generation(self, key: bytes, found: _CachedGeneration) -> None:
         with self.lock:
-            self._recent[key] = generation
+            self._recent[key] = found
             self._recent.move_to_end(key)
             if len(self._recent) > RECENT_GENERATIONS:
                 self._recent.popitem(last=False)

@@ -15,7 +15,9 @@ from pyevm_agents.errors import ConfigError
 if TYPE_CHECKING:
     from pathlib import Path
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+"""Version 1 has no table of durations. Opening a store of version 1 creates the table."""
+
 APPLICATION_ID = 0x70794147
 """`pyAG`, in the file's header: identifies our databases."""
 
@@ -26,7 +28,10 @@ JOURNAL_BYTES = 4 << 20
 """Size to which the write-ahead log shrinks after a checkpoint; SQLite does one every 1,000
 pages."""
 
-SCHEMA = """
+DURATIONS = "TABLE durations (generation INTEGER PRIMARY KEY, seconds REAL NOT NULL)"
+"""Durations of inferences. No checksum includes them, and generations of version 1 have none."""
+
+SCHEMA = f"""
 CREATE TABLE profiles (
     id INTEGER PRIMARY KEY,
     digest BLOB NOT NULL,
@@ -59,6 +64,7 @@ CREATE TABLE uses (
     used_us INTEGER NOT NULL
 );
 CREATE INDEX uses_by_time ON uses (used_us);
+CREATE {DURATIONS};
 CREATE TABLE counters (
     name TEXT PRIMARY KEY,
     value INTEGER NOT NULL
@@ -191,19 +197,22 @@ def _prepare_database(
     Raises:
         ConfigError: the database is another program's, or of another version.
     """
-    is_new = _require_own_database(connection, name)
+    version = _read_version(connection, name)
     if not is_writable:
-        if is_new:
+        if not version:
             raise sqlite3.OperationalError("the file is empty and can't be written")
+        if version < SCHEMA_VERSION:  # An empty table in memory, for this connection.
+            connection.execute(f"CREATE TEMP {DURATIONS}")
         return connection
-    if is_new:
+    if not version:
         connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
     _enter_wal_mode(connection)
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute(f"PRAGMA journal_size_limit = {JOURNAL_BYTES}")
     connection.execute("BEGIN IMMEDIATE")
-    if _require_own_database(connection, name):  # No other process created it meanwhile.
-        for statement in SCHEMA.split(";\n"):
+    version = _read_version(connection, name)  # Another process may have created the tables.
+    if version < SCHEMA_VERSION:
+        for statement in [f"CREATE {DURATIONS}"] if version else SCHEMA.split(";\n"):
             connection.execute(statement)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
@@ -211,26 +220,26 @@ def _prepare_database(
     return connection
 
 
-def _require_own_database(connection: sqlite3.Connection, name: str) -> bool:
-    """Return whether a database is empty, so that the tables can be created.
+def _read_version(connection: sqlite3.Connection, name: str) -> int:
+    """Return the version of a store; 0 for an empty database.
 
     Raises:
         ConfigError: the database is another program's, or of another version.
     """
     version, application, tables = connection.execute(IDENTITY).fetchone()
     if (version, application, tables) == (0, 0, 0):
-        return True
+        return 0
     if application != APPLICATION_ID:
         raise ConfigError(
             f"{name} is a database of another program (application id {application}); pass "
             "another file for the generation store"
         )
-    if version != SCHEMA_VERSION:
+    if not 0 < version <= SCHEMA_VERSION:
         raise ConfigError(
-            f"generation store {name} has version {version}, but this program supports only "
-            f"version {SCHEMA_VERSION}; install a matching pyevm-agents, or pass another file"
+            f"generation store {name} has version {version}: must be at most {SCHEMA_VERSION}; "
+            "install a matching pyevm-agents, or pass another file"
         )
-    return False
+    return int(version)
 
 
 def _enter_wal_mode(connection: sqlite3.Connection) -> None:

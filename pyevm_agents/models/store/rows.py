@@ -37,6 +37,10 @@ EVICTED_SHARE = 32
 
 FIELDS = "prompt, tokens, text, forced_tokens, is_complete, margin, checksum"
 SELECT = f"SELECT {FIELDS} FROM generations WHERE key = ?"  # noqa: S608 - a constant
+SELECT_SECONDS = """
+SELECT seconds FROM durations
+WHERE generation = (SELECT id FROM generations WHERE key = ?)
+"""
 INSERT = (
     f"INSERT INTO generations (key, profile, grammar, written_us, {FIELDS}) "  # noqa: S608 - a constant
     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -205,15 +209,37 @@ def find(connection: sqlite3.Connection, key: bytes) -> Generation | None:
     return None if row is None else decode(key, row)
 
 
+def find_seconds(connection: sqlite3.Connection, key: bytes) -> float | None:
+    """Return the duration of the inference of the generation under a key; None if unknown."""
+    match connection.execute(SELECT_SECONDS, (key,)).fetchone():
+        case [float(seconds)]:
+            return seconds
+        case _:
+            return None
+
+
 def insert(
-    connection: sqlite3.Connection, key: bytes, question: GenerationInputs, fields: RowFields
+    connection: sqlite3.Connection,
+    key: bytes,
+    question: GenerationInputs,
+    fields: RowFields,
+    *,
+    seconds: float | None = None,
 ) -> None:
-    """Insert a row, replacing the one under the same key."""
+    """Insert a row, replacing the one under the same key.
+
+    Input:
+        seconds: duration of the inference; None if it is unknown.
+    """
     remove(connection, key)
     now = now_us()
     ids = (_ensure_profile(connection, question), _ensure_grammar(connection, question.grammar))
     cursor = connection.execute(INSERT, (key, *ids, now, *fields))
     connection.execute("INSERT INTO uses VALUES (?, ?)", (cursor.lastrowid, now))
+    if seconds is not None:
+        connection.execute(
+            "INSERT OR REPLACE INTO durations VALUES (?, ?)", (cursor.lastrowid, seconds)
+        )
 
 
 def remove(connection: sqlite3.Connection, key: bytes) -> None:
@@ -270,7 +296,7 @@ def shrink(connection: sqlite3.Connection, pages: int) -> int:
 def remove_all(connection: sqlite3.Connection) -> int:
     """Delete everything; return the number of deleted generations."""
     (count,) = connection.execute("SELECT count(*) FROM generations").fetchone()
-    for table in ("generations", "uses", "grammars", "profiles", "counters"):
+    for table in ("generations", "uses", "durations", "grammars", "profiles", "counters"):
         connection.execute(f"DELETE FROM {table}")  # noqa: S608 - a constant
     _release_pages(connection, read_pragma(connection, "freelist_count"))
     return int(count)
@@ -291,6 +317,7 @@ def _release_pages(connection: sqlite3.Connection, pages: int) -> None:
 def _remove_rows(connection: sqlite3.Connection, ids: list[tuple[int]]) -> None:
     connection.executemany("DELETE FROM generations WHERE id = ?", ids)
     connection.executemany("DELETE FROM uses WHERE generation = ?", ids)
+    connection.executemany("DELETE FROM durations WHERE generation = ?", ids)
 
 
 def _ensure_profile(connection: sqlite3.Connection, question: GenerationInputs) -> int:

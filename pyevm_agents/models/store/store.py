@@ -43,7 +43,7 @@ DEFAULT_MAX_BYTES = 256 << 20
 """About 180,000 steps of a wallet agent, 1.5 KB each."""
 
 MIN_MAX_BYTES = 256 << 10
-"""Minimum of `max_bytes`; an empty store has 52 KiB."""
+"""Minimum of `max_bytes`; an empty store has 56 KiB."""
 
 LARGEST_SHARE = 8
 """A generation larger than this fraction (1/n) of the limit is not stored: it would evict too many
@@ -142,8 +142,25 @@ class Store(Closeable):
                 self._report_trouble("can't be read", error)
             return None
 
-    def put(self, question: GenerationInputs, generation: Generation) -> None:
-        """Store a generation, unless a longer or complete one is stored."""
+    def get_seconds(self, key: bytes) -> float | None:
+        """Return the duration of the inference of a generation; None if it is unknown."""
+        with self.lock:
+            if self.connection is None:
+                return None
+            try:
+                return rows.find_seconds(self.connection, key)
+            except sqlite3.Error as error:
+                self._report_trouble("can't be read", error)
+            return None
+
+    def put(
+        self, question: GenerationInputs, generation: Generation, *, seconds: float | None = None
+    ) -> None:
+        """Store a generation, unless a longer or complete one is stored.
+
+        Input:
+            seconds: duration of its inference; None if it is unknown.
+        """
         key = question.compute_key()
         try:
             fields = encode(key, question.prompt_tokens, generation)
@@ -156,7 +173,7 @@ class Store(Closeable):
 
         def insert(connection: sqlite3.Connection) -> None:
             if not self._is_superseded(connection, key, generation):
-                rows.insert(connection, key, question, fields)
+                rows.insert(connection, key, question, fields, seconds=seconds)
 
         self._write(insert)
 

@@ -14,8 +14,10 @@ from pyevm_agents.cli import agents as agents_module
 from pyevm_agents.cli.app import main
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.devnet.chain import build_model_profile
-from pyevm_agents.models import ScriptedModel, answer, use
-from tests.pyevm_agents.cli.agent_node import AgentNode
+from pyevm_agents.models import CachingModel, ScriptedModel, answer, use
+from pyevm_agents.models.timing import Timing
+from tests.byte_model import PROFILE, ByteModel
+from tests.pyevm_agents.cli.agent_node import AgentNode, deposit_then_done
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
     from click.testing import Result
 
+    from precompiles.language_model import Generation, GenerationRequest
     from pyevm_agents.models import Vocabulary
 
 DEPOSIT, DONE = use("DeployTool", "Deposit first.", asset="USDC", amount=10), answer("Done.")
@@ -88,6 +91,30 @@ def test_a_trace_is_a_tree_of_steps(commands: Commands, sent: str) -> None:
     assert "│                 Answer the user's questions as best you can." in whole
     assert f"│    Handles      USDC = {usdc}" in whole
     assert json.loads(commands.said("trace", sent, "--json")) == told
+
+
+class TimedBytes(ByteModel):
+    """Reports 12.5 seconds for each inference."""
+
+    def generate_timed(self, request: GenerationRequest) -> tuple[Generation, Timing]:
+        return self.generate(request), Timing(seconds=12.5)
+
+
+def test_a_cached_step_has_the_time_of_its_inference() -> None:
+    model = CachingModel(TimedBytes(deposit_then_done), digest=PROFILE.digest, fingerprint="{}")
+    node = AgentNode(model)
+    kept = node.ask("evm_snapshot")
+    shown = []
+    with node.served() as url:
+        for _ in range(2):
+            sent = node.ask("eth_sendTransaction", node.instruction())
+            shown.append(CliRunner().invoke(main, ["trace", sent, "--rpc", url]).stdout)
+            steps = node.ask("agent_traceTransaction", sent)["steps"]
+            assert [step["seconds"] for step in steps] == [12.5, 12.5]
+            node.ask("evm_revert", kept)
+    node.node.close()
+    times = [re.findall(r"Time +(.*)", text) for text in shown]
+    assert times == [["12.50 s"] * 2, ["12.50 s (cached)"] * 2]
 
 
 PLACE = "0x" + "57" * 20

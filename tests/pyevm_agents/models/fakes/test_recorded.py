@@ -9,6 +9,7 @@ import pytest
 from precompiles.language_model import Generation, GenerationRequest, Segment
 from pyevm_agents.errors import ConfigError, EngineFault, RecordError
 from pyevm_agents.models.fakes.recorded import Exchange, RecordedModel, RecordingModel
+from pyevm_agents.models.timing import Timing
 from tests.byte_model import ByteModel
 
 SEGMENTS = (Segment(text="<s>", is_template=True), Segment(text="What is 1 + 1?"))
@@ -110,6 +111,11 @@ def test_says_again_what_was_recorded() -> None:
     asked, model = recorded()
     assert model.tokenize(SEGMENTS) == asked.prompt_tokens
     assert model.generate(asked).text == "two"
+
+
+def test_a_recorded_generation_is_cached_and_has_no_duration() -> None:
+    asked, model = recorded()
+    assert model.generate_timed(asked)[1] == Timing(seconds=None, is_cached=True)
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3])

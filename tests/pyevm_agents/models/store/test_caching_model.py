@@ -17,6 +17,7 @@ from pyevm_agents.errors import ConfigError, EngineFault
 from pyevm_agents.models import CachingModel, ScriptedModel, Store, Vocabulary
 from pyevm_agents.models.store import caching_model as memory
 from pyevm_agents.models.store.statistics import compute_statistics
+from pyevm_agents.models.timing import Timing
 
 if TYPE_CHECKING:
     from pyevm_agents.models import LlamaModel
@@ -66,6 +67,13 @@ class Continuing(Counting):
 
     def detokenize(self, tokens: tuple[int, ...]) -> str:
         return "a" * len(tokens)
+
+
+class Timed(Continuing):
+    """Reports 2.5 seconds for each inference."""
+
+    def generate_timed(self, request: GenerationRequest) -> tuple[Generation, Timing]:
+        return self.generate(request), Timing(seconds=2.5)
 
 
 def remembering(model: Counting, store: Store | None = None) -> CachingModel:
@@ -118,6 +126,39 @@ def test_a_cut_generation_serves_lower_limits_and_is_computed_anew_for_higher_on
     assert memory.generate(replace(REQUEST, max_tokens=3)).tokens == (0, 1, 2)
     assert model.calls == 2
     assert (memory.computed, memory.resumed) == (2, 0)
+
+
+def test_a_cached_generation_has_the_duration_of_its_inference(tmp_path: Path) -> None:
+    path = tmp_path / "store.sqlite3"
+    with Store(path) as store:
+        first = remembering(Timed(), store)
+        assert first.generate_timed(REQUEST)[1] == Timing(seconds=2.5)
+        assert first.generate_timed(REQUEST)[1] == Timing(seconds=2.5, is_cached=True)
+    with Store(path) as store:
+        second = remembering(Timed(), store)
+        for limit in (7, 4):
+            cut = replace(REQUEST, max_tokens=limit)
+            assert second.generate_timed(cut)[1] == Timing(seconds=2.5, is_cached=True)
+
+
+def test_a_resumed_generation_has_the_duration_of_both_inferences() -> None:
+    model = remembering(Timed())
+    model.generate(replace(REQUEST, max_tokens=4))
+    _, timing = model.generate_timed(REQUEST)
+    assert not timing.is_cached
+    assert timing.seconds is not None
+    assert timing.seconds > 2.5
+    assert model.generate_timed(REQUEST)[1] == replace(timing, is_cached=True)
+
+
+def test_a_resumed_generation_of_unknown_duration_stays_unknown() -> None:
+    class Untimed(Timed):
+        def generate_timed(self, request: GenerationRequest) -> tuple[Generation, Timing]:
+            return self.generate(request), Timing(seconds=None)
+
+    model = remembering(Untimed())
+    model.generate(replace(REQUEST, max_tokens=4))
+    assert model.generate_timed(REQUEST)[1] == Timing(seconds=None)
 
 
 def test_a_model_that_can_goes_on_where_the_limit_cut_it(tmp_path: Path) -> None:

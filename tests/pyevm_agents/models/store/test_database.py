@@ -14,7 +14,7 @@ import pytest
 
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import Store
-from pyevm_agents.models.store import database
+from pyevm_agents.models.store import database, rows
 from pyevm_agents.models.store.database import SCHEMA_VERSION, open_file
 from tests.stored_generations import generation, question
 
@@ -60,10 +60,43 @@ def test_a_later_version_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
     with closing(sqlite3.connect(path)) as connection:
         connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
     before = path.read_bytes()
-    with pytest.raises(ConfigError, match=r"version 2.*install a matching pyevm-agents") as refused:
+    with pytest.raises(
+        ConfigError, match=r"version 3: must be at most 2; install a matching pyevm-agents"
+    ) as refused:
         Store(path)
     assert str(path) in str(refused.value)
     assert path.read_bytes() == before
+
+
+def make_old_store(path: Path) -> None:
+    """Write a store of version 1, which has no table of durations."""
+    with Store(path) as store:
+        store.put(question(1), generation(1))
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("DROP TABLE durations")
+        connection.execute("PRAGMA user_version = 1")
+
+
+def test_generations_of_version_1_have_unknown_durations(tmp_path: Path) -> None:
+    path = tmp_path / "store.sqlite3"
+    make_old_store(path)
+    with Store(path) as store:
+        assert store.get(question(1).compute_key()) == generation(1)
+        assert store.get_seconds(question(1).compute_key()) is None
+        store.put(question(2), generation(2), seconds=2.5)
+        assert store.get_seconds(question(2).compute_key()) == 2.5
+    with Store(path) as store:
+        assert store.get_seconds(question(2).compute_key()) == 2.5
+        assert store.trouble is None
+
+
+def test_a_read_only_store_of_version_1_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "store.sqlite3"
+    make_old_store(path)
+    with closing(database._open_database(path, "mode=ro")) as connection:  # noqa: SLF001
+        key = question(1).compute_key()
+        assert rows.find(connection, key) == generation(1)
+        assert rows.find_seconds(connection, key) is None
 
 
 @pytest.mark.parametrize("content", [b"GGUF" * 1000, b"a", b"SQLite format 3\x00" + bytes(4080)])

@@ -213,10 +213,10 @@ def test_grammars_and_profiles_go_with_their_generations(path: Path) -> None:
     with Store(path, max_bytes=MIN_MAX_BYTES) as store:
         for number in range(60):
             asked = replace(question(number), grammar=f"g{number}", fingerprint=f"f{number}")
-            store.put(asked, bulky(number))
+            store.put(asked, bulky(number), seconds=1.5)
         kept = compute_statistics(store)
         assert store.connection is not None
-        for table in ("grammars", "profiles", "uses"):
+        for table in ("grammars", "profiles", "uses", "durations"):
             query = f"SELECT count(*) FROM {table}"  # noqa: S608 - from the list above
             (count,) = store.connection.execute(query).fetchone()
             assert count == kept.complete < 60

@@ -112,7 +112,7 @@ def test_the_steps_of_a_transaction_come_as_they_are_made(bench: Bench) -> None:
         assert one["agent"] == first["agent"]
     assert start["tokens"] == {kind: first["tokens"][kind] for kind in ("cold", "warm")}
     assert (writing["done"], writing["total"], writing["text"]) == (5, 512, " Depo")
-    same = {"thought", "action", "input", "tokens", "gas", "margin", "seconds"}
+    same = {"thought", "action", "input", "tokens", "gas", "margin", "seconds", "isCached"}
     assert {key: tool[key] for key in same} == {key: first[key] for key in same}
     assert observation["observation"] == first["observation"]
     assert (last["thought"], last["answer"]) == (second["thought"], second["answer"])
