@@ -89,7 +89,12 @@ def _require_writable(path: Path, folder: Path) -> None:
     try:
         with tempfile.TemporaryFile(dir=folder):
             return
+    except FileNotFoundError as error:
+        raise ConfigError(
+            f"{path} can't be written: there is no folder {folder}; create it, or name another "
+            "place"
+        ) from error
     except OSError as error:
         raise ConfigError(
-            f"{path} can't be written: {error.strerror}; name another place, or make its folder"
+            f"{path} can't be written: {error.strerror}; name another place"
         ) from error

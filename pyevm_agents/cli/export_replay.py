@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.markup import escape
 
+from pyevm_agents.atomic_files import require_file_path
 from pyevm_agents.cli.output import err
 from pyevm_agents.cli.rpc_client import rpc_option
 from pyevm_agents.cli.trace import HASH
@@ -120,6 +121,8 @@ def export_replay(  # noqa: PLR0913 - one for each option
     Recorded on a real model here, said again in any EVM: `forge test`, anvil, Hardhat. The gas
     that inference cost is written beside each step; the other EVM does not charge it.
     """
+    if output is not None:
+        require_file_path(output)
     form = form or _choose_format(output)
     name = _choose_library_name(output) if name is None else name
     if form == "sol":

@@ -251,8 +251,9 @@ def _get_cassette_path(item: pytest.Item) -> Path:
     """Return where a test's cassette lies: each set of parameters has its own."""
     marker = _get_marker(item)
     if marker is None or marker.args or set(marker.kwargs) - {"name"}:
-        raise pytest.UsageError(
-            f"the marker {MARKER} of {item.nodeid} takes nothing but name=…, the file's name"
+        pytest.fail(
+            f"the marker {MARKER} of {item.nodeid} takes nothing but name=…, the file's name",
+            pytrace=False,
         )
     name, parameters = marker.kwargs.get("name"), getattr(item, "callspec", None)
     if name is None:

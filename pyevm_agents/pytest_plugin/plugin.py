@@ -6,25 +6,30 @@ nothing heavy before a fixture is used.
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pyevm_agents.pytest_plugin import cassettes, gas_snapshot, reports
+from pyevm_agents.pytest_plugin import cassettes, gas_snapshot, hints, reports
+from pyevm_agents.pytest_plugin.hints import MODULE_CHAIN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
-    from contextlib import AbstractContextManager
+
+    from eth_typing import ChecksumAddress
+    from web3 import Web3
 
     from pyevm_agents.config.schedule_file import ScheduleFile
     from pyevm_agents.testing.artifacts import ArtifactFinder
     from pyevm_agents.testing.chain import AgentChain
+    from pyevm_agents.testing.fixture_types import AsAccount, Deploy
     from pyevm_agents.testing.genesis_template import GenesisTemplate
     from pyevm_agents.testing.model_stub import ModelStub
 
-PARTS = (cassettes, gas_snapshot, reports)
-"""What else belongs to the plugin: as light as this file."""
+PARTS = (cassettes, gas_snapshot, reports, hints)
+"""The other modules of the plugin."""
 
 MODEL_MARKER = "agent_model"
 SCHEDULE_MARKER = "agent_schedule"
@@ -94,6 +99,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", f"{FORK_MARKER}(name): Ethereum's fork of the test's agent chain"
     )
+    _require_known_fork(config)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -135,35 +141,68 @@ def _agent_artifacts(pytestconfig: pytest.Config) -> ArtifactFinder:
     return ArtifactFinder(pytestconfig.getini("agent_artifacts"), root=pytestconfig.rootpath)
 
 
+@pytest.fixture(scope="module")
+def module_agent_chain(
+    request: pytest.FixtureRequest,
+    _agent_beginnings: Callable[[pytest.FixtureRequest], GenesisTemplate],
+    _agent_artifacts: ArtifactFinder,
+) -> Iterator[AgentChain]:
+    """Agent chain that a module's tests share, for fixtures of module scope.
+
+    It is the `agent_chain` of each test that uses it, and is rolled back at the end of the test.
+    """
+    from pyevm_agents.testing.chain import AgentChain  # noqa: PLC0415 - see above
+
+    with AgentChain(_agent_beginnings(request), artifacts=_agent_artifacts) as chain:
+        yield chain
+
+
+@pytest.fixture(autouse=True)
+def _module_agent_chain_isolation(request: pytest.FixtureRequest) -> None:
+    """Roll the module's chain back after a test that uses it, with or without `agent_chain`."""
+    if MODULE_CHAIN in request.fixturenames:
+        request.getfixturevalue("agent_chain")
+
+
 @pytest.fixture
 def agent_chain(
     request: pytest.FixtureRequest,
     _agent_beginnings: Callable[[pytest.FixtureRequest], GenesisTemplate],
     _agent_artifacts: ArtifactFinder,
 ) -> Iterator[AgentChain]:
-    """Agent chain at a genesis of its own, with its model, accounts, blocks and time."""
+    """Agent chain at its genesis, with its own model, accounts, blocks and time.
+
+    In a test that uses `module_agent_chain`, it is that chain.
+    """
     from pyevm_agents.testing.chain import AgentChain  # noqa: PLC0415 - see above
 
-    with AgentChain(_agent_beginnings(request), artifacts=_agent_artifacts) as chain:
+    with ExitStack() as stack:
+        if MODULE_CHAIN in request.fixturenames:
+            _refuse_own_markers(request.node)
+            chain: AgentChain = request.getfixturevalue(MODULE_CHAIN)
+            stack.enter_context(chain.rolled_back())
+        else:
+            chain = AgentChain(_agent_beginnings(request), artifacts=_agent_artifacts)
+            stack.enter_context(chain)
         request.node.stash[_CHAIN] = chain
         yield chain
         del request.node.stash[_CHAIN]
 
 
 @pytest.fixture
-def w3(agent_chain: AgentChain) -> Any:  # noqa: ANN401 - a web3.Web3
+def w3(agent_chain: AgentChain) -> Web3:
     """`web3.Web3` on the test's agent chain, in process."""
     return agent_chain.w3
 
 
 @pytest.fixture
-def accounts(agent_chain: AgentChain) -> tuple[str, ...]:
+def accounts(agent_chain: AgentChain) -> tuple[ChecksumAddress, ...]:
     """Ten funded accounts of the test's agent chain."""
     return agent_chain.accounts
 
 
 @pytest.fixture
-def deploy(agent_chain: AgentChain) -> Callable[..., Any]:
+def deploy(agent_chain: AgentChain) -> Deploy:
     """Deploy a contract by name or path: `deploy("Token", supply=10)`."""
     return agent_chain.deploy
 
@@ -175,7 +214,7 @@ def model(agent_chain: AgentChain) -> ModelStub:
 
 
 @pytest.fixture
-def as_account(agent_chain: AgentChain) -> Callable[..., AbstractContextManager[str]]:
+def as_account(agent_chain: AgentChain) -> AsAccount:
     """Context manager that sends from any account meanwhile."""
     return agent_chain.as_account
 
@@ -211,13 +250,38 @@ def _get_setting(request: pytest.FixtureRequest, name: str, wanted: str) -> Any:
 
 
 def _get_marker_value(request: pytest.FixtureRequest, name: str, wanted: str) -> Any:  # noqa: ANN401 - whatever is in a marker
-    """Return what a test's marker says, None where it has none.
+    """Return the argument of a test's marker; None if it has no such marker.
 
-    Raises: pytest.UsageError: it says more or less than one thing.
+    Fails the test, without a traceback, if the marker does not have exactly one argument.
     """
     marker = request.node.get_closest_marker(name)
     if marker is None:
         return None
     if len(marker.args) != 1 or marker.kwargs:
-        raise pytest.UsageError(f"the marker {name} of {request.node.nodeid} takes {wanted}")
+        pytest.fail(f"the marker {name} of {request.node.nodeid} takes {wanted}", pytrace=False)
     return marker.args[0]
+
+
+def _refuse_own_markers(item: pytest.Item) -> None:
+    """Fail a test with a marker that the chain of its module does not have."""
+    module = item.getparent(pytest.Module)
+    for name in (MODEL_MARKER, SCHEDULE_MARKER, FORK_MARKER):
+        marker = item.get_closest_marker(name)
+        if marker is not None and (module is None or module.get_closest_marker(name) != marker):
+            pytest.fail(
+                f"the marker {name} of {item.nodeid} has no effect: the test uses {MODULE_CHAIN}; "
+                "mark the module (pytestmark = …), or move the test to a module of its own",
+                pytrace=False,
+            )
+
+
+def _require_known_fork(config: pytest.Config) -> None:
+    """End the run with a usage error if its option or configuration names an unknown fork."""
+    fork = config.getoption("--agent-fork") or config.getini("agent_fork")
+    if not fork:
+        return
+    from pyevm_agents.config import FORKS  # noqa: PLC0415 - see above
+
+    if fork not in FORKS:
+        known = " or ".join(FORKS)
+        raise pytest.UsageError(f"--agent-fork {fork} (agent_fork): must be {known}")

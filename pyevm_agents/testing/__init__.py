@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pyevm_agents.testing.cassettes import cassette
     from pyevm_agents.testing.chain import AgentChain
     from pyevm_agents.testing.deployment import DeploymentError
+    from pyevm_agents.testing.fixture_types import AsAccount, Deploy
     from pyevm_agents.testing.inputs import agent_input
     from pyevm_agents.testing.model_stub import ModelStub
     from pyevm_agents.testing.source_files import StaleArtifactWarning
@@ -34,6 +35,8 @@ HOMES = {
     "Adversary": "pyevm_agents.testing.adversary_strategy",
     "AgentChain": "pyevm_agents.testing.chain",
     "AgentTestCase": "pyevm_agents.testing.unittest_case",
+    "AsAccount": "pyevm_agents.testing.fixture_types",
+    "Deploy": "pyevm_agents.testing.fixture_types",
     "DeploymentError": "pyevm_agents.testing.deployment",
     "ModelStub": "pyevm_agents.testing.model_stub",
     "ScheduleFile": "pyevm_agents.config.schedule_file",
@@ -61,6 +64,8 @@ __all__ = [
     "Adversary",
     "AgentChain",
     "AgentTestCase",
+    "AsAccount",
+    "Deploy",
     "DeploymentError",
     "ModelStub",
     "ScheduleFile",

@@ -43,7 +43,7 @@ Hypothesis is an extra: `pip install pyevm-agents[test]`.
 from __future__ import annotations
 
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 from eth_utils import to_checksum_address
 from hypothesis import HealthCheck, Phase, currently_in_test_context, note, settings
@@ -62,6 +62,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from hypothesis.internal.conjecture.data import ConjectureData
+    from web3.contract import Contract
+    from web3.contract.contract import ContractFunction
+    from web3.types import TxParams, TxReceipt
 
     from pyevm_agents.models.fakes.adversary import DecisionContext
     from pyevm_agents.models.fakes.script_steps import Step
@@ -149,7 +152,7 @@ class Adversary:
                 if currently_in_test_context():
                     note(self.to_script())
 
-    def ask(self, agent: Any, question: str, **transaction: Any) -> Any:  # noqa: ANN401 - web3's
+    def ask(self, agent: Contract, question: str, **transaction: Any) -> TxReceipt:  # noqa: ANN401 - fields of web3.py's transactions
         """Run an agent in a transaction with all of a block's gas; return the receipt.
 
         That it reverted is an outcome, told by the receipt's `status`, and fails no test.
@@ -162,7 +165,7 @@ class Adversary:
         """
         return self._require_chain().ask(agent, question, **{**self._gas, **transaction})
 
-    def run(self, function: Any, /, **transaction: Any) -> Any:  # noqa: ANN401 - web3's
+    def run(self, function: ContractFunction, /, **transaction: Any) -> TxReceipt:  # noqa: ANN401 - as above
         """Call a contract's function in such a transaction; return the receipt.
 
         Input:
@@ -173,7 +176,8 @@ class Adversary:
             ConfigError: the adversary is on no chain.
         """
         w3 = self._require_chain().w3
-        return w3.eth.wait_for_transaction_receipt(function.transact({**self._gas, **transaction}))
+        fields = cast("TxParams", {**self._gas, **transaction})
+        return w3.eth.wait_for_transaction_receipt(function.transact(fields))
 
     @property
     def steps(self) -> tuple[Step, ...]:

@@ -389,11 +389,12 @@ class AgentChain:
     def _rolled_back(self) -> Iterator[None]:
         number, keys, mining = self.snapshot(), self.node.keys, self.node.mining
         impersonated = keys.impersonated, keys.impersonates_all
-        default_account = self.w3.eth.default_account
+        default_account, names = self.w3.eth.default_account, dict(self._names)
         try:
             yield
         finally:
             self.revert(number)
+            self._names = names
             self.node.run_exclusive(lambda: self.node.set_mining(mining))
             keys.impersonated, keys.impersonates_all = impersonated
             self.w3.eth.default_account = default_account

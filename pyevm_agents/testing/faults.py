@@ -64,6 +64,11 @@ __all__ = [
     "tool",
 ]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 REFUSAL = "I'm sorry, but I can't help with that."
 
 LONG_CHARACTER = "\U00013000"

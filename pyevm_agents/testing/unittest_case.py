@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from eth_typing import ChecksumAddress
+    from web3 import Web3
+    from web3.contract import Contract
+
     from pyevm_agents.config.schedule_file import ScheduleFile
     from pyevm_agents.testing.model_stub import ModelStub
 
@@ -42,10 +46,10 @@ class AgentTestCase(unittest.TestCase):
     """Folders of compiled contracts; none: those of the folder that tests are run in."""
 
     chain: AgentChain
-    accounts: tuple[str, ...]
+    accounts: tuple[ChecksumAddress, ...]
     model: ModelStub
-    w3: Any
-    """A `web3.Web3` on the chain."""
+    w3: Web3
+    """web3.py on the chain."""
 
     if not TYPE_CHECKING:  # Else every attribute is there.
 
@@ -84,6 +88,6 @@ class AgentTestCase(unittest.TestCase):
         if not self._is_run:
             self.chain.model.verify()
 
-    def deploy(self, contract: str | Path, /, *arguments: object, **named: Any) -> Any:  # noqa: ANN401 - see `AgentChain.deploy`
+    def deploy(self, contract: str | Path, /, *arguments: object, **named: Any) -> Contract:  # noqa: ANN401 - see `AgentChain.deploy`
         """Deploy a contract by its name or path; see `AgentChain.deploy`."""
         return self.chain.deploy(contract, *arguments, **named)

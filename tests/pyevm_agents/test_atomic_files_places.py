@@ -46,9 +46,9 @@ def test_places_are_checked_before(tmp_path: Path) -> None:
     assert [*tmp_path.iterdir()] == []
     with pytest.raises(ConfigError, match="is a folder; name a file in it"):
         require_file_path(tmp_path)
-    with pytest.raises(ConfigError, match="can't be written: No such file"):
+    with pytest.raises(ConfigError, match="can't be written: there is no folder"):
         require_file_path(tmp_path / "none" / "report.html")
-    with pytest.raises(ConfigError, match="can't be written: No such file"):
+    with pytest.raises(ConfigError, match="can't be written: there is no folder"):
         require_folder_path(tmp_path / "none" / "reports")
     os.mkfifo(tmp_path / "pipe")
     require_file_path(tmp_path / "pipe")

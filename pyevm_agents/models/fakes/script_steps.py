@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from keyword import iskeyword
 from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
@@ -20,7 +21,7 @@ from precompiles.escaping import ADDRESS
 from pyevm_agents.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Sequence
 
 Argument: TypeAlias = "str | bool | int | Sequence[str] | Sequence[bool] | Sequence[int]"
 """Value of a tool argument: text, address, truth value, integer, or a list of one of them."""
@@ -145,14 +146,16 @@ def use(
             keywords, such as `thought`, go into `arguments`.
 
     Raises:
-        ConfigError: the tool's name or the thought is not a text, or an argument has an unsupported
-            type.
+        ConfigError: the tool's name or the thought is not a text, the thought is an address, or an
+            argument has no name or an unsupported type.
     """
     if not isinstance(tool, str):
         raise ConfigError(f"use({tool!r}, …): must be a tool's name, as its metadata returns it")
-    if thought is not None and not isinstance(thought, str):
+    is_thought = thought is None or (isinstance(thought, str) and not ADDRESS.fullmatch(thought))
+    if not is_thought or not isinstance(arguments, Mapping | None):
         raise ConfigError(
-            f"use({tool!r}, {thought!r}): pass tool arguments by name, as amount={thought!r}"
+            f"use({tool!r}, {thought!r}{'' if arguments is None else f', {arguments!r}'}): pass "
+            f"tool arguments by name, such as use({tool!r}, amount=1)"
         )
     together = {**(arguments or {}), **more}
     return ToolStep(

@@ -150,4 +150,4 @@ def test_a_file_that_cannot_be_written_is_named(commands: Commands, tmp_path: Pa
     missing = tmp_path / "none" / "Run.sol"
     ended = commands.run(commands.sent, "-o", missing)
     assert ended.exit_code == 2
-    assert "can't be written: No such file" in " ".join(ended.stderr.split())
+    assert "can't be written: there is no folder" in " ".join(ended.stderr.split())

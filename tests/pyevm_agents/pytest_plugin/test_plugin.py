@@ -358,6 +358,165 @@ def test_a_bad_schedule_is_told(suite: Run, pytester: pytest.Pytester) -> None:
     )
 
 
+MODULE = """
+    import pytest
+
+    COUNTERS = []
+
+    @pytest.fixture(scope="module")
+    def counter(module_agent_chain):
+        COUNTERS.append(module_agent_chain.deploy("CounterTool"))
+        return COUNTERS[-1]
+    """
+
+
+def test_the_tests_of_a_module_share_its_chain_and_leave_it_unchanged(suite: Run) -> None:
+    result = suite(
+        MODULE
+        + """
+    @pytest.fixture
+    def raised(counter):
+        counter.functions.add(10).transact()
+
+    @pytest.mark.parametrize("turn", range(2))
+    def test_by_transactions(counter, turn):
+        assert counter.functions.number().call() == 0
+        counter.functions.add(3).transact()
+
+    def test_with_a_fixture(counter, raised):
+        assert counter.functions.number().call() == 10
+
+    @pytest.mark.parametrize("turn", range(2))
+    def test_with_an_agent(agent_chain, module_agent_chain, counter, deploy, model, w3, turn):
+        assert agent_chain is module_agent_chain
+        agent = clerk(deploy, counter)
+        model.script(use("CounterTool", amount=5), answer("done"))
+        agent_chain.ask(agent, "Add five")
+        agent_chain.increase_time(100_000)
+        w3.eth.default_account = w3.eth.accounts[3]
+        assert counter.functions.number().call() == 5
+
+    def test_at_last(agent_chain, counter, w3):
+        assert counter.functions.number().call() == 0
+        assert (agent_chain.chain.head.block_number, w3.eth.default_account) == (
+            1,
+            w3.eth.accounts[0],
+        )
+        assert len(COUNTERS) == 1
+
+    def test_without_the_modules_chain(agent_chain):
+        assert agent_chain.chain.head.block_number == 0
+    """
+    )
+    result.assert_outcomes(passed=7)
+
+
+def test_a_script_that_is_not_used_up_fails_a_test_on_the_modules_chain(suite: Run) -> None:
+    result = suite(
+        MODULE
+        + """
+    from pyevm_agents.testing import answer
+
+    def test_unused(counter, model):
+        model.script(answer("done"))
+
+    def test_next(counter, model): ...
+    """
+    )
+    result.assert_outcomes(passed=1, failed=1)
+
+
+def test_a_test_on_the_modules_chain_has_no_markers_of_its_own(suite: Run) -> None:
+    text = """
+    def test_of_the_module(counter, agent_chain):
+        assert agent_chain.chain.fork.name == "cancun"
+
+    @pytest.mark.agent_schedule("dear.json")
+    def test_of_its_own(counter): ...
+    """
+    result = suite(f'{MODULE}\n    pytestmark = pytest.mark.agent_fork("cancun")\n{text}')
+    result.assert_outcomes(passed=1, errors=1)
+    result.stdout.fnmatch_lines(["*the marker agent_schedule of *test_of_its_own has no effect*"])
+    result.stdout.no_fnmatch_line("*plugin.py*")
+
+
+@pytest.mark.parametrize(
+    ("scope", "fixture", "hint"),
+    [
+        ("module", "agent_chain", "In a fixture of module scope, use module_agent_chain: "),
+        ("class", "deploy", "In a fixture of class scope, use module_agent_chain.deploy: "),
+        ("session", "w3", "In a fixture of session scope, open a chain with `with AgentChain()"),
+    ],
+)
+def test_a_fixture_of_a_wider_scope_is_led_to_a_wider_chain(
+    suite: Run, scope: str, fixture: str, hint: str
+) -> None:
+    result = suite(
+        f"""
+        import pytest
+
+        @pytest.fixture(scope="{scope}")
+        def shop({fixture}): ...
+
+        def test_it(shop): ...
+        """
+    )
+    result.assert_outcomes(errors=1)
+    assert hint in result.stdout.str()
+
+
+def test_a_scope_mismatch_of_other_fixtures_is_left_alone(suite: Run) -> None:
+    result = suite(
+        """
+        import pytest
+
+        @pytest.fixture(scope="module")
+        def shop(tmp_path): ...
+
+        def test_it(shop): ...
+        """
+    )
+    result.assert_outcomes(errors=1)
+    assert "module_agent_chain" not in result.stdout.str()
+
+
+def test_an_adversary_without_its_settings_is_led_to_them(suite: Run) -> None:
+    result = suite(
+        """
+        from hypothesis import given
+        from pyevm_agents.testing import adversary
+
+        @given(adversary())
+        def test_it(agent_chain, adversary): ...
+        """
+    )
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*needs @adversary_settings() of pyevm_agents.testing*"])
+
+
+def test_a_receipt_that_is_awaited_is_explained(suite: Run) -> None:
+    result = suite(
+        """
+        import pytest
+
+        @pytest.mark.asyncio
+        async def test_it(agent_chain, deploy, model):
+            agent = clerk(deploy)
+            model.script(answer("done"))
+            await agent_chain.ask(agent, "Nothing")
+        """
+    )
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*AgentChain.ask returns the receipt itself*without await*"])
+
+
+@pytest.mark.parametrize(("arguments", "ini"), [(["--agent-fork=osaka"], ""), ([], "osaka")])
+def test_an_unknown_fork_is_one_usage_error(suite: Run, arguments: list[str], ini: str) -> None:
+    result = suite(PLAIN, *arguments, ini=f"agent_fork = {ini}" if ini else "")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: --agent-fork osaka*: must be cancun or prague"])
+
+
 FORKS = """
     import pytest
 

@@ -109,3 +109,7 @@ def test_a_model_that_never_answers_and_was_never_asked_has_something_left(
     with pytest.raises(Exception, match=r'again\(use\("Tool", a=1\)\)'):
         agent_chain.model.verify()
     agent_chain.model.reset()
+
+
+def test_completion_lists_the_public_names_alone() -> None:
+    assert dir(faults) == sorted(faults.__all__)

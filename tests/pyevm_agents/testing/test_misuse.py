@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
@@ -101,8 +101,16 @@ MISTAKES: dict[str, tuple[Any, str]] = {
         "when(None, …): must be a regular",
     ),
     "float": (lambda _: use("CounterTool", amount=2.0), "or a list of one of these: amount=2"),
+    "by position": (
+        lambda it: use("CounterTool", it.chain.accounts[1], cast("Any", 1)),
+        ", 1): pass tool arguments by name, such as use('CounterTool', amount=1)",
+    ),
+    "address by position": (
+        lambda it: use("CounterTool", it.chain.accounts[1]),
+        "'): pass tool arguments by name, such as use('CounterTool', amount=1)",
+    ),
     "lambda": (lambda it: it.chain.model.use_model(lambda _: answer("x")), "it has no generate()"),
-    "contract": (lambda it: it.chain.deploy(it.counter), "must be a contract.s name or the path"),
+    "contract": (lambda it: it.chain.deploy(it.counter), "must be a contract's name or the path"),
     "again": (lambda _: again(ODD), "again(b'x'): must be a step, as again(use("),
     "unchecked": (lambda it: it.chain.model.unchecked(ODD), "unchecked(b'x'): must be a text"),
     "thought": (lambda _: answer("x", thought=ODD), "thought=b'x'): the thought must be a text"),

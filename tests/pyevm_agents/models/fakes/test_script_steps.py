@@ -133,7 +133,9 @@ def test_an_address_behind_a_line_break_in_a_text_is_said_as_its_handle() -> Non
 
 
 def test_an_argument_without_a_name_is_refused() -> None:
-    with pytest.raises(ConfigError, match=r"pass tool arguments by name, as amount=5$"):
+    with pytest.raises(
+        ConfigError, match=r"pass tool arguments by name, such as use\(.CounterTool., amount=1\)$"
+    ):
         use("CounterTool", 5)  # type: ignore[arg-type]
 
 
