@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,9 @@ PAGE = (ROOT / "docs" / "own-agent.md").read_text()
 EXAMPLE = ROOT / "tests" / "examples" / "own_agent"
 DOCUMENTED_URL = "http://127.0.0.1:8545"
 COMMAND_SECONDS = 240
+SCRIPTS = Path(sys.executable).parent
+"""The folder of the program `pyevm-agents`."""
+
 BOB = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC"
 FUNDS = 10_000 * 10**18
 SOURCES = shutil.ignore_patterns("node_modules", "build", "test")
@@ -49,7 +53,8 @@ def foundry_folder(tmp_path: Path) -> Path:
 def test_the_commands_for_foundry_pay_bob(node: RunningNode, foundry_folder: Path) -> None:
     compiler = {"FOUNDRY_SOLC": "./solc", "FOUNDRY_OFFLINE": "true"}
     Foundry("forge", node.url, foundry_folder, **compiler)("build")
-    programs = os.pathsep.join(str(foundry_program(name).parent) for name in ("cast", "forge"))
+    folders = [*(foundry_program(name).parent for name in ("cast", "forge")), SCRIPTS]
+    programs = os.pathsep.join(map(str, folders))
     (commands,) = [block for block in code_blocks("sh") if "forge script" in block]
     ended = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", commands.replace(DOCUMENTED_URL, node.url)],

@@ -1,0 +1,144 @@
+"""The wheel and the sdist: equal contents, and a demo in an environment with nothing else."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.checkout import PROJECT, ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+pytestmark = pytest.mark.slow
+
+HANG_SECONDS = 600
+ENVIRONMENT = dict(os.environ)
+"""With the user's own cache folder, which tests are kept from: uv's cache is in it."""
+
+OVERRIDES = PROJECT["tool"]["uv"]["override-dependencies"]
+BESIDE = ("titanoboa>=0.2.8",)
+"""Other tools for Solidity and Vyper tests that share an environment with this package."""
+
+
+def run(*command: object, cwd: Path = ROOT, env: Mapping[str, str] = ENVIRONMENT) -> str:
+    """Return a command's standard output; fail with its standard error if it fails."""
+    ended = subprocess.run(
+        [*map(str, command)],
+        cwd=cwd,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=HANG_SECONDS,
+    )
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout
+
+
+def uv(*arguments: object) -> str:
+    """Run uv on its cache, which has every pinned package and the compiled engine."""
+    return run(ROOT / "scripts" / "uv", *arguments, "--offline", "--quiet")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder with the sdist and with the wheel built from it."""
+    folder = tmp_path_factory.mktemp("dist")
+    uv("build", "--out-dir", folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def wheel(folder: Path) -> Path:
+    (wheel,) = folder.glob("*.whl")
+    return wheel
+
+
+def list_contents(wheel: Path) -> dict[str, int]:
+    """Return the checksum of each file in a wheel."""
+    with zipfile.ZipFile(wheel) as archive:
+        return {entry.filename: entry.CRC for entry in archive.infolist()}
+
+
+def test_the_sdist_builds_the_wheel_of_the_checkout(wheel: Path, tmp_path: Path) -> None:
+    uv("build", "--wheel", "--out-dir", tmp_path)
+    (direct,) = tmp_path.glob("*.whl")
+    assert list_contents(direct) == list_contents(wheel)
+    assert {"precompiles/py.typed", "pyevm_agents/py.typed"} <= list_contents(wheel).keys()
+
+
+@pytest.fixture(scope="module")
+def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A virtual environment with the wheel, the default model and pytest."""
+    environment = tmp_path_factory.mktemp("environment")
+    uv("venv", "--python", sys.executable, "--clear", environment)
+    requirement = f"pyevm-agents[model,test] @ {wheel.as_uri()}"
+    uv("pip", "install", "--python", environment, "--constraint", "constraints.txt", requirement)
+    return environment
+
+
+def run_installed(environment: Path, folder: Path, *command: str) -> str:
+    """Run a program of the environment in a folder, with an empty home."""
+    program, *arguments = command
+    variables = {"HOME": str(folder), "PATH": f"{environment / 'bin'}:/usr/bin:/bin"}
+    return run(environment / "bin" / program, *arguments, cwd=folder, env=variables)
+
+
+def test_the_installed_wheel_runs_the_demo(environment: Path, tmp_path: Path) -> None:
+    printed = run_installed(environment, tmp_path, "pyevm-agents", "demo")
+    assert re.search(r"Answer +Done: deposit 10 USDC into the pool\.", printed)
+    assert re.search(r"pool +USDC +500 +510 +\+10", printed)
+
+
+def test_the_installed_wheel_has_the_recorded_chains(environment: Path, tmp_path: Path) -> None:
+    options = ("--fixture", "wallet", "-o", "out.json")
+    run_installed(environment, tmp_path, "pyevm-agents", "export-replay", *options)
+    (recorded,) = json.loads((tmp_path / "out.json").read_text()).values()
+    assert len(recorded["steps"]) == 4
+
+
+def test_the_installed_wheel_has_the_solidity_sources(environment: Path, tmp_path: Path) -> None:
+    printed = run_installed(environment, tmp_path, "pyevm-agents", "contracts").strip()
+    installed, checkout = Path(printed), ROOT / "contracts"
+    assert installed.is_relative_to(environment)
+    sources = [file for file in checkout.rglob("*.sol") if "node_modules" not in file.parts]
+    assert sources
+    for source in sources:
+        assert (installed / source.relative_to(checkout)).read_bytes() == source.read_bytes()
+
+
+def test_the_plugin_of_the_installed_wheel_runs_a_test(environment: Path, tmp_path: Path) -> None:
+    source = (ROOT / "tests" / "examples" / "test_first.py").read_text()
+    (tmp_path / "test_first.py").write_text(source)
+    assert re.search(r"\d+ passed", run_installed(environment, tmp_path, "pytest", "-q"))
+
+
+@pytest.mark.parametrize("neighbour", BESIDE)
+@pytest.mark.parametrize("python", ["3.11", "3.13"])
+def test_an_environment_beside_other_tools_resolves(
+    wheel: Path, tmp_path: Path, neighbour: str, python: str
+) -> None:
+    requirements, overrides = tmp_path / "requirements.in", tmp_path / "overrides.txt"
+    package = f"pyevm-agents[bench,model,test,web3] @ {wheel.as_uri()}"
+    requirements.write_text(f"{package}\n{neighbour}\n")
+    overrides.write_text("\n".join(OVERRIDES))
+    # A cache of its own: asking the registry anew would make the compiled engine's entry stale.
+    resolved = run(
+        *(ROOT / "scripts" / "uv", "pip", "compile", "--quiet", "--no-config", "--no-header"),
+        *("--python-version", python, "--override", overrides, requirements),
+        env={**ENVIRONMENT, "UV_CACHE_DIR": str(tmp_path / "cache")},
+    )
+    assert "titanoboa==" in resolved
+    for exact in PROJECT["project"]["dependencies"]:
+        if "==" in exact:
+            assert re.search(rf"^{re.escape(exact)}$", resolved, re.MULTILINE), exact
