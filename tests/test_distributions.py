@@ -139,6 +139,7 @@ def test_an_environment_beside_other_tools_resolves(
         env={**ENVIRONMENT, "UV_CACHE_DIR": str(tmp_path / "cache")},
     )
     assert "titanoboa==" in resolved
-    for exact in PROJECT["project"]["dependencies"]:
-        if "==" in exact:
-            assert re.search(rf"^{re.escape(exact)}$", resolved, re.MULTILINE), exact
+    versions = resolved.splitlines()
+    exact = [line for line in PROJECT["project"]["dependencies"] if re.fullmatch(r"\S+==\S+", line)]
+    assert exact
+    assert [line for line in exact if line not in versions] == []
