@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pytest
 from eth_keys.datatypes import PrivateKey
 from eth_typing import Address
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from precompiles.gas import DEFAULT_SCHEDULE
 from pyevm_agents.chain import Call, Chain, GenesisAccount
@@ -37,7 +37,9 @@ if TYPE_CHECKING:
     from precompiles.language_model import GenerationRequest, ModelProfile
 
 # A loaded machine makes single examples slow; pytest's own limit on a test's time is enough.
-settings.register_profile("tests", deadline=None, print_blob=True)
+settings.register_profile(
+    "tests", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("tests")
 
 SLOW_SECONDS = 900

@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from pyevm_agents.rpc.errors import METHOD_NOT_FOUND, RpcError, WouldBlockError
+from tests.deadlines import HANG_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,7 +50,7 @@ class EchoService:
             "shy": lambda params, _: params,
             "count": lambda _params, _session: self.calls,
             "wait": self._wait,
-            "gate": lambda _params, _session: self.gate.wait(30),
+            "gate": lambda _params, _session: self.gate.wait(2 * HANG_SECONDS),
             "burn": self._burn,
             "text": lambda params, _: "x" * _first(params),
             "deep": lambda params, _: _deep(_first(params)),
@@ -85,11 +86,8 @@ class EchoService:
         time.sleep(params[0])
         return "waited"
 
-    def _burn(self, params: Params, _session: Session) -> object:
-        assert isinstance(params, list)
-        assert isinstance(params[0], int | float)
-        end = time.monotonic() + params[0]
-        while time.monotonic() < end:
+    def _burn(self, _params: Params, _session: Session) -> object:
+        while not self.gate.is_set():
             pass
         return "burnt"
 

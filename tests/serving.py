@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pyevm_agents.server import Server, ServerOptions
+from tests.deadlines import HANG_SECONDS
 from tests.echo_service import EchoService
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
     Talk = Callable[["Served"], Awaitable[None]]
 
-TEST_SECONDS = 60.0
 """After this a test has failed: something waits for what never comes."""
 
 
@@ -152,7 +152,7 @@ def serve(
 async def _serve(
     talk: Talk, service: EchoService, watch: RequestListener | None, options: ServerOptions
 ) -> None:
-    async with asyncio.timeout(TEST_SECONDS), Server(service, options, watch=watch) as server:
+    async with asyncio.timeout(HANG_SECONDS), Server(service, options, watch=watch) as server:
         served = Served(server, service)
         try:
             await talk(served)

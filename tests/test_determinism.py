@@ -8,13 +8,17 @@ import sys
 
 import pytest
 
+from tests.deadlines import HANG_SECONDS
+
 COMMAND = [sys.executable, "-m", "pyevm_agents", "demo", "--json", "--no-store"]
 
 
 def outcome(threads: int) -> tuple[str, str, int, str]:
     """Run the demo in a process of its own; return what consensus must agree on."""
     run = [*COMMAND, "--threads", str(threads)]
-    printed = subprocess.run(run, capture_output=True, check=True, text=True, timeout=120).stdout
+    printed = subprocess.run(
+        run, capture_output=True, check=True, text=True, timeout=HANG_SECONDS
+    ).stdout
     form = json.loads(printed)
     steps = json.dumps(form["steps"]) + str(form["answer"])
     return form["stateRoot"], form["transactionHash"], form["gasUsed"], steps

@@ -28,6 +28,7 @@ from eth_utils import to_hex
 
 from precompiles.spec import EXECUTOR_ADDRESS
 from pyevm_agents.contracts import load_artifact
+from tests.deadlines import HANG_SECONDS
 from tests.kept_node import KEYS, kept_chain
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class Connection:
     """A client's connection; it ends with the node."""
 
     def __init__(self, url: str) -> None:
-        self._connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=60)
+        self._connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=HANG_SECONDS)
 
     def answer(self, method: str, *params: object) -> Any:  # noqa: ANN401 - JSON
         body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
@@ -103,7 +104,7 @@ class Load:
 
     def ended(self) -> None:
         for thread in self._threads:
-            thread.join(60)
+            thread.join(HANG_SECONDS)
             assert not thread.is_alive()
         assert not self._failed, self._failed
 
@@ -142,7 +143,7 @@ class Load:
         """Wait for a transaction's receipt, and keep it."""
         if self._by_hand:
             ask("evm_mine")
-        end = time.monotonic() + 60
+        end = time.monotonic() + HANG_SECONDS
         while time.monotonic() < end:
             receipt = ask("eth_getTransactionReceipt", sent)
             if receipt is not None:
@@ -277,13 +278,15 @@ def kill_nodes(tmp_path: Path, sample: Sample) -> None:
 def wait_for_more(told: Told) -> None:
     """Wait until each kind of client was answered a few times."""
     before = (len(told.receipts), len(told.traces), told.reverts)
-    end = time.monotonic() + 30
+    end = time.monotonic() + HANG_SECONDS
     while time.monotonic() < end:
         now = (len(told.receipts), len(told.traces), told.reverts)
         if all(more > less for more, less in zip(now, before, strict=True)):
             return
         time.sleep(0.01)
-    raise AssertionError(f"after 30 seconds {before} receipts, traces and reverts are {now}")
+    raise AssertionError(
+        f"after {HANG_SECONDS} seconds {before} receipts, traces and reverts are {now}"
+    )
 
 
 def latest(many: dict[str, Any]) -> list[str]:

@@ -18,6 +18,7 @@ from pyevm_agents.node.keys import derive_keys
 from pyevm_agents.rpc.methods.registry import build_node_service
 from pyevm_agents.rpc.session import Session
 from tests.byte_model import PROFILE, ByteModel
+from tests.deadlines import HANG_SECONDS
 
 if TYPE_CHECKING:
     from precompiles.language_model import Generation, GenerationRequest
@@ -37,7 +38,7 @@ class ThinkingModel(ByteModel):
 
     def generate(self, request: GenerationRequest) -> Generation:
         self.thinks.set()
-        assert self.go_on.wait(60), "nobody told the model to go on"
+        assert self.go_on.wait(HANG_SECONDS), "nobody told the model to go on"
         return super().generate(request)
 
     def pause(self) -> None:

@@ -41,6 +41,7 @@ from tests.benchmarks.sample_tasks import (
     USDC,
     VOTES,
 )
+from tests.deadlines import HANG_SECONDS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -374,7 +375,9 @@ def test_what_was_run_is_told_when_it_ends_early(  # noqa: PLR0917 - cases and f
 
 def test_help_says_what_marks_mean() -> None:
     command = [sys.executable, "-m", "benchmarks.agent_accuracy", "--help"]
-    ended = subprocess.run(command, capture_output=True, check=False, text=True, timeout=60)
+    ended = subprocess.run(
+        command, capture_output=True, check=False, text=True, timeout=HANG_SECONDS
+    )
     assert ended.returncode == 0
     assert ended.stderr == ""
     for text in ("--compare", "--adapter", "final state", "uniformly random", "obeyed"):

@@ -18,6 +18,7 @@ from benchmarks.cases import KINDS, case
 from benchmarks.circumstances import CIRCUMSTANCES, Bench
 from benchmarks.tally import append, held, rows
 from precompiles.language_model import Generation
+from tests.deadlines import HANG_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -126,7 +127,9 @@ def test_a_tally_of_another_soak_is_refused(
 def test_one_soak_at_a_time_holds_a_tally(tmp_path: Path) -> None:
     with held(tmp_path):
         command = [sys.executable, "-m", "benchmarks.soak", "--tally", str(tmp_path)]
-        ended = subprocess.run(command, capture_output=True, check=False, text=True, timeout=60)
+        ended = subprocess.run(
+            command, capture_output=True, check=False, text=True, timeout=HANG_SECONDS
+        )
     assert (ended.returncode, ended.stdout) == (2, "")
     assert "Another soak is at work" in " ".join(ended.stderr.split())
 
@@ -181,12 +184,11 @@ def test_ctrl_c_keeps_the_tally(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "benchmarks.soak", "--cases", "2", "--tally", str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
         tally = tmp_path / soak.TALLY
-        for _ in range(600):
-            if tally.exists() and tally.stat().st_size:
-                break
+        while not (tally.exists() and tally.stat().st_size):
+            assert process.poll() is None
             time.sleep(0.1)
         process.send_signal(signal.SIGINT)
-        said, _ = process.communicate(timeout=60)
+        said, _ = process.communicate(timeout=HANG_SECONDS)
     assert process.returncode == 130
     assert b"goes on from here" in b" ".join(said.split())
     assert [*rows(tally)]

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from tests.clients.packages import foundry_program, without_colours
 from tests.clients.running_node import RunningNode
+from tests.deadlines import HANG_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-START_SECONDS = 60
 LISTENING = re.compile(r"Listening on (127\.0\.0\.1:\d+)")
 
 
@@ -27,7 +27,7 @@ def running_anvil(folder: Path, *options: str) -> Iterator[RunningNode]:
     with log.open("w") as said:
         process = subprocess.Popen(command, stdout=said, stderr=said, env=without_colours())
     try:
-        end = time.monotonic() + START_SECONDS
+        end = time.monotonic() + HANG_SECONDS
         while not (found := LISTENING.search(log.read_text())):
             assert process.poll() is None, log.read_text()
             assert time.monotonic() < end, log.read_text()
@@ -35,4 +35,4 @@ def running_anvil(folder: Path, *options: str) -> Iterator[RunningNode]:
         yield RunningNode(f"http://{found[1]}")
     finally:
         process.terminate()
-        process.wait(timeout=30)
+        process.wait(timeout=HANG_SECONDS)

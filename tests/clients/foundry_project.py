@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 CONTRACTS = Path(__file__).parents[2] / "contracts"
 COMMAND_SECONDS = 240
-HEARD_SECONDS = 60
 
 FIRST_KEY = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80"
 
@@ -95,7 +94,7 @@ class Foundry:
             stdout=subprocess.PIPE,
             text=True,
         ) as process:
-            silence = threading.Timer(HEARD_SECONDS, process.kill)
+            silence = threading.Timer(COMMAND_SECONDS, process.kill)
             silence.start()
             try:
                 while node.asked("eth_subscribe") == before:

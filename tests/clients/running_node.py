@@ -10,12 +10,11 @@ import urllib.request
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from tests.deadlines import HANG_SECONDS
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-ANSWER_SECONDS = 120
-"""What a test waits for, on a machine that has other work."""
 
 
 class RefusedError(Exception):
@@ -38,7 +37,7 @@ class RunningNode:
         body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
         headers = {"Content-Type": "application/json"}  # anvil insists.
         request = urllib.request.Request(self.url, json.dumps(body).encode(), headers)  # noqa: S310 - a loopback address
-        with urllib.request.urlopen(request, timeout=ANSWER_SECONDS) as told:  # noqa: S310 - as above
+        with urllib.request.urlopen(request, timeout=HANG_SECONDS) as told:  # noqa: S310 - as above
             answer = json.load(told)
         if "error" in answer:
             raise RefusedError(f"{method}: {answer['error']}")
@@ -59,4 +58,4 @@ def running_node(folder: Path, *options: str) -> Iterator[RunningNode]:
         yield RunningNode(json.loads(first.splitlines()[0])["url"], log)
     finally:
         process.terminate()
-        process.wait(timeout=30)
+        process.wait(timeout=HANG_SECONDS)

@@ -17,6 +17,7 @@ from pyevm_agents.recordings.bundled import load_bundled_fixture
 from tests.clients.anvil_node import running_anvil
 from tests.contracts.artifact_files import artifact_file
 from tests.contracts.recorded_steps import exported, record_argument
+from tests.deadlines import HANG_SECONDS
 from tests.pyevm_agents.cli.agent_node import AgentNode
 
 if TYPE_CHECKING:
@@ -32,7 +33,6 @@ SECOND = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
 """Who sets the executor up: the first account's nonces belong to the transactions of our chain."""
 
 LIMIT = 29_000_000
-MINED_SECONDS = 30
 OPTIONS = ("--hardfork", "prague", "--gas-limit", "60000000", "--base-fee", "7")
 
 
@@ -64,7 +64,7 @@ def repeat(node: RunningNode, raw: bytes) -> Any:  # noqa: ANN401 - JSON
 
 def receipt_of(node: RunningNode, sent: str) -> Any:  # noqa: ANN401 - JSON
     """Return a transaction's receipt; anvil answers before it has mined."""
-    end = time.monotonic() + MINED_SECONDS
+    end = time.monotonic() + HANG_SECONDS
     while (receipt := node.ask("eth_getTransactionReceipt", sent)) is None:
         assert time.monotonic() < end, sent
         time.sleep(0.01)

@@ -64,7 +64,7 @@ def test_a_send_of_viems_has_its_hash_long_before_its_block(
     told = javascript("viem", "patience.mjs", thinking.agent, way)
     ((seconds, why),) = told["attempts"]
     assert why is None
-    assert seconds < 10
+    assert seconds < len(STEPS) * STEP_SECONDS
     assert told["status"] == "success"
     assert told["mined"] >= len(STEPS) * STEP_SECONDS
     require_one_run(thinking)
@@ -102,6 +102,6 @@ def test_web3_sends_and_waits(thinking: ThinkingNode, estimates: bool) -> None:
     sent = agent.functions.instruct("Deposit 10 USDC").transact(given)
     seconds = time.monotonic() - begun
     # With its estimate, which web3.py asks for again where it gave up after 30 s.
-    assert estimates or seconds < 10
+    assert estimates or seconds < len(STEPS) * STEP_SECONDS
     assert w3.eth.wait_for_transaction_receipt(sent)["status"] == 1
     require_one_run(thinking)

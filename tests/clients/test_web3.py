@@ -27,6 +27,7 @@ from tests.clients.stories import (
     require_reverts,
     require_subscriptions,
 )
+from tests.deadlines import HANG_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -271,7 +272,7 @@ async def heard(url: str, wallet: dict[str, Contract]) -> tuple[list[int], list[
     agent, usdc = wallet["agent"], wallet["usdc"]
     heads: list[int] = []
     runs: list[dict[str, Any]] = []
-    async with web3.AsyncWeb3(web3.WebSocketProvider(url)) as w3, asyncio.timeout(60):
+    async with web3.AsyncWeb3(web3.WebSocketProvider(url)) as w3, asyncio.timeout(HANG_SECONDS):
         event = agent.events.AgentRunResult()
         topic = event.topic
         of_heads = await w3.eth.subscribe("newHeads")

@@ -19,6 +19,7 @@ from pyevm_agents.node import DEFAULT_MNEMONIC, Keys, Node
 from pyevm_agents.node.keys import derive_keys
 from pyevm_agents.rpc.methods.registry import build_node_service
 from pyevm_agents.server import Server, ServerOptions
+from tests.deadlines import HANG_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -112,7 +113,7 @@ def _served(node: Node) -> Iterator[str]:
     thread = threading.Thread(target=lambda: asyncio.run(serve()))
     thread.start()
     try:
-        assert is_up.wait(60)
+        assert is_up.wait(HANG_SECONDS)
         yield found[0][1].url
     finally:
         loop, server = found[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import sys
 import tracemalloc
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -35,6 +35,7 @@ from precompiles.errors import Refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import FrameType
 
     from precompiles.abi import Value
 
@@ -254,6 +255,23 @@ class TestDecodeRequest:
             decode_request(dirty)
 
 
+def count_calls(work: Callable[[], object]) -> int:
+    """Return how many functions a piece of work calls: the same number on every machine."""
+    calls = 0
+
+    def count(_frame: FrameType, event: str, _argument: object) -> None:
+        nonlocal calls
+        calls += event in {"call", "c_call"}
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        work()
+    finally:
+        sys.setprofile(before)
+    return calls
+
+
 def aliased_strings(count: int, size_bytes: int) -> bytes:
     """Write a request whose `agentReasoning` is one large string `count` times over."""
     text = words(size_bytes) + b"a" * size_bytes
@@ -290,16 +308,18 @@ class TestDecodedSize:
         ],
     )
     def test_aliased_offsets_are_refused_at_once(self, decode_it: Callable[[], object]) -> None:
-        tracemalloc.start()
-        started_seconds = time.process_time()
-        try:
+        def refuse() -> None:
             with pytest.raises((Refusal, MalformedAbiError), match="more than its own"):
                 decode_it()
+
+        tracemalloc.start()
+        try:
+            refuse()
             _, peak_bytes = tracemalloc.get_traced_memory()
         finally:
             tracemalloc.stop()
-        assert time.process_time() - started_seconds < 0.5
         assert peak_bytes < 1_000_000
+        assert count_calls(refuse) < 20_000
 
     @pytest.mark.parametrize("array", [2, 3, 4], ids=["tools", "agentReasoning", "toolResults"])
     @pytest.mark.parametrize("count", [2_047, 2**32, 2**64, 2**251, 2**256 - 1], ids=hex)
@@ -324,9 +344,8 @@ class TestDecodedSize:
     def test_a_maximal_request_decodes_quickly(self) -> None:
         count = 65_000 // 64
         calldata = SELECTOR + encode(REQUEST_TYPES, ("", "", [], [""] * count, [], ""))
-        started_seconds = time.process_time()
         assert len(decode_request(calldata).agent_reasoning) == count
-        assert time.process_time() - started_seconds < 0.5
+        assert count_calls(lambda: decode_request(calldata)) < 100 * count
 
 
 class TestDecodeString:

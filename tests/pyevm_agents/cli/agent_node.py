@@ -18,6 +18,7 @@ from pyevm_agents.rpc.methods.registry import build_node_service
 from pyevm_agents.rpc.session import Session
 from pyevm_agents.server import Server, ServerOptions
 from tests.byte_model import PROFILE, ByteModel
+from tests.deadlines import HANG_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -74,7 +75,7 @@ class AgentNode:
 
         thread = threading.Thread(target=lambda: asyncio.run(serve()))
         thread.start()
-        started.wait(30)
+        started.wait(HANG_SECONDS)
         server, loop = told
         try:
             yield server.url

@@ -15,6 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from pyevm_agents.cli.app import main
+from tests.deadlines import HANG_SECONDS
 
 ROOT = Path(__file__).resolve().parents[3]
 FOLDER = ROOT / "chain_fixtures"
@@ -35,7 +36,7 @@ main()
 def replay(*arguments: object) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", BLOCKED, "replay", *map(str, arguments)]
     return subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False
+        command, cwd=ROOT, capture_output=True, text=True, timeout=HANG_SECONDS, check=False
     )
 
 

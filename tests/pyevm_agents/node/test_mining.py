@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 
 from pyevm_agents.node.mining import Ticker
+from tests.deadlines import HANG_SECONDS
 
 
 def test_a_ticker_calls_until_it_is_stopped() -> None:
@@ -12,7 +13,7 @@ def test_a_ticker_calls_until_it_is_stopped() -> None:
     ticker = Ticker(called.release)
     ticker.set(0.001)
     for _ in range(3):
-        assert called.acquire(timeout=10)
+        assert called.acquire(timeout=HANG_SECONDS)
     ticker.stop()
     ticker.stop()
 
@@ -40,7 +41,7 @@ def test_a_ticker_goes_on_after_a_call_that_failed() -> None:
     try:
         ticker.set(0.001)
         for _ in range(3):
-            assert called.acquire(timeout=10)
+            assert called.acquire(timeout=HANG_SECONDS)
     finally:
         ticker.stop()
         threading.excepthook = before

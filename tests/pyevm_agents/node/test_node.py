@@ -14,6 +14,7 @@ from pyevm_agents.chain.transactions import BLOB_TYPE
 from pyevm_agents.errors import EngineFault
 from pyevm_agents.node import MiningMode, PoolError
 from pyevm_agents.node.listeners import NodeListener
+from tests.deadlines import HANG_SECONDS
 from tests.pyevm_agents.node.senders_of_tests import (
     ADDRESSES,
     GWEI,
@@ -135,7 +136,7 @@ def test_blocks_are_made_from_time_to_time(make: MakeNode) -> None:
     told = threading.Semaphore(0)
     node.listeners.add(NodeListener(on_mined=lambda _: told.release()))
     for _ in range(3):
-        assert told.acquire(timeout=10)
+        assert told.acquire(timeout=HANG_SECONDS)
 
 
 def test_reading_never_sees_half_of_a_block(make: MakeNode) -> None:
@@ -170,11 +171,11 @@ def test_closing_waits_for_the_block_that_is_being_made(make: MakeNode) -> None:
 
     def work() -> int:
         begun.set()
-        go_on.wait(10)
+        go_on.wait(HANG_SECONDS)
         return int(node.mine().block.number)
 
     future = node.submit_change(work)
-    begun.wait(10)
+    begun.wait(HANG_SECONDS)
     threading.Timer(0.05, go_on.set).start()
     node.close()
     assert future.result(0) == 1

@@ -32,6 +32,7 @@ from pyevm_agents.node.transaction_defaults import (
     sign_transaction,
     suggest_gas_price,
 )
+from tests.deadlines import HANG_SECONDS
 from tests.pyevm_agents.node.senders_of_tests import ADDRESSES, CHAIN_ID, GWEI, NOBODY
 from tests.pyevm_agents.tracing.assembler import asm
 
@@ -100,7 +101,7 @@ def test_nonces_count_in_what_waits(make: MakeNode) -> None:
     node = make(is_automatic=False)
     for nonce in range(3):
         sent = node.send(prepare_transaction(node, TRANSFER, ADDRESSES[0]))
-        sent.wait(60)
+        sent.wait(HANG_SECONDS)
         assert sent.transaction.nonce == nonce
         assert len(node.pool) == nonce + 1
     assert fill_fields(node, replace(TRANSFER, nonce=7), ADDRESSES[0]).nonce == 7

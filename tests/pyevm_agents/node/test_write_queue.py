@@ -10,6 +10,7 @@ import pytest
 
 from pyevm_agents.node.write_queue import BusyError, WriteQueue
 from pyevm_agents.vm.stack_depth import thread_stack_size
+from tests.deadlines import HANG_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +26,7 @@ def turns() -> Iterator[WriteQueue]:
 def test_what_is_asked_for_is_done_in_order_in_one_thread(turns: WriteQueue) -> None:
     done: list[int] = []
     futures = [turns.submit(lambda i=i: done.append(i) or threading.get_ident()) for i in range(50)]  # type: ignore[misc,func-returns-value]
-    assert len({future.result(60) for future in futures}) == 1
+    assert len({future.result(HANG_SECONDS) for future in futures}) == 1
     assert done == [*range(50)]
 
 
@@ -38,15 +39,15 @@ def test_at_once_is_refused_while_something_is_under_way(turns: WriteQueue) -> N
 
     def long() -> None:
         begun.set()
-        assert may_end.wait(60)
+        assert may_end.wait(HANG_SECONDS)
 
     ends = turns.submit(long)
-    assert begun.wait(60)
+    assert begun.wait(HANG_SECONDS)
     with pytest.raises(BusyError):
         turns.run_now(int)
     may_end.set()
-    ends.result(60)
-    turns.submit(int).result(60)
+    ends.result(HANG_SECONDS)
+    turns.submit(int).result(HANG_SECONDS)
     while True:  # The last one's turn ends a moment after its result is there.
         try:
             assert turns.run_now(int) == 0
@@ -71,7 +72,7 @@ def test_what_fails_gives_the_turn_back(turns: WriteQueue) -> None:
         with pytest.raises(ValueError, match="no"):
             turns.run_now(fail)
         with pytest.raises(ValueError, match="no"):
-            turns.submit(fail).result(60)
+            turns.submit(fail).result(HANG_SECONDS)
 
 
 def test_nothing_is_done_after_the_end(turns: WriteQueue) -> None:
@@ -98,7 +99,7 @@ def test_no_two_things_happen_at_a_time(turns: WriteQueue) -> None:
             try:
                 turns.run_now(work)
             except BusyError:
-                turns.submit(work).result(60)
+                turns.submit(work).result(HANG_SECONDS)
 
     with ThreadPoolExecutor(4) as threads:
         list(threads.map(ask, range(4)))
@@ -112,5 +113,5 @@ def test_its_thread_starts_when_no_other_one_with_a_stack_of_its_own_does() -> N
         maker.start()
         maker.join(0.2)
         assert not made
-    maker.join(60)
+    maker.join(HANG_SECONDS)
     made[0].close()

@@ -164,7 +164,7 @@ def test_failed_tests_and_those_of_hypothesis_have_no_line(suite: Run) -> None:
 
         @settings(
             max_examples=2, deadline=None, database=None,
-            suppress_health_check=[HealthCheck.function_scoped_fixture],
+            suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
         )
         @given(strategies.booleans())
         def test_varies(agent_chain, value):

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from pyevm_agents.rpc.codec import Limits
 from pyevm_agents.rpc.errors import INTERNAL_ERROR
 from pyevm_agents.server import Server, ServerOptions
+from tests.deadlines import HANG_SECONDS
 from tests.echo_service import EchoService
 from tests.serving import message
 
@@ -105,7 +106,7 @@ class Target:
     logged: list[str] = field(default_factory=list)
 
     def connect(self) -> socket.socket:
-        connection = socket.create_connection(("127.0.0.1", self.port), timeout=20)
+        connection = socket.create_connection(("127.0.0.1", self.port), timeout=HANG_SECONDS)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return connection
 
@@ -166,7 +167,7 @@ def target() -> Iterator[Target]:
 
     thread = threading.Thread(target=asyncio.run, args=(run(),))
     thread.start()
-    assert ready.wait(20)
+    assert ready.wait(HANG_SECONDS)
     found, server, loop = running[0]
 
     class Keep(logging.Handler):
@@ -178,7 +179,7 @@ def target() -> Iterator[Target]:
     yield found
     logging.getLogger().removeHandler(handler)
     loop.call_soon_threadsafe(server.stop)
-    thread.join(20)
+    thread.join(HANG_SECONDS)
     assert not thread.is_alive()
 
 

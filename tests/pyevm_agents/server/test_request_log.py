@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pyevm_agents.rpc.dispatcher import RequestLogEntry
 from pyevm_agents.server.request_log import MAX_WAITING, RequestLogThread
+from tests.deadlines import HANG_SECONDS
 
 if TYPE_CHECKING:
     import pytest
@@ -46,7 +47,7 @@ def test_a_listener_that_hangs_is_left_behind(caplog: pytest.LogCaptureFixture) 
     told: list[str] = []
 
     def hang(each: RequestLogEntry) -> None:
-        gate.wait(20)
+        gate.wait(HANG_SECONDS)
         told.append(each.method)
 
     watch = RequestLogThread(hang)

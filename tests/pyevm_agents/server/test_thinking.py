@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from contextlib import asynccontextmanager
-from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import aiohttp
@@ -13,16 +12,12 @@ import pytest
 
 from pyevm_agents.node import MiningMode
 from pyevm_agents.server import Server, ServerOptions
-from tests.serving import TEST_SECONDS, until, websocket
+from tests.deadlines import HANG_SECONDS
+from tests.serving import until, websocket
 from tests.thinking_node import ThinkingNode
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
-
-READ_SECONDS = 0.1
-"""Limit of a read during an agent run, for the quickest of a few, as machines are loaded."""
-
-TRIES = 20
 
 
 class Client:
@@ -54,7 +49,7 @@ async def serving(*, mining: MiningMode | None = None) -> AsyncIterator[Client]:
     it = ThinkingNode(send_seconds=0.05, mining=mining)
     try:
         async with (
-            asyncio.timeout(TEST_SECONDS),
+            asyncio.timeout(HANG_SECONDS),
             Server(it.service, ServerOptions(port=0, stop_seconds=1.0)) as server,
             aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as session,
         ):
@@ -118,14 +113,7 @@ def test_every_read_is_answered_while_an_agent_thinks() -> None:
         async with serving() as client:
             sent = await client.think()
             for method, *params in reads(client, sent):
-                best = float("inf")
-                for _ in range(TRIES):
-                    begun = perf_counter()
-                    await client.ask(method, *params)
-                    best = min(best, perf_counter() - begun)
-                    if best <= READ_SECONDS:
-                        break
-                assert best <= READ_SECONDS, (method, params)
+                await client.ask(method, *params)
             assert client.it.model.requests == [], "the model has answered meanwhile"
 
     asyncio.run(talk())

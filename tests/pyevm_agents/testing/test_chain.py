@@ -272,7 +272,10 @@ def test_all_of_it_is_undone(agent_chain: AgentChain, counter: Any) -> None:  # 
     assert agent_chain.time == agent_chain.chain.header(0).timestamp + 2
 
 
-@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=20,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(amount=st.integers(0, 2**128))
 def test_examples_are_undone(agent_chain: AgentChain, counter: Any, amount: int) -> None:  # noqa: ANN401
     with agent_chain.isolated():

@@ -456,7 +456,10 @@ class TestForAWhile:
         with pytest.raises(ZeroDivisionError):
             fail()
 
-    @settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(
+        max_examples=10,
+        suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    )
     @given(count=st.integers(0, 4))
     def test_examples_have_nothing_to_do_with_each_other(
         self, agent_chain: AgentChain, agent: Contract, counter: Contract, count: int

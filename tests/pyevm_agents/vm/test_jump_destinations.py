@@ -47,9 +47,13 @@ def test_calls_of_a_code_share_what_is_known() -> None:
     assert get_jump_destinations(code) is get_jump_destinations(bytes(code))
 
 
-def test_the_longest_codes_are_swept_in_milliseconds() -> None:
-    # What py-evm takes longest for: each PUSH may be data of the one before.
-    code = b"\x60\x7f" * 24_575 + b"\x00\x5b"
-    started = time.process_time()
-    assert AgentCode(code).is_valid_opcode(len(code) - 1)
-    assert time.process_time() - started < 0.1  # 3 to 8 ms; py-evm's own took 340 to 450.
+def test_a_code_is_swept_in_the_time_that_py_evm_takes_for_a_tenth() -> None:
+    def sweep(kind: type[CodeStream], pushes: int) -> float:
+        # What py-evm takes longest for: each PUSH may be data of the one before.
+        code = b"\x60\x7f" * pushes + b"\x00\x5b"
+        started = time.process_time()
+        assert kind(code).is_valid_opcode(len(code) - 1)
+        return time.process_time() - started
+
+    # 8 ms and 50 ms; the quickest of a few, because other processes share the caches.
+    assert min(sweep(AgentCode, 24_575 - i) for i in range(3)) < sweep(CodeStream, 2_457)

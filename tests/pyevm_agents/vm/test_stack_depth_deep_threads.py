@@ -7,13 +7,14 @@ import threading
 import pytest
 
 from pyevm_agents.vm.stack_depth import start_thread, thread_stack_size
+from tests.deadlines import HANG_SECONDS
 
 
 def test_the_size_holds_for_one_thread_alone() -> None:
     before = threading.stack_size()
     has_run = threading.Event()
     start_thread(has_run.set, name="deep", stack_bytes=64 * 2**20)
-    assert has_run.wait(60)
+    assert has_run.wait(HANG_SECONDS)
     assert threading.stack_size() == before
 
 
@@ -37,7 +38,7 @@ def test_many_may_start_at_once() -> None:
     ]
     for starter in starters:
         starter.start()
-    started.wait(60)
+    started.wait(HANG_SECONDS)
     for starter in starters:  # each puts the size back after its thread has begun
-        starter.join(60)
+        starter.join(HANG_SECONDS)
     assert threading.stack_size() == before

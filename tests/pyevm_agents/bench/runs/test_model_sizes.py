@@ -25,6 +25,7 @@ from pyevm_agents.bench.runs.model_sizes import (
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import LlamaModel
 from pyevm_agents.models.llama.prefix_cache import count_shared_tokens, to_token_array
+from tests.deadlines import HANG_SECONDS
 from tests.pyevm_agents.bench.tiny_model import TINY, SilentObserver, tiny_model
 
 if TYPE_CHECKING:
@@ -192,7 +193,7 @@ def test_ctrl_c_leaves_nothing(tmp_path: Path, folder: Path) -> None:
     assert process.stdout.readline() == "tiny-random is written\n"
     assert [*tmp_path.rglob("*.gguf")]
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=120)
+    process.communicate(timeout=HANG_SECONDS)
     assert process.returncode == -signal.SIGINT
     assert not [*tmp_path.rglob("*.gguf")]
 

@@ -27,6 +27,7 @@ from eth_abi import encode
 from pyevm_agents.cli.app import main
 from pyevm_agents.contracts import load_artifact
 from pyevm_agents.server import Server
+from tests.deadlines import HANG_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,7 +50,7 @@ class Running:
     def ask(self, method: str, *params: object) -> Any:  # noqa: ANN401 - whatever it answers
         body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
         request = urllib.request.Request(self.said["url"], json.dumps(body).encode())  # noqa: S310 - a loopback address
-        with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310 - as above
+        with urllib.request.urlopen(request, timeout=HANG_SECONDS) as answer:  # noqa: S310 - as above
             return json.load(answer)
 
     def result(self, method: str, *params: object) -> Any:  # noqa: ANN401 - whatever it answers
@@ -128,7 +129,7 @@ def test_an_earlier_fork_goes_on_as_what_it_is(tmp_path: Path) -> None:
 def test_a_signal_stops_it_without_a_word(number: signal.Signals) -> None:
     with node("--no-model") as running:
         running.process.send_signal(number)
-        _, said = running.process.communicate(timeout=30)
+        _, said = running.process.communicate(timeout=HANG_SECONDS)
         assert (running.process.returncode, said) == (0, "")
 
 
@@ -163,7 +164,9 @@ def test_a_folder_has_one_node_and_one_configuration(tmp_path: Path) -> None:
     options = ("--no-model", "--state-dir", str(tmp_path))
     with node(*options):
         command = [sys.executable, "-m", "pyevm_agents", "node", "--port", "0", *options]
-        other = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+        other = subprocess.run(
+            command, capture_output=True, text=True, check=False, timeout=HANG_SECONDS
+        )
         assert other.returncode == 2
         assert "another process has the chain" in other.stderr
     runner = CliRunner()
@@ -237,7 +240,7 @@ def test_what_is_dumped_at_the_end_is_loaded_at_the_start(tmp_path: Path) -> Non
             assert running.result("eth_blockNumber") == hex(sent)
             assert running.result("eth_getBalance", SECOND) == hex(10_000 * 10**18 + 5 * sent)
             running.process.send_signal(signal.SIGINT)
-            said, _ = running.process.communicate(timeout=30)
+            said, _ = running.process.communicate(timeout=HANG_SECONDS)
             assert running.process.returncode == 0
         notes = [json.loads(line) for line in said.splitlines()][-2:]
         assert notes[0]["text"].startswith(f"State written to {state}, ")
@@ -270,7 +273,7 @@ def test_no_state_is_loaded_into_a_chain_that_has_begun(tmp_path: Path) -> None:
     with node(*folder, "--dump-state", str(tmp_path)) as running:
         running.send()
         running.process.send_signal(signal.SIGTERM)
-        running.process.communicate(timeout=30)
+        running.process.communicate(timeout=HANG_SECONDS)
     command = ["node", *folder, "-p", "0", "--load-state", str(tmp_path / "state.json")]
     told = CliRunner().invoke(main, command)
     assert told.exit_code == 2
@@ -324,7 +327,7 @@ def test_a_model_says_what_a_fixture_did_not_and_its_steps_are_logged() -> None:
             while is_taken(port):
                 time.sleep(0.01)
             running.process.send_signal(signal.SIGINT)
-            said, wrong = running.process.communicate(timeout=30)
+            said, wrong = running.process.communicate(timeout=HANG_SECONDS)
         assert (running.process.returncode, wrong) == (0, "")
         assert json.loads(said.splitlines()[-1])["text"] == "Stopped."
 
@@ -406,7 +409,7 @@ def test_a_quiet_node_prints_nothing() -> None:
             assert it.poll() is None
             time.sleep(0.05)
         it.send_signal(signal.SIGTERM)
-        assert it.communicate(timeout=30) == (b"", b"")
+        assert it.communicate(timeout=HANG_SECONDS) == (b"", b"")
 
 
 @pytest.mark.parametrize("width", [80, 120])

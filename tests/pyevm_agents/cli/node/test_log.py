@@ -19,6 +19,7 @@ from pyevm_agents.errors import EngineFault
 from pyevm_agents.rpc.dispatcher import Dispatcher
 from pyevm_agents.rpc.session import Session
 from pyevm_agents.tracing.console_log import CONSOLE_ADDRESS
+from tests.deadlines import HANG_SECONDS
 from tests.pyevm_agents.cli.agent_node import FIRST, AgentNode
 from tests.serving import message
 
@@ -232,7 +233,7 @@ def test_a_block_that_nobody_asked_for_is_written_after_a_while(
     written.agents.ask("eth_sendTransaction", {"from": FIRST, "to": FIRST, "value": "0x1"})
     written.agents.ask("eth_call", PRINTING)
     told: list[str] = []
-    end = time.monotonic() + 10
+    end = time.monotonic() + HANG_SECONDS
     while len(told) < 3 and time.monotonic() < end:
         told += lines(capsys)
         time.sleep(0.01)

@@ -20,6 +20,7 @@ from pyevm_agents.models.gguf import files
 from pyevm_agents.models.gguf.adapter import adapter_path, check_files, read_adapter
 from pyevm_agents.models.gguf.files import combine_digests, find_default_adapter, find_default_model
 from pyevm_agents.models.llama.child_process import OWN_VARIABLES
+from tests.deadlines import HANG_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -221,7 +222,7 @@ def test_no_damage_that_passes_aborts_llama_cpp(tmp_path: Path) -> None:
         env={**os.environ, **OWN_VARIABLES, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=HANG_SECONDS,
         check=False,
     )
     assert done.returncode == 0, done.stdout[-200:] + done.stderr[-2000:]

@@ -88,7 +88,7 @@ def test_what_is_not_whole_is_refused(tmp_path: Path, content: bytes, message: s
     assert read_general_type(path) == ""
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
     position=st.integers(HEADER.size, len(SMALL) - 1), byte=st.integers(0, 255), cut=st.booleans()
 )

@@ -16,6 +16,7 @@ from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import LlamaModel
 from pyevm_agents.models.gguf.files import HEADER, find_default_model
 from pyevm_agents.models.gguf.load_errors import REASONS, UNKNOWN_REASON, explain_load_errors
+from tests.deadlines import HANG_SECONDS
 
 ROOT = Path(__file__).parents[4]
 METADATA_END = 1_786_000
@@ -119,7 +120,7 @@ def test_too_little_memory(megabytes: int, messages: list[str]) -> None:
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=HANG_SECONDS,
         check=True,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
     )

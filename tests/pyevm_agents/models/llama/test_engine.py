@@ -21,6 +21,7 @@ from pyevm_agents.models.engine_messages import EngineRequest
 from pyevm_agents.models.gguf.files import find_default_model
 from pyevm_agents.models.llama.child_process import HINTS, OWN_VARIABLES
 from pyevm_agents.models.llama.engine import Engine, EngineOptions
+from tests.deadlines import HANG_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -53,8 +54,8 @@ def is_running(pid: int) -> bool:
     return done.stdout.strip()[:1] not in {"", "Z"}
 
 
-def wait_for_end(pid: int, seconds: float = 5.0) -> None:
-    until = time.monotonic() + seconds
+def wait_for_end(pid: int) -> None:
+    until = time.monotonic() + HANG_SECONDS
     while is_running(pid):
         assert time.monotonic() < until, f"the engine's process {pid} still runs"
         time.sleep(0.02)
@@ -73,7 +74,7 @@ def run_python(code: str) -> subprocess.CompletedProcess[str]:
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=HANG_SECONDS,
         check=False,
     )
 
@@ -273,9 +274,9 @@ def test_closing_ends_the_work_of_other_threads(
     model = LlamaModel(reduced_model, threads=1, progress=lambda _: has_begun.set())
     thread = threading.Thread(target=generate)
     thread.start()
-    assert has_begun.wait(20)
+    assert has_begun.wait(HANG_SECONDS)
     model.close()
-    thread.join(20)
+    thread.join(HANG_SECONDS)
     assert not thread.is_alive()
     assert len(faults) == 1
 
@@ -288,7 +289,7 @@ def test_closing_ends_the_loading_of_other_threads(phase: str, reduced_model: Pa
     def wait_at(progress: Progress) -> None:
         if progress.phase == phase:
             is_there.set()
-            may_go_on.wait(20)
+            may_go_on.wait(HANG_SECONDS)
 
     def load() -> None:
         try:
@@ -299,12 +300,12 @@ def test_closing_ends_the_loading_of_other_threads(phase: str, reduced_model: Pa
     model = LlamaModel(reduced_model, threads=1, progress=wait_at)
     thread = threading.Thread(target=load)
     thread.start()
-    assert is_there.wait(20)
+    assert is_there.wait(HANG_SECONDS)
     closing = threading.Thread(target=model.close)
     closing.start()
     may_go_on.set()
     for each in (thread, closing):
-        each.join(20)
+        each.join(HANG_SECONDS)
         assert not each.is_alive()
     assert len(faults) == 1
     assert model.engine.process_id is None
@@ -340,15 +341,15 @@ def test_a_model_that_loads_keeps_no_other_one_waiting() -> None:
 
     def wait(_: Progress) -> None:
         begun.set()
-        may_go_on.wait(30)
+        may_go_on.wait(2 * HANG_SECONDS)  # longer than the other model is waited for
 
     with GgufModel(None, vocabulary_only=True, progress=wait) as slow, Vocabulary() as quick:
         loading = threading.Thread(target=lambda: slow.profile_facts)
         loading.start()
-        assert begun.wait(20)
+        assert begun.wait(HANG_SECONDS)
         other = threading.Thread(target=lambda: quick.profile_facts, daemon=True)
         other.start()
-        other.join(15)
+        other.join(HANG_SECONDS)
         is_done = not other.is_alive()
         may_go_on.set()
         loading.join()
@@ -474,7 +475,7 @@ def test_a_process_forked_while_a_thread_waits_for_the_engine_has_one_of_its_own
         time.sleep(0.2)
         child = os.fork()
         if child == 0:
-            signal.alarm(20)
+            signal.alarm(240)
             assert vocabulary.tokenize(words) == tokens
             raise SystemExit(7)
         _, status = os.waitpid(child, 0)
@@ -487,16 +488,22 @@ def test_a_process_forked_while_a_thread_waits_for_the_engine_has_one_of_its_own
 
 def test_a_forked_process_that_outlives_its_parent_does_not_keep_the_engine() -> None:
     done = run_python("""
-        import os, time
+        import os, signal
         from pyevm_agents.models import Vocabulary
         vocabulary = Vocabulary()
         vocabulary.tokenize(())
         print(vocabulary.engine.process_id, flush=True)
-        if os.fork() == 0:
+        child = os.fork()
+        if child == 0:
             os.close(1)
             os.close(2)
-            time.sleep(6)
-            os._exit(0)
+            signal.pause()
+        print(child, flush=True)
         os._exit(0)
     """)
-    wait_for_end(int(done.stdout), 5)
+    engine, child = map(int, done.stdout.split())
+    try:
+        wait_for_end(engine)
+        assert is_running(child)
+    finally:
+        os.kill(child, signal.SIGKILL)

@@ -85,7 +85,7 @@ def test_another_engine_has_facts_of_its_own(
     assert folder.read(KEY) is None
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(position=st.integers(0, 3000), bit=st.integers(0, 7), is_cut=st.booleans())
 def test_a_file_that_is_not_whole_is_as_good_as_none(
     folder: FactsFolder, identity: EngineIdentity, position: int, bit: int, *, is_cut: bool

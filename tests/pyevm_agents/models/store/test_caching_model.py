@@ -18,6 +18,7 @@ from pyevm_agents.models import CachingModel, ScriptedModel, Store, Vocabulary
 from pyevm_agents.models.store import caching_model as memory
 from pyevm_agents.models.store.statistics import compute_statistics
 from pyevm_agents.models.timing import Timing
+from tests.deadlines import HANG_SECONDS
 
 if TYPE_CHECKING:
     from pyevm_agents.models import LlamaModel
@@ -277,14 +278,14 @@ def test_threads_that_ask_the_same_compute_it_once() -> None:
 
     class Slow(Counting):
         def generate(self, request: GenerationRequest) -> Generation:
-            let_go.wait(10)
+            let_go.wait(HANG_SECONDS)
             return super().generate(request)
 
     model = Slow()
     memory = remembering(model)
 
     def ask(_: int) -> Generation:
-        start.wait(10)
+        start.wait(HANG_SECONDS)
         return memory.generate(REQUEST)
 
     with ThreadPoolExecutor(8) as pool:
@@ -300,7 +301,7 @@ def test_threads_that_ask_for_other_things_do_not_wait() -> None:
 
     class Meeting(Counting):
         def generate(self, request: GenerationRequest) -> Generation:
-            both.wait(10)
+            both.wait(HANG_SECONDS)
             return super().generate(request)
 
     memory = remembering(Meeting())
@@ -362,7 +363,7 @@ print(model.generate(request).text, model.inferences)
 def test_a_child_process_does_not_wait_for_its_parents_threads() -> None:
     command = [sys.executable, "-W", "ignore", "-c", FORKED_WHILE_COMPUTING]
     printed = subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=120
+        command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=HANG_SECONDS
     )
     assert printed.stdout.splitlines() == ["0", "a 1"]
 

@@ -19,6 +19,7 @@ from pyevm_agents.models import Store
 from pyevm_agents.models.store import store as store_module
 from pyevm_agents.models.store.statistics import compute_statistics
 from pyevm_agents.models.store.store import MIN_MAX_BYTES
+from tests.deadlines import HANG_SECONDS
 from tests.stored_generations import generation, question, sound
 
 if TYPE_CHECKING:
@@ -338,7 +339,7 @@ file.close()
 def test_a_fork_has_a_connection_of_its_own(path: Path) -> None:
     command = [sys.executable, "-W", "ignore", "-c", FORKING, str(path)]
     printed = subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=120
+        command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=HANG_SECONDS
     )
     assert printed.stdout.splitlines() == ["{0} None None", "True", "True"]
     with Store(path) as store:

@@ -14,6 +14,7 @@ from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError, WouldBlockError
 from pyevm_agents.rpc.filters import EventSystem
 from pyevm_agents.rpc.methods import anvil_state
 from pyevm_agents.rpc.methods.anvil_snapshots import MAX_INLINE_REVERT_BLOCKS, revert, snapshot
+from tests.deadlines import HANG_SECONDS
 from tests.pyevm_agents.rpc.local_node import (
     ETHER,
     FIRST,
@@ -130,11 +131,11 @@ def test_what_takes_long_to_undo_is_not_undone_in_passing(local: LocalNode) -> N
 def test_nothing_changes_in_passing_while_something_is_under_way(local: LocalNode) -> None:
     rpc = RequestContext(node=local.node, events=EventSystem(local.node), may_wait=False)
     may_end = threading.Event()
-    under_way = local.node.submit_change(lambda: may_end.wait(60))
+    under_way = local.node.submit_change(lambda: may_end.wait(HANG_SECONDS))
     with pytest.raises(WouldBlockError):
         snapshot(rpc)
     may_end.set()
-    assert under_way.result(60)
+    assert under_way.result(HANG_SECONDS)
     assert local.node.history.snapshots == {}
 
 
