@@ -188,6 +188,7 @@ def run_mypy(folder: Path, pyproject: str) -> tuple[str, set[str]]:
     return run.stdout + run.stderr, {patterns[int(line) - 1] for line in errors}
 
 
+@pytest.mark.slow
 def test_every_override_of_mypy_is_needed(tmp_path: Path) -> None:
     overrides = PROJECT["tool"]["mypy"]["overrides"]
     patterns = [pattern for override in overrides for pattern in override["module"]]

@@ -53,7 +53,7 @@ class ThinkingNode:
     def __init__(
         self,
         *,
-        send_seconds: float = 2.0,
+        send_seconds: float = HANG_SECONDS,
         mining: MiningMode | None = None,
         fork: str = DEFAULT_FORK,
     ) -> None:

@@ -79,7 +79,7 @@ class NodeBackend(BaseChainBackend):  # type: ignore[misc]  # eth-tester has no 
         mining = MiningMode(is_automatic=False)
         node = Node(Chain(config, accounts=accounts), now=time.time, keys=keys, mining=mining)
         self._node, self._session = node, Session("eth-tester")
-        self._service = build_node_service(node, send_seconds=60)
+        self._service = build_node_service(node, send_seconds=240)
 
     def _ask(self, method: str, *params: object) -> Any:  # noqa: ANN401 - JSON
         return self._service.call(method, list(params), self._session)

@@ -202,7 +202,7 @@ def _plain_node() -> _Asked:
         at: GenesisAccount(code=code, balance_wei=1_000, nonce=1) for at, code in CODES.items()
     }
     node = Node(Chain(ChainConfig(), accounts=accounts), now=lambda: START_SECONDS, keys=keys)
-    return _Asked(node, build_node_service(node, send_seconds=60))
+    return _Asked(node, build_node_service(node, send_seconds=240))
 
 
 def _plain_answers() -> Mapping[str, Json]:
@@ -634,7 +634,7 @@ def _agent_node(
     chain = Chain(ChainConfig(models=(profile,)), {profile.name: model}, accounts=accounts)
     wallet = WalletDemo(chain)
     node = Node(chain, now=lambda: 2e9, keys=Keys([DEVELOPMENT_KEY]))
-    return _Asked(node, build_node_service(node, send_seconds=60)), wallet
+    return _Asked(node, build_node_service(node, send_seconds=240)), wallet
 
 
 def _deposit_then_done(request: GenerationRequest) -> str:

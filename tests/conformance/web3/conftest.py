@@ -73,7 +73,7 @@ def world() -> Iterator[World]:
     accounts = {one: GenesisAccount(balance_wei=10_000 * ETHER) for one in keys.addresses}
     chain = Chain(ChainConfig(chain_id=CHAIN_ID, base_fee_wei=10**8), accounts=accounts)
     node = Node(chain, now=time.time, keys=keys)
-    service = build_node_service(node, send_seconds=60)
+    service = build_node_service(node, send_seconds=240)
     yield _filled(node, service)
     node.close()
 

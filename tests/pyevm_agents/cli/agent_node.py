@@ -50,7 +50,7 @@ class AgentNode:
         chain = Chain(config, {config.models[0].name: switched}, accounts=accounts)
         self.wallet = WalletDemo(chain)
         self.node = Node(chain, now=lambda: 2e9, keys=Keys([DEVELOPMENT_KEY]))
-        self.service = build_node_service(self.node, send_seconds=60)
+        self.service = build_node_service(self.node, send_seconds=240)
         self._session = Session("test")
 
     def ask(self, method: str, *params: object) -> Any:  # noqa: ANN401 - whatever it answers

@@ -82,7 +82,7 @@ def local_node() -> Iterator[LocalNode]:
     accounts = {one: GenesisAccount(balance_wei=10_000 * ETHER) for one in keys.addresses}
     seconds = itertools.count(START_SECONDS)
     node = Node(Chain(ChainConfig(), accounts=accounts), now=lambda: next(seconds), keys=keys)
-    yield LocalNode(node, build_node_service(node, send_seconds=60))
+    yield LocalNode(node, build_node_service(node, send_seconds=240))
     node.close()
 
 

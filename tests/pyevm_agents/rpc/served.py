@@ -51,7 +51,7 @@ class Served:
             keys=Keys(KEYS),
             mining=MiningMode(is_automatic=self.is_automatic),
         )
-        self.service = build_node_service(self.node, send_seconds=60)
+        self.service = build_node_service(self.node, send_seconds=240)
         self.dispatcher = Dispatcher(self.service)
         self.told: list[Mapping[str, Any]] = []
         self.session = Session("test", self.told.append)

@@ -29,7 +29,7 @@ def local() -> Iterator[LocalNode]:
 
 @pytest.fixture
 def w3(local: LocalNode) -> Any:  # noqa: ANN401 - web3's
-    return web3.Web3(provider.AgentProvider(build_node_service(local.node, send_seconds=60)))
+    return web3.Web3(provider.AgentProvider(build_node_service(local.node, send_seconds=240)))
 
 
 def test_a_transaction_is_sent_and_read(w3: Any) -> None:  # noqa: ANN401 - web3's
@@ -58,7 +58,7 @@ def test_an_error_is_web3s(w3: Any) -> None:  # noqa: ANN401 - web3's
 def test_two_providers_share_a_node(local: LocalNode, w3: Any) -> None:  # noqa: ANN401 - web3's
     async def number() -> int:
         other = web3.AsyncWeb3(
-            provider.AsyncAgentProvider(build_node_service(local.node, send_seconds=60))
+            provider.AsyncAgentProvider(build_node_service(local.node, send_seconds=240))
         )
         return int(await other.eth.block_number)
 
@@ -69,7 +69,7 @@ def test_two_providers_share_a_node(local: LocalNode, w3: Any) -> None:  # noqa:
 def test_requests_run_beside_each_other(local: LocalNode) -> None:
     async def work() -> list[int]:
         other = web3.AsyncWeb3(
-            provider.AsyncAgentProvider(build_node_service(local.node, send_seconds=60))
+            provider.AsyncAgentProvider(build_node_service(local.node, send_seconds=240))
         )
         accounts = await other.eth.accounts
         return [*await asyncio.gather(*(other.eth.get_balance(one) for one in accounts * 10))]
@@ -79,7 +79,7 @@ def test_requests_run_beside_each_other(local: LocalNode) -> None:
 
 def test_new_heads_are_told(local: LocalNode) -> None:
     async def work() -> int:
-        made = provider.PersistentAgentProvider(build_node_service(local.node, send_seconds=60))
+        made = provider.PersistentAgentProvider(build_node_service(local.node, send_seconds=240))
         async with web3.AsyncWeb3(made) as w3:
             await w3.eth.subscribe("newHeads")
             await made.make_request("evm_mine", [])
@@ -92,7 +92,7 @@ def test_new_heads_are_told(local: LocalNode) -> None:
 
 def test_without_a_session_nothing_is_sent(local: LocalNode) -> None:
     async def work() -> bool:
-        made = provider.PersistentAgentProvider(build_node_service(local.node, send_seconds=60))
+        made = provider.PersistentAgentProvider(build_node_service(local.node, send_seconds=240))
         with pytest.raises(exceptions.ProviderConnectionError, match="async with"):
             await made.make_request("evm_mine", [])
         return bool(await made.is_connected())

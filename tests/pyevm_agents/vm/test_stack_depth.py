@@ -38,7 +38,7 @@ DEPTHS = 1_025
 def dispatcher() -> Iterator[Dispatcher]:
     accounts = {DEEP: GenesisAccount(code=COUNTS, nonce=1)}
     node = Node(Chain(ChainConfig(block_gas_limit=2**50), accounts=accounts), now=lambda: 2e9)
-    yield Dispatcher(build_node_service(node, send_seconds=60))
+    yield Dispatcher(build_node_service(node, send_seconds=240))
     node.close()
 
 

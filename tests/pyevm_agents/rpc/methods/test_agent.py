@@ -68,7 +68,7 @@ class Bench:
         self.chain = Chain(config, {profile.name: model}, accounts=accounts)
         self.wallet = WalletDemo(self.chain)
         self.node = Node(self.chain, now=lambda: 2e9, keys=Keys([DEVELOPMENT_KEY]))
-        self.service: NodeService = build_node_service(self.node, send_seconds=60)
+        self.service: NodeService = build_node_service(self.node, send_seconds=240)
         self.session = Session("test")
 
     def ask(self, method: str, *params: object) -> Any:  # noqa: ANN401 - JSON

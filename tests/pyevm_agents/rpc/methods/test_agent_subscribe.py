@@ -49,7 +49,7 @@ class Bench:
         self.chain = Chain(config, {PROFILE.name: model}, accounts=accounts)
         self.wallet = WalletDemo(self.chain)
         self.node = Node(self.chain, now=lambda: 2e9, keys=Keys([DEVELOPMENT_KEY]))
-        self.service: NodeService = build_node_service(self.node, send_seconds=60)
+        self.service: NodeService = build_node_service(self.node, send_seconds=240)
         self.messages: list[Any] = []
         self.session = Session("test", self.messages.append)
 
@@ -208,7 +208,7 @@ def test_a_reader_that_does_not_read_holds_up_nobody(
 ) -> None:
     """Over real sockets: one client reads, one never does, and an agent sends 20 MB of progress."""
     monkeypatch.setattr(agent_subscriptions, "PROGRESS_SECONDS", 0.0)
-    service = build_node_service(bench.node, send_seconds=60)
+    service = build_node_service(bench.node, send_seconds=240)
 
     def talk_much(_request: GenerationRequest) -> str:
         for done in range(2_000):

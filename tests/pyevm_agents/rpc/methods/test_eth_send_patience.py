@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
 
 from pyevm_agents.errors import EngineFault
+from pyevm_agents.rpc import recent_faults
 from pyevm_agents.rpc.errors import RESOURCE_UNAVAILABLE, RpcError
+from tests.deadlines import HANG_SECONDS
 from tests.thinking_node import ThinkingNode
 
 if TYPE_CHECKING:
@@ -35,10 +38,11 @@ def test_it_gets_a_blocks_gas_where_what_it_needs_is_not_known_in_time(it: Think
     assert it.ask("eth_getTransactionReceipt", sent)["status"] == "0x1"
 
 
-def test_it_gets_what_it_needs_where_that_is_known(it: ThinkingNode) -> None:
-    transfer = {"from": it.first, "to": it.second, "value": "0x1"}
-    sent = it.ask("eth_sendTransaction", transfer)
-    assert it.ask("eth_getTransactionByHash", sent)["gas"] == hex(21_000)
+def test_it_gets_what_it_needs_where_that_is_known() -> None:
+    with closing(ThinkingNode(send_seconds=HANG_SECONDS)) as it:
+        transfer = {"from": it.first, "to": it.second, "value": "0x1"}
+        sent = it.ask("eth_sendTransaction", transfer)
+        assert it.ask("eth_getTransactionByHash", sent)["gas"] == hex(21_000)
 
 
 def test_a_fault_is_not_tried_again_at_once(
@@ -51,6 +55,7 @@ def test_a_fault_is_not_tried_again_at_once(
         raise EngineFault("the model's process was ended by SIGKILL")
 
     monkeypatch.setattr(it.model, "generate", fail)
+    monkeypatch.setattr(recent_faults, "FAULT_SECONDS", HANG_SECONDS)
     for _ in range(4):
         with pytest.raises(RpcError, match="SIGKILL") as told:
             it.ask("eth_call", it.run, "latest")
@@ -84,4 +89,5 @@ def test_whoever_waits_for_a_receipt_is_told_of_a_fault(
     assert (told.value.code, told.value.data) == (RESOURCE_UNAVAILABLE, {"retry": False})
     assert it.ask("eth_getTransactionByHash", sent) is None
     assert it.ask("eth_sendRawTransaction", signed) == sent
+    it.node.submit_change(int).result()
     assert it.ask("eth_getTransactionReceipt", sent)["status"] == "0x1"

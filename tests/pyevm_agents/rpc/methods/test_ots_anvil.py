@@ -37,7 +37,7 @@ def ours(scenario: Scenario) -> dict[str, Any]:
     """Return the node's responses on a scenario's transaction."""
     chain = scenario.chain()
     node = Node(chain, now=lambda: chain.head.timestamp + 1.0)
-    service, session = build_node_service(node, send_seconds=60), Session("test")
+    service, session = build_node_service(node, send_seconds=240), Session("test")
     try:
         raw = "0x" + scenario.raw_transaction().hex()
         sent = service.call("eth_sendRawTransaction", [raw], session)

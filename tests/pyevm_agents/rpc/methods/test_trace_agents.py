@@ -44,7 +44,7 @@ def asked(vocabulary: Vocabulary) -> Iterator[tuple[Ask, dict[str, str]]]:
     chain = Chain(config, {profile.name: model}, accounts=accounts)
     wallet = WalletDemo(chain)
     node = Node(chain, now=lambda: 2e9, keys=Keys([DEVELOPMENT_KEY]))
-    service, session = build_node_service(node, send_seconds=60), Session("test")
+    service, session = build_node_service(node, send_seconds=240), Session("test")
     form = {
         "from": "0x" + DEVELOPMENT_ADDRESS.hex(),
         "to": "0x" + wallet.agent.hex(),

@@ -29,7 +29,7 @@ def local() -> Iterator[LocalNode]:
 
 @pytest.fixture
 def w3(local: LocalNode) -> Any:  # noqa: ANN401 - web3's
-    return web3.Web3(provider.AgentProvider(build_node_service(local.node, send_seconds=60)))
+    return web3.Web3(provider.AgentProvider(build_node_service(local.node, send_seconds=240)))
 
 
 def test_web3_reads_what_is_traced(w3: Any) -> None:  # noqa: ANN401 - web3's
