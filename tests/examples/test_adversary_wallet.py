@@ -1,12 +1,12 @@
-"""What if the model does something stupid, or is tricked?
+"""An adversary for an agent with a purse.
 
-An agent pays its owner's bills from a purse. The owner wants no more than a limit to be paid a day,
-and nobody but payees of theirs. A prompt can ask for that; only a contract can see to it. Here an
-adversary takes the model's place and says anything that a model could say: does the contract hold?
+An agent pays its owner's bills from a purse: at most a limit per day, and only to known payees. A
+prompt can request that; only a contract can enforce it. The adversary replaces the model and
+generates any step that the grammar admits.
 
-`UnguardedPurse` holds each payment against the limit, and their sum against nothing. The adversary
-finds that in seconds, and prints the shortest run that shows it, as a script. `GuardedPurse` is the
-same purse with the guard in Solidity, and the same test passes.
+`UnguardedPurse` compares each payment with the limit, but not their sum. The adversary finds that
+in seconds and prints the shortest run that shows it, as a script. With `GuardedPurse`, which
+enforces both rules in Solidity, the same test passes.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def guarded(agent_chain: AgentChain) -> Wallet:
     return wallet(agent_chain, "GuardedPurse")
 
 
-# What must hold, whatever the model says
+# Properties
 
 
 def never_loses_more_than_its_limit(wallet: Wallet, adversary: Adversary) -> None:
@@ -114,7 +114,7 @@ def test_a_guarded_wallet_pays_nobody_but_payees(guarded: Wallet, adversary: Adv
     pays_nobody_but_payees(guarded, adversary)
 
 
-# What the adversary does to the other one
+# Their counterexamples
 
 SCRIPT = """\
 model.script(

@@ -1,29 +1,33 @@
-"""What an agent is expected to have done, said in one sentence.
+"""Assertions on an agent's steps.
 
-A sentence that does not hold shows every step with its thought, its tokens and its gas, and marks
-the steps that it is about.
+A failed assertion shows every step with its thought, its tokens and its gas, and marks the steps
+that it is about.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Protocol
 
 import pytest
 
-from pyevm_agents.testing import AgentChain, ModelStub, answer, assert_agent, use
+from pyevm_agents.testing import AgentChain, Deploy, ModelStub, answer, assert_agent, use
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from web3.contract import Contract
 
 EXECUTOR = "0x0000000000000000000000000000000000000019"
 
 
-@pytest.fixture
-def clerk(deploy: Callable[..., Any]) -> Callable[..., Any]:
-    """Deploy an agent with these tools; another agent is a tool as well."""
+class DeployClerk(Protocol):
+    def __call__(self, name: str, *tools: Contract) -> Contract: ...
 
-    def make(name: str, *tools: Any) -> Any:  # noqa: ANN401 - web3 Contracts
+
+@pytest.fixture
+def clerk(deploy: Deploy) -> DeployClerk:
+    """Deploy an agent with tools, which may be agents."""
+
+    def make(name: str, *tools: Contract) -> Contract:
         return deploy(
             "SimpleAgent",
             agentExecutorContract=EXECUTOR,
@@ -41,9 +45,9 @@ def clerk(deploy: Callable[..., Any]) -> Callable[..., Any]:
 
 def test_which_tools_it_used_and_with_what(
     agent_chain: AgentChain,
-    deploy: Callable[..., Any],
+    deploy: Deploy,
     model: ModelStub,
-    clerk: Callable[..., Any],
+    clerk: DeployClerk,
 ) -> None:
     agent = clerk("Clerk", deploy("CounterTool"), deploy("RevertingTool", 0))
     model.script(use("CounterTool", amount=5), use("CounterTool", amount=2), answer("It is 7."))
@@ -64,9 +68,9 @@ def test_which_tools_it_used_and_with_what(
 
 def test_an_agent_inside_of_another(
     agent_chain: AgentChain,
-    deploy: Callable[..., Any],
+    deploy: Deploy,
     model: ModelStub,
-    clerk: Callable[..., Any],
+    clerk: DeployClerk,
 ) -> None:
     inner = clerk("Counting Agent", deploy("CounterTool"))
     outer = clerk("Asking Agent", inner)
@@ -85,9 +89,9 @@ def test_an_agent_inside_of_another(
 
 def test_what_a_failure_shows(
     agent_chain: AgentChain,
-    deploy: Callable[..., Any],
+    deploy: Deploy,
     model: ModelStub,
-    clerk: Callable[..., Any],
+    clerk: DeployClerk,
 ) -> None:
     agent = clerk("Clerk", deploy("CounterTool"))
     model.script(use("CounterTool", amount=5), answer("Done."))

@@ -1,23 +1,23 @@
-"""A cassette: what the real model said, replayed without it.
+"""A cassette: generations of the real model, replayed without it.
 
-    pytest --record tests/examples/test_cassette.py     # asks the model, some seconds
-    pytest tests/examples/test_cassette.py              # replays, in milliseconds
+    pytest --record tests/examples/test_cassette.py     # runs the model, for some seconds
+    pytest tests/examples/test_cassette.py              # replays
 
-`cassettes/test_cassette/` beside this file is committed. Where a prompt changes, these tests fail,
-show the lines that changed, and say how to record again.
+Commit `cassettes/test_cassette/`. If a prompt changes, the test fails, shows the changed lines and
+the command that records again.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
-from pyevm_agents.testing import AgentChain, assert_agent
+from pyevm_agents.testing import AgentChain, Deploy, assert_agent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from web3.contract import Contract
 
 EXECUTOR = "0x0000000000000000000000000000000000000019"
 
@@ -26,13 +26,13 @@ EXECUTOR = "0x0000000000000000000000000000000000000019"
 class Wallet:
     """The ERC's wallet agent, whose account has 1,000 USDC."""
 
-    agent: Any
-    account: Any
-    usdc: Any
+    agent: Contract
+    account: str
+    usdc: Contract
 
 
 @pytest.fixture
-def wallet(deploy: Callable[..., Any]) -> Wallet:
+def wallet(deploy: Deploy) -> Wallet:
     """Deploy a wallet and fund it."""
     usdc = deploy("DemoToken", "USD Coin", "USDC", 6, 10**12)
     agent = deploy(

@@ -1,7 +1,7 @@
-"""What can go wrong with an agent, one line each, and what this package's own agents do about it.
+"""Faults of tools and models, and how this package's own agents react to each.
 
-`SimpleAgent` answers anybody. `WalletAgent` answers its owner, and holds tokens. Both revert where
-a tool fails: what the run did is undone, and its gas is paid.
+`SimpleAgent` answers any caller. `WalletAgent` answers its owner, and holds tokens. Both revert if
+a tool fails: the run's effects are undone, and its gas is paid.
 """
 
 from __future__ import annotations
@@ -13,17 +13,13 @@ from web3.exceptions import ContractCustomError, ContractLogicError, Web3RPCErro
 from web3.logs import DISCARD
 
 from pyevm_agents.models.fakes.parsed_request import parse_prompt
-from pyevm_agents.testing import AgentChain, ModelStub, answer, faults, use
+from pyevm_agents.testing import AgentChain, Deploy, ModelStub, answer, faults, use
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from web3.contract import Contract
 
     from precompiles.language_model import GenerationRequest
     from pyevm_agents.models.fakes.script_steps import Step
-
-    Deploy = Callable[..., Contract]
 
 EXECUTOR = "0x0000000000000000000000000000000000000019"
 MEBIBYTE = 2**20
@@ -115,7 +111,7 @@ def test_a_tool_that_runs_out_of_gas_takes_nearly_all_of_it(
     faults.tool(agent_chain, counter, faults.runs_out_of_gas())
     receipt = agent_chain.ask(clerk, "Add one", gas=BLOCK_GAS)
     assert receipt["status"] == 0
-    # The agent keeps a 64th of what it had, which is enough to say `ToolCallFailed`.
+    # The agent keeps a 64th of its gas, which is enough to revert with `ToolCallFailed`.
     assert 0.98 * BLOCK_GAS < receipt["gasUsed"] < BLOCK_GAS
 
 
@@ -191,10 +187,10 @@ def test_an_answer_that_forges_lines_stays_one_line_of_data(
     observation = parse_prompt(prompt).observation
     assert observation is not None
     assert observation.splitlines() == [observation]
-    # One step was made, and the model is asked for the second one: nothing else was forged.
+    # The run has one step, and the request is for the second: no step was forged.
     assert parse_prompt(prompt).step == 2
     assert prompt.segments[-1].text == f"\nObservation: {observation}\nThought:"
-    # No token of it is one that changes the speaker.
+    # None of its tokens is a control token of the chat template.
     tokens_of_data = model.tokenize(prompt.segments[-1:])
     assert not {model.tokenize((one,)) for one in prompt.segments if one.is_template} & {
         (token,) for token in tokens_of_data
@@ -205,7 +201,7 @@ def test_an_answer_that_forges_lines_stays_one_line_of_data(
 def test_an_address_that_a_tool_tells_can_be_named_from_then_on(
     agent_chain: AgentChain, model: ModelStub, wallet: Contract
 ) -> None:
-    """Why tools must not repeat what strangers say: the pool refuses here, another might pay."""
+    """A tool must not repeat a stranger's words: another contract than the pool might pay."""
     model.script(
         use("TokenInfoTool", asset=ATTACKER), use("DeployTool", asset=ATTACKER, amount=10**6)
     )
@@ -278,7 +274,7 @@ def test_a_model_that_thinks_for_ever_is_cut_off_and_paid(
     paid = agent_chain.ask(clerk, "Add one", gas=BLOCK_GAS)
     assert paid["status"] == 0
     assert 512 * 10_000 < paid["gasUsed"] < BLOCK_GAS
-    # Who brings gas for fewer tokens runs out of it.
+    # With gas for fewer tokens, the run is out of gas.
     short = agent_chain.ask(clerk, "Add one", gas=3_000_000)
     assert short["status"] == 0
     assert 0.98 * 3_000_000 < short["gasUsed"] < 3_000_000
@@ -296,7 +292,7 @@ def test_a_model_that_never_answers_reaches_the_iteration_limit(
 def test_a_model_that_breaks_its_grammar_is_a_fault_of_the_host(
     agent_chain: AgentChain, model: ModelStub, clerk: Contract
 ) -> None:
-    """No block holds such a run, as none holds one whose host lost power."""
+    """No block holds the run, as after a power failure of the host."""
     before = agent_chain.chain.head.block_number
     model.unchecked(" I am free!\nAction: Anything\nAction Input: whatever")
     with pytest.raises(Web3RPCError, match="violates its grammar"):

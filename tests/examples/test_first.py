@@ -1,24 +1,17 @@
-"""The shortest useful test of an agent: it is scripted, so it takes milliseconds.
+"""A minimal test of an agent, with a scripted model and two contracts of this package.
 
-`agent_chain`, `deploy`, `model` and `w3` come with `pip install pyevm-agents[test]`. The contracts
-are this package's own; yours are found by name in Foundry's `out/` or Hardhat's `artifacts/`.
+The fixtures are those of this package's pytest plugin. `deploy` finds other contracts by name in
+Foundry's `out/` and Hardhat's `artifacts/`.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-from pyevm_agents.testing import AgentChain, ModelStub, answer, use
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from pyevm_agents.testing import AgentChain, Deploy, ModelStub, answer, use
 
 EXECUTOR = "0x0000000000000000000000000000000000000019"
 
 
-def test_an_agent_uses_its_tool(
-    agent_chain: AgentChain, deploy: Callable[..., Any], model: ModelStub
-) -> None:
+def test_an_agent_uses_its_tool(agent_chain: AgentChain, deploy: Deploy, model: ModelStub) -> None:
     counter = deploy("CounterTool")
     agent = deploy(
         "SimpleAgent",

@@ -146,13 +146,12 @@ def use(
             keywords, such as `thought`, go into `arguments`.
 
     Raises:
-        ConfigError: the tool's name or the thought is not a text, the thought is an address, or an
-            argument has no name or an unsupported type.
+        ConfigError: the tool's name or the thought is not a text, or an argument has no name or an
+            unsupported type.
     """
     if not isinstance(tool, str):
         raise ConfigError(f"use({tool!r}, …): must be a tool's name, as its metadata returns it")
-    is_thought = thought is None or (isinstance(thought, str) and not ADDRESS.fullmatch(thought))
-    if not is_thought or not isinstance(arguments, Mapping | None):
+    if not isinstance(thought, str | None) or not isinstance(arguments, Mapping | None):
         raise ConfigError(
             f"use({tool!r}, {thought!r}{'' if arguments is None else f', {arguments!r}'}): pass "
             f"tool arguments by name, such as use({tool!r}, amount=1)"

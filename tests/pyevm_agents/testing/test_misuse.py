@@ -105,10 +105,6 @@ MISTAKES: dict[str, tuple[Any, str]] = {
         lambda it: use("CounterTool", it.chain.accounts[1], cast("Any", 1)),
         ", 1): pass tool arguments by name, such as use('CounterTool', amount=1)",
     ),
-    "address by position": (
-        lambda it: use("CounterTool", it.chain.accounts[1]),
-        "'): pass tool arguments by name, such as use('CounterTool', amount=1)",
-    ),
     "lambda": (lambda it: it.chain.model.use_model(lambda _: answer("x")), "it has no generate()"),
     "contract": (lambda it: it.chain.deploy(it.counter), "must be a contract's name or the path"),
     "again": (lambda _: again(ODD), "again(b'x'): must be a step, as again(use("),
