@@ -29,6 +29,14 @@ class Interval:
     low: float
     high: float
 
+    @property
+    def is_upper_bound(self) -> bool:
+        """Whether the figure is not distinguishable from zero: only `high` is known.
+
+        Text, HTML and Markdown then show "< high". The JSON form has the interval with a low of 0.
+        """
+        return self.low <= 0 < self.high
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Machine:

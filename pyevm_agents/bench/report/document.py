@@ -82,10 +82,20 @@ class Chapter:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Headline:
+    """A figure at the head of a report."""
+
+    title: str
+    value: str
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
     """All of a report."""
 
     title: str
+    headlines: tuple[Headline, ...]
     answer: Paragraph
     circumstances: tuple[tuple[str, str], ...]
     """(name, value): model, machine, noise."""
@@ -114,15 +124,18 @@ def make_text_cell(text: str) -> Cell:
 
 def make_number_cell(value: Interval, *, note: str = "", is_marked: bool = False) -> Cell:
     """Return a cell of a number with its interval."""
-    text = number_format.format_number(value.middle)
-    return Cell(text=text, span=number_format.format_span(value), note=note, is_marked=is_marked)
+    return Cell(
+        text=number_format.format_estimate(value),
+        span=number_format.format_span(value),
+        note=note,
+        is_marked=is_marked,
+    )
 
 
 def make_time_cell(seconds: Interval, *, is_marked: bool = False) -> Cell:
     """Return a cell of a time in seconds with its interval."""
-    text = (
-        number_format.format_seconds(seconds.middle)
-        if seconds.middle
-        else number_format.format_zero_seconds(seconds)
+    return Cell(
+        text=number_format.format_estimate(seconds, number_format.format_seconds),
+        span=number_format.format_seconds_span(seconds),
+        is_marked=is_marked,
     )
-    return Cell(text=text, span=number_format.format_seconds_span(seconds), is_marked=is_marked)

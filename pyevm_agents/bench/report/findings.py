@@ -14,7 +14,15 @@ from pyevm_agents.bench.measurement.intervals import (
     scale_interval,
 )
 from pyevm_agents.bench.measurement.results import BLOCK_GAS, TERMS
-from pyevm_agents.bench.pricing.parity import WORST, combine_terms, find_reference
+from pyevm_agents.bench.pricing.parity import (
+    EXECUTOR_PRICES,
+    MODEL_PRICES,
+    WORST,
+    build_parity_schedule,
+    combine_terms,
+    find_reference,
+    is_extrapolated,
+)
 from pyevm_agents.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -95,6 +103,38 @@ def compute_price_factor(
     return scale_interval(gas, 1 / price.default_gas)
 
 
+def compute_emitted_gas(report: Report, reference_name: str) -> dict[str, int]:
+    """Return the prices of the schedule that `--emit-schedule` writes, by name in `PRICES`.
+
+    Output: empty if the report lacks a term or the reference.
+    """
+    try:
+        emitted = build_parity_schedule(
+            report.terms, report.yardsticks, reference_name, report.model
+        )
+    except (ConfigError, ValueError):
+        return {}
+    fields = dict(emitted.schedule)
+    for prices in emitted.models.values():
+        fields |= prices
+    return {name: fields[field] for field, name in (EXECUTOR_PRICES | MODEL_PRICES).items()}
+
+
+def describe_emission(report: Report) -> str:
+    """Describe how the prices of an emitted schedule follow from the measured ones."""
+    words = (
+        "Each price is an upper bound: the upper end of the unit's time after "
+        f"{report.model.context_tokens:,} tokens, the whole context, over the lower end of the "
+        "reference's time per gas, rounded up to two digits."
+    )
+    if not is_extrapolated(report.terms, report.model):
+        return words
+    return (
+        f"{words} Prompts were measured to {find_longest_measured(report.terms):,} tokens; beyond, "
+        "the fitted curves are extrapolated."
+    )
+
+
 def find_gas(costs: Iterable[ScheduleCost], schedule: str) -> int | None:
     """Return the gas under a schedule; None if it is absent."""
     return next((cost.gas for cost in costs if cost.schedule == schedule), None)
@@ -172,8 +212,8 @@ def describe_noise(noise: Noise, cores: int) -> str:
     if is_noisy(noise, cores):
         kind = "noisy"
     return (
-        f"{kind}: the same work, {len(noise.beats_s):,} times, took "
-        f"{1e3 * float(np.median(noise.beats_s or (np.nan,))):.2f} ms in the middle, its quartiles "
+        f"{kind}: the same work, {len(noise.beats_s):,} times, took a median of "
+        f"{1e3 * float(np.median(noise.beats_s or (np.nan,))):.2f} ms, with quartiles "
         f"{100 * noise.spread:.1f} % apart; load average {noise.load_average:.1f} on {cores} "
         f"{'core' if cores == 1 else 'cores'} at the start"
     )

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         Chapter,
         Column,
         Document,
+        Headline,
         Paragraph,
         ReportTable,
     )
@@ -59,14 +60,22 @@ def as_markdown(document: Document) -> str:
 
 def _iter_blocks(document: Document) -> Iterator[str]:
     yield f"# {_escape(document.title)}"
-    yield _format_words(document.answer)
+    if document.headlines:
+        yield "\n".join(_format_headline(headline) for headline in document.headlines)
     for warning in document.warnings:
         yield f"> {_escape(warning)}"
-    facts = (f"- **{_escape(what)}**: {_escape(which)}" for what, which in document.circumstances)
+    yield _format_words(document.answer)
+    facts = (f"- {_escape(name)}: {_escape(value)}" for name, value in document.circumstances)
     yield "\n".join(facts)
     for chapter in document.chapters:
         yield from _iter_chapter_blocks(chapter)
     yield f"---\n\n{_escape(document.ending)}"
+
+
+def _format_headline(headline: Headline) -> str:
+    notes = _escape("; ".join(headline.notes))
+    text = f"- **{_escape(headline.value)}** for {_escape(headline.title)}"
+    return f"{text}. {notes[:1].upper()}{notes[1:]}." if notes else f"{text}."
 
 
 def _iter_chapter_blocks(chapter: Chapter) -> Iterator[str]:

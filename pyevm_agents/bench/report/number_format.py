@@ -7,6 +7,8 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pyevm_agents.bench.measurement.results import Interval
 
 DIGITS = 3
@@ -43,10 +45,15 @@ def format_number(value: float, *, digits: int = DIGITS) -> str:
     return _format_fixed(value, _count_decimals(value, digits))
 
 
+def format_estimate(value: Interval, form: Callable[[float], str] = format_number) -> str:
+    """Return a value, or "< 1,750", its upper bound, if it is not distinguishable from zero."""
+    return f"< {form(value.high)}" if value.is_upper_bound else form(value.middle)
+
+
 def format_span(interval: Interval, *, factor: float = 1.0) -> str:
-    """Return an interval, "5.1 to 5.4"; an empty text if both ends are equal."""
+    """Return an interval, "5.1 to 5.4"; an empty text if both ends are equal, or one is zero."""
     low, high = interval.low * factor, interval.high * factor
-    if low == high or math.isnan(low) or math.isnan(high):
+    if interval.is_upper_bound or low == high or math.isnan(low) or math.isnan(high):
         return ""
     return f"{format_number(low)} to {format_number(high)}"
 
@@ -55,12 +62,6 @@ def format_seconds(value: float) -> str:
     """Return a time in the unit that fits: 6.21 ms."""
     factor, unit = _choose_time_unit(value)
     return f"{format_number(value / factor)} {unit}"
-
-
-def format_zero_seconds(interval: Interval) -> str:
-    """Return zero in the unit of the interval's upper end: 0 ms."""
-    _, unit = _choose_unit(interval.high, TIME_UNITS)
-    return f"0 {unit}"
 
 
 def format_seconds_span(interval: Interval) -> str:

@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pyevm_agents.bench.measurement.intervals import estimate_median, scale_interval
 from pyevm_agents.bench.pricing.parity import find_reference
 from pyevm_agents.bench.report import findings, number_format
-from pyevm_agents.bench.report.document import Strong
+from pyevm_agents.bench.report.document import Headline, Strong
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pyevm_agents.bench.measurement.results import Interval, Report
+    from pyevm_agents.bench.measurement.results import Interval, Report, Run
     from pyevm_agents.bench.report.document import Paragraph
 
 TOKENS = {"cold": "a cold prompt token", "warm": "a warm one", "output": "an output token"}
@@ -24,6 +25,55 @@ FEWEST_POINTS = 3
 
 TokenTime = tuple[str, "Interval"]
 """A token and its nanoseconds."""
+
+
+def build_headlines(report: Report) -> tuple[Headline, ...]:
+    """Return up to three figures: a cold token, an output token, the first transaction.
+
+    Each is in gas at the pace of an ERC-20 transfer, or in seconds without that reference.
+    """
+    return (
+        *(
+            headline
+            for name in ("cold", "output")
+            if (headline := _build_token_headline(report, name)) is not None
+        ),
+        *(_build_run_headline(report, run) for run in report.runs[:1] if run.seconds),
+    )
+
+
+def _build_token_headline(report: Report, name: str) -> Headline | None:
+    ns, price = findings.get_unit_ns(report, name), findings.find_price(report, name)
+    if ns is None:
+        return None
+    title = findings.PRICES[name]
+    time = number_format.format_estimate(scale_interval(ns, 1e-9), number_format.format_seconds)
+    gas = None if price is None else findings.get_parity_gas(price, findings.MAIN_REFERENCE)
+    if price is None or gas is None:
+        return Headline(title=title, value=time)
+    notes = [f"{time}, at the pace of an ERC-20 transfer"]
+    factor = findings.compute_price_factor(price, findings.MAIN_REFERENCE)
+    if factor is not None:
+        times = number_format.format_estimate(factor, number_format.format_factor)
+        notes.append(f"default price {price.default_gas:,} gas: {times}")
+    return Headline(
+        title=title, value=f"{number_format.format_estimate(gas)} gas", notes=tuple(notes)
+    )
+
+
+def _build_run_headline(report: Report, run: Run) -> Headline:
+    time = number_format.format_seconds(estimate_median(run.seconds).middle)
+    title = f"one transaction: {number_format.lower_first_letter(run.title)}"
+    worth = findings.compute_gas_worth(report, run, findings.MAIN_REFERENCE)
+    gas = findings.find_gas(run.costs, "default")
+    by_default = () if gas is None else (f"by default {number_format.format_count(gas)} gas",)
+    if worth is None:
+        return Headline(title=title, value=time, notes=by_default)
+    return Headline(
+        title=title,
+        value=f"{number_format.format_count(worth.middle)} gas",
+        notes=(f"{time}, at the pace of an ERC-20 transfer", *by_default),
+    )
 
 
 def build_summary(report: Report) -> Paragraph:
@@ -38,7 +88,7 @@ def build_summary(report: Report) -> Paragraph:
     ]
     words = [word for sentence in map(tuple, sentences) if sentence for word in (*sentence, " ")]
     if not words:
-        return ("Nothing that answers it was measured in this run.",)
+        return ("This run measured nothing that answers the question.",)
     return tuple(words[:-1])
 
 
@@ -67,11 +117,11 @@ def _describe_times(report: Report, times: list[TokenTime]) -> Iterator[str | St
 
 def _format_estimate(value: Interval, middle: str, high: str) -> Iterator[str | Strong]:
     """Yield a value, or its upper bound if it is not distinguishable from zero."""
-    if value.middle:
-        yield Strong(middle)
+    if value.is_upper_bound:
+        yield "at most "
+        yield Strong(high)
         return
-    yield "at most "
-    yield Strong(high)
+    yield Strong(middle)
 
 
 def _format_time_range(report: Report, name: str) -> str:
@@ -98,7 +148,7 @@ def _describe_prices(report: Report) -> Iterator[str | Strong]:
     for at, (token, gas, _) in enumerate(known):
         yield "" if at == 0 else " and " if at == len(known) - 1 else ", "
         yield from _format_gas(gas)
-        bounds = number_format.format_span(gas) if gas.middle else ""
+        bounds = number_format.format_span(gas)
         yield f" {TOKENS[token]}" + (f" ({bounds})" if bounds else "")
     pairs = [(price, findings.compute_price_factor(price, name)) for _, _, price in known]
     if any(factor is None for _, factor in pairs):
@@ -106,7 +156,7 @@ def _describe_prices(report: Report) -> Iterator[str | Strong]:
         return
     prices = number_format.join_names([f"{price.default_gas:,}" for price, _ in pairs])
     factors = [ratio for _, ratio in pairs if ratio is not None]
-    yield f". The default schedule asks {prices}: parity is "
+    yield f". The default schedule charges {prices}: parity is "
     for at, ratio in enumerate(factors):
         yield "" if at == 0 else " and " if at == len(factors) - 1 else ", "
         yield from _format_estimate(
@@ -148,11 +198,10 @@ def _describe_run(report: Report) -> Iterator[str | Strong]:
         return
     run = report.runs[0]
     usage, middle = run.usage, float(np.median(run.seconds or (np.nan,)))
-    tokens = usage.cold_tokens + usage.warm_tokens
     yield (
         f"One transaction with {number_format.lower_first_letter(run.title)} "
-        f"({tokens:,} prompt tokens, "
-        f"{usage.output_tokens:,} written) takes "
+        f"({usage.cold_tokens:,} cold and {usage.warm_tokens:,} warm prompt tokens, "
+        f"{usage.output_tokens:,} output tokens) takes "
     )
     yield Strong(number_format.format_seconds(middle))
     worth = findings.compute_gas_worth(report, run, findings.MAIN_REFERENCE)
@@ -160,10 +209,12 @@ def _describe_run(report: Report) -> Iterator[str | Strong]:
         yield ", as long as "
         yield Strong(f"{number_format.format_count(worth.middle)} gas")
         yield " of ERC-20 transfers"
+    emitted = findings.compute_emitted_gas(report, findings.MAIN_REFERENCE)
+    each = f" ({emitted['cold']:,} gas for a cold one)" if emitted else ""
     costs = {
         "default": "by default",
-        f"parity-{findings.MAIN_REFERENCE}": "by the schedule at parity, which asks for each token "
-        "what the last one of a full context takes at most",
+        f"parity-{findings.MAIN_REFERENCE}": "by the schedule at parity, which charges each token "
+        f"as the last one of a full context{each}",
     }
     phrases = [
         f"{number_format.format_count(gas)} gas {words}"

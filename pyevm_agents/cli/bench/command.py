@@ -240,7 +240,7 @@ def _finish(report: Report, outputs: BenchOutputs) -> None:
     try:
         written.extend(outputs.write(report))
     finally:
-        print_summary(report)
+        print_summary(report, parity_with=outputs.parity_with)
         if outputs.old is not None:
             print_comparison(compare(outputs.old, report))
         for path in written:

@@ -21,8 +21,6 @@ from pyevm_agents.bench.report.summary import build_summary
 from pyevm_agents.cli.output import out, print_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from pyevm_agents.bench.measurement.results import Interval, Price, Report
     from pyevm_agents.bench.report.compare import ReportComparison
 
@@ -31,9 +29,7 @@ TOO_LITTLE, TOO_MUCH = 1.25, 0.8
 
 SHOWN_SCHEDULES = ("default", "parity-erc20")
 
-WORTH = (
-    "its worth: its time at the pace of an ERC-20 transfer; a schedule at parity is an upper bound"
-)
+WORTH = "its worth: its time at the pace of an ERC-20 transfer"
 
 GROWTH_TITLES = {"tokens": "tokens", "seconds": "time", "gas": "gas"}
 SIZE_TITLES = {"cold": "a token read", "sampled": "written"}
@@ -43,8 +39,11 @@ SHOWN_CHANGES = 20
 """Shown changes, in the report's order: as many as fit a screen."""
 
 
-def print_summary(report: Report) -> None:
-    """Print the summary, prices, runs, the worst attack, noise, and omitted parts."""
+def print_summary(report: Report, *, parity_with: str = findings.MAIN_REFERENCE) -> None:
+    """Print the summary, prices, runs, the worst attack, noise, and omitted parts.
+
+    Input: the reference of the schedule whose prices are shown.
+    """
     words = [
         f"[bold cyan]{escape(word.text)}[/]" if isinstance(word, Strong) else escape(word)
         for word in build_summary(report)
@@ -62,6 +61,7 @@ def print_summary(report: Report) -> None:
             print_table(table)
     if report.runs and report.yardsticks:
         out.print(f"[dim]{WORTH}[/]")
+    _print_emitted_prices(report, parity_with)
     _print_attacks(report)
     for table in (_build_growth_table(report), _build_size_table(report)):
         if table.row_count:
@@ -80,6 +80,18 @@ def print_summary(report: Report) -> None:
     out.print(f"[dim]{report.mode} run, {number_format.format_seconds(report.seconds)}[/]")
 
 
+def _print_emitted_prices(report: Report, reference: str) -> None:
+    gas = findings.compute_emitted_gas(report, reference)
+    if not gas:
+        return
+    table = _create_table(f"Emitted schedule: parity {REFERENCES[reference]}", "gas")
+    for name, price in gas.items():
+        table.add_row(findings.PRICES[name], f"{price:,}")
+    out.print()
+    print_table(table)
+    out.print(f"[dim]{findings.describe_emission(report)}[/]")
+
+
 def print_comparison(comparison: ReportComparison) -> None:
     """Print the changes since an older report, after the differing circumstances."""
     when = number_format.format_timestamp(comparison.old_made_at)
@@ -96,14 +108,18 @@ def print_comparison(comparison: ReportComparison) -> None:
         style = "red" if difference.ratio.middle > 1 else "green"
         table.add_row(
             escape(f"{difference.group}: {difference.title}"),
-            escape(format_amount(difference.old.middle, difference.unit)),
-            escape(format_amount(difference.new.middle, difference.unit)),
+            escape(_format_side(difference.old, difference.unit)),
+            escape(_format_side(difference.new, difference.unit)),
             f"[{style}]{number_format.format_factor(difference.ratio.middle)}[/]",
         )
     if table.row_count:
         print_table(table)
     if (others := len(comparison.changed) - SHOWN_CHANGES) > 0:
         out.print(f"[dim]and {others:,} more: --html and --markdown show all, with intervals[/]")
+
+
+def _format_side(value: Interval, unit: str) -> str:
+    return number_format.format_estimate(value, lambda each: format_amount(each, unit))
 
 
 def _build_price_table(report: Report) -> Table:
@@ -117,7 +133,9 @@ def _build_price_table(report: Report) -> Table:
             findings.PRICES.get(price.term, price.term),
             number_format.NOTHING
             if ns is None
-            else _format_estimate(scale_interval(ns, 1e-9), number_format.format_seconds),
+            else number_format.format_estimate(
+                scale_interval(ns, 1e-9), number_format.format_seconds
+            ),
             number_format.NOTHING if price.default_gas is None else f"{price.default_gas:,}",
             _format_parity_gas(price, main),
             _format_factor(price, main),
@@ -131,7 +149,7 @@ def _build_term_table(report: Report) -> Table:
     table = _create_table("One more", "takes", "where most")
     for term in () if report.prices else report.terms:
         times = (
-            _format_estimate(scale_interval(ns, 1e-9), number_format.format_seconds)
+            number_format.format_estimate(scale_interval(ns, 1e-9), number_format.format_seconds)
             for ns in (term.ns, term.ns_at_most)
         )
         table.add_row(TERMS.get(term.name, term.name), *times)
@@ -140,23 +158,17 @@ def _build_term_table(report: Report) -> Table:
 
 def _format_parity_gas(price: Price, name: str) -> str:
     gas = findings.get_parity_gas(price, name)
-    return (
-        number_format.NOTHING if gas is None else _format_estimate(gas, number_format.format_number)
-    )
-
-
-def _format_estimate(value: Interval, words: Callable[[float], str]) -> str:
-    """Return a value, or its upper bound if it is not distinguishable from zero."""
-    return words(value.middle) if value.middle else f"< {words(value.high)}"
+    return number_format.NOTHING if gas is None else number_format.format_estimate(gas)
 
 
 def _format_factor(price: Price, name: str) -> str:
     factor = findings.compute_price_factor(price, name)
-    if factor is None or not factor.middle:
+    if factor is None:
         return ""
-    is_low, is_high = factor.middle > TOO_LITTLE, factor.middle < TOO_MUCH
+    most = factor.high if factor.is_upper_bound else factor.middle
+    is_low, is_high = most > TOO_LITTLE and not factor.is_upper_bound, most < TOO_MUCH
     style = "red" if is_low else "yellow" if is_high else "green"
-    return f"[{style}]{number_format.format_factor(factor.middle)}[/]"
+    return f"[{style}]{number_format.format_estimate(factor, number_format.format_factor)}[/]"
 
 
 def _build_yardstick_table(report: Report) -> Table:
@@ -209,14 +221,14 @@ def _build_size_table(report: Report) -> Table:
         cells = []
         for name in SIZE_TITLES:
             time = (
-                _format_estimate(scale_interval(ns[name], 1e-9), number_format.format_seconds)
+                number_format.format_estimate(
+                    scale_interval(ns[name], 1e-9), number_format.format_seconds
+                )
                 if name in ns
                 else number_format.NOTHING
             )
             worth = (
-                _format_estimate(gas[name], number_format.format_number)
-                if name in gas
-                else number_format.NOTHING
+                number_format.format_estimate(gas[name]) if name in gas else number_format.NOTHING
             )
             cells.append(f"{time}  {worth}")
         table.add_row(escape(size.name), number_format.format_count(size.parameters), *cells)
@@ -251,7 +263,7 @@ def _format_interval(interval: Interval | None) -> str:
     if interval is None:
         return number_format.NOTHING
     span = number_format.format_span(interval)
-    return number_format.format_number(interval.middle) + (f" [dim]({span})[/]" if span else "")
+    return number_format.format_estimate(interval) + (f" [dim]({span})[/]" if span else "")
 
 
 def _create_table(first: str, *others: str) -> Table:

@@ -17,7 +17,7 @@ from pyevm_agents.bench.report.chapters.runs import build_run_chapter
 from pyevm_agents.bench.report.chapters.scale import build_growth_chapter, build_size_chapter
 from pyevm_agents.bench.report.chapters.terms import build_term_chapter
 from pyevm_agents.bench.report.document import Document
-from pyevm_agents.bench.report.summary import build_summary
+from pyevm_agents.bench.report.summary import build_headlines, build_summary
 
 if TYPE_CHECKING:
     from pyevm_agents.bench.measurement.results import Report
@@ -42,6 +42,7 @@ def build_document(report: Report, comparison: ReportComparison | None = None) -
     ]
     return Document(
         title=TITLE,
+        headlines=build_headlines(report),
         answer=build_summary(report),
         circumstances=list_circumstances(report),
         warnings=list_warnings(report),
@@ -55,8 +56,7 @@ def list_warnings(report: Report) -> tuple[str, ...]:
     warnings = []
     if findings.is_noisy(report.noise, report.machine.cores):
         warnings.append(
-            "The machine was noisy: times are longer than on a quiet one, intervals are wide, and "
-            "prices in gas are as unsure as these say."
+            "The machine was noisy: times are longer than on a quiet one, and intervals are wide."
         )
     if report.mode == "quick":
         warnings.append(
@@ -65,8 +65,7 @@ def list_warnings(report: Report) -> tuple[str, ...]:
     if report.terms and is_extrapolated(report.terms, report.model):
         warnings.append(
             f"No prompt longer than {find_longest_measured(report.terms):,} tokens was measured. "
-            "Parity "
-            f"schedules hold to {report.model.context_tokens:,}, by the fitted curves alone: they "
-            "may ask several times too much."
+            "Parity schedules extrapolate the fitted curves to "
+            f"{report.model.context_tokens:,}: they may charge several times too much."
         )
     return tuple(warnings)

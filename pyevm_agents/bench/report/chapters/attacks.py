@@ -39,10 +39,10 @@ def build_attack_chapter(report: Report) -> Chapter | None:
         parts=(
             Picture(
                 name="attacks",
-                title="Work that 30 million gas buy",
+                title="Work for 30 million gas",
                 alt=_build_alt_text(report),
                 note="Seconds, on a logarithmic axis; the line is the EVM's own worst case on this "
-                "VM. What reaches beyond it is cheaper than it should be.",
+                "VM. Attacks beyond it are too cheap.",
             ),
             _build_seconds_table(report),
             _build_method_table(report),
@@ -90,8 +90,8 @@ def _iter_parity_breaches(report: Report) -> Iterator[str]:
             yield (
                 f"Spent {REFERENCES[name]}, 30 million gas take "
                 f"{number_format.format_seconds(pace.middle)}; under {schedule} they buy more by "
-                f"{number_format.join_names(beyond)}. No schedule of the executor prices what the "
-                "EVM itself does."
+                f"{number_format.join_names(beyond)}. No schedule of the executor prices the EVM's "
+                "own work."
             )
 
 
@@ -136,7 +136,7 @@ def _build_method_table(report: Report) -> ReportTable:
         for attack in report.attacks
     )
     columns = (*make_text_columns("Attack", "How", "Ends"), *make_number_columns("Gas by default"))
-    return ReportTable(title="What they do", columns=columns, rows=rows)
+    return ReportTable(title="The attacks", columns=columns, rows=rows)
 
 
 def _format_gas(attack: Attack) -> str:

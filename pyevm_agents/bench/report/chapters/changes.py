@@ -28,8 +28,8 @@ SECONDS = "s"
 """`Difference.unit` of times, which are shown in a unit that fits."""
 
 OTHER_MODE = (
-    "A quick run reads shorter prompts than a full one: times and prices of tokens, attacks with "
-    "long prompts and schedules at parity differ for that alone."
+    "A quick run reads shorter prompts than a full one, which alone changes times and prices of "
+    "tokens, attacks with long prompts and schedules at parity."
 )
 
 MAX_SHOWN_CHARACTERS = 60
@@ -118,7 +118,8 @@ def _build_unmatched_tables(title: str, figures: tuple[str, ...]) -> list[Report
 def _build_value_cell(value: Interval, unit: str) -> Cell:
     if unit == SECONDS:
         return make_time_cell(value)
-    return Cell(text=format_amount(value.middle, unit), span=number_format.format_span(value))
+    text = number_format.format_estimate(value, lambda each: format_amount(each, unit))
+    return Cell(text=text, span=number_format.format_span(value))
 
 
 def _build_row(difference: Difference) -> tuple[Cell, ...]:

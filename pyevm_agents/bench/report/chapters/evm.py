@@ -45,8 +45,8 @@ def build_evm_chapter(report: Report) -> Chapter | None:
                 name="gas_time",
                 title="Gas against time, for each transaction",
                 alt=_build_alt_text(report),
-                note="Above a line a transaction takes longer for its gas than what the line is "
-                "named for. Runs and attacks stand at what the default schedule asks.",
+                note="Above a line a transaction takes longer for its gas than the operation that "
+                "names the line. Runs and attacks have the gas of the default schedule.",
             ),
             _build_yardstick_table(report),
         ),

@@ -52,10 +52,10 @@ def build_method_chapter(report: Report) -> Chapter:
             ReportTable(title="Left out", columns=make_text_columns("What", "Why"), rows=rows)
         )
     words = (
-        "Everything was timed once, then everything again, round after round, with the "
-        "same small piece of work in between that tells how evenly the machine worked. "
-        "Values are medians or fits; what follows them is where they lie with 95 % "
-        "confidence. Samples of every measurement are in the JSON form."
+        "Everything was timed once, then everything again, round after round, with the same small "
+        "piece of work in between as a measure of noise. Values are medians or fits, with 95 % "
+        "intervals. < marks the upper bound of a figure that is not distinguishable from zero. The "
+        "JSON form has the samples of every measurement."
     )
     return Chapter(
         name="measuring",

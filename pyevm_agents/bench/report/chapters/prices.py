@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from pyevm_agents.bench.measurement.results import Interval, Price, Report
     from pyevm_agents.bench.report.document import Paragraph
 
-ONE_UNIT = "What one more unit costs"
+ONE_UNIT = "Cost of one more unit"
 AT_MOST = "The same where a unit costs most"
+EMITTED = "The schedule that --emit-schedule writes"
 
 
 def build_price_chapter(report: Report) -> Chapter | None:
@@ -43,15 +44,16 @@ def build_price_chapter(report: Report) -> Chapter | None:
                 name="prices",
                 title="Default and parity price of each unit",
                 alt=_build_alt_text(report),
-                note="Gas of one unit, on a logarithmic axis; bars are 95 % intervals, those "
-                "without a mark of what is too little to measure.",
+                note="Gas of one unit, on a logarithmic axis. Bars are 95 % intervals; a bar "
+                "without a mark is not distinguishable from zero.",
             ),
             _build_price_table(
                 report,
                 title=ONE_UNIT,
                 at_most=False,
-                note="Over the middle of what was measured. The factor is parity over "
-                "default: above 1 the default schedule asks too little.",
+                note="Averages over the measured range. The factor is parity over default: above "
+                "1 the default price is too low. < marks an upper bound: the figure is not "
+                "distinguishable from zero.",
             ),
             _build_price_table(
                 report,
@@ -59,6 +61,7 @@ def build_price_chapter(report: Report) -> Chapter | None:
                 at_most=True,
                 note=_describe_longest_prompt(report),
             ),
+            *_build_schedule_tables(report),
         ),
     )
 
@@ -70,16 +73,38 @@ def _describe_parity(report: Report) -> Paragraph:
         if (one := find_reference(report.yardsticks, name))
     ]
     words = (
-        "A parity price is the gas at which inference takes as long for its gas as something of "
-        f"the EVM's own does on this machine: {number_format.join_names(phrases)}."
+        "At its parity price, inference takes as long per gas as an operation of the EVM on this "
+        f"machine: {number_format.join_names(phrases)}."
     )
     return (words,)
 
 
 def _describe_longest_prompt(report: Report) -> str:
     longest = findings.get_longest_prompt(report)
-    where = "" if longest is None else f"After {longest:,} tokens, the longest prompt measured. "
-    return f"{where}From these a schedule at parity follows: an upper bound, that nobody can abuse."
+    return "" if longest is None else f"After {longest:,} tokens, the longest measured prompt."
+
+
+def _build_schedule_tables(report: Report) -> tuple[ReportTable, ...]:
+    emitted = {name: findings.compute_emitted_gas(report, name) for name in REFERENCES}
+    emitted = {name: gas for name, gas in emitted.items() if gas}
+    if not emitted:
+        return ()
+    titles = (
+        f"{words[:1].upper()}{words[1:]}, gas" for words in map(REFERENCES.get, emitted) if words
+    )
+    rows = tuple(
+        (
+            make_text_cell(findings.PRICES.get(price.term, price.term)),
+            *(
+                Cell(text=f"{gas[price.term]:,}", is_marked=name == findings.MAIN_REFERENCE)
+                for name, gas in emitted.items()
+            ),
+        )
+        for price in report.prices
+    )
+    columns = (*make_text_columns("Unit"), *make_number_columns(*titles))
+    note = findings.describe_emission(report)
+    return (ReportTable(title=EMITTED, columns=columns, rows=rows, note=note),)
 
 
 def _build_price_table(report: Report, *, title: str, at_most: bool, note: str) -> ReportTable:
@@ -103,7 +128,11 @@ def _iter_row_cells(report: Report, price: Price, *, at_most: bool) -> Iterator[
     )
     for name in REFERENCES:
         factor = findings.compute_price_factor(price, name, at_most=at_most)
-        times = "" if factor is None else number_format.format_factor(factor.middle)
+        times = (
+            ""
+            if factor is None
+            else number_format.format_estimate(factor, number_format.format_factor)
+        )
         yield _build_parity_cell(findings.get_parity_gas(price, name, at_most=at_most), name, times)
 
 
@@ -116,7 +145,7 @@ def _build_parity_cell(gas: Interval | None, name: str, times: str) -> Cell:
 def _build_alt_text(report: Report) -> str:
     words = REFERENCES[findings.MAIN_REFERENCE]
     phrases = [
-        f"{findings.PRICES.get(unit.term, unit.term)} {number_format.format_number(gas.middle)} gas"
+        f"{findings.PRICES.get(unit.term, unit.term)} {number_format.format_estimate(gas)} gas"
         + (f" for {unit.default_gas:,} by default" if unit.default_gas is not None else "")
         for unit in report.prices
         if (gas := findings.get_parity_gas(unit, findings.MAIN_REFERENCE))

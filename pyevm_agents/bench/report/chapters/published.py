@@ -34,20 +34,20 @@ def build_published_chapter(report: Report) -> Chapter | None:
         for audit in report.published
     )
     columns = (
-        *make_text_columns("GasSchedule", "Asks", "An attacker uses"),
+        *make_text_columns("Schedule", "Prices", "Worst call"),
         *make_number_columns("ns a gas", "Work for 30 million gas"),
         *make_text_columns("Source"),
     )
     words = (
-        "Each was published without a measurement. With the terms fitted here: what lets "
-        "an attacker burn the most time for gas, and the work that 30 million gas buy so. "
+        "These schedules were published without measurements. The worst call is computed from the "
+        "terms fitted here: it takes longest for its gas. "
         f"{number_format.INFINITE} where work is free."
     )
     return Chapter(
         name="published",
         title="Published schedules",
         words=((words,),),
-        parts=(ReportTable(title="What an attacker gets", columns=columns, rows=rows),),
+        parts=(ReportTable(title="The worst calls", columns=columns, rows=rows),),
     )
 
 

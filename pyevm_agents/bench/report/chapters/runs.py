@@ -30,8 +30,8 @@ def build_run_chapter(report: Report) -> Chapter | None:
     if not report.runs:
         return None
     words = (
-        "Transactions with agents in them, on the real model: where their time goes, where "
-        "their gas goes, and what each schedule asks for the same work."
+        "Transactions that run agents on the real model: the parts of their time and of their gas, "
+        "and the gas of the same work under each schedule."
     )
     return Chapter(
         name="runs",
@@ -40,10 +40,9 @@ def build_run_chapter(report: Report) -> Chapter | None:
         parts=(
             Picture(
                 name="runs",
-                title="Where time and gas go",
+                title="Parts of time and gas",
                 alt="; ".join(_build_alt_text(report, run) for run in report.runs) + ".",
-                note="Gas by the default schedule. What a call, its bytes and its tools cost "
-                "counts with the prompt.",
+                note="Gas by the default schedule. Calls, bytes and tools count with the prompt.",
             ),
             _build_usage_table(report),
             _build_cost_table(report),
@@ -101,14 +100,14 @@ def _build_cost_table(report: Report) -> ReportTable:
         ]
         rows.append((make_text_cell(schedule), *cells))
     columns = (
-        *make_text_columns("GasSchedule"),
+        *make_text_columns("Schedule"),
         *make_number_columns(*(f"{run.title}, gas" for run in report.runs)),
     )
     note = (
-        "A parity schedule asks for each unit what it takes where it takes longest, at the upper "
-        "end of its interval: more than the time of a run is worth."
+        "A parity schedule charges each unit for its longest time, at the upper end of the "
+        "interval: more than the worth of a run's time."
     )
-    return ReportTable(title="What schedules ask", columns=columns, rows=tuple(rows), note=note)
+    return ReportTable(title="Gas by schedule", columns=columns, rows=tuple(rows), note=note)
 
 
 def _iter_worth_rows(report: Report) -> Iterator[tuple[Cell, ...]]:
@@ -120,21 +119,15 @@ def _iter_worth_rows(report: Report) -> Iterator[tuple[Cell, ...]]:
                 make_text_cell(number_format.NOTHING) if gas is None else make_number_cell(gas)
                 for gas in gases
             )
-            yield (make_text_cell(f"none: what its time is worth, {words}"), *cells)
+            yield (make_text_cell(f"none: the worth of its time, {words}"), *cells)
 
 
 def _build_schedule_tables(report: Report) -> tuple[ReportTable, ...]:
     if not report.schedules:
         return ()
     rows = tuple((make_text_cell(name), make_text_cell(words)) for name, words in report.schedules)
-    context = report.model.context_tokens
-    note = (
-        "A schedule at parity is an upper bound. Each price is what a unit takes at most, after "
-        f"{context:,} tokens, over the least that a gas of its reference takes: the fitted curves "
-        "are gone on with where shorter prompts were measured. So it asks more of a run than the "
-        "run's time is worth."
-    )
-    columns = make_text_columns("GasSchedule", "Asks")
+    note = findings.describe_emission(report) if report.terms else ""
+    columns = make_text_columns("Schedule", "Prices, gas")
     return (ReportTable(title="The schedules", columns=columns, rows=rows, note=note),)
 
 

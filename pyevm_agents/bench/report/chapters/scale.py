@@ -79,7 +79,7 @@ def build_growth_chapter(report: Report) -> Chapter | None:
                 name="growth",
                 title="Growth of runs",
                 alt="; ".join(map(_build_growth_alt_text, report.growth)) + ".",
-                note="Each against its own largest run: what grows linearly is a straight line.",
+                note="Each against its own largest run: linear growth is a straight line.",
             ),
             exponents,
             *(_build_point_table(growth) for growth in report.growth),
@@ -93,8 +93,8 @@ def build_size_chapter(report: Report) -> Chapter | None:
         return None
     lengths = sorted({f"{size.prompt_tokens:,}" for size in report.sizes})
     words = (
-        "Models of real shapes with random weights, as speed does not depend on what the "
-        f"weights are; in prompts of up to {number_format.join_names(lengths)} tokens."
+        "Models of real shapes with random weights, as speed does not depend on the values of "
+        f"weights; in prompts of up to {number_format.join_names(lengths)} tokens."
     )
     return Chapter(
         name="sizes",
@@ -164,7 +164,7 @@ def _build_size_table(report: Report) -> ReportTable:
         title = title[:1].upper() + title[1:]
         columns += make_number_columns(title, "parity, gas")
     rows = tuple(tuple(_build_size_row(size, known)) for size in report.sizes)
-    note = f"Parity {REFERENCES[findings.MAIN_REFERENCE]} has it, on this machine's EVM."
+    note = f"Parity {REFERENCES[findings.MAIN_REFERENCE]}, on this machine's EVM."
     phrases = [
         f"{number_format.format_number(exponent.middle)} ({number_format.format_span(exponent)}) "
         f"for {TERMS.get(name, name)}"
@@ -200,7 +200,8 @@ def _build_size_row(size: ModelSize, known: tuple[str, ...]) -> list[Cell]:
 
 def _build_size_alt_text(size: ModelSize) -> str:
     times = [
-        f"{TERMS.get(name, name)} {number_format.format_seconds(ns.middle / 1e9)}"
+        f"{TERMS.get(name, name)} "
+        + number_format.format_estimate(scale_interval(ns, 1e-9), number_format.format_seconds)
         for name, ns in size.ns
     ]
     return (

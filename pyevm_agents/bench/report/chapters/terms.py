@@ -44,7 +44,7 @@ def build_term_chapter(report: Report) -> Chapter | None:
         parts.append(
             Picture(
                 name="residuals",
-                title="What the fits leave over",
+                title="Residuals of the fits",
                 alt=_build_residuals_alt_text(report),
                 note="Measured less fitted. A fit is good where points lie on both sides of zero "
                 "without order.",
@@ -78,7 +78,7 @@ def _build_time_table(report: Report) -> ReportTable:
         *make_text_columns("One more"),
         *make_number_columns("takes", "where most", "error of fit", "samples"),
     )
-    note = "The error is the root mean square of what the fit leaves over, over the mean."
+    note = "The error is the root mean square of the residuals, over the mean."
     return ReportTable(title="Time of each unit", columns=columns, rows=rows, note=note)
 
 

@@ -57,7 +57,11 @@ def draw_prices(report: Report, sheet: Sheet) -> Figure:
         gases = [
             (row, findings.get_parity_gas(price, name)) for row, price in enumerate(report.prices)
         ]
-        known = [(row, gas) for row, gas in gases if gas is not None and is_plottable(gas.middle)]
+        known = [
+            (row, gas)
+            for row, gas in gases
+            if gas is not None and is_plottable(gas.middle) and not gas.is_upper_bound
+        ]
         colour, mark = REFERENCE_MARKS[name]
         axes.errorbar(
             [gas.middle for _, gas in known],
@@ -69,7 +73,7 @@ def draw_prices(report: Report, sheet: Sheet) -> Figure:
             label=f"parity {words}",
         )
         values += [end for _, gas in known for end in (gas.low, gas.middle, gas.high)]
-        little = [(row, gas.high) for row, gas in gases if gas is not None and not gas.middle]
+        little = [(row, gas.high) for row, gas in gases if gas is not None and gas.is_upper_bound]
         little = [(row, most) for row, most in little if is_plottable(most)]
         axes.hlines(
             [row + OFFSET * (at - 1) for row, _ in little],

@@ -1,4 +1,4 @@
-"""What the chapters of a report say."""
+"""Chapters of a report."""
 
 from __future__ import annotations
 
@@ -19,26 +19,27 @@ def table(chapter: Chapter | None, title: str) -> ReportTable:
     return found
 
 
-def test_what_a_runs_time_is_worth_stands_beside_what_schedules_ask() -> None:
-    rows = table(build_run_chapter(FULL), "What schedules ask").rows
+def test_the_worth_of_a_runs_time_stands_beside_its_gas_by_schedule() -> None:
+    rows = table(build_run_chapter(FULL), "Gas by schedule").rows
     assert [row[0].text for row in rows[:4]] == [
-        "none: what its time is worth, as ecrecover",
-        "none: what its time is worth, as an ERC-20 transfer",
-        "none: what its time is worth, as the worst EVM case",
+        "none: the worth of its time, as ecrecover",
+        "none: the worth of its time, as an ERC-20 transfer",
+        "none: the worth of its time, as the worst EVM case",
         "default",
     ]
     assert rows[1][1].text == "16,900,000"
-    (first, *_) = table(build_run_chapter(replace(FULL, yardsticks=())), "What schedules ask").rows
+    (first, *_) = table(build_run_chapter(replace(FULL, yardsticks=())), "Gas by schedule").rows
     assert first[0].text == "default"
 
 
-def test_a_schedule_at_parity_is_said_to_ask_more_than_parity() -> None:
+def test_a_schedule_at_parity_is_an_upper_bound_for_the_whole_context() -> None:
     note = table(build_run_chapter(FULL), "The schedules").note
     assert "is an upper bound" in note
     assert "after 8,192 tokens" in note
 
 
-def test_where_a_unit_costs_most_is_where_was_measured() -> None:
+def test_the_most_expensive_units_are_those_after_the_longest_measured_prompt() -> None:
     title = "The same where a unit costs most"
-    assert "After 8,000 tokens" in table(build_price_chapter(FULL), title).note
-    assert table(build_price_chapter(replace(FULL, terms=())), title).note.startswith("From these")
+    note = table(build_price_chapter(FULL), title).note
+    assert note == "After 8,000 tokens, the longest measured prompt."
+    assert table(build_price_chapter(replace(FULL, terms=())), title).note == ""

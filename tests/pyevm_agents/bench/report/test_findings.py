@@ -100,7 +100,7 @@ def test_the_exponent_of_parameters() -> None:
 def test_noise_in_words() -> None:
     quiet = Noise(beats_s=(0.002,) * 9, spread=0.01, load_average=0.1)
     assert findings.describe_noise(quiet, 2) == (
-        "quiet: the same work, 9 times, took 2.00 ms in the middle, its quartiles 1.0 % apart; "
+        "quiet: the same work, 9 times, took a median of 2.00 ms, with quartiles 1.0 % apart; "
         "load average 0.1 on 2 cores at the start"
     )
     assert findings.describe_noise(replace(quiet, spread=0.05), 2).startswith("uneven")

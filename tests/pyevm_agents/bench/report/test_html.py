@@ -10,10 +10,15 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from pyevm_agents.bench.measurement.results import Interval
+from pyevm_agents.bench.measurement.results import REFERENCES, Interval
+from pyevm_agents.bench.measurement.results_json import from_json, to_json
+from pyevm_agents.bench.pricing.parity import build_parity_schedule, compute_prices
 from pyevm_agents.bench.report.chapters import build_document
+from pyevm_agents.bench.report.chapters.prices import EMITTED
 from pyevm_agents.bench.report.compare import compare
+from pyevm_agents.bench.report.document import ReportTable
 from pyevm_agents.bench.report.html import as_html, write_html
+from pyevm_agents.bench.report.markdown import as_markdown
 from pyevm_agents.bench.report.plots import PLOTS, as_file, draw_plots
 from pyevm_agents.bench.report.plots.axes import space_ticks
 from tests.pyevm_agents.bench import made_up
@@ -92,6 +97,50 @@ def test_a_full_report_is_one_page(plots: dict[str, str]) -> None:
     assert text.count('role="img" aria-label="') == 2 * len(PLOTS)
     assert "Not the same: processor." in text
     assert text.count("var(--blue)") > 10  # The page's own colours, light or dark.
+
+
+def test_a_page_begins_with_the_headlines(plots: dict[str, str]) -> None:
+    body = as_html(build_document(made_up.report()), plots, plots).partition("<body>")[2]
+    first = re.findall(r"<(h1|dl|p|table)\b", body)[:2]
+    assert first == ["h1", "dl"]
+    assert '<dd class="value">42,200 gas</dd>' in body
+
+
+def test_a_figure_that_holds_zero_is_an_upper_bound_in_every_form(plots: dict[str, str]) -> None:
+    full = made_up.report()
+    little = Interval(middle=0.0, low=0.0, high=134_000.0)
+    terms = tuple(replace(it, ns=little) if it.name == "parameter" else it for it in full.terms)
+    report = replace(full, terms=terms, prices=compute_prices(terms, full.yardsticks))
+    document = build_document(report)
+    page = as_html(document, plots, plots)
+    row = re.search(r"<th[^>]*>\s*a parameter in the grammar\s*</th>(.*?)</tr>", page, re.DOTALL)
+    assert row is not None
+    assert "&lt; 134 µs" in row[1]
+    assert not re.search(r">\s*0( \w+)?\s*<", row[1])
+    assert r"\< 134 µs" in as_markdown(document)
+    again = from_json(to_json(report))
+    assert [it.name for it in again.terms if it.ns.is_upper_bound] == ["parameter"]
+
+
+@pytest.mark.parametrize("reference", REFERENCES)
+def test_the_page_states_the_prices_of_the_emitted_schedule(reference: str) -> None:
+    full = made_up.report()
+    report = replace(full, model=replace(full.model, context_tokens=100_000))
+    emitted = build_parity_schedule(report.terms, report.yardsticks, reference, report.model)
+    (table,) = (
+        part
+        for chapter in build_document(report).chapters
+        for part in chapter.parts
+        if isinstance(part, ReportTable) and part.title == EMITTED
+    )
+    place = 1 + [*REFERENCES].index(reference)
+    (models,) = emitted.models.values()
+    shown = {row[0].text: row[place].text for row in table.rows}
+    assert shown["a cold prompt token"] == f"{models['cold_prompt_token_gas']:,}"
+    assert shown["an output token"] == f"{models['output_token_gas']:,}"
+    assert shown["a call"] == f"{emitted.schedule['executor_base_gas']:,}"
+    assert "after 100,000 tokens" in table.note
+    assert "beyond, the fitted curves are extrapolated" in table.note
 
 
 @pytest.mark.parametrize("kind", DEGENERATE)

@@ -39,6 +39,25 @@ def test_a_number_is_right_to_three_digits(value: float) -> None:
 
 
 @pytest.mark.parametrize(
+    ("low", "middle", "high", "text"),
+    [
+        (0, 0, 1_750, "< 1,750"),
+        (0, 12, 1_750, "< 1,750"),
+        (1, 12, 1_750, "12.0"),
+        (0, 0, 0, "0"),
+        (math.inf, math.inf, math.inf, "∞"),
+        (math.nan, math.nan, math.nan, "\N{EN DASH}"),
+    ],
+)
+def test_a_figure_whose_interval_holds_zero_is_an_upper_bound(
+    low: float, middle: float, high: float, text: str
+) -> None:
+    value = Interval(low=low, middle=middle, high=high)
+    assert number_format.format_estimate(value) == text
+    assert bool(number_format.format_span(value)) == (text == "12.0")
+
+
+@pytest.mark.parametrize(
     ("seconds", "text"),
     [
         (0, "0 s"),

@@ -1,4 +1,4 @@
-"""The paragraph that answers the question."""
+"""The headlines and the paragraph that answer the question."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from pyevm_agents.bench.measurement.results import Interval
 from pyevm_agents.bench.pricing.parity import compute_prices
 from pyevm_agents.bench.report.document import Strong
-from pyevm_agents.bench.report.summary import build_summary
+from pyevm_agents.bench.report.summary import build_headlines, build_summary
 from tests.pyevm_agents.bench import made_up
 
 if TYPE_CHECKING:
@@ -34,20 +34,33 @@ def test_the_answer_is_made_of_the_figures() -> None:
         "10.3 ms after 8,000). At "
         "the pace of an ERC-20 transfer on this EVM, 185 ns a gas, that is worth 7,840 gas a cold "
         "prompt token (7,270 to 8,360), 48.6 gas a warm one (45.1 to 51.9) and 42,200 gas an "
-        "output token (39,100 to 45,000). The default schedule asks 6,000, 100 and 10,000: parity "
-        "is \N{MULTIPLICATION SIGN} 1.31, \N{MULTIPLICATION SIGN} 0.486 and "
+        "output token (39,100 to 45,000). The default schedule charges 6,000, 100 and 10,000: "
+        "parity is \N{MULTIPLICATION SIGN} 1.31, \N{MULTIPLICATION SIGN} 0.486 and "
         "\N{MULTIPLICATION SIGN} 4.22 of that. A call takes 950 µs besides, worth 5,140 gas "
-        "(default 3,000). One transaction with a wallet's agent, four steps (3,580 prompt tokens, "
-        "172 written) takes 3.13 s, as long as 16.9 million gas of ERC-20 transfers, and costs "
-        "10.5 million gas by default and 18.1 million gas by the schedule at parity, which asks "
-        "for each token what the last one of a full context takes at most. Of 6 attacks the worst "
+        "(default 3,000). One transaction with a wallet's agent, four steps (1,180 cold and 2,400 "
+        "warm prompt tokens, 172 output tokens) takes 3.13 s, as long as 16.9 million gas of "
+        "ERC-20 transfers, and costs 10.5 million gas by default and 18.1 million gas by the "
+        "schedule at parity, which charges each token as the last one of a full context (12,000 "
+        "gas for a cold one). Of 6 attacks the worst "
         "buys 21.5 s of work for 30 million gas by default (longest thoughts) and 5.54 s by the "
         "schedule at parity (longest thoughts); a pairing of two points, the EVM's own worst, "
         "takes 102 s."
     )
 
 
-def test_what_is_too_little_to_measure_is_told_by_how_much_it_may_be() -> None:
+def test_headlines_are_in_gas_where_there_is_a_reference_and_in_seconds_without() -> None:
+    full = made_up.report()
+    assert [(one.title, one.value) for one in build_headlines(full)] == [
+        ("a cold prompt token", "7,840 gas"),
+        ("an output token", "42,200 gas"),
+        ("one transaction: a wallet's agent, four steps", "16.9 million gas"),
+    ]
+    alone = replace(full, yardsticks=(), prices=())
+    assert [one.value for one in build_headlines(alone)] == ["1.45 ms", "7.80 ms", "3.13 s"]
+    assert build_headlines(DEGENERATE["bare"]) == ()
+
+
+def test_a_figure_not_distinguishable_from_zero_is_an_upper_bound() -> None:
     full = made_up.report()
     terms = tuple(
         replace(it, ns=Interval(middle=0, low=0, high=35_600)) if it.name == "warm" else it
@@ -67,7 +80,7 @@ def test_there_is_an_answer_to_whatever_was_measured(kind: str) -> None:
 
 
 def test_nothing_is_said_of_what_was_not_measured() -> None:
-    assert text(DEGENERATE["bare"]) == "Nothing that answers it was measured in this run."
+    assert text(DEGENERATE["bare"]) == "This run measured nothing that answers the question."
     assert "At the pace" not in text(DEGENERATE["no yardsticks"])
 
 

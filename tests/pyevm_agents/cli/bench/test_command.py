@@ -129,7 +129,7 @@ def test_a_file_that_cant_be_written_takes_no_summary_away(
     assert "could not be written: No space left on device" in " ".join(done.output.split())
 
 
-def test_what_is_too_little_to_measure_is_shown_by_how_much_it_may_be(tmp_path: Path) -> None:
+def test_a_figure_not_distinguishable_from_zero_is_shown_as_an_upper_bound(tmp_path: Path) -> None:
     full = made_up.report()
     terms = tuple(
         replace(it, ns=Interval(middle=0, low=0, high=35_600)) if it.name == "warm" else it
@@ -138,9 +138,21 @@ def test_what_is_too_little_to_measure_is_shown_by_how_much_it_may_be(tmp_path: 
     file = tmp_path / "report.json"
     prices = parity.compute_prices(terms, full.yardsticks)
     file.write_text(to_json(replace(full, terms=terms, prices=prices)))
-    (row,) = re.findall(r"^a warm prompt token .*", bench("--from", file).output, re.MULTILINE)
+    row, _ = re.findall(r"^a warm prompt token .*", bench("--from", file).output, re.MULTILINE)
     assert "< 35.6 µs" in row
     assert "0 s" not in row
+
+
+@pytest.mark.parametrize("reference", ["erc20", "worst"])
+def test_the_summary_states_the_prices_of_the_written_schedule(
+    reference: str, told: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "schedule.json"
+    done = bench("--from", told, "--emit-schedule", file, "--parity-with", reference)
+    (prices,) = json.loads(file.read_text())["models"].values()
+    shown = done.output.partition("Emitted schedule")[2]
+    assert re.search(rf"a cold prompt token +{prices['cold_prompt_token_gas']:,}\n", shown)
+    assert re.search(rf"an output token +{prices['output_token_gas']:,}\n", shown)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What a reader is told before the numbers."""
+"""Caveats at the head of a report."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from tests.pyevm_agents.bench import made_up
 FULL = made_up.report()
 
 
-def test_schedules_that_go_on_with_a_curve_are_told() -> None:
+def test_extrapolated_schedules_have_a_warning() -> None:
     longer = replace(FULL, model=replace(FULL.model, context_tokens=32_768))
-    (*_, told) = list_warnings(longer)
-    assert told.startswith("No prompt longer than 8,000 tokens was measured. Parity schedules hold")
-    assert "32,768" in told
+    (*_, warning) = list_warnings(longer)
+    assert warning == (
+        "No prompt longer than 8,000 tokens was measured. Parity schedules extrapolate the fitted "
+        "curves to 32,768: they may charge several times too much."
+    )
     assert not any("measured" in warning for warning in list_warnings(FULL))
     assert not any("measured" in warning for warning in list_warnings(replace(longer, terms=())))
