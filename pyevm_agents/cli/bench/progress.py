@@ -15,6 +15,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from pyevm_agents.bench.heartbeat import Heartbeat
 from pyevm_agents.cli.output import err, is_live
 from pyevm_agents.display import pluralize
 
@@ -28,10 +29,14 @@ DETAIL_CHARACTERS = 44
 
 
 class BenchProgress:
-    """Bars in a terminal, lines elsewhere. A `rounds.Observer`."""
+    """Bars in a terminal, elsewhere a line every half minute. A `rounds.Observer`."""
 
-    def __init__(self) -> None:
-        """Show nothing yet."""
+    def __init__(self, heartbeat: Heartbeat | None = None) -> None:
+        """Show nothing yet.
+
+        Input: lines of progress for an output that is not a terminal; None for the usual ones.
+        """
+        self._heartbeat = heartbeat or Heartbeat("bench", write=_write_line)
         self._bars: Progress | None = None
         self._task: TaskID | None = None
         self._title = ""
@@ -52,6 +57,8 @@ class BenchProgress:
                 speed_estimate_period=SPEED_SECONDS,
             )
             self._bars.start()
+        else:
+            self._heartbeat.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -59,18 +66,22 @@ class BenchProgress:
         self._end_part()
         if self._bars is not None:
             self._bars.stop()
+        else:
+            self._heartbeat.__exit__()
 
     def begin_part(self, title: str, steps: int) -> None:
         """Begin a part of `steps` steps."""
         self._end_part()
         self._title, self._started = title, time.monotonic()
         if self._bars is None:
-            err.print(f"… {title}: {pluralize(steps, 'step')}", markup=False, soft_wrap=True)
+            self._heartbeat.begin_part(title, steps)
+            _write_line(f"… {title}: {pluralize(steps, 'step')}")
             return
         self._task = self._bars.add_task(escape(title), total=max(1, steps), detail="")
 
     def finish_step(self, detail: str) -> None:
         """End a step of the part."""
+        self._heartbeat.finish_step(detail)
         if self._bars is not None and self._task is not None:
             text = escape(detail[:DETAIL_CHARACTERS])
             self._bars.update(self._task, advance=1, detail=text)
@@ -82,5 +93,9 @@ class BenchProgress:
             self._bars.stop_task(self._task)
         elif self._title:
             seconds = time.monotonic() - self._started
-            err.print(f"… {self._title}: {seconds:.1f} s", markup=False, soft_wrap=True)
+            _write_line(f"… {self._title}: {seconds:.1f} s")
         self._task, self._title = None, ""
+
+
+def _write_line(line: str) -> None:
+    err.print(line, markup=False, soft_wrap=True)
