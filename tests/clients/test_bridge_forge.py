@@ -88,9 +88,18 @@ def test_the_page_shows_what_is_in_the_examples() -> None:
             ), code
 
 
+def test_the_commands_of_the_page_make_a_project(tmp_path: Path) -> None:
+    (commands,) = [code for language, code in BLOCKS if language == "sh" and "mkdir" in code]
+    for name in ("tests", "contracts"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    subprocess.run(["bash", "-euo", "pipefail", "-c", commands], cwd=tmp_path, check=True)
+    for name in ("foundry.toml", "script/Deploy.s.sol", "lib/contracts/IERCAgent.sol"):
+        assert (tmp_path / "wallet" / name).is_file()
+
+
 def test_the_commands_of_the_page_run_on_anvil(forge: Foundry, tested: str, tmp_path: Path) -> None:
     assert tested
-    (commands,) = [code for language, code in BLOCKS if language == "sh"]
+    (commands,) = [code for _, code in BLOCKS if DOCUMENTED_URL in code]
     programs = [foundry_program(name).parent for name in ("cast", "forge")]
     path = os.pathsep.join([*map(str, programs), os.environ["PATH"]])
     with running_anvil(tmp_path) as anvil:
