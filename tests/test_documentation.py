@@ -47,6 +47,21 @@ def test_the_class_for_unittest_passes(pytester: pytest.Pytester) -> None:
     pytester.runpytest_inprocess().assert_outcomes(passed=1)
 
 
+@pytest.mark.parametrize(
+    ("passage", "tests", "more"),
+    [
+        ("def counter(module_agent_chain)", 3, ""),
+        ("def test_bob_is_paid", 1, ""),
+        ("def shared_chain()", 1, "\n\ndef test_it(chain):\n    chain.deploy('CounterTool')\n"),
+    ],
+)
+def test_an_example_of_the_page_passes(
+    pytester: pytest.Pytester, passage: str, tests: int, more: str
+) -> None:
+    pytester.makepyfile(test_example=block_with("docs/testing.md", passage) + more)
+    pytester.runpytest_inprocess().assert_outcomes(passed=tests)
+
+
 MODULE_ROW = re.compile(r"^\| \[?`(pyevm_agents[\w.]*)`(?:\]\([^)]*\))? \| (.+) \|$", re.MULTILINE)
 
 
