@@ -9,11 +9,10 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from pyevm_agents.bench.extras import require_package
 from pyevm_agents.bench.measurement.results import FORM, OWN_VM, REFERENCES, Report
-from pyevm_agents.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -57,11 +56,10 @@ def require_extras(reasons: Mapping[str, str]) -> None:
 
     Raises: ConfigError: a package is missing.
     """
-    if not reasons["sizes"] and find_spec("gguf") is None:
-        wanted = " ".join(f"--only {part}" for part in PARTS if part != "sizes")
-        raise ConfigError(
-            "models of other sizes need gguf, which is not installed: pip install "
-            f"'pyevm-agents[bench]', or leave them out with {wanted}"
+    if not reasons["sizes"]:
+        others = " ".join(f"--only {part}" for part in PARTS if part != "sizes")
+        require_package(
+            "gguf", use="models of other sizes", alternative=f"leave them out with {others}"
         )
 
 
@@ -134,7 +132,7 @@ class BenchmarkSuite:
             noise=self.setting.metronome.compute_noise(),
             model=describe_model(self.setting.model),
             yardsticks=self.yardsticks,
-            left_out=(*left_out, *self.left_out),
+            left_out=(*left_out, *self.left_out, *self.setting.budget.list_skipped()),
             probes=self.probes,
             terms=self.terms,
             prices=self.prices,

@@ -130,7 +130,7 @@ class TimedAttack:
 def measure_attacks(
     setting: BenchSettings, prices: Sequence[NamedSchedule] = ()
 ) -> tuple[Attack, ...]:
-    """Measure every attack.
+    """Measure every attack, as far as the time budget allows.
 
     Input:
         prices: schedules under which to compute its gas; the chain has the default one.
@@ -147,10 +147,16 @@ def measure_attacks(
     counts = [_choose_round_count(case, setting) for case in cases]
     setting.observer.begin_part("Attacks", sum(counts))
     warm_up_model(setting.model)
-    timed = [TimedAttack(calibrate_attack(case, setting.model, target)) for case in cases]
+    timed: list[TimedAttack] = []
+    for case in cases:
+        if setting.budget.is_spent():
+            break
+        timed.append(TimedAttack(calibrate_attack(case, setting.model, target)))
     rounds = max(counts)
     for index in range(rounds):
-        for place, (attack, count) in enumerate(zip(timed, counts, strict=True)):
+        for place, (attack, count) in enumerate(zip(timed, counts, strict=False)):
+            if setting.budget.is_spent():
+                break
             # Long cases are not all in the first round: short ones are timed between them.
             if (index - place) % rounds in spread_rounds(count, rounds):
                 setting.metronome.beat()
@@ -159,7 +165,12 @@ def measure_attacks(
                 setting.observer.finish_step(
                     f"{attack.aimed.case.name}: {attack.seconds[-1]:.2f} s"
                 )
-    return tuple(_build_attack(attack, prices) for attack in timed)
+    done = [attack for attack in timed if attack.sent is not None]
+    names = {attack.aimed.case.name for attack in done}
+    setting.budget.skipped += [
+        f"the attack {case.title!r}" for case in cases if case.name not in names
+    ]
+    return tuple(_build_attack(attack, prices) for attack in done)
 
 
 def calibrate_attack(

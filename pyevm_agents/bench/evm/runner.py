@@ -15,6 +15,7 @@ from eth.vm.forks.prague.transactions import PragueTransactionBuilder
 from eth_typing import Address
 
 from pyevm_agents.bench.evm.cases import CASES
+from pyevm_agents.bench.measurement.budget import EVM_SHARE
 from pyevm_agents.bench.measurement.intervals import estimate_median, scale_interval
 from pyevm_agents.bench.measurement.results import OWN_VM, Yardstick
 from pyevm_agents.bench.measurement.rounds import time_in_rounds, time_work
@@ -121,7 +122,7 @@ class EvmBench:
             # One untimed run: one-time reads and builds do not count.
             self._testbed.sample(case, 1)
             self._setting.observer.finish_step(case.title)
-        time_in_rounds(self._setting, self.make_timers(self._cases))
+        time_in_rounds(self._setting, self.make_timers(self._cases), budget_share=EVM_SHARE)
 
     def make_timers(self, names: Iterable[str]) -> dict[str, Callable[[], float]]:
         """Return timers of the named cases."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pyevm_agents.bench.extras import require_package
 from pyevm_agents.bench.inference.model_shapes import ARCHITECTURE, F32, list_tensors
 from pyevm_agents.errors import ConfigError
 
@@ -147,11 +148,7 @@ def require_gguf() -> Any:  # noqa: ANN401 - gguf has no types
 
     Raises: ConfigError: it is not installed.
     """
-    try:
-        import gguf  # noqa: PLC0415 - an extra that few need
-    except ImportError as error:
-        raise ConfigError(
-            "models of other sizes are written with the package gguf, which is not installed: "
-            "pip install 'pyevm-agents[bench]'"
-        ) from error
+    require_package("gguf", use="models of other sizes")
+    import gguf  # noqa: PLC0415 - an extra that few need
+
     return gguf

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from pyevm_agents.bench.inference.call_probes import CallProbes
 from pyevm_agents.bench.inference.engine_probes import PIECE_TOKENS, EngineProbes
 from pyevm_agents.bench.inference.probe import ProbeRecorder
+from pyevm_agents.bench.measurement.budget import INFERENCE_SHARE, LEAST_ROUNDS
 from pyevm_agents.bench.measurement.rounds import spread_rounds, time_in_rounds
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def measure_probes(
 
     Input:
         beside: reference workloads to time once a round as well, since the machine's speed may have
-        changed since their first measurement. Each returns its seconds.
+            changed since their first measurement. Each returns its seconds.
         longest_tokens: length of the longest prompt; None for the default above.
         rounds: samples of each probe; None for the settings' number.
 
@@ -55,6 +56,8 @@ def measure_probes(
     setting.observer.begin_part("Inference", steps)
     probing = ProbeRecorder(setting)
     for index in range(rounds):
+        if index >= LEAST_ROUNDS and setting.budget.is_spent(INFERENCE_SHARE):
+            break
         time_in_rounds(setting, beside, rounds=1)
         probing.run_round(short)
         if index in long_rounds:

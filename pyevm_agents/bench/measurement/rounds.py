@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
 
+from pyevm_agents.bench.measurement.budget import LEAST_ROUNDS, TimeBudget
 from pyevm_agents.bench.measurement.results import Noise
 
 if TYPE_CHECKING:
@@ -82,6 +83,8 @@ class BenchSettings:
     anvil: Path | None = None
     """Program of anvil to measure as well; None to leave it out."""
 
+    budget: TimeBudget = field(default_factory=TimeBudget)
+
     @property
     def rounds(self) -> int:
         """Number of samples of each case."""
@@ -101,19 +104,26 @@ def time_with_result(work: Callable[[], T]) -> tuple[float, T]:
 
 
 def time_in_rounds(
-    setting: BenchSettings, cases: Mapping[str, Callable[[], float]], *, rounds: int | None = None
+    setting: BenchSettings,
+    cases: Mapping[str, Callable[[], float]],
+    *,
+    rounds: int | None = None,
+    budget_share: float = 1.0,
 ) -> dict[str, tuple[float, ...]]:
     """Time each case once a round, with the metronome between cases; report each to the observer.
 
     Input:
         cases: by name, functions that run a case once and return its seconds. Untimed preparation
-        belongs in them, too.
+            belongs in them, too.
         rounds: number of rounds; None for the settings' number.
+        budget_share: share of the time budget after which rounds beyond two are skipped.
 
     Output: each case's seconds, in the order of the rounds.
     """
     samples: dict[str, list[float]] = {name: [] for name in cases}
-    for _ in range(setting.rounds if rounds is None else rounds):
+    for index in range(setting.rounds if rounds is None else rounds):
+        if index >= LEAST_ROUNDS and setting.budget.is_spent(budget_share):
+            break
         for name, case in cases.items():
             setting.metronome.beat()
             samples[name].append(case())

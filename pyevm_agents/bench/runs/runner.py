@@ -13,6 +13,7 @@ from eth_abi import encode
 
 from precompiles.abi import ParamType
 from precompiles.spec import EXECUTOR_ADDRESS, MAX_TEXT_CHARACTERS
+from pyevm_agents.bench.measurement.budget import RUN_SHARE
 from pyevm_agents.bench.measurement.intervals import estimate_median
 from pyevm_agents.bench.measurement.models import (
     DictatedModel,
@@ -99,17 +100,22 @@ def measure_runs(setting: BenchSettings, prices: Sequence[NamedSchedule] = ()) -
     Input:
         prices: schedules to compute costs under; the chain has the default one.
 
-    Output: runs without their predicted seconds.
+    Output: runs without their predicted seconds; those that were not skipped for want of time.
     """
     rounds = QUICK_ROUNDS if setting.is_quick else FULL_ROUNDS
     bench = RunBench(setting)
     warm_up_model(setting.model)
     setting.observer.begin_part("Runs", rounds * len(bench.cases))
+    sampled: dict[str, None] = {}
     for _ in range(rounds):
         for name in bench.cases:
+            if sampled and setting.budget.is_spent(RUN_SHARE):
+                break
             setting.metronome.beat()
             setting.observer.finish_step(f"{name}: {bench.sample(name):.1f} s")
-    return tuple(bench.build_run(name, prices) for name in bench.cases)
+            sampled[name] = None
+    setting.budget.skipped += [f"the run {name}" for name in bench.cases if name not in sampled]
+    return tuple(bench.build_run(name, prices) for name in sampled)
 
 
 @dataclass(slots=True)

@@ -13,12 +13,13 @@ import click
 from rich.markup import escape
 
 from pyevm_agents.bench.evm.anvil import AnvilError, find_anvil, read_version
+from pyevm_agents.bench.measurement.budget import QUICK_BUDGET_S, TimeBudget, estimate_seconds
 from pyevm_agents.bench.measurement.results import REFERENCES
 from pyevm_agents.bench.measurement.results_json import read_report
 from pyevm_agents.bench.measurement.rounds import BenchSettings
 from pyevm_agents.bench.report.compare import compare
 from pyevm_agents.bench.report.findings import BUSY_SHARE
-from pyevm_agents.bench.report.number_format import join_names
+from pyevm_agents.bench.report.number_format import format_seconds, join_names
 from pyevm_agents.bench.suite import PARTS, BenchmarkSuite, get_skip_reasons, require_extras
 from pyevm_agents.cli.bench.outputs import BenchOutputs
 from pyevm_agents.cli.bench.progress import BenchProgress
@@ -60,9 +61,12 @@ class BenchCommand(click.Command):
         return super().parse_args(ctx, args)
 
 
-@click.command(cls=BenchCommand, short_help="Measure what inference costs in gas.")
+@click.command(cls=BenchCommand, short_help="Measure the time and gas of inference.")
 @click.option(
-    "--quick", "is_quick", is_flag=True, help="Under two minutes: fewer rounds and sizes."
+    "--quick",
+    "is_quick",
+    is_flag=True,
+    help="Fewer rounds and sizes: 80 s on two quiet cores. After 120 s it skips runs and attacks.",
 )
 @model_option
 @adapter_option
@@ -71,40 +75,44 @@ class BenchCommand(click.Command):
     "--only",
     type=click.Choice(PARTS),
     multiple=True,
-    help="Measure this part alone; can be given several times.",
+    help="Measure this part alone. Repeatable.",
 )
 @click.option(
     "--anvil",
     type=click.Path(path_type=Path),
     metavar="PATH",
-    help="The program to measure beside ours.  [default: anvil on the PATH]",
+    help="Program of anvil, measured as a comparison.  [default: anvil on the PATH]",
 )
 @click.option(
     "--from",
     "source",
     type=FILE,
     metavar="JSON",
-    help="Measure nothing: write the reports of this one's figures.",
+    help="Write the reports of a `--json` file; measure nothing.",
 )
-@click.option("--html", type=FILE, metavar="FILE", help="Write one self-contained page.")
-@click.option("--markdown", type=FOLDER, metavar="DIR", help="Write a README.md with its plots.")
+@click.option("--html", type=FILE, metavar="FILE", help="Write a self-contained page.")
+@click.option("--markdown", type=FOLDER, metavar="DIR", help="Write a README.md with plots.")
 @click.option("--json", "json_path", type=FILE, metavar="FILE", help="Write all samples.")
 @click.option(
-    "--compare", "old_path", type=FILE, metavar="JSON", help="Say what changed since this one."
+    "--compare",
+    "old_path",
+    type=FILE,
+    metavar="JSON",
+    help="Show the changes since a `--json` file.",
 )
 @click.option(
     "--emit-schedule",
     "schedule_path",
     type=FILE,
     metavar="FILE",
-    help="Write a schedule at parity, which `node --schedule FILE` takes.",
+    help="Write a schedule at parity, for `node --schedule FILE`.",
 )
 @click.option(
     "--parity-with",
     type=click.Choice([*REFERENCES]),
     default="erc20",
     show_default=True,
-    help="What the emitted schedule is held against.",
+    help="Reference of the emitted schedule.",
 )
 @click.pass_context
 def bench(  # noqa: PLR0913 - one for each option
@@ -124,11 +132,11 @@ def bench(  # noqa: PLR0913 - one for each option
     parity_with: str,
     is_quick: bool,
 ) -> None:
-    """Measure what inference costs in gas, on this machine and model.
+    """Measure the time and gas of inference on this machine and model.
 
-    Times the EVM's own operations, then each thing that inference is made of; from both follow the
-    prices at which a gas of inference takes as long as a gas of the EVM. Then whole transactions,
-    attacks, longer runs and larger models. A full run takes up to 20 minutes.
+    Times the EVM's operations and each component of inference, and computes parity prices: at
+    parity, a gas of inference takes as long as a gas of the EVM. Then times whole transactions,
+    attacks, longer runs and larger models. A full run takes 15 minutes on two quiet cores.
     """
     if source is not None:
         _reject_measurement_options(context)
@@ -161,9 +169,15 @@ def bench(  # noqa: PLR0913 - one for each option
         watch.stop()
         with BenchProgress() as progress:
             setting = BenchSettings(
-                model=model, observer=progress, is_quick=is_quick, anvil=program
+                model=model,
+                observer=progress,
+                is_quick=is_quick,
+                anvil=program,
+                budget=TimeBudget(QUICK_BUDGET_S) if is_quick else TimeBudget(),
             )
             _warn_of_load()
+            if not only:
+                _print_estimate(is_quick=is_quick)
             whole = BenchmarkSuite(
                 setting=setting, command=context.meta["command"], reasons=reasons
             )
@@ -224,13 +238,20 @@ def _reject_measurement_options(context: click.Context) -> None:
             raise click.UsageError(f"--from measures nothing: leave out {option}")
 
 
+def _print_estimate(*, is_quick: bool) -> None:
+    seconds = estimate_seconds(
+        is_quick=is_quick, load_average=os.getloadavg()[0], cores=os.cpu_count() or 1
+    )
+    err.print(f"About {format_seconds(round(seconds, -1))} with the default model.")
+
+
 def _warn_of_load() -> None:
     """Warn of a busy machine while there is still time to wait."""
     load, cores = os.getloadavg()[0], os.cpu_count() or 1
     if load > BUSY_SHARE * cores:
         err.print(
-            f"[yellow]Busy:[/] load average {load:.1f} on {cores} cores; times will be too long "
-            "and intervals wide"
+            f"[yellow]Busy:[/] load average {load:.1f} on {cores} cores; times will be too long, "
+            "intervals wide"
         )
 
 

@@ -166,7 +166,7 @@ def test_an_end_keeps_what_was_finished(
 
 
 def test_sizes_need_gguf(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pyevm_agents.bench.suite.find_spec", lambda _: None)
+    monkeypatch.setattr("pyevm_agents.bench.extras.find_spec", lambda _: None)
     require_extras(get_skip_reasons(only=(), is_quick=True))
-    with pytest.raises(ConfigError, match=r"pip install 'pyevm-agents\[bench\]'.*--only evm"):
+    with pytest.raises(ConfigError, match=r"pip install 'gguf[^']+', or leave .* --only evm"):
         require_extras(get_skip_reasons(only=(), is_quick=False))

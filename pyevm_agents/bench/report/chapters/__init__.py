@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pyevm_agents.bench.inference.fits import find_longest_measured
+from pyevm_agents.bench.measurement.budget import OUT_OF_TIME
 from pyevm_agents.bench.pricing.parity import is_extrapolated
 from pyevm_agents.bench.report import findings, number_format
 from pyevm_agents.bench.report.chapters.attacks import build_attack_chapter
@@ -61,6 +62,11 @@ def list_warnings(report: Report) -> tuple[str, ...]:
     if report.mode == "quick":
         warnings.append(
             "A quick run: few rounds, short prompts. Its intervals are wider than a full run's."
+        )
+    skipped = sum(reason.startswith(OUT_OF_TIME) for _, reason in report.left_out)
+    if skipped:
+        warnings.append(
+            f"The run was out of time: {skipped} measurements were skipped, see the last chapter."
         )
     if report.terms and is_extrapolated(report.terms, report.model):
         warnings.append(

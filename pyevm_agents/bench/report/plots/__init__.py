@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import io
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from pyevm_agents.bench.extras import require_package
 from pyevm_agents.bench.report.plots.palette import COLOURS, RC
 from pyevm_agents.bench.report.plots.svg import as_file, as_inline, build_css
-from pyevm_agents.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -37,11 +36,7 @@ def require_matplotlib() -> None:
 
     Raises: ConfigError: matplotlib is not installed.
     """
-    if find_spec("matplotlib") is None:
-        raise ConfigError(
-            "plots need matplotlib, which is not installed: pip install 'pyevm-agents[bench]', or "
-            "ask for --json alone"
-        )
+    require_package("matplotlib", use="plots", alternative="use --json alone")
 
 
 def draw_plots(

@@ -30,6 +30,7 @@ from pyevm_agents.bench.attacks.runner import (
     describe_outcome,
     measure_attacks,
 )
+from pyevm_agents.bench.measurement.budget import TimeBudget
 from pyevm_agents.bench.measurement.rounds import BenchSettings
 from pyevm_agents.bench.measurement.tool_contracts import build_tool_code
 from pyevm_agents.bench.measurement.usage import Usage, count_usage, iter_executor_calls
@@ -321,6 +322,29 @@ def test_attacks_are_timed_and_priced(
         (_, at_default), (_, at_dear) = attack.seconds_per_30m_gas
         assert at_default.middle == pytest.approx(attack.seconds[0] * 3e7 / default.gas)
         assert at_dear.middle <= at_default.middle
+
+
+def test_attacks_without_time_are_skipped_and_named(
+    reduced_llama: LlamaModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = ("_make_aliases_case", "_make_small_calls_case")
+    made = [make for make in MAKERS if make.__name__ in few]
+    monkeypatch.setattr(attack_cases, "MAKERS", tuple(made))
+    now = [0.0]
+
+    class Late(Quiet):
+        def finish_step(self, detail: str) -> None:
+            super().finish_step(detail)
+            now[0] = 200.0
+
+    budget = TimeBudget(120.0, clock=lambda: now[0])
+    setting = BenchSettings(model=reduced_llama, observer=Late(), is_quick=True, budget=budget)
+    (attack,) = measure_attacks(setting)
+    assert len(attack.seconds) == 1
+    assert budget.list_skipped() == (
+        ("the attack 'Calls with no calldata'", "out of time after 120 s"),
+    )
+    assert measure_attacks(setting) == ()
 
 
 def test_long_attacks_are_not_all_in_one_round(

@@ -10,6 +10,7 @@ import pytest
 from precompiles.gas import GasSchedule
 from precompiles.grammar import build_grammar
 from precompiles.language_model import GenerationRequest, Segment
+from pyevm_agents.bench.measurement.budget import TimeBudget
 from pyevm_agents.bench.measurement.models import OwnAnswer, build_dictated_grammar
 from pyevm_agents.bench.measurement.rounds import BenchSettings
 from pyevm_agents.bench.pricing.schedules import NamedSchedule, transaction_gas
@@ -92,6 +93,24 @@ def test_every_run_is_measured_and_priced(
         parts = run.prompt_seconds.middle + run.output_seconds.middle
         assert 0 < run.evm_seconds.middle < parts < seconds
         assert run.predicted_seconds is None
+
+
+def test_the_first_run_is_always_measured_and_others_are_skipped_without_time(
+    reduced_llama: LlamaModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now, sampled = [0.0], list[str]()
+
+    def sample(_: RunBench, name: str) -> float:
+        sampled.append(name)
+        return 1.0
+
+    monkeypatch.setattr(RunBench, "sample", sample)
+    monkeypatch.setattr(RunBench, "build_run", lambda _, name, __: name)
+    budget = TimeBudget(100.0, clock=lambda: now[0])
+    now[0] = 95.0
+    its = replace(setting(reduced_llama), budget=budget)
+    assert [str(run) for run in measure_runs(its)] == sampled == ["wallet"]
+    assert budget.skipped == ["the run nested", "the run long-answer"]
 
 
 def test_what_was_not_measured_has_no_result(reduced_llama: LlamaModel) -> None:

@@ -187,9 +187,9 @@ def test_a_schedule_needs_figures(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (("--html", "{0}"), "is a directory"),
-        (("--html", "{0}/none/report.html"), "can't be written: No such file"),
-        (("--json", "{0}/none/report.json"), "can't be written: No such file"),
-        (("--markdown", "{0}/none/reports"), "can't be written: No such file"),
+        (("--html", "{0}/none/report.html"), "can't be written: there is no folder"),
+        (("--json", "{0}/none/report.json"), "can't be written: there is no folder"),
+        (("--markdown", "{0}/none/reports"), "can't be written: there is no folder"),
         (("--markdown", "{0}/told.json"), "is a file"),
         (("--html", "{0}/a", "--json", "{0}/a"), "--html and --json both name"),
         (("--compare", "{0}/none.json"), "can't be read: No such file"),
