@@ -1,1 +1,1 @@
-"""What agents do in transactions: events while they run, traces afterwards, revert reasons."""
+"""Agents in transactions: events during execution, traces afterwards, revert reasons."""

@@ -1,13 +1,13 @@
-"""What agents do while they do it, for who watches: a log, a subscription.
+"""Events of agents during execution, for a log or a subscription.
 
     stop = chain.agent_events.listen(print)
     with chain.agent_events.run("call"):
-        chain.call(…)                    # tells each step, in this thread
+        chain.call(…)                    # emits an event for each step, in this thread
     stop()
 
-Only what happens inside of `run` is told, so replays and drafts are not. Whoever listens is called
-in the thread that executes, must return at once, and learns of steps before anybody knows whether
-they will be undone. No rule knows of it, and there is no clock here.
+Only executions inside of `run` emit events, not replays and drafts. A listener is called in the
+executing thread, must return at once, and receives steps that may later be reverted. Events have no
+influence on execution, and no time.
 """
 
 from __future__ import annotations
@@ -44,34 +44,34 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 Purpose: TypeAlias = Literal["block", "call", "estimate"]
-"""What a transaction is executed for. Of an estimate only the first try is told: it has all the
-gas, and what it asks the model for is known from then on."""
+"""The purpose of an execution. Of an estimate, only the first try emits events: it has all the gas,
+and the model's generations are cached from then on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepLocation:
-    """Which step of which agent in which transaction."""
+    """The location of a step: transaction, agent, number."""
 
     run: int
-    """A number of its own for each transaction and call that was begun."""
+    """A unique number of the transaction or call."""
 
     purpose: Purpose
     transaction_hash: bytes | None
     """None for a call and an estimate."""
 
     step: int
-    """As `agent_traceTransaction` counts them, nested agents' among them, from 1."""
+    """The number in `agent_traceTransaction`, which counts nested agents' steps, too; from 1."""
 
     depth: int
-    """How many agents this one is nested in."""
+    """The number of agents around this one."""
 
     agent: Address
-    """Who called the executor."""
+    """The caller of the executor."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepStarted:
-    """A model is asked."""
+    """A model received a request."""
 
     location: StepLocation
     charge: PromptCharged
@@ -79,21 +79,21 @@ class StepStarted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepProgressed:
-    """A model has read or written some more."""
+    """A model read or generated further tokens."""
 
     location: StepLocation
     is_writing: bool
     done: int
     total: int
-    """Tokens of the prompt, or the most that it may write."""
+    """Tokens of the prompt, or the output limit."""
 
     text: str
-    """What it has written so far."""
+    """The text generated up to now."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepDecided:
-    """A model has decided: a tool that its agent calls next, or the final answer."""
+    """A model decided: on a tool that its agent calls next, or on the final answer."""
 
     location: StepLocation
     decision: StepDecision
@@ -102,7 +102,7 @@ class StepDecided:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepFailed:
-    """A model was asked and its agent got no words: the gas ended, or a limit was reached."""
+    """A request to a model failed: the gas ended, or a limit was reached."""
 
     location: StepLocation
     reason: str
@@ -110,7 +110,7 @@ class StepFailed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolReturned:
-    """A tool that a step chose has returned."""
+    """The tool of a step returned."""
 
     location: StepLocation
     observation: str | None
@@ -122,18 +122,18 @@ class ToolReturned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunEnded:
-    """A transaction with agents in it has come to its end."""
+    """A transaction with agents ended."""
 
     location: StepLocation
-    """Of its last step."""
+    """The location of its last step."""
 
     failure: str | None
-    """Why it failed; None where it succeeded."""
+    """The reason of its failure; None if it succeeded."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFaulted:
-    """The host failed: the transaction has no end, and no block holds it."""
+    """The host failed: the transaction has no result, and no block contains it."""
 
     location: StepLocation
     reason: str
@@ -146,13 +146,13 @@ Event: TypeAlias = (
 
 @dataclass(slots=True)
 class _Agent:
-    """A contract that has asked a model, as long as its call lasts."""
+    """A contract that called the executor, while its own call lasts."""
 
     call_depth: int
     location: StepLocation
     is_thinking: bool = True
     tool: Address | None = None
-    """What it calls next."""
+    """The tool that it calls next."""
 
 
 @dataclass(slots=True)
@@ -162,17 +162,17 @@ class _Run:
     transaction_hash: bytes | None = None
     is_reported: bool = False
     last: StepLocation | None = None
-    """The latest step of the transaction that is executed now."""
+    """The latest step of the current transaction."""
 
     agents: list[_Agent] = field(default_factory=list)
-    """Those whose calls last, the innermost last."""
+    """The agents whose calls last, the innermost last."""
 
 
 class AgentEventBus:
-    """Tells who listens of agents' steps. All of it may be used in any thread."""
+    """Sends events of agents to listeners. Thread-safe."""
 
     def __init__(self, known: KnownContracts = BUNDLED) -> None:
-        """Start without listeners.
+        """Create a bus without listeners.
 
         Input: the contracts whose errors are known.
         """
@@ -181,10 +181,10 @@ class AgentEventBus:
         self._listeners: tuple[EventListener, ...] = ()
         self._numbers = itertools.count(1)
         self._here: ContextVar[_Run | None] = ContextVar("run", default=None)
-        """A call that goes on in another thread takes it along: `pyevm_agents.vm.stack_depth`."""
+        """Copied into another thread by `pyevm_agents.vm.stack_depth`."""
 
     def listen(self, listener: EventListener) -> Callable[[], None]:
-        """Tell somebody from now on; return what ends that, and again does nothing."""
+        """Add a listener; return a function that removes it, and does nothing when repeated."""
         with self._lock:
             self._listeners = (*self._listeners, listener)
 
@@ -196,13 +196,13 @@ class AgentEventBus:
 
     @contextmanager
     def run(self, purpose: Purpose) -> Iterator[None]:
-        """Tell of what is executed meanwhile in this thread."""
+        """Emit events for executions in this thread inside of `with`."""
         run = _Run(purpose)
         before = self._here.set(run)
         try:
             yield
         except (VMError, ValidationError):
-            raise  # It has ended, or no block may hold it: no fault of the host's.
+            raise  # The transaction ended or is invalid: the host did not fail.
         except Exception as error:
             if run.last is not None:
                 self._emit(RunFaulted(location=run.last, reason=str(error)))
@@ -211,7 +211,7 @@ class AgentEventBus:
             self._here.reset(before)
 
     def on_progress(self, *, is_writing: bool, done: int, total: int, text: str) -> None:
-        """Take note of how far a model is that was asked in this thread."""
+        """Emit the progress of a model in this thread: `StepProgressed`."""
         run = self._run
         if run is not None and run.agents and run.agents[-1].is_thinking:
             place = run.agents[-1].location
@@ -224,7 +224,7 @@ class AgentEventBus:
     # -- callbacks of the executor: `precompiles.executor.ExecutorObserver` -- #
 
     def on_prompt(self, computation: ComputationAPI, prompt: PromptCharged) -> None:
-        """Begin an agent's step: `StepStarted`."""
+        """Start an agent's step: `StepStarted`."""
         run = self._run
         if run is None or not run.is_reported:
             return
@@ -248,7 +248,7 @@ class AgentEventBus:
     def on_generation(
         self, computation: ComputationAPI, request: GenerationRequest, generation: Generation
     ) -> None:
-        """Do nothing: an output that isn't paid for is no event."""
+        """Do nothing: an unpaid output is not an event."""
 
     def on_result(self, computation: ComputationAPI, inference: Inference) -> None:  # noqa: ARG002 - the protocol's
         """End an agent's step with its result: `StepDecided`."""
@@ -264,10 +264,10 @@ class AgentEventBus:
             )
         )
 
-    # -- what the VM tells: `pyevm_agents.vm.ExecutionListener` -- #
+    # -- callbacks of the VM: `pyevm_agents.vm.ExecutionListener` -- #
 
     def on_transaction_start(self, transaction: SignedTransactionAPI) -> None:
-        """Take note that a transaction begins."""
+        """Start a transaction."""
         run = self._run
         if run is None:
             return
@@ -278,7 +278,7 @@ class AgentEventBus:
         run.last, run.agents = None, []
 
     def on_call_end(self, caller: ComputationAPI, call: ComputationAPI) -> None:
-        """Take note that a contract's call has returned to it."""
+        """End a contract's call: `StepFailed`, or `ToolReturned`."""
         run = self._run
         if run is None or not run.agents:
             return
@@ -302,7 +302,7 @@ class AgentEventBus:
             )
 
     def on_transaction_end(self, computation: ComputationAPI) -> None:
-        """Take note of how a transaction ended."""
+        """End a transaction: `RunEnded`."""
         run = self._run
         if run is None or run.last is None:
             return
@@ -319,7 +319,7 @@ class AgentEventBus:
     def _on_step_failure(self, run: _Run, agent: _Agent, call: ComputationAPI) -> None:
         agent.is_thinking = False
         self._emit(StepFailed(location=agent.location, reason=explain_failure(call, self._known)))
-        # `agent_traceTransaction` doesn't count it: the next one has its number.
+        # `agent_traceTransaction` does not count it: the next step has its number.
         run.last = replace(agent.location, step=agent.location.step - 1)
 
     def _emit(self, event: Event) -> None:

@@ -1,6 +1,6 @@
-"""Revert data in words: our contracts' typed errors, the executor's, and Solidity's own.
+"""Revert data as text: errors of known contracts, of the executor, and of Solidity itself.
 
-Agents wrap the reason of a failing tool in their own, so reasons nest; they are told in full.
+An agent wraps the reason of a failed tool in its own error: reasons nest, and are shown in full.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What happened in a transaction: the steps of its agents, read off the tree of computations.
+"""Traces of a transaction's agents, read from its tree of computations.
 
-Nothing is re-executed and nothing is guessed: a step is a call of the executor that ran to its
-end, its observation is what the call of the tool that followed returned.
+Nothing is executed again. A step is a finished call of the executor; its observation is the output
+of the agent's next call of the tool.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ class AgentStep:
     """One step of an agent: a thought, then a tool's use or the final answer."""
 
     agent: Address
-    """Who called the executor."""
+    """The caller of the executor."""
 
     depth: int
-    """How many agents this one is nested in."""
+    """The number of agents around this one."""
 
     thought: str
     action: str | None
@@ -47,7 +47,7 @@ class AgentStep:
     """The tool's arguments as JSON, with checksummed addresses; None for a final answer."""
 
     observation: str | None
-    """What the tool answered; None where it reverted, and for a final answer."""
+    """The tool's answer; None if it reverted, and for a final answer."""
 
     answer: str | None
     """The final answer; None for a tool's use."""
@@ -58,9 +58,8 @@ class AgentStep:
     """The failure of the tool's call; None if it succeeded, and for a final answer."""
 
     evm_gas: int | None = None
-    """What the executor's call and that of the tool used, without the price of words: neither this
-    step's nor those of agents nested in it. The agent's own code is not in it. None where only the
-    step's words are known."""
+    """The gas of the executor's call and of the tool's, without that of prompts and outputs, also
+    those of nested agents, and without the agent's own code; None if it is unknown."""
 
     tool: Address | None = None
     """The address of the tool; None for a final answer."""
@@ -70,13 +69,13 @@ class AgentStep:
 
     @property
     def margin(self) -> Margin | None:
-        """The step's closest decision; None where the model made none, or does not tell."""
+        """The step's closest decision; None if the model made none, or does not report it."""
         return self.inference.margin
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepDecision:
-    """What a model said in a step: fields as `AgentStep` has them."""
+    """The decision of a model in a step; see the fields of `AgentStep`."""
 
     thought: str
     action: str | None = None
@@ -168,7 +167,7 @@ class HasTimings(Protocol):
 
 
 def extract_decision(inference: Inference) -> StepDecision:
-    """Return what a model said in a step."""
+    """Return the decision of an inference."""
     result, thought = inference.result, extract_thought(inference.text)
     if isinstance(result, FinalAnswer):
         return StepDecision(thought=thought, answer=result.answer)
@@ -181,7 +180,7 @@ def extract_decision(inference: Inference) -> StepDecision:
 
 
 def decode_tool_result(call: ComputationAPI) -> str | None:
-    """Return what the call of a tool told its agent; None where it reverted or told nothing."""
+    """Return the answer of a tool's call; None if it reverted or returned no answer."""
     if call.is_error:
         return None
     try:
@@ -192,7 +191,7 @@ def decode_tool_result(call: ComputationAPI) -> str | None:
 
 
 def find_closest_step(steps: Sequence[HasMargin]) -> int | None:
-    """Return the index of the step whose decision was the closest; the first one of equals."""
+    """Return the index of the step with the closest decision; the first of equals."""
     gaps = [(step.margin.gap, index) for index, step in enumerate(steps) if step.margin is not None]
     return min(gaps)[1] if gaps else None
 
@@ -202,7 +201,7 @@ def extract_agent_steps(
 ) -> tuple[AgentStep, ...]:
     """Return the steps of all agents in a transaction, in order.
 
-    A nested agent's steps stand after the step of the outer agent that used it.
+    A nested agent's steps follow the step of the outer agent that used it.
 
     Input: the transaction's computation; the contracts whose errors are known.
     """
@@ -210,9 +209,9 @@ def extract_agent_steps(
 
 
 def extract_inferences(computation: ComputationAPI) -> tuple[Inference, ...]:
-    """Return what every finished call of the executor in a transaction did, in order.
+    """Return the inferences of a transaction, in order.
 
-    That of a transaction to the executor itself too, which is no agent's step.
+    A transaction to the executor itself has one, without an agent's step.
     """
     own = _get_inference(computation)
     if own is not None:
@@ -303,7 +302,7 @@ def _build_step(
     calls: Sequence[ComputationAPI],
     known: KnownContracts,
 ) -> AgentStep:
-    """Put a step together from the executor's call and the agent's later ones."""
+    """Return the step of an executor's call, with the agent's later calls."""
     decision, result = extract_decision(inference), inference.result
     tool = result.tool if isinstance(result, ToolUse) else None
     used = None if tool is None else _find_tool_call(tool, calls[1:])
@@ -330,7 +329,7 @@ def _find_tool_call(tool: Address, later: Sequence[ComputationAPI]) -> Computati
 
 
 def _evm_gas(call: ComputationAPI) -> int:
-    """Return the gas of a call without the price of words, in it or below it, undone ones too."""
+    """Return the gas of a call without that of prompts and outputs in it, also reverted ones."""
     word_gas, pending = 0, [call]
     while pending:
         computation = pending.pop()

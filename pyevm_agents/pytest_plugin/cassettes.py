@@ -1,10 +1,10 @@
-"""Cassettes in pytest: the marker, `--record`, and what a test says that does not fit its own.
+"""Cassettes in pytest: the marker, `--record`, and failures of tests that differ from theirs.
 
     @pytest.mark.cassette
     def test_the_agent_deposits(agent_chain, deploy): ...
 
-A part of `pytest_plugin/plugin.py`: it is loaded in every suite, so it imports nothing heavy
-before a marked test is set up.
+A part of `pytest_plugin/plugin.py`. It is loaded in every suite: it imports nothing heavy before a
+marked test is set up.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ if TYPE_CHECKING:
 
 MARKER = "cassette"
 FOLDER = "cassettes"
-"""Beside the file of the tests."""
+"""The folder of cassettes, beside the file of the tests."""
 
 RECORD = "--record"
 OTHER_RECORD = "--agent-record"
-"""Its name where another plugin has the first one."""
+"""The option's name if another plugin has `--record`."""
 
 MISSING = "=missing"
 MAX_NAME_CHARACTERS = 120
 
 UNSAFE_CHARACTERS = re.compile(r"[^\w.\[\]=,+-]+", re.ASCII)
-"""What a file's name should not have on some system."""
+"""Characters that some systems do not allow in file names."""
 
 _SLOT = pytest.StashKey["CassetteSlot"]()
 _SESSION_START = pytest.StashKey[float]()
@@ -49,12 +49,12 @@ _LOADED_MODELS = pytest.StashKey[dict[object, Any]]()
 
 
 class CassetteSlot:
-    """A test's cassette: it plays, records, or says why it can do neither."""
+    """A test's cassette, which replays, records, or has an error."""
 
     def __init__(self, path: Path, name: str, *, test: str, begun_seconds: float) -> None:
-        """Begin empty.
+        """Create an empty slot.
 
-        Input: its file; what messages call it; whose it is; when this run of pytest began.
+        Input: the file; its name in messages; the test's ID; the start of this run of pytest.
         """
         self.path = path
         self.name = name
@@ -64,20 +64,20 @@ class CassetteSlot:
         self.recorder: CassetteRecorder | None = None
         self.error: Exception | None = None
         self.has_changed: bool | None = None
-        """Whether recording changed the file; None where nothing was recorded."""
+        """Whether recording changed the file; None if nothing was recorded."""
 
     def finish(self) -> None:
-        """Check that all was played, or write what was recorded."""
+        """Check that all steps were replayed, or write the recording."""
         if self.player is not None:
             self.player.finish()
         if self.recorder is not None:
             self._require_own()
             self.has_changed = self.recorder.finish()
             if not self.has_changed:
-                os.utime(self.path)  # It was recorded in this run: see `_require_own`.
+                os.utime(self.path)  # Marks it as recorded in this run: see `_require_own`.
 
     def _require_own(self) -> None:
-        """Refuse to overwrite what another test has just recorded, here or in a worker of xdist."""
+        """Reject a file that another test recorded in this run, here or in a worker of xdist."""
         from pyevm_agents.testing.cassettes import CassetteError, open_cassette  # noqa: PLC0415 - see above
 
         if not self.path.is_file() or self.path.stat().st_mtime < self._session_start_seconds:
@@ -91,7 +91,7 @@ class CassetteSlot:
 
 
 class _FailingModel:
-    """A model that has no cassette to speak from. Implements `LanguageModel`."""
+    """A model that raises an error. Implements `LanguageModel`."""
 
     def __init__(self, error: Exception) -> None:
         self._error = error
@@ -107,9 +107,9 @@ class _FailingModel:
 
 @pytest.hookimpl(trylast=True)
 def pytest_load_initial_conftests(parser: pytest.Parser) -> None:
-    """Declare `--record`, under another name where a plugin or a conftest.py has it.
+    """Declare `--record`, with another name if a plugin or a conftest.py has that option.
 
-    That is known from here on, and the command line is read once more after it.
+    All options are declared at this point, and pytest reads the command line again later.
     """
     name = OTHER_RECORD if _is_taken(parser, RECORD) else RECORD
     group = parser.getgroup("agents")
@@ -118,16 +118,16 @@ def pytest_load_initial_conftests(parser: pytest.Parser) -> None:
         action="store_const",
         const="all",
         dest=name,
-        help="record the cassettes of the marked tests that are run, with the real model",
+        help="record the cassettes of the selected tests, with the real model",
     )
-    # argparse looks for an option's whole text first, so this one needs no value of its own: with
-    # a value, `--record path::test` would take the path for it.
+    # argparse prefers an option with the whole text: `--record=missing` is an option of its own. If
+    # `--record` took a value, `--record path::test` would use the path as the value.
     group.addoption(
         name + MISSING,
         action="store_const",
         const="missing",
         dest=name,
-        help="record those that have no file yet, replay the others",
+        help="record cassettes without a file, replay the others",
     )
 
 
@@ -136,20 +136,19 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[_SESSION_START] = time.time()
     config.addinivalue_line(
         "markers",
-        f'{MARKER}(name=None): what the real model says in this test is recorded ("{RECORD}") and '
-        "then replayed, without the model",
+        f"{MARKER}(name=None): replay the real model's generations, which {RECORD} records",
     )
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """End the models that were recorded."""
+    """Close the recorded models."""
     for model in config.stash.get(_LOADED_MODELS, {}).values():
         model.close()
 
 
 @pytest.fixture
 def cassette_model() -> LanguageModel | None:
-    """Model that `--record` asks; override it to record with another one than the chain's own."""
+    """Model that `--record` records; None for the chain's. Override it for another model."""
     return None
 
 
@@ -166,7 +165,7 @@ def pytest_fixture_setup(
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
-    """Fail a marked test that has no cassette, or does not do what it holds."""
+    """Fail a marked test without a cassette, or one that differs from its cassette."""
     slot = item.stash.get(_SLOT, None)
     if slot is None and _get_marker(item) is not None:
         pytest.fail(
@@ -185,7 +184,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Tell what does not fit a cassette without the frames of the EVM that it passed."""
+    """Show a cassette's error without the frames of the EVM."""
     report = yield
     slot = item.stash.get(_SLOT, None)
     if slot is None:
@@ -202,7 +201,7 @@ def pytest_runtest_makereport(
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:  # noqa: ANN401 - pytest's, not public
-    """List what was recorded."""
+    """List the recorded cassettes."""
     reports = terminalreporter.stats.get("passed", [])
     recorded = [report.agent_cassette for report in reports if hasattr(report, "agent_cassette")]
     if not recorded:
@@ -248,7 +247,7 @@ def _insert_cassette(request: pytest.FixtureRequest, chain: AgentChain) -> None:
 
 
 def _get_cassette_path(item: pytest.Item) -> Path:
-    """Return where a test's cassette lies: each set of parameters has its own."""
+    """Return the path of a test's cassette. Each set of parameters has its own."""
     marker = _get_marker(item)
     if marker is None or marker.args or set(marker.kwargs) - {"name"}:
         pytest.fail(
@@ -276,13 +275,13 @@ def _is_taken(parser: pytest.Parser, name: str) -> bool:
 
 
 def _get_record_option(config: pytest.Config) -> tuple[str, str | None]:
-    """Return what `--record` is called here, and what it says."""
+    """Return the name of `--record` in this run, and its value."""
     name = RECORD if hasattr(config.option, RECORD) else OTHER_RECORD
     return name, getattr(config.option, name)
 
 
 def _get_real_model(request: pytest.FixtureRequest, chain: AgentChain) -> LanguageModel:
-    """Return the model to record: the suite's own, else the chain's with its weights."""
+    """Return the model to record: that of `cassette_model`, else the chain's with its weights."""
     model: LanguageModel | None = request.getfixturevalue("cassette_model")
     if model is not None:
         return model
@@ -295,7 +294,7 @@ def _get_real_model(request: pytest.FixtureRequest, chain: AgentChain) -> Langua
 
 
 def _build_reporter(item: pytest.Item) -> Callable[[str], None] | None:
-    """Return what writes progress to the terminal; None in a worker of xdist."""
+    """Return a function that writes progress to the terminal; None in a worker of xdist."""
     plugins = item.config.pluginmanager
     reporter: Any = plugins.get_plugin("terminalreporter")
     capture: Any = plugins.get_plugin("capturemanager")

@@ -1,10 +1,10 @@
 """The agent gas snapshot and the summary of costs in pytest.
 
-    pytest --agent-gas-snapshot     # writes .agent-gas-snapshot, to be committed
-    pytest --agent-gas-check        # fails where agents cost something else now
+    pytest --agent-gas-snapshot     # writes .agent-gas-snapshot; commit it
+    pytest --agent-gas-check        # fails if the cost of agents changed
 
-A part of `pytest_plugin/plugin.py`: it is loaded in every suite, so it imports nothing heavy
-before a test had agents.
+A part of `pytest_plugin/plugin.py`. It is loaded in every suite: it imports nothing heavy before a
+test has agents.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pyevm_agents.testing.gas_snapshot import AgentCost, GasComparison
 
 COLLECTED = "agent_collected"
-"""What a worker of xdist says at its end: all tests that it found."""
+"""The key for the tests that a worker of xdist collected."""
 
 _GAS = pytest.StashKey["GasSnapshotPlugin"]()
 
@@ -31,32 +31,30 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--agent-gas-snapshot",
         action="store_true",
-        help="write what agents cost in each test to .agent-gas-snapshot, which is committed",
+        help="write the cost of agents in each test to .agent-gas-snapshot",
     )
     group.addoption(
         "--agent-gas-check",
         action="store_true",
-        help="fail where agents cost something else than .agent-gas-snapshot says",
+        help="fail if the cost of agents differs from .agent-gas-snapshot",
     )
     group.addoption(
         "--agent-gas-tolerance",
         metavar="SHARE",
-        help="how much of a number may change: 0.01 or 1%% [default: 0]",
+        help="relative change that --agent-gas-check allows: 0.01 or 1%% [default: 0]",
     )
     group.addoption(
         "--agent-summary",
         action="store_true",
-        help="show what agents cost in each test; -v shows it as well",
+        help="show the cost of agents in each test; -v shows it, too",
     )
     parser.addini("agent_gas_check", "always check the agent gas snapshot", "bool", default=False)
-    parser.addini("agent_gas_tolerance", "as --agent-gas-tolerance", default="0")
-    parser.addini(
-        "agent_gas_file", "where the agent gas snapshot is", default=".agent-gas-snapshot"
-    )
+    parser.addini("agent_gas_tolerance", "value of --agent-gas-tolerance", default="0")
+    parser.addini("agent_gas_file", "path of the agent gas snapshot", default=".agent-gas-snapshot")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Begin to collect what tests cost."""
+    """Register the snapshot, in the process that reports."""
     gas = config.stash[_GAS] = GasSnapshotPlugin(config)
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(gas, "pyevm_agents gas")
@@ -64,14 +62,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Note which tests there are, those included that are not to be run."""
+    """Record all collected tests, also deselected ones."""
     gas = config.stash[_GAS]
     if gas.wants_snapshot:
         gas.collected.update(item.nodeid for item in items)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Tell the process that reports which tests a worker found."""
+    """Send the collected tests of a worker to the process that reports."""
     output = getattr(session.config, "workeroutput", None)
     gas = session.config.stash[_GAS]
     if output is not None and gas.wants_snapshot:
@@ -79,12 +77,12 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 class GasSnapshotPlugin:
-    """What the tests of a run cost, held against the snapshot."""
+    """Compares the costs of a run's tests with the snapshot."""
 
     def __init__(self, config: pytest.Config) -> None:
-        """Begin with nothing.
+        """Read the options.
 
-        Raises: pytest.UsageError: the tolerance is no share.
+        Raises: pytest.UsageError: the tolerance is not a share below 1.
         """
         option = config.option
         self._config = config
@@ -99,10 +97,10 @@ class GasSnapshotPlugin:
         self._costs: dict[str, AgentCost] = {}
         self._seconds: dict[str, float] = {}
         self._silent: set[str] = set()
-        """Tests that passed without an agent's step."""
+        """Passed tests without an agent's step."""
 
         self._varying: set[str] = set()
-        """Tests of Hypothesis: their examples are others each time."""
+        """Tests of Hypothesis, whose examples vary."""
 
         self._comparison: GasComparison | None = None
         self._failure: str | None = None
@@ -114,7 +112,7 @@ class GasSnapshotPlugin:
         return self._is_written or self._is_checked
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Take note of what a test cost."""
+        """Record the cost of a test."""
         cost_fields = getattr(report, "agent_cost", None)
         if cost_fields is None:
             if report.when == "call" and report.passed:
@@ -129,12 +127,12 @@ class GasSnapshotPlugin:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:  # noqa: ANN401 - a worker of xdist
-        """Take note of which tests a worker found."""
+        """Record the tests that a worker collected."""
         self.collected.update((getattr(node, "workeroutput", None) or {}).get(COLLECTED, ()))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Write or check the snapshot; fail the run where that does."""
+        """Write or check the snapshot; fail the run if that fails."""
         if not self.wants_snapshot or session.config.option.collectonly:
             return
         from pyevm_agents.errors import ConfigError  # noqa: PLC0415 - see above
@@ -150,7 +148,7 @@ class GasSnapshotPlugin:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:  # noqa: ANN401 - not public
-        """Show what agents cost, and what changed."""
+        """Print costs and changes."""
         is_asked = self._config.option.agent_summary or self._config.get_verbosity() > 0
         if self._costs and is_asked:
             terminalreporter.write_sep("=", "agents")
@@ -160,14 +158,14 @@ class GasSnapshotPlugin:
             terminalreporter.write_sep("=", "agent gas", red=self._failure is not None)
             for line in self._format_comparison():
                 terminalreporter.write_line(line)
-        if self._failure is not None:  # Else the last line would be a green "passed".
+        if self._failure is not None:  # Without it, the last line would be a green "passed".
             error = pytest.CollectReport(self._path.name, "failed", self._failure, result=None)
             terminalreporter.stats.setdefault("error", []).append(error)
 
     # -- inside -- #
 
     def _update_snapshot(self) -> None:
-        """Compare with the snapshot, and write it if that is wanted."""
+        """Compare costs with the snapshot; write it with `--agent-gas-snapshot`."""
         from pyevm_agents.testing.gas_snapshot import (  # noqa: PLC0415 - see above
             ZERO_COST,
             compare_costs,
@@ -203,7 +201,7 @@ class GasSnapshotPlugin:
             )
 
     def _is_gone(self, test: str) -> bool:
-        """Whether a test is no longer there: what was not collected may be."""
+        """Return whether a test no longer exists; a test that was not collected may."""
         file = test.split("::", 1)[0]
         if not (self._config.rootpath / file).is_file():
             return True

@@ -1,7 +1,7 @@
-"""The plugin for pytest: an agent chain in every test that asks for one.
+"""The plugin's fixtures, options and markers.
 
-Loaded by its entry point in every suite of an environment that has this package, so it imports
-nothing heavy before a fixture is used.
+The entry point loads it in every suite of an environment with this package: it imports nothing
+heavy before a fixture is used.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ SCHEDULE_MARKER = "agent_schedule"
 FORK_MARKER = "agent_fork"
 
 CACHE_FOLDER = "pyevm-agents"
-"""Of ours in pytest's own: a model's facts, so that a run needs no model for its genesis."""
+"""The folder in pytest's cache with the models' facts, which genesis needs."""
 
 
 _CHAIN = pytest.StashKey["AgentChain"]()
-"""The chain of a test that has one."""
+"""The chain of a test."""
 
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
     """Declare options, and register the parts.
 
-    For each name in `pytest_plugins` pytest would read the metadata of all that is installed.
+    For names in `pytest_plugins`, pytest would read the metadata of all installed packages.
     """
     for part in PARTS:
         if not pluginmanager.has_plugin(part.__name__):
@@ -55,30 +55,30 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
     group.addoption(
         "--agent-model",
         metavar="NAME",
-        help="model whose tokens and prices the chains have: a name or a GGUF file",
+        help="model whose tokens and prices apply: a name or a GGUF file",
     )
     group.addoption(
         "--agent-schedule",
         metavar="FILE",
-        help="schedule of the chains: a JSON file that says what inference costs",
+        help="gas schedule of the chains: a JSON file",
     )
     group.addoption(
         "--agent-fork",
         metavar="NAME",
-        help="Ethereum's fork of the chains: cancun or prague (the default)",
+        help="Ethereum fork of the chains: cancun or prague [default: prague]",
     )
-    parser.addini("agent_fork", "Ethereum's fork of agent chains: cancun or prague (the default)")
+    parser.addini("agent_fork", "Ethereum fork of agent chains: cancun or prague (the default)")
     parser.addini(
         "agent_schedule",
-        "schedule of agent chains: a JSON file that says what inference costs, from the root",
+        "gas schedule of agent chains: a JSON file, relative to the root",
     )
     parser.addini(
-        "agent_model", "model whose tokens and prices agent chains have: a name or a GGUF file"
+        "agent_model", "model whose tokens and prices apply to agent chains: a name or a GGUF file"
     )
     parser.addini(
         "agent_artifacts",
-        "folders of compiled contracts for `deploy`; where none is given, Foundry's out/ and "
-        "Hardhat's artifacts/, upwards from the root",
+        "folders of compiled contracts for `deploy`; by default Foundry's out/ and Hardhat's "
+        "artifacts/ in the root or a folder above it",
         type="paths",
         default=[],
     )
@@ -88,23 +88,23 @@ def pytest_configure(config: pytest.Config) -> None:
     """Declare markers."""
     config.addinivalue_line(
         "markers",
-        f"{MODEL_MARKER}(name): the model whose tokens and prices the test's agent chain has, a "
+        f"{MODEL_MARKER}(name): model whose tokens and prices apply to the test's agent chain: a "
         "name or a GGUF file",
     )
     config.addinivalue_line(
         "markers",
-        f"{SCHEDULE_MARKER}(file): what inference costs on the test's agent chain, a schedule's "
-        "file or a `ScheduleFile`",
+        f"{SCHEDULE_MARKER}(file): gas schedule of the test's agent chain: a file or a "
+        "`ScheduleFile`",
     )
     config.addinivalue_line(
-        "markers", f"{FORK_MARKER}(name): Ethereum's fork of the test's agent chain"
+        "markers", f"{FORK_MARKER}(name): Ethereum fork of the test's agent chain"
     )
     _require_known_fork(config)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
-    """Fail a test that passed and left a part of its model's script unsaid."""
+    """Fail a passed test whose script is not used up."""
     yield
     chain = item.stash.get(_CHAIN, None)
     if chain is not None:
@@ -115,7 +115,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
 def _agent_beginnings(
     pytestconfig: pytest.Config,
 ) -> Iterator[Callable[[pytest.FixtureRequest], GenesisTemplate]]:
-    """Make what a test's chain begins with, once for each model, schedule and fork."""
+    """Create the genesis of a test's chain, once for each model, schedule and fork."""
     from pyevm_agents.testing.genesis_template import get_genesis_template, temporary_templates  # noqa: PLC0415 - see above
 
     cache = getattr(pytestconfig, "cache", None)
@@ -135,7 +135,7 @@ def _agent_beginnings(
 
 @pytest.fixture(scope="session")
 def _agent_artifacts(pytestconfig: pytest.Config) -> ArtifactFinder:
-    """Find the artifacts of a run, once."""
+    """Finder of compiled contracts, which lists folders once per run."""
     from pyevm_agents.testing.artifacts import ArtifactFinder  # noqa: PLC0415 - see above
 
     return ArtifactFinder(pytestconfig.getini("agent_artifacts"), root=pytestconfig.rootpath)
@@ -209,18 +209,18 @@ def deploy(agent_chain: AgentChain) -> Deploy:
 
 @pytest.fixture
 def model(agent_chain: AgentChain) -> ModelStub:
-    """What answers on the test's agent chain: `model.script(use(...), answer(...))`."""
+    """Model of the test's agent chain: `model.script(use(...), answer(...))`."""
     return agent_chain.model
 
 
 @pytest.fixture
 def as_account(agent_chain: AgentChain) -> AsAccount:
-    """Context manager that sends from any account meanwhile."""
+    """Context manager that sends from an account, without its key."""
     return agent_chain.as_account
 
 
 def _select_model(request: pytest.FixtureRequest) -> str | Path | None:
-    """Return the model that a test, its run or its project chooses; None for the default one."""
+    """Return the model of a test's marker, an option or the configuration; None for the default."""
     wanted: str | Path | None = _get_setting(request, MODEL_MARKER, "the name of one model")
     if wanted is None:
         return None
@@ -229,7 +229,7 @@ def _select_model(request: pytest.FixtureRequest) -> str | Path | None:
 
 
 def _select_schedule(request: pytest.FixtureRequest) -> ScheduleFile | Path | None:
-    """Return the schedule that a test, its run or its project chooses; None for the default one."""
+    """Return the schedule of a marker, an option or the configuration; None for the default."""
     config = request.config
     marked: ScheduleFile | Path | str | None = _get_marker_value(
         request, SCHEDULE_MARKER, "one schedule"
@@ -243,13 +243,13 @@ def _select_schedule(request: pytest.FixtureRequest) -> ScheduleFile | Path | No
 
 
 def _get_setting(request: pytest.FixtureRequest, name: str, wanted: str) -> Any:  # noqa: ANN401 - see `_get_marker_value`
-    """Return what a test's marker, an option or the configuration says, the first that does."""
+    """Return the value of a test's marker, else of an option, else of the configuration."""
     option, config = "--" + name.replace("_", "-"), request.config
     marked = _get_marker_value(request, name, wanted)
     return marked or config.getoption(option) or config.getini(name) or None
 
 
-def _get_marker_value(request: pytest.FixtureRequest, name: str, wanted: str) -> Any:  # noqa: ANN401 - whatever is in a marker
+def _get_marker_value(request: pytest.FixtureRequest, name: str, wanted: str) -> Any:  # noqa: ANN401 - any value
     """Return the argument of a test's marker; None if it has no such marker.
 
     Fails the test, without a traceback, if the marker does not have exactly one argument.

@@ -1,6 +1,6 @@
-"""How pytest tells what the kit refuses: by the test's own lines, and the message.
+"""Short tracebacks for errors of the kit and of web3.py: the test's own lines, and the message.
 
-Frames of the kit and of web3.py say nothing to who wrote the test. `--full-trace` shows them.
+`--full-trace` shows the frames of the kit and of web3.py, too.
 """
 
 from __future__ import annotations
@@ -15,28 +15,27 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 ERRORS = {"pyevm_agents.errors": "AgentsError", "web3.exceptions": "Web3Exception"}
-"""Where the roots of errors are whose messages say enough; looked up where somebody has imported
-them."""
+"""The base classes of errors with short tracebacks, by module; looked up if it is imported."""
 
 OURS = "pyevm_agents."
 KIT = (f"{OURS}testing.", f"{OURS}models.", "web3.")
-"""Modules that a test calls; the plugin's own call the test."""
+"""Modules that a test calls. The plugin's modules call the test."""
 
 REVERTED = "execution reverted: "
-"""What begins the note of `pyevm_agents.testing.web3_connection` on an error of web3.py."""
+"""The prefix of a revert's reason."""
 
 INSTALLED = frozenset(("site-packages", "dist-packages"))
-"""Folders of what is installed; an environment may lie in the suite's root."""
+"""Folders of installed packages; an environment may be inside of the suite's root."""
 
 COLOURS = {"-": {"red": True}, "+": {"green": True}, "@": {"cyan": True}}
-"""Of the lines of a diff, by their first character."""
+"""Colours of a diff's lines, by the first character."""
 
 
 class FailureMessage:
     """A failure without a traceback, a diff in colours."""
 
     def __init__(self, text: str) -> None:
-        """Tell a text; its first line is the summary."""
+        """Create a failure from a text; its first line is the summary."""
         self._text = text
         self.reprcrash = SimpleNamespace(message=get_first_line(text))
 
@@ -51,17 +50,17 @@ class FailureMessage:
 
 
 def is_refusal(error: BaseException) -> bool:
-    """Whether the message of an error says all: it is the kit's, or web3.py's."""
+    """Return whether an error is the kit's or web3.py's."""
     loaded = ((sys.modules.get(module), name) for module, name in ERRORS.items())
     roots = tuple(getattr(module, name) for module, name in loaded if module is not None)
     return isinstance(error, roots)
 
 
 def trim_kit_frames(traceback: TracebackType | None, root: Path) -> bool:
-    """End a traceback where a test calls the kit; return whether there are lines of a test.
+    """Cut a traceback where a test calls the kit; return whether it has lines of a test.
 
-    One that does not pass through the kit is left as it is. Lines of a test are those of files in
-    the root of its suite, but for what is installed there.
+    A traceback without the kit is not changed. Lines of a test are those of files in the suite's
+    root, without installed packages.
     """
     has_test = False
     while traceback is not None:
@@ -76,7 +75,7 @@ def trim_kit_frames(traceback: TracebackType | None, root: Path) -> bool:
 
 
 def trim_inner_kit_frames(traceback: TracebackType | None, root: Path) -> None:
-    """Leave out the kit where a test calls it, and it a function of the test's in turn."""
+    """Remove the kit's frames between a test and a function of the test that the kit calls."""
     last, is_kits = None, False
     while traceback is not None:
         if _is_of_test(traceback, root):
@@ -88,7 +87,7 @@ def trim_inner_kit_frames(traceback: TracebackType | None, root: Path) -> None:
 
 
 def drop_causes(error: BaseException, root: Path) -> None:
-    """Forget what a refusal came of, where no line of a test is in that: the message says it."""
+    """Remove an error's cause if no line of a test is in it: the message contains it."""
     cause = error.__cause__ or error.__context__
     if cause is not None and not any(_is_of_test(frame, root) for frame in _iter_frames(cause)):
         error.__cause__ = None
@@ -96,7 +95,7 @@ def drop_causes(error: BaseException, root: Path) -> None:
 
 
 def _iter_frames(error: BaseException | None) -> Iterator[TracebackType]:
-    """Yield the frames of an error, and of what it came of."""
+    """Yield the frames of an error and of its causes."""
     while error is not None:
         traceback = error.__traceback__
         while traceback is not None:
@@ -106,13 +105,13 @@ def _iter_frames(error: BaseException | None) -> Iterator[TracebackType]:
 
 
 def summarize_error(error: BaseException) -> str:
-    """Return a line about an error: of a revert that web3.py tells in hexadecimal, its words."""
+    """Return one line about an error: the reason of a revert, else the message's first line."""
     notes: Sequence[str] = getattr(error, "__notes__", ())
     return get_first_line(next((note for note in notes if note.startswith(REVERTED)), str(error)))
 
 
 def get_first_line(text: str) -> str:
-    """Return what a message begins with."""
+    """Return the first line of a message."""
     return text.split("\n", 1)[0]
 
 

@@ -1,8 +1,8 @@
 """Adversarial models for Hypothesis: one run by `adversary()`, several by `AdversarialMachine`.
 
-The model is the adversary: does a contract hold, whatever its agent's model says? Hypothesis
-chooses every step out of all that the grammar admits: any tool, any argument in range, any order,
-the final answer at any time. One run:
+An adversary replaces the model of an agent, to test a property of its contracts. Hypothesis chooses
+each step from all that the grammar admits: any tool, any argument in range, any order, the final
+answer at any time. One run:
 
     @adversary_settings(max_examples=300)
     @given(adversary())
@@ -34,10 +34,8 @@ Several transactions, as a state machine:
 
     TestPurse = PurseMachine.TestCase
 
-Hypothesis chooses the rules, their arguments, and all that the model says meanwhile. All runs share
-one chain with what `deploy` put on it; each begins where `deploy` ended.
-
-Hypothesis is an extra: `pip install pyevm-agents[test]`.
+Hypothesis chooses the rules, their arguments and the model's steps. All runs share one chain, and
+each starts from the state that `deploy` left.
 """
 
 from __future__ import annotations
@@ -74,17 +72,18 @@ if TYPE_CHECKING:
 def adversary(
     *, numbers: Sequence[int] = (), texts: Sequence[str] = ()
 ) -> SearchStrategy[Adversary]:
-    """Return a strategy of models that may say anything.
+    """Return a strategy for models that generate any step that the grammar admits.
 
-    What they say is drawn when they are asked, so an example is as long as its run.
+    A step is drawn when it is requested: an example is as long as its run. The test needs
+    `adversary_settings`.
 
     Input:
-        numbers: integers to make likely, beside 0, 1, the ends of the range, and the prompt's own:
-            limits and balances that the prompt does not tell.
-        texts: texts to make likely, beside the prompt's own and those that try to inject.
+        numbers: integers to make likely, beside 0, 1, the ends of the range and those of the
+            prompt: limits and balances that the prompt does not contain.
+        texts: texts to make likely, beside those of the prompt and injections.
 
     Raises:
-        ConfigError: one of the two is no list of its kind.
+        ConfigError: `numbers` is not a list of int, or `texts` not a list of str.
     """
     require_list("adversary(numbers=…)", numbers, int)
     require_list("adversary(texts=…)", texts, str)
@@ -92,16 +91,18 @@ def adversary(
 
 
 def following_script(*steps: Step) -> Adversary:
-    """Return an adversary for `@example`: it says these steps, then that it is done."""
+    """Return an adversary for `@example` that generates these steps, then a final answer."""
     return Adversary(lambda: decide_from_list(*steps))
 
 
 def adversary_settings(**changes: Any) -> settings:  # noqa: ANN401 - those of Hypothesis
-    """Return settings for a test with an adversary, to be changed as any of Hypothesis.
+    """Return Hypothesis' settings for a test with an adversary.
 
-    A run takes its time, so there is no deadline. A chain may be of a fixture for each test, since
-    each example leaves it as it was. And no lines of code are named that only failing examples ran:
-    they are the node's, not the contract's.
+    Runs are slow: there is no deadline. Each example rolls the chain back: function-scoped fixtures
+    are allowed. The phase `explain` is omitted: it would name lines of the node, not of the
+    contract.
+
+    Input: other settings of Hypothesis, such as `max_examples`.
     """
     return settings(
         **{
@@ -114,28 +115,32 @@ def adversary_settings(**changes: Any) -> settings:  # noqa: ANN401 - those of H
 
 
 class Adversary:
-    """What answers for the agents of a chain: any step that the grammar admits, as it is drawn."""
+    """A model for the agents of a chain whose steps are drawn from all that the grammar admits."""
 
     def __init__(self, begin: Callable[[], StepDecider]) -> None:
-        """Take what begins to decide, anew for each chain that it is put on."""
+        """Create an adversary.
+
+        Input: a function that returns a new decider, called once for each chain.
+        """
         self._create_decider = begin
         self._model: AdversarialModel | None = None
         self._chain: AgentChain | None = None
         self._names: dict[str, str] = {}
 
     def __repr__(self) -> str:
-        """Return what makes one: its steps are told when the test is over."""
+        """Return a constant: the steps are printed at the end of the test."""
         return "adversary()"
 
     @contextmanager
     def on(self, chain: AgentChain, **names: AddressLike) -> Iterator[Self]:
-        """Answer for a chain's agents meanwhile; at the end the chain is as it was before.
+        """Replace a chain's model inside of `with`; roll the chain back at the end.
 
-        What the test checks of the chain stands inside of the `with` block.
+        Checks of the chain belong inside of the `with` block.
 
         Input:
-            names: what the test calls contracts and accounts, for the script that is printed, as
-                `purse=purse`; `accounts` are known.
+            chain: the chain.
+            names: names of contracts and accounts in the printed script, such as `purse=purse`; the
+                chain's accounts have names.
         """
         model = AdversarialModel(self._create_decider(), vocabulary=chain.model.vocabulary)
         self._model, self._chain = model, chain
@@ -153,27 +158,27 @@ class Adversary:
                     note(self.to_script())
 
     def ask(self, agent: Contract, question: str, **transaction: Any) -> TxReceipt:  # noqa: ANN401 - fields of web3.py's transactions
-        """Run an agent in a transaction with all of a block's gas; return the receipt.
+        """Run an agent in a transaction with a block's gas; return the receipt.
 
-        That it reverted is an outcome, told by the receipt's `status`, and fails no test.
+        A revert does not raise: the receipt's `status` is 0.
 
         Input:
-            agent, question, transaction: as `AgentChain.ask` takes them.
+            agent, question, transaction: see `AgentChain.ask`.
 
         Raises:
-            ConfigError: the adversary is on no chain.
+            ConfigError: the adversary is not on a chain.
         """
         return self._require_chain().ask(agent, question, **{**self._gas, **transaction})
 
     def run(self, function: ContractFunction, /, **transaction: Any) -> TxReceipt:  # noqa: ANN401 - as above
-        """Call a contract's function in such a transaction; return the receipt.
+        """Call a contract's function in a transaction with a block's gas; return the receipt.
 
         Input:
-            function: web3.py's, as `wallet.functions.instruct("Deposit 10 USDC")`.
-            transaction: what else it is to say: `value`, `from`.
+            function: web3.py's, such as `wallet.functions.instruct("Deposit 10 USDC")`.
+            transaction: fields of the transaction: `value`, `from`.
 
         Raises:
-            ConfigError: the adversary is on no chain.
+            ConfigError: the adversary is not on a chain.
         """
         w3 = self._require_chain().w3
         fields = cast("TxParams", {**self._gas, **transaction})
@@ -181,14 +186,14 @@ class Adversary:
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """What was said, in order."""
+        """The generated steps, in order."""
         return () if self._model is None else self._model.steps
 
     def to_script(self) -> str:
-        """Return the code that says the same: `model.script(…)`.
+        """Return code that repeats the steps: `model.script(…)`.
 
-        Where one list would not, as an agent was asked the same twice and went on otherwise, it is
-        an adversary with its steps: `adversary = following_script(…)`.
+        If the same question got different steps, a script can't repeat them: the code is
+        `adversary = following_script(…)`.
         """
         is_list = self._model is None or self._model.is_list
         call = "model.script" if is_list else "adversary = following_script"
@@ -207,7 +212,7 @@ class Adversary:
 
 
 class _AdversaryStrategy(SearchStrategy[Adversary]):
-    """Adversaries that decide by what Hypothesis chooses."""
+    """Adversaries with Hypothesis' choices."""
 
     def __init__(self, numbers: tuple[int, ...], texts: tuple[str, ...]) -> None:
         super().__init__()
@@ -226,10 +231,10 @@ class _AdversaryStrategy(SearchStrategy[Adversary]):
 
 @contextmanager
 def _reraise_interruption(model: AdversarialModel) -> Iterator[None]:
-    """Raise what interrupted the model, where it was lost between the chain and the test.
+    """Raise the exception that interrupted the model, if it was lost on its way to the test.
 
-    Hypothesis ends an example by an exception out of a draw, and the draw is made in the middle of
-    a transaction: a node answers -32603 to what it does not know, and a test may expect failures.
+    Hypothesis ends an example by an exception in a draw, here in the middle of a transaction. The
+    node turns an unknown exception into error -32603, which a test may expect.
     """
     try:
         yield
@@ -246,35 +251,35 @@ def _format_expression(name: str, value: AddressLike) -> str:
 
 
 class AdversarialMachine(RuleBasedStateMachine):
-    """A state machine with an agent chain, whose model is an adversary. Subclass it."""
+    """A base class for state machines with an agent chain and an adversary."""
 
     chain: ClassVar[AgentChain]
-    """One for all runs of a class; each run leaves it as it was."""
+    """One for all runs of a class; each run is rolled back."""
 
     @classmethod
     def open(cls) -> AgentChain:
-        """Return the chain; override it for another model, or other folders of contracts."""
+        """Return the chain; override for another model or other artifact folders."""
         return AgentChain()
 
     @classmethod
     def deploy(cls, chain: AgentChain) -> None:
-        """Put contracts on the chain, and keep them as attributes of the class."""
+        """Deploy contracts and store them as attributes of the class; override this."""
         raise NotImplementedError(
             f"{cls.__name__} deploys nothing: give it `@classmethod def deploy(cls, chain)`"
         )
 
     @classmethod
     def adversaries(cls) -> SearchStrategy[Adversary]:
-        """Return what the adversary is drawn from; override it to make numbers or texts likely."""
+        """Return the strategy of the adversary; override to make numbers or texts likely."""
         return adversary()
 
     @classmethod
     def names(cls) -> Mapping[str, AddressLike]:
-        """Return what contracts and accounts are called in a script that is printed."""
+        """Return the names of contracts and accounts for the printed script."""
         return {name: value for name, value in vars(cls).items() if hasattr(value, "address")}
 
     def __init__(self) -> None:
-        """Begin a run, where `deploy` ended."""
+        """Start a run from the state that `deploy` left."""
         super().__init__()
         cls = type(self)
         if "chain" not in vars(cls):
@@ -294,5 +299,5 @@ class AdversarialMachine(RuleBasedStateMachine):
         return chain
 
     def teardown(self) -> None:
-        """End a run: the chain is as before. An override calls this last."""
+        """Roll the chain back. An override calls this last."""
         self._run.close()

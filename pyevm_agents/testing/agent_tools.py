@@ -119,7 +119,7 @@ def find_tool(chain: Chain, agent: Address, name: str) -> Address:
     return by_name[name]
 
 
-def call_view(chain: Chain, address: Address, contract: str, function: str) -> Any:  # noqa: ANN401 - what Solidity returns
+def call_view(chain: Chain, address: Address, contract: str, function: str) -> Any:  # noqa: ANN401 - any type of Solidity's
     """Call a view function without arguments; return its result.
 
     Input:  the chain; the contract's address; the name of an artifact of this package that has the

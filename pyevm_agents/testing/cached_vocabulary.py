@@ -1,7 +1,7 @@
-"""A vocabulary that is asked once for what it said before.
+"""A vocabulary that caches its results.
 
-Tokens of a prompt, and those of a text under a grammar, are functions of their input. A test run
-asks for the same ones over and over: a call and its transaction, one agent in many tests.
+The tokens of a prompt, and those of a text under a grammar, depend on their input alone. A test run
+repeats the same inputs: a call and its transaction, one agent in many tests.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ Key = TypeVar("Key")
 Value = TypeVar("Value")
 
 MAX_CACHED = 2_048
-"""Answers of each kind that are kept, some 10 KB each."""
+"""Cached results of each kind, some 10 KB each."""
 
 
 class CachingVocabulary(Vocabulary):
-    """A vocabulary whose process is asked for each answer once."""
+    """A vocabulary that requests each result from its process once."""
 
     def __init__(
         self,
@@ -35,7 +35,7 @@ class CachingVocabulary(Vocabulary):
         adapter: Adapter = None,
         kept_facts: Path | str | None = None,
     ) -> None:
-        """Name a file, the default model's if none is named; see `Vocabulary`."""
+        """Create a vocabulary; see `Vocabulary`."""
         super().__init__(path, adapter=adapter, kept_facts=kept_facts)
         self._tokens: OrderedDict[tuple[Segment, ...], tuple[int, ...]] = OrderedDict()
         self._generations: OrderedDict[tuple[str, str], Generation] = OrderedDict()
@@ -43,8 +43,8 @@ class CachingVocabulary(Vocabulary):
     def tokenize(self, segments: tuple[Segment, ...]) -> tuple[int, ...]:
         """Return the tokens of a prompt; see `GgufModel.tokenize`.
 
-        A prompt that goes on where another one ended asks for the rest of it alone: each segment is
-        tokenised by itself. What comes before the first is then what an empty prompt has.
+        Segments are tokenised independently: for a prompt that extends a cached one, only the rest
+        is requested, without the tokens that any prompt starts with.
         """
         known = self._tokens.get(segments)
         if known is None:
@@ -56,13 +56,13 @@ class CachingVocabulary(Vocabulary):
 
     @cached_property
     def _empty_prompt_tokens(self) -> tuple[int, ...]:
-        """The tokens of an empty prompt: that of the beginning of a text, or none."""
+        """The tokens of an empty prompt: the token for the beginning of a text, if there is one."""
         return super().tokenize(())
 
     def _find_cached_prefix(self, segments: tuple[Segment, ...]) -> tuple[int, tuple[int, ...]]:
-        """Return how many segments another prompt began with too, and their tokens.
+        """Return the number of leading segments that a cached prompt has, and their tokens.
 
-        All others are data: a template could itself begin with what begins a text.
+        The rest must be data: a template may itself start with the token for the beginning.
         """
         for done in range(len(segments) - 1, 0, -1):
             if segments[done].is_template:
@@ -73,9 +73,9 @@ class CachingVocabulary(Vocabulary):
         return 0, ()
 
     def encode_given_text(self, text: str, request: GenerationRequest) -> Generation:
-        """Say a given text as a model would have said it; see `GgufModel.encode_given_text`.
+        """Return a text as the model's generation; see `GgufModel.encode_given_text`.
 
-        What a limit has cut is not kept: another limit would cut it elsewhere.
+        A generation that the limit cut is not cached: another limit cuts it elsewhere.
         """
         known = self._generations.get((text, request.grammar))
         if known is None or len(known.tokens) > request.max_tokens:
@@ -86,7 +86,7 @@ class CachingVocabulary(Vocabulary):
 
 
 def _put_bounded(cache: OrderedDict[Key, Value], key: Key, value: Value) -> None:
-    """Keep an answer; the oldest one goes. Threads may keep at once: each step is whole."""
+    """Add a result and drop the oldest. Thread-safe: each operation is atomic."""
     cache[key] = value
     while len(cache) > MAX_CACHED:
         cache.popitem(last=False)

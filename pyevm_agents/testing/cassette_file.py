@@ -1,8 +1,8 @@
-"""A cassette's file: what models said in one test, for people to read and for git to compare.
+"""The file of a cassette: the generations of one test, readable and comparable line by line.
 
-Exchanges are written as in chain fixtures (`recordings/generation_codec.py`); texts of several
-lines are lists of lines, so that a diff shows the lines that changed. White space and the order of
-keys mean nothing: whatever formats a repository's JSON may format cassettes.
+Exchanges are written as in recorded chains (`recordings/generation_codec.py`). A text of several
+lines is a list of lines, for diffs of lines. White space and the order of keys are not significant:
+a formatter of JSON may format cassettes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 FORMAT = "pyevm-agents cassette"
 VERSION = 1
-"""Raised whenever the meaning or the place of a field changes."""
+"""Increased when the meaning or the place of a field changes."""
 
 COMMENT = "What models said in this test. Written by pytest --record; not to be edited by hand."
 
@@ -42,45 +42,45 @@ FIELDS = (
     "grammar",
     "promptTokens",
 )
-"""The order of an exchange's fields: what people read comes first."""
+"""The order of an exchange's fields: the readable ones come first."""
 
 LINE_CHARACTERS = 100
-"""What is shorter stands on one line."""
+"""Shorter values are written on one line."""
 
 _LINES = re.compile(r"[^\n]*\n|[^\n]+")
 
 CONFLICT_MARKS = ("<<<<<<< ", ">>>>>>> ")
-"""What git leaves in a file that was changed on two branches."""
+"""Marks of a merge conflict in git."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CassetteModel:
-    """A model that said something."""
+    """A model in a cassette."""
 
     name: str
-    """As the chain's configuration has it."""
+    """The name in the chain's configuration."""
 
     digest: bytes
-    """As `precompiles.language_model.ModelProfile.digest`."""
+    """See `precompiles.language_model.ModelProfile.digest`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cassette:
-    """What models said in a test."""
+    """The generations of a test."""
 
     test: str
-    """The test that it was recorded for."""
+    """The test's name."""
 
     models: tuple[CassetteModel, ...]
     exchanges: tuple[Exchange, ...]
-    """Each prompt once, in the order in which they were first asked."""
+    """Each prompt once, in the order of the first requests."""
 
     tool: str = f"pyevm-agents {__version__}"
-    """Name and version of the program that recorded it."""
+    """Name and version of the recording program."""
 
 
 def write_cassette(cassette: Cassette, path: Path) -> bool:
-    """Write a cassette's file, whole or not at all; return whether that changed it.
+    """Write a cassette's file atomically; return whether its content changed.
 
     Raises: ConfigError: the file can't be written.
     """
@@ -98,8 +98,8 @@ def write_cassette(cassette: Cassette, path: Path) -> bool:
 def read_cassette(path: Path) -> Cassette:
     """Read and check a cassette's file.
 
-    Raises: ConfigError: it can't be read, or is of another version. FixtureError: it is no
-            cassette, or was altered; the message says where.
+    Raises: ConfigError: the file can't be read, or has another version. FixtureError: it is not a
+            cassette, or was altered; the message names the place.
     """
     try:
         data = path.read_bytes()
@@ -138,7 +138,8 @@ def encode(cassette: Cassette) -> bytes:
 def decode(data: bytes) -> Cassette:
     """Return the cassette of a file's bytes.
 
-    Raises: FixtureError: it is none, or was altered. ConfigError: of another version.
+    Raises: FixtureError: the data are not a cassette, or were altered. ConfigError: the version is
+            unknown.
     """
     root = JsonReader(_parse_json(data), "")
     info = root["_info"]
@@ -180,9 +181,9 @@ def _parse_json(data: bytes) -> Json:
 
 
 def _check_digests(root: JsonReader, steps: list[JsonReader]) -> None:
-    """Refuse what is not as it was recorded.
+    """Compare the digests of all items.
 
-    Raises: FixtureError: the message names the first item that was altered.
+    Raises: FixtureError: an item was altered; the message names the first.
     """
     digests = root["digests"]
     stated = [item.read_text() for item in digests["steps"].iter_items()]
@@ -200,12 +201,12 @@ def _check_digests(root: JsonReader, steps: list[JsonReader]) -> None:
 def _compute_digest(place: str, value: Json) -> str:
     try:
         return canonical_json.compute_digest(value)
-    except ValueError as error:  # A number that is none, such as 1e999.
+    except ValueError as error:  # An infinite number, such as 1e999.
         raise FixtureError(f"{place}: {error}") from error
 
 
 def _split_lines(value: Json) -> Json:
-    """Return a value with lists of lines in place of texts of several lines."""
+    """Return a value with lists of lines for texts of several lines."""
     if isinstance(value, str):
         lines: list[Json] = [*_LINES.findall(value)]
         return lines if len(lines) > 1 else value
@@ -217,7 +218,7 @@ def _split_lines(value: Json) -> Json:
 
 
 def _join_lines(value: Json) -> Json:
-    """Return a value with texts in place of lists of lines, the only lists of texts there are."""
+    """Return a value with texts for lists of lines: an exchange has no other lists of texts."""
     if isinstance(value, dict):
         return {key: _join_lines(item) for key, item in value.items()}
     if not isinstance(value, list):
@@ -229,7 +230,7 @@ def _join_lines(value: Json) -> Json:
 
 
 def _format_json(value: Json, depth: int = 0) -> str:
-    """Return JSON whose texts stand on lines of their own, and whose lists of numbers do not."""
+    """Return JSON with each text on a line of its own, and lists of numbers on one line."""
     short = json.dumps(value, ensure_ascii=False, allow_nan=False)
     if not value or not isinstance(value, (dict, list)):
         return short

@@ -1,12 +1,12 @@
-"""Cassettes: what a real model said in a test, replayed without it.
+"""Cassettes: generations of a real model in a test, replayed without the model.
 
     with cassette(chain, "cassettes/deposit.json"):  # replays it
         ...
     with cassette(chain, "cassettes/deposit.json", record=chain.genesis.weights()):  # records it
         ...
 
-In pytest, `@pytest.mark.cassette` does both. A prompt that changed, a step that is never asked for
-and another model are failures: a cassette says what the model *would* say, or nothing.
+In pytest, `@pytest.mark.cassette` does both. A changed prompt, an unused step and another model are
+failures: a cassette never guesses.
 """
 
 from __future__ import annotations
@@ -42,22 +42,23 @@ if TYPE_CHECKING:
     from pyevm_agents.testing.chain import AgentChain
 
 RERECORD_HINT = "record it with the model"
-"""How a cassette is made again, where nobody says it better."""
+"""The default next step in messages; the pytest plugin has a command."""
 
 
 class CassetteError(RecordError):
-    """A test does not do what its cassette holds; the message says how to record it again."""
+    """A test that differs from its cassette; the message has the command that records again."""
 
 
 @contextmanager
 def cassette(
     chain: AgentChain, path: Path | str, *, record: LanguageModel | None = None, test: str = ""
 ) -> Iterator[None]:
-    """Answer with what a file holds, or write it: where the body raises, nothing is written.
+    """Replay a cassette, or record it. If the body raises, no file is written.
 
-    Input:  the model to record, None to replay; the test's name, for the file.
-    Raises: CassetteError: there is no file, it was altered, or the body does not do what it holds.
-            ConfigError: it can't be written; what is to be recorded is the test's own model.
+    Input:  the chain; the file; the model to record, None to replay; the test's name, for the file.
+    Raises: CassetteError: the file does not exist, was altered, or differs from the body's
+            requests. ConfigError: the file can't be written, or the model to record is the test's
+            own.
     """
     path = Path(path)
     if record is chain.model:
@@ -80,8 +81,8 @@ def cassette(
 def open_cassette(path: Path, *, name: str = "", again: str = RERECORD_HINT) -> Cassette:
     """Read a cassette.
 
-    Input:  what it is called in messages, the path where nothing is said; how to record it.
-    Raises: CassetteError: there is none, or it was altered.
+    Input:  the file; its name in messages, by default the path; the next step in messages.
+    Raises: CassetteError: the file does not exist, or was altered.
     """
     name = name or str(path)
     if not path.is_file():
@@ -94,12 +95,12 @@ def open_cassette(path: Path, *, name: str = "", again: str = RERECORD_HINT) -> 
 
 
 class CassettePlayer:
-    """Says on one or several chains what a cassette holds."""
+    """Replays a cassette on one or several chains."""
 
     def __init__(self, tape: Cassette, name: str, *, again: str = RERECORD_HINT) -> None:
-        """Begin with nothing said.
+        """Start before the first step.
 
-        Input: the cassette; what it is called and how to record it again, for messages.
+        Input: the cassette; its name, and the next step, in messages.
         """
         self.tape = tape
         self.name = name
@@ -107,9 +108,9 @@ class CassettePlayer:
         self._played: set[int] = set()
 
     def insert(self, chain: AgentChain) -> None:
-        """Answer on a chain from now on.
+        """Replace a chain's model with the cassette.
 
-        Raises: CassetteError: its model is not one that was recorded.
+        Raises: CassetteError: the cassette was recorded with another model.
         """
         (profile,) = chain.chain.config.models
         recorded = {model.name: model.digest for model in self.tape.models}
@@ -122,9 +123,9 @@ class CassettePlayer:
         chain.model.use_model(_PlaybackModel(self, profile.name))
 
     def finish(self) -> None:
-        """Fail where a step was not asked for.
+        """Check that all steps were replayed.
 
-        Raises: CassetteError: it shows those steps.
+        Raises: CassetteError: some were not; the message shows them.
         """
         steps = self.tape.exchanges
         left = [index for index in range(len(steps)) if index not in self._played]
@@ -140,7 +141,7 @@ class CassettePlayer:
         raise self.build_error(*parts)
 
     def build_error(self, *parts: str) -> CassetteError:
-        """Return what does not fit, and what to do."""
+        """Return an error of several paragraphs, with the next step as its last line."""
         return CassetteError(
             "\n".join([f"{self.name}: {parts[0]}", *parts[1:], self._rerecord_line])
         )
@@ -149,19 +150,19 @@ class CassettePlayer:
     def _rerecord_line(self) -> str:
         return f"if that is right, {self._rerecord_hint}"
 
-    # -- what the models ask -- #
+    # -- requests of the models -- #
 
     def get_steps(self, model: str) -> dict[int, Exchange]:
-        """Return what a model said, by place."""
+        """Return the exchanges of a model, by index."""
         steps = enumerate(self.tape.exchanges)
         return {index: step for index, step in steps if step.model == model}
 
     def mark_played(self, index: int) -> None:
-        """Take note that a step was asked for."""
+        """Record that a step was replayed."""
         self._played.add(index)
 
     def build_prompt_error(self, model: str, segments: Sequence[Segment]) -> CassetteError:
-        """Return how a prompt differs from what was recorded."""
+        """Return an error with the difference of a prompt from the closest recorded one."""
         now, steps = join_segments(segments), self.get_steps(model)
         if not steps:
             return self.build_error(f"{model} said nothing in it, and is asked:", format_end(now))
@@ -203,7 +204,7 @@ class _PlaybackModel(RecordedModel):
     def tokenize(self, segments: tuple[Segment, ...]) -> tuple[int, ...]:
         """Return the recorded tokens of a prompt.
 
-        Raises: CassetteError: there are none.
+        Raises: CassetteError: the prompt was not recorded.
         """
         try:
             tokens = super().tokenize(segments)
@@ -214,9 +215,9 @@ class _PlaybackModel(RecordedModel):
         return tokens
 
     def generate(self, request: GenerationRequest) -> Generation:
-        """Return what was recorded.
+        """Return the recorded generation.
 
-        Raises: CassetteError: nothing was, or too little.
+        Raises: CassetteError: the request was not recorded, or with fewer tokens.
         """
         place = self._generated_places.get((request.prompt_tokens, request.grammar))
         if place is None:
@@ -229,7 +230,7 @@ class _PlaybackModel(RecordedModel):
         return generation
 
     def _build_grammar_error(self, request: GenerationRequest) -> CassetteError:
-        """Return how what may be said to a known prompt differs from what was recorded."""
+        """Return an error with the difference of a grammar from the recorded one."""
         for place, step in self._player.get_steps(self._name).items():
             if step.prompt_tokens == request.prompt_tokens and step.grammar is not None:
                 return self._player.build_error(
@@ -241,7 +242,7 @@ class _PlaybackModel(RecordedModel):
 
 
 class CassetteRecorder:
-    """Records what a model says on one or several chains."""
+    """Records a model's generations on one or several chains."""
 
     def __init__(
         self,
@@ -250,9 +251,9 @@ class CassetteRecorder:
         test: str = "",
         tell: Callable[[str], None] | None = None,
     ) -> None:
-        """Begin with nothing recorded.
+        """Start an empty cassette.
 
-        Input: the file to write at the end; the test's name, for the reader; who is told of steps.
+        Input: the file to write at the end; the test's name; a callback for lines of progress.
         """
         self.path = path
         self._test = test
@@ -261,9 +262,9 @@ class CassetteRecorder:
         self._models: dict[str, CassetteModel] = {}
 
     def insert(self, chain: AgentChain, model: LanguageModel) -> None:
-        """Answer on a chain with a model from now on.
+        """Replace a chain's model with one that is recorded.
 
-        Raises: CassetteError: it is not the chain's.
+        Raises: CassetteError: the model is not the one in the chain's configuration.
         """
         config = chain.chain.config
         (profile,) = config.models
@@ -281,9 +282,10 @@ class CassetteRecorder:
         chain.model.use_model(RecordingModel(remembering, name=profile.name, log=self._log))
 
     def finish(self) -> bool:
-        """Write the file; return whether that changed it.
+        """Write the file; return whether its content changed.
 
-        Raises: CassetteError: no model was asked, or one failed. ConfigError: it can't be written.
+        Raises: CassetteError: no model was used, or a model failed. ConfigError: the file can't be
+                written.
         """
         steps = deduplicate_exchanges(self._log)
         if not steps:
@@ -302,7 +304,7 @@ class CassetteRecorder:
 
 
 class _ObservedModel:
-    """A model of whose work somebody is told. Implements `LanguageModel`."""
+    """A model with lines of progress. Implements `LanguageModel`."""
 
     def __init__(self, model: LanguageModel, tell: Callable[[str], None]) -> None:
         self._model = model
@@ -322,9 +324,9 @@ class _ObservedModel:
 
 
 def deduplicate_exchanges(log: Iterable[Exchange]) -> tuple[Exchange, ...]:
-    """Return each prompt once, with the longest that was said to it, in the order first asked.
+    """Return each prompt once, with its longest generation, in the order of the first requests.
 
-    A gas estimate, a call and their transaction ask the same, under other limits.
+    A gas estimate, a call and their transaction have the same prompts, under different limits.
     """
     replies: dict[tuple[object, ...], Exchange] = {}
     read: dict[tuple[object, ...], Exchange] = {}

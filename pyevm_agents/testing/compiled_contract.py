@@ -26,22 +26,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LibraryLink:
-    """A library whose address is to be written into a contract's code."""
+    """A library whose address belongs into a contract's code."""
 
     file: str
     name: str
     starts: tuple[int, ...]
-    """Where, in bytes."""
+    """Offsets in bytes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompiledContract:
-    """What a compiler made of a contract."""
+    """A contract's ABI and creation code."""
 
     name: str
     abi: Sequence[Any]
     code: str
-    """Creation code in hexadecimal, with placeholders where libraries are to be linked."""
+    """Creation code in hexadecimal, with placeholders for the addresses of libraries."""
 
     links: tuple[LibraryLink, ...]
     file: Path | None
@@ -52,7 +52,7 @@ class CompiledContract:
 
     @property
     def is_deployable(self) -> bool:
-        """Whether there is code: interfaces and abstract contracts have none."""
+        """Whether the contract has code, unlike interfaces and abstract contracts."""
         return bool(self.code)
 
     def build_creation_data(
@@ -63,8 +63,8 @@ class CompiledContract:
     ) -> bytes:
         """Return the data of the transaction that deploys the contract.
 
-        Raises: ConfigError: it has no code, a library is not linked, or the arguments are not the
-                constructor's.
+        Raises: ConfigError: the contract has no code, a library's address is missing, or the
+                arguments do not match the constructor.
         """
         if not self.is_deployable:
             raise ConfigError(
@@ -99,9 +99,9 @@ class CompiledContract:
 
 
 def read_contract(file: Path) -> CompiledContract | None:
-    """Read an artifact; return None for a file that is none.
+    """Read an artifact; return None if the file is not an artifact.
 
-    Raises: ConfigError: it can't be read.
+    Raises: ConfigError: the file can't be read.
     """
     try:
         form = json.loads(file.read_text(encoding="utf-8"))
@@ -112,7 +112,7 @@ def read_contract(file: Path) -> CompiledContract | None:
     if not isinstance(form, dict) or not isinstance(form.get("abi"), list):
         return None
     bytecode = form.get("evm", form).get("bytecode", "")
-    # Hardhat writes the code itself and the links beside it; Foundry and solc nest both.
+    # Hardhat has the code and the links next to each other; Foundry and solc nest them.
     code, links = (
         (bytecode.get("object", ""), bytecode.get("linkReferences") or {})
         if isinstance(bytecode, dict)
@@ -133,7 +133,7 @@ def read_contract(file: Path) -> CompiledContract | None:
 
 
 MAX_SHOWN_CHARACTERS = 100
-"""Characters of an argument that a message repeats."""
+"""Characters of an argument in a message."""
 
 
 def encode_arguments(
@@ -142,11 +142,11 @@ def encode_arguments(
     arguments: Sequence[object],
     named: Mapping[str, object],
 ) -> bytes:
-    """Return a constructor's arguments, encoded.
+    """Encode a constructor's arguments.
 
-    Input:  the contract's name; the constructor's parameters as the ABI has them; what was given by
-            position and by name, where `_owner` is also `owner`.
-    Raises: ConfigError: one is missing, unknown, given twice, or of another type.
+    Input:  the contract's name; the constructor's parameters in the ABI; arguments by position and
+            by name, where `owner` also stands for `_owner`.
+    Raises: ConfigError: an argument is missing, unknown, given twice, or of another type.
     """
     signature = f"{contract}({', '.join(map(_format_parameter, parameters))})"
     names = [str(parameter.get("name", "")) for parameter in parameters]
@@ -181,7 +181,7 @@ def _format_parameter(parameter: Any) -> str:  # noqa: ANN401 - an entry of an A
 
 
 def _find_parameter(name: str, names: Sequence[str]) -> int | None:
-    """Return which parameter a name means: its own, or one without underscores around it."""
+    """Return the index of a parameter by its name, with or without underscores around it."""
     if name in names:
         return names.index(name)
     bare = [parameter_name.strip("_") for parameter_name in names]
@@ -189,7 +189,7 @@ def _find_parameter(name: str, names: Sequence[str]) -> int | None:
 
 
 def _convert_argument(signature: str, parameter: Any, argument: object) -> object:  # noqa: ANN401 - as above
-    """Return an argument as the codec takes it."""
+    """Return an argument in the form that the codec accepts."""
     try:
         value = _convert_value(parameter, parameter["type"], argument)
     except (ConfigError, TypeError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""The transaction that creates a contract, and what came of it."""
+"""The transaction that creates a contract, and its result."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 
 
 class DeploymentError(AgentsError):
-    """A constructor that failed; the message says why."""
+    """A constructor failed; the message has its reason."""
 
 
 def build_creation(
     creation: bytes, *, sender: AddressLike, value_wei: int, gas: int
 ) -> dict[str, str]:
-    """Return a creation as `eth_sendTransaction` reads it.
+    """Return a contract creation for `eth_sendTransaction`.
 
-    Raises: ConfigError: the sender is no address.
+    Raises: ConfigError: the sender is not an address.
     """
     return {
         "from": to_checksum_address(parse_address(sender)),
@@ -41,10 +41,11 @@ def build_creation(
 def read_deployed_address(
     name: str, computation: ComputationAPI, known: KnownContracts
 ) -> ChecksumAddress:
-    """Return the address of a contract that a transaction has created.
+    """Return the address of the contract that a transaction created.
 
-    Input:  the contract's name, for the error; the transaction's computation.
-    Raises: DeploymentError: its constructor failed.
+    Input:  the contract's name, for the error; the transaction's computation; the contracts whose
+            errors are known.
+    Raises: DeploymentError: the constructor failed.
     """
     if computation.is_error:
         raise DeploymentError(f"{name} was not deployed: {_explain_failure(computation, known)}")
@@ -52,7 +53,7 @@ def read_deployed_address(
 
 
 def _explain_failure(computation: ComputationAPI, known: KnownContracts) -> str:
-    """Return why a constructor failed."""
+    """Return the reason of a failed constructor."""
     error = computation.error
     if not isinstance(error, Revert):
         return f"{type(error).__name__}: {error}"

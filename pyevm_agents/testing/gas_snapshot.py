@@ -1,6 +1,6 @@
-"""Costs of agents in tests, and gas snapshots of them in a file, `.agent-gas-snapshot`.
+"""Costs of agents in tests, and their snapshot in a file, `.agent-gas-snapshot`.
 
-One line for each test, sorted, as forge's `.gas-snapshot` has it:
+One line for each test, sorted, as in forge's `.gas-snapshot`:
 
     tests/test_wallet.py::test_deposit (gas: 3935263, evm: 345263, …, output_tokens: 72)
 """
@@ -23,29 +23,28 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentCost:
-    """What agents' transactions cost; fields in the order in which people read them."""
+    """The cost of transactions with agents; fields in the order of the file."""
 
     gas: int
-    """All of it, the transaction's own price included."""
+    """The gas used, with the transaction's intrinsic gas."""
 
     evm: int
-    """Gas of everything but the reading and writing of models."""
+    """The gas without that of prompts and outputs."""
 
     prompt: int
-    """Gas of what models read."""
+    """The gas of prompts."""
 
     output: int
-    """Gas of what models wrote."""
+    """The gas of outputs."""
 
     steps: int
     cold_tokens: int
-    """Tokens that models read for the first time in a transaction."""
+    """Prompt tokens that were new in their transaction."""
 
     warm_tokens: int
-    """Tokens that they read again."""
+    """Prompt tokens that were read before in their transaction."""
 
     output_tokens: int
-    """Tokens that they wrote."""
 
 
 ZERO_COST = AgentCost(
@@ -54,7 +53,7 @@ ZERO_COST = AgentCost(
 
 
 def compute_cost(steps: Sequence[AgentStep], gas_used: int) -> AgentCost:
-    """Return what a transaction of these steps cost."""
+    """Return the cost of a transaction by its steps and its gas."""
     inferences = [step.inference for step in steps]
     prompt = sum(inference.prompt_gas for inference in inferences)
     output = sum(inference.output_gas for inference in inferences)
@@ -71,7 +70,7 @@ def compute_cost(steps: Sequence[AgentStep], gas_used: int) -> AgentCost:
 
 
 def sum_costs(costs: Iterable[AgentCost]) -> AgentCost:
-    """Return several costs in one."""
+    """Return the sum of costs."""
     columns = zip(*map(astuple, [ZERO_COST, *costs]), strict=True)
     return AgentCost(**dict(zip(AgentCost.__slots__, map(sum, columns), strict=True)))
 
@@ -86,7 +85,7 @@ _LINE = re.compile(r"(?P<test>.+) \((?P<parts>[a-z_]+: \d+(?:, [a-z_]+: \d+)*)\)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GasChange:
-    """A number of a test that is not what it was."""
+    """A number of a test that changed."""
 
     test: str
     field: str
@@ -95,25 +94,25 @@ class GasChange:
 
     @property
     def share(self) -> float:
-        """How much it changed, as a share of what it was."""
+        """The change relative to the old number."""
         return abs(self.now - self.was) / self.was if self.was else float(self.now != 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GasComparison:
-    """A suite's costs, held against its snapshot."""
+    """The comparison of a suite's costs with its snapshot."""
 
     changes: tuple[GasChange, ...]
-    """Those beyond the tolerance."""
+    """The changes beyond the tolerance."""
 
     new: tuple[str, ...]
     gone: tuple[str, ...]
 
 
 def read_snapshot(path: Path) -> dict[str, AgentCost]:
-    """Read a snapshot, test by test; one that is not there is empty.
+    """Read a snapshot; return the costs by test. A missing file is an empty snapshot.
 
-    Raises: ConfigError: a line is none of a snapshot's.
+    Raises: ConfigError: the file can't be read, or has a malformed line.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -133,9 +132,9 @@ def read_snapshot(path: Path) -> dict[str, AgentCost]:
 
 
 def write_snapshot(costs: Mapping[str, AgentCost], path: Path) -> None:
-    """Write a snapshot, whole or not at all.
+    """Write a snapshot atomically.
 
-    Raises: ConfigError: it can't be written.
+    Raises: ConfigError: the file can't be written.
     """
     write_atomically(path, "".join(_format_lines(costs)).encode())
 
@@ -147,9 +146,10 @@ def compare_costs(
     tolerance: float = 0.0,
     gone: Collection[str] = (),
 ) -> GasComparison:
-    """Hold the costs of the tests that were run against those of the snapshot.
+    """Compare the costs of a run with a snapshot.
 
-    Input: what share of a number may change; the tests that are no longer there.
+    Input: the snapshot; the costs of the tests that were run; the relative change that is allowed;
+           the tests that no longer exist.
     """
     changes = (
         GasChange(test=test, field=field, was=getattr(was, field), now=getattr(costs[test], field))
@@ -167,7 +167,7 @@ def compare_costs(
 
 
 def format_comparison(comparison: GasComparison, costs: Mapping[str, AgentCost]) -> Iterator[str]:
-    """Yield the lines of what changed: what it was, what it is, and by how much."""
+    """Yield lines with the changes: old number, new number, relative change."""
     changes = comparison.changes
     if changes:
         rows: list[tuple[str, ...]] = [("test", "", "was", "is", "change")]
@@ -189,7 +189,10 @@ def format_comparison(comparison: GasComparison, costs: Mapping[str, AgentCost])
 
 
 def align_columns(rows: list[tuple[str, ...]], *, left: int) -> Iterator[str]:
-    """Yield the lines of a table: so many columns are texts, the others numbers."""
+    """Yield the lines of a table.
+
+    Input: its rows; the number of columns that are aligned to the left.
+    """
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = [

@@ -1,8 +1,8 @@
-"""What all chains of a process begin with: a model's vocabulary and facts, and one genesis.
+"""The genesis that chains of a process share, with the model's vocabulary and facts.
 
-Genesis takes some 10 ms and the vocabulary's process a second. Both are made once, the process when
-the first test asks for a model's words; then a chain takes a copy of genesis' rows. Each schedule
-has a genesis of its own, and all of a model's the same vocabulary.
+A genesis takes some 10 ms, the start of the vocabulary's process a second. Both are made once, the
+process on the first request for tokens. A chain copies the rows of its genesis. Each schedule has
+its own genesis; those of a model share its vocabulary.
 """
 
 from __future__ import annotations
@@ -55,13 +55,12 @@ class GenesisTemplate:
         fork: str = DEFAULT_FORK,
         vocabulary: CachingVocabulary | None = None,
     ) -> None:
-        """Name a model; nothing is loaded yet.
+        """Create a template. Nothing is loaded yet.
 
-        Input:  one of `list_model_names()` or a GGUF file, None for the default; a folder where
-                its facts are kept between processes, None for nowhere; what inference costs, None
-                for the default prices; Ethereum's fork; the model's vocabulary, where there is
-                one already.
-        Raises: ConfigError: there is no such model.
+        Input:  the model, one of `list_model_names()` or a GGUF file, None for the default; a
+                folder for the model's facts between processes, None to keep none; the gas schedule,
+                None for the default; Ethereum's fork; the model's vocabulary, None to create one.
+        Raises: ConfigError: the model is unknown.
         """
         self._model = model
         self._path, self._has_adapter = _resolve_model(model)
@@ -72,21 +71,21 @@ class GenesisTemplate:
             adapter = None if self._has_adapter else NO_ADAPTER
             vocabulary = CachingVocabulary(self._path, adapter=adapter, kept_facts=kept_facts)
         self.vocabulary = vocabulary
-        """Its process starts at the first word; and for the facts, where none are kept."""
+        """Its process starts on the first request, or for the facts if none are kept."""
 
         self.keys = derive_keys(DEFAULT_MNEMONIC, ACCOUNTS)
         self._variants = {_build_key(schedule, fork): self}
-        """Those of the same model."""
+        """The templates of this model, by schedule and fork."""
 
     def derive(
         self, schedule: ScheduleFile | None = None, *, fork: str | None = None
     ) -> GenesisTemplate:
-        """Return the same model under a schedule or a fork, the same one for the same of both.
+        """Return the template of this model with another schedule or fork; cached.
 
-        Its vocabulary is this one's. What the schedule does not say has its default price; where
-        one of the two is None, it stays as it is here.
+        The vocabulary is shared. Prices that the schedule does not contain have their defaults.
 
-        Raises: ConfigError: the fork is no text.
+        Input:  the schedule and the fork, None for those of this template.
+        Raises: ConfigError: the fork is not a text.
         """
         schedule = self._schedule if schedule is None else schedule
         fork = self._fork if fork is None else require_text("fork=…", fork)
@@ -105,15 +104,15 @@ class GenesisTemplate:
 
     @property
     def profile(self) -> ModelProfile:
-        """The model's place in genesis, with its prices."""
+        """The model's entry in genesis, with its prices."""
         (profile,) = self.config.models
         return profile
 
     @cached_property
     def config(self) -> ChainConfig:
-        """The rules of all chains.
+        """The configuration of the chains.
 
-        Raises: ConfigError: the schedule is not for this model, or there is no such fork.
+        Raises: ConfigError: the schedule is not for this model, or the fork is unknown.
         """
         facts = self.vocabulary.profile_facts
         config = ChainConfig(
@@ -124,7 +123,7 @@ class GenesisTemplate:
         return config if self._schedule is None else self._schedule.apply_to(config)
 
     def create_chain(self, model: LanguageModel) -> Chain:
-        """Return a chain at genesis, with `model` to answer."""
+        """Return a chain at genesis, with a model for its agents."""
         return Chain(
             self.config,
             {self.profile.name: model},
@@ -134,15 +133,15 @@ class GenesisTemplate:
         )
 
     def weights(self) -> LlamaModel:
-        """Return the model itself, to be closed by who asks; it is loaded when it has to think.
+        """Return the model with its weights, loaded on first use; the caller closes it.
 
-        It has one thread: the workers of pytest-xdist share the cores already.
+        It has one thread: the workers of pytest-xdist share the cores.
         """
         adapter = None if self._has_adapter else NO_ADAPTER
         return LlamaModel(self._path, adapter=adapter, threads=1, kept_facts=self.kept_facts)
 
     def close(self) -> None:
-        """End the vocabulary's process; its chains have no more words."""
+        """Stop the vocabulary's process, after which the chains can't run agents."""
         self.vocabulary.close()
 
     @cached_property
@@ -169,12 +168,11 @@ def get_genesis_template(
     fork: str | None = None,
     kept_facts: Path | None = None,
 ) -> GenesisTemplate:
-    """Return what chains of a model begin with, the same one all through the process.
+    """Return the genesis of a model's chains; cached in the process.
 
-    Input:  see `GenesisTemplate`; what inference costs, or a file that says it, by default the
-            defaults;
-            Ethereum's fork, None for the newest.
-    Raises: ConfigError: there is no such model, or the file is no schedule's.
+    Input:  see `GenesisTemplate`; the schedule or its file, None for the default; Ethereum's fork,
+            None for the newest.
+    Raises: ConfigError: the model is unknown, or the file is not a schedule.
     """
     key = str(model or DEFAULT_MODEL_NAME)
     if key not in _templates:
@@ -183,9 +181,9 @@ def get_genesis_template(
 
 
 def load_schedule(schedule: ScheduleFile | Path | str | None) -> ScheduleFile | None:
-    """Return a schedule as it is, or read from its file; None where none is told.
+    """Return a schedule, read if it is given as a file.
 
-    Raises: ConfigError: the file is no schedule's.
+    Raises: ConfigError: the file is not a schedule.
     """
     if schedule is None or isinstance(schedule, ScheduleFile):
         return schedule
@@ -194,7 +192,7 @@ def load_schedule(schedule: ScheduleFile | Path | str | None) -> ScheduleFile | 
 
 @contextmanager
 def temporary_templates() -> Iterator[None]:
-    """End, at the end, the vocabularies' processes of whatever is prepared meanwhile."""
+    """Close, at the end, the templates that were created inside of `with`."""
     before = {*_templates}
     try:
         yield
@@ -204,12 +202,12 @@ def temporary_templates() -> Iterator[None]:
 
 
 def list_model_names() -> tuple[str, ...]:
-    """Return the names of models that a test may choose, beside files."""
+    """Return the names of the models that a test can select; a file is the alternative."""
     return (DEFAULT_MODEL_NAME, BASE_MODEL_NAME)
 
 
 def _resolve_model(model: Path | str | None) -> tuple[Path | None, bool]:
-    """Return a model's file, None for the default one, and whether it has its adapter."""
+    """Return a model's file, None for the default model's, and whether its adapter applies."""
     if model in {None, DEFAULT_MODEL_NAME}:
         return None, True
     if model == BASE_MODEL_NAME:
@@ -224,5 +222,5 @@ def _resolve_model(model: Path | str | None) -> tuple[Path | None, bool]:
 
 
 def _build_key(schedule: ScheduleFile | None, fork: str) -> tuple[str | None, str]:
-    """Return what two of a model are the same by."""
+    """Return the key of a variant: its schedule without its origin, and its fork."""
     return None if schedule is None else replace(schedule, made={}).to_json(), fork

@@ -1,7 +1,8 @@
-"""A tool of a chain, replaced by one that misbehaves: `contracts/test/HostileTool.sol`.
+"""Replacement of a tool by `contracts/test/HostileTool.sol`, which misbehaves.
 
-The tool's address gets the code of a `HostileTool`; the tool's own code goes elsewhere, and is
-called from there for all that the fault leaves alone. So the tool keeps its storage and callers.
+The tool's address gets the code of a `HostileTool`. The tool's own code moves to another address,
+from which it is delegate-called for all that the fault does not replace. The tool keeps its storage
+and its callers.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ if TYPE_CHECKING:
     from pyevm_agents.testing.inputs import AddressLike
 
 USES_SLOT = int.from_bytes(keccak(b"pyevm-agents.HostileTool.uses"))
-"""Where `HostileTool.sol` counts the uses of a tool, in the tool's own storage."""
+"""The slot of the tool's storage in which `HostileTool.sol` counts uses."""
 
 
 class FaultKind(IntEnum):
-    """What a tool does; as `HostileTool.Fault`."""
+    """The behaviour of a faulty tool. Source: `HostileTool.Fault`."""
 
     RETURN = 0
     REVERT = 1
@@ -42,7 +43,7 @@ class FaultKind(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """What a tool does in place of its work."""
+    """The behaviour of a faulty tool, made by a function of `faults`."""
 
     kind: FaultKind
     payload: bytes = b""
@@ -51,10 +52,10 @@ class Fault:
 
 
 def install_fault(chain: AgentChain, address: Address, fault: Fault, *, after: int) -> None:
-    """Let the tool at an address do something else from now on, after so many uses.
+    """Install a fault in the tool at an address, which starts after a number of uses.
 
     Raises:
-        ConfigError: there is no contract at the address, or it is no tool.
+        ConfigError: the address has no code, or that of a contract which is not a tool.
     """
     if not isinstance(fault, Fault):
         raise ConfigError(_describe_wrong_fault(fault))
@@ -79,7 +80,7 @@ def install_fault(chain: AgentChain, address: Address, fault: Fault, *, after: i
     hostile = chain.chain.call(Call(to=None, sender=NOBODY, data=creation)).output
 
     def change(state: StateAPI) -> None:
-        # Where it misbehaves already, its own code is not the one in its place.
+        # The code at the address of a tool that is already faulty is not the tool's own.
         code = state.get_code(original) or state.get_code(address)
         state.set_code(original, code)
         state.set_code(payload_code, b"\0" + fault.payload)
@@ -90,7 +91,7 @@ def install_fault(chain: AgentChain, address: Address, fault: Fault, *, after: i
 
 
 def remove_fault(chain: AgentChain, address: Address) -> None:
-    """Let the tool at an address do its own work again."""
+    """Remove the fault of the tool at an address."""
     original = _derive_address(address, "original")
 
     def change(state: StateAPI) -> None:
@@ -107,10 +108,10 @@ def remove_fault(chain: AgentChain, address: Address) -> None:
 def resolve_tool_address(
     chain: AgentChain, tool: AddressLike, agent: AddressLike | None
 ) -> Address:
-    """Return the address of a tool that is given by its contract, its address or its name.
+    """Return the address of a tool by its contract, its address or its name.
 
     Raises:
-        ConfigError: it is given by its name, and the agent has none of it or is not given.
+        ConfigError: the agent has no tool of the name, or a name is given without an agent.
     """
     if not isinstance(tool, str) or is_address(tool):
         return parse_address(tool)
@@ -120,10 +121,10 @@ def resolve_tool_address(
 
 
 def _is_tool(chain: AgentChain, address: Address) -> bool:
-    """Whether a contract describes its input; one that misbehaves already does, as before.
+    """Return whether a contract has `inputDescription`, also if it is a faulty tool.
 
     Raises:
-        ConfigError: there is no contract.
+        ConfigError: the address has no code.
     """
     if not chain.chain.code(address):
         raise ConfigError(
@@ -148,5 +149,5 @@ def _describe_wrong_fault(fault: object) -> str:
 
 
 def _derive_address(address: Address, what: str) -> Address:
-    """Return where something of a faulty tool's is kept."""
+    """Return the address for a part of a faulty tool's code."""
     return Address(keccak(b"pyevm-agents.HostileTool." + what.encode() + address)[-20:])

@@ -1,4 +1,4 @@
-"""Inputs of tests: addresses, transaction hashes, questions; checked where they are given."""
+"""Checks of a test's inputs: addresses, transaction hashes, questions."""
 
 from __future__ import annotations
 
@@ -40,10 +40,11 @@ PARAM_TYPE_STRING = 0
 def require_whole_number(
     call: str, value: object, *, most: int = UINT256, what: str = "a whole number"
 ) -> int:
-    """Return a whole number that is not negative.
+    """Return a whole number from 0 up to a limit.
 
-    Input:  how it was handed in, as `mine(…)`; the value; the most that it may be; what it counts.
-    Raises: ConfigError: it is none.
+    Input:  the call, such as `mine(…)`, for the message; the value; the limit; the unit, for the
+            message.
+    Raises: ConfigError: the value is not an int, or out of range.
     """
     if isinstance(value, bool) or not isinstance(value, int):
         raise ConfigError(f"{_format_call(call, value)}: want {what}, as an int")
@@ -55,7 +56,7 @@ def require_whole_number(
 def require_text(call: str, value: object) -> str:
     """Return a text.
 
-    Raises: ConfigError: it is none.
+    Raises: ConfigError: the value is not a text.
     """
     if not isinstance(value, str):
         raise ConfigError(f"{_format_call(call, value)}: want a text")
@@ -63,9 +64,9 @@ def require_text(call: str, value: object) -> str:
 
 
 def require_list(call: str, values: object, kind: type) -> None:
-    """Refuse what is no sequence of one type's values; a truth value is no number.
+    """Reject anything but a list of one type's values; bool does not count as int.
 
-    Raises: ConfigError.
+    Raises: ConfigError: the value is not such a list.
     """
     items: Sequence[object] = (None,)
     if isinstance(values, Sequence) and not isinstance(values, str | bytes):
@@ -77,7 +78,7 @@ def require_list(call: str, values: object, kind: type) -> None:
 def require_tool_name(call: str, value: object) -> str:
     """Return a tool's name.
 
-    Raises: ConfigError: it is none.
+    Raises: ConfigError: the value is not a text.
     """
     if not isinstance(value, str):
         raise ConfigError(
@@ -87,9 +88,9 @@ def require_tool_name(call: str, value: object) -> str:
 
 
 def require_known_names(call: str, names: Collection[str], keywords: Collection[str]) -> None:
-    """Refuse names that mean nothing.
+    """Reject unknown keyword arguments.
 
-    Raises: ConfigError: names the first.
+    Raises: ConfigError: the message has the first unknown one.
     """
     for name in keywords:
         if name not in names:
@@ -97,7 +98,7 @@ def require_known_names(call: str, names: Collection[str], keywords: Collection[
 
 
 def format_value(value: object) -> str:
-    """Return a value as Python has it, cut short."""
+    """Return the repr of a value, shortened."""
     text = repr(value)
     return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}…"
 
@@ -109,7 +110,7 @@ def _format_call(call: str, value: object) -> str:
 def parse_address(value: AddressLike) -> Address:
     """Return the 20 bytes of an address.
 
-    Raises: ConfigError: it is none, or its checksum does not fit.
+    Raises: ConfigError: the value is not an address, or its checksum is wrong.
     """
     address = getattr(value, "address", value)
     if isinstance(address, bytes) and len(address) == ADDRESS_BYTES:

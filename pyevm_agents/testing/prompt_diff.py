@@ -1,4 +1,4 @@
-"""How a prompt differs from another one: the lines that changed, where they are long only there."""
+"""Differences of prompts: changed lines, and of long lines the changed parts."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
 
 CONTEXT_LINES = 2
 MAX_LINES = 60
-"""Of a difference."""
+"""Lines of a difference."""
 
 MAX_LINE_CHARACTERS = 160
-"""Of a longer line, what is around the first change is shown."""
+"""A longer line is cut around its first change."""
 
 CHARACTERS_BEFORE = 40
-"""Characters that stand before the first change of a line, where it is cut."""
+"""Characters before the first change of a line that is cut."""
 
 END_LINES = 6
-"""Of a prompt that is shown by its end."""
+"""Lines of a prompt's end."""
 
 
 def join_segments(segments: Iterable[Segment]) -> str:
@@ -50,7 +50,7 @@ def diff_prompts(recorded: str, now: str) -> str:
 
 
 def find_closest(prompts: Sequence[str], prompt: str) -> int:
-    """Return which of the prompts shares most with one, from both ends; the first of equals."""
+    """Return the index of the prompt with the most characters in common, from both ends."""
     return max(range(len(prompts)), key=lambda index: _count_shared(prompts[index], prompt))
 
 
@@ -68,13 +68,13 @@ def _count_shared(text: str, other: str) -> int:
 
 
 def _count_common_prefix(text: str, other: str) -> int:
-    """Return with how many characters two texts begin alike."""
+    """Return the length of the common prefix of two texts."""
     both = enumerate(zip(text, other, strict=False))
     return next((index for index, (a, b) in both if a != b), min(len(text), len(other)))
 
 
 def _shorten_lines(lines: Sequence[str]) -> Iterator[str]:
-    """Show long lines around what changed in them: a line that goes stands before its successor."""
+    """Cut long lines around their changes: a removed line precedes its replacement."""
     for index, line in enumerate(lines):
         other = ""
         if line.startswith("-"):

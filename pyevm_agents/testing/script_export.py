@@ -1,4 +1,4 @@
-"""What a model said, as Python code for a test: `model.script(use("Pay", to=accounts[1]), …)`."""
+"""A model's steps as Python code for a test: `model.script(use("Pay", to=accounts[1]), …)`."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ LINE_CHARACTERS = 88
 """A longer call gets a line for each step."""
 
 OWN_NAMES = frozenset({"tool", "thought", "arguments"})
-"""Parameters of `use` itself, so a tool's parameter of such a name goes into `arguments`."""
+"""Parameters of `use` itself: tool parameters of these names go into `arguments`."""
 
 LARGE = 2**64
-"""From here on, an integer near a power of two is written as one."""
+"""Integers from here on that are next to a power of two are written as that power."""
 
 
 def format_script(call: str, steps: Sequence[Step], names: Mapping[str, str]) -> str:
     """Return a call with steps, such as `model.script(use(…), answer(…))`.
 
     Input:
-        call: what is called, as `model.script`.
-        names: the expression for each address that has one in the test, by lower-case address.
+        call: the function, such as `model.script`.
+        names: expressions for addresses in the test, by lower-case address.
     """
     calls = [_format_step(step, names) for step in steps]
     line = f"{call}({', '.join(calls)})"
@@ -104,12 +104,12 @@ def _format_text(text: str, names: Mapping[str, str]) -> str:
 
 
 def _quote(text: str) -> str:
-    """Write a text with the quotation marks that formatters prefer."""
+    """Return a literal of a text, with the quotation marks that formatters prefer."""
     return json.dumps(text, ensure_ascii=False) if text.isprintable() else repr(text)
 
 
 def _format_integer(value: int) -> str:
-    """Write an integer; large ones as a power of two where they are next to one."""
+    """Return a literal of an integer; a large one next to a power of two as that power."""
     size = abs(value)
     if size < LARGE:
         return repr(value)

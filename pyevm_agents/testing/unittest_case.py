@@ -1,4 +1,4 @@
-"""The kit for `unittest`: a chain for each test of a class.
+"""The test kit for `unittest`: a chain for each test of a class.
 
 class WalletTest(AgentTestCase):
     def test_it_counts(self):
@@ -27,23 +27,23 @@ if TYPE_CHECKING:
 
 
 __unittest = True
-"""Tells unittest to leave this module's lines out of a failed test's, and to show the test's."""
+"""unittest omits the frames of a module with this name from a failure."""
 
 
 class AgentTestCase(unittest.TestCase):
-    """A test case whose tests each have an agent chain. Needs no pytest."""
+    """A test case with an agent chain for each test. Does not need pytest."""
 
     agent_model: ClassVar[str | Path | None] = None
-    """The model whose tokens and prices the chain has; None for the default one."""
+    """The model whose tokens and prices apply; None for the default."""
 
     agent_schedule: ClassVar[ScheduleFile | Path | str | None] = None
-    """What inference costs, or the file that says it; None for the default prices."""
+    """The gas schedule or its file; None for the default prices."""
 
     agent_fork: ClassVar[str | None] = None
-    """Ethereum's fork, as "cancun"; None for the newest."""
+    """Ethereum's fork, such as "cancun"; None for the newest."""
 
     agent_artifacts: ClassVar[Sequence[Path]] = ()
-    """Folders of compiled contracts; none: those of the folder that tests are run in."""
+    """Folders of compiled contracts; if empty, those of the working folder."""
 
     chain: AgentChain
     accounts: tuple[ChecksumAddress, ...]
@@ -51,17 +51,17 @@ class AgentTestCase(unittest.TestCase):
     w3: Web3
     """web3.py on the chain."""
 
-    if not TYPE_CHECKING:  # Else every attribute is there.
+    if not TYPE_CHECKING:  # For type checkers, it would define every attribute.
 
-        def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - of no attribute
-            """Say what is missing where there is no chain."""
+        def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - never returns
+            """Raise an AttributeError, with a hint if the chain is missing."""
             told = f"{type(self).__name__!r} object has no attribute {name!r}"
             if name in {"chain", "accounts", "model", "w3"}:
                 told += ": it has no chain yet; call super().setUp() first"
             raise AttributeError(told)
 
     def setUp(self) -> None:
-        """Begin a chain."""
+        """Create the chain."""
         super().setUp()
         self.chain = AgentChain(
             get_genesis_template(self.agent_model),
@@ -75,16 +75,16 @@ class AgentTestCase(unittest.TestCase):
         self.accounts, self.model, self.w3 = self.chain.accounts, self.chain.model, self.chain.w3
 
     def _callTestMethod(self, method: Callable[[], object]) -> None:  # noqa: N802 - unittest's
-        """Run the test; fail one that passed and left a part of its model's script unsaid.
+        """Run the test; if it passed, verify that its script is used up.
 
-        A cleanup would do so for tests that failed as well: it is not told that they did.
+        A cleanup can't: it does not know whether the test failed.
         """
         self._is_run = True
         super()._callTestMethod(method)  # type: ignore[misc]  # not public
         self.chain.model.verify()
 
     def _verify_unless_run(self) -> None:
-        """Verify after a test that another base class runs: `IsolatedAsyncioTestCase`, if first."""
+        """Verify after a test that another base class ran: `IsolatedAsyncioTestCase`, if first."""
         if not self._is_run:
             self.chain.model.verify()
 

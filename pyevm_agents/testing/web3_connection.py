@@ -1,8 +1,8 @@
-"""web3.py on a chain in this process: each transaction is executed once, not a dozen times.
+"""web3.py on a chain in this process, with a single execution of each transaction.
 
-web3.py asks for an estimate where a transaction names no gas. An exact one takes up to twenty runs
-where an agent looks at the gas it has left. Here such a transaction gets a block's gas and is
-mined; where it fails, its block is undone and the reason raised, as the estimate would have.
+web3.py estimates the gas of a transaction without a gas limit. An exact estimate takes up to twenty
+executions if an agent reads the gas left. Here the transaction gets a block's gas and is mined. If
+it fails, its block is rolled back and the reason raised, as by the estimate.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ if TYPE_CHECKING:
     from pyevm_agents.testing.model_stub import ModelStub
 
 GAS_LAYER = "gas_estimate"
-"""web3.py's name for what fills in the gas of a transaction."""
+"""web3.py's name of the middleware that estimates gas."""
 
 SEND = "eth_sendTransaction"
 
 REVERTING = frozenset(("eth_call", "eth_estimateGas", SEND))
-"""Methods of which web3.py raises a revert as `ContractLogicError`."""
+"""Methods whose reverts web3.py raises as `ContractLogicError`."""
 
 
 class RevertibleChain(Protocol):
-    """What web3.py's middleware needs of a chain. `AgentChain` is one."""
+    """The part of a chain that the middleware uses. `AgentChain` has it."""
 
     node: Node
 
@@ -49,31 +49,31 @@ class RevertibleChain(Protocol):
         """The accounts; the first one is web3.py's default account."""
 
     def snapshot(self) -> int:
-        """Keep everything as it is now; return a number for `revert`."""
+        """Take a snapshot; return its number for `revert`."""
 
     def revert(self, snapshot: int) -> None:
-        """Go back to a snapshot; it and all later ones are used up."""
+        """Roll back to a snapshot, which is deleted with all later ones."""
 
     def forget_snapshot(self, snapshot: int) -> None:
-        """Keep a snapshot no longer; later ones stay."""
+        """Delete a snapshot; later ones stay."""
 
     def computation(self, transaction_hash: bytes | str) -> ComputationAPI:
-        """Return the computation of a transaction that was mined here."""
+        """Return the computation of a mined transaction."""
 
 
 class AgentTestProvider(AgentProvider):
-    """A provider whose requests end with what the test's model failed with, where it did."""
+    """A provider that raises the failures of the test's model."""
 
     def __init__(self, service: Service, model: ModelStub) -> None:
-        """Take what answers requests, and what answers agents."""
+        """Create a provider for a node's service and a chain's model."""
         super().__init__(service)
         self._model = model
 
     def make_request(self, method: RPCEndpoint, params: Any) -> RPCResponse:  # noqa: ANN401 - web3's
-        """Answer a request.
+        """Send a request to the node's service; return the response.
 
-        Raises: ScriptError: a script is used up, or its step can't be said. What else a function or
-                another model raised.
+        Raises: ScriptError: a script is used up, or the grammar does not admit its step. Exceptions
+                of a function or another model are raised unchanged.
         """
         response = super().make_request(method, params)
         if "error" in response:
@@ -82,7 +82,7 @@ class AgentTestProvider(AgentProvider):
 
 
 def connect_web3(chain: RevertibleChain, provider: AgentProvider) -> Web3:
-    """Return web3.py on a chain; its default account is the chain's first."""
+    """Return web3.py on a chain, with the chain's first account as the default."""
     w3 = Web3(provider)
     w3.eth.default_account = to_checksum_address(chain.accounts[0])
     w3.middleware_onion.remove(GAS_LAYER)
@@ -94,10 +94,10 @@ def _build_middleware(chain: RevertibleChain) -> type[Web3Middleware]:
     """Return a chain's middleware."""
 
     class SingleExecutionMiddleware(BufferedGasEstimateMiddleware):
-        """Sends what names no gas with a block's gas, and undoes what fails."""
+        """Sends transactions without a gas limit with a block's gas; rolls back failed ones."""
 
         def wrap_make_request(self, make_request: MakeRequestFn) -> MakeRequestFn:
-            """Return what answers a request."""
+            """Return a function that answers a request."""
             estimated = super().wrap_make_request(make_request)
 
             def send_request(method: RPCEndpoint, params: Any) -> RPCResponse:  # noqa: ANN401 - web3's
@@ -112,7 +112,7 @@ def _build_middleware(chain: RevertibleChain) -> type[Web3Middleware]:
                 try:
                     response = make_request(method, ({**params[0], "gas": hex(gas)},))
                 except BaseException:
-                    chain.forget_snapshot(number)  # The model's fault: nothing was mined.
+                    chain.forget_snapshot(number)  # The model failed: no block was mined.
                     raise
                 _undo_failure(chain, number, response)
                 return response
@@ -123,9 +123,9 @@ def _build_middleware(chain: RevertibleChain) -> type[Web3Middleware]:
 
 
 def _undo_failure(chain: RevertibleChain, number: int, response: RPCResponse) -> None:
-    """Undo a transaction that failed, and raise why; forget the snapshot of one that did not.
+    """Roll back a failed transaction and raise its reason; else delete the snapshot.
 
-    Raises: ContractLogicError, Web3RPCError: as web3.py raises where an estimate fails.
+    Raises: ContractLogicError, Web3RPCError: the transaction failed, as a failed estimate raises.
     """
     computation = None if "error" in response else chain.computation(response["result"])
     if computation is None or not computation.is_error:
