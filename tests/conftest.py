@@ -38,8 +38,13 @@ if TYPE_CHECKING:
 
 # A loaded machine makes single examples slow; pytest's own limit on a test's time is enough.
 settings.register_profile(
-    "tests", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
+    "tests",
+    max_examples=30,
+    deadline=None,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
 )
+settings.register_profile("thorough", settings.get_profile("tests"), max_examples=200)
 settings.load_profile("tests")
 
 SLOW_SECONDS = 900

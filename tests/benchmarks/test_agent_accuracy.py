@@ -384,6 +384,7 @@ def test_help_says_what_marks_mean() -> None:
         assert text in ended.stdout
 
 
+@pytest.mark.slow
 def test_the_default_model_does_something(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -106,7 +106,7 @@ def both(bench: MakeBench) -> Both:
     return made
 
 
-EXAMPLES = pytest.mark.parametrize("examples", [12, pytest.param(60, marks=pytest.mark.slow)])
+EXAMPLES = pytest.mark.parametrize("examples", [5, pytest.param(60, marks=pytest.mark.slow)])
 
 
 @EXAMPLES

@@ -95,7 +95,7 @@ SENT = st.lists(
 """Sender, recipient, value, tip, and whether the pending state is read afterwards."""
 
 
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(SENT)
 def test_what_is_seen_at_pending_is_what_is_seen_when_it_is_mined(
     sent: list[tuple[int, str, int, int, bool]],

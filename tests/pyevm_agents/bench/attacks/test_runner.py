@@ -299,6 +299,7 @@ class Quiet:
         self.told += 1
 
 
+@pytest.mark.slow
 def test_attacks_are_timed_and_priced(
     reduced_llama: LlamaModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -73,6 +73,13 @@ def node(*options: str) -> Iterator[Running]:
             it.kill()
 
 
+@pytest.fixture(scope="module")
+def plain() -> Iterator[Running]:
+    """A node without options, for the tests that leave it as a node."""
+    with node("--no-model") as running:
+        yield running
+
+
 def is_taken(port: int) -> bool:
     """Whether somebody listens there."""
     with suppress(ConnectionRefusedError), socket.create_connection(("127.0.0.1", port), 30):
@@ -80,37 +87,33 @@ def is_taken(port: int) -> bool:
     return False
 
 
-def test_it_is_what_tools_expect_of_a_local_node() -> None:
-    with node("--no-model") as running:
-        assert running.said["chainId"] == 31_337
-        assert running.result("eth_chainId") == hex(31_337)
-        assert running.result("eth_accounts")[:2] == [FIRST, SECOND]
-        assert int(running.result("eth_getBalance", FIRST), 16) == 10_000 * 10**18
-        receipt = running.result("eth_getTransactionReceipt", running.send())
-        assert (receipt["status"], receipt["blockNumber"]) == ("0x1", "0x1")
-        assert running.ask("eth_nothing")["error"]["code"] == -32601
+def test_it_is_what_tools_expect_of_a_local_node(plain: Running) -> None:
+    assert plain.said["chainId"] == 31_337
+    assert plain.result("eth_chainId") == hex(31_337)
+    assert plain.result("eth_accounts")[:2] == [FIRST, SECOND]
+    assert int(plain.result("eth_getBalance", FIRST, "0x0"), 16) == 10_000 * 10**18
+    number = int(plain.result("eth_blockNumber"), 16)
+    receipt = plain.result("eth_getTransactionReceipt", plain.send())
+    assert (receipt["status"], receipt["blockNumber"]) == ("0x1", hex(number + 1))
+    assert plain.ask("eth_nothing")["error"]["code"] == -32601
 
 
-def test_salted_contracts_find_their_deployer() -> None:
+def test_salted_contracts_find_their_deployer(plain: Running) -> None:
     deployer = "0x4e59b44847b379578588920ca78fbf26c0b4956c"
     salt, creation = "07" * 32, "6001600c60003960016000f300"  # A contract whose code is STOP.
-    with node("--no-model") as running:
-        made = running.result("eth_call", {"to": deployer, "data": "0x" + salt + creation})
-        sent = {"from": FIRST, "to": deployer, "data": "0x" + salt + creation}
-        running.result("eth_sendTransaction", sent)
-        assert running.result("eth_getCode", made) == "0x00"
+    made = plain.result("eth_call", {"to": deployer, "data": "0x" + salt + creation})
+    sent = {"from": FIRST, "to": deployer, "data": "0x" + salt + creation}
+    plain.result("eth_sendTransaction", sent)
+    assert plain.result("eth_getCode", made) == "0x00"
 
 
-def test_hashes_of_blocks_long_ago_are_in_the_history_contract() -> None:
+def test_hashes_of_blocks_long_ago_are_in_the_history_contract(plain: Running) -> None:
     """EIP-2935: BLOCKHASH reaches 256 blocks back, the contract 8,191."""
     history = "0x0000f90827f1c53a10cb7a02335b175320002935"
-    with node("--no-model") as running:
-        running.result("anvil_mine", hex(300))
-        asked = running.result("eth_call", {"to": history, "data": f"0x{5:064x}"})
-        assert asked == running.result("eth_getBlockByNumber", "0x5", False)["hash"]  # noqa: FBT003 - JSON-RPC has places
-        assert (
-            running.ask("eth_call", {"to": history, "data": f"0x{400:064x}"})["error"]["code"] == 3
-        )
+    plain.result("anvil_mine", hex(300))
+    asked = plain.result("eth_call", {"to": history, "data": f"0x{5:064x}"})
+    assert asked == plain.result("eth_getBlockByNumber", "0x5", False)["hash"]  # noqa: FBT003 - JSON-RPC has places
+    assert plain.ask("eth_call", {"to": history, "data": f"0x{4_000:064x}"})["error"]["code"] == 3
 
 
 def test_an_earlier_fork_goes_on_as_what_it_is(tmp_path: Path) -> None:
@@ -123,14 +126,6 @@ def test_an_earlier_fork_goes_on_as_what_it_is(tmp_path: Path) -> None:
             running.result("eth_getTransactionReceipt", running.send())
     told = CliRunner().invoke(main, ["node", "--no-model", "--state-dir", str(tmp_path)])
     assert 'fork is "cancun" there and "prague" here' in told.output
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_stops_it_without_a_word(number: signal.Signals) -> None:
-    with node("--no-model") as running:
-        running.process.send_signal(number)
-        _, said = running.process.communicate(timeout=HANG_SECONDS)
-        assert (running.process.returncode, said) == (0, "")
 
 
 def test_a_killed_node_goes_on_where_it_stood(tmp_path: Path) -> None:
@@ -162,14 +157,11 @@ def test_a_killed_node_that_keeps_nothing_leaves_nothing(
 
 def test_a_folder_has_one_node_and_one_configuration(tmp_path: Path) -> None:
     options = ("--no-model", "--state-dir", str(tmp_path))
-    with node(*options):
-        command = [sys.executable, "-m", "pyevm_agents", "node", "--port", "0", *options]
-        other = subprocess.run(
-            command, capture_output=True, text=True, check=False, timeout=HANG_SECONDS
-        )
-        assert other.returncode == 2
-        assert "another process has the chain" in other.stderr
     runner = CliRunner()
+    with node(*options):
+        told = runner.invoke(main, ["node", "--port", "0", *options])
+        assert told.exit_code == 2
+        assert "another process has the chain" in told.output
     told = runner.invoke(main, ["node", "--port", "0", "--chain-id", "5", *options])
     assert told.exit_code == 2
     assert "chain_id is 31337 there and 5 here" in told.output
@@ -221,10 +213,9 @@ def test_a_mistake_gets_one_clear_line(
     assert "Traceback" not in told.output
 
 
-def test_a_taken_port_is_told_with_what_to_do() -> None:
-    with node("--no-model") as running:
-        port = running.said["url"].rsplit(":", 1)[1]
-        told = CliRunner().invoke(main, ["node", "--no-model", "-p", port])
+def test_a_taken_port_is_told_with_what_to_do(plain: Running) -> None:
+    port = plain.said["url"].rsplit(":", 1)[1]
+    told = CliRunner().invoke(main, ["node", "--no-model", "-p", port])
     assert told.exit_code == 2
     assert (
         f"cannot listen on 127.0.0.1:{port}: the port is in use: stop the other program"
@@ -240,8 +231,8 @@ def test_what_is_dumped_at_the_end_is_loaded_at_the_start(tmp_path: Path) -> Non
             assert running.result("eth_blockNumber") == hex(sent)
             assert running.result("eth_getBalance", SECOND) == hex(10_000 * 10**18 + 5 * sent)
             running.process.send_signal(signal.SIGINT)
-            said, _ = running.process.communicate(timeout=HANG_SECONDS)
-            assert running.process.returncode == 0
+            said, errors = running.process.communicate(timeout=HANG_SECONDS)
+            assert (running.process.returncode, errors) == (0, "")
         notes = [json.loads(line) for line in said.splitlines()][-2:]
         assert notes[0]["text"].startswith(f"State written to {state}, ")
         assert notes[1] == {"event": "note", "text": "Stopped."}
@@ -301,6 +292,7 @@ def test_a_fixture_says_what_it_recorded_and_nothing_else() -> None:
         assert "runs without a model" in error["message"]
 
 
+@pytest.mark.slow
 def test_a_model_says_what_a_fixture_did_not_and_its_steps_are_logged() -> None:
     """With the real model, its steps told while it works, and given up at the second signal."""
     with node("--fixture", "wallet_agent", "--no-store") as running:
@@ -410,9 +402,10 @@ def test_a_quiet_node_prints_nothing() -> None:
             time.sleep(0.05)
         it.send_signal(signal.SIGTERM)
         assert it.communicate(timeout=HANG_SECONDS) == (b"", b"")
+    assert it.returncode == 0
 
 
-@pytest.mark.parametrize("width", [80, 120])
+@pytest.mark.parametrize("width", [80, pytest.param(120, marks=pytest.mark.slow)])
 def test_the_banner_fits_a_terminal(width: int) -> None:
     leader, follower = pty.openpty()
     fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 40, width, 0, 0))

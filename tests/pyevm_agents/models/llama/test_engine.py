@@ -32,9 +32,9 @@ TEXT = (Segment(text="some words"),)
 ROOT = Path(__file__).parents[4]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def own() -> Iterator[Vocabulary]:
-    """A vocabulary whose process may be killed."""
+    """A vocabulary whose process may be killed: the next call starts another."""
     with Vocabulary() as vocabulary:
         yield vocabulary
 

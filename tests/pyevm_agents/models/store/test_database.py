@@ -212,15 +212,15 @@ def test_a_full_disk_is_told_once_and_what_was_stored_stays(tmp_path: Path) -> N
 def test_two_that_make_the_file_at_once_both_have_it(tmp_path: Path) -> None:
     code = (
         "import sys; from pathlib import Path; from pyevm_agents.models import Store;"
-        "s = Store(Path(sys.argv[1])); print(s.trouble); s.close()"
+        "stores = [Store(Path(path)) for path in sys.argv[1:]];"
+        "print({s.trouble for s in stores}); [s.close() for s in stores]"
     )
-    for number in range(3):
-        path = tmp_path / f"{number}.sqlite3"
-        command = [sys.executable, "-c", code, str(path)]
-        racers = [
-            subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) for _ in range(4)
-        ]
-        assert {racer.communicate()[0] for racer in racers} == {"None\n"}
+    paths = [str(tmp_path / f"{number}.sqlite3") for number in range(10)]
+    command = [sys.executable, "-c", code, *paths]
+    racers = [
+        subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) for _ in range(4)
+    ]
+    assert {racer.communicate()[0] for racer in racers} == {"{None}\n"}
 
 
 def test_waits_for_who_holds_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
