@@ -8,10 +8,19 @@ from pathlib import Path
 
 import pytest
 
+from pyevm_agents import testing
+
 ROOT = Path(__file__).resolve().parent.parent
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 pytest_plugins = ["pytester"]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _kit() -> None:
+    """Import the kit once: pytester drops a suite's imports, the package caches its names."""
+    for name in set(testing.HOMES.values()):
+        import_module(name)
 
 
 @pytest.fixture(autouse=True)

@@ -1,4 +1,4 @@
-"""What is told of steps as they happen: the same that a trace reads off afterwards."""
+"""Events of steps agree with the trace of the transaction."""
 
 from __future__ import annotations
 

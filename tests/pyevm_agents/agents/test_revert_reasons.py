@@ -1,4 +1,4 @@
-"""Revert data in words."""
+"""Revert data as text."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_explains_what_it_was_told_of() -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Message:
-    """What `explain_failure` asks of a message."""
+    """The part of a message that `explain_failure` reads."""
 
     code_address: bytes = b"\xaa" * 20
     gas: int = 1_234
@@ -102,7 +102,7 @@ class Message:
 
 @dataclass(frozen=True, kw_only=True)
 class Computation:
-    """What `explain_failure` asks of a call."""
+    """The part of a call that `explain_failure` reads."""
 
     error: VMError | None
     output: bytes = b""

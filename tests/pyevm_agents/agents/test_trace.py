@@ -1,4 +1,4 @@
-"""The EVM gas of agents' steps; what they said and did is in `tests/test_agents.py`."""
+"""The EVM gas of agents' steps; `tests/test_agents.py` has their contents."""
 
 from __future__ import annotations
 

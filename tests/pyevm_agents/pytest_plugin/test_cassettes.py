@@ -1,4 +1,4 @@
-"""Cassettes as a user's suite has them; a byte model stands in for the real one."""
+"""Cassettes in a user's suite, with a byte model in place of the real one."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def suite(pytester: pytest.Pytester, facts: Path) -> Run:
 
 
 def version(file: str) -> int:
-    """Return what another writing of a file changes: it gets another file's place."""
+    """Return the inode of a file, which changes when the file is written."""
     return Path(file).stat().st_ino
 
 
@@ -244,7 +244,7 @@ def test_two_tests_do_not_overwrite_each_others_file(suite: Run) -> None:
     )
     suite(text).assert_outcomes(passed=2, failed=1)
     suite(text, "--record").assert_outcomes(passed=2, failed=1)
-    # By itself, the second takes the place of the first, which then says what it asks otherwise.
+    # Alone, the second overwrites the first, which then reports the difference.
     suite(text, "--record", "-k", "test_counts_again").assert_outcomes(passed=1, deselected=2)
     suite(text).assert_outcomes(passed=2, failed=1)
 
@@ -327,7 +327,7 @@ def test_workers_record_and_replay(
 def test_the_real_model_says_again_what_the_example_holds(
     pytester: pytest.Pytester, facts: Path
 ) -> None:
-    """Recorded anew, the committed cassette is the same byte for byte."""
+    """A new recording equals the committed cassette byte for byte."""
     examples = Path(__file__).parents[2] / "examples"
     pytester.makeini(f"{INI}cache_dir = {facts}\n")
     folder = pytester.mkdir("tests").joinpath("examples")

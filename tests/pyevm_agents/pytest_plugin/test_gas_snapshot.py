@@ -1,4 +1,4 @@
-"""The agent gas snapshot as a user's suite has it."""
+"""The agent gas snapshot in a user's suite."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The plugin as a user's suite has it: in a process of its own, with files of its own."""
+"""The plugin in a user's suite, with its own folder and, where needed, its own process."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ def clerk(deploy, *tools):
 
 @pytest.fixture(scope="module")
 def facts(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Pytest's cache for all suites here: the model's facts are learned once.
+    """Pytest's cache for all suites here, with the model's facts.
 
-    What is imported before a suite stays imported after it.
+    Modules imported before a suite stay imported after it.
     """
     import_module("pyevm_agents.testing.web3_connection")
     import_module("pyevm_agents.testing.chain")
@@ -69,7 +69,7 @@ def written(pytester: pytest.Pytester, facts: Path) -> Callable[[str, str], None
 
 @pytest.fixture
 def suite(pytester: pytest.Pytester, written: Callable[[str, str], None]) -> Run:
-    """Write a suite and run it in this process, where all is imported."""
+    """Write a suite and run it in this process."""
 
     def run(text: str, *options: str, ini: str = "") -> pytest.RunResult:
         written(text, ini)

@@ -1,4 +1,4 @@
-"""What a user sees of agents under a test that failed, and in JUnit's file."""
+"""Agent steps under a failed test and in JUnit's file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the kit refuses is told by the test's own lines and the message."""
+"""Errors of the kit show the test's own lines and the message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An agent to test with."""
+"""An agent for tests."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ EXECUTOR = "0x0000000000000000000000000000000000000019"
 
 
 def clerk(chain: AgentChain, *tools: Any, steps: int = 5) -> Any:  # noqa: ANN401 - web3 Contracts
-    """Deploy an agent with these tools; return it."""
+    """Deploy an agent with tools; return it."""
     return chain.deploy(
         "SimpleAgent",
         agentExecutorContract=EXECUTOR,

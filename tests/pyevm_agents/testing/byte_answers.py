@@ -1,4 +1,4 @@
-"""A byte model that counts to five, for agents that have a counter."""
+"""A byte model that counts to five, for agents with a counter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An agent that counts, for tests that need one."""
+"""Fixtures: an agent with a counter."""
 
 from __future__ import annotations
 

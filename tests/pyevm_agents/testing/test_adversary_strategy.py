@@ -1,4 +1,4 @@
-"""An adversary on a chain: what it says is drawn, a failure is small and printed, nothing stays."""
+"""An adversary on a chain: drawn steps, shrunk and printed failures, a rollback of each example."""
 
 from __future__ import annotations
 
@@ -169,11 +169,11 @@ def test_it_answers_on_a_chain_alone(agent: Contract) -> None:
 
 
 class StopNow(BaseException):
-    """Ends an example, as Hypothesis' own does."""
+    """Ends an example, as Hypothesis' exception does."""
 
 
 def stopped_by(end: Callable[[], object]) -> Adversary:
-    """Return an adversary who uses the tool, then can't decide."""
+    """Return an adversary that uses the tool, then raises."""
 
     def begin() -> StepDecider:
         left: list[Step] = [use("CounterTool", amount=5)]

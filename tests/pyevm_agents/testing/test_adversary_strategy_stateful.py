@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Counting(AdversarialMachine):
-    """A clerk who counts; what it counts to has a limit that each test sets."""
+    """An agent with a counter, whose limit each test sets."""
 
     counter: Contract
     agent: Contract

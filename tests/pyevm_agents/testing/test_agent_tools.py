@@ -1,4 +1,4 @@
-"""`did_not_use` knows the tools that a transaction's agents were offered, or have."""
+"""The tools of a transaction's agents, for `did_not_use`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where contracts are found, and what is told where they are not."""
+"""Look-up of compiled contracts, and its errors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def write(file: Path, code: str = "0x6001") -> Path:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A repository with contracts of Foundry and Hardhat, and tests in a folder of theirs."""
+    """A repository with artifacts of Foundry and Hardhat, and a folder of tests."""
     (tmp_path / ".git").mkdir()
     write(tmp_path / "out" / "Token.sol" / "Token.json")
     write(tmp_path / "out" / "Token.sol" / "Minter.json")

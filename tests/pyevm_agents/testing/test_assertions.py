@@ -1,4 +1,4 @@
-"""Sentences about agents: which hold, which fail, and what a failure shows."""
+"""`assert_agent`: passed and failed assertions, and the text of a failure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ AGENT = assert_agent(RUN)
 
 
 class Contract:
-    """What web3.py's contracts have."""
+    """The part of a web3.py contract that assertions read."""
 
     address = ASSET
 

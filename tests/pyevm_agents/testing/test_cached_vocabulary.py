@@ -1,4 +1,4 @@
-"""A vocabulary whose process is asked once."""
+"""A vocabulary that caches the results of its process."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def plain() -> Iterator[Vocabulary]:
 
 @pytest.fixture
 def asked(vocabulary: CachingVocabulary, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What the process is asked."""
+    """The requests to the process."""
     operations: list[str] = []
     ask = vocabulary.engine.ask
 

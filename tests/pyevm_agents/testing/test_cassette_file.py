@@ -1,4 +1,4 @@
-"""A cassette's file: what is written is read, and what was altered is found."""
+"""A cassette's file: round trips, and detection of alterations."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_an_altered_character_is_found_or_means_nothing(data: st.DataObject) -> 
 
 
 def altered(place: tuple[str | int, ...], value: object) -> bytes:
-    """Return the file with another value somewhere; None takes it out."""
+    """Return the file with one value changed, or removed by None."""
     whole = json.loads(encode(CASSETTE))
     holder = whole
     for key in place[:-1]:

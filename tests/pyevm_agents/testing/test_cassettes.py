@@ -1,4 +1,4 @@
-"""Cassettes without pytest: recorded on one chain, played on another."""
+"""Cassettes without pytest, recorded on one chain and replayed on another."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A chain of a test: what it begins with, how it is told to be, what it knows afterwards."""
+"""`AgentChain`: its genesis, its settings, its transactions."""
 
 from __future__ import annotations
 

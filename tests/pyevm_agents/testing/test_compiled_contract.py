@@ -1,4 +1,4 @@
-"""Artifacts as Foundry, Hardhat and solc write them: read and linked."""
+"""Reading and linking of artifacts of Foundry, Hardhat and solc."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Deploying: who sends, what is told where it fails."""
+"""Deployments: the sender, and the errors."""
 
 from __future__ import annotations
 

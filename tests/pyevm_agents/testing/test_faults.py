@@ -1,4 +1,4 @@
-"""Faults as values. What agents do about each is shown in `tests/examples/test_faults.py`."""
+"""Faults as values. `tests/examples/test_faults.py` shows the agents' reactions."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def test_another_line_is_told(tmp_path: Path, line: str) -> None:
 
 
 def test_a_test_that_stands_there_twice_is_told(tmp_path: Path) -> None:
-    """As after a merge that kept both sides."""
+    """A merge may keep the lines of both sides."""
     path = tmp_path / "file"
     write_snapshot({"a": COST}, path)
     path.write_text(path.read_text() * 2)

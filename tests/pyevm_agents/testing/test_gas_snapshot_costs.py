@@ -1,4 +1,4 @@
-"""What agents cost."""
+"""Costs of agents."""
 
 from __future__ import annotations
 

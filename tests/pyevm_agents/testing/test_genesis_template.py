@@ -1,4 +1,4 @@
-"""What the chains of a process begin with."""
+"""The genesis that chains of a process share."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_a_fork_has_a_genesis_of_its_own_beside_any_schedule() -> None:
 
 
 def test_a_chain_begins_with_what_a_nodes_does() -> None:
-    """As on every local network: salted deployments, and hashes of blocks long ago (EIP-2935)."""
+    """The CREATE2 deployer, and EIP-2935's history of block hashes."""
     with AgentChain() as chain:
         salt, creation = bytes(32), bytes.fromhex("6001600c60003960016000f300")
         sent: TxParams = {

@@ -1,4 +1,4 @@
-"""A tool replaced by one that misbehaves: what it keeps, when it begins, how it is mended."""
+"""Installation, start and removal of a tool's fault."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ METADATA = ("name", "description", "inputDescription")
 
 
 def use_once(chain: AgentChain, agent: Contract) -> int:
-    """Let the agent use its counter once; return the gas."""
+    """Run the agent, which uses its counter once; return the gas."""
     chain.model.script(use("CounterTool", amount=1), answer("done"))
     gas: int = chain.ask(agent, "Add one")["gasUsed"]
     return gas

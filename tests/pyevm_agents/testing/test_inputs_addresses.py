@@ -1,4 +1,4 @@
-"""Addresses as tests have them."""
+"""Addresses in each form that tests use."""
 
 from __future__ import annotations
 

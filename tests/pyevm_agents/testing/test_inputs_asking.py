@@ -1,4 +1,4 @@
-"""A question as agents take it."""
+"""Encoding of an agent's question."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A transaction's hash is read in each form that tests have."""
+"""Transaction hashes in each form that tests use."""
 
 from __future__ import annotations
 

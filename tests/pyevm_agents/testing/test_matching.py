@@ -1,4 +1,4 @@
-"""Values that tests expect, against values as tools get them."""
+"""Comparison of expected values with a tool's arguments."""
 
 from __future__ import annotations
 

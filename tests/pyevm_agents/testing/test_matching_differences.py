@@ -1,4 +1,4 @@
-"""How what agents did differs, in words; `test_assertions.py` has whole sentences."""
+"""Descriptions of differences; `test_assertions.py` has whole messages."""
 
 from __future__ import annotations
 

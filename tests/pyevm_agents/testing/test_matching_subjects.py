@@ -1,4 +1,4 @@
-"""What an assertion may be about."""
+"""The subjects of assertions: receipts, hashes, runs, steps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a test hands in by mistake is refused where it does, in words; nothing of it is kept."""
+"""Mistakes in a test raise a clear error at once and change nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What answers in a test: lists, patterns, functions, other models, and how each one fails."""
+"""The model of a test: lists, patterns, functions, other models, and their failures."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class TestList:
         gas = run.estimate_gas()
         run.call()
         agent_chain.w3.eth.wait_for_transaction_receipt(run.transact({"gas": gas}))
-        # The tool answers otherwise than the first time, and the run goes on all the same.
+        # The tool's second answer differs, and the run continues.
         assert run.call() == [-1, "done"]
         assert counter.functions.number().call() == 1
 
@@ -135,7 +135,7 @@ class TestList:
             assert text.encode().hex() in trace["output"]
             steps = agent_chain.request("agent_traceTransaction", transaction_hash)["steps"]
             assert steps[-1]["answer"] == text
-        # None of it was taken from the script that stands.
+        # The standing script is unchanged.
         receipt = agent_chain.ask(agent, "Something else")
         assert answers_of(agent_chain, receipt) == ["third"]
 
@@ -176,7 +176,7 @@ class TestFailures:
             "  CounterTool(amount: positive integer)\n"
         )
         assert told.endswith("Observation: The counter is: 1\n  Thought:")
-        # A test that goes on regardless fails at its end.
+        # A test that ignores the failure fails at its end.
         with pytest.raises(ScriptError, match="all are used"):
             agent_chain.model.verify()
         agent_chain.model.reset()
@@ -352,7 +352,7 @@ class TestFunctionsAndModels:
             agent_chain.ask(agent, "Go")
         frames = [entry.name for entry in caught.traceback]
         assert frames[-1] == "respond"
-        assert "apply_message" not in frames  # The EVM's own: nobody wants to read them.
+        assert "apply_message" not in frames  # A frame of the EVM.
         assert "this is a bug" not in caplog.text
         agent_chain.model.reset()
 
@@ -495,7 +495,7 @@ def test_a_reverting_run_is_no_failure_of_the_models(agent_chain: AgentChain) ->
 
 @pytest.mark.parametrize("name", ["wallet", "nested", "rollback"])
 def test_a_script_costs_what_the_real_model_cost_that_said_the_same(name: str) -> None:
-    """Blocks that the real model's words are in come out alike, to the last byte of their hash."""
+    """A script of the real model's steps makes the same blocks, with the same hashes."""
     fixture = load_bundled_fixture(name)
     exchanges = [step.exchange for step in fixture.steps]
     model = ModelStub(lambda: get_genesis_template().vocabulary)
@@ -524,7 +524,7 @@ def test_a_script_costs_what_the_real_model_cost_that_said_the_same(name: str) -
 
 
 def step_of(exchange: Exchange) -> Step:
-    """Return what a model said, as a step of a script."""
+    """Return a model's generation as a step of a script."""
     assert exchange.generation is not None
     thought, _, rest = exchange.generation.text.removeprefix(" ").partition("\n")
     if rest.startswith("Final Answer: "):

@@ -1,4 +1,4 @@
-"""How prompts differ."""
+"""Differences of prompts."""
 
 from __future__ import annotations
 

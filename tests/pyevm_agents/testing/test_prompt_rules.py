@@ -1,4 +1,4 @@
-"""Rules of a model: which one says what, whatever was asked before."""
+"""Selection of rules and their steps."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def made(rules: list[tuple[str, int]], *, is_optional: bool = True) -> PromptRul
 
 
 def prompts(observations: list[str]) -> list[GenerationRequest]:
-    """Return what a run asks, from its first step on."""
+    """Return the requests of a run, from its first step on."""
     return [request_of("Go", observations[:step]) for step in range(len(observations) + 1)]
 
 
@@ -71,7 +71,7 @@ def test_each_rule_says_its_steps_in_turn(
 
 
 def with_description(request: GenerationRequest, text: str) -> GenerationRequest:
-    """Return a request whose system message is another one."""
+    """Return a request with another system message."""
     segments = [
         replace(one, text=text) if one.text.startswith("Answer") else one
         for one in request.segments

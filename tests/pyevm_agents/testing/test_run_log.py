@@ -1,4 +1,4 @@
-"""What is kept of agents' runs: mined, called, failed and never ended."""
+"""The log of agent runs: mined, called, failed and interrupted."""
 
 from __future__ import annotations
 

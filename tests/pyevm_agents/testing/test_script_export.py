@@ -1,4 +1,4 @@
-"""Steps as code: what is printed means the same when it is pasted."""
+"""Printed scripts, which repeat their steps when they are executed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Contract:
 
 
 def pasted(code: str) -> list[Step]:
-    """Return what a script's code calls with."""
+    """Return the arguments of the call in a script's code."""
     said: list[Step] = []
 
     class Model:

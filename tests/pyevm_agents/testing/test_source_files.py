@@ -28,7 +28,7 @@ EDITED = DERIVED.replace("{}", "{ uint256 public x; }")
 
 
 def metadata(target: str, name: str, sources: dict[str, str]) -> dict[str, Any]:
-    """Return what solc writes as a contract's metadata."""
+    """Return solc's metadata of a contract."""
     hashes = {path: "0x" + keccak(text=text).hex() for path, text in sources.items()}
     return {
         "settings": {"compilationTarget": {target: name}},

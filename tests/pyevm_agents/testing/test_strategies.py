@@ -1,4 +1,4 @@
-"""Whatever is chosen a model can say, all that it can say is chosen, and failures get simple."""
+"""Drawn steps are admissible, all admissible steps are drawn, and failures shrink."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def found(
 
 
 def is_use(step: ToolStep | AnswerStep) -> bool:
-    """Whether a step uses a tool that takes something."""
+    """Return whether a step uses a tool with arguments."""
     return isinstance(step, ToolStep) and bool(step.arguments)
 
 

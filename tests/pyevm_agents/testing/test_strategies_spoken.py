@@ -1,4 +1,4 @@
-"""Texts that a model may say: the grammar's, of any length, and those that are likely."""
+"""Drawn texts: admissible, of any length, with likely ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""web3.py on a test's chain: sends are executed once, failures are raised, nothing is polled."""
+"""web3.py on a test's chain: single executions, raised failures, no polling."""
 
 from __future__ import annotations
 
