@@ -28,6 +28,7 @@ from rich.table import Table
 
 from benchmarks.adapters import LINEAR_LAYERS, write_random_adapter
 from benchmarks.yardstick import Yardstick
+from pyevm_agents.bench.heartbeat import Heartbeat
 from pyevm_agents.models.gguf.files import find_default_adapter, find_default_model
 from pyevm_agents.models.llama.child_process import OWN_VARIABLES
 
@@ -171,7 +172,8 @@ def main() -> None:
                 parts=form.parts,
                 first_layer=form.first_layer,
             )
-        costs = measure(adapters, options.rounds)
+        with Heartbeat("benchmarks.adapter_cost"):
+            costs = measure(adapters, options.rounds)
     Console(width=110).print(table_of(costs))
     load = os.getloadavg()[0]
     print(

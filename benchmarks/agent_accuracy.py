@@ -34,14 +34,15 @@ from benchmarks.accuracy_runs import Measurement
 from benchmarks.accuracy_tables import (
     as_json,
     bars_of,
+    describe_run,
     figures_as_json,
     is_failure,
     scenario_table,
     table_of,
-    told,
 )
 from benchmarks.contenders import CONTENDERS, Settings, check
 from benchmarks.task_files import read_tasks, write_tasks
+from pyevm_agents.bench.heartbeat import open_heartbeat
 from pyevm_agents.errors import AgentsError, ConfigError
 from training.sample import held_out
 
@@ -182,9 +183,9 @@ def _print(findings: Findings, console: Console, most: int) -> None:
         console.print(scenario_table(findings.scenarios))
     for name in findings.digests:
         results = findings.tasks.get(name, [])
-        texts = [told(it.task, it.done) for it in results if is_failure(it)]
+        texts = [describe_run(it.task, it.done) for it in results if is_failure(it)]
         runs = findings.scenarios.get(name, [])
-        texts += [told(scenario.task, run) for scenario, run in runs if not run.is_right]
+        texts += [describe_run(scenario.task, run) for scenario, run in runs if not run.is_right]
         if texts:
             console.print(f"\n{name}: {len(texts)} of {len(results) + len(runs)} runs were wrong")
         for text in texts[:most]:
@@ -207,7 +208,7 @@ def _form(findings: Findings, options: argparse.Namespace) -> dict[str, object]:
                         "scenario": scenario.name,
                         "wording": scenario.wording,
                         "is_right": run.is_right,
-                        "told": told(scenario.task, run),
+                        "told": describe_run(scenario.task, run),
                         "wanted_state": asdict(scenario.after),
                         "state": asdict(run.after),
                         "gas_used": run.run.gas_used,
@@ -222,4 +223,5 @@ def _form(findings: Findings, options: argparse.Namespace) -> dict[str, object]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    with open_heartbeat("benchmarks.agent_accuracy"):
+        sys.exit(main())

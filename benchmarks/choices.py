@@ -31,6 +31,7 @@ from precompiles.spec import (
     MAX_TOOLS,
 )
 from precompiles.tool_metadata import Tool
+from pyevm_agents.bench.heartbeat import Heartbeat
 from pyevm_agents.models.decoding.guided import GuidedDecoder
 from pyevm_agents.models.decoding.tokenizer import SpecialTokenSplitter
 from pyevm_agents.models.gguf.files import find_default_model
@@ -161,9 +162,10 @@ def main() -> None:
 
     guide = default_guide()
     found: dict[str, list[tuple[float, list[float]]]] = {}
-    for _ in range(options.rounds):
-        for case in cases():
-            found.setdefault(case.name, []).append(measure(guide, case))
+    with Heartbeat("benchmarks.choices") as heartbeat:
+        for _ in heartbeat.track(range(options.rounds), "rounds"):
+            for case in cases():
+                found.setdefault(case.name, []).append(measure(guide, case))
     print(
         f"{'milliseconds, medians of rounds':44} {'compiled':>9} {'a choice':>9} {'slowest':>8} "
         f"{'choices':>8}"

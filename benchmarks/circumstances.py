@@ -65,16 +65,16 @@ class Bench:
         """End the engine."""
         self.model.close()
 
-    def again(self, it: Case, _chance: random.Random) -> list[Pair]:
+    def generate_again(self, it: Case, _chance: random.Random) -> list[Pair]:
         """Generate after whatever came before."""
         return [(it.request, self.model.generate(it.request))]
 
-    def cut(self, it: Case, chance: random.Random) -> list[Pair]:
+    def cut_generation(self, it: Case, chance: random.Random) -> list[Pair]:
         """Generate under a lower limit."""
         lower = replace(it.request, max_tokens=chance.randint(1, it.request.max_tokens))
         return [(lower, self.model.generate(lower))]
 
-    def resumed(self, it: Case, chance: random.Random) -> list[Pair]:
+    def resume_generation(self, it: Case, chance: random.Random) -> list[Pair]:
         """Cut it, say something else or not, and go on from the cut."""
         lower = replace(it.request, max_tokens=chance.randint(1, it.request.max_tokens))
         known = self.model.generate(lower)
@@ -85,12 +85,12 @@ class Bench:
             pairs.append((it.request, self.model.resume(it.request, known)))
         return pairs
 
-    def emptied(self, it: Case, chance: random.Random) -> list[Pair]:
+    def empty_memory(self, it: Case, chance: random.Random) -> list[Pair]:
         """Forget everything first."""
         self.model.forget()
-        return self.again(it, chance)
+        return self.generate_again(it, chance)
 
-    def killed(self, it: Case, chance: random.Random) -> list[Pair]:
+    def kill_engine(self, it: Case, chance: random.Random) -> list[Pair]:
         """Kill the engine's process before it is done, then ask the one that takes its place."""
         process_id = self.model.engine.process_id
         if process_id is not None:
@@ -102,15 +102,15 @@ class Bench:
         with suppress(
             EngineFault
         ):  # Where it was done before it was killed, this one meets its end.
-            return self.again(it, chance)
-        return self.again(it, chance)
+            return self.generate_again(it, chance)
+        return self.generate_again(it, chance)
 
-    def called(self, it: Case, _chance: random.Random) -> list[Pair]:
+    def call_precompile(self, it: Case, _chance: random.Random) -> list[Pair]:
         """Ask through the precompile."""
         call = _call(it)
         return self._watch(lambda: self.chain.call(call))
 
-    def out_of_gas(self, it: Case, chance: random.Random) -> list[Pair]:
+    def run_out_of_gas(self, it: Case, chance: random.Random) -> list[Pair]:
         """Ask through the precompile with too little gas, then with enough."""
         call, price = _call(it), self.profile.output_token_gas
         limit = chance.randint(1, it.request.max_tokens)
@@ -118,7 +118,7 @@ class Bench:
         too_low = replace(call, gas=needed - price * limit)
         return self._watch(lambda: (self.chain.call(too_low), self.chain.call(call)))
 
-    def reverted(self, it: Case, _chance: random.Random) -> list[Pair]:
+    def revert_block(self, it: Case, _chance: random.Random) -> list[Pair]:
         """Mine it in a block, go back to before that, and mine it again."""
         data, account = _call(it).data, DevelopmentAccount(self.chain)
 
@@ -149,14 +149,14 @@ class Bench:
 
 
 CIRCUMSTANCES: Mapping[str, tuple[float, Callable[[Bench, Case, random.Random], list[Pair]]]] = {
-    "after others": (24, Bench.again),
-    "under a lower limit": (10, Bench.cut),
-    "cut, then resumed": (40, Bench.resumed),
-    "memory emptied": (0.1, Bench.emptied),
-    "engine killed, then again": (0.1, Bench.killed),
-    "through the precompile": (10, Bench.called),
-    "out of gas, then again": (7, Bench.out_of_gas),
-    "in a reverted block": (8, Bench.reverted),
+    "after others": (24, Bench.generate_again),
+    "under a lower limit": (10, Bench.cut_generation),
+    "cut, then resumed": (40, Bench.resume_generation),
+    "memory emptied": (0.1, Bench.empty_memory),
+    "engine killed, then again": (0.1, Bench.kill_engine),
+    "through the precompile": (10, Bench.call_precompile),
+    "out of gas, then again": (7, Bench.run_out_of_gas),
+    "in a reverted block": (8, Bench.revert_block),
 }
 """Name to how often in a hundred, and how; what empties the memory is rare, as reuse is what is to
 be shown. For prompts that no contract makes, those of the chain

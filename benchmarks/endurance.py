@@ -31,6 +31,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.bytecode import bytecode_kept
+from pyevm_agents.bench.heartbeat import open_heartbeat
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.chain.lmdb import LmdbRows
 from pyevm_agents.config import ChainConfig
@@ -348,4 +349,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    with open_heartbeat("benchmarks.endurance"):
+        sys.exit(main())

@@ -16,7 +16,6 @@ import json
 import os
 import random
 import statistics
-import sys
 import tempfile
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
@@ -28,6 +27,7 @@ from rich.table import Table
 
 from benchmarks.builds import DEFAULT_WORK, VARIANTS, BuildError, libraries
 from benchmarks.probes import Setting, running_probe
+from pyevm_agents.bench.heartbeat import Heartbeat
 from pyevm_agents.models.gguf.files import find_default_model
 
 if TYPE_CHECKING:
@@ -191,11 +191,12 @@ def main() -> None:
             followed[name] = []
         folder = stack.enter_context(tempfile.TemporaryDirectory())
         file = Path(folder) / "logits.npy"
-        for number, (text, tokens) in enumerate(prompts(options.generations), 1):
+        heartbeat = stack.enter_context(Heartbeat("benchmarks.hardware"))
+        for text, tokens in heartbeat.track(prompts(options.generations), "generations"):
             said = ours.ask("generate", text=text, max_tokens=tokens, file=str(file))
             for name, probe in probes.items():
                 followed[name].append(follow(probe, said, file))
-            print(f"\r{number}/{options.generations}", end="", file=sys.stderr, flush=True)
+
             if options.json is not None:
                 report = {
                     "cores": os.cpu_count(),

@@ -46,6 +46,7 @@ from benchmarks.wallet import (
     try_out,
 )
 from benchmarks.yardstick import Yardstick
+from pyevm_agents.bench.heartbeat import Heartbeat
 from pyevm_agents.devnet.chain import (
     build_model_profile,
     create_development_chain,
@@ -307,7 +308,6 @@ def main() -> None:
     parser.add_argument("--only", choices=PARTS, nargs="+", default=PARTS, help="parts to measure")
     parser.add_argument("--json", type=Path, help="write the figures to this file as well")
     options = parser.parse_args()
-    console = Console(stderr=True)
     figures: list[Figure] = []
     with (
         LlamaModel(adapter=NO_ADAPTER) as model,  # The yardsticks know no adapters.
@@ -315,8 +315,9 @@ def main() -> None:
         Yardstick(variables={}) as theirs,
         tempfile.TemporaryDirectory() as folder,
         Store(Path(folder, "generations.sqlite3")) as store,
-        console.status("deploying the wallet") as status,
+        Heartbeat("benchmarks.inference") as heartbeat,
     ):
+        heartbeat.begin_part("deploying the wallet")
         stage = Stage(model, options.rounds)
         work: dict[str, Callable[[], list[Figure]]] = {
             "precompile": lambda: precompile(stage, ours),
@@ -327,7 +328,7 @@ def main() -> None:
             "determinism": lambda: determinism(stage, options.builds),
         }
         for part in options.only:
-            status.update(f"measuring: {part}")
+            heartbeat.begin_part(part)
             figures += work[part]()
     Console().print(table_of(figures))
     load = os.getloadavg()[0]

@@ -13,14 +13,13 @@ from __future__ import annotations
 import argparse
 import json
 import re
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.progress import track
 from rich.table import Table
 
+from pyevm_agents.bench.heartbeat import Heartbeat
 from pyevm_agents.devnet.chain import create_development_chain
 from pyevm_agents.devnet.wallet_demo import WalletDemo
 from pyevm_agents.models import LlamaModel
@@ -132,12 +131,15 @@ def main() -> None:
     console = Console()
     table = Table("instructions", "kind", "first tool", "its arguments", "stopped", "all right")
     rows = []
-    with LlamaModel(options.model, adapter=options.adapter, threads=options.threads) as model:
+    with (
+        LlamaModel(options.model, adapter=options.adapter, threads=options.threads) as model,
+        Heartbeat("benchmarks.instructions") as heartbeat,
+    ):
         wallet = WalletDemo(create_development_chain(model, model.profile_facts))
         set_balances(wallet)
         for name in chosen:
             results = []
-            for instruction, wanted in track(SETS[name], name, console=Console(file=sys.stderr)):
+            for instruction, wanted in heartbeat.track(SETS[name], name):
                 results.append((instruction, wanted, *attempt(wallet, instruction, wanted)))
             add_rows(table, name, results)
             for instruction, _, marks, told in results:
@@ -164,13 +166,13 @@ def attempt(wallet: WalletDemo, instruction: str, wanted: Wanted) -> tuple[dict[
     before = chain.snapshot()
     run = wallet.run(instruction)
     chain.revert(before)
-    return marks(wallet, run, wanted), told(wallet, run)
+    return marks(wallet, run, wanted), describe_run(wallet, run)
 
 
 def marks(wallet: WalletDemo, run: DemoRun, wanted: Wanted) -> dict[str, bool]:
     """Compare what was done with what was wanted."""
     done = [
-        acted(wallet, step.action or "", step.action_input or "{}")
+        parse_action(wallet, step.action or "", step.action_input or "{}")
         for step in run.steps
         if step.action
     ]
@@ -193,13 +195,13 @@ def marks(wallet: WalletDemo, run: DemoRun, wanted: Wanted) -> dict[str, bool]:
     }
 
 
-def acted(wallet: WalletDemo, tool: str, arguments: str) -> tuple[str, str, int | None]:
+def parse_action(wallet: WalletDemo, tool: str, arguments: str) -> tuple[str, str, int | None]:
     """Return an action as (tool, token's symbol, amount)."""
     given = json.loads(arguments)
     return tool, wallet.names.get(given.get("asset", ""), ""), given.get("amount")
 
 
-def told(wallet: WalletDemo, run: DemoRun) -> str:
+def describe_run(wallet: WalletDemo, run: DemoRun) -> str:
     """Say in a line what was done."""
     parts = [
         f"{step.action} {step.action_input}" if step.action else f"answer {step.answer!r}"

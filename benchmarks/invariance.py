@@ -30,6 +30,7 @@ from benchmarks.adapters import BLOCK, RANK, write_random_adapter
 from benchmarks.builds import DEFAULT_WORK, OURS, VARIANTS, BuildError, libraries, not_here
 from benchmarks.probes import ProbeError, Setting, is_repacked, running_probe, speed_of
 from benchmarks.shapes import REFERENCE, UNIFIED
+from pyevm_agents.bench.heartbeat import open_heartbeat
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models.gguf.files import find_default_adapter, find_default_model
 from pyevm_agents.models.llama.build_profile import check_build, parse_build
@@ -369,4 +370,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    with open_heartbeat("benchmarks.invariance"):
+        main()

@@ -36,6 +36,7 @@ from benchmarks.node_asks import (
 )
 from benchmarks.node_asks import KINDS as WORK
 from benchmarks.node_contenders import KINDS, OURS, AloneContender, MissingError, Sample
+from pyevm_agents.bench.heartbeat import open_heartbeat
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -111,7 +112,7 @@ def measure(options: argparse.Namespace, console: Console) -> Measurement:
     found.count = options.count
     kinds = [kind for kind in KINDS if not options.only or kind.name in options.only]
     found.imports = {
-        module: imported(module) for module in ("pyevm_agents.cli.node.command", "eth")
+        module: time_import(module) for module in ("pyevm_agents.cli.node.command", "eth")
     }
     measure_starts(kinds, options, found, console)
     with ExitStack() as stack:
@@ -174,7 +175,7 @@ def one_round(
                 lists.setdefault(line.name, []).append(sample)
 
 
-def imported(module: str) -> tuple[float, float]:
+def time_import(module: str) -> tuple[float, float]:
     """Return how long an import takes in a new process, and its processor time: the least of 3."""
     script = TIMED_IMPORT.format(module=module)
     runs = [
@@ -308,4 +309,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    with open_heartbeat("benchmarks.node"):
+        sys.exit(main())

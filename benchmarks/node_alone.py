@@ -64,12 +64,12 @@ class PyEvmAlone:
 
     def _call(self, message: dict[str, str], _block: str) -> None:
         head = self._chain.get_canonical_head()
-        self._chain.get_transaction_result(self._spoofed(message), head)
+        self._chain.get_transaction_result(self._spoof_sender(message), head)
 
     def _estimate(self, message: dict[str, str]) -> None:
-        self._chain.estimate_gas(self._spoofed(message))
+        self._chain.estimate_gas(self._spoof_sender(message))
 
-    def _spoofed(self, message: dict[str, str]) -> Any:  # noqa: ANN401 - py-evm's has no type
+    def _spoof_sender(self, message: dict[str, str]) -> Any:  # noqa: ANN401 - py-evm's has no type
         sender = to_canonical_address(message["from"])
         unsigned = self._chain.create_unsigned_transaction(
             nonce=self._chain.get_vm().state.get_nonce(sender),

@@ -126,6 +126,6 @@ class Asks:
                 yield Address(keccak(number.to_bytes(2, "big"))[-20:])
 
 
-def decoded(ask: Ask) -> object:
+def decode_transaction(ask: Ask) -> object:
     """Return the transaction that is sent, as py-evm has it."""
     return PragueTransactionBuilder.decode(bytes.fromhex(str(ask.params[0])[2:]))

@@ -78,7 +78,7 @@ class Connection:
         received += read
 
 
-def written(method: str, params: object) -> bytes:
+def encode_request(method: str, params: object) -> bytes:
     """Return a request as it is sent."""
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
     return b"\r\n".join(

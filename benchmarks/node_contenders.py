@@ -17,7 +17,7 @@ from typing import IO, TYPE_CHECKING, Any, Protocol
 
 from benchmarks.node_alone import PyEvmAlone
 from benchmarks.node_asks import CHAIN_ID, Ask
-from benchmarks.node_client import Connection, written
+from benchmarks.node_client import Connection, encode_request
 from benchmarks.node_processes import cpu_seconds, memory_mib
 from pyevm_agents.node import DEFAULT_MNEMONIC
 
@@ -29,7 +29,7 @@ START_SECONDS, POLL_SECONDS = 120.0, 0.003
 ETH_TESTER_CHAIN_ID = 131_277_322_940_537
 INSTALL_SECONDS = 600.0
 
-FIRST = written("eth_blockNumber", [])
+FIRST = encode_request("eth_blockNumber", [])
 
 
 class MissingError(Exception):
@@ -122,7 +122,9 @@ class ServerContender:
         """Ask over as many connections as there are lists."""
         while len(self._open) < len(windows):
             self._open.append(Connection(self._port))
-        requests = [[(one.method, written(one.method, one.params)) for one in w] for w in windows]
+        requests = [
+            [(one.method, encode_request(one.method, one.params)) for one in w] for w in windows
+        ]
         for connection in self._open:
             connection.refresh()
         failures: list[Exception] = []
@@ -163,7 +165,9 @@ def _ask_all(connection: Connection, requests: Sequence[tuple[str, bytes]]) -> N
     result: Any = None
     for method, request in requests:
         result = connection.send(
-            written(method, [result]) if method == "evm_revert" else request  # Of the snapshot.
+            encode_request(method, [result])
+            if method == "evm_revert"
+            else request  # Of the snapshot.
         )
 
 

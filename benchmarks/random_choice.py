@@ -111,7 +111,7 @@ class _Expansion:
             if piece["or"]:
                 texts.append("")
             elif piece["open"]:
-                text, position = self._repeated(pieces, position + 1)
+                text, position = self._expand_repetition(pieces, position + 1)
                 texts[-1] += text
             elif piece["literal"]:
                 texts[-1] += json.loads(piece["literal"]) if self._is_taken(piece["maybe"]) else ""
@@ -120,7 +120,7 @@ class _Expansion:
             position += 1
         return self._chance.choice(texts), position
 
-    def _repeated(self, pieces: list[re.Match[str]], start: int) -> tuple[str, int]:
+    def _expand_repetition(self, pieces: list[re.Match[str]], start: int) -> tuple[str, int]:
         """Return what stands in brackets, as often as is said behind them."""
         text, end = self._alternatives(pieces, start)
         if pieces[end]["most"]:

@@ -30,6 +30,7 @@ from rich.table import Table
 from benchmarks.cases import case
 from benchmarks.circumstances import CIRCUMSTANCES, PLAIN, Bench
 from benchmarks.tally import append, generation_of, held, rows
+from pyevm_agents.bench.heartbeat import open_heartbeat
 from pyevm_agents.models import LlamaModel
 
 if TYPE_CHECKING:
@@ -318,4 +319,5 @@ def run(options: Options, console: Console, json_path: Path | None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    with open_heartbeat("benchmarks.soak"):
+        sys.exit(main())

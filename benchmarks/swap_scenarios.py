@@ -113,21 +113,21 @@ class SwapBench:
         }  # fmt: skip
         before = self._before
         return (
-            *self._asked(
+            *self._make_scenarios(
                 "balance",
                 ("What's my USDT balance?", "Show me how many base units of USDT WALLET has"),
                 [_step("balanceOf", account=named["account"])],
                 before,
                 facts=(str(WALLET_USDT),),
             ),
-            *self._asked(
+            *self._make_scenarios(
                 "DEX quote",
                 ("How much USDT for 0.01 BNB?", f"Quote {bnb_in} base units of BNB in USDT"),
                 [_step("getAmountsOut", amountIn=bnb_in, path=to_usdt)],
                 before,
                 facts=(str(usdt_out),),
             ),
-            *self._asked(
+            *self._make_scenarios(
                 "swap",
                 ("Swap 0.01 BNB for USDT", f"Swap {bnb_in} base units of BNB for USDT"),
                 [_swap("swapExactETHForTokens", bnb_in, to_usdt, rest)],
@@ -139,10 +139,10 @@ class SwapBench:
                     pool_bnb=before.pool_bnb + bnb_in,
                 ),
             ),
-            *self._asked(
+            *self._make_scenarios(
                 "owner's function", ("Call the admin function", "Run adminFunction"), [], before
             ),
-            *self._asked(
+            *self._make_scenarios(
                 "approve, then swap",
                 ("Swap 100 USDT for BNB", f"Swap {usdt_in} base units of USDT for BNB"),
                 [
@@ -159,7 +159,7 @@ class SwapBench:
             ),
         )
 
-    def _asked(
+    def _make_scenarios(
         self,
         name: str,
         questions: tuple[str, str],

@@ -56,14 +56,14 @@ class TaskBench:
             tools = {self._deploy(task, tool): tool.name for tool in task.tools}
             agent = deploy_agent(self._account, task.base_prompt, [*tools])
             run = run_agent(self._account, agent, task.question)
-            return TaskRun(run=run, ledger=self._written(tools))
+            return TaskRun(run=run, ledger=self._read_ledger(tools))
         finally:
             self._chain.revert(before)
 
     def _deploy(self, task: Task, tool: TaskTool) -> Address:
         parameters = [(int(it.param_type), it.name, it.description) for it in tool.parameters]
         replies = [
-            (keccak(encoded(task, step)), step.is_failure, step.observation)
+            (keccak(encode_arguments(task, step)), step.is_failure, step.observation)
             for step in task.steps
             if step.tool == tool.name
         ]
@@ -78,7 +78,7 @@ class TaskBench:
             )
         )
 
-    def _written(self, tools: dict[Address, str]) -> tuple[Done, ...]:
+    def _read_ledger(self, tools: dict[Address, str]) -> tuple[Done, ...]:
         contract = load_artifact("Ledger")
         output = self._account.read(self._ledger, contract.encode_call("entries"))
         by_address: dict[bytes, str] = {bytes(address): name for address, name in tools.items()}
@@ -88,7 +88,7 @@ class TaskBench:
         )
 
 
-def encoded(task: Task, step: TaskStep) -> bytes:
+def encode_arguments(task: Task, step: TaskStep) -> bytes:
     """Return the `abiEncodedParams` of a right step.
 
     Raises: KeyError, EncodingError: the step's arguments are not those of its tool.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from eth_utils import keccak
 
-from benchmarks.task_bench import encoded
+from benchmarks.task_bench import encode_arguments
 from precompiles.address_handles import AddressBook
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def marks_of(task: Task, done: TaskRun) -> Marks:
             not.
     """
     run = done.run
-    wanted = [(step.tool, encoded(task, step)) for step in task.steps]
+    wanted = [(step.tool, encode_arguments(task, step)) for step in task.steps]
     used = [(use.tool, use.arguments) for use in run.uses]
     pairs = [*zip(used, wanted, strict=False)]
     tools_used = [tool for tool, _ in used]
@@ -103,7 +103,7 @@ def is_word_of(fact: str, text: str) -> bool:
 
 def right_ledger(task: Task) -> tuple[Done, ...]:
     """Return what the right run leaves in the ledger."""
-    return tuple((step.tool, keccak(encoded(task, step))) for step in task.actions)
+    return tuple((step.tool, keccak(encode_arguments(task, step))) for step in task.actions)
 
 
 def _is_right_state(task: Task, done: TaskRun) -> bool:
@@ -121,7 +121,7 @@ def _is_right_state(task: Task, done: TaskRun) -> bool:
 
 def has_found_out(task: Task, run: AgentRun) -> bool:
     """Whether all right calls were made, in their order, and the answer says what they found."""
-    wanted = [(step.tool, encoded(task, step)) for step in task.steps]
+    wanted = [(step.tool, encode_arguments(task, step)) for step in task.steps]
     used = [(use.tool, use.arguments) for use in run.uses]
     return _end_of(wanted, used) is not None and has_facts(task, run)
 

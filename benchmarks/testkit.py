@@ -40,6 +40,7 @@ from benchmarks.testkit_cases import (
     write_suite,
 )
 from benchmarks.testkit_start import ROOT, run_suite
+from pyevm_agents.bench.heartbeat import open_heartbeat
 from pyevm_agents.testing.genesis_template import GenesisTemplate
 
 SET_UP_BAR_SECONDS = 0.010
@@ -124,12 +125,12 @@ def in_process(beginning: GenesisTemplate, rounds: int, found: Found, console: C
     found.take("set-up and teardown of a chain", times, SET_UP_BAR_SECONDS)
     console.print("five steps")
     case = FiveSteps(beginning)
-    found.take("five scripted steps, first", [case.scripted("First")])
+    found.take("five scripted steps, first", [case.run_script("First")])
     new_words, known, evm = [], [], []
     for number in range(rounds):  # In turns: another program's load is shared alike.
-        new_words.append(case.scripted(f"Round {number}"))
-        known.append(case.scripted(f"Round {number}"))
-        evm += case.stored(f"Round {number}", 1)
+        new_words.append(case.run_script(f"Round {number}"))
+        known.append(case.run_script(f"Round {number}"))
+        evm += case.run_stored(f"Round {number}", 1)
     case.close()
     said = found.take("five scripted steps, new words", new_words, SCRIPTED_BAR_SECONDS)
     again = found.take("five scripted steps, said before", known)
@@ -253,4 +254,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    with open_heartbeat("benchmarks.testkit"):
+        sys.exit(main())

@@ -71,12 +71,12 @@ class FiveSteps:
         )
         self._snapshot = self.chain.snapshot()
 
-    def scripted(self, words: str) -> float:
+    def run_script(self, words: str) -> float:
         """Run it by a script, with these words in its thoughts; return how long it took."""
         self._begin_anew()
         return self._timed(script(words))
 
-    def stored(self, words: str, repeats: int) -> list[float]:
+    def run_stored(self, words: str, repeats: int) -> list[float]:
         """Run it by a script, and then with every answer known: return how long these took."""
         (switch,) = self.chain.chain.models.values()
         assert isinstance(switch, SwappableModel)  # noqa: S101 - as an AgentChain has it

@@ -22,6 +22,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from precompiles.language_model import GenerationRequest, Segment
+from pyevm_agents.bench.heartbeat import open_heartbeat
 from pyevm_agents.models import LlamaModel
 from pyevm_agents.models.engine_messages import EngineRequest
 
@@ -180,4 +181,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    with open_heartbeat("benchmarks.threads"):
+        main()

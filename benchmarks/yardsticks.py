@@ -54,7 +54,7 @@ class Timed:
 
 
 @cache
-def loaded(
+def load_model(
     path: str, adapter: str, threads: int, context_tokens: int
 ) -> tuple[Llama, LlamaContext]:
     """Load a model with our own settings, once; an empty text is no adapter."""
@@ -66,13 +66,13 @@ def loaded(
     return llama, LlamaContext(llama, threads=threads, context_tokens=context_tokens)
 
 
-def settled(job: Job) -> tuple[Llama, LlamaContext]:
+def load_job_model(job: Job) -> tuple[Llama, LlamaContext]:
     """Return what a job names, loaded."""
-    return loaded(job["path"], job["adapter"], job["threads"], job["context_tokens"])
+    return load_model(job["path"], job["adapter"], job["threads"], job["context_tokens"])
 
 
 @cache
-def handed(path: str, adapter: str, context_tokens: int) -> llama_cpp.Llama:
+def load_plain_model(path: str, adapter: str, context_tokens: int) -> llama_cpp.Llama:
     """Load a model as llama-cpp-python does by itself, once."""
     return llama_cpp.Llama(path, n_ctx=context_tokens, lora_path=adapter or None, verbose=False)
 
@@ -82,7 +82,7 @@ def grammar(job: Job) -> Job:
 
     Compiling the grammar, once a generation, is told apart from what each token takes.
     """
-    llama, context = settled(job)
+    llama, context = load_job_model(job)
     guide = GuidedDecoder(llama, SpecialTokenSplitter(llama.special_spellings()))
     rounds = []
     for number in range(job["rounds"] + 1):
@@ -112,7 +112,7 @@ def grammar(job: Job) -> Job:
 
 def bare(job: Job) -> Job:
     """Feed the same tokens to `llama_decode` and nothing else; return seconds, prompt included."""
-    _, context = settled(job)
+    _, context = load_job_model(job)
     handle, memory = context._context, context._memory  # noqa: SLF001 - nothing between us and it
     batch = llama_cpp.llama_batch_init(BATCH_TOKENS, 0, 1)
     seconds = []
@@ -145,7 +145,7 @@ def adapters(job: Job) -> Job:
     """
     prompt = [1000 + 7 * index for index in range(job["prompt_tokens"])]
     contexts = [
-        loaded(job["path"], adapter, job["threads"], job["context_tokens"])[1]
+        load_model(job["path"], adapter, job["threads"], job["context_tokens"])[1]
         for adapter in job["adapters"]
     ]
     found: list[dict[str, list[float]]] = [{"reading": [], "writing": []} for _ in contexts]
@@ -165,7 +165,7 @@ def adapters(job: Job) -> Job:
 
 def naive(job: Job) -> Job:
     """Ask llama-cpp-python as its README does: a grammar in GBNF, the whole prompt each time."""
-    model = handed(job["path"], job["adapter"], job["context_tokens"])
+    model = load_plain_model(job["path"], job["adapter"], job["context_tokens"])
     seconds, texts = [], []
     for asked in job["requests"]:
         model.reset()  # type: ignore[no-untyped-call]

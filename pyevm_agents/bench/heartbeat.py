@@ -8,12 +8,14 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from pyevm_agents.bench.report.number_format import format_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
+    from contextlib import AbstractContextManager
 
 T = TypeVar("T")
 
@@ -24,6 +26,11 @@ def write_to_stderr(line: str) -> None:
     """Write a line to standard error at once."""
     sys.stderr.write(f"{line}\n")
     sys.stderr.flush()
+
+
+def open_heartbeat(title: str) -> AbstractContextManager[object]:
+    """Return a heartbeat for a task with live bars of its own: nothing in a terminal."""
+    return nullcontext() if sys.stderr.isatty() else Heartbeat(title)
 
 
 class Heartbeat:

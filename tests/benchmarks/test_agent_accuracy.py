@@ -19,7 +19,7 @@ from benchmarks.accuracy_tables import (
     costs_of,
     groups_of,
     is_failure,
-    told,
+    describe_run,
 )
 from benchmarks.agent_runs import AgentRun, Use
 from benchmarks.shares import Share
@@ -190,7 +190,7 @@ def test_failures_say_what_was_done_and_what_is_right() -> None:
     run = replace(RUN, uses=RUN.uses * 8, answer=None, failure=f"it was {USDC}")
     failed = result(ACTS, run, state=False)
     assert is_failure(failed)
-    assert told(failed.task, failed.done) == (
+    assert describe_run(failed.task, failed.done) == (
         "one step, pool: Deposit 10 USDC\n"
         "  did:   deposit {} -> Deposited (8 times); undone: it was USDC\n"
         '  right: deposit {"token": "USDC", "amount": 10}; an answer'

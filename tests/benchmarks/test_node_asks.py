@@ -14,17 +14,17 @@ from benchmarks.node_asks import (
     TOKEN_ADDRESS,
     TRANSFER,
     Asks,
-    decoded,
+    decode_transaction,
 )
 
 
 def test_transactions_of_a_sender_follow_each_other() -> None:
     asks = Asks(CHAIN_ID)
-    sent: list[Any] = [decoded(ask) for ask in asks.setting_up()]
+    sent: list[Any] = [decode_transaction(ask) for ask in asks.setting_up()]
     assert [one.nonce for one in sent] == [0, 1, 2, 3]
     for _ in range(2):
         for own in asks.window(TRANSFER, 8, SENDERS):
-            sent += [decoded(ask) for ask in own]
+            sent += [decode_transaction(ask) for ask in own]
     for account in ACCOUNTS:
         nonces = [one.nonce for one in sent if one.sender == account]
         assert nonces == [*range(len(nonces))]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from benchmarks.node_client import Connection, written
+from benchmarks.node_client import Connection, encode_request
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,7 +66,7 @@ def peer() -> Iterator[Peer]:
 def test_answers_are_read_one_after_the_other(peer: Peer) -> None:
     peer.answers += [whole(RESULT), in_chunks(RESULT), whole(RESULT)]
     connection = Connection(peer.port)
-    request = written("eth_blockNumber", [])
+    request = encode_request("eth_blockNumber", [])
     assert [connection.send(request) for _ in range(3)] == ["0x2a"] * 3
     connection.close()
     assert peer.requests == [request] * 3
@@ -76,15 +76,15 @@ def test_an_error_is_no_result(peer: Peer) -> None:
     peer.answers += [whole(ERROR)]
     connection = Connection(peer.port)
     with pytest.raises(RuntimeError, match="-32000"):
-        connection.send(written("eth_call", []))
+        connection.send(encode_request("eth_call", []))
     connection.close()
 
 
 def test_a_closed_connection_is_opened_anew(peer: Peer) -> None:
     peer.answers += [whole(RESULT)]
     connection = Connection(peer.port)
-    assert connection.send(written("eth_blockNumber", [])) == "0x2a"
+    assert connection.send(encode_request("eth_blockNumber", [])) == "0x2a"
     peer.answers += [whole(RESULT)]
     connection.refresh()
-    assert connection.send(written("eth_blockNumber", [])) == "0x2a"
+    assert connection.send(encode_request("eth_blockNumber", [])) == "0x2a"
     connection.close()
