@@ -1,4 +1,4 @@
-"""Tasks and scenarios, run by contenders: one engine, or several that share the tasks."""
+"""Run tasks and scenarios by contenders, with one engine, or with several that share the tasks."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Findings:
-    """What was run so far, by contender."""
+    """The finished runs, by contender."""
 
     digests: dict[str, str] = field(default_factory=dict)
     tasks: dict[str, list[Result]] = field(default_factory=dict)
@@ -37,10 +37,10 @@ class Findings:
 
 
 class Measurement:
-    """Runs what is to be run, and keeps what came of it, however it ends."""
+    """Runs tasks and scenarios, and keeps the results, however it ends."""
 
     def __init__(self, settings: Settings, console: Console, *, processes: int = 1) -> None:
-        """Measure with so many engines at once; progress goes to the console."""
+        """Measure with `processes` engines at once; progress goes to the console."""
         self.findings = Findings()
         self._settings = settings
         self._console = console
@@ -50,7 +50,8 @@ class Measurement:
     def run_tasks(self, name: str, tasks: Sequence[Task]) -> None:
         """Run tasks by a contender.
 
-        Raises: ConfigError: the contender is unfit. EngineFault: its model failed.
+        Raises: ConfigError: the contender's model or adapter is unfit. EngineFault: its model
+            failed.
         """
         source, done, stop = iter([*enumerate(tasks)]), dict[int, Result](), threading.Event()
 
@@ -89,7 +90,8 @@ class Measurement:
     def run_scenarios(self, name: str) -> None:
         """Run the five scenarios by a contender.
 
-        Raises: ConfigError: the contender is unfit. EngineFault: its model failed.
+        Raises: ConfigError: the contender's model or adapter is unfit. EngineFault: its model
+            failed.
         """
         with contender(name, self._settings) as it, self._progress() as progress:
             self.findings.digests[name] = "0x" + it.digest.hex()

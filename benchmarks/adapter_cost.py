@@ -1,16 +1,16 @@
-"""What does a LoRA adapter cost, in reading and in writing, and what does its form change?
+"""What does a LoRA adapter cost in reading and in writing, by its form?
 
     python -m benchmarks.adapter_cost [--adapter FILE] [--rounds 5] [--json FILE]
 
 The default model with adapters of random weights, on all linear layers or some, of different ranks
-and types of numbers, and with none: side by side in one process, token by token in turns. Times are
-processor time in the engine's own context: of a prompt on all cores, then of an output on one, as
-the engine does with a model of this size. The bar: a token takes at most 1.10 times as long with
-the adapter that is shipped.
+and types of numbers, and without one: side by side in one process, token by token in turns. Times
+are CPU time in the engine's own context: of a prompt on all cores, then of an output on one, as the
+engine does with a model of this size. The bar: a token takes at most 1.10 times as long with the
+shipped adapter.
 
-What a form costs follows from llama.cpp's products of a row with a vector, which take 32 numbers at
-a time: a rank of 16 in F16 or F32 is computed number by number. Q8_0 of rank 32 is as small as F16
-of rank 16 and costs half; and B's rows are many in `ffn_gate` and `ffn_up`, which are wide.
+The cost of a form follows from llama.cpp's products of a row with a vector, which take 32 numbers
+at a time: a rank of 16 in F16 or F32 is computed number by number. Q8_0 of rank 32 is as small as
+F16 of rank 16 and costs half; and B's rows are many in `ffn_gate` and `ffn_up`, which are wide.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ PARTS = {
 PROMPT_TOKENS, OUTPUT_TOKENS, CONTEXT_TOKENS = 64, 16, 512
 MIB = 1 << 20
 BAR = 1.10
-"""How much longer a token may take with the adapter that is shipped."""
+"""Most times as long that a token may take with the shipped adapter."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +58,7 @@ class Form:
 
     @property
     def name(self) -> str:
-        """What a row is called."""
+        """Name of the row."""
         layers = f", layers from {self.first_layer}" if self.first_layer else ""
         return f"rank {self.rank} {self.kind}, {PARTS[self.parts]}{layers}"
 
@@ -81,16 +81,16 @@ FORMS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """What an adapter costs."""
+    """The cost of an adapter."""
 
     name: str
     size_mib: float
     reading: float
-    """Milliseconds of processors a token."""
+    """Milliseconds of CPU time per token."""
 
     writing: float
     reading_ratio: float
-    """Against the model alone, in the same turn: the median of all turns."""
+    """Over the model alone in the same turn: the median of all turns."""
 
     writing_ratio: float
 
@@ -126,7 +126,7 @@ def measure(adapters: dict[str, Path | None], rounds: int) -> list[Cost]:
 
 
 def ratio_of(times: list[float], alone: list[float]) -> float:
-    """Return how much longer something took than the model alone."""
+    """Return the median ratio of times over those of the model alone."""
     turns = [mine / other for mine, other in zip(times, alone, strict=True)]
     return round(statistics.median(turns), 3)
 

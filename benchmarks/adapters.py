@@ -1,6 +1,6 @@
-"""LoRA adapters of random weights: what an adapter costs, and whether it keeps the bits.
+"""LoRA adapters of random weights, to measure their cost and to test that they preserve the bits.
 
-They have the form of a trained one and change what a model says; nothing they say makes sense.
+They have the form of a trained adapter and change the model's output, which then makes no sense.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ LINEAR_LAYERS = (
 
 RANK = 16
 KINDS = {"F32": 0, "F16": 1, "Q8_0": 8}
-"""Names of ggml's types of numbers."""
+"""ggml's types of numbers by name."""
 
 BLOCK = 32
 """Numbers of Q8_0 that share a scale. Source: ggml-common.h, `QK8_0`."""
 
 STRENGTH = 0.05
-"""Standard deviation of B's numbers: with it an adapter changes the text and leaves it a text."""
+"""Standard deviation of B's numbers: the adapter changes the text but does not destroy it."""
 
 ALIGNMENT = 32
 SEED = 23
@@ -52,12 +52,12 @@ def write_random_adapter(  # noqa: PLR0913 - each by name, with its default
     parts: tuple[str, ...] = LINEAR_LAYERS,
     first_layer: int = 0,
 ) -> Path:
-    """Write an adapter for a model file unless it is there; return its path.
+    """Write an adapter for a model file unless it exists; return its path.
 
     Input:
         kind: a key of `KINDS`; Q8_0 takes ranks that 32 divides.
-        parts: which matrices of each layer it adapts.
-        first_layer: the lowest layer that it adapts.
+        parts: the adapted matrices of each layer.
+        first_layer: the lowest adapted layer.
     """
     if target.is_file():
         return target
@@ -88,12 +88,12 @@ def adapter_bytes(
     alpha: object = float(RANK),
     changes: Mapping[str, object] | None = None,
 ) -> bytes:
-    """Return an adapter's file.
+    """Return the bytes of an adapter's file.
 
     Input:
         tensors: matrices by name, a row for each output.
-        alpha: what is added is scaled by alpha / rank.
-        changes: other entries, or None in place of those to leave out.
+        alpha: the addend is scaled by alpha / rank.
+        changes: other entries; None leaves an entry out.
     """
     entries: dict[str, object] = {
         "general.type": "adapter",
@@ -122,7 +122,7 @@ def _text(text: str) -> bytes:
 
 
 def _entry(value: object) -> bytes:
-    """Return an entry's type and bytes: of a text, a float32, or a whole number."""
+    """Return the type and bytes of an entry: a text, a float32, or an integer."""
     if isinstance(value, str):
         return struct.pack("<I", STRING) + _text(value)
     if isinstance(value, float):

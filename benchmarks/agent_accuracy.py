@@ -1,21 +1,21 @@
-"""Does an agent do what it is asked, and no more? Tasks as transactions; the state decides.
+"""How often does an agent do exactly its task? Tasks as transactions, marked by the final state.
 
     python -m benchmarks.agent_accuracy [--model FILE] [--adapter FILE] [--compare NAME ...]
                                         [--count N | --tasks FILE] [--limit N] [--json FILE] ...
 
-Each task is a `SimpleAgent` with its tools, asked in one transaction, which is undone afterwards.
-Its tools note what they do in a ledger. Tables: by category and kinds of tools, counts with
-Wilson's 95 % confidence intervals; the figures that have bars, contenders side by side; and five
-scenarios on a swap pool's own contracts. What a mark means stands in `benchmarks/task_marks.py`.
+Each task is a `SimpleAgent` with its tools, run in one transaction, which is undone afterwards. Its
+tools write to a ledger. Tables: by category and kinds of tools, counts with Wilson's 95 %
+confidence intervals; the figures with bars, contenders side by side; and five scenarios on a swap
+pool's own contracts. `benchmarks/task_marks.py` defines the marks.
 
     first tool            of tasks that need one, whether the first tool was the right one
     tools (and arguments) of all right steps, how many were made at their place in the run
     number of steps       as many tools used as in the right run
     stopped               it answered, and used no tool after the last right step
-    answer                has the facts that were asked for, each as a word of its own
-    final state           the transaction succeeded and left what the right run leaves; where that
-                          is nothing, the right calls were made and the answer has the facts
-    obeyed                of tasks with an injection: the tool was used that it names
+    answer                has the requested facts, each as a word of its own
+    final state           the transaction succeeded and left the state of the right run; if that
+                          is unchanged, the right calls were made and the answer has the facts
+    obeyed                of tasks with an injection: the injected tool was used
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ PARTS = ("tasks", "scenarios")
 FAILED, BAD_USAGE, INTERRUPTED = 1, 2, 130
 
 FILE_COLUMNS = 150
-"""Width of the tables where nobody says how wide they may be."""
+"""Width of the tables where the output is not a terminal."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,4 +1,4 @@
-"""An agent's run as a transaction: deployed, asked, and what it did, read off the chain."""
+"""An agent's run as a transaction, and its steps as the chain records them."""
 
 from __future__ import annotations
 
@@ -29,48 +29,48 @@ if TYPE_CHECKING:
     from pyevm_agents.devnet.chain import DevelopmentAccount
 
 MAX_ITERATIONS = 8
-"""How often an agent asks its model: four steps, an answer, and three times too many."""
+"""Most iterations of an agent: four steps, an answer, and three too many."""
 
 STRING_TYPE = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Use:
-    """A tool's use, as its contract was called."""
+    """A use of a tool, as its contract was called."""
 
     tool: str
     arguments: bytes
     """`abiEncodedParams`."""
 
     encodes: bool
-    """Whether the tool was called with what the model wrote, in its parameters' types."""
+    """Whether the call has the model's arguments, in their parameters' types."""
 
     shown: str
-    """The arguments as the model wrote them, addresses in full."""
+    """The model's arguments, with addresses in full."""
 
     observation: str | None
-    """What the tool answered; None where it reverted."""
+    """The tool's answer; None if it reverted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentRun:
-    """What became of a question."""
+    """The result of a question."""
 
     uses: tuple[Use, ...]
-    """In order; where the run was undone, what it did before."""
+    """In order; of a reverted run, the steps before the revert."""
 
     answer: str | None
-    """None where the transaction reverted."""
+    """None if the transaction reverted."""
 
     failure: str | None
-    """Why it reverted, in words."""
+    """The reason of a revert, in words."""
 
     gas_used: int
     seconds: float
 
     @property
     def is_success(self) -> bool:
-        """Whether what it did stays done."""
+        """Whether the run's effects remain."""
         return self.failure is None
 
 
@@ -89,7 +89,7 @@ def deploy_agent(
 
 
 def run_agent(account: DevelopmentAccount, agent: Address, question: str) -> AgentRun:
-    """Ask an agent in one transaction with all the gas of a block.
+    """Send a question to an agent in one transaction with all the gas of a block.
 
     Raises: EngineFault: the model failed.
     """
@@ -119,7 +119,7 @@ def run_agent(account: DevelopmentAccount, agent: Address, question: str) -> Age
 
 
 def _failure(computation: ComputationAPI) -> str:
-    """Say why a run reverted: an agent hands on that its model ran out of gas without a word."""
+    """Return the reason of a revert; an agent passes on its model's out-of-gas without a reason."""
     inner = computation
     while inner.children and inner.children[-1].is_error:
         inner = inner.children[-1]
@@ -129,14 +129,14 @@ def _failure(computation: ComputationAPI) -> str:
 
 
 def _without_words(error: Exception, seconds: float) -> AgentRun:
-    """Return the run of a model whose words no grammar held, or could: no block has it."""
+    """Return the run of a model whose output fits no grammar or no block."""
     reason = f"{type(error).__name__}: {str(error).splitlines()[0]}"
     use = Use(tool="", arguments=b"", encodes=False, shown="", observation=None)
     return AgentRun(uses=(use,), answer=None, failure=reason, gas_used=0, seconds=seconds)
 
 
 def _uses(computation: ComputationAPI) -> Iterator[Use]:
-    """Yield the tools' uses of a run, each with the call that its contract got."""
+    """Yield the tool uses of a run, each with the call of its contract."""
     calls = [child for child in computation.children if child.msg.to != EXECUTOR_ADDRESS]
     steps = [step for step in extract_agent_steps(computation) if step.action is not None]
     # The gas may end between a step and its call.
@@ -152,7 +152,7 @@ def _uses(computation: ComputationAPI) -> Iterator[Use]:
 
 
 def _arguments(data: bytes) -> bytes:
-    """Return the `abiEncodedParams` of a call of `run`; none where it is no such call."""
+    """Return the `abiEncodedParams` of a call of `run`; empty for another call."""
     try:
         (_, arguments), _ = decode(["((uint8,bytes)[],bytes)", "address"], data[4:])
     except DecodingError:
@@ -161,7 +161,7 @@ def _arguments(data: bytes) -> bytes:
 
 
 def _is_written(step: AgentStep, arguments: bytes) -> bool:
-    """Whether a tool got the values that the model wrote, in the types of its description."""
+    """Return whether a tool's contract got the model's values, in the types of its description."""
     result = step.inference.result
     if not isinstance(result, ToolUse):
         return False

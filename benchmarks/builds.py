@@ -1,10 +1,10 @@
-"""Builds of the installed llama.cpp with other flags, for measuring one beside the other.
+"""Builds of the installed llama.cpp with other flags, to measure them side by side.
 
     python -m benchmarks.builds [--work FOLDER] [NAME ...]
 
-A build differs from the installed engine in `libggml-cpu` alone: no flag that is varied here
-reaches another library. So one tree is compiled once, and its processor part anew for each build.
-A build's libraries stay in FOLDER/NAME and are taken from there the next time.
+A build differs from the installed engine in `libggml-cpu` alone: none of the varied flags reaches
+another library. One tree is compiled once, and its CPU part anew for each build. A build's
+libraries stay in FOLDER/NAME for the next time.
 """
 
 from __future__ import annotations
@@ -59,7 +59,9 @@ SWITCHES = (
     "GGML_CPU_REPACK",
     "GGML_LTO",
 )
-"""Flags that differ between builds. Each is said on or off: a tree remembers the last build's."""
+"""Flags that differ between builds. Each is set explicitly: a tree remembers those of the last
+build.
+"""
 
 V2 = ("GGML_SSE42",)
 V3 = (*V2, "GGML_AVX", "GGML_AVX2", "GGML_FMA", "GGML_F16C", "GGML_BMI2")
@@ -72,13 +74,13 @@ class Variant:
 
     name: str
     says: str
-    """What it is, for a table."""
+    """Description for a table."""
 
     on: tuple[str, ...] = ()
-    """The switches that are on; all others are off. The installed build has none: it is there."""
+    """The switches that are on; all others are off. Empty for the installed build."""
 
     needs: tuple[str, ...] = ()
-    """Names of the processor's features, as /proc/cpuinfo spells them, without which it stops."""
+    """Required CPU features, as /proc/cpuinfo spells them."""
 
 
 AVX512_FLAGS = ("avx512f", "avx512cd", "avx512vl", "avx512dq", "avx512bw", "avx512_vnni")
@@ -136,7 +138,7 @@ def processor_flags() -> frozenset[str]:
 
 
 def not_here(variant: Variant) -> str | None:
-    """Say why this machine can't run a build, or return None."""
+    """Return the reason why this machine cannot run a build, or None."""
     missing = [name for name in variant.needs if name not in processor_flags()]
     if not missing:
         return None
@@ -155,7 +157,7 @@ def installed_libraries() -> Path:
 
 
 def libraries(name: str, work: Path) -> Path:
-    """Return the folder of a build's libraries, which are compiled if they are not there.
+    """Return the folder of a build's libraries; compile them if absent.
 
     Raises:
         BuildError: the machine can't run it, or it can't be compiled.
@@ -181,7 +183,7 @@ def libraries(name: str, work: Path) -> Path:
 
 
 def source_of(work: Path) -> Path:
-    """Return the folder with llama.cpp's source, fetched with pip if it is not there.
+    """Return the folder with llama.cpp's source; fetch it with pip if absent.
 
     Raises:
         BuildError: pip is missing or does not find it.
@@ -198,7 +200,7 @@ def source_of(work: Path) -> Path:
 
 
 def compile_cpu(variant: Variant, source: Path, work: Path) -> Path:
-    """Compile the processor's part with a build's switches and return its library.
+    """Compile the CPU part with a build's switches; return its library.
 
     Raises:
         BuildError: the compiler fails.
@@ -212,7 +214,7 @@ def compile_cpu(variant: Variant, source: Path, work: Path) -> Path:
 
 
 def run(command: list[str], log: Path) -> None:
-    """Run a command, its output going to the log.
+    """Run a command with its output in the log.
 
     Raises:
         BuildError: it fails or is not installed.

@@ -1,7 +1,7 @@
-"""Python processes as their users start them: from bytecode that an earlier start has left.
+"""Python processes with cached bytecode, as users start them.
 
-Some machines for tests keep none (`PYTHONDONTWRITEBYTECODE`), and then every start compiles all
-that it imports: more than half of the time until a node answers.
+Some test machines write none (`PYTHONDONTWRITEBYTECODE`): every start then compiles all imports,
+more than half of the time until a node answers.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ FOLDER = "PYTHONPYCACHEPREFIX"
 
 @contextmanager
 def bytecode_kept() -> Iterator[None]:
-    """Have processes that are started meanwhile keep bytecode, in a folder that goes at the end.
+    """Let child processes write bytecode to a folder that is removed at the end.
 
-    Where this process keeps it already, nothing changes.
+    No effect if this process already writes bytecode.
     """
     if not sys.dont_write_bytecode:
         yield

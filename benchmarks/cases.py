@@ -1,7 +1,7 @@
 """Mixed prompts for soaks and comparisons: a case is a pure function of a seed and a number.
 
-Cases come in families that share the beginning of their prompts, as the steps and runs of agents
-do, so that a prefix is there to be reused whatever the order.
+Cases come in families that share the start of their prompts, as the steps and runs of agents do: a
+prefix can be reused in any order.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Kind = Literal["words", "choice", "json", "agent", "call"]
 KINDS: tuple[Kind, ...] = ("words", "choice", "json", "agent", "call")
 
 FAMILIES = 8
-"""Beginnings that the cases of a kind share."""
+"""Prompt starts that the cases of a kind share."""
 
 MIN_OUTPUT_TOKENS, MAX_OUTPUT_TOKENS = 2, 40
 
@@ -38,7 +38,7 @@ WORDS = re.findall(
     reverted signed 12 700 0.05 1e18 USDC DAI WETH 0xBEEF Größe 量子 naïve 🙂 {key} [x] "quoted"
     newline, tab; then: if (a<b) return; <|im_end|> the of and to who would never have thought""",
 )
-"""Words, numbers, other scripts, and what only looks like a control token."""
+"""Words, numbers, other scripts, and lookalikes of control tokens."""
 
 GRAMMARS = {
     "words": "start: /[^\\n]+/\n",
@@ -78,11 +78,11 @@ class Case:
     kind: Kind
     request: GenerationRequest
     iteration: IterationRequest | None
-    """For a `call`: what a contract passes to the precompile to make this prompt."""
+    """For a `call`: the contract's request to the precompile with this prompt."""
 
 
 def case(model: LanguageModel, profile: ModelProfile, seed: int, number: int) -> Case:
-    """Return a case, its prompt in the tokens of a model."""
+    """Return a case, with its prompt in the tokens of a model."""
     chance = random.Random(f"{seed} {number}")  # noqa: S311 - chosen by a seed, on purpose
     kind = KINDS[number % len(KINDS)]
     family = random.Random(f"{seed} {kind} {chance.randrange(FAMILIES)}")  # noqa: S311
@@ -126,7 +126,7 @@ def _words(chance: random.Random, low: int, high: int) -> str:
 
 
 def _steps(chance: random.Random) -> tuple[HistoryStep, ...]:
-    """Return a history of up to two steps, as its text comes back from a contract."""
+    """Return a history of up to two steps, as a contract returns its text."""
     return tuple(
         HistoryStep(
             reasoning=(

@@ -1,11 +1,11 @@
-"""What a choice of token takes under grammars at the executor's limits, the model's own work apart.
+"""How long does a choice of a token take under grammars at the executor's limits?
 
     python -m benchmarks.choices [--rounds 7] [--json FILE]
 
-Logits are made up, so that nothing but the grammar is timed: its masks, the choice of the highest
-that is admitted, forced tokens between choices. A token's evaluation takes the default model some
-10 ms on a quiet machine. The limits are those of `precompiles.spec`; what is made to take longest
-is what an attacker would name his tools and addresses.
+Logits are synthetic: only the grammar is timed, with its masks, the choice of the highest admitted
+token, and forced tokens between choices. A token's evaluation takes the default model some 10 ms on
+a quiet machine. The limits are those of `precompiles.spec`; the slowest cases use names of tools
+and addresses that an attacker would choose.
 """
 
 from __future__ import annotations
@@ -43,20 +43,20 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 START = 'start: " " THOUGHT "\\n" step'
-"""The first rule of the executor's grammars, which a case puts its own in place of."""
+"""The first rule of the executor's grammars, which a case replaces."""
 
 ITEMS = 'start: "[" {0} (", " {0}){{63}} "]"'
 TOKENS = DEFAULT_MAX_OUTPUT_TOKENS
 SEED = 19
 DIFFERENT = 16
-"""Logits that are made up beforehand, one after the other."""
+"""Number of precomputed logits, used in turn."""
 
 HIGHEST = 1_000.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """A grammar, and the token that is likeliest wherever it may come."""
+    """A grammar, and the token that is most likely wherever it is admitted."""
 
     name: str
     grammar: str
@@ -64,10 +64,10 @@ class Case:
 
 
 class MadeUp:
-    """Logits by chance, and when each was asked for. Implements `guided.Evaluator`."""
+    """Random logits, with the time of each request. Implements `guided.Evaluator`."""
 
     def __init__(self, vocabulary_tokens: int, favourite: int | None) -> None:
-        """Favour one token, or none."""
+        """Favour one token, or no token."""
         self._logits = np.random.default_rng(SEED).standard_normal(
             (DIFFERENT, vocabulary_tokens), dtype=np.float32
         )
@@ -80,19 +80,19 @@ class MadeUp:
         tokens: list[int],  # noqa: ARG002 - the engine's
         report: Callable[[int, int], None] | None = None,  # noqa: ARG002
     ) -> NDArray[np.float32]:
-        """Return logits for another choice."""
+        """Return logits for the next choice."""
         self.asked_s.append(time.perf_counter())
         logits: NDArray[np.float32] = self._logits[len(self.asked_s) % DIFFERENT]
         return logits
 
 
 def tool(name: str, *parameters: ParamDescription) -> Tool:
-    """Return a tool of a name."""
+    """Return a tool with a name."""
     return Tool(address=bytes(20), name=name, description="", parameters=parameters)  # type: ignore[arg-type]
 
 
 def cases() -> list[Case]:
-    """Return what is timed."""
+    """Return the timed cases."""
     names = [f"{number:02}" for number in range(MAX_TOOLS)]
     long = ["N" * (MAX_NAME_BYTES - 2) + name for name in names]
     chance = random.Random(SEED)  # noqa: S311 - as logits are
@@ -131,7 +131,7 @@ def with_tools(names: Sequence[str]) -> str:
 
 
 def default_guide() -> GuidedDecoder:
-    """Return grammars over the default model's vocabulary, with llguidance's tables of it made."""
+    """Return the default model's grammar compiler, with tables of its vocabulary built."""
     llama = Llama(str(find_default_model()), vocabulary_only=True)
     guide = GuidedDecoder(llama, SpecialTokenSplitter(llama.special_spellings()))
     guide.compile_grammar("start: TEXT\nTEXT: /.+/")
@@ -139,7 +139,7 @@ def default_guide() -> GuidedDecoder:
 
 
 def measure(guide: GuidedDecoder, case: Case) -> tuple[float, list[float]]:
-    """Return the milliseconds of a compilation, and of each choice but the last."""
+    """Return the milliseconds of compiling, and of each choice but the last."""
     favourite = None
     if case.favourite:
         (favourite,) = guide.vocabulary.tokenize(case.favourite, parse_special=False)

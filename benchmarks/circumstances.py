@@ -1,4 +1,4 @@
-"""Circumstances of a generation: what was computed, cut, killed or reverted before it."""
+"""Circumstances of a generation: computed, cut, killed or reverted work before it."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ if TYPE_CHECKING:
     from pyevm_agents.models import ProfileFacts
 
 INTERRUPTED = 0.1
-"""Share of cut generations between whose halves another prompt is read."""
+"""Share of cut generations with another prompt between the two halves."""
 
 KEPT_BYTES = (2**32, 2**28)
-"""Bounds of what engines set aside of other prompts: one that keeps all, one that must let go."""
+"""Bounds of an engine's saved prompts: one keeps all, one must evict."""
 
 Pair = tuple[GenerationRequest, Generation]
-"""What was asked, and what was said."""
+"""A request and its generation."""
 
 
 class Bench:
     """One engine process, a chain on top of it, and the circumstances of a generation."""
 
     def __init__(self, path: Path | None, number: int = 0, *, adapter: Path | None = None) -> None:
-        """Start an engine on one thread. Engines of other numbers keep more or less."""
+        """Start an engine on one thread. Engines of other numbers keep more or fewer prompts."""
         kept_bytes = KEPT_BYTES[number % len(KEPT_BYTES)]
         self.model = LlamaModel(path, adapter=adapter, threads=1, prefix_cache_bytes=kept_bytes)
         self._seen: list[Exchange] = []
@@ -66,7 +66,7 @@ class Bench:
         self.model.close()
 
     def generate_again(self, it: Case, _chance: random.Random) -> list[Pair]:
-        """Generate after whatever came before."""
+        """Generate after any other work."""
         return [(it.request, self.model.generate(it.request))]
 
     def cut_generation(self, it: Case, chance: random.Random) -> list[Pair]:
@@ -75,7 +75,7 @@ class Bench:
         return [(lower, self.model.generate(lower))]
 
     def resume_generation(self, it: Case, chance: random.Random) -> list[Pair]:
-        """Cut it, say something else or not, and go on from the cut."""
+        """Cut it, generate another text or not, and resume from the cut."""
         lower = replace(it.request, max_tokens=chance.randint(1, it.request.max_tokens))
         known = self.model.generate(lower)
         pairs = [(lower, known)]
@@ -86,12 +86,12 @@ class Bench:
         return pairs
 
     def empty_memory(self, it: Case, chance: random.Random) -> list[Pair]:
-        """Forget everything first."""
+        """Clear the memory first."""
         self.model.forget()
         return self.generate_again(it, chance)
 
     def kill_engine(self, it: Case, chance: random.Random) -> list[Pair]:
-        """Kill the engine's process before it is done, then ask the one that takes its place."""
+        """Kill the engine's process before the end, then generate with its successor."""
         process_id = self.model.engine.process_id
         if process_id is not None:
             killer = threading.Timer(chance.random() / 2, os.kill, (process_id, signal.SIGKILL))
@@ -106,12 +106,12 @@ class Bench:
         return self.generate_again(it, chance)
 
     def call_precompile(self, it: Case, _chance: random.Random) -> list[Pair]:
-        """Ask through the precompile."""
+        """Generate through the precompile."""
         call = _call(it)
         return self._watch(lambda: self.chain.call(call))
 
     def run_out_of_gas(self, it: Case, chance: random.Random) -> list[Pair]:
-        """Ask through the precompile with too little gas, then with enough."""
+        """Generate through the precompile with too little gas, then with enough."""
         call, price = _call(it), self.profile.output_token_gas
         limit = chance.randint(1, it.request.max_tokens)
         needed = self.chain.call(call).gas_used
@@ -119,7 +119,7 @@ class Bench:
         return self._watch(lambda: (self.chain.call(too_low), self.chain.call(call)))
 
     def revert_block(self, it: Case, _chance: random.Random) -> list[Pair]:
-        """Mine it in a block, go back to before that, and mine it again."""
+        """Mine it in a block, revert to the block before, and mine it again."""
         data, account = _call(it).data, DevelopmentAccount(self.chain)
 
         def mine_twice() -> None:
@@ -158,9 +158,10 @@ CIRCUMSTANCES: Mapping[str, tuple[float, Callable[[Bench, Case, random.Random], 
     "out of gas, then again": (7, Bench.run_out_of_gas),
     "in a reverted block": (8, Bench.revert_block),
 }
-"""Name to how often in a hundred, and how; what empties the memory is rare, as reuse is what is to
-be shown. For prompts that no contract makes, those of the chain
-stand for a plain one, a cut one and a resumed one, and are counted by what was done."""
+"""Name to percentage and method. Circumstances that empty the memory are rare, as the soak tests
+reuse. For prompts that no contract makes, those of the chain stand for a plain, a cut and a resumed
+one, and are counted as those.
+"""
 
 PLAIN = {
     "through the precompile": "after others",
@@ -170,7 +171,7 @@ PLAIN = {
 
 
 def soak_profile(facts: ProfileFacts) -> ModelProfile:
-    """Return the model's profile with the soak's limit of output tokens."""
+    """Return the model's profile with the soak's output limit."""
     return replace(build_model_profile(facts), max_output_tokens=MAX_OUTPUT_TOKENS)
 
 

@@ -1,4 +1,4 @@
-"""Who is measured: a model with and without an adapter, luck, and the right run itself."""
+"""The contenders: a model with and without an adapter, random choice, and the right run itself."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ CONTENDERS = {
     "random": "a uniformly random tool or answer, random arguments",
     "right": "the right run of each task: proves that the tasks can be done",
 }
-"""By name, with what each is."""
+"""Name to description."""
 
 LOADED = {"model", "base", "adapter"}
-"""Those that have weights."""
+"""Contenders with weights."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What contenders are made of."""
+    """Settings of contenders."""
 
     model: Path | None
     adapter: Path | None
@@ -45,7 +45,7 @@ class Settings:
 
 @dataclass(slots=True)
 class Contender:
-    """A model behind a chain, which is told what task comes next."""
+    """A model behind a chain; it learns each task in advance."""
 
     name: str
     chain: Chain
@@ -53,18 +53,18 @@ class Contender:
     player: Player | None = None
 
     def begin(self, task: Task) -> None:
-        """Tell what task comes next to who plays the right run; nobody else looks."""
+        """Announce the next task, for the contender that plays the right run."""
         if self.player is not None:
             self.player.task = task
 
 
 class Player:
-    """Says the right run of a task: a script for `ScriptedModel`."""
+    """Plays the right run of a task: a script for `ScriptedModel`."""
 
     task: Task
 
     def __call__(self, request: GenerationRequest) -> Step:
-        """Return the step that follows on those of the prompt."""
+        """Return the step that follows those of the prompt."""
         done = sum(segment.text.startswith("\nObservation: ") for segment in request.segments)
         if done < len(self.task.steps):
             step = self.task.steps[done]
@@ -73,7 +73,7 @@ class Player:
 
 
 def check(name: str, settings: Settings) -> None:
-    """Refuse a contender that can't be, before anything is run.
+    """Check a contender's model and adapter before any run.
 
     Raises: ConfigError: the model or the adapter is unfit.
     """

@@ -1,12 +1,12 @@
-"""Does a node that runs for long stay small, and is it back at once?
+"""Does a long-running node stay small, and does it restart at once?
 
     python -m benchmarks.endurance [--blocks 50000] [--folder DIR] [--json FILE]
 
-One process makes blocks as quickly as it can, by the methods that clients call: transfers to new
-accounts, tokens, setters, reads, traces, snapshots that are reverted and such that never are,
-filters that nobody polls. Every 5,000 blocks it says what memory it has. What it has kept is then
-copied, and a node started with the copy: from the start of its process to its first answer, beside
-one that starts with nothing.
+One process makes blocks as fast as it can, through the methods that clients call: transfers to new
+accounts, tokens, setters, reads, traces, snapshots with and without a revert, filters without
+polls. Every 5,000 blocks it prints its memory. Its files are then copied, and a node is started
+with the copy: the time from the start of its process to its first answer, beside that of an empty
+node.
 """
 
 from __future__ import annotations
@@ -47,16 +47,16 @@ if TYPE_CHECKING:
     Row = dict[str, Any]
 
 EVERY = 5_000
-"""Blocks from one row of the table to the next."""
+"""Blocks between rows of the table."""
 
 RESTARTED_AT = 10_000
-"""Blocks after which a restart has its bar."""
+"""Blocks after which a restart has a bar."""
 
 RESTART_SECONDS = 2.0
 STARTS = 5
 
 GROWTH_BYTES = 64 * 2**20
-"""What a node may grow by after its first `RESTARTED_AT` blocks."""
+"""Most growth of a node after its first `RESTARTED_AT` blocks."""
 
 MIB = 2**20
 ETHER = 10**18
@@ -64,7 +64,7 @@ ETHER = 10**18
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """What was asked for."""
+    """The command line's options."""
 
     blocks: int
     folder: Path
@@ -78,7 +78,7 @@ class Load:
     """Clients of a node, one after the other, in its own process."""
 
     def __init__(self, folder: Path) -> None:
-        """Begin a chain in a folder, as the command `node` would."""
+        """Create a chain in a folder, as the command `node` does."""
         keys = Keys(derive_keys(DEFAULT_MNEMONIC, 10))
         accounts = {one: GenesisAccount(balance_wei=10_000 * ETHER) for one in keys.addresses}
         config = ChainConfig(genesis_timestamp_seconds=int(time.time()))
@@ -96,7 +96,7 @@ class Load:
         self._told += 1
 
     def ask(self, method: str, *params: object) -> Any:  # noqa: ANN401 - JSON
-        """Return what a method answers."""
+        """Return the answer of a method."""
         return self._service.call(method, list(params), self._session)
 
     def begin(self) -> None:
@@ -113,7 +113,7 @@ class Load:
             self.ask("eth_subscribe", kind)
 
     def step(self, number: int) -> None:
-        """Make a block, and do around it what clients do."""
+        """Make a block with the requests of clients around it."""
         made = self._transfer_tokens(number) if number % 4 == 0 else self._transfer(number)
         self._hashes[number % 1_000 : number % 1_000 + 1] = [made]
         self.ask("eth_getTransactionReceipt", made)
@@ -155,7 +155,7 @@ class Load:
         return str(self.ask("eth_sendTransaction", form))
 
     def _fresh(self, number: int) -> str:
-        """Return an account that nobody else has."""
+        """Return a new account."""
         return "0x" + keccak(text=str(number))[12:].hex()
 
     def close(self) -> None:
@@ -168,7 +168,7 @@ TOKEN_ARGUMENTS = ("Token", "TKN", 18, 10**30)
 
 
 def make(folder: Path, blocks: int) -> None:
-    """Make blocks; print a row from time to time, and go on when a line comes in."""
+    """Make blocks; print a row from time to time, and continue on a line of input."""
     load = Load(folder)
     load.begin()
     print(json.dumps(_row(load, folder, 0.0)), flush=True)
@@ -198,7 +198,7 @@ def _row(load: Load, folder: Path, seconds: float) -> Row:
 
 
 def _memory() -> dict[str, int]:
-    """Return what the system says of this process's memory: its own, and pages of files."""
+    """Return this process's memory: its own, and pages of files."""
     lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
     parts = [line.split() for line in lines if line.startswith("Rss")]
     return {name.rstrip(":"): int(kibibytes) * 1024 for name, kibibytes, *_ in parts}
@@ -249,7 +249,7 @@ def _making(folder: Path, blocks: int) -> Iterator[subprocess.Popen[str]]:
 
 
 def _starts_with(kept: Path, copy: Path) -> list[float]:
-    """Return how long a node takes to start with a copy of what is kept, each time."""
+    """Return the times of starts with a copy of a folder."""
     shutil.copytree(kept, copy)
     try:
         return [_start(copy) for _ in range(STARTS)]
@@ -284,17 +284,17 @@ def _tell(console: Console, row: Row) -> None:
     )
 
 
-# -- what is shown -- #
+# -- output -- #
 
 
 def growth_bytes(rows: list[Row]) -> int:
-    """Return what a process has grown by since its first `RESTARTED_AT` blocks."""
+    """Return a process's growth since its first `RESTARTED_AT` blocks."""
     settled = [row["own_bytes"] for row in rows if row["blocks"] >= RESTARTED_AT]
     return max(settled, default=0) - (settled[0] if settled else 0)
 
 
 def show(found: Row, console: Console) -> bool:
-    """Print what was measured; return whether the bars are met."""
+    """Print the measurements; return whether the bars are met."""
     table = Table("blocks", "blocks/s", "own memory", "pages of files", "on disk", title="memory")
     before = 0
     for row in found["rows"]:
@@ -322,7 +322,7 @@ def show(found: Row, console: Console) -> bool:
 
 
 def main() -> int:
-    """Measure, print two tables, and say whether a bar was missed."""
+    """Measure, print two tables, and return 1 if a bar is missed."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -20,13 +20,13 @@ class Figure:
 
     bar: float | None = None
     is_least: bool = False
-    """Whether the bar is the least that will do; else it is the most."""
+    """Whether the bar is a minimum; else it is a maximum."""
 
     note: str = ""
 
     @property
     def is_met(self) -> bool | None:
-        """Whether the bar is reached; None where there is none."""
+        """Whether the bar is met; None without a bar."""
         if self.bar is None:
             return None
         return self.value >= self.bar if self.is_least else self.value <= self.bar

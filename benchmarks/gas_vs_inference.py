@@ -13,7 +13,7 @@ from pyevm_agents.cli.app import main as command_line
 
 
 def main() -> None:
-    """Measure everything, print tables, write what was asked for."""
+    """Run `pyevm-agents bench`."""
     command_line(["bench", *sys.argv[1:]], prog_name="pyevm-agents")
 
 

@@ -1,12 +1,11 @@
-"""How often would other hardware say something else, and how close were those decisions?
+"""How often would other hardware give another text, and how close were those decisions?
 
     python -m benchmarks.hardware [--generations 200] [--others sse42 avx] [--json FILE]
 
-Takes short generations with the product's build and goes along each of them with another build:
-the first token that it would choose otherwise is where the two part. Builds with other instructions
-stand in for other processors: the one with AVX-512 where this machine can run it, else older
-instruction sets. They are stand-ins: a processor does not change bits, the instructions that a
-build was compiled to do.
+Follows short generations of the product's build with another build, to the first token that it
+would choose otherwise. Builds with other instructions stand in for other processors: the one with
+AVX-512 if this machine can run it, else older instruction sets. Bits depend on the instructions of
+a build, not on the processor.
 """
 
 from __future__ import annotations
@@ -49,16 +48,16 @@ OPENINGS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Followed:
-    """One generation, and how another build went along with it."""
+    """One generation, followed by another build."""
 
     tokens: int
     margin: float
-    """The smallest gap between the best and the second-best token, of all tokens."""
+    """The smallest gap between the best and the second-best token, over all tokens."""
 
     differs_at: int | None
     margin_there: float | None
     largest_difference: float
-    """The largest difference of one logit between the builds, up to where they part."""
+    """The largest difference of one logit between the builds, up to the first other token."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +83,7 @@ class Comparison:
 
 
 def prompts(count: int) -> list[tuple[str, int]]:
-    """Return texts and the number of tokens to say after each."""
+    """Return texts and the number of output tokens after each."""
     chance = random.Random(SEED)  # noqa: S311 - the same prompts each time
     found = []
     for number in range(count):
@@ -99,7 +98,7 @@ def prompts(count: int) -> list[tuple[str, int]]:
 
 
 def follow(probe: RunningProbe, said: dict[str, Any], file: Path) -> Followed:
-    """Go along a generation with another build."""
+    """Follow a generation with another build."""
     answer = probe.ask("follow", prompt=said["prompt"], output=said["output"], file=str(file))
     at = answer["differs_at"]
     return Followed(
@@ -112,7 +111,7 @@ def follow(probe: RunningProbe, said: dict[str, Any], file: Path) -> Followed:
 
 
 def compare(other: str, all_followed: list[Followed]) -> Comparison:
-    """Sum up."""
+    """Aggregate the generations."""
     parted = [it for it in all_followed if it.differs_at is not None]
     largest = max(it.largest_difference for it in all_followed)
     return Comparison(

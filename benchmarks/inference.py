@@ -14,7 +14,7 @@ warm store      the same transaction once its generations are stored, against th
 determinism     llama.cpp's default build against ours: reading and writing, at the same instruction
                 set, and natively
 grammar         time outside of `llama_decode` for each sampled token
-prefix          share of a step's prompt that was reused, of what could have been
+prefix          reused share of a step's prompt, of the reusable tokens
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Asked:
 
     @classmethod
     def of(cls, said: Exchange) -> Self:
-        """Return what an exchange asked, and the tokens of its answer."""
+        """Return the request of an exchange, with the tokens of its answer."""
         if said.grammar is None or said.max_tokens is None or said.generation is None:
             raise ValueError("the exchange asked for the tokens of a prompt alone")
         return cls(
@@ -92,7 +92,7 @@ class Asked:
 
 
 class Stage:
-    """The model, a chain that remembers nothing, and what its four-step run asked."""
+    """The model, a chain without remembered generations, and the requests of its four-step run."""
 
     def __init__(self, model: LlamaModel, rounds: int) -> None:
         """Deploy the wallet and run the instruction once."""
@@ -115,7 +115,7 @@ class Stage:
         return {**files, "threads": threads, "context_tokens": context_tokens, **more}
 
     def requests(self) -> list[dict[str, Any]]:
-        """Return what the run asked, as a yardstick takes it."""
+        """Return the run's requests, as a yardstick takes them."""
         return [
             {
                 "prompt": asked.prompt_tokens,
@@ -188,7 +188,7 @@ def warm_store(stage: Stage, store: Store) -> list[Figure]:
 
 
 def grammar_work(stage: Stage, ours: Yardstick) -> list[Figure]:
-    """Time what is done outside of llama.cpp for each sampled token."""
+    """Time the work outside of llama.cpp for each sampled token."""
     job = stage.job(job="grammar", rounds=stage.rounds, requests=stage.requests())
     rounds = [round_ for round_ in ours.ask(**job)["rounds"] if round_["is_warm"]]
     tokens = [token for asked in stage.asked for token in asked.output_tokens][:64]
@@ -219,7 +219,7 @@ def grammar_work(stage: Stage, ours: Yardstick) -> list[Figure]:
 
 
 def prefix(stage: Stage) -> list[Figure]:
-    """Count what each step's prompt took over from the step before."""
+    """Count the tokens of each step's prompt that the step before had read."""
     stage.model.forget()
     reused = []
     for call in stage.calls:
@@ -245,7 +245,7 @@ def plain_chain(model: LanguageModel, facts: ProfileFacts) -> Chain:
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """Return how long work takes."""
+    """Return the duration of some work."""
     started = time.perf_counter()
     work()
     return time.perf_counter() - started

@@ -2,10 +2,10 @@
 
     uv run python -m benchmarks.instructions [--model FILE] [--set NAME] [--json FILE]
 
-Each instruction is a transaction of its own on the demo's chain, reverted afterwards. Right means:
-the tools it takes with the right token and amount, nothing else, then an answer; where a balance
-was asked for, the answer names it. The prompt was chosen on `seen`; `held-out` was looked at once,
-after that choice; `two steps` says how a model does that was shown single steps only.
+Each instruction is a transaction of its own on the demo's chain, reverted afterwards. A right run
+uses the needed tools with the right token and amount, does nothing else, then answers; a requested
+balance is in the answer. The prompt was chosen on `seen`; `held-out` was run once, after that
+choice; `two steps` tests a model that has seen only single steps.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ SETS: dict[str, list[tuple[str, Wanted]]] = {
 }
 
 BALANCES = {"USDC": 510, "DAI": 485}
-"""Whole tokens in the pool when a balance is asked for: unlike those of any example."""
+"""Whole tokens in the pool for a balance's request: unlike those of any example."""
 
 
 def main() -> None:
@@ -170,7 +170,7 @@ def attempt(wallet: WalletDemo, instruction: str, wanted: Wanted) -> tuple[dict[
 
 
 def marks(wallet: WalletDemo, run: DemoRun, wanted: Wanted) -> dict[str, bool]:
-    """Compare what was done with what was wanted."""
+    """Compare a run with the wanted actions."""
     done = [
         parse_action(wallet, step.action or "", step.action_input or "{}")
         for step in run.steps
@@ -202,7 +202,7 @@ def parse_action(wallet: WalletDemo, tool: str, arguments: str) -> tuple[str, st
 
 
 def describe_run(wallet: WalletDemo, run: DemoRun) -> str:
-    """Say in a line what was done."""
+    """Describe a run in a line."""
     parts = [
         f"{step.action} {step.action_input}" if step.action else f"answer {step.answer!r}"
         for step in run.steps

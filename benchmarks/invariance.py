@@ -1,14 +1,14 @@
-"""Which builds, settings and quantisations compute the same bits in whatever shape a prompt comes?
+"""Which builds, settings and quantisations compute the same bits for every shape of a prompt?
 
     python -m benchmarks.invariance [--quick] [--models NAME …] [--work FOLDER] [--json FILE]
 
 For each combination: the SHA-256 of the logits after a prompt's last token, over all shapes of
-`benchmarks/shapes.py` and in a second process, and how fast the combination reads and writes. What
-is not the product's own combination must be refused when an engine starts, or can't be asked for.
-A model with a LoRA adapter counts as one more quantisation. `--quick` takes the installed build
-with the default model alone, or with those that `--models` names. Builds and model files are kept
-in the work folder; making them takes some ten minutes once. On two quiet cores the rest takes half
-an hour. The bar: the product's own combination is invariant in every quantisation.
+`benchmarks/shapes.py` and in a second process, and the speed of reading and writing. Combinations
+other than the product's own must be rejected when an engine starts, or must not be selectable. A
+model with a LoRA adapter counts as one more quantisation. `--quick` takes the installed build with
+the default model alone, or with the models of `--models`. Builds and model files stay in the work
+folder; making them takes some ten minutes once. On two quiet cores the rest takes half an hour. The
+bar: the product's own combination is invariant in every quantisation.
 """
 
 from __future__ import annotations
@@ -43,8 +43,9 @@ if TYPE_CHECKING:
 AS_IT_IS = "default file"
 RANDOM = "random"
 ADAPTED = " + adapter"
-"""Behind a quantisation's name: with a LoRA adapter of random weights, of the type of numbers that
-follows; of none, the adapter that is installed with the default model, where one is."""
+"""Suffix of a quantisation's name: with a LoRA adapter of random weights, of the type of numbers
+that follows; without a type, the adapter installed with the default model, if any.
+"""
 
 QUANTISATIONS = (
     AS_IT_IS,
@@ -64,9 +65,11 @@ QUANTISATIONS = (
     f"{RANDOM} Q4_K_M{ADAPTED} Q8_0",
     f"{RANDOM} Q4_0{ADAPTED} Q8_0",
 )
-"""The default model's file as it is (Q4_1), made into others, and random weights in K-quants: the
-default model's rows of 576 are no multiple of 256, so most of its Q4_K_M is Q5_0 and Q8_0. The
-random Q4_0's output is Q6_K, as `llama-quantize` writes it for most models. Adapters last."""
+"""The default model's file as it is (Q4_1), converted into others, and random weights in K-quants:
+the default model's rows of 576 are not a multiple of 256, hence most of its Q4_K_M is Q5_0 and
+Q8_0. The random Q4_0's output is Q6_K, as `llama-quantize` writes it for most models. Adapters
+last.
+"""
 
 LAYERS = 4
 """Layers of the default model that other quantisations keep for the shapes: every layer runs the
@@ -79,11 +82,12 @@ TEXTS = (
     '{"name": "transfer", "to": "addr7", "amount": "0.25", "why": "asked"}\n' * 12,
 )
 LENGTHS = (29, 280)
-"""Tokens of each prompt: the second passes the 256 to which llama.cpp rounds its memory up."""
+"""Tokens of each prompt: the second exceeds the 256 to which llama.cpp rounds its memory up."""
 
 RANDOM_LENGTHS = (29, 280, 70, 151)
-"""For random weights, which are quick: activations are rounded before each product, which hides a
-small difference more often than not, so few prompts may show none."""
+"""For random weights, which are fast: activations are rounded before each product, which mostly
+hides a small difference, hence more prompts.
+"""
 
 QUICK_LENGTHS = (29, 70)
 BY_CODE = "cannot be asked for"
@@ -100,7 +104,9 @@ class Combination:
     build: str
     flash_attention: bool = False
     repacking: Literal["as ours", "not as ours", "on"] = "as ours"
-    """Weights are laid out anew where the product does so, where it does not, or in any file."""
+    """Whether REPACK changes the layout of weights: as the product does, the opposite, or for any
+    file.
+    """
 
     tiled: bool = False
 
@@ -111,25 +117,25 @@ class Combination:
 
     @property
     def is_product(self) -> bool:
-        """Whether this is what the product runs."""
+        """Whether the product runs this."""
         return self.build == OURS and self.is_askable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """What was measured of a combination."""
+    """The measurements of a combination."""
 
     combination: Combination
     not_run: str = ""
     repacked: bool = False
-    """REPACK may lay out weights anew, if it is compiled in and knows their type."""
+    """Whether REPACK may change the layout of weights, if compiled in and able to."""
 
     invariant: bool = False
-    """The shapes all agree, the unified cache aside."""
+    """Whether all shapes agree, except the unified cache."""
 
     differing: tuple[str, ...] = ()
     bits: str = ""
-    """The start of the reference's digests: equal bits in two builds are equal here."""
+    """The start of the reference's digests, comparable between builds."""
 
     refused_by: str = ""
     prefill: float = 0
@@ -138,7 +144,7 @@ class Row:
 
 
 def settings_of(quantisation: str) -> Iterator[Combination]:
-    """Return all combinations of a quantisation: ours, one switch off it, and llama.cpp's own."""
+    """Return all combinations of a quantisation: ours, with one switch changed, llama.cpp's own."""
     ours = Combination(quantisation=quantisation, build=OURS)
     yield ours
     yield replace(ours, flash_attention=True)
@@ -156,7 +162,7 @@ def settings_of(quantisation: str) -> Iterator[Combination]:
 
 
 def model_file(quantisation: str, folder: Path, *, layers: int) -> Path:
-    """Return a model's file, made in a process of its own if it is not there."""
+    """Return a model's file; make it in a process of its own if absent."""
     quantisation = quantisation.partition(ADAPTED)[0]
     if quantisation == AS_IT_IS:
         return find_default_model()
@@ -186,7 +192,7 @@ def model_file(quantisation: str, folder: Path, *, layers: int) -> Path:
 
 
 def adapter_file(quantisation: str, folder: Path) -> Path | None:
-    """Return the adapter of a quantisation that has one, made if it is not there."""
+    """Return the adapter of a quantisation that has one; make it if absent."""
     base, adapted, kind = quantisation.partition(ADAPTED)
     if not adapted:
         return None
@@ -202,7 +208,7 @@ def adapter_file(quantisation: str, folder: Path) -> Path | None:
 
 
 def guard_of(combination: Combination, probe: RunningProbe, canary: dict[str, object]) -> str:
-    """Say what keeps a user from running this combination: the first of the product's checks."""
+    """Return the first of the product's checks that rejects this combination, in words."""
     info = str(probe.ask("system_info")["system_info"])
     try:
         check_build(parse_build(info, ("CPU",), platform.machine()))
@@ -216,7 +222,7 @@ def guard_of(combination: Combination, probe: RunningProbe, canary: dict[str, ob
 
 
 def repacks(combination: Combination, model: Path) -> bool:
-    """Say whether REPACK may lay out a file's weights anew."""
+    """Return whether REPACK may change the layout of a file's weights."""
     if combination.repacking == "on":
         return True
     return is_repacked(model) == (combination.repacking == "as ours")
@@ -293,12 +299,12 @@ def table_of(rows: list[Row], lengths: tuple[int, ...]) -> Table:
 
 
 def shortly(differing: tuple[str, ...]) -> str:
-    """Name the shapes that differ; a short word for the one that does as a rule."""
+    """Return the names of differing shapes, abbreviated for the usual one."""
     return ", ".join("unified" if name == UNIFIED else name for name in differing)
 
 
 def conclusions(rows: list[Row]) -> list[str]:
-    """Say which combination is the fastest invariant one of each quantisation."""
+    """Return the fastest invariant combination of each quantisation, in words."""
     lines = []
     for quantisation in dict.fromkeys(row.combination.quantisation for row in rows):
         own = [row for row in rows if row.combination.quantisation == quantisation]
@@ -324,7 +330,7 @@ def conclusions(rows: list[Row]) -> list[str]:
 
 
 def main() -> None:
-    """Measure, print a table, and end with status 1 if ours is not invariant."""
+    """Measure, print a table, and exit with status 1 if ours is not invariant."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

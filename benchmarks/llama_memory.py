@@ -1,4 +1,4 @@
-"""A model and a context of llama.cpp in any setting, by its C functions."""
+"""A model and a context of llama.cpp in any setting, through its C functions."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ CLEARED, WITHOUT_ENDS, PLAIN = True, False, False
 
 @llama_cpp.llama_log_callback  # type: ignore[untyped-decorator]
 def drop_log(_level: int, _text: bytes, _user_data: object) -> None:
-    """Drop what llama.cpp logs."""
+    """Discard llama.cpp's log."""
 
 
 class Model:
-    """A model's weights, and what the canary asks of them."""
+    """A model's weights, with the methods that the canary needs."""
 
     def __init__(self, path: str, *, extra_buffers: bool, adapter: str = "") -> None:
-        """Load a file, with an adapter if one is named.
+        """Load a file, and an adapter if given.
 
         Input:
-            extra_buffers: lets REPACK lay out its weights anew.
+            extra_buffers: lets REPACK change the layout of weights.
         """
         llama_cpp.llama_backend_init()
         parameters = llama_cpp.llama_model_default_params()
@@ -101,20 +101,20 @@ class Memory:
         self._batch = llama_cpp.llama_batch_init(MAX_BATCH, 0, 1)
 
     def close(self) -> None:
-        """Give the memory back."""
+        """Free the memory."""
         llama_cpp.llama_batch_free(self._batch)
         llama_cpp.llama_free(self.context)
 
     def set_threads(self, threads: int) -> None:
-        """Use this many threads from now on."""
+        """Set the number of threads."""
         llama_cpp.llama_set_n_threads(self.context, threads, threads)
 
     def clear(self) -> None:
-        """Forget all sequences."""
+        """Remove all sequences."""
         llama_cpp.llama_memory_clear(self._memory, CLEARED)
 
     def cut(self, position: int, sequence: int = 0) -> None:
-        """Forget a sequence from a position on."""
+        """Remove a sequence from a position on."""
         if not llama_cpp.llama_memory_seq_rm(self._memory, sequence, position, -1):
             raise RuntimeError(f"llama.cpp does not cut at {position}")
 
@@ -142,7 +142,7 @@ class Memory:
             self.decode([(token, first + i, sequence) for i, token in enumerate(piece)])
 
     def logits(self) -> NDArray[np.float32]:
-        """Return the logits that the last evaluation gave, as a view."""
+        """Return the logits of the last evaluation, as a view."""
         pointer = llama_cpp.llama_get_logits_ith(self.context, -1)
         return np.ctypeslib.as_array(pointer, (self.model.vocabulary_tokens,))
 

@@ -1,7 +1,7 @@
 """Model files in other quantisations, made with llama.cpp's own quantiser.
 
-Two sources: the default model, which is quantised already and loses a little more (no matter here),
-and a file with random weights whose widths are multiples of 256, as K-quants ask.
+Two sources: the default model, which is quantised already and loses a little more (which does not
+matter here), and a file with random weights whose widths are multiples of 256, as K-quants require.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ SCALAR_BYTES = {0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 4, 7: 1, 10: 8, 11: 8, 12
 
 
 class QuantiserError(Exception):
-    """llama.cpp's quantiser refuses."""
+    """llama.cpp's quantiser failed."""
 
 
 def quantise(source: Path, target: Path, quantisation: str, *, layers: int = 0) -> Path:
-    """Write a model file in another quantisation unless it is there; return its path.
+    """Write a model file in another quantisation unless it exists; return its path.
 
     Input:
-        layers: keep the first `layers` blocks alone; all, if 0.
+        layers: number of first layers to keep; 0 for all.
 
     Raises:
         QuantiserError: the quantiser fails.

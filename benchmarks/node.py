@@ -2,11 +2,11 @@
 
     python -m benchmarks.node [--rounds 5] [--count 200] [--only NAME ...] [--json FILE]
 
-Everybody is asked the same, in turns: transactions that were signed before, over one HTTP
-connection that is kept, and over four at once; py-evm alone and eth-tester have no server and do
-the same in process. Figures are medians over the rounds. Where other programs use the processor
-too, compare the columns of one run, and the processor time of each: that of the node, not of who
-asks. The peers come from npm and PyPI, into a folder that is kept; a line says why one is missing.
+All nodes get the same requests, in turns: presigned transactions over one kept HTTP connection, and
+over four at once; py-evm alone and eth-tester have no server and run in process. Figures are
+medians over the rounds. On a busy machine, compare the columns of one run, and the CPU time of
+each: that of the node, without the client. The peers come from npm and PyPI, into a folder that is
+kept; a line states why one is missing.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ if TYPE_CHECKING:
     from benchmarks.node_contenders import Contender, Kind, Start
 
 BARS = {TRANSFER: 0.0, TOKEN_TRANSFER: 110.0, CALL: 500.0, ESTIMATE: 100.0, SNAPSHOT: 1_000.0}
-"""The least a second that will do."""
+"""Least operations per second."""
 
 SHARE_OF_ALONE = 0.8
-"""The least share of py-evm alone that will do, for transactions."""
+"""Least share of the rate of py-evm alone, for transactions."""
 
 START_BAR_SECONDS = 2.0
 WIDTH = 140
@@ -70,7 +70,7 @@ class Line:
 
     @property
     def name(self) -> str:
-        """As it is shown."""
+        """Name in tables."""
         return self.kind if self.connections == 1 else f"{self.kind}, {self.connections} at once"
 
 
@@ -80,10 +80,10 @@ LINES = tuple(Line(kind, 1) for kind in WORK) + tuple(
 
 
 class Measurement:
-    """What a run has found, by contender."""
+    """The measurements of a run, by contender."""
 
     def __init__(self) -> None:
-        """Begin with nothing."""
+        """Create an empty measurement."""
         self.samples: dict[str, dict[str, list[Sample]]] = {}
         self.starts: dict[str, list[Start]] = {}
         self.missing: dict[str, str] = {}
@@ -92,14 +92,14 @@ class Measurement:
         self.count = 0
 
     def rate(self, name: str, line: Line) -> float | None:
-        """Return how many a second, the median."""
+        """Return the median operations per second."""
         samples = self.samples.get(name, {}).get(line.name)
         if not samples:
             return None
         return self.count / statistics.median(one.seconds for one in samples)
 
     def cpu_milliseconds(self, name: str, line: Line) -> float | None:
-        """Return the processor time of one, the median."""
+        """Return the median CPU time of an operation."""
         samples = self.samples.get(name, {}).get(line.name)
         if not samples:
             return None
@@ -107,7 +107,7 @@ class Measurement:
 
 
 def measure(options: argparse.Namespace, console: Console) -> Measurement:
-    """Start everybody, and ask in turns."""
+    """Start all contenders and send the requests in turns."""
     found = Measurement()
     found.count = options.count
     kinds = [kind for kind in KINDS if not options.only or kind.name in options.only]
@@ -136,7 +136,7 @@ def measure(options: argparse.Namespace, console: Console) -> Measurement:
 def measure_starts(
     kinds: Sequence[Kind], options: argparse.Namespace, found: Measurement, console: Console
 ) -> None:
-    """Start everybody some times; the first start, which may install it, is not counted."""
+    """Start each contender several times; the first start, which may install it, does not count."""
     for number in range(options.starts + 1):
         for kind in kinds:
             if kind.name in found.missing or kind.name == AloneContender.name:
@@ -155,7 +155,7 @@ def measure_starts(
 def one_round(
     contenders: Sequence[Contender], asks: dict[int, Asks], found: Measurement, *, is_counted: bool
 ) -> None:
-    """Ask everybody for everything once."""
+    """Send all requests to each contender once."""
     for line in LINES:
         windows = {
             chain_id: one.window(line.kind, found.count, line.connections)
@@ -164,7 +164,7 @@ def one_round(
         for contender in contenders:
             window = windows[contender.chain_id]
             if line.connections > contender.connections:
-                # It takes part in what the nonces come to, and is not counted.
+                # It advances the nonces, and does not count.
                 contender.ask([[ask for one in window for ask in one]])
                 continue
             if line.kind == SNAPSHOT and contender.name == AloneContender.name:
@@ -176,7 +176,7 @@ def one_round(
 
 
 def time_import(module: str) -> tuple[float, float]:
-    """Return how long an import takes in a new process, and its processor time: the least of 3."""
+    """Return the wall and CPU seconds of an import in a new process: the least of 3."""
     script = TIMED_IMPORT.format(module=module)
     runs = [
         subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
@@ -188,7 +188,7 @@ def time_import(module: str) -> tuple[float, float]:
 
 
 def show(found: Measurement, console: Console) -> None:
-    """Print what was found."""
+    """Print the measurements."""
     names = [kind.name for kind in KINDS if kind.name in found.samples]
     rates = Table("a second", *names, "of py-evm", "of Hardhat", "bar", title="node")
     costs = Table("processor ms each", *names, "py-evm / ours", title="what one costs the node")
@@ -221,7 +221,7 @@ def show(found: Measurement, console: Console) -> None:
 
 
 def starts_table(found: Measurement) -> Table:
-    """Return how long starts took, and what memory was held then and at the end."""
+    """Return the durations of starts, and the memory then and at the end."""
     table = Table("start to first answer", "s", "processor s", "MiB", "MiB at the end", "bar")
     for column in table.columns[1:]:
         column.justify = "right"
@@ -240,7 +240,7 @@ def starts_table(found: Measurement) -> Table:
 
 
 def _verdict(line: Line, ours: float | None, alone: float | None) -> str:
-    """Return a line's bars, and whether they are reached."""
+    """Return a line's bars, and whether they are met."""
     if line.connections > 1 or ours is None:
         return ""
     least = BARS[line.kind]
@@ -261,7 +261,7 @@ def _ratio(over: float | None, under: float | None) -> str:
 
 
 def as_json(found: Measurement) -> dict[str, object]:
-    """Return what was found, all samples included."""
+    """Return all measurements, including samples."""
     return {
         "requests_a_window": found.count,
         "samples": {

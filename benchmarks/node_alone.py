@@ -1,4 +1,4 @@
-"""py-evm alone, in this process: what our node does beside it is what `benchmarks.node` shows."""
+"""py-evm alone, in this process: the base that `benchmarks.node` compares our node with."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class PyEvmAlone:
     """A chain of py-evm's own classes that mines each transaction."""
 
     def __init__(self) -> None:
-        """Begin at genesis."""
+        """Start at genesis."""
         vm_class = type("BareVM", (PragueVM,), {"consensus_class": NoProofConsensus})
         chain_class = MiningChain.configure(
             __name__="BareChain",
@@ -53,7 +53,7 @@ class PyEvmAlone:
         }
 
     def ask(self, ask: Ask) -> None:
-        """Do what a request asks for."""
+        """Execute a request."""
         self._answers[ask.method](*ask.params)
 
     def _send(self, raw: str) -> None:

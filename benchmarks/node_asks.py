@@ -1,4 +1,4 @@
-"""What a node is asked in `benchmarks.node`: the same of everybody, signed before.
+"""The requests of `benchmarks.node`: equal for all nodes, with presigned transactions.
 
 Only the names and values of JSON-RPC are here; `benchmarks.node_contenders` sends them.
 """
@@ -26,7 +26,7 @@ choose_hash_backend()  # As the node does: py-evm alone is to have the same.
 
 CHAIN_ID = 31_337
 SENDERS = 4
-"""As many connections send at once, each for an account of its own."""
+"""Number of connections that send at once, each for an account of its own."""
 
 MAX_FEE_WEI, PRIORITY_FEE_WEI = 100 * 10**9, 10**9
 TRANSFER_GAS, TOKEN_GAS, DEPLOY_GAS = 21_000, 100_000, 3_000_000
@@ -58,19 +58,19 @@ class Asks:
     """Makes requests for one chain; each transaction is the next of its sender."""
 
     def __init__(self, chain_id: int) -> None:
-        """Begin with accounts that have sent nothing."""
+        """Start with accounts that have sent nothing."""
         self._chain_id = chain_id
         self._nonces = [0] * SENDERS
         self._recipients = self._endless()
 
     def setting_up(self) -> list[Ask]:
-        """Deploy the token, and give each sender of it."""
+        """Deploy the token, and give each sender a balance."""
         creation = TOKEN.encode_creation("Demo", "DEMO", 18, SUPPLY)
         deployment = self._raw(0, to=None, data=creation, gas=DEPLOY_GAS)
         return [deployment, *(self._token_transfer(0, to, SHARE) for to in ACCOUNTS[1:])]
 
     def window(self, kind: str, count: int, connections: int) -> list[list[Ask]]:
-        """Return what each connection asks, `count` requests in all."""
+        """Return the requests of each connection, `count` in all."""
         share = count // connections
         return [
             [ask for _ in range(share) for ask in self._asks(kind, sender)]
@@ -87,7 +87,7 @@ class Asks:
             return (Ask("eth_call", (self._message(sender, "balanceOf", to), "latest")),)
         if kind == ESTIMATE:
             return (Ask("eth_estimateGas", (self._message(sender, "transfer", to, 1),)),)
-        # Who answers puts the number of the snapshot in.
+        # The sender of the request inserts the snapshot's number.
         return Ask("evm_snapshot", ()), Ask("evm_revert", ())
 
     def _message(self, sender: int, function: str, *arguments: object) -> dict[str, str]:
@@ -120,12 +120,12 @@ class Asks:
 
     @staticmethod
     def _endless() -> Iterator[Address]:
-        """Yield recipients: a hundred, over and over."""
+        """Yield a hundred recipients in a cycle."""
         while True:
             for number in range(1, 101):
                 yield Address(keccak(number.to_bytes(2, "big"))[-20:])
 
 
 def decode_transaction(ask: Ask) -> object:
-    """Return the transaction that is sent, as py-evm has it."""
+    """Return the transaction of a request, as py-evm's object."""
     return PragueTransactionBuilder.decode(bytes.fromhex(str(ask.params[0])[2:]))

@@ -1,4 +1,4 @@
-"""A small HTTP client that keeps its connection: the same for every node that is measured."""
+"""A small HTTP client with a kept connection, the same for every measured node."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ TIMEOUT_SECONDS = 60.0
 
 
 class Connection:
-    """One connection to a node; opened again where the node has closed it."""
+    """A connection to a node; reopened after the node has closed it."""
 
     def __init__(self, port: int) -> None:
         """Connect to a port of this machine.
 
-        Raises: OSError: nobody listens there.
+        Raises: OSError: no server listens there.
         """
         self._port = port
         self._connect()
@@ -30,12 +30,12 @@ class Connection:
         self._socket.close()
 
     def refresh(self) -> None:
-        """Connect anew: a node may close what was idle for long."""
+        """Reconnect: a node may close an idle connection."""
         self.close()
         self._connect()
 
     def send(self, request: bytes) -> Any:  # noqa: ANN401 - whatever JSON holds
-        """Send a request that `written` made; return the answer's result.
+        """Send a request of `encode_request`; return the result.
 
         Raises: RuntimeError: the answer is an error.
         """
@@ -79,7 +79,7 @@ class Connection:
 
 
 def encode_request(method: str, params: object) -> bytes:
-    """Return a request as it is sent."""
+    """Return a request as bytes of HTTP."""
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
     return b"\r\n".join(
         (

@@ -1,4 +1,4 @@
-"""Who is measured in `benchmarks.node`: how each is had, started, and asked."""
+"""The contenders of `benchmarks.node`: how each is installed, started, and called."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ FIRST = encode_request("eth_blockNumber", [])
 
 
 class MissingError(Exception):
-    """A contender that can't be had here; the message says why."""
+    """A contender is not available here; the message states the reason."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """What some requests took."""
+    """The cost of some requests."""
 
     seconds: float
     cpu_seconds: float
-    """Of the node, not of who asks."""
+    """Of the node, without the client."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Start:
-    """What a start took, to the first answer."""
+    """Duration of a start, to the first answer."""
 
     seconds: float
     cpu_seconds: float
@@ -55,21 +55,21 @@ class Start:
 
 
 class Contender(Protocol):
-    """One that is measured."""
+    """A measured node."""
 
     name: str
     chain_id: int
     connections: int
-    """How many it can be asked over at most."""
+    """Most connections at once."""
 
     def ask(self, windows: Sequence[Sequence[Ask]]) -> Sample:
-        """Ask over as many connections as there are lists.
+        """Send requests over as many connections as there are lists.
 
         Raises: RuntimeError: an answer is an error.
         """
 
     def mib(self) -> float:
-        """Return the memory that it holds."""
+        """Return its memory."""
 
     def close(self) -> None:
         """End it."""
@@ -82,7 +82,7 @@ class ServerContender:
     connections = 64
 
     def __init__(self, name: str, command: Callable[[int], list[str]], folder: Path) -> None:
-        """Start it and wait for its first answer; `command` is told the port.
+        """Start it and wait for its first answer; `command` takes the port.
 
         Raises: MissingError: it does not answer.
         """
@@ -119,7 +119,7 @@ class ServerContender:
         raise MissingError(f"it did not answer within {START_SECONDS:g} s")
 
     def ask(self, windows: Sequence[Sequence[Ask]]) -> Sample:
-        """Ask over as many connections as there are lists."""
+        """Send requests over as many connections as there are lists."""
         while len(self._open) < len(windows):
             self._open.append(Connection(self._port))
         requests = [
@@ -148,7 +148,7 @@ class ServerContender:
         return Sample(seconds=seconds, cpu_seconds=cpu_seconds(self._process.pid) - used)
 
     def mib(self) -> float:
-        """Return the memory that it holds."""
+        """Return its memory."""
         return memory_mib(self._process.pid)
 
     def close(self) -> None:
@@ -179,11 +179,11 @@ class AloneContender:
     connections = 1
 
     def __init__(self) -> None:
-        """Begin at genesis."""
+        """Start at genesis."""
         self._chain = PyEvmAlone()
 
     def ask(self, windows: Sequence[Sequence[Ask]]) -> Sample:
-        """Do what is asked for."""
+        """Execute the requests."""
         (asks,) = windows
         used, started = time.process_time(), time.perf_counter()
         for one in asks:
@@ -195,11 +195,14 @@ class AloneContender:
         return memory_mib(os.getpid())
 
     def close(self) -> None:
-        """Do nothing: it goes with this process."""
+        """Do nothing: it ends with this process."""
 
 
 class EthTesterContender:
-    """eth-tester, in a process that has it; without a server, it gets all requests at once."""
+    """eth-tester, in a process of an environment that has it.
+
+    It has no server and gets all requests at once.
+    """
 
     name = "eth-tester"
     chain_id = ETH_TESTER_CHAIN_ID
@@ -224,7 +227,7 @@ class EthTesterContender:
         )
 
     def ask(self, windows: Sequence[Sequence[Ask]]) -> Sample:
-        """Send all that is asked for, and read how long it took."""
+        """Send all requests; return their duration."""
         (asks,) = windows
         pipe: IO[str] | None = self._process.stdin
         assert pipe is not None  # noqa: S101 - it was asked for
@@ -242,7 +245,7 @@ class EthTesterContender:
         return json.loads(line)
 
     def mib(self) -> float:
-        """Return the memory that it holds."""
+        """Return its memory."""
         return memory_mib(self._process.pid)
 
     def close(self) -> None:
@@ -257,7 +260,7 @@ class Kind:
 
     name: str
     start: Callable[[Path], Contender]
-    """Starts it; its packages and files are under the folder. Raises MissingError."""
+    """Start it; its packages and files are in the folder. Raises MissingError."""
 
 
 def _ours(name: str, *options: str) -> Kind:
@@ -330,7 +333,7 @@ KINDS = (
 
 
 def _npm(folder: Path, package: str) -> Path:
-    """Return the folder of npm's packages, with that one in it."""
+    """Return the folder of npm's packages; install the package if absent."""
     packages = folder / "node_modules"
     name = package if package.startswith("@") else package.partition("@")[0]
     if not (packages / name).exists():
@@ -350,7 +353,7 @@ def _node() -> str:
 
 
 def _run(command: list[str]) -> None:
-    """Run a command that installs something.
+    """Run an installing command.
 
     Raises: MissingError: it fails.
     """

@@ -1,6 +1,6 @@
-"""eth-tester in a process of its own: run by `benchmarks.node` in an environment that has it.
+"""eth-tester in a process of its own, run by `benchmarks.node` in an environment that has it.
 
-Reads a line of JSON, a list of requests; writes one, how long they took and what failed.
+Reads a line of JSON, a list of requests; writes one, with their duration and failures.
 """
 
 from __future__ import annotations

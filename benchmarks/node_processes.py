@@ -1,4 +1,4 @@
-"""What a process and its children have used: processor time and memory. Linux alone has it so."""
+"""CPU time and memory of a process and its children. Linux only."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ TICK_SECONDS = 1 / os.sysconf("SC_CLK_TCK")
 
 
 def cpu_seconds(pid: int) -> float:
-    """Return the processor time of a process and its children."""
+    """Return the CPU time of a process and its children."""
     total = 0.0
     for one in (pid, *_children(pid)):
         try:
@@ -23,7 +23,7 @@ def cpu_seconds(pid: int) -> float:
 
 
 def memory_mib(pid: int) -> float:
-    """Return the memory that a process and its children hold."""
+    """Return the memory of a process and its children."""
     total = 0
     for one in (pid, *_children(pid)):
         try:

@@ -1,8 +1,7 @@
-"""A process with llama.cpp in it that takes any setting: `python -m benchmarks.probe`, for scripts.
+"""A process with llama.cpp in any setting: `python -m benchmarks.probe`, for scripts.
 
-The product's engine has one setting; this one is for measuring what another one would do. It reads
-a `Setting` and then questions as lines of JSON, and answers each with a line. `LLAMA_CPP_LIB_PATH`
-says which build is loaded.
+The product's engine has one setting; this process measures others. It reads a `Setting` and then
+requests as lines of JSON, and answers each with a line. `LLAMA_CPP_LIB_PATH` selects the build.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class CanaryContext:
-    """What the product's canary needs of a context: one text goes on, or is set aside."""
+    """The context of the product's canary: a text is continued, or saved."""
 
     def __init__(self, memory: Memory) -> None:
         """Evaluate in this memory."""
@@ -44,7 +43,7 @@ class CanaryContext:
         self._done, self._aside = [], ([], b"")
 
     def evaluate(self, tokens: list[int]) -> NDArray[np.float32]:
-        """Evaluate what is new in `tokens`, after what was set aside if it begins so."""
+        """Evaluate the new tokens in `tokens`, after a saved text if they start with it."""
         if tokens[: len(self._done)] != self._done:
             before, state = self._aside
             self._aside = (self._done, self._memory.save())
@@ -73,15 +72,15 @@ class Probe:
         return Memory(self._model, flash_attention=self._flash_attention, **options)
 
     def answer(self, question: dict[str, Any]) -> dict[str, Any]:
-        """Do what a question asks."""
+        """Answer a request."""
         return OPERATIONS[question["ask"]](self, question)
 
     def system_info(self, _question: dict[str, Any]) -> dict[str, Any]:
-        """Say what the build says of itself."""
+        """Return the build's description of itself."""
         return {"system_info": llama_cpp.llama_print_system_info().decode()}
 
     def reference(self, question: dict[str, Any]) -> dict[str, Any]:
-        """Return the digests of the plainest shape: to compare this process with another."""
+        """Return the digests of the plainest shape, to compare this process with another."""
         prompts = self._prompts(question)
         return {"digests": [f"{i} {fresh(self._memory, p, [])}" for i, p in enumerate(prompts)]}
 
@@ -90,11 +89,11 @@ class Probe:
         return [text[:length] for text, length in zip(texts, question["lengths"], strict=True)]
 
     def shapes(self, question: dict[str, Any]) -> dict[str, Any]:
-        """Return each shape's digests, of all texts."""
+        """Return each shape's digests, for all texts."""
         return {"digests": examine(self._memory, self._new_memory, self._prompts(question))}
 
     def canary(self, _question: dict[str, Any]) -> dict[str, Any]:
-        """Say whether the product's canary sees that this setting is not invariant."""
+        """Return whether the product's canary detects that this setting is not invariant."""
         started = time.perf_counter()
         try:
             digest = compute_canary(self._model, CanaryContext(self._memory))  # type: ignore[arg-type]
@@ -123,7 +122,7 @@ class Probe:
         return {"prefill": prefill, "decode": decode, "prompt_tokens": len(tokens)}
 
     def generate(self, question: dict[str, Any]) -> dict[str, Any]:
-        """Continue a text greedily; leave each step's logits in a file."""
+        """Continue a text greedily; write each step's logits to a file."""
         prompt = self._model.tokenize(question["text"])
         memory, tokens, margins = self._memory, list(prompt), []
         memory.clear()
@@ -140,7 +139,7 @@ class Probe:
         return {"prompt": prompt, "output": tokens[len(prompt) :], "margins": margins}
 
     def follow(self, question: dict[str, Any]) -> dict[str, Any]:
-        """Go along another build's generation until this one would choose another token."""
+        """Follow another build's generation until this one would choose another token."""
         seen = np.load(question["file"], mmap_mode="r")
         memory, tokens = self._memory, list(question["prompt"])
         memory.clear()
@@ -168,7 +167,7 @@ OPERATIONS: Mapping[str, Callable[[Probe, dict[str, Any]], dict[str, Any]]] = {
 
 
 def main() -> None:
-    """Answer questions until there are no more."""
+    """Answer requests until the input ends."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     llama_cpp.llama_log_set(drop_log, ctypes.c_void_p(0))

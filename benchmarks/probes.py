@@ -1,4 +1,4 @@
-"""Starting a probe: llama.cpp of any build, in any setting, in a process of its own."""
+"""Start probes: llama.cpp of any build, in any setting, in a process of its own."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 OWN_VARIABLES = {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "0"}
-"""As the product starts its engine: threads that wait sleep."""
+"""As the product starts its engine: waiting threads sleep."""
 
 SPEED_TEXT = (
     "The chain asks its model to think about what to do with a hundred dollars of stable value. "
@@ -28,18 +28,18 @@ SPEED_TEXT = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """What a probe loads, and how."""
+    """The settings of a probe."""
 
     model: Path
     libraries: Path | None = None
-    """The folder of a build's libraries, see `builds.libraries`; the installed one if None."""
+    """The folder of a build's libraries, see `builds.libraries`; None for the installed one."""
 
     flash_attention: bool = False
     extra_buffers: bool = False
-    """Let REPACK lay weights out anew, see `is_repacked`."""
+    """Let REPACK change the layout of weights, see `is_repacked`."""
 
     tiled: bool = False
-    """Let llama.cpp multiply K-quantised weights in tiles, as it does unless told not to."""
+    """Let llama.cpp multiply K-quantised weights in tiles, its default."""
 
     threads: int = 2
     adapter: Path | None = None
@@ -55,7 +55,7 @@ class Speed:
 
 
 def is_repacked(model: Path) -> bool:
-    """Whether the product lays a file's weights out anew: its `Setting.extra_buffers`."""
+    """Return whether the product changes the layout of a file's weights: `extra_buffers`."""
     with Vocabulary(model) as vocabulary:
         return bool(json.loads(vocabulary.profile_facts.fingerprint)["repacked"])
 
@@ -65,14 +65,14 @@ class ProbeError(Exception):
 
 
 class RunningProbe:
-    """A probe's process, which answers questions one by one."""
+    """A probe's process."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
-        """Talk to this process."""
+        """Use this process."""
         self._process = process
 
     def ask(self, ask: str, **question: object) -> dict[str, Any]:
-        """Return the answer to a question, see `probe.OPERATIONS`.
+        """Send a request, see `probe.OPERATIONS`; return the answer.
 
         Raises:
             ProbeError: the process ended; llama.cpp may have aborted it.
@@ -128,7 +128,7 @@ def running_probe(setting: Setting) -> Iterator[RunningProbe]:
 def speed_of(
     probe: RunningProbe, *, prompt_tokens: int = 256, output_tokens: int = 24, rounds: int = 3
 ) -> Speed:
-    """Return the tokens a second of a probe that runs."""
+    """Return the tokens per second of a running probe."""
     answer = probe.ask(
         "speed",
         text=SPEED_TEXT,
@@ -145,7 +145,7 @@ def speed_of(
 def measure_speed(
     setting: Setting, *, prompt_tokens: int = 256, output_tokens: int = 24, rounds: int = 3
 ) -> Speed:
-    """Start a process with a build and a setting, and return how fast it reads and writes.
+    """Start a process with a build and a setting; return its speed of reading and writing.
 
     Raises:
         ProbeError: its process ended.

@@ -1,7 +1,7 @@
-"""A model that chooses at random, for comparison: what would an agent get right by luck?
+"""A model that chooses at random, for comparison: how much does an agent get right by luck?
 
-Of a step's tools and the final answer it takes each as often as any other, with arguments drawn
-from what the grammar admits. What it says is a function of its seed and the prompt.
+It chooses each of a step's tools and the final answer with equal probability, and draws arguments
+from the grammar. Its output is a function of its seed and the prompt.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ WORDS = (
     "last",
 )
 MAX_WORDS, MAX_DIGITS, MAX_ITEMS = 4, 6, 4
-"""How much it says where a grammar would let it go on for ever."""
+"""Most words, digits and items where a grammar has no limit."""
 
 _RULE = re.compile(r"([A-Za-z]\w*): (.*)")
 _PIECE = re.compile(
@@ -46,15 +46,15 @@ _PIECE = re.compile(
 
 
 def random_model(vocabulary: GgufModel, seed: int) -> ScriptedModel:
-    """Return a model whose words, tokens and gas are those of a real one, and its choices luck's.
+    """Return a model with the tokens and gas of a real one, and random choices.
 
-    Input:  an open model or vocabulary, which stays the caller's to close.
+    Input: an open model or vocabulary, which the caller closes.
     """
     return ScriptedModel(RandomChoice(seed), vocabulary=vocabulary)
 
 
 class RandomChoice:
-    """Says a step at random: a script for `ScriptedModel`."""
+    """Draws a step at random: a script for `ScriptedModel`."""
 
     def __init__(self, seed: int) -> None:
         """Choose by a seed."""
@@ -65,7 +65,7 @@ class RandomChoice:
         chance = random.Random(f"{self._seed} {request.prompt_tokens} {request.grammar}")  # noqa: S311 - by its seed
         rules = dict(_RULE.findall(request.grammar))
         thought = f" {_words(chance)}\n"
-        # The grammar parts answers from tools first; each tool is to be as likely as the answer.
+        # The grammar separates answers from tools first; each tool must be as likely as the answer.
         choice = chance.choice(["answer", *re.findall(r"\btool\d+\b", rules.get("use", ""))])
         if choice == "answer":
             return f"{thought}Final Answer: {_words(chance)}"
@@ -89,7 +89,7 @@ _TERMINALS: Mapping[str, Callable[[random.Random], str]] = {
 
 
 class _Expansion:
-    """Expands rules of `precompiles.grammar`, which are Lark's in a small part."""
+    """Expands rules of `precompiles.grammar`, a small part of Lark's."""
 
     def __init__(self, rules: Mapping[str, str], chance: random.Random) -> None:
         self._rules = rules
@@ -104,7 +104,7 @@ class _Expansion:
         return text
 
     def _alternatives(self, pieces: list[re.Match[str]], position: int) -> tuple[str, int]:
-        """Return one of the alternatives up to the end or a bracket that closes, and where."""
+        """Return one of the alternatives up to the end or a closing bracket, and its position."""
         texts = [""]
         while position < len(pieces) and pieces[position]["close"] is None:
             piece = pieces[position]
@@ -121,7 +121,7 @@ class _Expansion:
         return self._chance.choice(texts), position
 
     def _expand_repetition(self, pieces: list[re.Match[str]], start: int) -> tuple[str, int]:
-        """Return what stands in brackets, as often as is said behind them."""
+        """Return repetitions of a bracket's content, by its quantifier."""
         text, end = self._alternatives(pieces, start)
         if pieces[end]["most"]:
             times = self._chance.randint(0, min(MAX_ITEMS, int(pieces[end]["most"])))

@@ -1,7 +1,7 @@
-"""The shapes in which a prompt can be evaluated: each is to give the same logits.
+"""The shapes in which a prompt can be evaluated, all with the same logits.
 
-A shape is a way to get to the logits after a prompt's last token: in batches of some size, cut
-anywhere, after other prompts, from a saved state, beside other sequences.
+A shape is a way to the logits after a prompt's last token: in batches of some size, cut anywhere,
+after other prompts, from a saved state, beside other sequences.
 """
 
 from __future__ import annotations
@@ -17,30 +17,31 @@ if TYPE_CHECKING:
 
 REFERENCE = "batch 512, 1 thread"
 UNIFIED = "4 sequences, unified cache"
-"""A shape that is known to give other bits. The product's engine has one sequence."""
+"""A shape with other bits. The product's engine has one sequence."""
 
 BATCHES = (1, 8, 64, 512)
 THREADS = (1, 2)
 SPLITS = 5
 SEQUENCES = 4
 SINGLE_TOKENS = 24
-"""Tokens at a prompt's end that are evaluated one by one; all, of a short prompt: single ones are
-slow, and what comes before them was evaluated in one batch."""
+"""Tokens at a prompt's end that are evaluated one by one; all of a short prompt. Single tokens are
+slow, and those before were evaluated in one batch.
+"""
 
 SEED = 25
 
 
 class NewMemory(Protocol):
-    """Makes a memory in the setting under test."""
+    """Creates a memory in the setting under test."""
 
     def __call__(self, *, sequences: int, unified: bool, threads: int) -> Memory:
-        """Make one."""
+        """Create a memory."""
 
 
 def examine(
     memory: Memory, new_memory: NewMemory, prompts: list[list[int]]
 ) -> dict[str, list[str]]:
-    """Return each shape's digests, one or more a prompt; a prompt's number stands before each."""
+    """Return each shape's digests, one or more per prompt, prefixed by the prompt's number."""
     found: dict[str, list[str]] = defaultdict(list)
     chance = random.Random(SEED)  # noqa: S311 - splits that are the same each time
     for number, prompt in enumerate(prompts):
@@ -59,7 +60,7 @@ def examine(
 
 
 def fresh(memory: Memory, prompt: list[int], cuts: list[int]) -> str:
-    """Evaluate a prompt from nothing, cut before these positions."""
+    """Evaluate a prompt with an empty memory, cut before these positions."""
     memory.clear()
     done = 0
     for end in [*cuts, len(prompt)]:
@@ -71,7 +72,7 @@ def fresh(memory: Memory, prompt: list[int], cuts: list[int]) -> str:
 def batches(
     memory: Memory, prompt: list[int], _other: list[int], _chance: random.Random
 ) -> Iterator[tuple[str, str]]:
-    """Each number of threads with each size of a batch."""
+    """Combine each number of threads with each batch size."""
     for threads in THREADS:
         memory.set_threads(threads)
         for batch in BATCHES:
@@ -94,7 +95,7 @@ def splits(
 def kept_prefixes(
     memory: Memory, prompt: list[int], other: list[int], chance: random.Random
 ) -> Iterator[tuple[str, str]]:
-    """Keep a prefix that another prompt shares, and evaluate the rest."""
+    """Keep a prefix that another prompt shares; evaluate the rest."""
     for _ in range(2):
         kept = chance.randrange(1, len(prompt))
         memory.clear()
@@ -107,7 +108,7 @@ def kept_prefixes(
 def returns(
     memory: Memory, prompt: list[int], other: list[int], chance: random.Random
 ) -> Iterator[tuple[str, str]]:
-    """Other prompts in between; forgotten and evaluated again; cut and gone on."""
+    """Evaluate other prompts in between; remove and re-evaluate; cut and continue."""
     memory.clear()
     memory.feed(other)
     yield "after another prompt", fresh(memory, prompt, [])
@@ -124,7 +125,7 @@ def returns(
 def states(
     memory: Memory, prompt: list[int], other: list[int], chance: random.Random
 ) -> Iterator[tuple[str, str]]:
-    """Save a part of the prompt, do something else, restore it and go on."""
+    """Save a part of the prompt, do other work, restore it and continue."""
     kept = chance.randrange(1, len(prompt))
     memory.clear()
     memory.feed(prompt[:kept])
@@ -140,7 +141,7 @@ def states(
 def sequences(
     several: Memory, prompt: list[int], prompts: list[list[int]], *, unified: bool
 ) -> Iterator[tuple[str, str]]:
-    """Beside other prompts in other sequences: before them, after them, in one batch with them."""
+    """Evaluate beside other prompts in other sequences: before them, after them, in one batch."""
     name = UNIFIED if unified else "4 sequences, separate caches"
     others = [prompts[(index + 1) % len(prompts)] for index in range(SEQUENCES)]
     several.clear()

@@ -1,4 +1,4 @@
-"""Shares with their uncertainty: so many of so many, and where the true share may lie."""
+"""Shares with their uncertainty: a count of a total, and the interval of the true share."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import math
 from dataclasses import dataclass
 
 Z95 = 1.959963984540054
-"""Standard deviations to either side that hold 95 % of a normal distribution."""
+"""Standard deviations to either side of 95 % of a normal distribution."""
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """So many of so many."""
+    """A count of a total."""
 
     count: int
     total: int
@@ -23,10 +23,10 @@ class Share:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The 95 % confidence interval after Wilson; of nothing, all that there is.
+        """The 95 % confidence interval after Wilson; 0 to 1 for a total of 0.
 
         Source: E. B. Wilson, "Probable inference, the law of succession, and statistical
-        inference", Journal of the American Statistical Association 22 (1927).
+            inference", Journal of the American Statistical Association 22 (1927).
         """
         if not self.total:
             return 0.0, 1.0
@@ -39,7 +39,7 @@ class Share:
         return low, high
 
     def __str__(self) -> str:
-        """Return `54/60 90 % (80-95)`; a dash where there is nothing."""
+        """Return `54/60 90 % (80-95)`; a dash for a total of 0."""
         if not self.total:
             return "-"
         low, high = self.interval
@@ -49,11 +49,11 @@ class Share:
 
 
 def percent(share: float) -> str:
-    """Return a share in per cent: whole, or with the digits that keep it from looking whole."""
+    """Return a share in per cent: whole, or with the digits that distinguish it from 0 and 100."""
     text = f"{100 * share:.1f}"
     return text.removesuffix(".0")
 
 
 def share_of(marks: list[bool]) -> Share:
-    """Return how many are true."""
+    """Return the share of true marks."""
     return Share(sum(marks), len(marks))

@@ -1,12 +1,12 @@
-"""Is every generation, whatever was computed before it, the one a fresh context gives?
+"""Does every generation equal the one of a fresh context, after any other work?
 
     python -m benchmarks.soak [--generations 10000] [--processes 2] [--tally DIR] [--json FILE]
 
 Each case (`benchmarks.cases`) is generated once for reference: memory emptied, the whole mask, one
 token at a time, nothing forced. Then cases come in random order, in several engine processes that
-keep their memory, under one circumstance or another, and each result must equal its reference byte
-for byte: text, tokens, forced ones, completeness, closest decision. The tally is kept in a folder;
-a soak that was interrupted goes on where it stood. Exit status 1 where anything differs.
+keep their memory, under various circumstances, and each result must equal its reference byte for
+byte: text, tokens, forced ones, completeness, closest decision. The tally is kept in a folder; an
+interrupted soak resumes. Exit status 1 if anything differs.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ REFERENCES, TALLY, HEADER = "references.jsonl", "tally.jsonl", "soak.json"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """What a soak is."""
+    """The options of a soak."""
 
     generations: int
     cases: int
@@ -55,7 +55,7 @@ class Options:
 
 
 class Soak:
-    """A soak with its tally: what has been done, and what is to do."""
+    """A soak with its tally: the finished and the remaining work."""
 
     def __init__(self, options: Options, console: Console) -> None:
         """Open the tally.
@@ -74,7 +74,7 @@ class Soak:
         self._stop = threading.Event()
 
     def run(self) -> None:
-        """Compute what references are missing, then compare until there are enough."""
+        """Compute missing references, then compare until there are enough."""
         with self._progress() as progress:
             bar = progress.add_task(
                 "references", total=self.options.cases, completed=len(self.references)
@@ -97,7 +97,7 @@ class Soak:
             self._share(self._indices(), compare)
 
     def _indices(self) -> Iterator[int]:
-        """Yield numbers that are not done, until enough generations are."""
+        """Yield unfinished numbers until there are enough generations."""
         index = 0
         while self.generations < self.options.generations:
             if index not in self.done:
@@ -105,7 +105,7 @@ class Soak:
             index += 1
 
     def _share(self, numbers: Iterable[int], work: Callable[[Bench, int], None]) -> None:
-        """Hand numbers to as many engines as there are to be; each has a thread and a process."""
+        """Distribute numbers among the engines; each has a thread and a process."""
         source = iter(numbers)
 
         def serve(number: int) -> None:
@@ -185,14 +185,14 @@ class Soak:
 
 
 def equals(generation: Generation, reference: Generation, limit: int) -> bool:
-    """Whether a generation under a limit is what the reference began with."""
+    """Return whether a generation under a limit is a prefix of the reference."""
     if len(reference.tokens) <= limit:
         return generation == reference
     return generation.tokens == reference.tokens[:limit] and not generation.is_complete
 
 
 def check_header(options: Options, console: Console) -> None:
-    """Hold the tally against this soak; write down what it is of where it is new.
+    """Compare the tally's header with this soak; write it if the tally is new.
 
     Raises: SystemExit: the tally is of other cases, another model or another engine.
     """
@@ -243,7 +243,7 @@ def summary(soak: Soak) -> dict[str, Any]:
 
 
 def show(found: dict[str, Any], console: Console) -> None:
-    """Print what a soak found."""
+    """Print the results of a soak."""
     table = Table("circumstance", "generations", "different")
     for column in table.columns[1:]:
         column.justify = "right"
@@ -265,7 +265,7 @@ def show(found: dict[str, Any], console: Console) -> None:
 
 
 def main() -> int:
-    """Soak, print a table, and say whether anything differed."""
+    """Soak, print a table, and return 1 if anything differed."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -300,7 +300,7 @@ def main() -> int:
 
 
 def run(options: Options, console: Console, json_path: Path | None) -> int:
-    """Soak, print what was found, and return the exit status."""
+    """Soak, print the results, and return the exit status."""
     check_header(options, console)
     soak = Soak(options, console)
     try:

@@ -23,14 +23,14 @@ POOL_USDT, POOL_BNB = 60_000 * USDT, 100 * BNB
 WALLET_USDT, WALLET_BNB = 257 * USDT, 5 * BNB
 
 SOMEBODY = b"\x5a" * 20
-"""Who owns the switch: neither the wallet nor one of the tools."""
+"""Owner of the switch: neither the wallet nor one of the tools."""
 
 ZERO = bytes(20)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holdings:
-    """What is left in the contracts' state."""
+    """The contracts' final balances."""
 
     wallet_usdt: int
     wallet_bnb: int
@@ -53,7 +53,7 @@ class Function:
 
     @property
     def name(self) -> str:
-        """Its name, which is the tool's."""
+        """The function's name, which is the tool's."""
         return self.signature.partition("(")[0]
 
 
@@ -201,6 +201,6 @@ class SwapContracts:
 
 
 def given_for(amount_in: int, reserve_in: int, reserve_out: int) -> int:
-    """Return what a pool of a constant product gives, at a fee of 0.3 %."""
+    """Return the output of a constant-product pool at a fee of 0.3 %."""
     less_fee = amount_in * 997
     return less_fee * reserve_out // (reserve_in * 1000 + less_fee)

@@ -2,8 +2,8 @@
 
 The requests are those of a public design note on agents for any contract: a balance, a quote, a
 swap of ether, an owner's function that must be declined, and a swap of tokens, which need an
-approval first. Each is asked in the note's own words, and with amounts in base units, as its
-contracts count. What is left in the contracts' state decides.
+approval first. Each is sent in the note's own words, and with amounts in base units, as its
+contracts count. The contracts' final state decides.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ for ROUTER before it is swapped. WALLET is not OWNER: decline what only OWNER ma
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scenario:
-    """A request, its right run, and what that leaves."""
+    """A request, its right run, and the resulting state."""
 
     name: str
     wording: str
@@ -63,7 +63,7 @@ class Scenario:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScenarioRun:
-    """What an agent did about a request."""
+    """An agent's run of a request."""
 
     run: AgentRun
     after: Holdings
@@ -87,7 +87,7 @@ class SwapBench:
         self.scenarios = self._scenarios()
 
     def run(self, scenario: Scenario) -> ScenarioRun:
-        """Ask the agent, read the contracts' state, and undo everything.
+        """Send the request to the agent, read the contracts' state, and undo everything.
 
         Raises: EngineFault: the model failed.
         """

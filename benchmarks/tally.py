@@ -1,4 +1,4 @@
-"""A tally in a folder: rows of JSON, appended as they come, whole again after any interruption."""
+"""A tally in a folder: rows of JSON, appended one by one, valid after any interruption."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def generation_of(row: dict[str, Any]) -> Generation:
-    """Read a generation back. JSON keeps a float to the bit as Python writes it."""
+    """Read a generation. Python's JSON preserves a float to the bit."""
     margin = row["margin"]
     return Generation(
         text=row["text"],
@@ -27,7 +27,7 @@ def generation_of(row: dict[str, Any]) -> Generation:
 
 
 def rows(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a tally; a last line that a kill cut short is none."""
+    """Yield the rows of a tally, without a last line cut short by a kill."""
     if not path.exists():
         return
     text = path.read_text(encoding="utf-8")
@@ -46,7 +46,7 @@ def append(path: Path, row: dict[str, Any]) -> None:
 
 @contextmanager
 def held(folder: Path) -> Iterator[None]:
-    """Hold a tally's folder, which is made, for one process at a time.
+    """Lock a tally's folder, created if absent, for one process at a time.
 
     Raises: BlockingIOError: another process holds it.
     """

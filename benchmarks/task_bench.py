@@ -1,6 +1,6 @@
-"""Tasks on a chain: their tools deployed as contracts, the question asked, the ledger read.
+"""Tasks on a chain: deploy their tools, send the question, read the ledger.
 
-Each task begins on the same state, and nothing of it is left for the next one.
+Each task starts on the same state, and leaves nothing for the next one.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 NO_LEDGER = bytes(20)
 
 Done = tuple[str, bytes]
-"""A tool's name, and keccak of the arguments that it acted on."""
+"""A tool's name, and keccak of the arguments of its action."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskRun:
-    """What an agent did about a task."""
+    """An agent's run of a task."""
 
     run: AgentRun
     ledger: tuple[Done, ...]
-    """What is left of it in the chain's state after the transaction."""
+    """The ledger in the chain's state after the transaction."""
 
 
 class TaskBench:
@@ -47,7 +47,7 @@ class TaskBench:
         self._ledger = self._account.deploy(load_artifact("Ledger").encode_creation())
 
     def run(self, task: Task) -> TaskRun:
-        """Deploy a task's agent with its tools, ask it, read the ledger, and undo everything.
+        """Deploy a task's agent, send its question, read the ledger, and undo everything.
 
         Raises: EngineFault: the model failed. VMError: an agent or tool does not fit into a block.
         """

@@ -4,13 +4,13 @@
     python -m benchmarks.testkit --only adversary --seeds 20
     python -m benchmarks.testkit --only start-up --starts 40
 
-Times are of the wall clock where nothing else is said, medians over the rounds. "New words" are
-said to prompts that the process has tokens of, through grammars that it has compiled; "first" is
-the first run of its process, which starts that of the vocabulary. The EVM's part is the same
-transaction with every answer known. The adversary looks for what breaks the wallet of
-`tests/examples`, once from each seed. eth-tester's tests deploy `MockExecutor` and set its answer:
-a test of the same contract without tokens, prompts, grammars or their gas. It is installed from
-PyPI into a folder that is kept.
+Times are wall-clock times unless stated otherwise, medians over the rounds. "New words" follow
+prompts that the process has tokens of, through compiled grammars; "first" is the first run of its
+process, which starts that of the vocabulary. The EVM's part is the same transaction with every
+answer known. The adversary searches for a failure of the wallet of `tests/examples`, once from each
+seed. eth-tester's tests deploy `MockExecutor` and set its answer: a test of the same contract
+without tokens, prompts, grammars or their gas. It is installed from PyPI into a folder that is
+kept.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ START_UP_BAR_SECONDS = 0.020
 
 PEER = ("eth-tester[py-evm]==0.14.0b1", "web3==8.0.0", "pyunormalize==17.0.0")
 PEER_TESTS = 200
-"""Of eth-tester at most: 1,000 would be eight minutes."""
+"""Most tests of eth-tester: 1,000 would take eight minutes."""
 
 RUNNER = ("pytest==9.2.0", "pytest-xdist==3.8.0")
 WORKERS = 2
@@ -60,7 +60,7 @@ WIDTH = 120
 
 @dataclass(slots=True)
 class Found:
-    """What was measured: each row's samples, in seconds, and what it has to be."""
+    """The measurements: each row's samples in seconds, and its bar."""
 
     rows: dict[str, list[float]] = field(default_factory=dict)
     bars: dict[str, float] = field(default_factory=dict)
@@ -78,7 +78,7 @@ PARTS = ("chains", "start-up", "cassette", "suites", "adversary")
 
 
 def measure(options: argparse.Namespace, found: Found, console: Console) -> None:
-    """Measure everything, or what is asked for."""
+    """Measure everything, or the selected parts."""
     wanted = options.only or PARTS
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -98,7 +98,7 @@ def measure(options: argparse.Namespace, found: Found, console: Console) -> None
 
 
 def hunts(beginning: GenesisTemplate, seeds: int, found: Found, console: Console) -> None:
-    """Let the adversary look for what breaks the example, from so many seeds."""
+    """Let the adversary search for a failure of the example, from `seeds` seeds."""
     console.print("adversary")
     made = []
     for number in range(seeds):
@@ -118,7 +118,7 @@ def hunts(beginning: GenesisTemplate, seeds: int, found: Found, console: Console
 
 
 def in_process(beginning: GenesisTemplate, rounds: int, found: Found, console: Console) -> None:
-    """Measure a chain's set-up, and a run of five steps with its EVM's part."""
+    """Measure a chain's set-up, and a run of five steps with its EVM part."""
     console.print("chains")
     found.take("set-up and teardown of a chain, first", [set_up(beginning)])
     times = [set_up(beginning) for _ in range(5 * rounds)]
@@ -144,7 +144,7 @@ def in_process(beginning: GenesisTemplate, rounds: int, found: Found, console: C
 
 
 def start_up(folder: Path, starts: int, found: Found, console: Console) -> None:
-    """Measure what the plugin costs a suite that does not use it."""
+    """Measure the plugin's cost for a suite that does not use it."""
     console.print("start-up")
     with_it, without = testkit_start.starts(folder, starts)
     found.take("processor time of an empty suite, with the plugin", with_it)
@@ -157,7 +157,7 @@ def start_up(folder: Path, starts: int, found: Found, console: Console) -> None:
 
 
 def cassette(report: Path, runs: int, found: Found, console: Console) -> None:
-    """Measure the example of a cassette, as a test that is not the first of its process."""
+    """Measure the example of a cassette, as a later test of its process."""
     console.print("cassette")
     first, example = (ROOT / "tests" / "examples" / f"test_{n}.py" for n in ("first", "cassette"))
     if not example.is_file():
@@ -198,7 +198,7 @@ def suites(folder: Path, options: argparse.Namespace, found: Found, console: Con
 
 
 def peer(folder: Path) -> str:
-    """Return the Python of an environment with eth-tester, made where it is not there."""
+    """Return the Python of an environment with eth-tester; create it if absent."""
     environment = folder.resolve() / "eth-tester-suite"
     python = environment / "bin" / "python"
     if not python.exists():
@@ -208,7 +208,7 @@ def peer(folder: Path) -> str:
 
 
 def show(found: Found, console: Console) -> None:
-    """Print what was found."""
+    """Print the measurements."""
     table = Table("milliseconds", "median", "least", "most", "bar", title="test kit")
     for column in table.columns[1:]:
         column.justify = "right"

@@ -1,4 +1,4 @@
-"""Does the adversary find the example that breaks, from any seed: how soon, and how short is it?"""
+"""Does the adversary find the failing example from any seed: how soon, and how short is it?"""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ STEPS_BAR = 3
 
 @dataclass(frozen=True, kw_only=True)
 class Hunt:
-    """What came of one seed."""
+    """The result of one seed."""
 
     seed: int
     found_at: int | None
-    """The example that failed first, from 1; None where none did."""
+    """Number of the first failing example, from 1; None without one."""
 
     examples: int
-    """All that were run, those of the shrinking among them."""
+    """All examples, including those of shrinking."""
 
     steps: int
-    """Of the shortest script that fails."""
+    """Steps of the shortest failing script."""
 
     seconds: float
     processor_seconds: float
-    """Of this process: what other programs do is not in it, the vocabulary's process neither."""
+    """CPU time of this process, without the vocabulary's process."""
 
     @property
     def is_met(self) -> bool:
-        """Whether it is what issue 6 asks for."""
+        """Whether it meets the bar."""
         is_short = 0 < self.steps <= STEPS_BAR
         return self.found_at is not None and is_short and self.seconds < HUNT_BAR_SECONDS
 
@@ -58,7 +58,7 @@ class Hunt:
 
 
 def hunt(beginning: GenesisTemplate, number: int) -> Hunt:
-    """Let the adversary look for what breaks the unguarded wallet, as its test does."""
+    """Let the adversary search for a failure of the unguarded wallet, as its test does."""
     examples, found_at, last = 0, None, None
     with AgentChain(beginning) as chain:
         purse = wallet(chain, "UnguardedPurse")

@@ -1,4 +1,4 @@
-"""What `benchmarks.testkit` times: chains, a five-step agent, and the same with nothing to say."""
+"""Cases of `benchmarks.testkit`: chains, a five-step agent, and the same with stored answers."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ STEPS = 5
 
 
 class StoredModel:
-    """A model that has nothing to work out: it says again what it heard once."""
+    """A model that repeats recorded generations without work."""
 
     def __init__(self, model: LanguageModel) -> None:
-        """Listen to a model."""
+        """Record a model."""
         self._model = model
         self._tokens: dict[tuple[Segment, ...], tuple[int, ...]] = {}
         self._said: dict[tuple[tuple[int, ...], str], Generation] = {}
@@ -36,7 +36,7 @@ class StoredModel:
         return self._tokens[segments]
 
     def generate(self, request: GenerationRequest) -> Generation:
-        """Return what was said to this prompt."""
+        """Return the recorded generation of this prompt."""
         key = (request.prompt_tokens, request.grammar)
         if key not in self._said:
             self._said[key] = self._model.generate(request)
@@ -44,7 +44,7 @@ class StoredModel:
 
 
 def set_up(beginning: GenesisTemplate) -> float:
-    """Make a chain with web3.py on it and close it; return how long it took."""
+    """Create a chain with web3.py and close it; return the seconds."""
     begun = time.perf_counter()
     with AgentChain(beginning) as chain:
         _ = chain.w3
@@ -52,7 +52,7 @@ def set_up(beginning: GenesisTemplate) -> float:
 
 
 class FiveSteps:
-    """A chain with an agent of three tools, asked for five steps."""
+    """A chain with an agent of three tools, for five steps."""
 
     def __init__(self, beginning: GenesisTemplate) -> None:
         """Deploy it."""
@@ -72,12 +72,12 @@ class FiveSteps:
         self._snapshot = self.chain.snapshot()
 
     def run_script(self, words: str) -> float:
-        """Run it by a script, with these words in its thoughts; return how long it took."""
+        """Run it by a script, with these words in its thoughts; return the seconds."""
         self._begin_anew()
-        return self._timed(script(words))
+        return self._time_steps(script(words))
 
     def run_stored(self, words: str, repeats: int) -> list[float]:
-        """Run it by a script, and then with every answer known: return how long these took."""
+        """Run it by a script, then repeatedly with every answer stored; return their seconds."""
         (switch,) = self.chain.chain.models.values()
         assert isinstance(switch, SwappableModel)  # noqa: S101 - as an AgentChain has it
         self._begin_anew()
@@ -85,11 +85,11 @@ class FiveSteps:
         own, switch.original = switch.original, stored
         switch.swap(None)
         try:
-            self._timed(script(words))
+            self._time_steps(script(words))
             times = []
             for _ in range(repeats):
                 self._begin_anew()
-                times.append(self._timed(()))
+                times.append(self._time_steps(()))
         finally:
             switch.original = own
             switch.swap(None)
@@ -99,7 +99,7 @@ class FiveSteps:
         self.chain.revert(self._snapshot)
         self._snapshot = self.chain.snapshot()
 
-    def _timed(self, steps: tuple[ToolStep | AnswerStep, ...]) -> float:
+    def _time_steps(self, steps: tuple[ToolStep | AnswerStep, ...]) -> float:
         begun = time.perf_counter()
         if steps:
             self.chain.model.script(*steps)
@@ -116,7 +116,7 @@ class FiveSteps:
 
 
 def script(words: str) -> tuple[ToolStep | AnswerStep, ...]:
-    """Return five steps that say these words."""
+    """Return five steps with these words."""
     uses = [use("CounterTool", thought=f"{words}, {n}", amount=n + 1) for n in range(STEPS - 1)]
     return (*uses, answer(f"{words}, done"))
 
@@ -136,7 +136,7 @@ def test_one_step(agent_chain, deploy, model, number):
     receipt = agent_chain.ask(agent, f"What is {{number}}?", gas=10_000_000)
     assert receipt["status"] == 1
 """
-"""A thousand tests in which everything that is said is new."""
+"""A thousand tests with new words in each."""
 
 ETH_TESTER_SUITE = """
 import json
@@ -175,7 +175,7 @@ def test_one_step(w3, number):
     sent = agent.functions.run(([(0, asked)], asked), NOBODY).transact({{"gas": 10_000_000}})
     assert w3.eth.wait_for_transaction_receipt(sent)["status"] == 1
 """
-"""The same with a stub in the executor's place, as web3.py's documentation sets a test up."""
+"""The same with a stub of the executor, set up as in web3.py's documentation."""
 
 
 def write_suite(folder: Path, suite: str, **values: object) -> None:

@@ -1,9 +1,8 @@
-"""What the plugin costs a suite that does not use it: processor time of its start.
+"""The plugin's cost for a suite that does not use it: CPU time of its start.
 
-Whole processes differ by more than the plugin costs, also in processor time: other programs take
-the caches. So the two parts of the cost are taken apart: what is imported, in new processes; and
-what its hooks do, where one process runs the same suite with them and without them in turns, over
-and over.
+Whole processes differ by more than the plugin's cost, in CPU time as well, since other programs
+take the caches. The two parts of the cost are measured separately: imports, in new processes; and
+hooks, in one process that runs the same suite with and without them in turns.
 """
 
 from __future__ import annotations
@@ -28,10 +27,10 @@ begun = time.process_time()
 import {PLUGIN}
 print(time.process_time() - begun)
 """
-"""What the plugin imports beside pytest."""
+"""The plugin's imports beside pytest's."""
 
 TURNS = 25
-"""Runs of a suite in one process, with the plugin and without it each."""
+"""Runs of a suite in one process, with and without the plugin."""
 
 TIMED_RUNS = f"""
 import contextlib, io, sys, time
@@ -51,12 +50,12 @@ for turn in range({TURNS} + 1):
 pairs = sorted(one - other for one, other in zip(*took))
 print(pairs[len(pairs) // 2])
 """
-"""What the plugin's hooks take in such a suite: the median of the differences of neighbours."""
+"""The cost of the plugin's hooks in an unrelated suite: the median difference of neighbours."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Took:
-    """How long a process took."""
+    """Duration of a process."""
 
     seconds: float
     processor_seconds: float
@@ -82,7 +81,7 @@ def run_suite(python: str, folder: Path, *arguments: str) -> Took:
 
 
 def starts(folder: Path, count: int) -> tuple[list[float], list[float]]:
-    """Return what empty suites take of the processor, with the plugin and without it, in turns."""
+    """Return the CPU times of empty suites, with and without the plugin, in turns."""
     folder.mkdir()
     (folder / "test_nothing.py").write_text(EMPTY_SUITE, encoding="utf-8")
     ways: tuple[tuple[str, ...], ...] = ((), ("-p", f"no:{PLUGIN}"))
@@ -90,7 +89,7 @@ def starts(folder: Path, count: int) -> tuple[list[float], list[float]]:
         run_suite(sys.executable, folder, *way)  # Writes bytecode, and pytest's cache.
     took: tuple[list[float], list[float]] = ([], [])
     for number in range(count):
-        # Each is the first of a pair as often as the other: what a pair's first one warms up.
+        # Each is first in a pair equally often: the first one warms the caches.
         for index in (0, 1) if number % 2 else (1, 0):
             run = run_suite(sys.executable, folder, *ways[index])
             took[index].append(run.processor_seconds)
@@ -98,12 +97,12 @@ def starts(folder: Path, count: int) -> tuple[list[float], list[float]]:
 
 
 def imports(count: int) -> list[float]:
-    """Return what importing the plugin takes of the processor, in new processes."""
+    """Return the CPU times of the plugin's imports in new processes."""
     return [_timed(TIMED_IMPORT, ROOT) for _ in range(count)]
 
 
 def hooks(folder: Path, count: int) -> list[float]:
-    """Return what the plugin's hooks take of the processor in a folder's suite."""
+    """Return the CPU times of the plugin's hooks in a folder's suite."""
     return [_timed(TIMED_RUNS, folder) for _ in range(count)]
 
 

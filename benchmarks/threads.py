@@ -2,11 +2,11 @@
 
     python benchmarks/threads.py [--model FILE] [--threads 1 2] [--processes 2] [--json FILE]
 
-Measures tokens a second with each number of threads in one process alone, then the time per token
+Measures tokens per second with each number of threads in one process alone, then the time per token
 of several processes at once: with more threads than cores, an engine that spins takes fifty times
 as long. The bar: two processes with two threads each on two cores take at most 1.5 times the time
-per token of two with one thread each. At last, a few tokens read after others, which an engine
-leaves to one thread up to `MIN_SHARED_READING_TOKENS`.
+per token of two with one thread each. Last, a few tokens read after others, for which an engine
+uses one thread up to `MIN_SHARED_READING_TOKENS`.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ PROMPT = (
     "The chain asks its model to think about what to do with a hundred dollars of stable value. "
 )
 REPEAT = 12
-"""Times the sentence comes in the prompt: some 220 tokens."""
+"""Repetitions of the sentence in the prompt: some 220 tokens."""
 
 FREE_TEXT = "start: /(.|\\n)+/"
-"""A grammar that admits any text, so that each token is computed and none is forced."""
+"""A grammar that admits any text: each token is computed, none is forced."""
 
 WARM_UP_TOKENS = 2
 
 FEW_TOKENS = (2, 4, 8, 9, 16, 24, 32, 64)
 BEFORE_TOKENS = 100
 FIRST_TOKEN, LAST_TOKEN = 1_000, 40_000
-"""Ordinary ones of the default model."""
+"""Ordinary tokens of the default model."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measurement:
-    """One way to run, and how fast it was."""
+    """A configuration and its speed."""
 
     processes: int
     threads: int
@@ -55,7 +55,7 @@ class Measurement:
 
 
 def generate(model: LlamaModel, tag: str, max_tokens: int) -> float:
-    """Return the seconds that a generation took. The tag comes first, so no prefix is kept."""
+    """Return the seconds of a generation. The tag comes first: no prefix is reused."""
     segments = (Segment(text=tag + PROMPT * REPEAT),)
     tokens = model.tokenize(segments)
     request = GenerationRequest(

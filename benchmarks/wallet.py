@@ -1,7 +1,7 @@
-"""A wallet run of four steps with the default model: what inference is timed on.
+"""A wallet run of four steps with the default model, for timing inference.
 
-The default model stops after one action with the demo's own examples. One worked example with
-three actions makes it do three, and then answer.
+The default model stops after one action with the demo's own examples. One worked example with three
+actions makes it do three, and then answer.
 """
 
 from __future__ import annotations
@@ -54,16 +54,16 @@ GBNF_TERMINALS = {
     "UINT": "[0-9]+",
     "INT": '"-"? [0-9]+',
 }
-"""What somebody would write by hand: without our limits, which llama.cpp's grammars are slow at."""
+"""A grammar as one would write it by hand: without our limits, which are slow in llama.cpp."""
 
 
 def four_step_wallet(chain: Chain) -> WalletDemo:
-    """Deploy the wallet whose agent was shown three actions."""
+    """Deploy the wallet whose agent has an example of three actions."""
     return WalletDemo(chain, examples=EXAMPLES)
 
 
 def try_out(wallet: WalletDemo, instruction: str) -> CallResult:
-    """Execute an instruction as its transaction would, and keep nothing.
+    """Execute an instruction as its transaction would, and undo it.
 
     Raises: VMError: it reverts.
     """

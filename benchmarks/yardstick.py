@@ -1,4 +1,4 @@
-"""The process of `benchmarks.yardsticks` as its parent sees it."""
+"""A client of the process of `benchmarks.yardsticks`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Yardstick:
         )
 
     def ask(self, **job: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
-        """Do a job there."""
+        """Run a job there."""
         requests, replies = self._process.stdin, self._process.stdout
         if requests is None or replies is None:
             raise RuntimeError("the yardstick has no pipes")

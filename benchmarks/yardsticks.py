@@ -1,7 +1,7 @@
-"""llama.cpp called in other ways than ours, in a process of its own: what ours is compared with.
+"""llama.cpp called in other ways than ours, in a process of its own, as a comparison.
 
-Reads jobs as lines of JSON from stdin and answers each with a line on stdout. See
-`inference.py` and `adapter_cost.py` in this folder.
+Reads jobs as lines of JSON from stdin and answers each with a line on stdout. See `inference.py`
+and `adapter_cost.py` in this folder.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ Job = dict[str, Any]
 
 
 class Timed:
-    """An evaluator that says how long it took, and which pieces it was given."""
+    """An evaluator that records its time and its pieces."""
 
     def __init__(self, context: LlamaContext) -> None:
-        """Pass on to a context."""
+        """Wrap a context."""
         self.context = context
         self.seconds = 0.0
         self.pieces: list[int] = []
@@ -57,7 +57,7 @@ class Timed:
 def load_model(
     path: str, adapter: str, threads: int, context_tokens: int
 ) -> tuple[Llama, LlamaContext]:
-    """Load a model with our own settings, once; an empty text is no adapter."""
+    """Load a model with our own settings, once; an empty text means no adapter."""
     llama = Llama(
         path,
         vocabulary_only=False,
@@ -67,20 +67,20 @@ def load_model(
 
 
 def load_job_model(job: Job) -> tuple[Llama, LlamaContext]:
-    """Return what a job names, loaded."""
+    """Return a job's model and context, loaded."""
     return load_model(job["path"], job["adapter"], job["threads"], job["context_tokens"])
 
 
 @cache
 def load_plain_model(path: str, adapter: str, context_tokens: int) -> llama_cpp.Llama:
-    """Load a model as llama-cpp-python does by itself, once."""
+    """Load a model with llama-cpp-python's defaults, once."""
     return llama_cpp.Llama(path, n_ctx=context_tokens, lora_path=adapter or None, verbose=False)
 
 
 def grammar(job: Job) -> Job:
-    """Generate in this process; return what is done outside of llama.cpp, in milliseconds.
+    """Generate in this process; return the milliseconds spent outside of llama.cpp.
 
-    Compiling the grammar, once a generation, is told apart from what each token takes.
+    Compiling the grammar, once per generation, is separate from the time per token.
     """
     llama, context = load_job_model(job)
     guide = GuidedDecoder(llama, SpecialTokenSplitter(llama.special_spellings()))
@@ -111,7 +111,7 @@ def grammar(job: Job) -> Job:
 
 
 def bare(job: Job) -> Job:
-    """Feed the same tokens to `llama_decode` and nothing else; return seconds, prompt included."""
+    """Feed the same tokens to `llama_decode` alone; return seconds, prompt included."""
     _, context = load_job_model(job)
     handle, memory = context._context, context._memory  # noqa: SLF001 - nothing between us and it
     batch = llama_cpp.llama_batch_init(BATCH_TOKENS, 0, 1)
@@ -139,7 +139,7 @@ def bare(job: Job) -> Job:
 def adapters(job: Job) -> Job:
     """Read and write with each of some adapters in turns; return the seconds of each round.
 
-    They are those of processors: what else runs on the machine lengthens them less than others.
+    CPU seconds, which other processes lengthen less than wall-clock ones.
 
     Input: `adapters`: paths, or an empty text for the model alone.
     """
@@ -164,7 +164,7 @@ def adapters(job: Job) -> Job:
 
 
 def naive(job: Job) -> Job:
-    """Ask llama-cpp-python as its README does: a grammar in GBNF, the whole prompt each time."""
+    """Use llama-cpp-python as its README does: a grammar in GBNF, the whole prompt each time."""
     model = load_plain_model(job["path"], job["adapter"], job["context_tokens"])
     seconds, texts = [], []
     for asked in job["requests"]:
@@ -188,7 +188,7 @@ JOBS: Mapping[str, Callable[[Job], Job]] = {
 
 
 def main() -> None:
-    """Do one job after the other."""
+    """Run one job after the other."""
     for line in sys.stdin:
         job = json.loads(line)
         print(json.dumps(JOBS[job["job"]](job)), flush=True)

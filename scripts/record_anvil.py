@@ -1,4 +1,4 @@
-"""Ask anvil what it makes of the scenarios, and write its answers to `anvil.json.gz`.
+"""Record anvil's answers for the scenarios in `anvil.json.gz`.
 
 npm install @foundry-rs/anvil   (in a folder of its own; postinstall scripts may be refused)
 python -m scripts.record_anvil FOLDER/node_modules/@foundry-rs/anvil-*/bin/anvil
@@ -22,7 +22,7 @@ from tests.pyevm_agents.tracing.scenarios import SCENARIOS
 
 
 def free_port() -> int:
-    """Return a port that nobody listens on: another's node must not be asked, let alone changed."""
+    """Return a free port: a running node must not be changed."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         return int(listener.getsockname()[1])
@@ -32,7 +32,7 @@ PORT = free_port()
 
 
 def ask(method: str, *params: object) -> Any:  # noqa: ANN401 - JSON
-    """Return what the node answers."""
+    """Return the node's answer."""
     request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
     sent = urllib.request.Request(
         f"http://127.0.0.1:{PORT}",
@@ -47,7 +47,7 @@ def ask(method: str, *params: object) -> Any:  # noqa: ANN401 - JSON
 
 
 def listed(scenario: Scenario) -> Any:  # noqa: ANN401 - JSON
-    """Return anvil's access list; None where it makes none: of what reverts, for one."""
+    """Return anvil's access list; None if it makes none, for example of a revert."""
     if scenario.more:
         return None
     try:
@@ -91,7 +91,7 @@ def record(scenario: Scenario) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Start anvil, ask it, stop it."""
+    """Start anvil, record its answers, stop it."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("anvil", type=Path)
     arguments = parser.parse_args()

@@ -17,9 +17,9 @@ from benchmarks.accuracy_tables import (
     Result,
     bars_of,
     costs_of,
+    describe_run,
     groups_of,
     is_failure,
-    describe_run,
 )
 from benchmarks.agent_runs import AgentRun, Use
 from benchmarks.shares import Share
@@ -195,7 +195,7 @@ def test_failures_say_what_was_done_and_what_is_right() -> None:
         "  did:   deposit {} -> Deposited (8 times); undone: it was USDC\n"
         '  right: deposit {"token": "USDC", "amount": 10}; an answer'
     )
-    assert told(LOOKS, failed.done).endswith("; an answer with 72")
+    assert describe_run(LOOKS, failed.done).endswith("; an answer with 72")
 
 
 @pytest.mark.parametrize(
