@@ -127,7 +127,7 @@ def build_parity_schedule(  # noqa: PLR0913 - what a schedule says of where it c
         "prices_hold_to_tokens": model.context_tokens,
     }
     if is_extrapolated(terms, model):
-        origin["note"] = "the fitted curve was gone on with: longer prompts were not measured"
+        origin["note"] = "the fitted curves are extrapolated: longer prompts were not measured"
     if machine is not None:
         origin |= {"processor": machine.processor, "cores": machine.cores, "system": machine.system}
     if made_at:

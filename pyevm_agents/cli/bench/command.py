@@ -165,7 +165,7 @@ def bench(  # noqa: PLR0913 - one for each option
         LlamaModel(model_path, adapter=adapter, threads=threads) as model,
     ):
         watch.show_status("loading the model")
-        _ = model.profile_facts  # A file that is no model is told before anything is measured.
+        _ = model.profile_facts  # Rejects a file that is not a model before measuring.
         watch.stop()
         with BenchProgress() as progress:
             setting = BenchSettings(

@@ -62,7 +62,7 @@ class BenchOutputs:
         missing = [part for part in SCHEDULE_PARTS if reasons[part]]
         if self.schedule is not None and missing:
             wanted = " ".join(f"--only {part}" for part in missing)
-            raise click.UsageError(f"--emit-schedule needs what {wanted} measures: add it")
+            raise click.UsageError(f"--emit-schedule needs more parts: add {wanted}")
 
     def require_figures(self, report: Report) -> None:
         """Check that the report has the terms and yardsticks needed by a schedule.

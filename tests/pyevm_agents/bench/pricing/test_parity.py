@@ -190,7 +190,7 @@ def test_prices_hold_for_contexts_longer_than_what_was_measured() -> None:
     assert prices_of_tokens["warm_prompt_token_gas"] == 13
     assert told.made["prices_hold_to_tokens"] == 5_000
     assert (
-        told.made["note"] == "the fitted curve was gone on with: longer prompts were not measured"
+        told.made["note"] == "the fitted curves are extrapolated: longer prompts were not measured"
     )
     assert is_extrapolated(TERMS, longer)
     assert not is_extrapolated(TERMS, MODEL)

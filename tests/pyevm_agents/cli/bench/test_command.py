@@ -179,7 +179,7 @@ def test_a_schedule_needs_figures(tmp_path: Path) -> None:
     assert "needs a report with yardsticks and terms" in done.output
     done = bench("--only", "runs", "--emit-schedule", tmp_path / "schedule.json")
     assert done.exit_code == 2
-    assert "--only evm --only terms measures: add it" in " ".join(done.output.split())
+    assert "needs more parts: add --only evm --only terms" in " ".join(done.output.split())
     assert not (tmp_path / "schedule.json").exists()
 
 
