@@ -1,4 +1,4 @@
-"""`pyevm-agents models`, `schedule`, `estimate` and `script`: asking a node about agents."""
+"""`pyevm-agents models`, `schedule`, `estimate` and `script`: clients of a node's `agent_*`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _validate_address(
     _context: click.Context, _option: click.Parameter, value: str | None
 ) -> str | None:
     if value is not None and not ADDRESS.fullmatch(value):
-        raise click.BadParameter(f"{value!r} is no address: 0x and 40 digits")
+        raise click.BadParameter(f"{value!r}: not an address; must be 0x and 40 hexadecimal digits")
     return value
 
 
@@ -37,38 +37,43 @@ def _validate_calldata(
     _context: click.Context, _option: click.Parameter, value: str | None
 ) -> str | None:
     if value is not None and not DATA.fullmatch(value):
-        raise click.BadParameter("calldata is 0x and two digits a byte")
+        raise click.BadParameter(
+            f"{value!r}: not calldata; must be 0x and two hexadecimal digits per byte"
+        )
     return value
 
 
 @click.command(
-    short_help="List the models that contracts may ask for.",
+    short_help="List the models of a node.",
     epilog="Example: pyevm-agents models --rpc http://127.0.0.1:8545",
 )
 @rpc_option
 @json_option
 def models(remote: RpcClient, *, as_json: bool) -> None:
-    """List the models that a node's contracts may ask for: digest, limits, prices."""
+    """List the models that contracts of a node can use.
+
+    Prints their names, digests, limits and prices.
+    """
     listing = remote.call("agent_models")
     if as_json:
         print_json(listing)
         return
     if not listing:
-        out.print("none: the chain has no executor")
+        out.print("No models: the chain has no executor at 0x19.")
     for item in listing:
-        scripted = "  [yellow]a script answers[/]" if item["isScripted"] else ""
+        scripted = "  [yellow]replaced by a script[/]" if item["isScripted"] else ""
         out.print(f"[bold]{escape(sanitize(item['name']))}[/]{scripted}")
         _print_pairs(
             [
-                ("also", ", ".join(map(sanitize, item["aliases"]))),
+                ("aliases", ", ".join(map(sanitize, item["aliases"]))),
                 ("sha256", item["digest"].removeprefix("0x")),
                 ("context", f"{item['contextTokens']:,} tokens"),
-                ("output", f"at most {item['maxOutputTokens']:,} tokens at a time"),
+                ("output", f"at most {item['maxOutputTokens']:,} tokens per inference"),
                 (
-                    "gas a token",
+                    "token gas",
                     (
-                        f"{item['coldPromptTokenGas']:,} read, {item['warmPromptTokenGas']:,} read "
-                        f"again, {item['outputTokenGas']:,} written"
+                        f"{item['coldPromptTokenGas']:,} cold, {item['warmPromptTokenGas']:,} "
+                        f"warm, {item['outputTokenGas']:,} output"
                     ),
                 ),
             ]
@@ -76,20 +81,23 @@ def models(remote: RpcClient, *, as_json: bool) -> None:
 
 
 @click.command(
-    short_help="Show what the executor charges, and its limits.",
+    short_help="Show the gas prices and limits of a node's executor.",
     epilog="Example: pyevm-agents schedule --json",
 )
 @rpc_option
 @json_option
 def schedule(remote: RpcClient, *, as_json: bool) -> None:
-    """Show what a node's executor charges beside tokens, its limits, and its engine's profile."""
+    """Show the gas prices, limits and engine profile of a node's executor.
+
+    `pyevm-agents models` shows the prices of tokens.
+    """
     answer = remote.call("agent_schedule")
     if as_json:
         print_json(answer)
         return
     _print_pairs(
         [
-            ("executor", answer["executor"] or "none: a plain chain"),
+            ("executor", answer["executor"] or "none: the chain has no models"),
             ("config", answer["configDigest"]),
             ("profile", sanitize(answer["profile"])),
         ]
@@ -105,7 +113,7 @@ def schedule(remote: RpcClient, *, as_json: bool) -> None:
 
 
 @click.command(
-    short_help="Tell exactly what gas a transaction needs.",
+    short_help="Estimate the exact gas of a transaction.",
     epilog="""\b
 Examples:
   pyevm-agents estimate 0xDc64a140Aa3E981100a9becA4E685f962f0cF6C9 --instruct "Deposit 10 USDC"
@@ -114,12 +122,17 @@ Examples:
 )
 @click.argument("to", metavar="TO", callback=_validate_address)
 @click.option("--data", metavar="HEX", callback=_validate_calldata, help="Calldata.")
-@click.option("--instruct", metavar="TEXT", help="Call a wallet agent's `instruct` with a text.")
+@click.option(
+    "--instruct", metavar="TEXT", help="Call `instruct(string)` of a wallet agent with this text."
+)
 @click.option(
     "--from", "sender", metavar="ADDRESS", callback=_validate_address,
-    help="Who sends.  [default: the node's first account]",
+    help="The sender.  [default: the node's first account]",
 )  # fmt: skip
-@click.option("--value", type=click.IntRange(0), default=0, metavar="WEI", help="What is sent.")
+@click.option(
+    "--value", type=click.IntRange(0), default=0, show_default=True, metavar="WEI",
+    help="Ether to send, in wei.",
+)  # fmt: skip
 @rpc_option
 @json_option
 def estimate(  # noqa: PLR0913 - one for each option
@@ -132,13 +145,13 @@ def estimate(  # noqa: PLR0913 - one for each option
     value: int,
     as_json: bool,
 ) -> None:
-    """Tell the gas with which a transaction to TO succeeds, and with one less it does not.
+    """Estimate the lowest gas limit with which a transaction to TO succeeds.
 
-    And what of it goes to the EVM, to prompts and to output. The model is asked once: the
-    transaction that follows finds its words known.
+    Also prints the gas of the EVM, of prompts and of output. The inference is cached: the
+    transaction itself takes no further inference.
     """
     if data is not None and instruct is not None:
-        raise click.UsageError("--data and --instruct exclude each other; leave one out")
+        raise click.UsageError("--data and --instruct exclude each other; omit one")
     if instruct is not None:
         from pyevm_agents.contracts import load_artifact  # noqa: PLC0415 - slow to import
 
@@ -150,7 +163,7 @@ def estimate(  # noqa: PLR0913 - one for each option
     if as_json:
         print_json(costs)
         return
-    out.print(f"[bold]{costs['gasLimit']:,}[/] gas is enough, and one less is not")
+    out.print(f"[bold]{costs['gasLimit']:,}[/] gas: the lowest limit that succeeds")
     _print_pairs(
         [
             ("used", f"{costs['gasUsed']:,}, after refunds"),
@@ -175,11 +188,11 @@ def _warn_of_missing_code(remote: RpcClient, to: str, data: str) -> None:
         err.print(f"Warning: {to} is not a contract; the calldata has no effect", soft_wrap=True)
 
 
-@click.group(short_help="Let a script answer in a model's place.")
+@click.group(short_help="Replace a node's model by a script.")
 def script() -> None:
-    """Let a script answer in a model's place: mocking, from any language.
+    """Replace a node's model by a script, to mock it from any language.
 
-    The words are counted in the model's tokens and cost what they would cost the model.
+    The script's output is tokenized by the model and has its gas prices.
     """
 
 
@@ -187,7 +200,7 @@ STEPS_HELP = """\b
 STEPS is a file with a JSON list, or - for standard input. A step is one of
   {"tool": "DeployTool", "arguments": {"asset": "USDC", "amount": 10}, "thought": "…"}
   {"answer": "Done.", "thought": "…"}
-  "whatever the model is to say after `Thought:`"
+  "the model's output after `Thought:`, as it is"
 
 \b
 Example:
@@ -195,46 +208,46 @@ Example:
 """
 
 
-@script.command("set", short_help="Answer with these steps from now on.", epilog=STEPS_HELP)
+@script.command("set", short_help="Replace the model by these steps.", epilog=STEPS_HELP)
 @click.argument("steps", type=click.File("rb"), metavar="STEPS")
-@click.option("--model", metavar="NAME", help="Whose place.  [default: the first model's]")
+@click.option("--model", metavar="NAME", help="The model to replace.  [default: the first]")
 @rpc_option
 def set_script(steps: BinaryIO, remote: RpcClient, *, model: str | None) -> None:
-    """Answer with STEPS from now on, one for each prompt."""
+    """Replace the model by STEPS, one for each prompt, until `pyevm-agents script clear`."""
     script_steps = _read_script(steps)
     remote.call("agent_setScript", script_steps, model)
     out.print(
-        f"{pluralize(len(script_steps), 'step')} will be said; `pyevm-agents script clear` ends it"
+        f"Script of {pluralize(len(script_steps), 'step')} set. Remove it with "
+        "`pyevm-agents script clear`.",
+        soft_wrap=True,
     )
 
 
 def _read_script(file: BinaryIO) -> list[Any]:
-    """Read a script; the node looks at its steps.
+    """Read a script. The node validates its steps.
 
-    Raises: click.UsageError: it is no list.
+    Raises: click.UsageError: it is not a JSON list.
     """
     try:
         steps = decode(file.read(), Limits())
     except RpcError as error:
         raise click.UsageError(f"{file.name}: {error}") from error
     if not isinstance(steps, list):
-        raise click.UsageError(
-            f'{file.name} holds no list of steps such as [{{"answer": "Done."}}]'
-        )
+        raise click.UsageError(f'{file.name}: not a list of steps, such as [{{"answer": "Done."}}]')
     return steps
 
 
 @script.command(
     "clear",
-    short_help="Let the model itself answer again.",
+    short_help="Restore the model.",
     epilog="Example: pyevm-agents script clear",
 )
-@click.option("--model", metavar="NAME", help="Which one.  [default: the first model]")
+@click.option("--model", metavar="NAME", help="The model to restore.  [default: the first]")
 @rpc_option
 def clear_script(remote: RpcClient, *, model: str | None) -> None:
-    """Let the model itself answer again."""
+    """Restore the model that a script replaced."""
     was_set = remote.call("agent_clearScript", model)
-    out.print("The model answers again." if was_set else "No script was set.")
+    out.print("Script removed." if was_set else "No script was set.")
 
 
 def _print_pairs(pairs: Iterable[tuple[str, str]]) -> None:

@@ -1,7 +1,6 @@
 """The click group with the table of commands.
 
-A command's module is imported when the command runs: all of them together take much longer to
-import than one.
+A command's module is imported when the command runs, because importing all of them is slow.
 """
 
 from __future__ import annotations
@@ -37,28 +36,27 @@ COMMANDS = {
     "store": "store",
     "trace": "trace",
 }
-"""The file that each is in."""
+"""Module of each command."""
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 HASH_BACKEND = "ETH_HASH_BACKEND"
-"""What eth-hash reads when something is hashed first."""
+"""Environment variable that eth-hash reads before the first hash."""
 
 FASTEST_HASH_BACKEND, FASTEST_MODULE = "pysha3", "sha3"
-"""Takes a quarter of pycryptodome's time for a node of a trie, where it is installed."""
+"""Optional backend: hashes a trie node in a quarter of pycryptodome's time."""
 
 
 def choose_hash_backend() -> None:
-    """Have the fastest library hash, unless somebody chose one."""
+    """Select the fastest installed hash backend, unless the environment selects one."""
     if find_spec(FASTEST_MODULE) is not None:
         os.environ.setdefault(HASH_BACKEND, FASTEST_HASH_BACKEND)
 
 
 def _import_with_dependencies(name: str) -> ModuleType:
-    """Import a module with all it needs.
+    """Import a module without garbage collection, and exempt its objects from later collections.
 
-    What modules hold stays: looking through it for garbage takes a tenth of their import, and some
-    of every later look.
+    Modules are never freed; collecting during the import takes a tenth of its time.
     """
     if name in sys.modules:
         return sys.modules[name]
@@ -72,14 +70,14 @@ def _import_with_dependencies(name: str) -> ModuleType:
 
 
 class AgentsGroup(click.Group):
-    """Commands whose failures are a message, not a traceback."""
+    """A group of commands that report errors as a message, not a traceback."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's
         """Return the names of all commands."""
         return [*COMMANDS]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's
-        """Return a command by its name; None where there is none."""
+        """Return the command of a name; None if it is unknown."""
         file = COMMANDS.get(cmd_name)
         if file is None:
             return None
@@ -94,7 +92,7 @@ class AgentsGroup(click.Group):
         parent: click.Context | None = None,
         **extra: object,
     ) -> click.Context:
-        """Read the arguments; `--help` prints here."""
+        """Parse the arguments; `--help` prints here."""
         with report_errors():
             return super().make_context(info_name, args, parent, **extra)
 
@@ -109,6 +107,6 @@ class AgentsGroup(click.Group):
 def main() -> None:
     """AI agents on a local EVM: deterministic inference inside one transaction."""
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # A character that the terminal lacks is no error.
+        if isinstance(stream, io.TextIOWrapper):  # The terminal may lack a character.
             stream.reconfigure(errors="replace")
     require_stdout()

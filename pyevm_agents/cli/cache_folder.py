@@ -1,4 +1,4 @@
-"""Where commands keep what is worth keeping between runs."""
+"""The cache folder: files that commands keep between runs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def get_cache_folder() -> Path | None:
-    """Return this program's folder among the user's caches; None where the user has no folder."""
+    """Return this program's cache folder; None if the user has no home folder."""
     named = os.environ.get("XDG_CACHE_HOME", "")
     if Path(named).is_absolute():
         return Path(named) / "pyevm-agents"
@@ -21,12 +21,15 @@ def get_cache_folder() -> Path | None:
 
 
 def get_facts_folder() -> Path | None:
-    """Return where models' facts are kept, so that a chain begins before its model is loaded."""
+    """Return the folder of models' profile facts, which start a chain before its model is loaded.
+
+    Output: None if the user has no home folder.
+    """
     folder = get_cache_folder()
     return None if folder is None else folder / "facts"
 
 
 def get_generations_path() -> Path | None:
-    """Return where generations are kept from run to run."""
+    """Return the path of the generation store; None if the user has no home folder."""
     folder = get_cache_folder()
     return None if folder is None else folder / "generations.sqlite3"

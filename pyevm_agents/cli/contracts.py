@@ -1,4 +1,4 @@
-"""`pyevm-agents contracts`: where the Solidity sources are, for a project that imports them."""
+"""`pyevm-agents contracts`: the folder of the Solidity sources, for projects that import them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pyevm_agents.contracts import IMPORT_PREFIX, find_sources
 EXAMPLES = """\b
 Examples:
   cp -r "$(pyevm-agents contracts)" lib/contracts         # a copy in a Foundry project
-  pyevm-agents contracts --remapping >> remappings.txt    # or its place, without a copy
+  pyevm-agents contracts --remapping >> remappings.txt    # no copy: a Foundry remapping
   npm install "$(pyevm-agents contracts)"                 # in a Hardhat project
 """
 
@@ -17,9 +17,11 @@ Examples:
 @click.command("contracts", short_help="Print the folder of the Solidity sources.", epilog=EXAMPLES)
 @click.option("--remapping", is_flag=True, help="Print a line for Foundry's remappings.txt.")
 def contracts(*, remapping: bool) -> None:
-    """Print the folder of the Solidity sources, which is an npm package.
+    r"""Print the folder of the Solidity sources.
 
-    Import them as "@pyevm-agents/contracts/IERCAgent.sol".
+    \b
+    The folder is an npm package. Import its files as
+    "@pyevm-agents/contracts/IERCAgent.sol".
     """
     folder = find_sources()
     click.echo(f"{IMPORT_PREFIX}={folder}/" if remapping else folder)

@@ -1,4 +1,4 @@
-"""`pyevm-agents demo`: the wallet's agent, run and shown."""
+"""`pyevm-agents demo`: a run of the wallet agent."""
 
 from __future__ import annotations
 
@@ -34,16 +34,17 @@ from pyevm_agents.recordings import record_chain, write_fixture
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from pyevm_agents.agents.trace import AgentStep
     from pyevm_agents.config.schedule_file import ScheduleFile
     from pyevm_agents.devnet.wallet_demo import Balances, DemoRun
     from pyevm_agents.models import Adapter
 
 
 AMOUNT = re.compile(r"\b(amount|balance|needed)=(\d+)")
-"""Fields of our contracts' errors that count a token's base units."""
+"""Fields of the contracts' errors that are amounts in base units."""
 
 MAX_SHOWN_CHARACTERS = 1_000
-"""Characters of one text that are shown: some twelve lines of a terminal. `--json` has them all."""
+"""Characters printed of a text: some twelve terminal lines. `--json` prints all."""
 
 
 @click.command()
@@ -52,8 +53,8 @@ MAX_SHOWN_CHARACTERS = 1_000
     default=DEFAULT_INSTRUCTION,
     show_default=True,
     metavar="TEXT",
-    help="What the wallet's owner asks for. Name tokens by symbol (USDC, DAI) or by "
-    "address; {USDC} and {DAI} stand for the addresses. Amounts are whole tokens.",
+    help="The instruction of the wallet's owner. Tokens are symbols (USDC, DAI) or addresses; "
+    "{USDC} and {DAI} become the addresses. Amounts are whole tokens.",
 )
 @click.option(
     "--model",
@@ -66,19 +67,19 @@ MAX_SHOWN_CHARACTERS = 1_000
     "--threads",
     type=click.IntRange(1, 512),
     metavar="N",
-    help="Threads of the engine. They change the time, never the result.  "
+    help="Threads of the engine. The result does not depend on it.  "
     "[default: the number of cores, at most 4]",
 )
 @schedule_option
 @gas_limit_option
 @store_option
-@click.option("--no-store", is_flag=True, help="Compute everything now, and keep nothing.")
+@click.option("--no-store", is_flag=True, help="Neither read nor write the generation store.")
 @click.option(
     "--record",
     "record_path",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Write the run's chain as a fixture, which `pyevm-agents replay FILE` checks.",
+    help="Write the run's chain to a file that `pyevm-agents replay FILE` checks.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the run as one JSON object.")
 def demo(  # noqa: PLR0913 - one for each option
@@ -96,13 +97,14 @@ def demo(  # noqa: PLR0913 - one for each option
 ) -> None:
     """Run a wallet agent on a real model, in one transaction.
 
-    Deploys two tokens, a liquidity pool, tools and the wallet's agent; sends the instruction;
-    shows each step the agent took, what moved and what it cost. Then a run whose second step
-    fails, and leaves every balance as it was. Exits with 0 also where the model chose to do
-    something that reverted: `status` in the JSON tells.
+    Deploys two tokens, a liquidity pool, tools and the wallet agent. Sends the instruction.
+    Prints the agent's steps, the balances and the gas. Then runs an agent whose second tool
+    reverts: all balances stay unchanged.
+
+    The exit status is 0 even if the transaction reverts; see `status` in the JSON.
     """
     if no_store and store_path is not None:
-        raise click.UsageError("--store and --no-store exclude each other; leave one out")
+        raise click.UsageError("--store and --no-store exclude each other; omit one")
     if record_path is not None:
         require_fixture_path(record_path)
     require_instruction(prompt)
@@ -119,7 +121,7 @@ def demo(  # noqa: PLR0913 - one for each option
         ) as model,
     ):
         facts = model.profile_facts
-        watch.show_status("deploying tokens, pool, tools and the wallet's agent")
+        watch.show_status("deploying tokens, pool, tools and the wallet agent")
         chain = create_development_chain(
             model, facts, store=store, schedule=schedule, block_gas_limit=gas_limit
         )
@@ -142,20 +144,17 @@ def demo(  # noqa: PLR0913 - one for each option
             return
         print_run(run, wallet, described, seconds)
         if hits := store.session.get("hits"):
-            out.print(
-                f"\n[dim]{hits} of {len(run.steps)} generations from the store {store.path}[/]"
-            )
+            out.print(f"\n[dim]{hits} of {len(run.steps)} generations cached in {store.path}[/]")
         print_atomicity(*run_atomic_demo(model, schedule=schedule, block_gas_limit=gas_limit))
 
 
 def print_run(run: DemoRun, wallet: WalletDemo, model: Mapping[str, str], seconds: float) -> None:
-    """Print a run as a person wants to read it."""
+    """Print a run: its steps, outcome, balances and gas."""
     out.print(
         f"[bold]{escape(model['name'])}[/] [dim]sha256 {model['sha256'][:16]}… in genesis[/]",
         soft_wrap=True,
     )
-    names = wallet.names
-    print_steps(run, names)
+    print_steps(run, wallet)
     out.print(f"\n[bold]Transaction[/]  0x{run.transaction_hash.hex()}")
     inferences = pluralize(len(run.steps), "inference")
     fate = "[bold green]succeeded[/]" if run.is_success else "[bold red]reverted[/]"
@@ -167,8 +166,9 @@ def print_run(run: DemoRun, wallet: WalletDemo, model: Mapping[str, str], second
     print_table(build_gas_table(run))
 
 
-def print_steps(run: DemoRun, names: Mapping[str, str]) -> None:
-    """Print an instruction and the steps it led to."""
+def print_steps(run: DemoRun, wallet: WalletDemo) -> None:
+    """Print an instruction and the agent's steps."""
+    names = wallet.names
     out.print(
         "\n[bold]Instruction[/]  "
         + escape(truncate_text(replace_addresses(run.instruction, names))),
@@ -179,13 +179,10 @@ def print_steps(run: DemoRun, names: Mapping[str, str]) -> None:
         if step.answer is not None:
             lines.append(("Answer", step.answer, "bold green"))
         else:
-            observation = ("Observation", step.observation or "reverted", "")
-            if step.observation is None:
-                observation = (*observation[:2], "bold red")
             lines += [
                 ("Action", step.action or "", "bold cyan"),
                 ("Input", step.action_input or "", "cyan"),
-                observation,
+                _format_observation(step, wallet),
             ]
         indent = "  " * step.depth
         out.print(f"\n{indent}[dim]Step {number}[/]")
@@ -198,8 +195,18 @@ def print_steps(run: DemoRun, names: Mapping[str, str]) -> None:
             out.print(f"{indent}  {label:<12} {markup}", soft_wrap=True)
 
 
+def _format_observation(step: AgentStep, wallet: WalletDemo) -> tuple[str, str, str]:
+    """Return the label, text and style of a tool's answer, or of the reason of its revert."""
+    if step.observation is not None:
+        return "Observation", step.observation, ""
+    if step.tool_failure is None:
+        return "Observation", "reverted", "bold red"
+    reason = replace_addresses(step.tool_failure, wallet.names)
+    return "Observation", f"reverted: {format_whole_tokens(reason, wallet.unit)}", "bold red"
+
+
 def print_failure(run: DemoRun, wallet: WalletDemo) -> None:
-    """Print why a run reverted, if it did: each reason on a line of its own, outermost first."""
+    """Print the reasons of a revert, one per line, outermost first."""
     if run.failure is None:
         return
     for depth, reason in enumerate(run.failure.split("reason=")):
@@ -213,21 +220,20 @@ def print_failure(run: DemoRun, wallet: WalletDemo) -> None:
 
 
 def print_atomicity(wallet: WalletDemo, run: DemoRun) -> None:
-    """Print a run whose second tool reverts, and whether anything is left of its first."""
+    """Print a run whose second tool reverts, and whether the first tool's effects are reverted."""
     out.print("\n[bold]All or nothing[/]  [dim]a scripted model, under the same rules[/]")
-    names = wallet.names
-    print_steps(run, names)
+    print_steps(run, wallet)
     fate = "[bold red]succeeded[/]" if run.is_success else "reverted"
     if run.before == run.after:
-        verdict = "[bold green]every balance is as it was[/]"
+        verdict = "[bold green]all balances unchanged[/]"
     else:
-        verdict = "[bold red]balances moved[/]"
+        verdict = "[bold red]balances changed[/]"
     out.print(f"\n[bold]Transaction[/]  {fate}; {verdict}")
     print_failure(run, wallet)
 
 
 def format_whole_tokens(reason: str, unit: Mapping[str, int]) -> str:
-    """Return a reason that names a token, with its amounts in whole ones."""
+    """Return a reason with its amounts in whole tokens, if it names the token."""
     symbol = next((symbol for symbol in unit if f"asset={symbol}" in reason), None)
     if symbol is None:
         return reason
@@ -237,7 +243,7 @@ def format_whole_tokens(reason: str, unit: Mapping[str, int]) -> str:
 
 
 def build_balance_table(before: Balances, after: Balances, unit: Mapping[str, int]) -> Table:
-    """Return the balances before and after, in whole tokens."""
+    """Return a table of the balances before and after, in whole tokens."""
     table = Table(box=None, padding=(0, 3, 0, 0), title_justify="left", header_style="bold")
     for heading in ("Balances", "", "before", "after", "change"):
         table.add_column(
@@ -262,7 +268,7 @@ def build_balance_table(before: Balances, after: Balances, unit: Mapping[str, in
 
 
 def build_gas_table(run: DemoRun) -> Table:
-    """Return what the transaction's gas went to."""
+    """Return a table of the transaction's gas by kind."""
     tokens = run.count_tokens()
     rows = [
         ("EVM", run.evm_gas, "contracts, and reading the tools' metadata"),
@@ -293,14 +299,14 @@ def _format_amount(amount: int, unit: int, *, sign: bool = False) -> str:
 
 
 def truncate_text(text: str) -> str:
-    """Return a text as it is, or its beginning and its size where it would fill the screen."""
+    """Return a text; the beginning and the size of a long one."""
     if len(text) <= MAX_SHOWN_CHARACTERS:
         return text
     return f"{text[:MAX_SHOWN_CHARACTERS].rstrip()} … ({len(text.encode()):,} bytes)"
 
 
 def replace_addresses(text: str, names: Mapping[str, str]) -> str:
-    """Put names in place of addresses, for people, and keep control characters off the screen."""
+    """Replace addresses by names, and escape control characters."""
     for address, name in names.items():
         text = text.replace(address, name)
     return escape_line(text)

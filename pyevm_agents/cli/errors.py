@@ -1,4 +1,4 @@
-"""How a command ends that can't go on: with one line and a status, never with a traceback."""
+"""Errors of commands: one line and an exit status, never a traceback."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 FAULT_STATUS, MISTAKE_STATUS = 1, 2
 
 OUTPUT_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
-"""What writing may fail with. A pipe that nobody reads is click's: it ends with 1, silently."""
+"""Errors of writing the output. A closed pipe is handled by click: status 1, no message."""
 
 
 @contextmanager
 def report_errors() -> Iterator[None]:
-    """Do something, and write out what it printed; end the process in words if that fails.
+    """Flush the output at the end; report an error as a message and exit.
 
-    A mistake of the user ends it with 2, a failure of the engine or the output with 1, and Ctrl-C
-    with 130.
+    The exit status is 2 for a mistake of the user, 1 for a failure of the engine or the output,
+    130 for Ctrl-C.
     """
     try:
         yield
@@ -41,29 +41,29 @@ def report_errors() -> Iterator[None]:
     except (KeyboardInterrupt, RuntimeError) as error:
         if not is_interrupt(error):
             raise
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # People press it twice.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Users press Ctrl-C twice.
         err.print("Stopped.")
-        # Where the interrupt came up through `exec` of a text, as dataclasses use it, CPython would
-        # die by SIGINT in the end; the next `exec` forgets that (`run_eval_code_obj`).
+        # If the interrupt was raised through `exec` of a text, as dataclasses use it, CPython would
+        # exit by SIGINT; the next `exec` resets that (`run_eval_code_obj`).
         exec("")  # noqa: S102
         sys.exit(STOPPED_STATUS)
     except OSError as error:
         if error.errno not in OUTPUT_ERRORS or error.filename is not None:
             raise
-        # What could not be written would be tried, and mourned, once more when Python ends.
+        # Python would try to write the rest, and report the error again, when it exits.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno() if sys.__stdout__ else 1)
-        _print_error(f"The output can't be written: {error.strerror}; send it elsewhere")
+        _print_error(f"standard output can't be written: {error.strerror}; redirect it")
         sys.exit(FAULT_STATUS)
 
 
 def require_stdout() -> None:
-    """Refuse to work for nobody.
+    """Check that standard output is open.
 
     Raises:
         ConfigError: standard output is closed.
     """
     if sys.stdout is None:
-        raise ConfigError("Standard output is closed; send it to a file, a pipe or a terminal")
+        raise ConfigError("standard output is closed; redirect it to a file, a pipe or a terminal")
 
 
 def _print_error(message: str) -> None:

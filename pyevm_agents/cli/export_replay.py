@@ -1,4 +1,4 @@
-"""`pyevm-agents export-replay`: a recorded run, to be said again in any EVM."""
+"""`pyevm-agents export-replay`: a recorded run as Solidity or JSON, for any EVM."""
 
 from __future__ import annotations
 
@@ -44,15 +44,15 @@ RESERVED = re.compile(
     r"storage|string|struct|super|supports|switch|this|throw|true|try|type|typedef|typeof|"
     r"unchecked|unicode|using|var|view|virtual|while"
 )
-"""Words that are no names in Solidity. Source: its documentation, "Reserved Keywords", grammar."""
+"""Reserved words. Source: Solidity's documentation, "Reserved Keywords", and its grammar."""
 
 TAKEN = re.compile(
     r"_|abi|load|(step|tools)[0-9]+|RecordedStep|RecordedTool|ReplayAgentExecutor|IERCAgentTool"
 )
-"""Names that a library would take from what it uses, or from its own functions."""
+"""Names that the library imports or declares."""
 
 FOLDER = re.compile(r"[^\"\\\x00-\x1f\x7f-\U0010ffff]+")
-"""What stands in an import as it is."""
+"""Paths that need no escaping in an import."""
 
 DEFAULT_NAME = "AgentRun"
 FORMATS = {"sol": ".sol", "json": ".json"}
@@ -71,40 +71,47 @@ def _validate_hashes(
 ) -> Any:  # noqa: ANN401 - click's
     for tx_hash in value:
         if not HASH.fullmatch(tx_hash):
-            raise click.BadParameter(f"{tx_hash!r} is no hash of a transaction: 0x and 64 digits")
+            raise click.BadParameter(
+                f"{tx_hash!r}: not a transaction hash; must be 0x and 64 hexadecimal digits"
+            )
     return value
 
 
 @click.command(
-    "export-replay", short_help="Write a run for test suites of any EVM.", epilog=EXAMPLES
+    "export-replay", short_help="Export a run to test suites of any EVM.", epilog=EXAMPLES
 )
-@click.argument("transactions", nargs=-1, metavar="TX…", callback=_validate_hashes)
+@click.argument("transactions", nargs=-1, metavar="[TX]…", callback=_validate_hashes)
 @rpc_option
 @click.option(
     "--fixture",
     metavar="NAME",
-    help="Take a recorded chain in place of a node: one that comes with this package "
-    f"({', '.join(list_bundled_fixtures())}), or a file. Without TX, all that agents did on it.",
+    help="Read a recorded chain in place of a node: one of this package "
+    f"({', '.join(list_bundled_fixtures())}), or a file. Without TX, exports all its "
+    "transactions with agents.",
 )
 @click.option(
     "--format",
     "form",
     type=click.Choice([*FORMATS]),
-    help="A Solidity library, or JSON.  [default: what the file's name says, else sol]",
+    help="A Solidity library, or JSON.  [default: by the file's suffix, else sol]",
 )
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Where to write it."
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The file to write.  [default: standard output]",
 )
 @click.option(
     "--name",
-    help="What the library is called.  [default: as the file, else AgentRun]",
+    help="Name of the library.  [default: the file's name, else AgentRun]",
 )
 @click.option(
     "--contracts",
     default=CONTRACTS,
     show_default=True,
     metavar="FOLDER",
-    help="Where the library imports our contracts from.",
+    help="The folder from which the library imports the contracts of this package.",
 )
 def export_replay(  # noqa: PLR0913 - one for each option
     transactions: tuple[str, ...],
@@ -116,10 +123,10 @@ def export_replay(  # noqa: PLR0913 - one for each option
     name: str | None,
     contracts: str,
 ) -> None:
-    """Write what agents did in the transactions of hash TX for `ReplayAgentExecutor.sol`.
+    """Export the steps of agents in the transactions with hashes TX.
 
-    Recorded on a real model here, said again in any EVM: `forge test`, anvil, Hardhat. The gas
-    that inference cost is written beside each step; the other EVM does not charge it.
+    `ReplayAgentExecutor.sol` replays them without a model in any EVM: forge test, anvil,
+    Hardhat. The export states the gas of each inference; the other EVM does not charge it.
     """
     if output is not None:
         require_file_path(output)
@@ -128,7 +135,7 @@ def export_replay(  # noqa: PLR0913 - one for each option
     if form == "sol":
         _require_solidity_names(name, contracts)
     if not transactions and fixture is None:
-        raise click.UsageError("Nothing to export; name a transaction, or a chain with --fixture")
+        raise click.UsageError("nothing to export; pass a transaction hash, or --fixture")
     if fixture is None:
         steps = _collect_steps(remote.call, transactions)
         source = "Recorded on a node of pyevm-agents."
@@ -144,28 +151,35 @@ def export_replay(  # noqa: PLR0913 - one for each option
     try:
         output.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise ConfigError(f"{output}: can't be written: {error.strerror}") from error
-    told_gas = f"{replay.inference_gas:,} gas of inference"
-    err.print(f"{escape(str(output))}: {pluralize(len(steps), 'step')}, {told_gas}", soft_wrap=True)
+        raise ConfigError(
+            f"{output}: can't be written: {error.strerror}; pass another file"
+        ) from error
+    inference_gas = f"{replay.inference_gas:,} gas of inference"
+    err.print(
+        f"{escape(str(output))}: {pluralize(len(steps), 'step')}, {inference_gas}", soft_wrap=True
+    )
 
 
 def _collect_steps(ask: Ask, transactions: tuple[str, ...]) -> tuple[ReplayStep, ...]:
     """Return the steps of all transactions.
 
-    Raises: AgentsError: there is none.
+    Raises: AgentsError: there are no steps.
     """
     steps: list[ReplayStep] = []
     for transaction in transactions:
         trace = ask("agent_traceTransaction", transaction)
         steps += extract_replay_steps(ask("debug_traceTransaction", transaction, TRACER), trace)
     if not steps:
-        raise AgentsError("No agent took a step there; `pyevm-agents trace TX` shows what one did")
+        raise AgentsError(
+            "nothing to export: the transactions have no steps of agents; `pyevm-agents trace TX` "
+            "shows the steps of a transaction"
+        )
     return tuple(steps)
 
 
 @contextmanager
 def _open_fixture(fixture: str) -> Iterator[tuple[Ask, tuple[str, ...]]]:
-    """Open a recorded chain; give what answers requests of it, and the transactions with agents."""
+    """Open a recorded chain; yield its RPC function, and the hashes of transactions with agents."""
     recorded = load_bundled_fixture(fixture)
     node = Node(open_chain(recorded), now=time.time)
     session, service = Session("in process"), build_node_service(node)
@@ -181,19 +195,22 @@ def _open_fixture(fixture: str) -> Iterator[tuple[Ask, tuple[str, ...]]]:
 
 
 def _require_solidity_names(name: str, contracts: str) -> None:
-    """Refuse what makes no library.
+    """Check the name of the library and the folder of its imports.
 
-    Raises: click.UsageError.
+    Raises: click.UsageError: Solidity would reject one of them.
     """
     if not NAME.fullmatch(name) or RESERVED.fullmatch(name):
-        raise click.UsageError(f"{name!r} is no name of a library; give one with --name")
+        raise click.UsageError(
+            f"library name {name!r}: must be a Solidity identifier; pass one with --name"
+        )
     if TAKEN.fullmatch(name):
         raise click.UsageError(
-            f"{name!r} means something else inside of the library; give another name with --name"
+            f"library name {name!r}: used inside the library; pass another with --name"
         )
     if not FOLDER.fullmatch(contracts):
         raise click.UsageError(
-            f"--contracts {contracts!r} is nothing to import from: name the folder of our contracts"
+            f"--contracts {contracts!r}: must be a path without quotes, backslashes and control "
+            "characters"
         )
 
 

@@ -1,15 +1,15 @@
-"""Ctrl-C. Imports nothing, so that `pyevm_agents.__main__` can use it before all else."""
+"""Ctrl-C. Imports nothing: `pyevm_agents.__main__` uses it before all other imports."""
 
 from __future__ import annotations
 
 STOPPED_STATUS = 130
-"""What a shell reports of a command that Ctrl-C ended: 128 and the number of SIGINT."""
+"""Exit status of a command ended by Ctrl-C: 128 and the number of SIGINT."""
 
 
 def is_interrupt(error: BaseException) -> bool:
-    """Whether Ctrl-C is behind an error.
+    """Return whether Ctrl-C caused an error.
 
-    Python 3.11 makes a RuntimeError of what ends a `__set_name__`, as when a dataclass is made.
+    Python 3.11 wraps an exception in `__set_name__`, which dataclasses use, in a RuntimeError.
     """
     cause: BaseException | None = error
     while cause is not None and not isinstance(cause, KeyboardInterrupt):

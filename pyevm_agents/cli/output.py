@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 
 QUIET_SECONDS = 0.3
-"""Seconds that loading may take without a word where each word is a line of its own."""
+"""Loading prints nothing for this long, if the output is not a terminal."""
 
 out = Console(highlight=False)
 err = Console(highlight=False, stderr=True)
 
 
 def print_table(table: Table) -> None:
-    """Print a table without the blanks that fill up its last column."""
+    """Print a table without trailing spaces."""
     with out.capture() as captured:
         out.print(table)
     for line in captured.get().splitlines():
@@ -40,12 +40,12 @@ def print_table(table: Table) -> None:
 
 
 def is_live() -> bool:
-    """Return whether one line of the terminal can be written again and again."""
+    """Return whether standard error is a terminal that can rewrite a line."""
     return err.is_terminal and not err.is_dumb_terminal
 
 
 def format_loading(progress: Progress) -> str:
-    """Say how far a model is with loading."""
+    """Return the progress of loading a model."""
     done, total = progress.done, progress.total
     return {
         "hash": f"reading the model's file, {done / 1e6:,.0f} of {total / 1e6:,.0f} MB",
@@ -56,17 +56,17 @@ def format_loading(progress: Progress) -> str:
 
 
 class StatusLine:
-    """Tells what the model is doing: on one live line in a terminal, in plain lines elsewhere."""
+    """The model's progress: a live line in a terminal, plain lines elsewhere."""
 
     def __init__(self) -> None:
-        """Say nothing yet."""
+        """Start without a line."""
         self._status: Status | None = None
         self._phase = ""
         self._generation = 0
         self._loading_since: float | None = None
 
     def __enter__(self) -> Self:
-        """Begin."""
+        """Return the status line."""
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -74,7 +74,7 @@ class StatusLine:
         self.stop()
 
     def show_status(self, text: str) -> None:
-        """Say what happens now."""
+        """Show a status."""
         if not is_live():
             err.print(f"… {text}", soft_wrap=True, markup=False)
             return
@@ -90,7 +90,7 @@ class StatusLine:
             self._status = None
 
     def on_progress(self, progress: Progress) -> None:
-        """Say how far the model is."""
+        """Show the model's progress."""
         if not progress.is_loading:
             self._loading_since = None
         elif self._loading_since is None:
@@ -133,33 +133,36 @@ class StatusLine:
 
 
 CLEAR = "\r\x1b[2K"
-"""Back to the start of the line, and nothing in it."""
+"""Return to the start of the line and erase it."""
 
 
 class LiveOutput:
-    """Standard output for one thread that writes."""
+    """Standard output of a log, with colours and a live line if it is a terminal.
+
+    Only one thread may write.
+    """
 
     def __init__(self) -> None:
-        """Write in colour, and a live line, where it is a terminal that can."""
+        """Detect the terminal's abilities."""
         self._has_colour = out.is_terminal and not out.no_color
         self.is_live = out.is_terminal and not out.is_dumb_terminal
         self._live = ""
 
     def paint(self, text: str, colour: str | None = None, **style: bool) -> str:
-        """Return a text in a colour, or as it is where there are none."""
+        """Return a text in a colour; unchanged if the output has no colours."""
         return click.style(text, fg=colour, **style) if self._has_colour and text else text
 
     def write(self, lines: Sequence[str]) -> None:
-        """Write lines above the live one."""
+        """Write lines above the live line."""
         if not lines:
             return
         text = "".join(f"{line}\n" for line in lines)
-        if self.is_live:  # Also what the terminal itself has put there, such as ^C.
+        if self.is_live:  # This also erases the terminal's own echo, such as ^C.
             text = f"{CLEAR}{text}{self._live}"
         self._put(text)
 
     def set_live_line(self, text: str) -> None:
-        """Say what goes on now, cut to the terminal's width; nothing where it is empty."""
+        """Set the live line, cut to the terminal's width; an empty text erases it."""
         if not self.is_live:
             return
         width = max(out.width - 1, 1)
@@ -174,11 +177,11 @@ class LiveOutput:
 
 
 SMALL_GAP = 0.1
-"""A gap between logits that is shown with two significant digits, not with two decimals."""
+"""Smaller gaps are printed with two significant digits in place of two decimals."""
 
 
 def format_margin(margin: Margin) -> str:
-    """Say how near a model was to saying something else, and where."""
+    """Return a margin as text: the gap, the token's index, both candidate tokens."""
     gap = f"{margin.gap:.2f}" if margin.gap >= SMALL_GAP else f"{margin.gap:.2g}"
     return (
         f"{gap} at token {margin.token_index}: "

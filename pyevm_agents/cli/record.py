@@ -1,4 +1,4 @@
-"""`pyevm-agents record`: a chain on the real model, written as a fixture."""
+"""`pyevm-agents record`: record a chain on the real model."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from pyevm_agents.display import pluralize
 from pyevm_agents.errors import ConfigError, FixtureError
 from pyevm_agents.models import CachingModel, LlamaModel
 from pyevm_agents.recordings import mine_again, read_fixture, record_chain, write_fixture
+from pyevm_agents.recordings.bundled import FIXTURE_ALIASES
 
 if TYPE_CHECKING:
     from pyevm_agents.config.schedule_file import ScheduleFile
@@ -31,13 +32,26 @@ if TYPE_CHECKING:
 SOURCE = "The model that the configuration names computed every generation."
 
 
-@click.command(short_help="Write a chain to a file that anyone can check.")
+class ScenarioName(click.Choice[str]):
+    """The name of a scenario, with hyphens or underscores, as `export-replay --fixture` takes."""
+
+    def __init__(self) -> None:
+        """Accept the scenarios, and `all`."""
+        super().__init__([*SCENARIOS, "all"])
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the scenario's name."""
+        name = FIXTURE_ALIASES.get(value.replace("-", "_"), value)
+        return super().convert(name.replace("_", "-"), param, ctx)
+
+
+@click.command(short_help="Record a chain to a file that anyone can check.")
 @click.option(
     "--scenario",
     "names",
-    type=click.Choice([*SCENARIOS, "all"]),
+    type=ScenarioName(),
     multiple=True,
-    help="What to record; can be given several times.",
+    help="The scenario to record. May be repeated.",
 )
 @click.option(
     "--from",
@@ -45,8 +59,8 @@ SOURCE = "The model that the configuration names computed every generation."
     type=click.Path(path_type=Path),
     multiple=True,
     metavar="FIXTURE",
-    help="Record a fixture's chain anew: its genesis accounts and transactions, on this engine, "
-    "after a change of profile say. Can be given several times.",
+    help="Record the chain of a fixture again: the same genesis accounts and transactions, on "
+    "this engine. May be repeated.",
 )
 @click.option(
     "-o",
@@ -54,7 +68,7 @@ SOURCE = "The model that the configuration names computed every generation."
     type=click.Path(path_type=Path),
     required=True,
     metavar="PATH",
-    help="The file to write, or a folder: then each chain's file has its name.",
+    help="The file to write; or a folder, in which each chain gets a file of its name.",
 )
 @model_option
 @adapter_option
@@ -72,14 +86,14 @@ def record(  # noqa: PLR0913 - one for each option
     schedule: ScheduleFile | None,
     gas_limit: int,
 ) -> None:
-    """Record a chain: genesis, blocks, every generation, and what came of them.
+    """Record a chain: genesis, blocks, generations and results.
 
-    The file can be checked by anyone, without the model: `pyevm-agents replay FILE`.
+    `pyevm-agents replay FILE` checks the file without the model.
     """
     if sources and is_given(click.get_current_context(), "gas_limit"):
         raise click.UsageError(
-            "--gas-limit is for scenarios: a recorded chain's transactions have their own gas; "
-            "leave --from or --gas-limit out"
+            "--gas-limit is for scenarios, since recorded transactions have their own gas; omit "
+            "--from or --gas-limit"
         )
     scenarios = tuple(SCENARIOS) if "all" in names else tuple(dict.fromkeys(names))
     dumps = {path: read_fixture(path) for path in sources}
@@ -113,53 +127,53 @@ def record(  # noqa: PLR0913 - one for each option
 
 
 def describe_fixture_file(path: Path, fixture: Fixture) -> str:
-    """Return in a line what was written where."""
+    """Return the path, blocks, generations and size of a fixture's file, on one line."""
     size = path.stat().st_size
     steps, blocks = len(fixture.steps), len(fixture.blocks)
     return f"{path}: {pluralize(blocks, 'block')}, {pluralize(steps, 'generation')}, {size:,} bytes"
 
 
 def _check_files(*, wanted_count: int, name_count: int, output: Path) -> None:
-    """Refuse what could not be written before anything is computed."""
+    """Reject an unwritable output before the model runs."""
     if not wanted_count:
         raise click.UsageError(
-            f"Nothing to record; name a chain with --scenario ({', '.join(SCENARIOS)}, all), or "
-            "one that is recorded already with --from"
+            f"nothing to record; pass --scenario ({', '.join(SCENARIOS)}, all), or a recorded "
+            "chain with --from"
         )
     if wanted_count > 1 and not output.is_dir():
-        raise click.UsageError(f"{output} is no folder; several chains need one")
+        raise click.UsageError(f"{output}: must be a folder to record several chains; create it")
     if name_count < wanted_count:
-        raise click.UsageError("Two of the chains have one name; record one after the other")
+        raise click.UsageError("two chains have the same name; record one after the other")
     require_fixture_path(output)
 
 
 def require_fixture_path(output: Path) -> None:
-    """Refuse a file to write that has no folder, or is something else than a fixture.
+    """Reject a path whose folder is missing, or that is a file of another kind.
 
     Raises: click.UsageError.
     """
     if not output.parent.is_dir():
-        raise click.UsageError(f"There is no folder {output.parent}; make it first")
+        raise click.UsageError(f"folder {output.parent} does not exist; create it first")
     if output.is_file() and output.stat().st_size:
         try:
             read_fixture(output)
         except (FixtureError, ConfigError) as error:
             raise click.UsageError(
-                f"{output} is there already and is no sound fixture; name another file, or delete "
-                "this one first"
+                f"{output} exists and is not a valid fixture; pass another file, or delete this "
+                "one first"
             ) from error
 
 
 def _record_again(fixture: Fixture, model: LlamaModel, schedule: ScheduleFile | None) -> Fixture:
-    """Return the fixture of the same transactions, with what the model says to them now.
+    """Return a fixture of the same transactions, executed with this model.
 
-    Input:  the fixture; the model; what inference costs, None for what it costs in the fixture.
-    Raises: ConfigError: the chain has no model, or several, or another one.
+    Input:  schedule: gas prices; None for those of the fixture.
+    Raises: ConfigError: the chain has no model, several, or another one.
     """
     if len(fixture.config.models) != 1:
         raise ConfigError(
-            f"{fixture.name}: the chain has {len(fixture.config.models)} models, and one is loaded "
-            "here; use `pyevm_agents.recordings.mine_again` with all of them"
+            f"{fixture.name}: the chain has {len(fixture.config.models)} models, must be 1; use "
+            "`pyevm_agents.recordings.mine_again` for several"
         )
     facts = model.profile_facts
     config = replace(fixture.config, profile_fingerprint=facts.fingerprint)

@@ -1,4 +1,4 @@
-"""`pyevm-agents replay`: a fixture's blocks executed again, and held against what it says."""
+"""`pyevm-agents replay`: execute recorded blocks again and compare the results."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class ReplayOutcome:
-    """What became of one file."""
+    """The result of checking one file."""
 
     path: Path
     is_recomputed: bool
@@ -43,7 +43,7 @@ class ReplayOutcome:
 
     @property
     def exit_code(self) -> int:
-        """0 where all is as recorded, 1 where it is not, 2 where there was nothing to check."""
+        """0 if all is as recorded, 1 if something differs, 2 if the file can't be checked."""
         if self.error is None:
             return 0
         return 2 if isinstance(self.error, ConfigError) else 1
@@ -54,8 +54,8 @@ class ReplayOutcome:
 @click.option(
     "--recompute",
     is_flag=True,
-    help="Run the model again and compare every generation, byte for byte. Without it, no model "
-    "is loaded: it says what was recorded.",
+    help="Run the model and compare every generation byte for byte. Without this option, recorded "
+    "generations replace the model.",
 )
 @click.option(
     "--model",
@@ -69,7 +69,7 @@ class ReplayOutcome:
 @click.option(
     "--threads", type=click.IntRange(1, 512), metavar="N", help="Threads for --recompute."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a file, in a list.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON list with an object per file.")
 def replay(  # noqa: PLR0913 - one for each option
     paths: tuple[Path, ...],
     model_path: Path | None,
@@ -81,8 +81,8 @@ def replay(  # noqa: PLR0913 - one for each option
 ) -> None:
     """Check recorded chains: execute every block again and compare.
 
-    Exits with 1 where a file was altered or a result differs, and names the first block,
-    transaction and step; with 2 where a file can't be checked.
+    The exit status is 1 if a file was altered or a result differs; the message names the first
+    block, transaction and step. It is 2 if a file can't be checked.
     """
     for option, value in (
         ("--model", model_path),
@@ -90,7 +90,7 @@ def replay(  # noqa: PLR0913 - one for each option
         ("--threads", threads),
     ):
         if value is not None and not recompute:
-            raise click.UsageError(f"{option} is for --recompute; without it, no model is used")
+            raise click.UsageError(f"{option} needs --recompute; without it, no model is loaded")
 
     def load(context_tokens: int) -> LlamaModel:
         return LlamaModel(
@@ -131,24 +131,21 @@ def _replay_file(
 def _load_recorded_model(
     fixture: Fixture, load: Callable[[int], LlamaModel]
 ) -> LlamaModel | nullcontext[None]:
-    """Return the model that a fixture's generations come from, to be asked again.
+    """Return the model that computed a fixture's generations.
 
-    Raises: ConfigError: they come from none, or from several.
+    Raises: ConfigError: no model did, or several did.
     """
     profiles = fixture.config.models
     if not profiles:
         return nullcontext()
     if len(profiles) > 1:
         raise ConfigError(
-            f"the chain has {len(profiles)} models, --recompute loads one; replay it without, or "
-            "give `pyevm_agents.recordings.Replay` all of them"
+            f"the chain has {len(profiles)} models, --recompute supports 1; omit --recompute, or "
+            "use `pyevm_agents.recordings.Replay` with all models"
         )
     fingerprint = fixture.config.profile_fingerprint
     if not fingerprint or is_weightless(fingerprint):
-        raise ConfigError(
-            "the generations come from a script, no model computed them: there is nothing to "
-            "compute again; replay it without --recompute"
-        )
+        raise ConfigError("the generations come from a script, not from a model; omit --recompute")
     watch = StatusLine()
     watch.show_status("loading the model")
     watch.stop()
@@ -172,7 +169,7 @@ def _print(outcome: ReplayOutcome) -> None:
     if outcome.blocks:
         print_table(table)
     if outcome.error is None:
-        source = "computed again" if outcome.is_recomputed else "as recorded, no model used"
+        source = "computed again" if outcome.is_recomputed else "as recorded, without a model"
         count = sum(block.steps for block in outcome.blocks)
         out.print(
             f"[bold green]all as recorded[/]: {pluralize(len(outcome.blocks), 'block')}, "

@@ -1,4 +1,4 @@
-"""A node that runs elsewhere, as commands ask it: one request, one answer."""
+"""JSON-RPC client of the commands, for a running node."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 DEFAULT_URL = "http://127.0.0.1:8545"
 TIMEOUT_SECONDS = 600.0
-"""An estimate of an agent's run takes as long as the run."""
+"""An estimate of an agent's run takes as long as the run: minutes."""
 
 MAX_ANSWER_BYTES = 2**30
 MAX_SHOWN_CHARACTERS = 300
@@ -28,34 +28,32 @@ LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
 class RpcClient:
-    """A node at an address."""
+    """A JSON-RPC client of the node at a URL."""
 
     def __init__(self, url: str) -> None:
-        """Take its address. Nobody is asked yet."""
+        """Create a client. Sends no request."""
         self.url = url
-        # No proxy knows this machine's own ports.
+        # A proxy can't reach this machine's loopback.
         is_near = urlsplit(url).hostname in LOOPBACK
         handlers = [urllib.request.ProxyHandler({})] if is_near else []
         self._opener = urllib.request.build_opener(*handlers)
 
-    def call(self, method: str, *params: object) -> Any:  # noqa: ANN401 - what a method answers
-        """Return what a method answers.
+    def call(self, method: str, *params: object) -> Any:  # noqa: ANN401 - the method's result
+        """Call a method; return its result.
 
-        Raises: AgentsError: nobody answers, or with an error; the message says which.
+        Raises: AgentsError: no node answers, or it returns an error.
         """
         body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": list(params)}
         answer = self._read(json.dumps(body).encode())
         if not isinstance(answer, dict) or not {"result", "error"} & answer.keys():
-            raise AgentsError(
-                f"What answers at {self.url} is no JSON-RPC node; name one with --rpc"
-            )
+            raise self._build_protocol_error()
         error = answer.get("error")
         if error is None:
             return answer.get("result")
         detail = error.get("message") if isinstance(error, dict) else error
         message = "\n".join(map(escape_line, str(detail).split("\n")))
         if isinstance(error, dict) and error.get("code") == -32601:  # noqa: PLR2004 - JSON-RPC's own
-            message += f": {self.url} is no pyevm-agents node, or an older one"
+            message += f": {self.url} is not a pyevm-agents node, or an older one"
         raise AgentsError(message)
 
     def _read(self, body: bytes) -> object:
@@ -67,18 +65,19 @@ class RpcClient:
         except urllib.error.HTTPError as error:
             error_body = error.read(MAX_SHOWN_CHARACTERS).decode("utf-8", "replace")
             raise AgentsError(
-                f"{self.url} answers {error.code} {error.reason}: {escape_line(error_body)}"
+                f"{self.url}: HTTP status {error.code} {error.reason}: {escape_line(error_body)}"
             ) from error
         except (urllib.error.URLError, OSError, http.client.HTTPException) as error:
             reason = getattr(error, "reason", error)
             raise AgentsError(
-                f"No node answers at {self.url} ({reason}); start one with `pyevm-agents node`, or "
-                "name another with --rpc"
+                f"no node at {self.url} ({reason}); start one with `pyevm-agents node`, or pass "
+                "another with --rpc"
             ) from error
         except ValueError as error:
-            raise AgentsError(
-                f"What answers at {self.url} is no JSON-RPC node; name one with --rpc"
-            ) from error
+            raise self._build_protocol_error() from error
+
+    def _build_protocol_error(self) -> AgentsError:
+        return AgentsError(f"{self.url}: not a JSON-RPC node; pass another with --rpc")
 
 
 def _connect(_context: click.Context, _option: click.Parameter, url: str) -> RpcClient:
@@ -88,7 +87,7 @@ def _connect(_context: click.Context, _option: click.Parameter, url: str) -> Rpc
     except ValueError:
         is_url = False
     if not is_url:
-        raise click.BadParameter(f"{url!r} is no address such as {DEFAULT_URL}")
+        raise click.BadParameter(f"{url!r}: must be an HTTP URL, such as {DEFAULT_URL}")
     return RpcClient(url)
 
 
@@ -101,14 +100,14 @@ rpc_option = click.option(
     envvar="ETH_RPC_URL",
     show_envvar=True,
     callback=_connect,
-    help="The node to ask.",
+    help="URL of the node.",
 )
 
 json_option: Callable[..., Any] = click.option(
-    "--json", "as_json", is_flag=True, help="Print what the node answers, as JSON."
+    "--json", "as_json", is_flag=True, help="Print the node's result as JSON."
 )
 
 
 def print_json(value: object) -> None:
-    """Print what a node answered."""
+    """Print a result as indented JSON."""
     click.echo(json.dumps(value, indent=2, ensure_ascii=False))

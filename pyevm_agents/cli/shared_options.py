@@ -1,4 +1,4 @@
-"""Options shared by commands (model, adapter, schedule, gas limit), and whether one was given."""
+"""Options shared by commands: model, adapter, schedule, gas limit."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ adapter_option = click.option(
     "--adapter",
     metavar="FILE",
     callback=_parse_adapter,
-    help=f"A LoRA adapter of the model, in GGUF; `{NO_ADAPTER.value}` for the default model as it "
-    "is.  [default: the default model's own, if one is installed; no other model has one]",
+    help=f"A LoRA adapter in GGUF, or `{NO_ADAPTER.value}` for the model without one.  [default: "
+    "the installed adapter of the default model; none for other models]",
 )
 
 
@@ -44,14 +44,13 @@ NUMBER = re.compile(r"-?[0-9]{1,4000}")
 EXAMPLE = "cold=6000,warm=100,output=10000,max_output=512"
 
 MAX_GAS_LIMIT = 10**12
-"""What the sender, who pays before what is left comes back, has ether for."""
+"""Limit that the sender can buy: unused gas is refunded, but only afterwards."""
 
 
 def parse_schedule(text: str) -> ScheduleFile:
-    """Read what `--schedule` says: prices of tokens in short, or a file.
+    """Parse `--schedule`: short prices of tokens, or a file.
 
-    Raises: click.BadParameter: it says nothing that can be set, or names a file that is no
-            schedule's.
+    Raises: click.BadParameter: an unknown price, or a file that is not a schedule.
     """
     is_short = "=" in text and not text.endswith(FILE_SUFFIX)
     try:
@@ -59,15 +58,15 @@ def parse_schedule(text: str) -> ScheduleFile:
             return parse_short_prices(_parse_prices(text))
         return read_schedule(Path(text))
     except ConfigError as error:
-        raise click.BadParameter(f"{error}; want a schedule's file, or {EXAMPLE}") from error
+        raise click.BadParameter(f"{error}; pass a schedule file, or {EXAMPLE}") from error
 
 
 def _parse_prices(text: str) -> dict[str, object]:
     prices: dict[str, object] = {}
     for entry in text.split(","):
-        name, is_told, value = (part.strip() for part in entry.partition("="))
-        if not is_told:
-            raise ConfigError(f"{entry!r} sets nothing")
+        name, separator, value = (part.strip() for part in entry.partition("="))
+        if not separator:
+            raise ConfigError(f"{entry!r}: must be NAME=GAS")
         number = value.replace("_", "")
         prices[name] = int(number) if NUMBER.fullmatch(number) else value
     return prices
@@ -83,8 +82,8 @@ schedule_option = click.option(
     "--schedule",
     metavar="PRICES",
     callback=_parse_schedule,
-    help="What inference costs: a schedule's file, such as `bench --emit-schedule` writes, or "
-    f"gas of the model's tokens alone, such as {EXAMPLE}.",
+    help="Gas prices of inference: a file written by `bench --emit-schedule`, or prices of the "
+    f"model's tokens, such as {EXAMPLE}.",
 )
 
 gas_limit_option = click.option(
@@ -93,10 +92,10 @@ gas_limit_option = click.option(
     default=DEFAULT_BLOCK_GAS_LIMIT,
     show_default=True,
     metavar="GAS",
-    help="Gas of a block, all of which a run may use: a dear schedule needs more.",
+    help="Gas limit of a block, and of the run. Expensive schedules need more.",
 )
 
 
 def is_given(context: click.Context, name: str | None) -> bool:
-    """Whether the user said something about an option, which a command has by this name."""
+    """Return whether an option of a command was given by the user."""
     return context.get_parameter_source(name or "") != ParameterSource.DEFAULT

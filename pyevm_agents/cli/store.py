@@ -1,4 +1,4 @@
-"""`pyevm-agents store`: what is in the store of generations, and whether it is right."""
+"""`pyevm-agents store`: statistics, verification and removal of cached generations."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ if TYPE_CHECKING:
     from pyevm_agents.models import Adapter
 
 DEFAULT_SAMPLE = 10
-"""Generations that `verify` computes again: some 10 s with the default model."""
+"""Generations that `verify` computes: some 10 s with the default model."""
 
 
 def warn(trouble: str) -> None:
-    """Tell a trouble of the store, which ends nothing."""
+    """Print a warning about the store."""
     err.print(f"[bold yellow]Warning:[/] {escape(trouble)}", soft_wrap=True)
 
 
 def warn_run(trouble: str) -> None:
-    """Tell a run's user of a trouble of the store."""
-    warn(f"{trouble}. The run goes on, and computes again what is not stored")
+    """Print a warning about the store during a run."""
+    warn(f"{trouble}. The run continues and computes missing generations")
 
 
 store_option = click.option(
@@ -53,20 +53,23 @@ store_option = click.option(
     "store_path",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="The store of generations.  [default: generations.sqlite3 in the user's cache folder]",
+    help="The generation store.  [default: generations.sqlite3 in the user's cache folder]",
 )
 
 
 @click.group()
 def store() -> None:
-    """Show, check or clear what was generated before."""
+    """Show, verify or clear the generation store.
+
+    The store caches generations: repeated inferences are not computed again.
+    """
 
 
-@store.command(short_help="Show its size, its models and its hit rate.")
+@store.command(short_help="Show its size, models and hit rate.")
 @store_option
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as one JSON object.")
 def info(store_path: Path | None, *, as_json: bool) -> None:
-    """Show how much the store holds, of which models, and how often it helped."""
+    """Show the size, models and hit rate of the store."""
     with open_existing_store(store_path, warn) as opened:
         figures = compute_statistics(opened)
     if as_json:
@@ -77,18 +80,17 @@ def info(store_path: Path | None, *, as_json: bool) -> None:
 
 @store.command()
 @store_option
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 def clear(store_path: Path | None, *, yes: bool) -> None:
-    """Remove every generation and every count."""
+    """Remove all generations and counts."""
     with open_existing_store(store_path) as opened:
         figures = compute_statistics(opened)
         count = figures.complete + figures.incomplete
         if not yes:
             if not is_interactive():
                 raise ConfigError(
-                    f"{opened.path} holds {pluralize(count, 'generation')}, and nobody can be "
-                    "asked "
-                    "whether to remove them; add --yes"
+                    f"standard input is not a terminal; pass --yes to remove "
+                    f"{pluralize(count, 'generation')} from {opened.path}"
                 )
             click.confirm(
                 f"Remove {pluralize(count, 'generation')} from {opened.path}?", abort=True
@@ -105,18 +107,18 @@ def clear(store_path: Path | None, *, yes: bool) -> None:
     default=DEFAULT_SAMPLE,
     show_default=True,
     metavar="N",
-    help="How many generations to compute again.",
+    help="Number of generations to compute.",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Which ones.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the sample.")
 @model_option
 @adapter_option
 def verify(
     store_path: Path | None, count: int, seed: int, model_path: Path | None, adapter: Adapter
 ) -> None:
-    """Compute a sample of the generations again and compare, byte for byte.
+    """Compute a sample of the generations again and compare byte for byte.
 
-    Each is computed from nothing, without what the engine keeps of earlier prompts. Those of
-    another model or engine are left out. Exits with 1 where one differs or is damaged.
+    The engine's prefix cache is empty for each. Generations of other models or engine profiles
+    are skipped. The exit status is 1 if a generation differs or is damaged.
     """
     watch = StatusLine()
     with (
@@ -136,34 +138,35 @@ def verify(
             for profile in compute_statistics(opened).profiles
             if (profile.digest, profile.fingerprint) != (facts.digest, facts.fingerprint)
         ]
-    out.print(f"{len(keys) - len(wrong)} of {len(keys)} generations are what the model says now.")
+    out.print(f"{len(keys) - len(wrong)} of {len(keys)} generations verified.")
     for reason, is_same_model in (("another model", False), ("another engine's profile", True)):
         skipped = sum(number for number, same in left_out if same is is_same_model)
         if skipped:
-            out.print(f"Left out: {skipped:,} of {reason}.")
+            out.print(f"Skipped: {skipped:,} of {reason}.")
     for line in wrong:
         out.print(f"[bold red]Differs:[/] {escape(line)}", soft_wrap=True)
     if wrong:
         out.print(
-            "Damaged rows are computed anew when asked for; `pyevm-agents store clear` "
-            "removes what can't be trusted."
+            "Damaged rows are computed again on their next use. `pyevm-agents store clear` "
+            "removes all generations.",
+            soft_wrap=True,
         )
     sys.exit(1 if wrong else 0)
 
 
 def is_interactive() -> bool:
-    """Return whether somebody can answer a question."""
+    """Return whether a user can answer a question."""
     return sys.stdin.isatty()
 
 
 def open_run_store(store_path: Path | None, *, no_store: bool) -> Store:
-    """Return the store that a run uses: the named one, the user's own, or one in memory.
+    """Return the store of a run: the file at `store_path`, the user's own, or one in memory.
 
     Raises:
-        ConfigError: the named one's folder is missing, or it is something else than a store.
+        ConfigError: the file's folder is missing, or the file is not a store.
     """
     if store_path is not None and not store_path.absolute().parent.is_dir():
-        raise ConfigError(f"There is no folder {store_path.absolute().parent}; make it first")
+        raise ConfigError(f"folder {store_path.absolute().parent} does not exist; create it first")
     path = store_path or get_generations_path()
     return Store() if no_store or path is None else Store(path, report=warn_run)
 
@@ -171,32 +174,36 @@ def open_run_store(store_path: Path | None, *, no_store: bool) -> Store:
 def open_existing_store(
     store_path: Path | None, report: Callable[[str], None] | None = None
 ) -> Store:
-    """Open a store that is there; tell its troubles, where there is somebody to tell.
+    """Open an existing store.
+
+    Input:
+        store_path: its file; None for the user's own store.
+        report: callback for its first failure.
 
     Raises:
-        ConfigError: it is not, or is none.
+        ConfigError: it does not exist, or is not a store.
     """
     path = store_path or get_generations_path()
     if path is None:
-        raise ConfigError("This user has no home folder; name the store's file with --store")
+        raise ConfigError("this user has no home folder; pass the store's file with --store")
     if not path.exists():
         raise ConfigError(
-            f"There is no store of generations at {path}; run `pyevm-agents demo` to begin one, or "
-            "name another with --store"
+            f"generation store {path} does not exist; create one with `pyevm-agents demo`, or "
+            "pass another with --store"
         )
     if path.is_file() and not path.stat().st_size:
-        raise ConfigError(f"{path} is an empty file, no store of generations; name another")
+        raise ConfigError(f"not a generation store: {path} is empty; pass another file")
     return Store(path, report=report)
 
 
 def find_flaws(opened: Store, key: bytes, model: LlamaModel) -> Iterator[str]:
-    """Compute a generation again; yield what is wrong with the one that is stored, if anything."""
+    """Compute a generation again; yield the errors of the stored one."""
     try:
         stored = read_generation(opened, key)
     except DamagedRowError as error:
         yield f"the row is damaged: {error}"
         return
-    if stored is None:  # Another process made room meanwhile.
+    if stored is None:  # Another process evicted it meanwhile.
         return
     difference = describe_difference(stored.generation, recompute(stored, model))
     if difference is not None:
@@ -204,7 +211,7 @@ def find_flaws(opened: Store, key: bytes, model: LlamaModel) -> Iterator[str]:
 
 
 def recompute(stored: StoredGeneration, model: LlamaModel) -> Generation:
-    """Return what a model says to the same question, from an empty memory."""
+    """Return the model's generation for the same inputs, with an empty prefix cache."""
     model.forget()
     return model.generate(
         GenerationRequest(
@@ -217,20 +224,20 @@ def recompute(stored: StoredGeneration, model: LlamaModel) -> Generation:
 
 
 def describe_difference(stored: Generation, computed: Generation) -> str | None:
-    """Return how two generations differ, or None."""
+    """Return the first difference of two generations; None if they are equal."""
     both = zip(stored.tokens, computed.tokens, strict=False)
     for index, (old, new) in enumerate(both):
         if old != new:
-            return f"token {index} is {old}, and the model says {new}"
+            return f"token {index} is {old} in the store and {new} from the model"
     for name in ("tokens", "text", "is_complete", "forced_tokens", "margin"):
         old, new = getattr(stored, name), getattr(computed, name)
         if old != new:
-            return f"{name} is {old!r}, and the model says {new!r}"
+            return f"{name} is {old!r} in the store and {new!r} from the model"
     return None
 
 
 def serialize_figures(opened: Store, figures: StoreStatistics) -> dict[str, object]:
-    """Return a store's figures as an object for JSON."""
+    """Return a store's statistics as a JSON object."""
     return {
         "path": str(opened.path),
         "fileBytes": figures.file_bytes,
@@ -254,12 +261,12 @@ def serialize_figures(opened: Store, figures: StoreStatistics) -> dict[str, obje
 
 
 def print_figures(opened: Store, figures: StoreStatistics) -> None:
-    """Print a store's figures as a person wants to read them."""
+    """Print a store's statistics."""
     used_bytes = figures.file_bytes - figures.free_bytes
     out.print(f"[bold]{escape(str(opened.path))}[/]", soft_wrap=True)
     rows = [
-        ("size", f"{_format_mib(figures.file_bytes)}, {_format_mib(used_bytes)} of it used"),
-        ("bound", _format_mib(opened.max_bytes)),
+        ("size", f"{_format_mib(figures.file_bytes)}, {_format_mib(used_bytes)} used"),
+        ("limit", _format_mib(opened.max_bytes)),
         ("generations", f"{figures.complete:,} complete, {figures.incomplete:,} cut by a limit"),
         (
             "written",
@@ -279,8 +286,8 @@ def print_figures(opened: Store, figures: StoreStatistics) -> None:
     for profile in figures.profiles:
         digest, canary = profile.digest.hex()[:16], _format_canary(profile.fingerprint)
         out.print(
-            f"\n[bold]{profile.complete + profile.incomplete:,}[/] of sha256 {digest}… "
-            f"[dim]under the profile with canary {escape(canary)}[/]",
+            f"\n[bold]{profile.complete + profile.incomplete:,}[/] of model sha256 {digest}… "
+            f"[dim]engine canary {escape(canary)}[/]",
             soft_wrap=True,
         )
 
@@ -290,11 +297,8 @@ def _format_hit_rate(figures: StoreStatistics) -> str:
         figures.counts.get(event, 0) for event in ("hits", "misses", "resumes")
     )
     if figures.hit_rate is None:
-        return "nothing was asked yet"
-    return (
-        f"{100 * figures.hit_rate:.1f} %: {hits:,} known, {misses:,} computed, "
-        f"{resumes:,} continued"
-    )
+        return "no requests yet"
+    return f"{100 * figures.hit_rate:.1f} %: {hits:,} hits, {misses:,} misses, {resumes:,} resumed"
 
 
 def _format_canary(fingerprint: str) -> str:
@@ -303,7 +307,7 @@ def _format_canary(fingerprint: str) -> str:
 
 
 def _parse_fingerprint(fingerprint: str) -> object:
-    """Return a fingerprint as the JSON that it is, or as it stands."""
+    """Return a fingerprint as JSON; unchanged if it is not JSON."""
     try:
         return json.loads(fingerprint)
     except ValueError:

@@ -304,6 +304,7 @@ def serialize_run(
                 "action": step.action,
                 "input": _stringify_integers(json.loads(step.action_input or "null")),
                 "observation": step.observation,
+                "reason": step.tool_failure,
                 "answer": step.answer,
                 "margin": _serialize_margin(step),
             }

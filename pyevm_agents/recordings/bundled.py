@@ -30,7 +30,7 @@ def load_bundled_fixture(name: str) -> Fixture:
     Raises: ConfigError: the name is unknown; the message lists the known names.
             FixtureError: the file was altered.
     """
-    wanted = FIXTURE_ALIASES.get(name, name).replace("_", "-")
+    wanted = FIXTURE_ALIASES.get(name.replace("-", "_"), name).replace("_", "-")
     shipped = _find_folder() / f"{wanted}.json"
     if Path(name).name == name and shipped.is_file():
         return read_fixture(shipped)

@@ -66,7 +66,7 @@ def test_the_commands_for_foundry_pay_bob(node: RunningNode, foundry_folder: Pat
         timeout=COMMAND_SECONDS,
     )
     assert ended.returncode == 0, ended.stderr + ended.stdout
-    assert "gas is enough" in ended.stdout
+    assert "the lowest limit that succeeds" in ended.stdout
     assert re.search(r"Action +Pay\b", ended.stdout)
     assert balance(node, BOB) == FUNDS + 5
 

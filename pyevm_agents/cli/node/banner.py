@@ -1,4 +1,4 @@
-"""What a node says when it has started: accounts, keys, agents, and where it listens."""
+"""Start message of a node: accounts, keys, agents, chain, URLs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WEI = 10**18
 
 
 def print_banner(node: Node, node_chain: NodeChain, url: str) -> None:
-    """Say what there is, and where."""
+    """Print the accounts, keys, agents, chain and URLs."""
     _print_accounts(node)
     _print_agents(node_chain, node.chain.config)
     config = node.chain.config
@@ -36,7 +36,7 @@ def print_banner(node: Node, node_chain: NodeChain, url: str) -> None:
 
 
 def print_json_banner(node: Node, node_chain: NodeChain, url: str) -> None:
-    """Say the same as one line of JSON, but for the keys."""
+    """Print the same as one line of JSON, without the keys."""
     config = node.chain.config
     form = {
         "event": "listening",
@@ -59,7 +59,7 @@ def _print_accounts(node: Node) -> None:
     for index, address in enumerate(addresses):
         ether = node.chain.balance(address) / WEI
         out.print(f"  ({index}) {to_checksum_address(address)}  {ether:,.18g} ETH")
-    out.print("\n[bold]Private keys[/]  [dim]known to everybody: for tests alone[/]\n")
+    out.print("\n[bold]Private keys[/]  [dim]public: for tests only[/]\n")
     for index, address in enumerate(addresses):
         out.print(f"  ({index}) {node.keys.get_key(address)}")
 
@@ -67,20 +67,21 @@ def _print_accounts(node: Node) -> None:
 def _print_agents(node_chain: NodeChain, config: ChainConfig) -> None:
     out.print("\n[bold]Agents[/]\n")
     if not config.models:
-        out.print("  none: a plain chain, without a precompile at 0x19")
+        out.print("  none: a plain chain, without the executor at 0x19")
         return
     out.print(f"  executor  {to_checksum_address(spec.EXECUTOR_ADDRESS)}")
     for profile in config.models:
-        out.print(f"  model     {escape(profile.name)}, also {escape(', '.join(profile.aliases))}")
+        aliases = f" ({escape(', '.join(profile.aliases))})" if profile.aliases else ""
+        out.print(f"  model     {escape(profile.name)}{aliases}")
         out.print(f"            [dim]sha256 {profile.digest.hex()[:32]}…[/]")
         out.print(
-            f"  gas       a token: {profile.cold_prompt_token_gas:,} read, "
-            f"{profile.warm_prompt_token_gas:,} read again, {profile.output_token_gas:,} written"
+            f"  gas       token: {profile.cold_prompt_token_gas:,} cold, "
+            f"{profile.warm_prompt_token_gas:,} warm, {profile.output_token_gas:,} output"
         )
         own = config.schedule
         out.print(
-            f"            a call: {own.executor_base_gas:,}, a byte: {own.input_byte_gas:,}, "
-            f"a tool: {own.tool_gas:,}, a parameter: {own.parameter_gas:,}"
+            f"            call: {own.executor_base_gas:,}, byte: {own.input_byte_gas:,}, "
+            f"tool: {own.tool_gas:,}, parameter: {own.parameter_gas:,}"
         )
     for address in node_chain.agents:
         out.print(f"  deployed  {to_checksum_address(address)}")
@@ -92,4 +93,4 @@ def _describe_mining(node: Node) -> str:
     if mining.is_automatic:
         more = f", and every {interval:g} s" if interval else ""
         return f"a block for each transaction{more}"
-    return f"a block every {interval:g} s" if interval else "when asked (evm_mine)"
+    return f"a block every {interval:g} s" if interval else "on request (evm_mine)"

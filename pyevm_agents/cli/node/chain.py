@@ -1,4 +1,4 @@
-"""The chain that a node begins with: rules, models, accounts, or a fixture's."""
+"""The chain of a node: new, stored, or a fixture's."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ WEI = 10**18
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChainOptions:
-    """What a chain is, where no fixture says it."""
+    """The chain's parameters, unless it is a fixture's chain."""
 
     chain_id: int
     gas_limit: int
@@ -39,12 +39,12 @@ class ChainOptions:
     timestamp: int | None
     fork: str
     schedule: ScheduleFile | None
-    """What inference costs; None for what the chain that is kept has, or a new one by default."""
+    """Gas prices; None for those of the stored chain, or the defaults of a new one."""
 
     def build_config(self, rows: Rows) -> ChainConfig:
-        """Return the rules of a chain without models.
+        """Return the config of a chain without models.
 
-        Its genesis is now, where nobody says when, or when the chain that is kept there has it.
+        The default timestamp of genesis is that of the stored chain, or now.
         """
         timestamp = self.timestamp
         if timestamp is None:
@@ -61,9 +61,9 @@ class ChainOptions:
         )
 
     def apply_schedule(self, config: ChainConfig, rows: Rows) -> ChainConfig:
-        """Return the rules under the schedule that was named, else under that of the kept chain.
+        """Return the config with these gas prices, or with those of the stored chain.
 
-        Raises: ConfigError: the schedule that was named is not for these models.
+        Raises: ConfigError: the schedule is not for these models.
         """
         if self.schedule is not None:
             return self.schedule.apply_to(config)
@@ -77,38 +77,38 @@ class ChainOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeChain:
-    """A chain, and what there is to say of it."""
+    """A chain, its agents, and notes for the start message."""
 
     chain: Chain
     agents: tuple[Address, ...] = ()
-    """Contracts of a fixture that have asked a model."""
+    """Agents of a fixture."""
 
     notes: tuple[str, ...] = ()
 
 
 @dataclass(slots=True, kw_only=True)
 class NodeSetup:
-    """What a chain is made of."""
+    """Everything that a node's chain is built from."""
 
     rules: ChainOptions
     rows: Rows
     accounts: Mapping[Address, GenesisAccount]
-    """Of genesis; a fixture's chain gets those that it lacks."""
+    """Accounts of genesis; a fixture's chain gets the missing ones."""
 
     make_model: Callable[[int | None], LlamaModel] | None
-    """Loads the model with a context of so many tokens; None for a node without one."""
+    """Loads the model, given the context in tokens; None for a node without a model."""
 
     is_own_model: bool
-    """Whether the user named a model: then it is that or nothing."""
+    """Whether the user passed a model: then no other is used."""
 
     open_store: Callable[[], Store]
     stack: ExitStack
-    """What is opened on it is closed at the end."""
+    """Closes the engines when the node ends."""
 
     engines: list[LlamaModel] = field(default_factory=list)
 
     def open_chain(self) -> NodeChain:
-        """Begin a chain of the rules, or go on with the one that is kept."""
+        """Open the stored chain, or create one."""
         config = self.rules.build_config(self.rows)
         models: dict[str, SwappableModel] = {}
         if self.make_model is not None:
@@ -121,10 +121,12 @@ class NodeSetup:
         return NodeChain(chain=Chain(config, models, accounts=self.accounts, rows=self.rows))
 
     def open_fixture_chain(self, fixture: Fixture) -> NodeChain:
-        """Begin at a fixture's head: what it recorded is said again, a model says the rest.
+        """Open a chain at a fixture's head.
 
-        Raises: ConfigError: the model that the user named is not the fixture's.
-                BlockError: a block gives other results than the fixture says.
+        Recorded generations are replayed; the model computes others.
+
+        Raises: ConfigError: the model that the user passed is not the fixture's.
+                BlockError: a block's results differ from the fixture's.
         """
         from pyevm_agents.recordings.replay import build_recorded_models  # noqa: PLC0415 - seldom needed
 
@@ -149,27 +151,27 @@ class NodeSetup:
     def _open_fixture_models(
         self, fixture: Fixture
     ) -> tuple[dict[str, LanguageModel] | None, tuple[str, ...]]:
-        """Return who answers what a fixture does not, and why nobody does."""
+        """Return the models for prompts that a fixture lacks, or notes why there are none."""
         profiles = fixture.config.models
         if self.make_model is None or len(profiles) != 1:
-            return None, ("Only what was recorded is answered.",)
+            return None, ("Only recorded prompts have generations.",)
         llama = self._open_engine(self.make_model(profiles[0].context_tokens))
         other = _describe_model_mismatch(llama, fixture)
         if other is None:
             return {profiles[0].name: self._wrap_in_cache(llama)}, ()
         if self.is_own_model:
             raise ConfigError(
-                f"The model is not the one that {fixture.name} was recorded with: {other}; leave "
-                "out --model and --adapter"
+                f"fixture {fixture.name} was recorded with another model: {other}; omit --model "
+                "and --adapter"
             )
         note = (
-            f"The model is not the one that {fixture.name} was recorded with: {other}. Only what "
-            "was recorded is answered."
+            f"Fixture {fixture.name} was recorded with another model: {other}. Only recorded "
+            "prompts have generations."
         )
         return None, (note,)
 
     def _fund(self, state: StateAPI) -> None:
-        """Give those accounts of the node's something that have nothing."""
+        """Fund the node's accounts that have no ether."""
         for address, account in self.accounts.items():
             if not state.get_balance(address):
                 state.set_balance(address, account.balance_wei)
@@ -186,10 +188,10 @@ class NodeSetup:
 
 
 def _describe_model_mismatch(llama: LlamaModel, fixture: Fixture) -> str | None:
-    """Return in what a model is another than a fixture's; None where it is the same."""
+    """Return how a model differs from a fixture's; None if it is the same."""
     facts, profile = llama.profile_facts, fixture.config.models[0]
     if facts.digest != profile.digest:
         return f"its SHA-256 is {facts.digest.hex()[:16]}…, not {profile.digest.hex()[:16]}…"
     if facts.fingerprint != fixture.config.profile_fingerprint:
-        return "this build of the engine has another profile"
+        return "the profile of this engine build differs"
     return None

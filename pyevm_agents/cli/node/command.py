@@ -20,7 +20,12 @@ from pyevm_agents.cli.node.genesis_file import GenesisFile, read_genesis
 from pyevm_agents.cli.node.run import NodeOutput, NodeRun
 from pyevm_agents.cli.node.state_file import read_state, require_writable
 from pyevm_agents.cli.node.unsupported_options import NodeCommand
-from pyevm_agents.cli.shared_options import adapter_option, is_given, schedule_option
+from pyevm_agents.cli.shared_options import (
+    adapter_option,
+    is_given,
+    model_option,
+    schedule_option,
+)
 from pyevm_agents.cli.store import open_run_store, store_option
 from pyevm_agents.config import (
     DEFAULT_BASE_FEE_WEI,
@@ -60,13 +65,13 @@ EXCLUSIVE_OPTIONS = {
         *("load_path", "state_path"),
     ),
 }
-"""Options that contradict each other. A fixture says itself what its chain is."""
+"""Options that exclude each other. A fixture defines the chain's parameters itself."""
 
 EXAMPLES = """\b
 Examples:
-  pyevm-agents node                              # as anvil, with agents at 0x19
+  pyevm-agents node                              # like anvil, with agents at 0x19
   pyevm-agents node -p 9000 -b 2 --no-model      # a plain chain, a block every 2 s
-  pyevm-agents node --fixture wallet_agent       # a wallet's agent, ready to be asked
+  pyevm-agents node --fixture wallet_agent       # with a deployed wallet agent
   pyevm-agents node --state chain.json           # load at the start, dump at the end
   pyevm-agents node --schedule cold=600,output=1000
   pyevm-agents node --schedule schedule.json
@@ -92,48 +97,53 @@ def _load_genesis_option(
 def _validate_derivation_path(_context: click.Context, _option: click.Parameter, value: str) -> str:
     path = value.rstrip("/")  # anvil's own ends with one.
     if not re.fullmatch(r"m(?:/[0-9]{1,9}'?)*", path):
-        raise click.BadParameter(f"{value!r} is no path such as {DEFAULT_PATH}")
+        raise click.BadParameter(f"{value!r}: must be a BIP-32 path, such as {DEFAULT_PATH}")
     return path
 
 
 @click.command(
-    cls=NodeCommand, short_help="Run a node that Ethereum's tools connect to.", epilog=EXAMPLES
+    cls=NodeCommand, short_help="Run a local node with a JSON-RPC server.", epilog=EXAMPLES
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
     "-p", "--port", type=click.IntRange(0, 65_535), default=DEFAULT_PORT, show_default=True,
-    help="Port for HTTP and WebSocket; 0 for any that is free.",
+    help="Port for HTTP and WebSocket; 0 for any free port.",
 )  # fmt: skip
-@click.option("--chain-id", type=click.IntRange(1), default=DEFAULT_CHAIN_ID, show_default=True)
+@click.option(
+    "--chain-id", type=click.IntRange(1), default=DEFAULT_CHAIN_ID, show_default=True,
+    help="Chain ID.",
+)  # fmt: skip
 @click.option(
     "-a", "--accounts", type=click.IntRange(1, MAX_ACCOUNTS), default=10, show_default=True,
-    help="How many there are.",
+    help="Number of funded accounts.",
 )  # fmt: skip
 @click.option(
     "-m", "--mnemonic", default=DEFAULT_MNEMONIC, show_default=True, metavar="WORDS",
-    help="What their keys are derived from.",
+    help="BIP-39 mnemonic of the accounts.",
 )  # fmt: skip
 @click.option(
     "--derivation-path", "path", default=DEFAULT_PATH, show_default=True, metavar="PATH",
-    callback=_validate_derivation_path, help="And where from there: an account's index follows it.",
+    callback=_validate_derivation_path, help="Derivation path of the accounts, without the index.",
 )  # fmt: skip
 @click.option(
     "--balance", type=click.IntRange(0, MAX_BALANCE_ETHER), default=DEFAULT_BALANCE_ETHER,
-    show_default=True, metavar="ETHER", help="What each account has.",
+    show_default=True, metavar="ETHER", help="Balance of each account.",
 )  # fmt: skip
 @click.option(
     "-b", "--block-time", "--blockTime", "block_time", type=click.FloatRange(0.01),
-    metavar="SECONDS", help="Make a block so often, and none for each transaction.",
+    metavar="SECONDS", help="Mine blocks at this interval, not for each transaction.",
 )  # fmt: skip
-@click.option("--mixed-mining", is_flag=True, help="With --block-time: for each one as well.")
+@click.option(
+    "--mixed-mining", is_flag=True, help="With --block-time, also mine for each transaction."
+)
 @click.option(
     "--no-mining", "--no-mine", "no_mining", is_flag=True,
-    help="Make blocks when asked only (evm_mine).",
+    help="Mine only on request (evm_mine).",
 )  # fmt: skip
-@click.option("--auto-impersonate", is_flag=True, help="Send in anybody's name without their key.")
+@click.option("--auto-impersonate", is_flag=True, help="Send from any address without its key.")
 @click.option(
     "--gas-limit", type=click.IntRange(MIN_BLOCK_GAS_LIMIT, MAX_GAS_LIMIT),
-    default=DEFAULT_BLOCK_GAS_LIMIT, show_default=True, help="Gas of a block.",
+    default=DEFAULT_BLOCK_GAS_LIMIT, show_default=True, help="Gas limit of a block.",
 )  # fmt: skip
 @click.option(
     "--base-fee", "--block-base-fee-per-gas", "base_fee", type=click.IntRange(0, MAX_BASE_FEE_WEI),
@@ -144,64 +154,67 @@ def _validate_derivation_path(_context: click.Context, _option: click.Parameter,
     "--timestamp",
     type=click.IntRange(0, MAX_TIMESTAMP_SECONDS),
     metavar="SECONDS",
-    help="Time of genesis.  [default: now]",
+    help="Timestamp of genesis.  [default: now]",
 )
 @click.option(
     "--fork-name", "--hardfork", "fork", default=DEFAULT_FORK, show_default=True,
     type=click.Choice((*FORKS, "latest"), case_sensitive=False),
     callback=lambda _context, _option, name: DEFAULT_FORK if name == "latest" else name,
-    help="Ethereum's rules beside the executor's.",
+    help="Fork of Ethereum whose rules apply.",
 )  # fmt: skip
 @click.option(
     "--init", "genesis", callback=_load_genesis_option, metavar="FILE",
-    help="Genesis as geth takes it: chain id, time, gas limit, base fee, accounts. Options that "
-    "are given say more than it does.",
+    help="Genesis file in geth's format: chain ID, timestamp, gas limit, base fee, accounts. "
+    "Options override it.",
 )  # fmt: skip
 @schedule_option
 @click.option(
     "--fixture", callback=_load_fixture_option, metavar="NAME",
-    help="Begin with a ready-made chain, such as wallet_agent or nested, or with one in a file. "
-    "What it recorded is said again at once; the model says the rest.",
+    help="Start with a recorded chain: a bundled one, such as wallet_agent or nested, or a file. "
+    "Recorded generations are replayed; the model computes others.",
 )  # fmt: skip
-@click.option("--model", "model_path", metavar="FILE", help="A GGUF model.")
+@model_option
 @adapter_option
-@click.option("--no-model", is_flag=True, help="A plain chain: no precompile at 0x19.")
+@click.option("--no-model", is_flag=True, help="Run a plain chain, without the executor at 0x19.")
 @click.option(
     "-j", "--threads", type=click.IntRange(1, 512), metavar="N", help="Threads of the engine."
 )
 @store_option
-@click.option("--no-store", is_flag=True, help="Keep no generations on the disk.")
+@click.option("--no-store", is_flag=True, help="Neither read nor write the generation store.")
 @click.option(
     "--state-dir", type=click.Path(path_type=Path, file_okay=False), metavar="FOLDER",
-    help="Keep the chain there, and go on with it at the next start.",
+    help="Store the chain in this folder; the next start continues it.",
 )  # fmt: skip
 @click.option(
     "--load-state", "load_path", type=click.Path(path_type=Path), metavar="FILE",
-    help="Begin with the accounts of a dump, this program's or anvil's.",
+    help="Load the accounts of a dump by this program or anvil.",
 )  # fmt: skip
 @click.option(
     "--dump-state", "dump_path", type=click.Path(path_type=Path), metavar="FILE",
-    help="Write all accounts there when the node is stopped, for this program to load.",
+    help="Dump all accounts to this file when the node stops.",
 )  # fmt: skip
 @click.option(
     "--state", "state_path", type=click.Path(path_type=Path), metavar="FILE",
-    help="Both: load it if it is there, and dump to it.",
+    help="Load this file at the start if it exists, and dump to it at the end.",
 )  # fmt: skip
 @click.option(
     "--allow-origin", "origins", multiple=True, metavar="ORIGIN",
-    help="A page whose scripts may ask, such as https://app.example; `*` for all.",
+    help="Allow requests from web pages of this origin, such as https://app.example; `*` for all. "
+    "May be repeated.",
 )  # fmt: skip
 @click.option(
     "--allow-host", "hosts", multiple=True, metavar="NAME",
-    help="A name in `Host` to answer besides the loopback's; `*` for all.",
+    help="Allow this name in the `Host` header, besides loopback; `*` for all. May be repeated.",
 )  # fmt: skip
 @click.option(
     "--artifacts", type=click.Path(path_type=Path), multiple=True, metavar="FOLDER",
     help="Compiled contracts of Foundry or Hardhat. The log, traces and errors name them. May be "
     "repeated.  [default: out/ and artifacts/ in the working folder]",
 )  # fmt: skip
-@click.option("-q", "--quiet", "--silent", "quiet", is_flag=True, help="Print nothing but errors.")
-@click.option("--json-logs", "--json", "json_logs", is_flag=True, help="Print JSON, line by line.")
+@click.option("-q", "--quiet", "--silent", "quiet", is_flag=True, help="Print only errors.")
+@click.option(
+    "--json-logs", "--json", "json_logs", is_flag=True, help="Log in JSON, one object per line."
+)
 @click.pass_context
 def node(  # noqa: PLR0913 - one for each option
     context: click.Context,
@@ -224,7 +237,7 @@ def node(  # noqa: PLR0913 - one for each option
     genesis: GenesisFile,
     schedule: ScheduleFile | None,
     fixture: Fixture | None,
-    model_path: str | None,
+    model_path: Path | None,
     adapter: Adapter,
     no_model: bool,
     threads: int | None,
@@ -240,10 +253,10 @@ def node(  # noqa: PLR0913 - one for each option
     quiet: bool,
     json_logs: bool,
 ) -> None:
-    """Run a development node: HTTP and WebSocket on one port, agents at 0x19.
+    """Run a development node with the executor of agents at 0x19.
 
-    Point Foundry, Hardhat, ethers, viem, web3.py or a wallet at http://127.0.0.1:8545, as at
-    anvil: the same chain id, accounts and keys. Ctrl-C stops it.
+    Serves HTTP and WebSocket on one port. Port, chain ID, accounts and keys are anvil's: connect
+    Foundry, Hardhat, ethers, viem, web3.py or a wallet to http://127.0.0.1:8545. Ctrl-C stops it.
     """
     _require_compatible_options(context)
     if state_path is not None:
@@ -325,7 +338,7 @@ def _open_artifacts(named: tuple[Path, ...]) -> ArtifactFolders:
 
 
 def _require_compatible_options(context: click.Context) -> None:
-    """Refuse options that contradict each other.
+    """Check that no options exclude each other.
 
     Raises: click.UsageError.
     """
@@ -338,23 +351,23 @@ def _require_compatible_options(context: click.Context) -> None:
         for other in others:
             if option in used_names and other in used_names:
                 raise click.UsageError(
-                    f"{names[option]} and {names[other]} exclude each other; leave one out"
+                    f"{names[option]} and {names[other]} exclude each other; omit one"
                 )
     if "mixed_mining" in used_names and "block_time" not in used_names:
         raise click.UsageError("--mixed-mining needs --block-time")
 
 
 def _load(running: Node, chain: NodeChain, state: object) -> None:
-    """Load a dump into a chain that has not begun."""
+    """Load a dump into a chain without blocks."""
     if chain.chain.head.block_number:
         raise click.UsageError(
-            f"the chain that is kept there is at block {chain.chain.head.block_number}, no dump "
-            "can be loaded into it; leave out --load-state, or --state-dir"
+            f"the stored chain is at block {chain.chain.head.block_number}: a dump can only be "
+            "loaded into a new chain; omit --load-state, or --state-dir"
         )
     running.submit_change(lambda: load(running, state)).result()
 
 
 def _open_temporary_rows() -> LmdbRows:
-    """Return rows that go with the process, however it ends: open files that no folder has."""
+    """Return a database of deleted files, which disappear with the process however it ends."""
     with tempfile.TemporaryDirectory(prefix="pyevm-agents-") as folder:
         return LmdbRows(Path(folder))

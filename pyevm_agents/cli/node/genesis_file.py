@@ -1,11 +1,11 @@
-"""Genesis in a file, as geth and anvil take it: `--init`.
+"""Genesis files in the format of geth and anvil: `--init`.
 
     {"config": {"chainId": 5}, "timestamp": "0x0", "gasLimit": "0x1c9c380", "baseFeePerGas": "0x7",
      "alloc": {"0x5fbd…": {"balance": "0x5", "nonce": "0x1", "code": "0x01",
                            "storage": {"0x0": "0x2a"}}}}
 
-Numbers are hexadecimal, or decimal. What this node has no use for (difficulty, coinbase, block
-numbers of forks) is passed over.
+Numbers are hexadecimal or decimal. Fields without a meaning here (difficulty, coinbase, block
+numbers of forks) are ignored.
 
 Source: geth, `core.Genesis`.
 """
@@ -34,15 +34,15 @@ RULES = {
     "gasLimit": "gas_limit",
     "baseFeePerGas": "base_fee",
 }
-"""Fields that are options too."""
+"""Options by the fields that set them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenesisFile:
-    """What a file says."""
+    """The content of a genesis file."""
 
     rules: Mapping[str, int] = field(default_factory=dict)
-    """By the names of the options that say the same."""
+    """Values by the names of their options."""
 
     accounts: Mapping[Address, GenesisAccount] = field(default_factory=dict)
 
@@ -50,19 +50,19 @@ class GenesisFile:
 def read_genesis(path: Path) -> GenesisFile:
     """Read a genesis file.
 
-    Raises: ConfigError: it is none; the message names what is wrong.
+    Raises: ConfigError: the file is unreadable or invalid; the message names the field.
     """
     try:
         with path.open("rb") as file:
             form = orjson.loads(file.read(MAX_BYTES))
     except OSError as error:
-        raise ConfigError(f"genesis in {path} can't be read: {error.strerror}") from error
+        raise ConfigError(f"genesis file {path} can't be read: {error.strerror}") from error
     except ValueError as error:
-        raise ConfigError(f"genesis in {path} is no JSON: {error}") from error
+        raise ConfigError(f"genesis file {path}: not JSON: {error}") from error
     try:
-        return _parse_genesis(_require_object(form, "it"))
+        return _parse_genesis(_require_object(form, "content"))
     except ConfigError as error:
-        raise ConfigError(f"genesis in {path}: {error}") from error
+        raise ConfigError(f"genesis file {path}: {error}") from error
 
 
 def _parse_genesis(form: Mapping[str, object]) -> GenesisFile:
@@ -99,14 +99,14 @@ def _parse_account(entry: object, at: str) -> GenesisAccount:
 
 
 def _get_field(form: Mapping[str, object], name: str, otherwise: object) -> object:
-    """Return a field; something else where it is missing or null."""
+    """Return a field; `otherwise` if it is missing or null."""
     value = form.get(name)
     return otherwise if value is None else value
 
 
 def _require_object(value: object, at: str) -> Mapping[str, object]:
     if not isinstance(value, dict):
-        raise ConfigError(f"{at} is {_abbreviate(value)}; it must be an object")
+        raise ConfigError(f"{at} {_abbreviate(value)}: must be an object")
     return value
 
 
@@ -119,9 +119,7 @@ def _parse_number(value: object, at: str, bits: int = WORD_BITS) -> int:
     except ValueError:
         number = -1
     if not 0 <= number < 2**bits:
-        raise ConfigError(
-            f"{at} is {_abbreviate(value)}; it must be a number of at most {bits} bits"
-        )
+        raise ConfigError(f"{at} {_abbreviate(value)}: must be a number of at most {bits} bits")
     return number
 
 
@@ -132,10 +130,10 @@ def _parse_bytes(value: object, at: str, size: int | None = None) -> bytes:
         data = None
     if data is None or (size is not None and len(data) != size):
         wanted = "hexadecimal digits" if size is None else f"{size} bytes in hexadecimal"
-        raise ConfigError(f"{at} is {_abbreviate(value)}; it must be {wanted}")
+        raise ConfigError(f"{at} {_abbreviate(value)}: must be {wanted}")
     return data
 
 
 def _abbreviate(value: object) -> str:
-    text = repr(value)
+    text = orjson.dumps(value).decode()
     return text if len(text) <= 60 else f"{text[:60]}…"  # noqa: PLR2004 - of a message

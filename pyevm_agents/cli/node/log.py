@@ -1,8 +1,7 @@
-"""What a node prints while it runs: requests, transactions, what agents do, `console.log`.
+"""The node's log: requests, transactions, steps of agents, `console.log`.
 
-Everything is written in a thread of its own: a terminal that is stopped with Ctrl-S stops nothing
-else. A request's line is written when it has been answered; what belongs to it is held back for
-that, but not for long.
+A thread of its own writes, since Ctrl-S in the terminal blocks writing. A request's line is written
+when the request has ended. Entries that belong to it wait for that line, but not for long.
 """
 
 from __future__ import annotations
@@ -35,16 +34,16 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 MAX_WAITING = 10_000
-"""Entries that are not written yet; of more, only their number is."""
+"""Limit of unwritten entries. More are only counted."""
 
 HELD_SECONDS = 0.25
-"""How long a transaction's lines wait for the request that sent it."""
+"""Time that a transaction's lines wait for the request that sent it."""
 
 END_SECONDS = 1.0
-"""How long the end waits for the last lines to be written."""
+"""Time to write the last lines when the node stops."""
 
 LIVE_SECONDS, JSON_SECONDS = 0.1, 1.0
-"""How often progress is written, on a live line and as JSON."""
+"""Interval of progress on a live line, and in JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,23 +75,23 @@ _Entry = RequestLogEntry | _ConsoleEntry | _WarningEntry | _BlockEntry | _NoteEn
 
 @dataclass(slots=True)
 class _HeldEntries:
-    """What waits for the line of its request."""
+    """Entries that wait for the line of their request."""
 
     transactions: list[MinedTransaction] = field(default_factory=list)
     printed: dict[int, list[str]] = field(default_factory=dict)
-    """Lines of calls, by the thread that answers them."""
+    """Lines of calls, by the thread of the request."""
 
     warnings: dict[int, list[str]] = field(default_factory=dict)
-    """Warnings about calls, by the thread that answers them."""
+    """Warnings about calls, by the thread of the request."""
 
     until: float | None = None
 
 
 class NodeLog:
-    """Writes about a node, as long as it wants a log."""
+    """The log of a node, while the node's logging is on."""
 
     def __init__(self, node: Node, paper: LiveOutput, *, is_json: bool) -> None:
-        """Watch a node and start to write."""
+        """Listen to a node, and start the writing thread."""
         self._node, self._paper, self._is_json = node, paper, is_json
         chain = node.chain
         self._names = AddressNames(known=chain.known_contracts, get_code=chain.code)
@@ -115,15 +114,18 @@ class NodeLog:
         self._thread.start()
 
     def record_request(self, answered: RequestLogEntry) -> None:
-        """Take note of a request."""
+        """Log a request."""
         self._put(answered)
 
     def add_note(self, text: str, *, is_live: bool = False) -> None:
-        """Say something of the node itself; live until the next such thing."""
+        """Log a message of the node itself.
+
+        Input: is_live: whether the next message replaces it.
+        """
         self._entries.put(_NoteEntry(text, is_live))
 
     def close(self) -> None:
-        """Write what is left, and end."""
+        """Write the remaining entries, and stop the thread."""
         for stop in self._stops:
             stop()
         self._stops.clear()
@@ -171,12 +173,12 @@ class NodeLog:
                     )
                     self._dropped_count = 0
             except OSError:
-                return  # Whoever read it is gone; the node goes on.
+                return  # The reader closed the pipe; the node continues.
             except Exception:
                 log.exception("The log failed: this is a bug, please report it")
 
     def _wait_for_entry(self) -> _Entry | Event | None:
-        """Return the next entry; release what was held long enough while there is none."""
+        """Return the next entry; release held entries whose time is over meanwhile."""
         while True:
             until = self._held.until
             try:
@@ -239,7 +241,7 @@ class NodeLog:
         self._write_transactions(transactions)
 
     def _release(self) -> None:
-        """Write what has waited for its request."""
+        """Write the entries that waited for a request."""
         held, self._held = self._held, _HeldEntries()
         self._write_transactions(held.transactions)
         for printed in held.printed.values():
@@ -285,7 +287,7 @@ class NodeLog:
 
 
 def _can_mine_blocks(method: str) -> bool:
-    """Whether a request may be what a block was made for."""
+    """Return whether a method may have mined a block."""
     name = method.lower()
     return "send" in name or "mine" in name
 

@@ -1,4 +1,4 @@
-"""What a node's log says of a request, of a transaction and of an agent's step, in lines."""
+"""Lines of the node's log for requests, transactions and steps of agents."""
 
 from __future__ import annotations
 
@@ -38,19 +38,20 @@ if TYPE_CHECKING:
     from pyevm_agents.rpc.dispatcher import RequestLogEntry
 
 INDENT = " " * 14
-"""Where a request's name begins: what belongs to it stands below. A hash then ends at column 80."""
+"""Column of a request's method, and of the lines below it. A hash then ends at column 80."""
 
 MAX_METHOD_CHARACTERS = 80
 SELECTOR_BYTES = 4
 MAX_HANDLES = 256
 MAX_RUNS = 64
-"""Unfinished agent runs whose prompts' names are kept."""
+"""Unfinished agent runs whose handles are kept."""
+
 MAX_REASON_CHARACTERS = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MinedTransaction:
-    """What the log keeps of a transaction in a block."""
+    """A mined transaction in the log."""
 
     hash: str
     block: int
@@ -112,7 +113,7 @@ class MinedTransaction:
 
 
 def iter_mined_transactions(mined: MinedBlock) -> Iterator[MinedTransaction]:
-    """Yield what the log keeps of a block."""
+    """Yield the transactions of a block."""
     before = 0
     for transaction, receipt, computation in zip(
         mined.block.transactions, mined.receipts, mined.computations, strict=True
@@ -136,7 +137,7 @@ def iter_mined_transactions(mined: MinedBlock) -> Iterator[MinedTransaction]:
 
 
 class NodeLogFormatter:
-    """Writes lines in the colours of a paper."""
+    """Formats entries of the log as lines of text."""
 
     def __init__(self, output: LiveOutput, names: AddressNames) -> None:
         """Input: the output, for its colours; the names of addresses."""
@@ -145,7 +146,7 @@ class NodeLogFormatter:
         self._handles: OrderedDict[int, tuple[tuple[str, str], ...]] = OrderedDict()
 
     def format_request(self, answered: RequestLogEntry, printed: Sequence[str]) -> list[str]:
-        """Say that a request was answered, and what a contract printed in it."""
+        """Return the lines of a request and its `console.log`."""
         method = sanitize(answered.method)[:MAX_METHOD_CHARACTERS] or "(no request)"
         took = self._paint(f"{answered.milliseconds:9.1f} ms", dim=True)
         failed = ""
@@ -164,13 +165,13 @@ class NodeLogFormatter:
         ]
 
     def format_console_lines(self, printed: Sequence[str]) -> list[str]:
-        """Say what a contract printed."""
+        """Return the lines of `console.log`."""
         return [
             f"{INDENT}{self._paint('console.log', 'magenta')}  {sanitize(line)}" for line in printed
         ]
 
     def format_transaction(self, mined: MinedTransaction) -> list[str]:
-        """Say what became of a transaction."""
+        """Return the lines of a mined transaction."""
         summary = f"block {mined.block:,}, {mined.gas_used:,} gas"
         known = self._names.known
         name, function = known.find_name(mined.code), mined.find_function(known)
@@ -188,7 +189,7 @@ class NodeLogFormatter:
         return [*lines, *self.format_console_lines(mined.printed)]
 
     def format_step(self, event: Event) -> list[str]:
-        """Say what an agent did; of a call and an estimate, in a line for each step."""
+        """Return the lines of an agent's event; one per step in a call or an estimate."""
         place = event.location
         margin = INDENT + "  " * place.depth
         self._update_handles(event)
@@ -246,7 +247,7 @@ class NodeLogFormatter:
                 return
 
     def _update_handles(self, event: Event) -> None:
-        """Keep the names in an agent's prompt until the run ends."""
+        """Keep the handles of an agent's prompt until the run ends."""
         match event:
             case StepDecided(inference=inference):
                 run = event.location.run
@@ -269,7 +270,7 @@ class NodeLogFormatter:
         return f"{self._paint(f'{place.step} {name:11}', 'cyan')} {text}"
 
     def format_progress(self, event: Event) -> str | None:
-        """Say what is going on; empty for nothing, None for what it was."""
+        """Return the live line of an event; empty to clear it, None to leave it unchanged."""
         place = event.location
         of = "" if place.purpose == "block" else f" of the {place.purpose}"
         match event:

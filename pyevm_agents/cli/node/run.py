@@ -1,4 +1,4 @@
-"""A node from its start to its end: what it says meanwhile, and how it stops."""
+"""A run of a node: its server, its output, its end."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pyevm_agents.server import ServerOptions
 
 WAIT_SECONDS = 0.5
-"""How long the end waits for a transaction without a word."""
+"""Time to wait for a running transaction at the end before printing a message."""
 
 
 class NodeOutput(Enum):
@@ -40,35 +40,35 @@ class NodeOutput(Enum):
 
     @classmethod
     def from_options(cls, *, is_quiet: bool, is_json: bool) -> NodeOutput:
-        """Return what two options ask for."""
+        """Return the output selected by `--quiet` and `--json-logs`."""
         if is_quiet:
             return cls.NOTHING
         return cls.JSON if is_json else cls.LINES
 
 
 class NodeRun:
-    """What is said, from the loading of the model to the last line."""
+    """The output of a node, from the loading of the model to the last line."""
 
     def __init__(self, output: NodeOutput) -> None:
-        """Say it as told."""
+        """Start with this kind of output."""
         self._output = output
         self._watch: StatusLine | None = StatusLine() if output is NodeOutput.LINES else None
         self._log: NodeLog | None = None
         self._steps: AgentEventBus | None = None
 
     def __enter__(self) -> Self:
-        """Begin."""
+        """Return the run."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Write what is left."""
+        """Write the rest of the log."""
         self._end_watch()
         if self._log is not None:
             self._log.close()
             self._log = None
 
     def on_progress(self, progress: Progress) -> None:
-        """Take note of how far a model is: before the node runs, and then."""
+        """Show the progress of a model, before and after the node starts."""
         if not progress.is_loading and self._steps is not None:
             self._steps.on_progress(
                 is_writing=progress.phase == "output",
@@ -90,9 +90,10 @@ class NodeRun:
         engines: Sequence[LlamaModel],
         dump_path: Path | None,
     ) -> None:
-        """Answer until a signal; then finish what is begun, and dump the state where told.
+        """Serve until a signal; then finish running requests, and dump the state.
 
-        Raises: ConfigError: the port is taken. AgentsError: the state can't be written.
+        Input:  dump_path: the file of the state; None for no dump.
+        Raises: ConfigError: the port is in use. AgentsError: the state can't be written.
         """
         self._end_watch()
         self._steps = node_chain.chain.agent_events
@@ -117,7 +118,7 @@ class NodeRun:
                 nonlocal signals
                 signals += 1
                 server.stop()
-                if signals > 1:  # What is computed now ends with a fault, and is in no block.
+                if signals > 1:  # The running transaction ends with a fault and enters no block.
                     for engine in engines:
                         engine.close()
 
@@ -140,12 +141,12 @@ class NodeRun:
             self._log = NodeLog(node, LiveOutput(), is_json=self._output is NodeOutput.JSON)
 
     def _finish(self, node: Node, dump_path: Path | None) -> None:
-        """Wait for what is computed; dump the state; close the node."""
+        """Wait for the running transaction; dump the state; close the node."""
         idle = node.submit_change(lambda: None)
         try:
             idle.result(WAIT_SECONDS)
         except TooLate:
-            self._add_note("A transaction is still computed; Ctrl-C again gives it up")
+            self._add_note("A transaction is still running. Press Ctrl-C again to abort it.")
             idle.result()
         if dump_path is not None:
             size = write_state(dump_path, node.submit_change(lambda: dump(node)).result())

@@ -1,4 +1,4 @@
-"""A node's state in a file: read at the start, written at the end, whole or not at all."""
+"""State dumps of a node: read at the start, written atomically at the end."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ import orjson
 from pyevm_agents.errors import AgentsError, ConfigError
 
 MAX_BYTES = 2**30
-"""Of a file, and of what is in it once unpacked."""
+"""Limit of a file, and of its uncompressed content."""
 
 GZIP = b"\x1f\x8b"
 
 
 def read_state(path: Path) -> object:
-    """Return what a file holds: a dump as JSON, gzipped or not.
+    """Return the JSON of a dump, gzipped or not.
 
-    Raises: ConfigError: it can't be read, or is no JSON.
+    Raises: ConfigError: the file can't be read, or is not JSON.
     """
     path = _resolve_path(path)
     try:
@@ -28,25 +28,23 @@ def read_state(path: Path) -> object:
         if data is not None and data.startswith(GZIP):
             data = _decompress(data)
     except OSError as error:
-        raise ConfigError(
-            f"the state in {path} can't be read: {error.strerror or error}"
-        ) from error
+        raise ConfigError(f"state file {path} can't be read: {error.strerror or error}") from error
     except (zlib.error, EOFError) as error:
-        raise ConfigError(f"the state in {path} is cut off or damaged: {error}") from error
+        raise ConfigError(f"state file {path} is truncated or damaged: {error}") from error
     if data is None:
-        raise ConfigError(f"the state in {path} has more than {MAX_BYTES:,} bytes")
+        raise ConfigError(f"state file {path}: must be at most {MAX_BYTES:,} bytes")
     try:
         return orjson.loads(data)
     except ValueError as error:
         raise ConfigError(
-            f"the state in {path} is no JSON: {error}; want a file that --dump-state wrote"
+            f"state file {path}: not JSON: {error}; pass a file written by --dump-state"
         ) from error
 
 
 def require_writable(path: Path) -> Path:
-    """Return the file that a state will be written to; of a folder, as anvil does, `state.json`.
+    """Return the path of a dump: the file itself, or `state.json` in a folder, as in anvil.
 
-    Raises: ConfigError: nothing can be written there.
+    Raises: ConfigError: the file can't be written.
     """
     path = _resolve_path(path)
     try:
@@ -54,14 +52,14 @@ def require_writable(path: Path) -> Path:
             return path
     except OSError as error:
         raise ConfigError(
-            f"no state can be written to {path}: {error.strerror}; name another file"
+            f"state file {path} can't be written: {error.strerror}; pass another file"
         ) from error
 
 
 def write_state(path: Path, form: object) -> int:
-    """Write a dump in the place of what is there; return its size in bytes.
+    """Write a dump, replacing the file; return its size in bytes.
 
-    Raises: AgentsError: the disk is full, or the folder gone. What was there is there still.
+    Raises: AgentsError: the disk is full, or the folder is gone. The file is unchanged.
     """
     data = orjson.dumps(form)
     try:
@@ -77,8 +75,7 @@ def write_state(path: Path, form: object) -> int:
             raise
     except OSError as error:
         raise AgentsError(
-            f"the state could not be written to {path}: {error.strerror}; what was there is there "
-            "still"
+            f"state file {path} can't be written: {error.strerror}; the file is unchanged"
         ) from error
     return len(data)
 
@@ -88,11 +85,11 @@ def _resolve_path(path: Path) -> Path:
 
 
 def _decompress(data: bytes) -> bytes | None:
-    """Unpack gzip; None where too much is in it."""
+    """Decompress gzip; None if the content is too large."""
     unpacker = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
     text = unpacker.decompress(data, MAX_BYTES)
     if unpacker.unconsumed_tail:
         return None
     if not unpacker.eof:
-        raise EOFError("it has no end")
+        raise EOFError("the end is missing")
     return text

@@ -1,4 +1,4 @@
-"""Options of anvil's that this node does not have, and what to do instead."""
+"""Unsupported options of anvil, and their replacements."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import click
 
 from pyevm_agents.rpc.unsupported import NO_FORK
 
-ON_DISK = "history is kept on the disk, memory stays bounded: leave it out"
-ALWAYS = "transactions can always be traced (debug_traceTransaction): leave it out"
-STATE_DIR = "--state-dir keeps every block as it is made"
+ON_DISK = "history is stored on disk, memory is bounded; omit it"
+ALWAYS = "debug_traceTransaction traces all transactions; omit it"
+STATE_DIR = "--state-dir stores every block when it is mined"
 
 REASONS = {
     "--fork-url": NO_FORK,
@@ -24,30 +24,30 @@ REASONS = {
     "--steps-tracing": ALWAYS,
     "--tracing": ALWAYS,
     "--print-traces": ALWAYS,
-    "--gas-price": "a transaction's price follows from the base fee: set --base-fee",
-    "--disable-block-gas-limit": "set --gas-limit as high as you need it",
-    "--code-size-limit": "py-evm has the limit of Ethereum (EIP-170)",
-    "--disable-code-size-limit": "py-evm has the limit of Ethereum (EIP-170)",
-    "--no-cors": "no page may ask unless --allow-origin names it: leave it out",
-    "--order": "transactions are ordered by fees, as anvil's are by default",
-    "--number": "a chain begins with block 0",
-    "--ipc": "there is no IPC: connect by HTTP or WebSocket",
-    "--ipcpath": "there is no IPC: connect by HTTP or WebSocket",
-    "--config-out": "--json-logs prints its address and accounts as its first line",
-    "--mnemonic-random": "give words of your own with --mnemonic",
-    "--mnemonic-seed-unsafe": "give words of your own with --mnemonic",
-    "--optimism": "there is no network but Ethereum's",
+    "--gas-price": "gas prices follow from the base fee; set --base-fee",
+    "--disable-block-gas-limit": "set a high --gas-limit",
+    "--code-size-limit": "the limit is Ethereum's (EIP-170)",
+    "--disable-code-size-limit": "the limit is Ethereum's (EIP-170)",
+    "--no-cors": "web pages need --allow-origin; omit it",
+    "--order": "transactions are ordered by fees, as in anvil by default",
+    "--number": "the first block is 0",
+    "--ipc": "IPC is not supported; connect by HTTP or WebSocket",
+    "--ipcpath": "IPC is not supported; connect by HTTP or WebSocket",
+    "--config-out": "the first line of --json-logs has the URL and the accounts",
+    "--mnemonic-random": "pass a mnemonic with --mnemonic",
+    "--mnemonic-seed-unsafe": "pass a mnemonic with --mnemonic",
+    "--optimism": "only Ethereum's rules are supported",
 }
-"""By option, in few words."""
+"""Reason and replacement by option."""
 
 
 class NodeCommand(click.Command):
-    """A command that says of an option it lacks why it does."""
+    """A command that explains unsupported options."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the arguments.
+        """Parse the arguments.
 
-        Raises: click.UsageError: they are none.
+        Raises: click.UsageError: an argument is invalid.
         """
         try:
             return super().parse_args(ctx, args)
@@ -55,4 +55,6 @@ class NodeCommand(click.Command):
             reason = REASONS.get(error.option_name)
             if reason is None:
                 raise
-            raise click.UsageError(f"No option {error.option_name}: {reason}", ctx) from error
+            raise click.UsageError(
+                f"unsupported option {error.option_name}: {reason}", ctx
+            ) from error

@@ -178,7 +178,7 @@ def test_a_transaction_without_agents_is_told_as_one(commands: Commands) -> None
 def test_models_and_schedule_are_the_nodes(commands: Commands) -> None:
     (model,) = commands.node.ask("agent_models")
     said = commands.said("models")
-    assert said.startswith(f"{model['name']}\n  also         llama_model_3, default\n")
+    assert said.startswith(f"{model['name']}\n  aliases      llama_model_3, default\n")
     assert f"sha256       {model['digest'][2:]}" in said
     assert json.loads(commands.said("models", "--json")) == [model]
     said = commands.said("schedule")
@@ -197,14 +197,14 @@ def test_an_estimate_is_that_of_the_method(commands: Commands, sent: str) -> Non
     told = commands.node.ask("agent_estimate", {k: v for k, v in asked.items() if k != "gas"})
     words = ("estimate", asked["to"], "--instruct", "Deposit 10 USDC")
     said = commands.said(*words)
-    assert said.startswith(f"{told['gasLimit']:,} gas is enough, and one less is not\n")
+    assert said.startswith(f"{told['gasLimit']:,} gas: the lowest limit that succeeds\n")
     assert f"{told['promptGas']:,} for {told['coldTokens']:,} cold" in said
     assert json.loads(commands.said(*words, "--json")) == told
     by_data = ("estimate", asked["to"], "--data", asked["data"], "--from", asked["from"])
     assert commands.said(*by_data) == said
     for wrong, message in (
-        (("estimate", "0x12"), "is no address"),
-        (("estimate", asked["to"], "--data", "12"), "two digits a byte"),
+        (("estimate", "0x12"), "not an address"),
+        (("estimate", asked["to"], "--data", "12"), "two hexadecimal digits per byte"),
         (("estimate", asked["to"], "--data", "0x", "--instruct", "x"), "exclude each other"),
     ):
         refused = commands.run(*wrong)
@@ -224,17 +224,17 @@ def test_an_estimate_is_that_of_the_method(commands: Commands, sent: str) -> Non
 def test_a_script_answers_from_set_to_clear(commands: Commands, tmp_path: Path) -> None:
     assert commands.said("script", "clear") == "No script was set.\n"
     said = commands.said("script", "set", "-", stdin='[{"answer": "No."}, "x"]')
-    assert said == "2 steps will be said; `pyevm-agents script clear` ends it\n"
-    assert "a script answers" in commands.said("models")
+    assert said == "Script of 2 steps set. Remove it with `pyevm-agents script clear`.\n"
+    assert "replaced by a script" in commands.said("models")
     asked = commands.node.instruction("Do something else")
     made = commands.node.ask("eth_sendTransaction", asked)
     assert "Answer       No." in commands.said("trace", made)
-    assert commands.said("script", "clear") == "The model answers again.\n"
+    assert commands.said("script", "clear") == "Script removed.\n"
     file = tmp_path / "steps.json"
     for content, words, message in (
         ("[" * 100_000, (), "invalid JSON"),
         ("{", (), "invalid JSON"),
-        ("{}", (), "holds no list of steps"),
+        ("{}", (), "not a list of steps"),
         ("[5]", (), "want an object"),
         ("[]", ("--model", "other"), "unknown model other"),
     ):

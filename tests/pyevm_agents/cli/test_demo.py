@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
@@ -63,12 +64,15 @@ def first(tmp_path_factory: pytest.TempPathFactory) -> Shown:
 
 def test_the_demo_shows_steps_balances_gas_and_the_rolled_back_run(first: Shown) -> None:
     expected = ["Instruction", "Thought", "Action", "Observation", "Transaction", "Balances"]
-    expected += ["prompt", "output", "All or nothing", "every balance is as it was"]
+    expected += ["prompt", "output", "All or nothing", "all balances unchanged"]
     for text in expected:
         assert text in first.stdout
     assert DEFAULT_INSTRUCTION in first.stdout
+    observation = re.findall(r"Observation +(reverted.*)", first.stdout)
+    reason = "InsufficientPoolBalance(depositor=WalletAccount, asset=DAI, balance=500, needed=600)"
+    assert observation == [f"reverted: ToolCallReverted(target=WalletAccount, reason={reason})"]
     assert "0x5FbDB2315678afecb367f032d93F642f64180aa3" not in first.stdout.split("Transaction")[0]
-    assert "from the store" not in first.stdout
+    assert "generations cached" not in first.stdout
 
 
 def test_the_second_demo_generates_nothing_and_its_chain_replays(

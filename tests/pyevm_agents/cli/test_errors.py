@@ -224,7 +224,7 @@ def test_a_full_disk_is_a_line_and_no_traceback(arguments: str) -> None:
     done = run(f"$C {arguments} > /dev/full")
     assert done.returncode == 1
     assert done.stderr == (
-        "Error: The output can't be written: No space left on device; send it elsewhere\n"
+        "Error: standard output can't be written: No space left on device; redirect it\n"
     )
 
 
@@ -233,7 +233,7 @@ def test_a_closed_output_is_refused_before_the_work(arguments: str) -> None:
     done = run(f"$C {arguments} >&-")
     assert done.returncode == 2
     assert done.stderr == (
-        "Error: Standard output is closed; send it to a file, a pipe or a terminal\n"
+        "Error: standard output is closed; redirect it to a file, a pipe or a terminal\n"
     )
 
 

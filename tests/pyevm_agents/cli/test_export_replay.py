@@ -97,19 +97,19 @@ def test_a_recorded_chain_takes_the_place_of_a_node(commands: Commands) -> None:
 @pytest.mark.parametrize(
     ("words", "told", "status"),
     [
-        ((), "Nothing to export; name a transaction", 2),
-        (("0x12",), "'0x12' is no hash of a transaction", 2),
-        ((HASH, "--name", "a b"), "'a b' is no name of a library", 2),
-        ((HASH, "-o", "9lives.sol"), "'9lives' is no name of a library", 2),
-        ((HASH, "-o", "contract.sol"), "'contract' is no name of a library", 2),
-        ((HASH, "--name", "uint256"), "'uint256' is no name of a library", 2),
-        ((HASH, "--name", ""), "'' is no name of a library", 2),
-        ((HASH, "-o", "load.sol"), "'load' means something else inside of the library", 2),
-        ((HASH, "--name", "step1"), "'step1' means something else", 2),
-        ((HASH, "--name", "RecordedTool"), "'RecordedTool' means something else", 2),
-        ((HASH, "--name", "_"), "'_' means something else", 2),
-        ((HASH, "--contracts", ""), "--contracts '' is nothing to import from", 2),
-        ((HASH, "--contracts", 'a"b'), "is nothing to import from", 2),
+        ((), "nothing to export; pass a transaction hash", 2),
+        (("0x12",), "'0x12': not a transaction hash", 2),
+        ((HASH, "--name", "a b"), "library name 'a b': must be a Solidity identifier", 2),
+        ((HASH, "-o", "9lives.sol"), "library name '9lives': must be a Solidity identifier", 2),
+        ((HASH, "-o", "contract.sol"), "library name 'contract': must be a Solidity identifier", 2),
+        ((HASH, "--name", "uint256"), "library name 'uint256': must be a Solidity identifier", 2),
+        ((HASH, "--name", ""), "library name '': must be a Solidity identifier", 2),
+        ((HASH, "-o", "load.sol"), "library name 'load': used inside the library", 2),
+        ((HASH, "--name", "step1"), "library name 'step1': used inside", 2),
+        ((HASH, "--name", "RecordedTool"), "library name 'RecordedTool': used inside", 2),
+        ((HASH, "--name", "_"), "library name '_': used inside", 2),
+        ((HASH, "--contracts", ""), "--contracts '': must be a path without quotes", 2),
+        ((HASH, "--contracts", 'a"b'), "must be a path without quotes", 2),
         (("--fixture", "nothing"), "unknown fixture 'nothing': must be one of", 2),
         ((HASH,), HASH, 1),
     ],
@@ -143,11 +143,20 @@ def test_what_was_mined_is_exported_whatever_answers_now(commands: Commands) -> 
 def test_a_transaction_without_agents_has_nothing_to_export(commands: Commands) -> None:
     ended = commands.run(commands.plain)
     assert ended.exit_code == 1
-    assert "No agent took a step there" in ended.stderr
+    assert "the transactions have no steps of agents" in ended.stderr
 
 
 def test_a_file_that_cannot_be_written_is_named(commands: Commands, tmp_path: Path) -> None:
-    missing = tmp_path / "none" / "Run.sol"
-    ended = commands.run(commands.sent, "-o", missing)
+    ended = commands.run(commands.sent, "-o", tmp_path / "none" / "Run.sol")
     assert ended.exit_code == 2
     assert "can't be written: there is no folder" in " ".join(ended.stderr.split())
+
+
+def test_a_fixture_has_hyphens_or_underscores() -> None:
+    exported = [
+        CliRunner().invoke(main, ["export-replay", "--fixture", name, "--format", "json"])
+        for name in ("out-of-gas", "out_of_gas")
+    ]
+    replays = [json.loads(ended.stdout) for ended in exported]
+    steps = [next(iter(replay.values()))["steps"] for replay in replays]
+    assert steps[0] == steps[1] != []

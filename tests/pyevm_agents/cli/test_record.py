@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from pyevm_agents.cli.app import main
+from pyevm_agents.cli.record import ScenarioName
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import LlamaModel
 from pyevm_agents.recordings import (
@@ -57,10 +58,10 @@ def test_a_file_that_is_no_fixture_is_not_overwritten(
     file.write_text("mine", encoding="utf-8")
     done = CliRunner().invoke(main, [*command, str(file)])
     assert (done.exit_code, file.read_text(encoding="utf-8")) == (2, "mine")
-    assert "is there already and is no sound fixture" in " ".join(done.output.split())
+    assert "exists and is not a valid fixture" in " ".join(done.output.split())
     done = CliRunner().invoke(main, [*command, str(tmp_path / "none" / "x.json")])
     assert done.exit_code == 2
-    assert "make it first" in " ".join(done.output.split())
+    assert "create it first" in " ".join(done.output.split())
 
 
 def test_a_store_and_none_exclude_each_other(tmp_path: Path) -> None:
@@ -69,11 +70,19 @@ def test_a_store_and_none_exclude_each_other(tmp_path: Path) -> None:
     assert "exclude each other" in done.output
 
 
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [("out_of_gas", "out-of-gas"), ("out-of-gas", "out-of-gas"), ("wallet_agent", "wallet")],
+)
+def test_a_scenario_has_hyphens_or_underscores(given: str, name: str) -> None:
+    assert ScenarioName().convert(given, None, None) == name
+
+
 def test_several_scenarios_need_a_folder(tmp_path: Path) -> None:
     arguments = ["record", "--scenario", "all", "-o", str(tmp_path / "some.json")]
     done = CliRunner().invoke(main, arguments)
     assert done.exit_code == 2
-    assert "is no folder; several chains need one" in done.output
+    assert "must be a folder to record several chains" in done.output
 
 
 @pytest.mark.slow
@@ -102,10 +111,13 @@ def test_a_recorded_chain_is_recorded_anew_on_this_engine(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["-o", "x.json"], "Nothing to record; name a chain with --scenario (wallet, nested, "),
+        (["-o", "x.json"], "nothing to record; pass --scenario (wallet, nested, "),
         (["--from", "none.json", "-o", "x.json"], "none.json: can't be read"),
-        (["--scenario", "wallet", "-o", "none/x.json"], "There is no folder none; make it first"),
-        (["--from", str(ROLLBACK), "--scenario", "rollback", "-o", "."], "have one name"),
+        (
+            ["--scenario", "wallet", "-o", "none/x.json"],
+            "folder none does not exist; create it first",
+        ),
+        (["--from", str(ROLLBACK), "--scenario", "rollback", "-o", "."], "have the same name"),
         (
             ["--from", str(ROLLBACK), "--gas-limit", "30000000", "-o", "x.json"],
             "--gas-limit is for scenarios",

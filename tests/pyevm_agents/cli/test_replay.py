@@ -116,7 +116,7 @@ def test_what_is_no_fixture_is_an_error_in_words(
     "option", [("--model", "some.gguf"), ("--adapter", "some.gguf"), ("--threads", "2")]
 )
 def test_what_is_for_recompute_is_a_mistake_without_it(option: tuple[str, str]) -> None:
-    assert f"{option[0]} is for --recompute" in refused(ROLLBACK, *option)
+    assert f"{option[0]} needs --recompute" in refused(ROLLBACK, *option)
 
 
 def test_recompute_refuses_a_file_that_is_no_model(tmp_path: Path) -> None:

@@ -46,12 +46,12 @@ def answering(status: int, body: bytes) -> Iterator[str]:
 @pytest.mark.parametrize(
     ("status", "body", "message"),
     [
-        (200, b"<html>", "is no JSON-RPC node"),
-        (200, b"[]", "is no JSON-RPC node"),
-        (200, b"{}", "is no JSON-RPC node"),
-        (200, b"[" * 100_000, "is no JSON-RPC node"),
-        (403, b"no\x1b[31m", r"answers 403 Forbidden: no\\u001b\[31m"),
-        (200, b'{"error": {"code": -32601, "message": "what?"}}', "what.: http.* is no pyevm"),
+        (200, b"<html>", "not a JSON-RPC node"),
+        (200, b"[]", "not a JSON-RPC node"),
+        (200, b"{}", "not a JSON-RPC node"),
+        (200, b"[" * 100_000, "not a JSON-RPC node"),
+        (403, b"no\x1b[31m", r"HTTP status 403 Forbidden: no\\u001b\[31m"),
+        (200, b'{"error": {"code": -32601, "message": "what?"}}', "what.: http.* is not a pyevm"),
         (200, b'{"error": {"code": 3, "message": "a\\u001bb"}}', r"^a\\u001bb$"),
         (200, b'{"error": "bad"}', "^bad$"),
         (200, b'{"error": {"code": 3, "message": "one\\n  two\\u001b"}}', r"^one\n  two\\u001b$"),
@@ -79,7 +79,7 @@ def test_an_unreachable_node_is_told_with_what_to_do() -> None:
         pass
     told = CliRunner().invoke(main, ["models", "--rpc", url])
     assert told.exit_code == 1
-    assert told.stderr.startswith(f"Error: No node answers at {url} (")
+    assert told.stderr.startswith(f"Error: no node at {url} (")
     assert "start one with `pyevm-agents node`" in told.stderr
 
 
@@ -87,7 +87,7 @@ def test_an_unreachable_node_is_told_with_what_to_do() -> None:
 def test_what_is_no_address_is_refused(url: str) -> None:
     told = CliRunner().invoke(main, ["models", "--rpc", url])
     assert told.exit_code == 2
-    assert "is no address such as http://127.0.0.1:8545" in told.stderr
+    assert "must be an HTTP URL, such as http://127.0.0.1:8545" in told.stderr
 
 
 def test_the_environment_names_a_node_as_for_foundry(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -57,11 +57,11 @@ def test_a_file_says_more(tmp_path: Path, name: str) -> None:
         ("cold=", "it must be a whole number"),
         (
             "cold=5,warm=6",
-            "a warm token costs 6, a cold one 5; .*; want a sch",
+            "a warm token costs 6, a cold one 5; .*; pass a sch",
         ),
         ("hot=1", 'has "hot", which means nothing; there are cold, warm'),
         ("outputs=1", "did you mean output"),
-        ("cold=1,warm", "'warm' sets nothing; want a schedule's file, or cold"),
+        ("cold=1,warm", "'warm': must be NAME=GAS; pass a schedule file, or cold"),
         ("nowhere", "schedule in nowhere: the file can't be read: No such file"),
         ("", "can't be read"),
     ],

@@ -82,7 +82,13 @@ def test_the_default_path_is_in_the_cache_folder(monkeypatch: pytest.MonkeyPatch
 def test_info_tells_size_contents_and_hit_rate(path: Path) -> None:
     result = invoke("store", "info", "--store", path)
     assert result.exit_code == 0
-    for text in (str(path), "256.00 MiB", "2 complete, 1 cut by a limit", "25.0 %", "3 of sha256"):
+    for text in (
+        str(path),
+        "256.00 MiB",
+        "2 complete, 1 cut by a limit",
+        "25.0 %",
+        "3 of model sha256",
+    ):
         assert text in " ".join(result.stdout.split()), text
     form = json.loads(invoke("store", "info", "--json", "--store", path).stdout)
     assert form["generations"] == {"complete": 2, "incomplete": 1}
@@ -103,7 +109,7 @@ def test_an_empty_store_has_no_rate_and_no_dates(tmp_path: Path) -> None:
     form = json.loads(invoke("store", "info", "--json", "--store", path).stdout)
     assert (form["hitRate"], form["oldest"], form["newest"]) == (None, None, None)
     printed = invoke("store", "info", "--store", path).stdout
-    assert "nothing was asked yet" in printed
+    assert "no requests yet" in printed
     assert "None" not in printed
 
 
@@ -111,7 +117,7 @@ def test_an_empty_store_has_no_rate_and_no_dates(tmp_path: Path) -> None:
 def test_a_store_that_is_missing_is_not_made(tmp_path: Path, command: str) -> None:
     result = invoke("store", command, "--store", tmp_path / "none.sqlite3")
     assert result.exit_code == 2
-    assert "There is no store of generations at" in result.stderr
+    assert "does not exist; create one with `pyevm-agents demo`" in result.stderr
     assert list(tmp_path.iterdir()) == []
 
 
@@ -121,14 +127,14 @@ def test_an_empty_file_is_not_made_a_store(tmp_path: Path, command: str) -> None
     file.touch()
     result = invoke("store", command, "--store", file)
     assert result.exit_code == 2
-    assert "is an empty file, no store of generations" in " ".join(result.stderr.split())
+    assert "is empty; pass another file" in " ".join(result.stderr.split())
     assert file.stat().st_size == 0
 
 
 def test_a_folder_that_is_missing_is_not_made(tmp_path: Path) -> None:
     result = invoke("demo", "--store", tmp_path / "none" / "store.sqlite3")
     assert result.exit_code == 2
-    assert "There is no folder" in result.stderr
+    assert "does not exist; create it first" in result.stderr
     assert list(tmp_path.iterdir()) == []
 
 
@@ -154,9 +160,8 @@ def test_a_file_that_is_no_store_is_left_alone(tmp_path: Path, arguments: list[s
 def test_nobody_to_ask_nothing_cleared(path: Path) -> None:
     result = invoke("store", "clear", "--store", path)
     assert result.exit_code == 2
-    assert "holds 3 generations" in " ".join(result.stderr.split())
-    assert "add --yes" in " ".join(result.stderr.split())
-    assert "3 of sha256" in invoke("store", "info", "--store", path).stdout
+    assert "pass --yes to remove 3 generations" in " ".join(result.stderr.split())
+    assert "3 of model sha256" in invoke("store", "info", "--store", path).stdout
 
 
 def test_yes_clears(path: Path) -> None:
@@ -184,15 +189,15 @@ def test_a_person_is_asked(
 def test_what_the_model_said_it_says_again(real: Path) -> None:
     result = invoke("store", "verify", "--store", real)
     assert result.exit_code == 0, result.output
-    assert "3 of 3 generations are what the model says now." in result.stdout
-    assert "Left out: 1 of another model." in result.stdout
-    assert "Left out: 1 of another engine's profile." in result.stdout
+    assert "3 of 3 generations verified." in result.stdout
+    assert "Skipped: 1 of another model." in result.stdout
+    assert "Skipped: 1 of another engine's profile." in result.stdout
     assert "3 of 3: computing" in result.stderr
 
 
 def test_a_sample_is_as_large_as_asked_for(real: Path) -> None:
     result = invoke("store", "verify", "--sample", 2, "--seed", 5, "--store", real)
-    assert "2 of 2 generations are what the model says now." in result.stdout
+    assert "2 of 2 generations verified." in result.stdout
 
 
 def lie(path: Path) -> tuple[bytes, int]:
@@ -220,8 +225,10 @@ def test_one_other_token_is_found_and_named(real: Path, tmp_path: Path) -> None:
     key, old = lie(path)
     result = invoke("store", "verify", "--store", path)
     assert result.exit_code == 1
-    assert "2 of 3 generations are what the model says now." in result.stdout
-    assert f"{key.hex()}: token 1 is {old + 1}, and the model says {old}" in result.stdout
+    assert "2 of 3 generations verified." in result.stdout
+    assert (
+        f"{key.hex()}: token 1 is {old + 1} in the store and {old} from the model" in result.stdout
+    )
 
 
 def test_a_damaged_row_is_found_and_named(real: Path, tmp_path: Path) -> None:

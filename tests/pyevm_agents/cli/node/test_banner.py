@@ -32,8 +32,8 @@ def started() -> Iterator[AgentNode]:
 def test_prices_are_the_chains_own(started: AgentNode, capsys: pytest.CaptureFixture[str]) -> None:
     print_banner(started.node, NodeChain(chain=started.node.chain), "http://127.0.0.1:1")
     said = capsys.readouterr().out
-    assert "a token: 6,000 read, 100 read again, 10,000 written" in said
-    assert "a call: 1,234, a byte: 2,345, a tool: 3,456, a parameter: 4,567" in said
+    assert "token: 6,000 cold, 100 warm, 10,000 output" in said
+    assert "call: 1,234, byte: 2,345, tool: 3,456, parameter: 4,567" in said
 
 
 def test_a_line_of_json_says_who_and_where(

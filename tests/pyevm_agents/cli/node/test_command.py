@@ -182,7 +182,10 @@ def test_a_folder_has_one_node_and_one_configuration(tmp_path: Path) -> None:
         (["--state-dir", "/dev/null/x"], "can't be used"),
         (["--fork-name", "osaka"], "'osaka' is not one of 'cancun', 'prague', 'latest'"),
         (["--load-state", "{empty}/none/x"], "can't be read: No such file"),
-        (["--dump-state", "{empty}/none/x"], "no state can be written to"),
+        (
+            ["--dump-state", "{empty}/none/x"],
+            "can't be written: No such file or directory; pass another file",
+        ),
         (["--state", "x", "--dump-state", "y"], "--state and --dump-state exclude each other"),
         (["--fixture", "nope"], "unknown fixture 'nope': must be one of nested, out_of_gas"),
         (["--fixture", "wallet_agent", "--chain-id", "5"], "--fixture and --chain-id exclude"),
@@ -191,11 +194,11 @@ def test_a_folder_has_one_node_and_one_configuration(tmp_path: Path) -> None:
         (["--schedule", "output=0"], "output_token_gas is 0; choose from 1"),
         (["--quiet", "--json-logs"], "--quiet and --json-logs exclude"),
         (["--host", "1.2.3.4"], "not an address of this machine"),
-        (["--fork-url", "https://x"], "No option --fork-url: forking a remote"),
-        (["-f", "https://x"], "No option -f: forking a remote"),
-        (["--prune-history"], "No option --prune-history: history is kept on the disk"),
+        (["--fork-url", "https://x"], "unsupported option --fork-url: forking a remote"),
+        (["-f", "https://x"], "unsupported option -f: forking a remote"),
+        (["--prune-history"], "unsupported option --prune-history: history is stored on disk"),
         (["--chainid", "5"], "Did you mean"),
-        (["--derivation-path", "x"], "is no path such as m/44'/60'/0'/0"),
+        (["--derivation-path", "x"], "must be a BIP-32 path, such as m/44'/60'/0'/0"),
         (["--init", "{empty}/none"], "can't be read: No such file"),
     ],
 )
@@ -242,11 +245,11 @@ def test_what_is_dumped_at_the_end_is_loaded_at_the_start(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"{", "is no JSON"),
+        (b"{", "not JSON"),
         (b"[]", "not a state dump: must be a JSON object"),
         (b'{"format": "geth"}', "state dump format 'geth'"),
         (b'{"block": {"number": 5}, "accounts": {}}', "block.number 5"),
-        (b"\x1f\x8bxx", "cut off or damaged"),
+        (b"\x1f\x8bxx", "truncated or damaged"),
     ],
 )
 def test_what_is_no_state_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
@@ -268,7 +271,7 @@ def test_no_state_is_loaded_into_a_chain_that_has_begun(tmp_path: Path) -> None:
     command = ["node", *folder, "-p", "0", "--load-state", str(tmp_path / "state.json")]
     told = CliRunner().invoke(main, command)
     assert told.exit_code == 2
-    assert "is at block 1, no dump can be loaded" in " ".join(told.output.split())
+    assert "is at block 1: a dump can only be loaded" in " ".join(told.output.split())
 
 
 def instruction(to: str, text: str) -> dict[str, str]:
