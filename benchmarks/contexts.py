@@ -1,10 +1,10 @@
-"""Which tests execute each line and branch of the packages, and what each test costs.
+"""Record the tests that execute each line of the packages, and the CPU time of each test.
 
     python -m benchmarks.contexts FOLDER [PYTEST'S ARGUMENTS]
 
-Runs the default suite under coverage, each test a context of its own, on two workers. FOLDER has
-then `coverage.sqlite3`, for `coverage report --data-file` and `benchmarks.mutations`, and
-`seconds.json`: CPU seconds by test, of its process and of those that it waited for.
+Runs the default suite under coverage on two workers, with a coverage context per test. Writes to
+FOLDER `coverage.sqlite3`, for `coverage report --data-file` and `benchmarks.mutations`, and
+`seconds.json`: CPU seconds by test, of its process and its ended child processes.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ PACKAGES = ["precompiles", "pyevm_agents"]
 
 
 class Recorder:
-    """A worker's coverage; a forked process records nothing."""
+    """Coverage of an xdist worker. A forked process records nothing."""
 
     def __init__(self, folder: Path, worker: str) -> None:
-        """Start at once: pytest imports the product before it configures plugins."""
+        """Start immediately: pytest imports the product before it configures plugins."""
         self._folder, self._worker, self._process = folder, worker, os.getpid()
         self.seconds: dict[str, float] = {}
         self.coverage = coverage.Coverage(
@@ -43,12 +43,12 @@ class Recorder:
         self.coverage.start()
 
     def switch(self, test: str) -> None:
-        """Attribute what follows to a test, or to none."""
+        """Attribute the following lines to a test; an empty ID means no test."""
         if os.getpid() == self._process:
             self.coverage.switch_context(test)
 
     def finish(self) -> None:
-        """Write both files."""
+        """Write the worker's coverage and CPU times."""
         if os.getpid() == self._process:
             self.coverage.stop()
             self.coverage.save()
@@ -61,7 +61,7 @@ RECORDER = Recorder(Path(os.environ[FOLDER]), WORKER) if WORKER and FOLDER in os
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Record a test with its fixtures."""
+    """Record a test and its fixtures."""
     if RECORDER is None:
         return (yield)
     before = cpu_seconds()
@@ -74,19 +74,19 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
 
 def pytest_unconfigure() -> None:
-    """Write what was recorded."""
+    """Write the worker's files."""
     if RECORDER is not None:
         RECORDER.finish()
 
 
 def cpu_seconds() -> float:
-    """Return what this process has used, and its children that have ended."""
+    """Return the CPU time of this process and its ended child processes."""
     used = os.times()
     return used.user + used.system + used.children_user + used.children_system
 
 
 def main() -> None:
-    """Run the suite, then put the workers' files together."""
+    """Run the suite and merge the workers' files."""
     folder = Path(sys.argv[1]).absolute()
     folder.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "pytest", "-n", "2", "--dist", "loadfile", "-q"]

@@ -1,10 +1,10 @@
-"""Long counts of what CI only samples: kills, damaged requests, generations, tasks, mutants.
+"""Long counts that CI samples: kills, damaged requests, generations, tasks, mutants.
 
     python -m benchmarks.evidence [--only NAME] [--count N] [--seed S]
 
-Each entry is a test's own code with a larger count, or another benchmark's command. What came of it
-is written to `benchmarks/reports/evidence/NAME.json`: command, seed, count, commit, figures and
-result; README.md there is a table of all of them. Exit status 1 where one fails.
+Each entry runs a test with a larger count, or another benchmark. Its report is written to
+`benchmarks/reports/evidence/NAME.json`: command, seed, count, commit, figures and result. README.md
+there is a table of the reports. Exit status 1 if an entry fails.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ PROGRESS_SECONDS = 30
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """What can be counted."""
+    """A long count, of a test or of another benchmark."""
 
     shows: str
     count: int
     seed: int
     test: str = ""
-    """The test that has a mark `sample`."""
+    """ID of a test with the mark `sample`; empty for a benchmark."""
 
     command: str = ""
-    """Else a module and its arguments, with `{count}`, `{seed}` and `{json}`, its figures' file."""
+    """A benchmark's module and arguments; `{json}` is the file of its figures."""
 
 
 ENTRIES = {
@@ -95,7 +95,8 @@ ENTRIES = {
         shows="The default model's accuracy on generated tasks",
         count=1_000,
         seed=1,
-        command="benchmarks.agent_accuracy --generate {count} --seed {seed} --json {json}",
+        command="benchmarks.agent_accuracy --only tasks --count {count} --seed {seed}"
+        " --json {json}",
     ),
     "mutants": Entry(
         shows="A test fails for each small mistake in consensus code",
@@ -107,7 +108,7 @@ ENTRIES = {
 
 
 def build_command(entry: Entry, count: int, seed: int, figures: Path) -> list[str]:
-    """Return the command that counts, which writes its figures to a file."""
+    """Return an entry's command; it writes its figures to a file."""
     if entry.test:
         options = ["-q", "-m", "", "--timeout", "0", "-o", "faulthandler_timeout=0", "-n", "0"]
         return [sys.executable, "-m", "pytest", *options, entry.test]
@@ -116,16 +117,16 @@ def build_command(entry: Entry, count: int, seed: int, figures: Path) -> list[st
 
 
 def run_entry(name: str, entry: Entry, count: int, seed: int) -> dict[str, Any]:
-    """Count, with a line of progress now and then; return the report."""
+    """Run an entry; return its report."""
     with tempfile.TemporaryDirectory() as folder:
         figures, log = Path(folder) / "figures.json", Path(folder) / "log"
-        asked = json.dumps({"count": count, "seed": seed, "result": str(figures)})
+        request = json.dumps({"count": count, "seed": seed, "result": str(figures)})
         since = time.monotonic()
         with log.open("wb") as output:
             process = subprocess.Popen(
                 build_command(entry, count, seed, figures),
                 cwd=ROOT,
-                env={**os.environ, VARIABLE: asked},
+                env={**os.environ, VARIABLE: request},
                 stdout=output,
                 stderr=subprocess.STDOUT,
             )
@@ -148,32 +149,32 @@ def run_entry(name: str, entry: Entry, count: int, seed: int) -> dict[str, Any]:
 
 
 def is_figure(value: object) -> bool:
-    """Return whether it belongs in a small report."""
+    """Return whether a value is a number or a text; the report leaves out lists and objects."""
     return isinstance(value, (int, float, str))
 
 
 def wait(process: subprocess.Popen[bytes], name: str, count: int, since: float) -> int:
-    """Wait for the end of a process, and say now and then that it runs."""
+    """Print a line of progress every half minute until a process ends; return its status."""
     while True:
         try:
             return process.wait(PROGRESS_SECONDS)
         except subprocess.TimeoutExpired:
             minutes = (time.monotonic() - since) / 60
-            print(f"{name}: {count:,} under way for {minutes:.1f} minutes", file=sys.stderr)
+            print(f"{name}: {count:,} running for {minutes:.1f} minutes", file=sys.stderr)
         except KeyboardInterrupt:
             process.wait()
             raise
 
 
 def describe_commit() -> str:
-    """Return the checkout's commit, marked where files differ from it."""
+    """Return the checkout's commit, with `-dirty` if files differ from it."""
     command = ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     return done.stdout.strip() or "unknown"
 
 
 def build_table(reports: list[dict[str, Any]]) -> str:
-    """Return the page that lists all results."""
+    """Return the Markdown table of all reports."""
     lines = [
         "# Evidence",
         "",
@@ -195,7 +196,7 @@ def build_table(reports: list[dict[str, Any]]) -> str:
 
 
 def main() -> None:
-    """Count what is asked for, or everything; write reports and table."""
+    """Run the requested entries, by default all; write their reports and the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--only", choices=ENTRIES, action="append", help="one entry (default: all)")
     parser.add_argument("--count", type=int, help="how many (default: each entry's own)")

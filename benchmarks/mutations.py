@@ -1,15 +1,15 @@
-"""Does a test fail for each small mistake in consensus code?
+"""Mutation test of the consensus code: whether a test fails for each small mistake in it.
 
     python -m benchmarks.mutations [--seed 1] [--count 50] [--json FILE]
     python -m benchmarks.mutations --again FILE [--json FILE]
 
-Each mutant is the code with one change: another comparison, a number that is one higher or lower, a
-condition negated, two arguments swapped, or a statement removed. It is written to a copy of the
-checkout, and the tests that execute the changed line run there, the quickest first, until one
-fails. `--again` repeats the mutants of an earlier result, with the tests that there are now.
+A mutant has one change: another comparison, a number one higher or lower, a negated condition, two
+swapped arguments, or a removed statement. It is written to a copy of the checkout, where the tests
+that execute the changed line run, quickest first, until one fails. `--again` repeats the mutants of
+an earlier result with the present tests.
 
-FOLDER has what `python -m benchmarks.contexts FOLDER` writes: which tests execute each line.
-Exit status 1 where a mutant survives.
+`python -m benchmarks.contexts build/contexts` records first which tests execute each line; pass
+another folder as `--coverage`. Exit status 1 if a mutant survives.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = ("precompiles", "pyevm_agents/vm", "pyevm_agents/chain", "pyevm_agents/state")
 MAX_TESTS = 300
-"""Of one mutant: the quickest of those that execute its line."""
+"""Most tests per mutant: the quickest of those that execute its line."""
 
 HANG_SECONDS = 900
 COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
@@ -56,30 +56,30 @@ COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mutant:
-    """One change of one file; the key is what stays when lines move."""
+    """One change of one file. Its key stays the same when lines move."""
 
     path: str
     scope: str
-    """Names of the classes and functions around it, with dots."""
+    """Dotted name of the enclosing class or function."""
 
     kind: str
     before: str
     after: str
     occurrence: int
-    """Which of the equal changes in its scope, from 0."""
+    """Index among the equal changes of the scope."""
 
     line: int
     span: tuple[int, int]
     """Offsets in the file's UTF-8 text."""
 
     def key(self) -> tuple[str, str, str, str, str, int]:
-        """Return what tells it from all other mutants."""
+        """Return the mutant's identity."""
         return self.path, self.scope, self.kind, self.before, self.after, self.occurrence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What the tests said of a mutant."""
+    """The tests' verdict on a mutant."""
 
     mutant: Mutant
     result: str
@@ -87,14 +87,13 @@ class Outcome:
 
     tests: int
     failed: str
-    """The first test that failed, where pytest could say."""
+    """The first test that failed, or pytest's exit status."""
 
 
 class Changes(ast.NodeVisitor):
     """All changes of a file, in its order."""
 
     def __init__(self, path: str, text: str) -> None:
-        """Collect them."""
         self._path, self._text = path, text.encode()
         starts = [0]
         for line in text.encode().splitlines(keepends=True):
@@ -133,19 +132,19 @@ class Changes(ast.NodeVisitor):
     visit_ClassDef = visit_FunctionDef = _enter  # noqa: N815 - ast's names; without decorators
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
-        """Leave the annotation alone."""
+        """Skip the annotation."""
         if node.value is not None:
             self.visit(node.value)
 
     def visit_If(self, node: ast.If) -> None:
-        """Negate the condition; leave imports for type checkers alone."""
+        """Negate the condition; skip imports for type checkers."""
         if ast.unparse(node.test) == "TYPE_CHECKING":
             return
         self._add(node.test, "negated", f"not ({ast.unparse(node.test)})")
         self.generic_visit(node)
 
     def visit_Compare(self, node: ast.Compare) -> None:
-        """Compare otherwise."""
+        """Replace each comparison operator."""
         for place, operator in enumerate(node.ops):
             others = [*node.ops]
             others[place] = COMPARISONS[type(operator)]()
@@ -154,7 +153,7 @@ class Changes(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_Constant(self, node: ast.Constant) -> None:
-        """Count one more, and one less."""
+        """Add and subtract one."""
         if type(node.value) is int:
             for change in (1, -1):
                 self._add(node, "number", f"({node.value + change})")
@@ -171,33 +170,36 @@ class Changes(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_Expr(self, node: ast.Expr) -> None:
-        """Leave a call out; docstrings are none."""
+        """Remove a call; skip docstrings."""
         if not isinstance(node.value, ast.Constant):
             self._add(node, "removed", "pass")
             self.generic_visit(node)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
-        """Leave it out."""
+        """Remove an augmented assignment."""
         self._add(node, "removed", "pass")
         self.generic_visit(node)
 
     def visit_Raise(self, node: ast.Raise) -> None:
-        """Leave it out; its message is no consensus."""
+        """Remove a raise; its message is not consensus."""
         self._add(node, "removed", "pass")
 
 
 class Executions:
-    """Which tests execute which lines, and how long each takes."""
+    """The tests that execute each line, and the CPU time of each test."""
 
     def __init__(self, folder: Path) -> None:
-        """Read what `benchmarks.contexts` has written."""
+        """Input: a folder of `benchmarks.contexts`."""
         self._data = CoverageData(basename=str(folder / "coverage.sqlite3"))
         self._data.read()
         self._files = {_relative(Path(name)): name for name in self._data.measured_files()}
         self._seconds: dict[str, float] = json.loads((folder / "seconds.json").read_text())
 
     def tests(self, path: str, line: int) -> list[str]:
-        """Return the tests that execute a line, quickest first; of the file for a constant."""
+        """Return the tests that execute a line, quickest first.
+
+        A line that runs at import has the tests of its whole file.
+        """
         name = self._files.get(path)
         if name is None:
             return []
@@ -209,7 +211,7 @@ class Executions:
 
 
 def _relative(path: Path) -> str:
-    """Return the path in the checkout, whichever checkout was measured."""
+    """Return a path relative to the checkout that was measured."""
     for top in ("precompiles", "pyevm_agents"):
         if top in path.parts:
             return "/".join(path.parts[len(path.parts) - path.parts[::-1].index(top) - 1 :])
@@ -217,7 +219,7 @@ def _relative(path: Path) -> str:
 
 
 def list_mutants() -> list[Mutant]:
-    """Return every change of consensus code, in the order of its files and lines."""
+    """Return all mutants of the consensus code, by file and line."""
     found: list[Mutant] = []
     for folder in SOURCES:
         for path in sorted((ROOT / folder).rglob("*.py")):
@@ -226,7 +228,7 @@ def list_mutants() -> list[Mutant]:
 
 
 def choose_mutants(executions: Executions, *, seed: int, count: int) -> list[Mutant]:
-    """Draw mutants of lines that tests execute."""
+    """Draw mutants from the lines that tests execute."""
     drawn: list[Mutant] = []
     mutants = list_mutants()
     random.Random(seed).shuffle(mutants)  # noqa: S311 - a sample
@@ -239,7 +241,7 @@ def choose_mutants(executions: Executions, *, seed: int, count: int) -> list[Mut
 
 
 def find_again(file: Path) -> Iterator[Mutant]:
-    """Yield an earlier result's mutants as they are now; those that are gone have no span."""
+    """Yield the mutants of an earlier result; one whose code is gone has an empty span."""
     known = {mutant.key(): mutant for mutant in list_mutants()}
     for row in json.loads(file.read_text())["outcomes"]:
         old = Mutant(**{**row["mutant"], "span": tuple(row["mutant"]["span"])})
@@ -247,7 +249,7 @@ def find_again(file: Path) -> Iterator[Mutant]:
 
 
 def collect_tests() -> set[str]:
-    """Return the tests that there are."""
+    """Return the IDs of the present tests."""
     command = [sys.executable, "-m", "pytest", "--collect-only", "-qq", "-n", "0", "-m", ""]
     done = subprocess.run(
         [*command, "-o", "addopts=--import-mode=importlib"],
@@ -260,7 +262,7 @@ def collect_tests() -> set[str]:
 
 
 def run_tests(checkout: Path, tests: list[str]) -> tuple[bool, str]:
-    """Run tests until one fails; return whether one did, and its name."""
+    """Run tests until one fails; return whether one failed, and its ID."""
     command = [sys.executable, "-m", "pytest", "-x", "-q", "--no-header", "--tb=no", "-n", "0"]
     command += ["-p", "no:cacheprovider", "-p", "no:randomly"]
     try:
@@ -274,33 +276,42 @@ def run_tests(checkout: Path, tests: list[str]) -> tuple[bool, str]:
             timeout=HANG_SECONDS,
         )
     except subprocess.TimeoutExpired:
-        return True, "it hangs"
-    failed = [line.split(" ")[1] for line in done.stdout.splitlines() if _is_failure(line)]
+        return True, "timeout"
+    lines = [line for line in done.stdout.splitlines() if line.startswith(("FAILED ", "ERROR "))]
+    failed = [
+        test
+        for test in tests
+        for line in lines
+        if f"{line} ".partition(" ")[2].startswith(f"{test} ")
+    ]
     return done.returncode != 0, failed[0] if failed else f"status {done.returncode}"
 
 
-def _is_failure(line: str) -> bool:
-    return line.startswith(("FAILED ", "ERROR "))
-
-
 def try_mutant(checkout: Path, mutant: Mutant, tests: list[str]) -> Outcome:
-    """Write a mutant, run its tests, and put the file back."""
+    """Write a mutant, run its tests, and restore the file.
+
+    Tests that fail without the mutant as well, such as those of a Git checkout, are left out.
+    """
     file = checkout / mutant.path
     text = file.read_bytes()
     start, end = mutant.span
-    file.write_bytes(text[:start] + mutant.after.encode() + text[end:])
-    try:
-        is_caught, failed = run_tests(checkout, tests)
-    finally:
-        file.write_bytes(text)
-    result = "caught" if is_caught else "survived"
-    return Outcome(
-        mutant=mutant, result=result, tests=len(tests), failed=failed if is_caught else ""
-    )
+    left = [*tests]
+    while left:
+        file.write_bytes(text[:start] + mutant.after.encode() + text[end:])
+        try:
+            is_caught, failed = run_tests(checkout, left)
+        finally:
+            file.write_bytes(text)
+        if not is_caught:
+            break
+        if failed not in left or not run_tests(checkout, [failed])[0]:
+            return Outcome(mutant=mutant, result="caught", tests=len(left), failed=failed)
+        left.remove(failed)
+    return Outcome(mutant=mutant, result="survived", tests=len(left), failed="")
 
 
 def try_all(mutants: Iterable[Mutant], executions: Executions) -> Iterator[Outcome]:
-    """Yield what comes of each mutant, in a copy of the checkout."""
+    """Yield the outcome of each mutant, run in a copy of the checkout."""
     existing = collect_tests()
     with tempfile.TemporaryDirectory() as folder:
         checkout = Path(folder) / "checkout"
@@ -315,7 +326,7 @@ def try_all(mutants: Iterable[Mutant], executions: Executions) -> Iterator[Outco
 
 
 def main() -> None:
-    """Try mutants; print each, write the result, and fail where one survives."""
+    """Try the mutants; print and write the outcomes."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument(
         "--coverage",
