@@ -98,7 +98,7 @@ def test_a_recorded_chain_is_recorded_anew_on_this_engine(tmp_path: Path) -> Non
     assert done.exit_code == 0, done.output
     done = CliRunner().invoke(main, ["replay", "--recompute", str(file)])
     assert done.exit_code == 2
-    assert "use the chain's engine build, or replay its recording recorded" in done.output
+    assert "use the chain's engine build, or replay its recording without a model" in done.output
     with LlamaModel() as model, pytest.raises(ConfigError, match="use the build that genesis"):
         open_chain(other, {config.models[0].name: model})
 
