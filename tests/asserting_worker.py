@@ -1,6 +1,6 @@
-"""An engine's child process that can be told to break llama.cpp's own assertions.
+"""An engine process that can trigger an assertion of llama.cpp.
 
-It is what the engine starts in place of `models/llama/worker.py` in the tests of its wall.
+Tests of the engine's faults start it in place of `models/llama/worker.py`.
 """
 
 # ruff: noqa: SLF001 - it does from inside what the outside can't

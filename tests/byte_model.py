@@ -1,4 +1,4 @@
-"""A model for tests of the rules: every byte is a token, and it says what it is told to."""
+"""A model for tests of the rules: every byte is a token, and it generates the given texts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PROFILE = ModelProfile(
 
 
 class ByteModel:
-    """Says the given texts in order, or what a function of the request returns."""
+    """Generates the given texts in order, or the result of a function of the request."""
 
     def __init__(self, script: Iterable[str] | Callable[[GenerationRequest], str]) -> None:
         self._script = script if callable(script) else iter(script)

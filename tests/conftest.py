@@ -72,7 +72,7 @@ STDERR = pytest.StashKey[int]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Keep the process' own stderr; hide `CI`, which changes what pytest and hypothesis print."""
+    """Keep the process' own stderr; hide `CI`, which changes pytest's and hypothesis' output."""
     if os.environ.pop("CI", ""):
         os.environ[ALL_TOOLS] = "1"
     capture: Any = config.pluginmanager.getplugin("capturemanager")
@@ -147,7 +147,7 @@ def _caches_of_no_user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Non
 
 @pytest.fixture(autouse=True, scope="session")
 def _bytecode_for_children(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Let tests' processes share what they compile, also where the environment keeps none.
+    """Let tests' processes share bytecode, also where the environment keeps none.
 
     Without bytecode the command takes 3.4 seconds to start in place of 1.3, and an engine 2.1 in
     place of 0.8; the tests start hundreds.
@@ -209,7 +209,7 @@ def reduced_default(
 
 @pytest.fixture
 def sample(request: pytest.FixtureRequest) -> Iterator[Sample]:
-    """How many tries the test makes: what its mark `sample` has, or `make evidence` asks for."""
+    """Number of examples of the test: its mark `sample`, or the count from `make evidence`."""
     mark = request.node.get_closest_marker("sample")
     found = read_sample(mark.kwargs)
     yield found
@@ -261,7 +261,7 @@ class Bench:
 
 @pytest.fixture
 def bench() -> Callable[..., Bench]:
-    """Make a chain whose model says the given texts; `codes` are accounts of genesis."""
+    """Make a chain whose model generates the given texts; `codes` are accounts of genesis."""
 
     def make(
         script: Iterable[str] | Callable[[GenerationRequest], str] = (),

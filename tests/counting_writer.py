@@ -12,7 +12,7 @@ PARTS = [b"part:%d" % number for number in range(200)]
 
 
 def main(folder: Path) -> None:
-    """Count on from what is there; say each number once it is written."""
+    """Count on from the last number; print each number once it is written."""
     database = Database(LmdbRows(folder))
     number = int(database.get(PARTS[0]) or b"0")
     while True:

@@ -1,4 +1,4 @@
-"""A JSON-RPC service that does what tests ask: echo, wait, compute, fail, subscribe."""
+"""A JSON-RPC service for tests: echo, wait, compute, fail, subscribe."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ BUGS: dict[str, BaseException] = {
 
 
 class EchoService:
-    """Knows a few methods; counts its calls; remembers who subscribed."""
+    """Serves a few methods; counts its calls; keeps its subscribers."""
 
     def __init__(self) -> None:
         self.calls = 0

@@ -1,8 +1,8 @@
-"""A process that is a node with an agent, kept in a folder; it prints its address, and is killed.
+"""A process with a node and an agent, kept in a folder; it prints its address, and is killed.
 
     python -m tests.kept_node FOLDER AUTOMATIC INTERVAL_SECONDS
 
-What its model says, it says at once: the whole of a node with `--state-dir`, without the weights.
+Its model generates at once: a complete node with `--state-dir`, without the weights.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The default model with its first two layers alone: its words and its kernels, little to compute.
+"""The default model with its first two layers alone: its vocabulary and kernels, little to compute.
 
-Two layers generate no sense, but are computed, saved and restored as thirty are, for a tenth of
-the time. Tests of the engine's process and memory use them; what is generated is the whole model's
-to show.
+Its generations make no sense, but are computed, saved and restored as those of thirty layers
+are, for a tenth of the time. Tests of the engine's process and memory use it. Tests of the
+generated text use the whole model.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def write_reduced_model(path: Path) -> None:
 
 
 def copy_field(writer: gguf.GGUFWriter, field: Any) -> None:  # noqa: ANN401 - gguf has no types
-    """Copy an entry of the file's head, but for what the writer adds by itself."""
+    """Copy an entry of the file's header, except for entries that the writer adds by itself."""
     if field.name.startswith("GGUF.") or field.name == "general.architecture":
         return
     value = LAYERS if field.name == "llama.block_count" else field.contents()

@@ -1,4 +1,4 @@
-"""How many tries a test makes: a few in CI, as many as are asked for in `make evidence`."""
+"""Number of examples of a test: few in CI, the requested count in `make evidence`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Sample:
 
 
 def read_sample(default: Mapping[str, int]) -> Sample:
-    """Return the sample that the environment asks for, or else the default one."""
+    """Return the sample in the environment, or the default one."""
     asked = json.loads(os.environ.get(VARIABLE, "{}"))
     return Sample(
         count=asked.get("count", default["count"]), seed=asked.get("seed", default["seed"])
@@ -34,7 +34,7 @@ def read_sample(default: Mapping[str, int]) -> Sample:
 
 
 def write_figures(sample: Sample) -> None:
-    """Report what a test counted, where somebody wants to know."""
+    """Report the counts of a test, if the environment names a file."""
     asked = json.loads(os.environ.get(VARIABLE, "{}"))
     if "result" in asked:
         Path(asked["result"]).write_text(json.dumps(sample.figures))

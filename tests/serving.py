@@ -69,7 +69,7 @@ class Connection:
         return Response(status=int(first.split()[1]), headers=headers, body=body)
 
     async def closed(self) -> None:
-        """Wait until the server ends the connection, whatever it says before."""
+        """Wait until the server closes the connection, after any output."""
         with suppress(ConnectionError):
             await self.reader.read()
 
@@ -90,7 +90,7 @@ class Connection:
 
 
 class Served:
-    """A server, its service, and short ways to ask it."""
+    """A server, its service, and short requests to it."""
 
     def __init__(self, server: Server, service: EchoService) -> None:
         self.server, self.service, self.port = server, service, server.port
@@ -104,7 +104,7 @@ class Served:
     async def http(
         self, method: str = "POST", body: bytes = b"", *, path: str = "/", **headers: str
     ) -> Response:
-        """Ask on a connection of its own."""
+        """Send a request on a connection of its own."""
         connection = await self.connect()
         await connection.request(method, body, path=path, **headers)
         response = await connection.response(has_body=method != "HEAD")
@@ -162,11 +162,11 @@ async def _serve(
 
 
 async def until(condition: Callable[[], object]) -> None:
-    """Wait for what other threads do."""
+    """Wait for other threads."""
     while not condition():  # noqa: ASYNC110 - they know of no event
         await asyncio.sleep(0.01)
 
 
 async def websocket(session: aiohttp.ClientSession, port: int) -> aiohttp.ClientWebSocketResponse:
-    """Connect a WebSocket that reads what it is sent."""
+    """Connect a WebSocket that reads its messages."""
     return await session.ws_connect(f"ws://127.0.0.1:{port}/", max_msg_size=0)

@@ -30,7 +30,7 @@ def question(number: int) -> GenerationInputs:
 
 
 def generation(number: int, *, length: int | None = None, tokens: int = 40) -> Generation:
-    """Return what is said to a question: all of it, or its first tokens."""
+    """Return the generation for a question: all of it, or its first tokens."""
     chance = random.Random(number)  # noqa: S311 - the same for each number
     whole = Generation(
         text=f"answer {number}",
@@ -45,7 +45,7 @@ def generation(number: int, *, length: int | None = None, tokens: int = 40) -> G
 
 
 def sound(store: Store) -> bool:
-    """Return whether SQLite and every single row say that nothing is damaged."""
+    """Return whether SQLite and every row are undamaged."""
     assert store.connection is not None
     assert store.connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     keys = [row[0] for row in store.connection.execute("SELECT key FROM generations")]

@@ -1,4 +1,4 @@
-"""What hangs ends: a test alone, or the process where no test could go on."""
+"""A hanging test ends alone, or with its process if no test could continue."""
 
 from __future__ import annotations
 

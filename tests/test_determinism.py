@@ -14,7 +14,7 @@ COMMAND = [sys.executable, "-m", "pyevm_agents", "demo", "--json", "--no-store"]
 
 
 def outcome(threads: int) -> tuple[str, str, int, str]:
-    """Run the demo in a process of its own; return what consensus must agree on."""
+    """Run the demo in a process of its own; return the values that consensus must agree on."""
     run = [*COMMAND, "--threads", str(threads)]
     printed = subprocess.run(
         run, capture_output=True, check=True, text=True, timeout=HANG_SECONDS

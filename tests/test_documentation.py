@@ -1,4 +1,4 @@
-"""What README and docs/testing.md tell a stranger to write passes as it stands there."""
+"""The code of README and docs/testing.md passes unchanged."""
 
 from __future__ import annotations
 

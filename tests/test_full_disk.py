@@ -1,4 +1,4 @@
-"""A disk that is full: what can't be written is refused and undone, and all that was is there."""
+"""A full disk: failed writes are rejected and undone, and all earlier data is there."""
 
 from __future__ import annotations
 

@@ -125,7 +125,7 @@ def lint_imports(folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def failures(output: str) -> dict[str, str]:
-    """Return what import-linter prints about broken contracts, by their names."""
+    """Return import-linter's output about broken contracts, by their names."""
     _, _, broken = output.partition("Broken contracts\n")
     _, *parts = HEADING.split(broken)
     return dict(zip(parts[::2], parts[1::2], strict=True))
@@ -187,7 +187,7 @@ def is_named(module: str, printed: str) -> bool:
 def is_refused(module: str, printed: str) -> bool:
     """Return whether a failure forbids a module, or a package that it is in, by name.
 
-    Otherwise, it may only be forbidden for what the module imports itself.
+    Otherwise, it may only be forbidden for its own imports.
     """
     parts = module.split(".")
     packages = [".".join(parts[:length]) for length in range(1, len(parts) + 1)]

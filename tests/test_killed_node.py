@@ -1,7 +1,7 @@
-"""A node that is killed under load, again and again: all that it acknowledged is there.
+"""A node that is killed under load, again and again, keeps everything that it acknowledged.
 
 Clients send transactions of both kinds, set balances, and go back to snapshots, with every way of
-mining. Each keeps what it was answered. After a kill the folder is opened: every state is whole and
+mining. Each keeps its responses. After a kill the folder is opened: every state is whole and
 gives the block after it, and every agent's steps are kept. Then the next node is started with it,
 and has to answer as the ones before.
 """
@@ -50,7 +50,7 @@ DEPLOYER = to_hex(KEYS.addresses[4])
 
 @dataclass
 class Told:
-    """What the nodes have acknowledged."""
+    """Responses that the nodes have acknowledged."""
 
     agent: str = ""
     receipts: dict[str, Any] = field(default_factory=dict)
@@ -161,7 +161,7 @@ class Load:
         self._told.asked_balances[account] = set()
 
     def _go_back(self) -> None:
-        """Send and undo it while nobody else asks."""
+        """Send and undo it without concurrent requests."""
 
         def work(ask: Ask) -> None:
             time.sleep(0.05)
@@ -194,7 +194,7 @@ def deployed(ask: Ask) -> str:
 
 
 def check_answers(ask: Ask, told: Told, sample: Callable[[dict[str, Any]], list[str]]) -> None:
-    """Ask a node for what the ones before it have acknowledged."""
+    """Request everything that earlier nodes acknowledged."""
     for sent in sample(told.receipts):
         assert ask("eth_getTransactionReceipt", sent) == told.receipts[sent]
     for sent in sample(told.traces):
@@ -211,7 +211,7 @@ def check_answers(ask: Ask, told: Told, sample: Callable[[dict[str, Any]], list[
 
 
 def check_folder(folder: Path, told: Told, checked: int) -> int:
-    """Look at what a killed node has left, from a block on; return the head's number."""
+    """Check a killed node's folder from a block on; return the head's number."""
     chain = kept_chain(folder)
     try:
         assert chain.dump_accounts()

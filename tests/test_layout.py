@@ -1,4 +1,4 @@
-"""Layout of the product: few modules at the top, no fragments, names that say what they are."""
+"""Layout of the product: few modules at the top, no fragments, descriptive names."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Counted:
-    """The real model, and a list of what it was asked."""
+    """The real model, and a list of its requests."""
 
     model: LlamaModel
     generated: list[GenerationRequest] = field(default_factory=list)
@@ -44,7 +44,7 @@ class Counted:
 
 
 def everything(model: Counted, store: Store | None) -> tuple[int, list[str]]:
-    """Call, estimate, send, trace, replay; return the steps and what each of them said."""
+    """Call, estimate, send, trace, replay; return the steps of each."""
     wallet = WalletDemo(create_development_chain(model, model.profile_facts, store=store))
     chain = wallet.chain
     data = load_artifact("WalletAgent").encode_call("instruct", DEFAULT_INSTRUCTION)

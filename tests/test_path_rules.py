@@ -82,7 +82,7 @@ PLANTED_TYPES = {
 
 
 def run_ruff(*options: str, text: str = "") -> list[dict[str, Any]]:
-    """Return what ruff reports."""
+    """Return ruff's findings."""
     command = [sys.executable, "-m", "ruff", "check", "--no-cache", "--output-format", "json"]
     run = subprocess.run(
         [*command, *options], cwd=ROOT, input=text, capture_output=True, text=True, check=False
@@ -93,7 +93,7 @@ def run_ruff(*options: str, text: str = "") -> list[dict[str, Any]]:
 
 
 def plant_code(path: str) -> list[dict[str, Any]]:
-    """Return what ruff reports about the planted code at a path."""
+    """Return ruff's findings about the planted code at a path."""
     return run_ruff("--stdin-filename", path, "-", text=PLANTED_CODE)
 
 
@@ -170,7 +170,7 @@ def test_ruff_refuses_a_folder_that_is_no_package() -> None:
 
 
 def run_mypy(folder: Path, pyproject: str) -> tuple[str, set[str]]:
-    """Return what mypy prints about the planted types, and the patterns whose lines it refuses."""
+    """Return mypy's findings about the planted types, and the patterns whose lines it refuses."""
     planted = folder / "training" / "planted.py"
     planted.parent.mkdir(exist_ok=True)
     planted.write_text("\n".join(PLANTED_TYPES.values()))

@@ -1,4 +1,4 @@
-"""A node with an agent whose model thinks until it is told to go on."""
+"""A node with an agent whose model generates until it is released."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class ThinkingModel(ByteModel):
 
 
 class ThinkingNode:
-    """A node, its model, and an agent that anybody may run."""
+    """A node, its model, and an agent that every account may run."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class ThinkingNode:
 
     @property
     def run(self) -> dict[str, str]:
-        """What runs the agent, as a transaction or a call."""
+        """A request that runs the agent, as a transaction or a call."""
         prompt = encode(["string"], ["Hello."])
         data = load_artifact("SimpleAgent").encode_call("run", ([(0, prompt)], prompt), bytes(20))
         return {
@@ -93,7 +93,7 @@ class ThinkingNode:
         }
 
     def transfer(self, **told: object) -> dict[str, object]:
-        """What sends a wei."""
+        """A request that sends a wei."""
         return {"from": self.first, "to": self.second, "value": "0x1", "gas": hex(21_000)} | told
 
     def close(self) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def play(vocabulary: Vocabulary) -> Callable[..., TaskRun]:
-    """Run a task on a chain of its own, by a model that says these steps."""
+    """Run a task on a chain of its own, with a model that generates these steps."""
 
     def run(task: Task, *steps: Step) -> TaskRun:
         model = ScriptedModel(steps, vocabulary=vocabulary)

@@ -1,4 +1,4 @@
-"""Builds: their flags are the pinned ones and others, and what can't run here is said."""
+"""Builds: the pinned flags and others; builds that cannot run here are reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What benchmarks start finds bytecode, on machines that keep none as well."""
+"""Processes that benchmarks start find bytecode, also on machines that keep none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The benchmark of choices does what its table says."""
+"""The benchmark of choices measures the variants in its table."""
 
 from __future__ import annotations
 

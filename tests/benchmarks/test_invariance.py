@@ -1,4 +1,4 @@
-"""The product's combination computes the same bits in every shape; what does not is refused."""
+"""The product's settings compute the same bits in every shape; other settings are rejected."""
 
 from __future__ import annotations
 

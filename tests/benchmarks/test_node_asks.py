@@ -1,4 +1,4 @@
-"""What nodes are asked: the same work for each, with transactions that fit behind each other."""
+"""Requests to nodes: the same work for each node, in transactions with consecutive nonces."""
 
 from __future__ import annotations
 

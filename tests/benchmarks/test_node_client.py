@@ -1,4 +1,4 @@
-"""The client that nodes are measured with reads what they send, in whatever pieces."""
+"""The client of the node benchmark reads responses in pieces of any size."""
 
 from __future__ import annotations
 

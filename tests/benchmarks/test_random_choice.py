@@ -1,4 +1,4 @@
-"""Luck as a model: every tool is as likely as the answer, and all it says is in the grammar."""
+"""Random choice: tools and the answer are equally likely, and each step is in the grammar."""
 
 from __future__ import annotations
 

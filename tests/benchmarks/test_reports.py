@@ -1,4 +1,4 @@
-"""The committed report of what inference costs is whole, and keeps what a schedule promises."""
+"""The committed report is complete and consistent with its schedule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Five scenarios: the state of real contracts tells right from wrong."""
+"""Five swap scenarios: the state of real contracts decides which runs pass."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Stage:
-    """A bench whose agent says what a task's steps are."""
+    """A bench whose agent generates the steps of a task."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.player = Player()

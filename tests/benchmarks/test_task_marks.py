@@ -1,4 +1,4 @@
-"""The benchmark tells right from wrong: each mark on runs written by hand, on a real chain."""
+"""Marks of the task benchmark, on runs written by hand, on a real chain."""
 
 from __future__ import annotations
 

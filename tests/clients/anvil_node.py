@@ -21,7 +21,7 @@ LISTENING = re.compile(r"Listening on (127\.0\.0\.1:\d+)")
 
 @contextmanager
 def running_anvil(folder: Path, *options: str) -> Iterator[RunningNode]:
-    """Run anvil for as long as somebody talks to it; what it says lies in the folder."""
+    """Run anvil inside a context; its output is in the folder."""
     command = [str(foundry_program("anvil", "anvil")), "--port", "0", *options]
     log = folder / "anvil.log"
     with log.open("w") as said:

@@ -40,7 +40,7 @@ def node(node_of_worker: RunningNode) -> Iterator[RunningNode]:
 
 @pytest.fixture
 def javascript(node: RunningNode, tmp_path: Path) -> Callable[..., Any]:
-    """Run a script of a client's folder, and return what it prints."""
+    """Run a script in a client's folder; return its output."""
 
     def run(tool: str, script: str, *arguments: str, program: str | None = None) -> Any:  # noqa: ANN401 - JSON
         for file in (HERE / tool).glob("*.mjs"):

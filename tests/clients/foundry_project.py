@@ -43,7 +43,7 @@ def compiled_project(of_session: Path) -> Path:
 
 
 class FailedError(Exception):
-    """A command that ended with an error; what it complained of is the message."""
+    """A command that failed; the message is its output."""
 
 
 class Foundry:
@@ -62,7 +62,7 @@ class Foundry:
         }
 
     def __call__(self, *arguments: object) -> str:
-        """Run a command; return what it prints."""
+        """Run a command; return its output."""
         ended = subprocess.run(
             [*self.command, *map(str, arguments)],
             cwd=self.folder,
@@ -82,9 +82,9 @@ class Foundry:
 
     @contextmanager
     def heard(self, node: RunningNode, *arguments: object) -> Iterator[Iterator[str]]:
-        """Run a command that subscribes to something; give what it prints, line by line.
+        """Run a command that subscribes; yield its output line by line.
 
-        cast doesn't say when it has subscribed. The node does.
+        cast does not report when it has subscribed. The node does.
         """
         before = node.asked("eth_subscribe")
         with subprocess.Popen(

@@ -53,12 +53,12 @@ class Project:
         return run_hardhat(self.folder, *arguments, **environment)
 
     def run(self, node: RunningNode, script: str, *, model: str = "scripted") -> Any:  # noqa: ANN401 - JSON
-        """Run a script on a node; return what it prints at last."""
+        """Run a script on a node; return its last line."""
         network = ("--network", "agents")
         return self._run(*network, f"scripts/{script}", NODE_URL=node.url, MODEL=model)
 
     def run_alone(self, script: str, **environment: str) -> Any:  # noqa: ANN401 - JSON
-        """Run a script on Hardhat's own network; return what it prints at last."""
+        """Run a script on Hardhat's own network; return its last line."""
         return self._run(f"scripts/{script}", **environment)
 
     def _run(self, *arguments: str, **environment: str) -> Any:  # noqa: ANN401 - JSON

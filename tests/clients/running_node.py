@@ -1,4 +1,4 @@
-"""A node as its users have one: a process of `pyevm-agents node`, asked over HTTP."""
+"""A process of `pyevm-agents node`, with requests over HTTP."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class RefusedError(Exception):
 
 
 class RunningNode:
-    """A node's process, and what a test asks it beside the client that is tested."""
+    """A node's process, and requests of a test beside the client under test."""
 
     def __init__(self, url: str, log: Path | None = None) -> None:
         self.url, self._log = url, log
@@ -46,7 +46,7 @@ class RunningNode:
 
 @contextmanager
 def running_node(folder: Path, *options: str) -> Iterator[RunningNode]:
-    """Run a node for as long as somebody talks to it; what it says lies in the folder."""
+    """Run a node inside a context; its output is in the folder."""
     command = [sys.executable, "-m", "pyevm_agents", "node", "--port", "0", "--json-logs", *options]
     log, errors = folder / "node.log", folder / "node.err"
     with log.open("w") as said, errors.open("w") as complained:

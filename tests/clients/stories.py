@@ -1,4 +1,4 @@
-"""What each client is to tell of the same things, whichever language it is written in."""
+"""Expected output of each client's script, in any language."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What agents do on our chain, they do on anvil, with an executor of Solidity at 0x19.
+"""Agents on our chain and on anvil with a Solidity executor at 0x19.
 
-The same genesis, the same signed transactions: then every account's storage must be the same.
+The same genesis and the same signed transactions lead to the same storage of every account.
 """
 
 from __future__ import annotations

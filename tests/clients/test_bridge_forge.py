@@ -42,7 +42,7 @@ def forge(tmp_path_factory: pytest.TempPathFactory) -> Foundry:
 
 @pytest.fixture(scope="module")
 def tested(forge: Foundry) -> str:
-    """What one `forge test` prints of the example, and of two suites more beside it."""
+    """Return the output of one `forge test` of the example and two more suites."""
     for name, text in (("Mistakes", MISTAKES), ("Both", BOTH)):
         (forge.folder / "test" / f"{name}.t.sol").write_text(text)
     for name in ("script", "src"):  # Of another test, compiled at the same time.
@@ -64,7 +64,7 @@ def test_the_example_passes(tested: str) -> None:
 
 
 def test_a_script_that_does_not_fit_fails_with_the_reason(tested: str) -> None:
-    """What forge shows of our typed errors: names, steps and what there would have been."""
+    """Output of forge shows typed errors with names, steps and alternatives."""
     offered = "DeployTool, WithdrawTool, ViewBalanceTool, TokenInfoTool"
     assert f'ToolNotOffered(0, "BuyTool", "{offered}")' in tested
     assert 'WrongArguments(0, "DeployTool", "(address asset, uint256 amount)", 0x' in tested

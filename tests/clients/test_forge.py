@@ -1,4 +1,4 @@
-"""forge: create, scripts and tests. Its own EVM has no model: docs/clients.md says what to do."""
+"""forge: create, scripts and tests, with the limits that docs/clients.md lists."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def cast(node: RunningNode, folder: Path) -> Foundry:
 
 @pytest.fixture
 def deployed(node: RunningNode, forge: Foundry) -> dict[str, str]:
-    """What `forge script` deployed, by name."""
+    """Addresses that `forge script` deployed, by name."""
     forge("script", "script/Deploy.s.sol", "--broadcast", "--rpc-url", node.url, *KEY)
     told = broadcast(forge, "Deploy")["returns"]
     wallet = {name.upper(): one["value"] for name, one in told.items()}
@@ -51,7 +51,7 @@ def deployed(node: RunningNode, forge: Foundry) -> dict[str, str]:
 
 
 def broadcast(forge: Foundry, script: str) -> Any:  # noqa: ANN401 - JSON
-    """Return what a script did, as forge notes it down."""
+    """Return the transactions that forge recorded for a script."""
     noted = forge.folder / "broadcast" / f"{script}.s.sol" / "31337" / "run-latest.json"
     return json.loads(noted.read_text())
 

@@ -1,6 +1,6 @@
-"""An agent that thinks for 40 seconds, and clients with their own time-outs.
+"""An inference of 40 seconds, and clients with their own time-outs.
 
-viem gives up after 10 seconds and asks up to three times more; web3.py after 30.
+viem gives up after 10 seconds and retries up to three times; web3.py after 30.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def thinking(vocabulary: Vocabulary) -> Iterator[ThinkingNode]:
 
 @pytest.fixture
 def node(thinking: ThinkingNode) -> RunningNode:
-    """What scripts are run against."""
+    """The node that scripts connect to."""
     return RunningNode(thinking.url)
 
 

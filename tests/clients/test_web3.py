@@ -52,7 +52,7 @@ def form(name: str) -> Any:  # noqa: ANN401 - JSON
 
 
 class Client:
-    """web3.py with the node's first account, and the demo's wallet where it is asked for."""
+    """web3.py with the node's first account, and the demo's wallet on request."""
 
     def __init__(self, url: str) -> None:
         self.w3 = web3.Web3(web3.HTTPProvider(url))

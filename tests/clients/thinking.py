@@ -1,4 +1,4 @@
-"""A node whose model thinks for as long as a test says, and counts how often it was asked."""
+"""A node whose model generates for a given time, and counts its requests."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ STEPS = (
 
 @dataclass
 class Thinking:
-    """A model that says the steps above, each after a while."""
+    """A model that generates the steps above, each after a delay."""
 
     model: ScriptedModel
     seconds: float = 0.0

@@ -1,6 +1,6 @@
-"""A node as eth-tester takes its backends: what it asks goes to the methods that all clients call.
+"""A node as a backend of eth-tester: requests go to the RPC methods of all clients.
 
-eth-tester decides itself when blocks are made, so the node makes none of its own.
+eth-tester decides when blocks are mined. The node mines none of its own.
 """
 
 from __future__ import annotations
@@ -247,7 +247,7 @@ class NodeBackend(BaseChainBackend):  # type: ignore[misc]  # eth-tester has no 
 
 
 class _failures:  # noqa: N801 - used as a function
-    """Tell a failed execution as eth-tester does."""
+    """Report a failed execution as eth-tester does."""
 
     def __enter__(self) -> None:
         """Begin."""
@@ -261,7 +261,7 @@ class _failures:  # noqa: N801 - used as a function
 
 
 def _with_fees(transaction: dict[str, Any]) -> dict[str, Any]:
-    """Offer what eth-tester's own backend does where a transaction does not say."""
+    """Apply the defaults of eth-tester's own backend."""
     if any(name in transaction for name in FEES):
         return transaction
     return transaction | dict.fromkeys(FEES[1:], GWEI)

@@ -79,7 +79,7 @@ def cases(file: Path) -> Iterator[Case]:
 
 
 def executor() -> Executor:
-    """Return an executor whose model is never asked for anything that ends."""
+    """Return an executor whose model receives no complete request."""
     return Executor([(PROFILE, ByteModel([]))])
 
 
@@ -112,7 +112,7 @@ def imported(case: Case, vm_class: type[FrontierVM]) -> tuple[str, list[str | No
 
 
 def mined(case: Case, vm_class: type[CancunVM]) -> list[Any]:
-    """Mine what a case's blocks hold under later rules; return headers, or why there are none."""
+    """Mine the transactions of a case under later rules; return headers or the failure."""
     chain = begun(case, vm_class)
     builder = vm_class.get_transaction_builder()
     found: list[Any] = []

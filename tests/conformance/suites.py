@@ -1,4 +1,4 @@
-"""Where the test suites are that nobody here wrote."""
+"""Folders of the external test suites."""
 
 from __future__ import annotations
 

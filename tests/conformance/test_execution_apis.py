@@ -70,7 +70,7 @@ def test_answers_as_the_suite_says(case: Case, ask: Ask) -> None:
 
 
 def shape(value: object) -> object:
-    """Return a value with its texts and numbers replaced by what kind they are."""
+    """Return a value with its texts and numbers replaced by their kinds."""
     if isinstance(value, dict):
         return {key: shape(item) for key, item in value.items()}
     if isinstance(value, list):

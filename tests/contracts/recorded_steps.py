@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @cache
 def exported(fixture: str) -> dict[str, Any]:
-    """Return what `export-replay` writes of one of our chains, as JSON."""
+    """Return the JSON that `export-replay` writes for a chain of ours."""
     told = CliRunner().invoke(main, ["export-replay", "--fixture", fixture, "--format", "json"])
     assert told.exit_code == 0, told.output
     (replay,) = json.loads(told.stdout).values()

@@ -1,4 +1,4 @@
-"""Requests, and words that a model may or may not say to them, for Hypothesis."""
+"""Requests, and texts inside and outside their grammars, for Hypothesis."""
 
 from __future__ import annotations
 
@@ -85,13 +85,13 @@ ARGUMENTS = st.sampled_from(list(PARAMETERS)).flatmap(_arguments)
 
 
 def encoded(tool: str, arguments: dict[str, Any]) -> bytes:
-    """Return what Solidity's `abi.encode` makes of a tool's arguments."""
+    """Return Solidity's `abi.encode` of a tool's arguments."""
     types = [kind.abi_type for kind in PARAMETERS[tool].values()]
     return encode(types, list(arguments.values()))
 
 
 def words_of(step: Step, handles: tuple[tuple[str, str], ...]) -> str:
-    """Return the words of a step, with handles in texts before JSON escapes what is around them."""
+    """Return the text of a step, with handles in place before JSON escapes the text around them."""
     names = {address: handle for handle, address in handles}
 
     def spoken(value: Any) -> Any:  # noqa: ANN401 - an argument

@@ -1,4 +1,4 @@
-"""What is committed in `contracts/build/`, against expectations written by hand."""
+"""The committed artifacts in `contracts/build/`, against expectations written by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`ReplayAgentExecutor`: what was recorded, said again to the same agents at other addresses."""
+"""`ReplayAgentExecutor`: recorded steps, replayed for the same agents at other addresses."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ THERE = dict(zip((one.lower() for one in ADDRESSES), OTHER_ADDRESSES, strict=Tru
 
 
 def elsewhere(text: str) -> str:
-    """Return a text with every address in it another; what only looks like one stays."""
+    """Return a text with another address for each address; similar texts stay."""
 
     def moved(found: re.Match[str]) -> str:
         is_one = not is_checksum_formatted_address(found[0]) or is_checksum_address(found[0])
@@ -213,7 +213,7 @@ def elsewhere(text: str) -> str:
 
 @dataclass
 class Said:
-    """What the model of a chain says next: at first a step, then the same words again."""
+    """Set the next generations of a chain's model: first a step, then the same text again."""
 
     step: Step
     words: str = ""

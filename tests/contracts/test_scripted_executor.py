@@ -65,7 +65,7 @@ class Both:
         assert receipt.state_root == b"\x01", computation.error
 
     def script(self, step: Step, tool: str = "", arguments: bytes = b"") -> None:
-        """Make both say this next."""
+        """Set the next step of both."""
         self.step = step
         self.tell("clear")
         if tool:
@@ -82,7 +82,7 @@ class Both:
         return decode_error(computation.output)
 
     def require_same(self, request: bytes) -> None:
-        """Require the same result, or two refusals of words that no model can say."""
+        """Require the same result, or two errors for a text outside the grammar."""
         try:
             expected = self.bench.call(PRECOMPILE, request)
         except GrammarViolationError:

@@ -1,4 +1,4 @@
-"""The tool that answers as a task says, and the ledger that remembers what it did."""
+"""The tool that returns the results of a task, and the ledger of its calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The swap pool, the account that trades with it, and the switch of somebody else."""
+"""The swap pool, the account that trades with it, and the circuit breaker of its owner."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def open_bench(
     schedule: GasSchedule = DEFAULT_SCHEDULE,
     codes: Mapping[Address, bytes] | None = None,
 ) -> Bench:
-    """Return a chain whose model says the given texts, with a funded account."""
+    """Return a chain whose model generates the given texts, with a funded account."""
     model = ByteModel(script)
     config = ChainConfig(models=(profile,), schedule=schedule)
     accounts = {at: GenesisAccount(balance_wei=10**30) for at in (OWNER, DEVELOPMENT_ADDRESS)}
@@ -48,6 +48,6 @@ def open_bench(
 def deploy_tool(
     bench: Bench, name: str, description: str, parameters: Sequence[Parameter]
 ) -> Address:
-    """Deploy a tool that says this of itself, and answers `Noted`."""
+    """Deploy a tool with this metadata, which returns `Noted`."""
     nowhere = bytes(20)
     return bench.deploy("ScriptedTool", name, description, list(parameters), nowhere, "Noted", [])

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def collect_command_line(vocabulary: Vocabulary) -> Mapping[str, object]:
-    """Return what is typed and what programs read; sentences of help are left out."""
+    """Return names, options and machine-readable output; sentences of help are left out."""
     return {
         "commands": dict(_commands(main, click.Context(main, info_name="pyevm-agents"))),
         "exit statuses": {
@@ -109,7 +109,7 @@ def _status(words: str) -> int:
 
 
 def _answers(vocabulary: Vocabulary) -> Iterator[tuple[str, Json]]:
-    """Yield the structure of what commands print with `--json`."""
+    """Yield the structure of the commands' output with `--json`."""
     node = AgentNode()
     sent = str(node.ask("eth_sendTransaction", node.instruction()))
     agent, data = node.instruction()["to"], node.instruction()["data"]

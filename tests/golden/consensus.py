@@ -324,10 +324,10 @@ class _Function:
 
 
 def revert_texts() -> set[str]:
-    """Return each text that the rules' source can put into revert data, `{}` for what varies.
+    """Return each text that the rules' source can put into revert data, `{}` for variable parts.
 
-    These are the texts among the arguments of what is raised, also by way of a local name or a
-    parameter, and the names of refusals.
+    These are the texts among the arguments of raised errors, also by way of a local name or a
+    parameter, and the names of errors.
     """
     return {text for function in _functions() for text in _texts_of(function)}
 
@@ -401,7 +401,7 @@ def _texts_named(name: str, function: _Function) -> Iterator[str]:
 
 
 def _text(node: ast.expr) -> str | None:
-    """Return a literal text, or an f-string with `{}` for what it formats."""
+    """Return a literal text, or an f-string with `{}` for each expression."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value
     if isinstance(node, ast.JoinedStr):

@@ -1,4 +1,4 @@
-"""Contracts: what tools say of themselves, agents' base prompts, functions and digests."""
+"""Contracts: metadata of tools, agents' base prompts, functions and digests."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ CONSTRUCTORS: Mapping[str, tuple[object, ...]] = {
 
 
 def collect_contracts(_vocabulary: Vocabulary) -> Mapping[str, object]:
-    """Return what each contract is, and what each tool says of itself."""
+    """Return the interface of each contract, and the metadata of each tool."""
     bench = open_bench()
     tools = {name: _deployed(bench, name) for name in list_artifacts() if _is_tool(name)}
     wallet = WalletDemo(open_bench().chain)
@@ -121,7 +121,7 @@ def _metadata(bench: Bench, tool: Address) -> Mapping[str, object]:
 
 
 def _wallet(wallet: WalletDemo) -> Mapping[str, object]:
-    """Return what the demo's agent and its tools say of themselves."""
+    """Return the metadata of the demo's agent and its tools."""
     bench = open_bench()
     bench.chain = wallet.chain
     tools = bench.read("WalletAgent", wallet.agent, "getTools")

@@ -29,7 +29,7 @@ SAMPLE_HASH = b"\x12" * 32
 
 
 class _NotedRows(MemoryRows):
-    """Rows in memory that take note of what was ever written."""
+    """Rows in memory that record every write."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Formats of files: their marks and versions, and the nested keys of what is written to them."""
+"""Formats of files: their marks, versions, and nested keys."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _configuration(config: ChainConfig) -> Mapping[str, object]:
 
 
 def _short(name: str) -> object:
-    """Return what a short name of a price becomes in a file of all models' prices."""
+    """Return the expansion of a price's short name in a file of all models' prices."""
     return parse_schedule(json.dumps({name: 1})).models
 
 
@@ -154,7 +154,7 @@ GENESIS: Mapping[str, object] = {
 
 
 def _genesis() -> Mapping[str, str]:
-    """Return which fields of a genesis file are read, found by what a wrong value does."""
+    """Return the fields of a genesis file that are read, found by the effect of a wrong value."""
     return {
         place: "is read" if _refuses_genesis({**GENESIS, place: "no value"}) else "is passed over"
         for place in GENESIS

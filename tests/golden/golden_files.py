@@ -1,4 +1,4 @@
-"""The golden files: what each one holds, and how one is compared and written."""
+"""The golden files: content, comparison and writing."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def path_of(name: str) -> Path:
 
 
 def difference(name: str, collected: Mapping[str, object]) -> str:
-    """Return a unified diff from the committed file to what was collected; empty where equal."""
+    """Return a unified diff from the committed file to the collected values; empty where equal."""
     path = path_of(name)
     committed = path.read_text(encoding="utf-8") if path.is_file() else ""
     lines = unified_diff(
@@ -69,5 +69,5 @@ def write(name: str, collected: Mapping[str, object]) -> None:
 
 
 def read(name: str) -> Json:
-    """Return what a committed file holds."""
+    """Return the content of a committed file."""
     return json.loads(path_of(name).read_text(encoding="utf-8"))

@@ -61,7 +61,7 @@ def collect_plugin(_vocabulary: Vocabulary) -> Mapping[str, object]:
 
 
 class _Parser:
-    """Takes note of what a plugin declares. It is its own group of options."""
+    """Records the declarations of a plugin. It is its own group of options."""
 
     def __init__(self) -> None:
         self.options: dict[str, object] = {}
@@ -153,7 +153,7 @@ def _member(value: object) -> object:
 
 
 def _parameters(value: Any) -> list[str] | None:  # noqa: ANN401 - a class or a function
-    """Return parameters by name: `*` where they are told by name, `=` where they have a default."""
+    """Return parameters by name: `*` for keyword-only ones, `=` for ones with a default."""
     try:
         parameters = inspect.signature(value).parameters.values()
     except ValueError:

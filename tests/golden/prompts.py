@@ -1,4 +1,4 @@
-"""Prompts and grammars, whole, of a few histories: each byte of them decides what a model says."""
+"""Complete prompts and grammars of a few histories: each byte decides the generation."""
 
 from __future__ import annotations
 

@@ -165,7 +165,7 @@ def _untimed(value: Json) -> Json:
 
 
 class _Asked:
-    """A node, and what it answered."""
+    """A node, and its responses."""
 
     def __init__(self, node: Node, service: NodeService) -> None:
         self.node = node
@@ -178,7 +178,7 @@ class _Asked:
         return self._service.call(method, list(params), self._session)
 
     def keep(self, method: str, *params: object, case: str = "") -> Json:
-        """Ask, and keep the answer or the error."""
+        """Send a request; keep the result or the error."""
         try:
             told = self.ask(method, *params)
             kept = structure_of(told) if method in OF_THIS_MACHINE else _kept(told)
@@ -397,7 +397,7 @@ def _ask_for_traces(asked: _Asked, sent: Mapping[str, str]) -> None:
 
 
 def _ask_with_mistakes(asked: _Asked) -> None:
-    """Ask what is refused."""
+    """Send requests that are rejected."""
     ether = {"from": FIRST, "to": SECOND, "value": "0x1"}
     for case, method, params in (
         ("of no such name", "eth_noSuchMethod", ()),
@@ -431,7 +431,7 @@ def _ask_with_mistakes(asked: _Asked) -> None:
 
 
 def _ask_to_wait(asked: _Asked) -> None:
-    """Ask about transactions that wait."""
+    """Send requests about pending transactions."""
     is_automatic = False
     asked.keep("evm_setAutomine", is_automatic)
     waiting = [
@@ -451,7 +451,7 @@ def _ask_to_wait(asked: _Asked) -> None:
 
 
 def _ask_to_change(asked: _Asked, token: str) -> None:
-    """Ask for what only a development node does."""
+    """Send requests of development nodes."""
     raw = asked.ask(
         "eth_signTransaction",
         {

@@ -1,4 +1,4 @@
-"""What consensus and users' files see is as the golden files say: a change of it is meant."""
+"""Consensus and users' files equal the golden files: a change must be intended."""
 
 from __future__ import annotations
 

@@ -290,7 +290,7 @@ def aliased_arrays(count: int, inner: int) -> bytes:
 
 
 class TestDecodedSize:
-    """What decodes to more than its own size is refused before it is decoded."""
+    """Calldata that decodes to more than its own size is rejected before decoding."""
 
     @pytest.mark.parametrize(
         "decode_it",

@@ -1,4 +1,4 @@
-"""Addresses and their handles: what counts, what it is called, and that nothing is lost."""
+"""Addresses and their handles: recognition, names, and lossless replacement."""
 
 from __future__ import annotations
 
@@ -336,7 +336,7 @@ TEXTS = st.lists(SPELLINGS, max_size=120).map("".join)
 
 
 def checked_slowly(text: str) -> str | None:
-    """Return an address as its checksum says, by eth_utils alone."""
+    """Return an address in its checksum form, by eth_utils alone."""
     checksummed = to_checksum_address(text)
     if is_checksum_formatted_address(text) and text != checksummed:
         return None

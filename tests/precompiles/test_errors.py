@@ -1,4 +1,4 @@
-"""The typed reverts, against what Solidity declares."""
+"""The typed reverts, against their Solidity declarations."""
 
 from __future__ import annotations
 

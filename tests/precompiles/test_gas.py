@@ -1,4 +1,4 @@
-"""The default prices, restated by hand, and what work costs under these and others."""
+"""The default prices, restated by hand, and the gas of calls under these and others."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ TWO_PARAMETERS = ((0, "to", "Whom"), (0, "why", "Why"))
 def ask(
     make: MakeBench, schedule: GasSchedule = AMPLE, profile: ModelProfile = CHEAP
 ) -> tuple[ComputationAPI, Bench, bytes]:
-    """Ask with two tools that have three parameters in all."""
+    """Call with two tools that have three parameters in all."""
     b = make([ANSWER], schedule=schedule, profile=profile)
     data = request(tools=[b.deploy("CounterTool"), with_parameters(b, *TWO_PARAMETERS)])
     computation = b.call(EXECUTOR, data)

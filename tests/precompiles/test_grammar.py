@@ -1,4 +1,4 @@
-"""What a model may say, asked of llguidance: what it admits parses, encodes and parses again."""
+"""The output grammar in llguidance: every admitted text parses, encodes and parses again."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def parses(text: str, tools: Sequence[Tool], book: AddressBook = BOOK) -> bool:
 
 
 def assert_sound(text: str, tools: Sequence[Tool], book: AddressBook) -> None:
-    """Assert what must hold of every text that the grammar admits."""
+    """Assert the properties of every text that the grammar admits."""
     result = parse(text, tools, book)
     assert encode_result(result)
     if isinstance(result, ToolUse):
@@ -522,7 +522,7 @@ ANSWERS_FIRST = b'\n"]},'
 
 
 def spoken_by(matcher: LLMatcher, choices: Sequence[int]) -> str | None:
-    """Walk the grammar as the choices say, then end the text as soon as it can; None if cut off."""
+    """Walk the grammar by choices, then end the text as soon as possible; None if cut off."""
     spoken = bytearray()
     for step in range(4_000):
         if matcher.is_stopped() or (step >= len(choices) and matcher.is_accepting()):
@@ -559,7 +559,7 @@ every_value = st.tuples(*ITEMS.values(), *(st.lists(item, max_size=5) for item i
 
 
 def expected_on_chain(value: object, kind: ParamType) -> object:
-    """Return what Solidity gets for a value that the model writes."""
+    """Return Solidity's value for a value that the model writes."""
     if isinstance(value, list):
         return tuple(expected_on_chain(item, ParamType(kind - 5)) for item in value)
     if kind is ParamType.ADDRESS:
@@ -568,7 +568,7 @@ def expected_on_chain(value: object, kind: ParamType) -> object:
 
 
 class TestRoundTrips:
-    """From the grammar through the parser onto the chain, with texts that nobody wrote by hand."""
+    """From the grammar through the parser onto the chain, with random texts."""
 
     @pytest.mark.parametrize(
         "begin",

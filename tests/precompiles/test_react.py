@@ -1,4 +1,4 @@
-"""What the model reads, what its words mean, and which history is one it could have said."""
+"""Prompts, parsing of generated text, and valid histories."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class State:
 
 
 class NaiveWarmth:
-    """The rule, as said in prose: four live prefixes, the least recently used one goes."""
+    """The rule in its simplest form: four live prefixes; the least recently used one is evicted."""
 
     def __init__(self) -> None:
         self.live: list[tuple[bytes, tuple[int, ...]]] = []
@@ -94,7 +94,7 @@ digests = st.sampled_from([DIGEST, DIGEST, DIGEST, OTHER_DIGEST])
 
 
 class TestAgainstTheNaiveModel:
-    """Whatever is paid for, in whatever order."""
+    """Random payments in random order."""
 
     @given(st.lists(st.tuples(prompts, digests), max_size=25))
     @settings(max_examples=300, deadline=None)

@@ -1,4 +1,4 @@
-"""What tests of the plugin share."""
+"""Fixtures of the plugin's tests."""
 
 from __future__ import annotations
 

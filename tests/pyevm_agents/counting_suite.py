@@ -47,6 +47,6 @@ def five():
 
 
 def import_all() -> None:
-    """Import what suites need: what is imported before one stays imported after it."""
+    """Import the modules that suites need; later imports find them."""
     for module in ("web3_connection", "cassettes", "reports", "gas_snapshot"):
         import_module(f"pyevm_agents.testing.{module}")

@@ -41,7 +41,7 @@ MINED_AT_ONCE = ("already_mined",)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Expect those tests to fail that ask for what no such node can do."""
+    """Expect failures of tests that need features outside the scope of this node."""
     for item in items:
         if "tests/conformance/web3/" not in item.path.as_posix() or item.parent is None:
             continue
@@ -53,7 +53,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class World:
-    """A node with all that the tests ask for."""
+    """A node with everything that the tests need."""
 
     node: Node
     service: NodeService
@@ -158,7 +158,7 @@ def w3(world: World) -> Web3:
 
 @pytest.fixture(scope="module", params=["text", "bytes"])
 def address_conversion_func(request: pytest.FixtureRequest) -> Callable[[str], str | bytes]:
-    """Tests that ask for it run twice: web3.py takes addresses as text and as bytes."""
+    """Run the tests that use it twice: web3.py takes addresses as text and as bytes."""
     return str if request.param == "text" else _as_bytes
 
 

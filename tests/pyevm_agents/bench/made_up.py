@@ -1,4 +1,4 @@
-"""A report that nobody measured: numbers of a likely size, for tests of what is made of one."""
+"""A synthetic report with figures of a plausible size, for tests of reports."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def term(name: str, ns: float) -> Term:
 
 
 def costs(usage: Usage, seconds: float, names: tuple[str, ...]) -> tuple[ScheduleCost, ...]:
-    """Return what schedules ask."""
+    """Return the prices of schedules."""
     inference = (
         3_000 * usage.calls
         + 16 * usage.input_bytes

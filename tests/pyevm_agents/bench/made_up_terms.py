@@ -1,4 +1,4 @@
-"""Probes of made-up coefficients, with or without noise: what fits are held against."""
+"""Probes of synthetic coefficients, with or without noise, for tests of fits."""
 
 from __future__ import annotations
 

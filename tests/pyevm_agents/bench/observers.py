@@ -1,10 +1,10 @@
-"""Who is told how far a benchmark is, in tests."""
+"""Observers of a benchmark's progress, for tests."""
 
 from __future__ import annotations
 
 
 class Counting:
-    """Counts what was promised, and what came."""
+    """Counts announced steps and completed ones."""
 
     def __init__(self) -> None:
         self.promised: list[tuple[str, int]] = []

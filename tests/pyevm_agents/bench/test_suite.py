@@ -1,4 +1,4 @@
-"""The parts of a run, put together: measured ones stand in for what takes minutes."""
+"""The parts of a run, put together: synthetic results replace those that take minutes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ OWN = ("default", "parity-ecrecover", "parity-erc20", "parity-worst")
 
 
 class Silent:
-    """An observer that says nothing."""
+    """An observer that prints nothing."""
 
     def begin_part(self, title: str, steps: int) -> None:
         """Begin a part."""
@@ -71,7 +71,7 @@ class MadeUpEvm:
 
 @pytest.fixture
 def order(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Let every part return what is made up; return the order in which they were asked."""
+    """Let every part return synthetic results; return the order of the calls."""
     asked: list[str] = []
 
     def priced(_: BenchSettings, prices: Sequence[NamedSchedule]) -> tuple[Run, ...]:

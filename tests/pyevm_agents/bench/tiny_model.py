@@ -28,7 +28,7 @@ def tiny_model(folder: Path) -> Path:
 
 
 class SilentObserver:
-    """Keeps what it is told."""
+    """Keeps its notifications."""
 
     def __init__(self) -> None:
         self.parts: list[tuple[str, int]] = []

@@ -164,7 +164,7 @@ def test_a_genesis_account_has_what_it_was_given() -> None:
 
 
 class DescribedModel(ByteModel):
-    """A byte model that says what it is."""
+    """A byte model that generates its own name."""
 
     def __init__(self, facts: FakeFacts) -> None:
         super().__init__([])

@@ -26,7 +26,7 @@ keys = st.sampled_from(KEYS)
 
 
 class DatabaseMachine(RuleBasedStateMachine):
-    """A database does what dicts do: what is committed, what is not yet, and what was once."""
+    """A database behaves as dicts do: committed, uncommitted and earlier rows."""
 
     def rows(self) -> Rows:
         return MemoryRows()
@@ -96,7 +96,7 @@ class DatabaseMachine(RuleBasedStateMachine):
 
 
 class LmdbMachine(DatabaseMachine):
-    """The same over a folder; what is committed is there when it is opened again."""
+    """The same over a folder; committed rows are there when it is opened again."""
 
     def rows(self) -> Rows:
         self.folder = TemporaryDirectory()

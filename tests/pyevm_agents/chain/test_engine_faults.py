@@ -35,7 +35,7 @@ HANG_SECONDS = 240
 
 
 class Counting(LlamaModel):
-    """The real model, which counts its inferences and tells who listens."""
+    """The real model, which counts its inferences and notifies a listener."""
 
     def __init__(self) -> None:
         self.inferences = 0

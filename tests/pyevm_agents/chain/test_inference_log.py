@@ -1,4 +1,4 @@
-"""What models said in a block, said again whatever answers by then."""
+"""Generations of a block, replayed with any model."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ exchanges = st.lists(
 
 
 class Silent(ByteModel):
-    """Is not to be asked."""
+    """Must not be called."""
 
     def generate(self, request: GenerationRequest) -> Generation:
         raise AssertionError(request)

@@ -1,4 +1,4 @@
-"""Short calls: they end as calls do, and what is not short is given up."""
+"""Short calls have the result of normal calls; longer ones are abandoned."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Transactions whose sender is known: they are what they were, and nobody recovers a signature."""
+"""Transactions with a known sender are unchanged, and no signature is recovered."""
 
 from __future__ import annotations
 

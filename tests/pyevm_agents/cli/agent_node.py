@@ -1,4 +1,4 @@
-"""A node with a wallet's agent and a model of bytes, and a server around it for commands to ask."""
+"""A node with a wallet's agent and a byte model, and a server for the commands under test."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def deposit_then_done(request: GenerationRequest) -> str:
 
 
 class AgentNode:
-    """A node, and short ways to ask it."""
+    """A node, and short requests to it."""
 
     def __init__(
         self, model: LanguageModel | None = None, config: ChainConfig | None = None

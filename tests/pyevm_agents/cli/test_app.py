@@ -1,4 +1,4 @@
-"""The table of commands: each is where it says, and none is imported before it is asked for."""
+"""The table of commands: each is in its module, which is imported on use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fastest hashes that are installed are used, unless somebody chose."""
+"""The fastest installed hash backend is used, unless the user chose one."""
 
 from __future__ import annotations
 

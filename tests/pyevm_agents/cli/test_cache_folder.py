@@ -1,4 +1,4 @@
-"""Where commands keep what is worth keeping."""
+"""The folder of the commands' caches."""
 
 from __future__ import annotations
 

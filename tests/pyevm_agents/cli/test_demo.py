@@ -1,4 +1,4 @@
-"""`pyevm-agents demo` with the real model, and what it shows of what it is given."""
+"""`pyevm-agents demo` with the real model and other models."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Shown(NamedTuple):
 
 @pytest.fixture(scope="module")
 def first(tmp_path_factory: pytest.TempPathFactory) -> Shown:
-    """What the demo prints, and the store that it fills."""
+    """The output of the demo, and the store that it fills."""
     store = tmp_path_factory.mktemp("demo") / "store.sqlite3"
     result = CliRunner().invoke(main, ["demo", "--threads", "2", "--store", str(store)])
     assert result.exit_code == 0, result.output

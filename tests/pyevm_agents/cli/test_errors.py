@@ -58,7 +58,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
 
 
 def wait_for(process: subprocess.Popen[str], word: str) -> str:
-    """Read what a command says until a word comes up."""
+    """Read the output of a command until a word appears."""
     assert process.stderr is not None
     read = ""
     while word not in read:
@@ -163,7 +163,7 @@ def test_ctrl_c_while_a_large_file_is_hashed(
 def test_ctrl_c_while_python_imports(
     start: Callable[..., subprocess.Popen[str]], module: str
 ) -> None:
-    """Before our own first line, `pyevm_agents` itself, an interrupt is Python's to tell."""
+    """Before the package's own first line, Python reports an interrupt."""
     process = start("demo", "--json", python=("-X", "importtime"))
     said = wait_for(process, f" {module}\n")
     ended = stop(process, said)
@@ -284,7 +284,7 @@ with patch("pyevm_agents.cli.app.main", interrupted):
 @pytest.mark.parametrize("where", ["in a command", "before it"])
 @pytest.mark.parametrize("what", [EXECUTED, NAMED], ids=["executed", "named"])
 def test_ctrl_c_as_dataclasses_are_made(tmp_path: Path, what: str, where: str) -> None:
-    """CPython would die by the signal after `exec`, and tells another error of `__set_name__`."""
+    """CPython would die by the signal after `exec`, and raises another error in `__set_name__`."""
     code = IN_A_COMMAND + what if where == "in a command" else BEFORE_A_COMMAND.format(what.strip())
     (tmp_path / "interrupted.py").write_text(code)
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""What is said while a command works."""
+"""Progress of a command."""
 
 from __future__ import annotations
 

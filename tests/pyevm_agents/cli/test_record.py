@@ -1,4 +1,4 @@
-"""`pyevm-agents record` and `demo --record`: what they write replays."""
+"""`pyevm-agents record` and `demo --record` write files that replay."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_several_scenarios_need_a_folder(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_recorded_chain_is_recorded_anew_on_this_engine(tmp_path: Path) -> None:
-    """And replaying honours profiles: another one's generations are told, and not computed."""
+    """Replay honours profiles: generations of another engine are replayed, and not recomputed."""
     shipped = read_fixture(ROLLBACK)
     config = replace(shipped.config, profile_fingerprint='{"canary":"of another engine"}')
     other = record_chain(mine_again(shipped, config), name="rollback", comment=shipped.comment)

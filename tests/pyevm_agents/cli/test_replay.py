@@ -1,6 +1,6 @@
-"""`pyevm-agents replay`, in processes of their own with llama.cpp and llguidance out of reach.
+"""`pyevm-agents replay` in processes without llama.cpp and llguidance.
 
-What it refuses before it replays anything, it refuses in this process.
+Errors before the replay are tested in this process.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def replay(*arguments: object) -> subprocess.CompletedProcess[str]:
 
 
 def refused(*arguments: object) -> str:
-    """Return what is said of a mistake in the command line or of a file that is no fixture."""
+    """Return the error for a wrong command line or a file that is not a fixture."""
     done = CliRunner().invoke(main, ["replay", *map(str, arguments)])
     assert done.exit_code == 2
     assert isinstance(done.exception, SystemExit)

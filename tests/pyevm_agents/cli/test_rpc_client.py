@@ -1,4 +1,4 @@
-"""What a command says where no node answers, or something else does."""
+"""Errors of a command where no node answers, or another service does."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def answering(status: int, body: bytes) -> Iterator[str]:
             self.wfile.write(body)
 
         def log_message(self, *_: object) -> None:
-            """Say nothing."""
+            """Print nothing."""
 
     with HTTPServer(("127.0.0.1", 0), Handler) as server:
         thread = threading.Thread(target=server.serve_forever)

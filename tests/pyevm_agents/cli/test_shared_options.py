@@ -1,4 +1,4 @@
-"""`--adapter` is wherever `--model` is, and says what is wrong with what it names."""
+"""`--adapter` exists wherever `--model` does, and its errors name the file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `--schedule` takes."""
+"""Values of `--schedule`."""
 
 from __future__ import annotations
 

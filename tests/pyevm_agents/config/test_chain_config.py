@@ -1,4 +1,4 @@
-"""What a chain is: checked at construction, one canonical form, one digest."""
+"""A chain's configuration: checked at construction, one canonical form, one digest."""
 
 from __future__ import annotations
 

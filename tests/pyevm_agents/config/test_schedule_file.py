@@ -1,4 +1,4 @@
-"""Schedules as files: what is written is what is read, and every mistake is named."""
+"""Schedules as files: they read as written, and errors name the field."""
 
 from __future__ import annotations
 

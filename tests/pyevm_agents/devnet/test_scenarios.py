@@ -1,4 +1,4 @@
-"""The chains of `chain_fixtures/`: they replay, recompute equal, and show what they say they show.
+"""The chains of `chain_fixtures/` replay, recompute equal, and match their comments.
 
 No text and no gas of a model is written here: `make fixtures` may change them all.
 """

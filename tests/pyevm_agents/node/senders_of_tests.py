@@ -29,7 +29,7 @@ START = ChainConfig().genesis_timestamp_seconds
 
 
 def transaction(sender: int = 0, nonce: int = 0, **fields: object) -> SignedTransactionAPI:
-    """Return a plain transfer of the account of that number, but for what is told."""
+    """Return a plain transfer of the account of that number, with the given changes."""
     told: dict[str, object] = {
         "kind": DYNAMIC_FEE_TYPE,
         "nonce": nonce,

@@ -1,4 +1,4 @@
-"""What the next block is told to be, and the header that it begins with."""
+"""Settings of the next block, and the header that it begins with."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_what_a_block_is_told_holds_once_or_always(make: MakeNode) -> None:
 
 
 def test_the_next_header_is_one_whatever_is_mined_meanwhile(make: MakeNode) -> None:
-    """Reading threads ask for it while another makes blocks, in one second of the world's time."""
+    """Threads read it while another thread mines blocks, in one second of real time."""
     node = make(is_automatic=False)
     end = threading.Event()
 

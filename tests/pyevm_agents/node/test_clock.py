@@ -1,4 +1,4 @@
-"""What time it is on a chain."""
+"""The time of a chain."""
 
 from __future__ import annotations
 

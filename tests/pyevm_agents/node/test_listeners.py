@@ -1,4 +1,4 @@
-"""Who is told what happens."""
+"""Listeners and their notifications."""
 
 from __future__ import annotations
 

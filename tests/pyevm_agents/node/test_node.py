@@ -1,4 +1,4 @@
-"""A node: what is mined when, and what is dropped."""
+"""A node: mining modes and dropped transactions."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def test_blocks_are_made_from_time_to_time(make: MakeNode) -> None:
 
 
 def test_reading_never_sees_half_of_a_block(make: MakeNode) -> None:
-    """What was set after a block is there until the next one is, which begins with it."""
+    """Settings made after a block hold until the next block, which begins with them."""
     node = make(is_automatic=False)
     end = threading.Event()
 

@@ -1,4 +1,4 @@
-"""The block that would be made now; what is seen of it is tested in `rpc`."""
+"""The pending block; `rpc` tests its appearance."""
 
 from __future__ import annotations
 

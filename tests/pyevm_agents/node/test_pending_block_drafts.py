@@ -1,4 +1,4 @@
-"""What fits into the next block; drafts of it are tested where they are seen, in `rpc`."""
+"""Transactions that fit the next block; `rpc` tests drafts of it."""
 
 from __future__ import annotations
 

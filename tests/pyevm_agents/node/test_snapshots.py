@@ -82,7 +82,7 @@ def test_a_block_has_what_was_set_after_it_also_when_another_follows(make: MakeN
 
 
 def changed(node: Node) -> None:
-    """Change all that goes back to what it was."""
+    """Change everything that a snapshot restores."""
     mined(node, transaction(0, 0))
     node.submit_change(node.mine).result()
     mined(node, transaction(0, 1))
@@ -94,7 +94,7 @@ def changed(node: Node) -> None:
 
 
 def state_of(node: Node) -> tuple[object, ...]:
-    """Return all that goes back to what it was; impersonation and snapshots last."""
+    """Return everything that a snapshot restores; impersonation and snapshots last."""
     return (
         node.chain.head.block_number,
         len(node.pool),
@@ -130,7 +130,7 @@ def test_nothing_is_left_of_what_was_before_a_reset(make: MakeNode) -> None:
 
 @pytest.mark.parametrize("go_back", ["reset", "revert"])
 def test_who_watches_is_told_when_all_is_as_it_was(make: MakeNode, go_back: str) -> None:
-    """So a client that looks again finds what it will find; and one that fails stops nothing."""
+    """A listener sees the restored state; a listener that fails stops nothing."""
     node = make(is_automatic=False)
     number = node.submit_change(node.history.snapshot).result()
     changed(node)

@@ -1,4 +1,4 @@
-"""Defaults of what a transaction request leaves out."""
+"""Defaults of a transaction request's missing fields."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ BASE_FEE = 2 * GWEI
 
 
 class PoolMachine(RuleBasedStateMachine):
-    """A pool holds what a list of transactions holds."""
+    """A txpool holds the transactions of a plain list."""
 
     senders = st.integers(0, len(ADDRESSES) - 1)
 

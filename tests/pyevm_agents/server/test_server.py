@@ -1,4 +1,4 @@
-"""The server starts, reports its URL, and stops whatever its clients do."""
+"""The server starts, reports its URL, and stops with any clients connected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is remembered of a state is bounded, and true."""
+"""The cache of a state is bounded and correct."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Accounts do what py-evm's own do, whatever is done to them: same values, same roots."""
+"""Accounts behave as py-evm's under any operations: the same values and roots."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tries have the roots that the library's have, whatever is put in and taken out."""
+"""Tries have the roots of the library's tries after any puts and deletions."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_a_node_that_is_missing_is_named() -> None:
 
 
 class Item:
-    """What py-evm puts into a list's trie."""
+    """Entries that py-evm puts into a list's trie."""
 
     def __init__(self, content: bytes) -> None:
         self.content = content

@@ -1,4 +1,4 @@
-"""Quick opcodes leave what py-evm's leave: gas, stack, memory, output, and errors."""
+"""Fast opcodes have py-evm's results: gas, stack, memory, output and errors."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def state() -> StateAPI:
 def left(
     kind: type[PragueComputation], state: StateAPI, code: bytes, data: bytes, gas: int
 ) -> dict[str, object]:
-    """Return what executing code leaves."""
+    """Return the state after an execution of code."""
     message = Message(
         gas=gas, to=CONTRACT, sender=SENDER, value=0, data=data, code=code, code_address=CONTRACT
     )

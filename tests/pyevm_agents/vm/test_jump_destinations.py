@@ -1,4 +1,4 @@
-"""Where jumps may lead: as py-evm says, found in one sweep, in whatever order it is asked."""
+"""Jump destinations equal py-evm's, found in one pass, for queries in any order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a transaction's calls leave in memory: not all the data that they were called with."""
+"""Memory use of a transaction's calls: not all their calldata is retained."""
 
 from __future__ import annotations
 

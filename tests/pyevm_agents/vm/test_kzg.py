@@ -41,7 +41,7 @@ def evaluation(commitment: bytes) -> bytes:
 
 
 def intrinsic(data: bytes) -> int:
-    """Return what a transaction with such calldata pays before it runs."""
+    """Return the intrinsic gas of a transaction with this calldata."""
     return 21_000 + sum(16 if byte else 4 for byte in data)
 
 

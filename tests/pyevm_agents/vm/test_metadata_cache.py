@@ -63,7 +63,7 @@ def read(
     gas: int = 50_000,
     **told: Any,  # noqa: ANN401 - a message's
 ) -> dict[str, object]:
-    """Return what a read of a tool comes to."""
+    """Return the result of reading a tool."""
     fields: dict[str, Any] = {"sender": EXECUTOR_ADDRESS, "is_static": True, "data": data} | told
     context = CancunTransactionContext(gas_price=1, origin=OTHER)
     before = state.snapshot()

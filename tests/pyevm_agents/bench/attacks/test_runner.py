@@ -1,4 +1,4 @@
-"""Attacks end as they should, and are charged for exactly what they get."""
+"""Attacks have the expected outcome, and are charged for exactly their use."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def found(target: AttackTarget) -> dict[str, AttackCase]:
 
 
 def model_for(case: AttackCase, vocabulary: Vocabulary) -> ScriptedModel | EmptyOutputModel:
-    """Return what says as little as a case admits, or where it admits anything, nothing."""
+    """Return the shortest text that a case admits; empty where it admits any."""
     if not case.grammar:
         return EmptyOutputModel(vocabulary)  # type: ignore[arg-type]
     answer = "7" * 20 if case.name == "long-answers" else "b"
@@ -97,7 +97,7 @@ def model_for(case: AttackCase, vocabulary: Vocabulary) -> ScriptedModel | Empty
 
 
 def whole_usage(it: CalibratedAttack, sent: ExecutedTransaction) -> Usage:
-    """Return what a case used, with the gas that the executor did not charge."""
+    """Return the use of a case, with the gas that the executor did not charge."""
     (profile,) = it.chain.config.models
     usage = count_usage(sent.computation) + it.bought
     return add_evm_gas(usage, sent.receipt.gas_used, it.chain.config.schedule, profile)

@@ -1,4 +1,4 @@
-"""anvil as a yardstick: the same transactions cost and return there what they do here."""
+"""anvil as a yardstick: the same transactions have the same gas and results there."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Each yardstick of the EVM runs to its end, costs what Ethereum asks, and comes to what it should.
+"""Each EVM yardstick completes, with Ethereum's gas and the expected result.
 
-Gas is written by hand here, from the yellow paper and the EIPs that are named.
+Gas is written by hand here, from the yellow paper and the named EIPs.
 """
 
 from __future__ import annotations

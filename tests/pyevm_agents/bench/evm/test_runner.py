@@ -1,4 +1,4 @@
-"""Yardsticks on our VM: blocks that are mined and taken back, and what is made of their times."""
+"""Yardsticks on our VM: blocks are mined and reverted, and their times are summarised."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The search for the EVM's worst case, in small: it times what one more turn takes, and sorts."""
+"""The search for the EVM's worst case, in small: it times one more iteration, and sorts."""
 
 from __future__ import annotations
 

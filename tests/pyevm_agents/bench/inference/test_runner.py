@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Told:
-    """What an observer heard."""
+    """An observer that keeps its notifications."""
 
     steps: int = 0
     details: list[str] = field(default_factory=list)

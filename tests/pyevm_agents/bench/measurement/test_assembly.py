@@ -1,4 +1,4 @@
-"""Bytecode from words, and loops that turn as often as they are told."""
+"""Bytecode from mnemonics, and loops with a given number of iterations."""
 
 from __future__ import annotations
 

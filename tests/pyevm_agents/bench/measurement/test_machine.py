@@ -1,4 +1,4 @@
-"""What is said of a machine and a model, and what is not."""
+"""Descriptions of a machine and a model, and their gaps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is dictated is a part of what the step's own grammar admits, and parses as it was meant."""
+"""A dictated text is in the step's own grammar, and parses to the intended step."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def request(*, tokens: tuple[int, ...] = (1,), max_tokens: int = 200) -> Generat
 
 
 def said(vocabulary: Vocabulary, text: str, dictation: Dictation) -> ToolUse | FinalAnswer:
-    """Return what a text means that both grammars admit."""
+    """Return the meaning of a text that both grammars admit."""
     whole = request(max_tokens=2_000)
     part = GenerationRequest(
         segments=whole.segments,

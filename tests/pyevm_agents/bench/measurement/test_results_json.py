@@ -1,4 +1,4 @@
-"""Reports as JSON: what is written is what is read, and what is wrong is named."""
+"""Reports as JSON: they read as written, and errors name the field."""
 
 from __future__ import annotations
 

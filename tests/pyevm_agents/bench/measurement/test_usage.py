@@ -1,4 +1,4 @@
-"""What a transaction used of the executor, read off its computations: answered, refused, halted."""
+"""A transaction's use of the executor, from its computations: success, error, out of gas."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a transaction costs under a schedule is what a chain of that schedule charges."""
+"""The predicted gas under a schedule equals the gas on a chain of that schedule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What follows from a report's figures."""
+"""Findings that follow from a report's figures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages: whole, well-formed, from nowhere else, whatever was measured."""
+"""Pages are complete, well-formed and self-contained, for any measurements."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Page(HTMLParser):
 
 
 def assert_alone(text: str) -> None:
-    """Check that a page asks nobody for anything."""
+    """Check that a page loads nothing."""
     assert set(re.findall(r"https?://[^\"'\s<)]+", text)) <= NAMESPACES
     assert not re.search(r"<script|<link|<iframe|@import|url\((?!#)", text)
 

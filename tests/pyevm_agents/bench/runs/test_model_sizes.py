@@ -90,7 +90,7 @@ def test_a_model_is_measured_beside_the_own_one(tiny: LlamaModel, folder: Path) 
 
 
 class Metered:
-    """The tiny model on a clock of its own: so many seconds for each token, by what it needs."""
+    """The tiny model on a simulated clock: a fixed time per token, by its cost."""
 
     def __init__(self, model: LlamaModel, took: dict[str, float]) -> None:
         self._model, self._took = model, took

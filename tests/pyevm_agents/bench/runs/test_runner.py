@@ -1,4 +1,4 @@
-"""Runs do what they are made to show, whatever a model thinks; their parts add up."""
+"""Runs demonstrate their subject with any generation; their parts add up."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Quiet:
-    """An observer that keeps what it is told."""
+    """An observer that keeps its notifications."""
 
     def __init__(self) -> None:
         self.steps = 0

@@ -1,4 +1,4 @@
-"""What a node says of its prices when it has started."""
+"""Prices in a node's banner."""
 
 from __future__ import annotations
 

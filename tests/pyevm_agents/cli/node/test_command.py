@@ -1,4 +1,4 @@
-"""The node as a process: it answers, outlives a kill, stops when told, and says what is wrong."""
+"""The node as a process: it serves, survives a kill, stops on a signal, and reports errors."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ FIRST, SECOND = (
 
 
 class Running:
-    """A node's process, and what it is asked."""
+    """A node's process, and requests to it."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self.process = process
@@ -81,7 +81,7 @@ def plain() -> Iterator[Running]:
 
 
 def is_taken(port: int) -> bool:
-    """Whether somebody listens there."""
+    """Return whether a process listens there."""
     with suppress(ConnectionRefusedError), socket.create_connection(("127.0.0.1", port), 30):
         return True
     return False
@@ -297,7 +297,7 @@ def test_a_fixture_says_what_it_recorded_and_nothing_else() -> None:
 
 @pytest.mark.slow
 def test_a_model_says_what_a_fixture_did_not_and_its_steps_are_logged() -> None:
-    """With the real model, its steps told while it works, and given up at the second signal."""
+    """With the real model: steps are logged while it works, and abandoned at the second signal."""
     with node("--fixture", "wallet_agent", "--no-store") as running:
         (agent,) = running.said["agents"]
         assert running.result("agent_setScript", [{"answer": "Mocked."}])

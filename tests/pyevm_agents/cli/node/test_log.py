@@ -1,4 +1,4 @@
-"""What a node's log writes, and in which order."""
+"""Lines of a node's log, and their order."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def written(monkeypatch: pytest.MonkeyPatch) -> Iterator[Written]:
 
 
 def lines(capsys: pytest.CaptureFixture[str]) -> list[str]:
-    """Return what was written, without the times of requests."""
+    """Return the log without the times of requests."""
     return [line[14:] for line in capsys.readouterr().out.splitlines()]
 
 

@@ -1,4 +1,4 @@
-"""Scripted models generate exactly what a real model could."""
+"""Scripted models generate exactly the texts and tokens of a real model."""
 
 from __future__ import annotations
 

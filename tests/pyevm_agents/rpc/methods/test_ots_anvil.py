@@ -1,7 +1,7 @@
 """Otterscan's methods for transactions, compared with anvil's recorded responses.
 
-anvil tells of the transaction's own transfer as of an internal one, and of what was undone; and it
-leaves creations and destructions out of the calls. Otterscan's documentation says otherwise.
+anvil lists the transaction's own transfer and reverted transfers as internal ones, and leaves
+creations and destructions out of the calls. Otterscan's documentation differs.
 """
 
 from __future__ import annotations

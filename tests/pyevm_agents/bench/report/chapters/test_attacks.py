@@ -1,4 +1,4 @@
-"""What a report says of attacks."""
+"""The report's chapter on attacks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FULL = made_up.report()
 
 
 def words_at(share: float) -> str:
-    """Return what is said where all attacks take this share of what parity is worth."""
+    """Return the chapter where all attacks take this share of parity's value."""
     one = find_reference(FULL.yardsticks, "erc20")
     assert one is not None
     bought = scale_interval(findings.compute_block_seconds(one), share)

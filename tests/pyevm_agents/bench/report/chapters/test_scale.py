@@ -1,4 +1,4 @@
-"""What a report says of longer runs and larger models."""
+"""The report's chapter on longer runs and larger models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plots of scale show what their words are about."""
+"""Plots of scale match their captions."""
 
 from __future__ import annotations
 
