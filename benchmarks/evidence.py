@@ -167,10 +167,18 @@ def wait(process: subprocess.Popen[bytes], name: str, count: int, since: float) 
 
 
 def describe_commit() -> str:
-    """Return the checkout's commit, with `-dirty` if files differ from it."""
-    command = ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    return done.stdout.strip() or "unknown"
+    """Return the checkout's commit, with `-dirty` if files other than reports differ from it."""
+    commit = read_git("rev-parse", "--short=12", "HEAD")
+    changed = read_git("status", "--porcelain", "--", ".", ":!benchmarks/reports/evidence")
+    return f"{commit}-dirty" if changed else commit or "unknown"
+
+
+def read_git(*arguments: str) -> str:
+    """Return the output of a Git command."""
+    done = subprocess.run(
+        ["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    return done.stdout.strip()
 
 
 def build_table(reports: list[dict[str, Any]]) -> str:
