@@ -175,9 +175,8 @@ def describe_commit() -> str:
 
 def read_git(*arguments: str) -> str:
     """Return the output of a Git command."""
-    done = subprocess.run(
-        ["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
-    )
+    command = ["git", *arguments]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     return done.stdout.strip()
 
 
