@@ -87,7 +87,7 @@ def test_an_abort_in_a_transaction_is_a_fault_that_no_block_holds(
 
     model.inferences = 2
     model.listen = abort_in_the_second_step
-    with pytest.raises(EngineFault, match=r"was ended by SIGABRT .* while it was generating"):
+    with pytest.raises(EngineFault, match=r"was killed by SIGABRT .* while it was generating"):
         wallet.run(INSTRUCTION)
     assert killed
     assert wallet.chain.head == head
