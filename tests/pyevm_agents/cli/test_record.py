@@ -99,7 +99,7 @@ def test_a_recorded_chain_is_recorded_anew_on_this_engine(tmp_path: Path) -> Non
     done = CliRunner().invoke(main, ["replay", "--recompute", str(file)])
     assert done.exit_code == 2
     assert "use the chain's engine build, or replay its recording without a model" in done.output
-    with LlamaModel() as model, pytest.raises(ConfigError, match="use the build that genesis"):
+    with LlamaModel() as model, pytest.raises(ConfigError, match="use the chain's engine build"):
         open_chain(other, {config.models[0].name: model})
 
     anew = tmp_path / "anew.json"
