@@ -73,7 +73,9 @@ def _format_use(step: ToolStep, names: Mapping[str, str]) -> str:
 
 
 def _is_plain(name: str) -> bool:
-    return name.isidentifier() and not keyword.iskeyword(name) and name not in OWN_NAMES
+    # Python normalizes identifiers (NFKC): `º` would become `o`.
+    is_identifier = name.isascii() and name.isidentifier()
+    return is_identifier and not keyword.iskeyword(name) and name not in OWN_NAMES
 
 
 def _format_value(value: Argument, names: Mapping[str, str]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pyevm_agents.models import answer, use
@@ -82,6 +82,7 @@ TEXTS = st.text(st.characters(codec="utf-8")) | st.sampled_from([BOB, f"to {BOB}
 VALUES = TEXTS | st.integers() | st.booleans() | st.lists(TEXTS) | st.lists(st.integers())
 
 
+@example([use("Pay", arguments={"\N{MASCULINE ORDINAL INDICATOR}": 1})])
 @given(
     st.lists(
         st.builds(answer, TEXTS, thought=TEXTS)
