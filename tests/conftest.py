@@ -36,12 +36,17 @@ if TYPE_CHECKING:
     from precompiles.gas import GasSchedule
     from precompiles.language_model import GenerationRequest, ModelProfile
 
+ALL_TOOLS = "PYEVM_AGENTS_TESTS_NEED_ALL_TOOLS"
+"""Set where `CI` is: a test that would be skipped for a missing tool fails."""
+
 # A loaded machine makes single examples slow; pytest's own limit on a test's time is enough.
+# CI tries the same examples in each run. Elsewhere they are random.
 settings.register_profile(
     "tests",
     max_examples=30,
     deadline=None,
     print_blob=True,
+    derandomize=not {"CI", ALL_TOOLS}.isdisjoint(os.environ),
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.register_profile("thorough", settings.get_profile("tests"), max_examples=200)
@@ -58,9 +63,6 @@ OWNER = Address(OWNER_KEY.public_key.to_canonical_address())
 STRANGER_KEY = PrivateKey(b"\x02" * 32)
 STRANGER = Address(STRANGER_KEY.public_key.to_canonical_address())
 
-
-ALL_TOOLS = "PYEVM_AGENTS_TESTS_NEED_ALL_TOOLS"
-"""Set where `CI` is: a test that would be skipped for a missing tool fails."""
 
 MAY_BE_MISSING = re.compile("needs training/requirements.txt|eth-tester is not|beside the checkout")
 """What CI does without: PyTorch, a package that ours excludes, vectors that are no part of this."""
