@@ -14,19 +14,20 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.checkout import PROJECT, ROOT
+from tests.deadlines import HANG_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 pytestmark = pytest.mark.slow
 
-HANG_SECONDS = 600
 ENVIRONMENT = dict(os.environ)
 """With the user's own cache folder, which tests are kept from: uv's cache is in it."""
 
 OVERRIDES = PROJECT["tool"]["uv"]["override-dependencies"]
-BESIDE = ("titanoboa>=0.2.8",)
-"""Other tools for Solidity and Vyper tests that share an environment with this package."""
+NEIGHBOUR = "titanoboa"
+NEIGHBOUR_VERSION = "0.2.8"
+"""Another tool for tests of contracts, which shares an environment with this package."""
 
 
 def run(*command: object, cwd: Path = ROOT, env: Mapping[str, str] = ENVIRONMENT) -> str:
@@ -123,14 +124,13 @@ def test_the_plugin_of_the_installed_wheel_runs_a_test(environment: Path, tmp_pa
     assert re.search(r"\d+ passed", run_installed(environment, tmp_path, "pytest", "-q"))
 
 
-@pytest.mark.parametrize("neighbour", BESIDE)
 @pytest.mark.parametrize("python", ["3.11", "3.13"])
-def test_an_environment_beside_other_tools_resolves(
-    wheel: Path, tmp_path: Path, neighbour: str, python: str
+def test_an_environment_beside_another_tool_resolves(
+    wheel: Path, tmp_path: Path, python: str
 ) -> None:
     requirements, overrides = tmp_path / "requirements.in", tmp_path / "overrides.txt"
     package = f"pyevm-agents[bench,model,test,web3] @ {wheel.as_uri()}"
-    requirements.write_text(f"{package}\n{neighbour}\n")
+    requirements.write_text(f"{package}\n{NEIGHBOUR}>={NEIGHBOUR_VERSION}\n")
     overrides.write_text("\n".join(OVERRIDES))
     # A cache of its own: asking the registry anew would make the compiled engine's entry stale.
     resolved = run(
@@ -138,7 +138,7 @@ def test_an_environment_beside_other_tools_resolves(
         *("--python-version", python, "--override", overrides, requirements),
         env={**ENVIRONMENT, "UV_CACHE_DIR": str(tmp_path / "cache")},
     )
-    assert "titanoboa==" in resolved
+    assert f"{NEIGHBOUR}==" in resolved
     versions = resolved.splitlines()
     exact = [line for line in PROJECT["project"]["dependencies"] if re.fullmatch(r"\S+==\S+", line)]
     assert exact

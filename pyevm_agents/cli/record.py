@@ -22,7 +22,7 @@ from pyevm_agents.display import pluralize
 from pyevm_agents.errors import ConfigError, FixtureError
 from pyevm_agents.models import CachingModel, LlamaModel
 from pyevm_agents.recordings import mine_again, read_fixture, record_chain, write_fixture
-from pyevm_agents.recordings.bundled import FIXTURE_ALIASES
+from pyevm_agents.recordings.bundled import normalize_fixture_name
 
 if TYPE_CHECKING:
     from pyevm_agents.config.schedule_file import ScheduleFile
@@ -41,8 +41,7 @@ class ScenarioName(click.Choice[str]):
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return the scenario's name."""
-        name = FIXTURE_ALIASES.get(value.replace("-", "_"), value)
-        return super().convert(name.replace("_", "-"), param, ctx)
+        return super().convert(normalize_fixture_name(value), param, ctx)
 
 
 @click.command(short_help="Record a chain to a file that anyone can check.")

@@ -24,14 +24,18 @@ def list_bundled_fixtures() -> tuple[str, ...]:
     )
 
 
+def normalize_fixture_name(name: str) -> str:
+    """Return the name of a fixture's scenario and file: aliases resolved, with hyphens."""
+    return FIXTURE_ALIASES.get(name.replace("-", "_"), name).replace("_", "-")
+
+
 def load_bundled_fixture(name: str) -> Fixture:
     """Read a fixture by its name, or from a file.
 
     Raises: ConfigError: the name is unknown; the message lists the known names.
             FixtureError: the file was altered.
     """
-    wanted = FIXTURE_ALIASES.get(name.replace("-", "_"), name).replace("_", "-")
-    shipped = _find_folder() / f"{wanted}.json"
+    shipped = _find_folder() / f"{normalize_fixture_name(name)}.json"
     if Path(name).name == name and shipped.is_file():
         return read_fixture(shipped)
     if Path(name).is_file():
