@@ -55,12 +55,14 @@ def suite(pytester: pytest.Pytester) -> pytest.Pytester:
     return pytester
 
 
+@pytest.mark.slow
 def test_a_test_that_hangs_fails_alone(suite: pytest.Pytester) -> None:
     suite.makepyfile(HANGING)
     result = suite.runpytest_subprocess("--timeout", "5")
     result.assert_outcomes(passed=2, failed=1)
 
 
+@pytest.mark.slow
 def test_a_test_whose_end_hangs_ends_the_process(suite: pytest.Pytester) -> None:
     suite.makepyfile(HANGING + END_HANGS)
     result = suite.runpytest_subprocess("--timeout", "5")
@@ -68,6 +70,7 @@ def test_a_test_whose_end_hangs_ends_the_process(suite: pytest.Pytester) -> None
     result.stderr.fnmatch_lines(["Timeout (0:00:02)!"])
 
 
+@pytest.mark.slow
 def test_a_slow_test_has_more_time(suite: pytest.Pytester) -> None:
     suite.makepyfile(f"""
         import pytest
@@ -82,6 +85,7 @@ def test_a_slow_test_has_more_time(suite: pytest.Pytester) -> None:
     suite.runpytest_subprocess().assert_outcomes(passed=2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("ci", "failed"), [("", 0), ("1", 1)])
 def test_a_missing_tool_fails_ci_alone(
     suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, ci: str, failed: int

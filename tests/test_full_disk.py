@@ -97,6 +97,7 @@ def test_a_file_at_its_limit_is_a_fault_and_can_be_read_on(
         chain.mine([transaction(0, nonce)])
 
 
+@pytest.mark.slow
 def test_a_node_on_a_full_disk_says_so_and_goes_on_when_there_is_room(tmp_path: Path) -> None:
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (LIMIT_BYTES, resource.RLIM_INFINITY))

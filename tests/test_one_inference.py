@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+import pytest
+
 from pyevm_agents.agents.trace import extract_agent_steps
 from pyevm_agents.chain import Call
 from pyevm_agents.contracts import load_artifact
@@ -68,6 +70,7 @@ def everything(model: Counted, store: Store | None) -> tuple[int, list[str]]:
     return len(texts[0]), texts[0]
 
 
+@pytest.mark.slow
 def test_one_inference_a_step_and_none_for_who_shares_the_store(
     llama: LlamaModel, tmp_path: Path
 ) -> None:
@@ -85,6 +88,7 @@ def test_one_inference_a_step_and_none_for_who_shares_the_store(
         assert store.session == {"hits": asked}
 
 
+@pytest.mark.slow
 def test_what_the_gas_cut_is_continued_when_there_is_more(llama: LlamaModel) -> None:
     model = Counted(llama)
     wallet = WalletDemo(create_development_chain(model, model.profile_facts))

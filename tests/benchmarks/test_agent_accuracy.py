@@ -221,6 +221,7 @@ def tasks(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_luck_beside_the_right_run(
     tasks: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -280,6 +281,7 @@ def test_an_adapter_that_nobody_has_is_named_before_anything_is_run(
     assert said.out == ""
 
 
+@pytest.mark.slow
 def test_scenarios_need_no_tasks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "runs.json"
     arguments = ["--only", "scenarios", "--compare", "random", "--json", str(out)]
@@ -373,6 +375,7 @@ def test_what_was_run_is_told_when_it_ends_early(  # noqa: PLR0917 - cases and f
     assert 0 < len(runs) <= 2
 
 
+@pytest.mark.slow
 def test_help_says_what_marks_mean() -> None:
     command = [sys.executable, "-m", "benchmarks.agent_accuracy", "--help"]
     ended = subprocess.run(

@@ -88,6 +88,7 @@ def test_llama_cpps_tiled_products_are_not_and_the_canary_sees_it(
     assert row.refused_by == f"{BY_CODE}; canary too"
 
 
+@pytest.mark.slow
 def test_the_products_engine_switches_them_off(
     options: argparse.Namespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -124,6 +124,7 @@ def test_a_tally_of_another_soak_is_refused(
     assert "its cases differ" in " ".join(capsys.readouterr().out.split())
 
 
+@pytest.mark.slow
 def test_one_soak_at_a_time_holds_a_tally(tmp_path: Path) -> None:
     with held(tmp_path):
         command = [sys.executable, "-m", "benchmarks.soak", "--tally", str(tmp_path)]

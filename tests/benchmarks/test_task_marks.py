@@ -42,6 +42,7 @@ def right_steps(task: Task) -> list[Step]:
     return [*steps, answer(task.answer, thought=task.thought)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", tasks.TASKS, ids=lambda task: f"{task.category}: {task.question}")
 def test_the_right_run_of_every_category_is_right(play: Play, task: Task) -> None:
     done = play(task, *right_steps(task))

@@ -52,6 +52,7 @@ def tested(forge: Foundry) -> str:
     return str(caught.value)
 
 
+@pytest.mark.slow
 def test_the_example_passes(tested: str) -> None:
     """And one executor after the other begins with nothing."""
     assert "10 tests passed, 3 failed, 0 skipped" in tested
@@ -63,6 +64,7 @@ def test_the_example_passes(tested: str) -> None:
     assert "Compiler run successful" in tested
 
 
+@pytest.mark.slow
 def test_a_script_that_does_not_fit_fails_with_the_reason(tested: str) -> None:
     """Output of forge shows typed errors with names, steps and alternatives."""
     offered = "DeployTool, WithdrawTool, ViewBalanceTool, TokenInfoTool"
@@ -97,6 +99,7 @@ def test_the_commands_of_the_page_make_a_project(tmp_path: Path) -> None:
         assert (tmp_path / "wallet" / name).is_file()
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_page_run_on_anvil(forge: Foundry, tested: str, tmp_path: Path) -> None:
     assert tested
     (commands,) = [code for _, code in BLOCKS if DOCUMENTED_URL in code]

@@ -71,6 +71,7 @@ class Wallet:
         send(cast, self.usdc, "transfer(address,uint256)", self.account, 1_000 * MICRO_USDC)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["scripted", "model"])
 def test_an_agent_is_deployed_run_and_traced(cast: Foundry, model: str) -> None:
     wallet = Wallet(cast)
@@ -116,6 +117,7 @@ def test_an_agent_is_deployed_run_and_traced(cast: Foundry, model: str) -> None:
     )
 
 
+@pytest.mark.slow
 def test_every_kind_of_revert_has_its_reason(cast: Foundry) -> None:
     wallet, lost = Wallet(cast), Wallet(cast, "gpt-9")
     echo = cast.json("send", "--json", "--private-key", FIRST_KEY, "--create", ECHO)
@@ -146,6 +148,7 @@ def test_every_kind_of_revert_has_its_reason(cast: Foundry) -> None:
     assert mined["status"] == "0x0"
 
 
+@pytest.mark.slow
 def test_a_test_can_do_with_the_chain_what_it_likes(cast: Foundry) -> None:
     token = create(
         cast, "DemoToken", "constructor(string,string,uint8,uint256)", "USD Coin", "USDC", 6, 10**12

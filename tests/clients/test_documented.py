@@ -41,6 +41,7 @@ def program(language: str, code: str, folder: Path, of_session: Path) -> list[st
     return [node_program(), "block.mjs"]
 
 
+@pytest.mark.slow
 def test_each_block_does_what_it_says(
     node: RunningNode, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -63,6 +63,7 @@ def in_pool(cast: Foundry, wallet: dict[str, str]) -> int:
     return int(told[0])
 
 
+@pytest.mark.slow
 def test_create_deploys(node: RunningNode, forge: Foundry, cast: Foundry) -> None:
     contract = "lib/contracts/examples/tokens/DemoToken.sol:DemoToken"
     arguments = ("USD Coin", "USDC", 6, 10**12)
@@ -74,6 +75,7 @@ def test_create_deploys(node: RunningNode, forge: Foundry, cast: Foundry) -> Non
     assert cast("call", made["deployedTo"], "symbol()(string)") == '"USDC"'
 
 
+@pytest.mark.slow
 def test_a_script_deploys_and_cast_runs_the_agent(cast: Foundry, deployed: dict[str, str]) -> None:
     cast("rpc", "agent_setScript", json.dumps(SCRIPT))
     instruct = "instruct(string)(string)"
@@ -86,6 +88,7 @@ def test_a_script_deploys_and_cast_runs_the_agent(cast: Foundry, deployed: dict[
     assert [step["action"] for step in steps] == ["DeployTool", None]
 
 
+@pytest.mark.slow
 def test_a_script_runs_an_agent_where_it_mocks_the_simulation(
     node: RunningNode, forge: Foundry, cast: Foundry, deployed: dict[str, str]
 ) -> None:
@@ -107,6 +110,7 @@ def test_a_script_runs_an_agent_where_it_mocks_the_simulation(
     assert frames[0]["to"] == "0x0000000000000000000000000000000000000019"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("deployed")
 def test_a_test_forks_the_node(node: RunningNode, forge: Foundry, cast: Foundry) -> None:
     cast("rpc", "agent_setScript", json.dumps(SCRIPT))
@@ -114,6 +118,7 @@ def test_a_test_forks_the_node(node: RunningNode, forge: Foundry, cast: Foundry)
     assert "3 tests passed, 0 failed" in told
 
 
+@pytest.mark.slow
 def test_a_test_needs_no_node_where_it_mocks_the_executor(folder: Path) -> None:
     alone = Foundry("forge", "", folder)
     del alone.environment["ETH_RPC_URL"]

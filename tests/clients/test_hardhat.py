@@ -21,6 +21,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     return made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["scripted", "model"])
 def test_an_agent_is_deployed_run_and_traced(
     node: RunningNode, project: Project, model: str
@@ -28,10 +29,12 @@ def test_an_agent_is_deployed_run_and_traced(
     require_agent_run(project.run(node, "agent.mjs", model=model), model)
 
 
+@pytest.mark.slow
 def test_every_kind_of_revert_has_its_reason(node: RunningNode, project: Project) -> None:
     require_reverts(project.run(node, "reverts.mjs"))
 
 
+@pytest.mark.slow
 def test_a_test_can_do_with_the_chain_what_it_likes(node: RunningNode, project: Project) -> None:
     told = project.run(node, "local_chain.mjs")
     require_local_chain(told)

@@ -50,6 +50,7 @@ def foundry_folder(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_the_commands_for_foundry_pay_bob(node: RunningNode, foundry_folder: Path) -> None:
     compiler = {"FOUNDRY_SOLC": "./solc", "FOUNDRY_OFFLINE": "true"}
     Foundry("forge", node.url, foundry_folder, **compiler)("build")
@@ -71,6 +72,7 @@ def test_the_commands_for_foundry_pay_bob(node: RunningNode, foundry_folder: Pat
     assert balance(node, BOB) == FUNDS + 5
 
 
+@pytest.mark.slow
 def test_the_script_for_hardhat_pays_bob(node: RunningNode, tmp_path: Path) -> None:
     packages = tmp_path / "node_modules"
     (packages / "@pyevm-agents").mkdir(parents=True)

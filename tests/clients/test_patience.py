@@ -44,6 +44,7 @@ def require_one_run(thinking: ThinkingNode) -> None:
     assert thinking.wallet.read_balances()["pool"]["USDC"] == (500 + 10) * MICRO_USDC
 
 
+@pytest.mark.slow
 def test_a_fault_is_told_once_however_often_viem_asks(
     thinking: ThinkingNode, javascript: Run
 ) -> None:

@@ -19,15 +19,18 @@ if TYPE_CHECKING:
     Run = Callable[..., Any]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["scripted", "model"])
 def test_an_agent_is_deployed_run_and_traced(javascript: Run, model: str) -> None:
     require_agent_run(javascript("viem", "agent.mjs", model), model)
 
 
+@pytest.mark.slow
 def test_every_kind_of_revert_has_its_reason(javascript: Run) -> None:
     require_reverts(javascript("viem", "reverts.mjs"))
 
 
+@pytest.mark.slow
 def test_a_test_can_do_with_the_chain_what_it_likes(javascript: Run) -> None:
     told = javascript("viem", "local_chain.mjs")
     require_local_chain(told)
@@ -37,6 +40,7 @@ def test_a_test_can_do_with_the_chain_what_it_likes(javascript: Run) -> None:
     assert (told["batch"], told["answers"]) == (3, 3)
 
 
+@pytest.mark.slow
 def test_heads_and_logs_come_over_a_websocket(javascript: Run) -> None:
     told = javascript("viem", "subscriptions.mjs")
     require_subscriptions(told)

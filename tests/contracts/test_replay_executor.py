@@ -111,6 +111,7 @@ def inner(error: RevertedError) -> tuple[object, ...]:
     return decode_error(bytes(reason))  # type: ignore[call-overload]
 
 
+@pytest.mark.slow
 def test_a_result_that_was_not_recorded_is_refused(nested: Nested) -> None:
     nested.run()
     with pytest.raises(RevertedError) as caught:

@@ -94,6 +94,7 @@ def unguarded(agent_chain: AgentChain) -> Office:
     return office(agent_chain, "UnguardedPurse")
 
 
+@pytest.mark.slow
 @adversary_settings(max_examples=30)
 @given(adversary=adversary())
 def test_letters_move_no_money_to_strangers(guarded: Office, adversary: Adversary) -> None:

@@ -100,6 +100,7 @@ def pays_nobody_but_payees(wallet: Wallet, adversary: Adversary) -> None:
         assert wallet.received(MALLORY) == 0
 
 
+@pytest.mark.slow
 @adversary_settings(max_examples=40)
 @given(adversary=adversary())
 def test_a_guarded_wallet_never_loses_more_than_its_limit(
@@ -124,6 +125,7 @@ model.script(
 )"""
 
 
+@pytest.mark.slow
 def test_an_unguarded_wallet_loses_more_than_its_limit(unguarded: Wallet) -> None:
     @adversary_settings(max_examples=1_000, derandomize=True)
     @given(adversary=adversary())

@@ -107,6 +107,7 @@ def whole_of(setting: BenchSettings, *only: str) -> BenchmarkSuite:
     )
 
 
+@pytest.mark.slow
 def test_parts_come_in_order_and_fit_together(setting: BenchSettings, order: list[str]) -> None:
     whole = whole_of(setting, *PARTS)
     whole.measure()
@@ -142,6 +143,7 @@ def test_runs_alone_have_the_default_price(setting: BenchSettings, order: list[s
     assert report.left_out == tuple((part, "not asked for") for part in PARTS if part != "runs")
 
 
+@pytest.mark.slow
 def test_an_end_keeps_what_was_finished(
     setting: BenchSettings, order: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

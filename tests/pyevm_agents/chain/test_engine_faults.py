@@ -117,6 +117,7 @@ def test_an_assertion_of_llama_cpp_is_a_fault_and_the_next_call_works(
         assert model.engine.process_id != first
 
 
+@pytest.mark.slow
 def test_a_generation_goes_on_for_a_retry_when_its_caller_has_left(
     model: Counting, wallet: WalletDemo
 ) -> None:
@@ -147,6 +148,7 @@ def test_a_generation_goes_on_for_a_retry_when_its_caller_has_left(
     assert model.inferences == count <= 4
 
 
+@pytest.mark.slow
 def test_a_client_whose_socket_breaks_cancels_nothing(model: Counting, wallet: WalletDemo) -> None:
     def hang_up(_progress: Progress) -> None:
         raise BrokenPipeError("the client hung up")

@@ -105,6 +105,7 @@ def assert_clean(ended: Ended, process: subprocess.Popen[str], caches: Path) -> 
         assert not path.name.startswith(".facts-"), "half a file was left"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="asks Linux' ps for a session")
 @pytest.mark.parametrize("killer", [signal.SIGTERM, signal.SIGKILL])
 def test_an_engine_that_computes_ends_with_a_killed_command(
@@ -137,6 +138,7 @@ def test_ctrl_c_ends_the_demo_at_once(
     assert_clean(stop(process, said), process, tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="asks Linux' ps for a session")
 def test_ctrl_c_while_a_large_file_is_hashed(
     start: Callable[..., subprocess.Popen[str]], tmp_path: Path
@@ -218,6 +220,7 @@ def run(command: str, **environment: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not FULL.exists(), reason="has no full device")
 @pytest.mark.parametrize("arguments", ["--help", "--version", "demo --help"])
 def test_a_full_disk_is_a_line_and_no_traceback(arguments: str) -> None:
@@ -228,6 +231,7 @@ def test_a_full_disk_is_a_line_and_no_traceback(arguments: str) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", ["demo", "demo --json"])
 def test_a_closed_output_is_refused_before_the_work(arguments: str) -> None:
     done = run(f"$C {arguments} >&-")
@@ -237,11 +241,13 @@ def test_a_closed_output_is_refused_before_the_work(arguments: str) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_reader_that_left_is_no_error_of_ours() -> None:
     done = run("{ $C --help; echo $? >&2; } | true")
     assert done.stderr.strip() in {"0", "1"}
 
 
+@pytest.mark.slow
 def test_a_folder_that_was_deleted_is_no_reason_to_fail(tmp_path: Path) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()

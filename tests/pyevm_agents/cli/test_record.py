@@ -33,6 +33,7 @@ def test_a_scenario_is_written_and_is_the_shipped_one(tmp_path: Path) -> None:
     assert Replay(read_fixture(file)).finish().head.block_number == 1
 
 
+@pytest.mark.slow
 def test_a_chain_is_recorded_anew_under_a_schedule(tmp_path: Path) -> None:
     file, prices = tmp_path / "rollback.json", tmp_path / "schedule.json"
     prices.write_text('{"schedule": {"tool_gas": 41}, "models": {"*": {"output_token_gas": 29}}}')

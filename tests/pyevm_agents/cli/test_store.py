@@ -195,6 +195,7 @@ def test_what_the_model_said_it_says_again(real: Path) -> None:
     assert "3 of 3: computing" in result.stderr
 
 
+@pytest.mark.slow
 def test_a_sample_is_as_large_as_asked_for(real: Path) -> None:
     result = invoke("store", "verify", "--sample", 2, "--seed", 5, "--store", real)
     assert "2 of 2 generations verified." in result.stdout
@@ -219,6 +220,7 @@ def lie(path: Path) -> tuple[bytes, int]:
     return key, old
 
 
+@pytest.mark.slow
 def test_one_other_token_is_found_and_named(real: Path, tmp_path: Path) -> None:
     path = tmp_path / "store.sqlite3"
     path.write_bytes(real.read_bytes())

@@ -220,6 +220,7 @@ def test_each_set_of_parameters_and_each_class_has_its_own_file(suite: Run) -> N
     suite(text).assert_outcomes(passed=3)
 
 
+@pytest.mark.slow
 def test_two_tests_do_not_overwrite_each_others_file(suite: Run) -> None:
     text = """
     @pytest.mark.cassette(name="named")

@@ -110,6 +110,7 @@ def test_a_part_of_the_tests_changes_only_its_own_lines(suite: Run) -> None:
     assert part.ret == pytest.ExitCode.OK
 
 
+@pytest.mark.slow
 def test_new_and_gone_tests_are_listed(suite: Run) -> None:
     suite(TWO, "--agent-gas-snapshot")
     other = TWO.replace("test_one", "test_other")
@@ -126,6 +127,7 @@ def test_new_and_gone_tests_are_listed(suite: Run) -> None:
     assert listed_tests() == []
 
 
+@pytest.mark.slow
 def test_a_test_that_no_longer_has_agents_is_told(suite: Run) -> None:
     suite(TWO, "--agent-gas-snapshot")
     without = TWO.replace("assert counted(agent_chain) == 5", "pass")
@@ -155,6 +157,7 @@ def test_tests_of_files_that_are_not_run_stay_and_of_deleted_ones_go(
     ]
 
 
+@pytest.mark.slow
 def test_failed_tests_and_those_of_hypothesis_have_no_line(suite: Run) -> None:
     suite(TWO, "--agent-gas-snapshot")
     before = Path(FILE).read_text()
@@ -180,6 +183,7 @@ def test_failed_tests_and_those_of_hypothesis_have_no_line(suite: Run) -> None:
     result.stdout.no_fnmatch_line("new: *")
 
 
+@pytest.mark.slow
 def test_what_is_wrong_is_told(suite: Run) -> None:
     missing = suite(TWO, "--agent-gas-check")
     assert missing.ret == pytest.ExitCode.TESTS_FAILED
@@ -194,6 +198,7 @@ def test_what_is_wrong_is_told(suite: Run) -> None:
     unclear.stderr.fnmatch_lines(["*--agent-gas-tolerance most: it must be a share below 1*"])
 
 
+@pytest.mark.slow
 def test_the_summary_is_shown_where_it_is_asked_for(suite: Run) -> None:
     assert "agents" not in suite(TWO).stdout.str().split("collected")[1]
     for option in ("-v", "--agent-summary"):

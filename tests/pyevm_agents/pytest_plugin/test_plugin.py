@@ -185,6 +185,7 @@ def test_a_script_that_is_not_used_up_fails_the_test(
     assert "ERROR" not in told
 
 
+@pytest.mark.slow
 def test_workers_share_nothing_and_each_has_a_vocabulary(
     fresh: Run,
 ) -> None:
@@ -244,6 +245,7 @@ def test_contracts_of_the_project_are_found(suite: Run, pytester: pytest.Pyteste
     suite(text, ini="agent_artifacts = built").assert_outcomes(passed=1)
 
 
+@pytest.mark.slow
 def test_another_model_is_chosen(suite: Run) -> None:
     text = """
         import pytest
@@ -301,6 +303,7 @@ PRICED = """
     """
 
 
+@pytest.mark.slow
 def test_a_schedule_is_chosen(suite: Run, pytester: pytest.Pytester) -> None:
     written = pytester.mkdir("prices") / "written.json"
     written.write_text('{"models": {"default": {"output_token_gas": 29}}}')
@@ -494,6 +497,7 @@ def test_an_adversary_without_its_settings_is_led_to_them(suite: Run) -> None:
     result.stdout.fnmatch_lines(["*needs @adversary_settings() of pyevm_agents.testing*"])
 
 
+@pytest.mark.slow
 def test_a_receipt_that_is_awaited_is_explained(suite: Run) -> None:
     result = suite(
         """
@@ -555,6 +559,7 @@ def test_a_fork_is_chosen(suite: Run, arguments: tuple[str, ...], ini: str, fork
     )
 
 
+@pytest.mark.slow
 def test_unittest_is_run_by_it(suite: Run) -> None:
     result = suite(
         """

@@ -134,6 +134,7 @@ def test_steps_of_what_never_ended_are_shown_as_well(suite: Run) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_fixture_that_fails_shows_its_steps_and_the_last_ones_only(suite: Run) -> None:
     result = suite(
         """

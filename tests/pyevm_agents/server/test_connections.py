@@ -31,6 +31,7 @@ def test_more_connections_than_allowed_are_told_so() -> None:
     serve(talk, options=ServerOptions(port=0, connections=3))
 
 
+@pytest.mark.slow
 def test_who_reads_no_answer_is_disconnected() -> None:
     async def talk(served: Served) -> None:
         stalled, slow = [await served.connect() for _ in range(2)]

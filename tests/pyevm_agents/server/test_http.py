@@ -151,6 +151,7 @@ def test_other_methods_are_refused(method: str) -> None:
     serve(talk)
 
 
+@pytest.mark.slow
 def test_long_bodies_are_refused_before_they_come() -> None:
     async def talk(served: Served) -> None:
         connection = await served.connect()
@@ -191,6 +192,7 @@ def test_packed_bodies_are_refused() -> None:
     serve(talk)
 
 
+@pytest.mark.slow
 def test_slow_senders_are_sent_away() -> None:
     async def talk(served: Served) -> None:
         silent, head, body = [await served.connect() for _ in range(3)]

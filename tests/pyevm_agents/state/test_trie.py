@@ -22,6 +22,7 @@ contents = st.dictionaries(keys, st.binary(max_size=40), max_size=12)
 """What is set; an empty value removes."""
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(rounds=st.lists(contents, min_size=1, max_size=4), is_remembered=st.booleans())
 def test_roots_are_the_librarys(*, rounds: list[dict[bytes, bytes]], is_remembered: bool) -> None:

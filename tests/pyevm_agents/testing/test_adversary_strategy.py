@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from pyevm_agents.models.fakes.script_steps import Step
 
 
+@pytest.mark.slow
 def test_a_failure_is_as_short_as_it_can_be_and_printed(
     agent_chain: AgentChain, counter: Contract, agent: Contract
 ) -> None:
@@ -250,6 +251,7 @@ def test_assumptions_hold_where_the_test_makes_them(
     assert min(used) > 1
 
 
+@pytest.mark.slow
 def test_numbers_and_texts_of_the_test_are_likely(agent_chain: AgentChain, agent: Contract) -> None:
     wanted = {"91234567", "sesame"}
     said: set[str] = set()
@@ -274,6 +276,7 @@ def test_settings_are_those_of_hypothesis_and_can_be_changed() -> None:
     assert repr(adversary()) == "adversary()"
 
 
+@pytest.mark.slow
 def test_without_hypothesis_it_says_what_to_install() -> None:
     code = (
         "import sys; sys.modules['hypothesis'] = None\n"

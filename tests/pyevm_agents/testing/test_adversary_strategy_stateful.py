@@ -67,6 +67,7 @@ def test_each_run_begins_where_deploy_ended() -> None:
     Unlimited.chain.close()
 
 
+@pytest.mark.slow
 def test_a_failure_is_shrunk_and_printed() -> None:
     class Limited(Counting):
         """Fails at once."""

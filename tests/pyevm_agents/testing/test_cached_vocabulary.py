@@ -56,6 +56,7 @@ def request(max_tokens: int = 100, grammar: str = GRAMMAR) -> GenerationRequest:
     )
 
 
+@pytest.mark.slow
 def test_tokens_are_asked_for_once(
     vocabulary: CachingVocabulary, plain: Vocabulary, asked: list[str]
 ) -> None:

@@ -55,6 +55,7 @@ def test_other_models_are_named_or_are_files(tmp_path: Path) -> None:
             assert chain.chain.config.models[0].name == BASE_MODEL_NAME
 
 
+@pytest.mark.slow
 def test_what_was_prepared_meanwhile_is_ended(tmp_path: Path) -> None:
     with temporary_templates():
         base = get_genesis_template(BASE_MODEL_NAME, kept_facts=tmp_path)

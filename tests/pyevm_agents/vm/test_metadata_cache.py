@@ -105,6 +105,7 @@ codes = st.lists(steps, max_size=25).map(lambda parts: b"".join(parts) + RETURN_
 gases = st.integers(0, 300) | st.just(50_000)
 
 
+@pytest.mark.slow
 @settings(max_examples=400)
 @given(code=codes, data=st.lists(st.binary(max_size=40), min_size=1), gas=st.lists(gases))
 def test_a_read_ends_as_where_each_is_executed(

@@ -103,6 +103,7 @@ def whole_usage(it: CalibratedAttack, sent: ExecutedTransaction) -> Usage:
     return add_evm_gas(usage, sent.receipt.gas_used, it.chain.config.schedule, profile)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXPECTED)
 def test_each_attack_ends_as_it_should_and_pays_for_all(
     name: str, found: dict[str, AttackCase], target: AttackTarget, vocabulary: Vocabulary
@@ -152,6 +153,7 @@ def under(schedule: ScheduleFile, target: AttackTarget) -> AttackTarget:
     return replace(target, profile=applied.models[0], schedule=applied.schedule)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("schedule", OTHER_SCHEDULES)
 @pytest.mark.parametrize("name", EXPECTED)
 def test_an_attack_costs_under_another_schedule_what_a_report_says(
@@ -325,6 +327,7 @@ def test_attacks_are_timed_and_priced(
         assert at_dear.middle <= at_default.middle
 
 
+@pytest.mark.slow
 def test_attacks_without_time_are_skipped_and_named(
     reduced_llama: LlamaModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:

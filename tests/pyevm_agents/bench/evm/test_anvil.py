@@ -91,6 +91,7 @@ def test_it_goes_back_after_each_sample(anvil: Anvil) -> None:
     assert anvil.call("eth_blockNumber") == number
 
 
+@pytest.mark.slow
 def test_yardsticks_of_both_are_held_side_by_side(
     program: Path, llama: LlamaModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:

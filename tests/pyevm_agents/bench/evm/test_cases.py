@@ -120,6 +120,7 @@ def test_a_token_transfer_costs_what_ethereum_asks(bed: EvmTestbed) -> None:
     assert at_least < bed.sample(case, 1).gas < at_least + 1_500
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PRECOMPILES)
 def test_a_precompile_costs_what_ethereum_asks(bed: EvmTestbed, name: str) -> None:
     (call,) = calls_of(bed, BY_NAME[name], 1)
@@ -129,6 +130,7 @@ def test_a_precompile_costs_what_ethereum_asks(bed: EvmTestbed, name: str) -> No
         assert bytes(call.output) == OUTPUTS[name]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "items", "gas", "output"),
     [

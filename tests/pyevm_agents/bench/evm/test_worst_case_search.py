@@ -26,6 +26,7 @@ def test_nanoseconds_of_a_gas() -> None:
     assert TurnTiming(name="", turn_gas=50, turn_seconds=1e-6).ns_per_gas == pytest.approx(20)
 
 
+@pytest.mark.slow
 def test_the_slowest_for_its_gas_is_first() -> None:
     # A copy of nothing is four steps of py-evm's for 9 gas; a warm read of a slot is one for 104.
     names = ("SLOAD", "CODECOPY", "STATICCALL nobody 0")
@@ -40,6 +41,7 @@ def test_a_turn_costs_what_ethereum_asks() -> None:
     assert found.turn_gas == 26 + 50 * (3 * 3 + 8 + 2)
 
 
+@pytest.mark.slow
 def test_one_more_pair_is_far_worse_than_any_opcode() -> None:
     # On 22 November 2026: 30,000 ns a gas, and 1,500.
     (worst, *_) = WORST_CASES
@@ -48,6 +50,7 @@ def test_one_more_pair_is_far_worse_than_any_opcode() -> None:
     assert sample.seconds / sample.gas * 1e9 > 3 * opcode.ns_per_gas
 
 
+@pytest.mark.slow
 def test_every_opcode_and_call_ends_well() -> None:
     cases = [*iter_opcode_cases(), *iter_call_cases()]
     bed = EvmTestbed(cases)

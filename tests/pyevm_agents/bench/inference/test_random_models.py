@@ -119,6 +119,7 @@ def test_the_file_is_as_large_as_told_and_the_same_each_time(tmp_path: Path) -> 
     assert paths[0].read_bytes() != paths[1].read_bytes()
 
 
+@pytest.mark.slow
 def test_a_tiny_model_generates_and_always_the_same(tiny: LlamaModel) -> None:
     facts = tiny.profile_facts
     assert (facts.architecture, facts.vocabulary_tokens) == ("qwen2", 50_000)

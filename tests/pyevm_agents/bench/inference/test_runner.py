@@ -41,6 +41,7 @@ def measured(reduced_llama: LlamaModel, told: Told) -> tuple[Probe, ...]:
     return measure_probes(setting, beside={"beside": lambda: 0.25}, longest_tokens=64, rounds=1)
 
 
+@pytest.mark.slow
 def test_every_step_is_told(measured: tuple[Probe, ...], told: Told) -> None:
     assert told.steps == len(told.details) == len(measured) + 1
     assert len(set(told.details)) == len(told.details)

@@ -31,6 +31,7 @@ def grown() -> SyntheticVocabulary:
     return build_synthetic_vocabulary(find_default_model(), 50_000)
 
 
+@pytest.mark.slow
 def test_the_vocabulary_grows_and_reads_every_text(
     tiny: Vocabulary, grown: SyntheticVocabulary
 ) -> None:
@@ -43,6 +44,7 @@ def test_the_vocabulary_grows_and_reads_every_text(
         assert tiny.detokenize(tiny.tokenize((Segment(text=text),))) == text
 
 
+@pytest.mark.slow
 def test_a_made_up_token_is_one_token_of_its_text(
     tiny: Vocabulary, grown: SyntheticVocabulary
 ) -> None:

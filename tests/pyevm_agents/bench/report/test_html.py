@@ -86,6 +86,7 @@ def plots() -> dict[str, str]:
     return draw_plots(made_up.report(), PLOTS)
 
 
+@pytest.mark.slow
 def test_a_full_report_is_one_page(plots: dict[str, str]) -> None:
     report = made_up.report()
     old = replace(report, machine=replace(report.machine, processor="another"))

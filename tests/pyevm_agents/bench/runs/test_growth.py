@@ -37,6 +37,7 @@ def points_of(found: tuple[Growth, ...], axis: str) -> dict[int, GrowthPoint]:
     return {point.x: point for point in grown.points}
 
 
+@pytest.mark.slow
 def test_runs_have_as_many_steps_tools_and_levels(found: tuple[Growth, ...]) -> None:
     steps, tools, levels = (points_of(found, axis.name) for axis in AXES)
     assert {x: point.usage.calls for x, point in steps.items()} == {1: 1, 2: 2, 3: 3}
@@ -45,6 +46,7 @@ def test_runs_have_as_many_steps_tools_and_levels(found: tuple[Growth, ...]) -> 
     assert {x: point.usage.calls for x, point in levels.items()} == {1: 2, 2: 4, 5: 10}
 
 
+@pytest.mark.slow
 def test_a_run_of_more_steps_pays_for_its_prompt_once(found: tuple[Growth, ...]) -> None:
     steps = points_of(found, "steps")
     assert steps[1].usage.warm_tokens == 0
@@ -82,6 +84,7 @@ def test_short_runs_are_timed_more_often(found: tuple[Growth, ...]) -> None:
     assert [len(p.seconds) for p in points_of(found, "steps").values()] == [1, 1, 1]
 
 
+@pytest.mark.slow
 def test_quick_mode_takes_a_few_steps_alone(tiny: LlamaModel) -> None:
     observer = SilentObserver()
     [grown] = measure_growth(BenchSettings(model=tiny, observer=observer, is_quick=True))

@@ -67,6 +67,7 @@ def tiny(folder: Path) -> Iterator[LlamaModel]:
         yield model
 
 
+@pytest.mark.slow
 def test_a_model_is_measured_beside_the_own_one(tiny: LlamaModel, folder: Path) -> None:
     observer = SilentObserver()
     setting = BenchSettings(model=tiny, observer=observer, is_quick=True)
@@ -181,6 +182,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 def test_ctrl_c_leaves_nothing(tmp_path: Path, folder: Path) -> None:
     process = subprocess.Popen(
         [sys.executable, "-c", INTERRUPTED, str(tiny_model(folder))],

@@ -40,6 +40,7 @@ def told(tmp_path: Path) -> Path:
     return file
 
 
+@pytest.mark.slow
 def test_reports_are_written_of_a_report(told: Path, tmp_path: Path) -> None:
     html, json_file = tmp_path / "report.html", tmp_path / "again.json"
     bare = tmp_path / "bare.json"

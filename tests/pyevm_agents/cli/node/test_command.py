@@ -116,6 +116,7 @@ def test_hashes_of_blocks_long_ago_are_in_the_history_contract(plain: Running) -
     assert plain.ask("eth_call", {"to": history, "data": f"0x{4_000:064x}"})["error"]["code"] == 3
 
 
+@pytest.mark.slow
 def test_an_earlier_fork_goes_on_as_what_it_is(tmp_path: Path) -> None:
     history = "0x0000f90827f1c53a10cb7a02335b175320002935"
     for number in range(2):
@@ -226,6 +227,7 @@ def test_a_taken_port_is_told_with_what_to_do(plain: Running) -> None:
     )
 
 
+@pytest.mark.slow
 def test_what_is_dumped_at_the_end_is_loaded_at_the_start(tmp_path: Path) -> None:
     state = tmp_path / "state.json"
     for sent in (1, 2):
@@ -262,6 +264,7 @@ def test_what_is_no_state_is_refused(tmp_path: Path, content: bytes, message: st
     assert file.read_bytes() == content
 
 
+@pytest.mark.slow
 def test_no_state_is_loaded_into_a_chain_that_has_begun(tmp_path: Path) -> None:
     folder = ("--no-model", "--state-dir", str(tmp_path / "chain"))
     with node(*folder, "--dump-state", str(tmp_path)) as running:
@@ -279,6 +282,7 @@ def instruction(to: str, text: str) -> dict[str, str]:
     return {"from": FIRST, "to": to, "data": "0x" + data.hex()}
 
 
+@pytest.mark.slow
 def test_a_fixture_says_what_it_recorded_and_nothing_else() -> None:
     with node("--fixture", "wallet_agent", "--no-model", "--accounts", "2") as running:
         (agent,) = running.said["agents"]
@@ -331,6 +335,7 @@ def _is_not_answered(line: dict[str, object]) -> bool:
     return line.get("method") != "eth_call"
 
 
+@pytest.mark.slow
 def test_prices_are_those_of_the_schedule(tmp_path: Path) -> None:
     file = tmp_path / "prices.json"
     file.write_text('{"coldPromptTokenGas": 600, "warm": 10}')
@@ -352,6 +357,7 @@ SCHEDULE = {
 EXECUTOR = "0x0000000000000000000000000000000000000019"
 
 
+@pytest.mark.slow
 def test_a_chain_under_a_schedules_file_is_kept_with_it(tmp_path: Path) -> None:
     file, folder = tmp_path / "schedule.json", ("--state-dir", str(tmp_path / "chain"))
     file.write_text(json.dumps(SCHEDULE))
@@ -394,6 +400,7 @@ def test_a_schedule_that_is_not_for_the_model_is_told(tmp_path: Path) -> None:
     assert 'models["gpt"]: the chain has no such model; it has smollm2-135m-react' in told.output
 
 
+@pytest.mark.slow
 def test_a_quiet_node_prints_nothing() -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -433,6 +440,7 @@ def test_the_banner_fits_a_terminal(width: int) -> None:
     assert "  (0) 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266  10,000 ETH" in lines
 
 
+@pytest.mark.slow
 def test_genesis_comes_from_a_file_and_options_say_more(tmp_path: Path) -> None:
     file = tmp_path / "genesis.json"
     rich = {"balance": "0x7", "code": "0x602a5f5260205ff3"}

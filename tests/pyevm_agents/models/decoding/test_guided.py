@@ -27,6 +27,7 @@ def told(guide: GuidedDecoder, text: str, grammar: str) -> GuidedOutput | str:
         return str(error)
 
 
+@pytest.mark.slow
 @settings(max_examples=3)
 @given(data=st.data())
 def test_a_grammar_that_was_followed_before_is_as_new(

@@ -79,6 +79,7 @@ def test_noise_is_said_as_the_reference_says_it_and_canonically(
     check()
 
 
+@pytest.mark.slow
 @settings(max_examples=3)
 @given(grammar=st.sampled_from(sorted(GRAMMARS)), seed=st.integers(0, 99))
 def test_every_limit_cuts_and_every_cut_goes_on(

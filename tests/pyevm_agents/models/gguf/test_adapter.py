@@ -183,6 +183,7 @@ def damaged(seed: int) -> bytes:
     return bytes(content)
 
 
+@pytest.mark.slow
 def test_no_damage_that_passes_aborts_llama_cpp(tmp_path: Path) -> None:
     for seed in range(300):
         (tmp_path / f"{seed:03}.gguf").write_bytes(damaged(seed))

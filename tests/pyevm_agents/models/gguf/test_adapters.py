@@ -90,6 +90,7 @@ def canary_of(model: LlamaModel | Vocabulary) -> str:
     return canary
 
 
+@pytest.mark.slow
 def test_the_digest_is_that_of_both_files(
     adapter: Path, adapted: LlamaModel, bare: LlamaModel
 ) -> None:
@@ -101,6 +102,7 @@ def test_the_digest_is_that_of_both_files(
     assert bare.adapter is None
 
 
+@pytest.mark.slow
 def test_an_adapter_changes_the_canary_the_name_and_the_digest_alone(
     adapted: LlamaModel, alone: LlamaModel, bare: LlamaModel
 ) -> None:
@@ -113,6 +115,7 @@ def test_an_adapter_changes_the_canary_the_name_and_the_digest_alone(
     )
 
 
+@pytest.mark.slow
 def test_models_without_weights_have_the_digest_of_the_model_that_they_stand_for(
     adapter: Path, adapted: LlamaModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -174,6 +177,7 @@ def test_a_generation_is_the_references_whole_or_resumed(
     assert adapted.resume(request, cut) == expected
 
 
+@pytest.mark.slow
 def test_a_fresh_process_has_the_adapter_again(adapted: LlamaModel) -> None:
     before = fresh(adapted, [5, 6, 7])
     process_id = adapted.engine.process_id
@@ -185,6 +189,7 @@ def test_a_fresh_process_has_the_adapter_again(adapted: LlamaModel) -> None:
     assert adapted.engine.process_id != process_id
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("tensors", "changes", "message"),
     [
@@ -225,6 +230,7 @@ def test_an_adapter_for_another_model_is_refused(
     assert f"dapter file {path} {size}" in str(caught.value)
 
 
+@pytest.mark.slow
 def test_an_adapter_cut_short_is_refused(tmp_path: Path) -> None:
     path = small(tmp_path / "cut.gguf")
     path.write_bytes(path.read_bytes()[:-40])
@@ -232,6 +238,7 @@ def test_an_adapter_cut_short_is_refused(tmp_path: Path) -> None:
         _ = LlamaModel(adapter=path).profile_facts
 
 
+@pytest.mark.slow
 def test_numbers_that_are_none_are_refused(tmp_path: Path) -> None:
     path = small(tmp_path / "nan.gguf")
     path.write_bytes(path.read_bytes()[:-4000] + b"\xff" * 4000)
@@ -239,6 +246,7 @@ def test_numbers_that_are_none_are_refused(tmp_path: Path) -> None:
         _ = LlamaModel(adapter=path).profile_facts
 
 
+@pytest.mark.slow
 def test_facts_are_kept_for_a_model_and_its_adapter(tmp_path: Path) -> None:
     path, folder = small(tmp_path / "adapter.gguf", name="Agent"), tmp_path / "facts"
     with LlamaModel(adapter=path, threads=1, kept_facts=folder) as model:
@@ -259,6 +267,7 @@ def test_facts_are_kept_for_a_model_and_its_adapter(tmp_path: Path) -> None:
             model.forget()
 
 
+@pytest.mark.slow
 def test_an_adapter_that_changes_while_a_chain_runs_is_a_fault(tmp_path: Path) -> None:
     path = small(tmp_path / "adapter.gguf")
     with Vocabulary(adapter=path) as model:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from pyevm_agents.devnet.chain import BASE_MODEL_NAME, DEFAULT_MODEL_NAME, build_model_profile
 from pyevm_agents.models import NO_ADAPTER, Vocabulary
 from pyevm_agents.models.gguf.adapter import read_adapter
@@ -18,6 +20,7 @@ def test_the_adapter_is_small_and_for_the_base() -> None:
     assert read_adapter(path).architecture == "llama"
 
 
+@pytest.mark.slow
 def test_the_default_model_is_named_after_its_adapter() -> None:
     with Vocabulary() as adapted, Vocabulary(adapter=NO_ADAPTER) as plain:
         assert build_model_profile(adapted.profile_facts).name == DEFAULT_MODEL_NAME

@@ -37,6 +37,7 @@ def refusal(path: Path, content: bytes) -> str:
     return message
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("size_bytes", "message"),
     [
@@ -60,6 +61,7 @@ def test_a_file_of_another_format(tmp_path: Path) -> None:
     assert "is not GGUF (it starts with b'PK\\x03\\x04'); convert it, or pass another" in message
 
 
+@pytest.mark.slow
 def test_an_architecture_that_llama_cpp_does_not_know(tmp_path: Path, whole: bytes) -> None:
     content = whole[:METADATA_END].replace(b"llama", b"zlama") + whole[METADATA_END:]
     message = refusal(tmp_path / "other.gguf", content)
@@ -84,12 +86,14 @@ def test_a_file_that_lacks_an_entry(tmp_path: Path, whole: bytes) -> None:
     assert "lacks the metadata entry llama.block_count; convert the model again" in message
 
 
+@pytest.mark.slow
 def test_a_damaged_table_of_weights(tmp_path: Path, whole: bytes) -> None:
     damaged = bytearray(whole)
     damaged[METADATA_END - 4_000 : METADATA_END - 2_000] = b"\xff" * 2_000
     assert "the file is damaged" in refusal(tmp_path / "damaged.gguf", bytes(damaged))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems ignore RLIMIT_AS")
 @pytest.mark.parametrize(
     ("megabytes", "messages"),

@@ -84,6 +84,7 @@ def test_a_prompt_of_one_token_is_evaluated(two_threads: LlamaModel) -> None:
     assert fresh(two_threads, [5]) != fresh(two_threads, [6])
 
 
+@pytest.mark.slow
 def test_processes_with_one_and_two_threads_agree(
     llama: LlamaModel, two_threads: LlamaModel, make_request: MakeRequest
 ) -> None:

@@ -431,6 +431,7 @@ def outcomes(reduced_model: Path) -> dict[str, str]:
     return failures
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_the_memory_is_right_whatever_llama_cpp_does(outcomes: dict[str, str], script: str) -> None:
     assert script not in outcomes, outcomes[script]

@@ -105,6 +105,7 @@ def logits(model: LlamaModel, tokens: list[int], *, batch_tokens: int = 512) -> 
     return model.engine.ask(request)["logits"]
 
 
+@pytest.mark.slow
 def test_a_repacked_model_gives_the_same_bits_in_every_shape(q4_0: Path) -> None:
     found: dict[str, str] = {}
     fingerprints = set()

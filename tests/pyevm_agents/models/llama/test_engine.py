@@ -179,6 +179,7 @@ def test_ctrl_c_in_a_report_cancels_and_the_next_call_works(
     assert reporting.model.tokenize(TEXT)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("killer", [signal.SIGABRT, signal.SIGKILL])
 def test_a_death_between_calls_goes_unnoticed(own: Vocabulary, killer: signal.Signals) -> None:
     first = own.tokenize(TEXT)
@@ -336,6 +337,7 @@ def test_a_process_that_can_not_be_started_is_a_fault(monkeypatch: pytest.Monkey
         assert vocabulary.tokenize(TEXT)
 
 
+@pytest.mark.slow
 def test_a_model_that_loads_keeps_no_other_one_waiting() -> None:
     begun, may_go_on = threading.Event(), threading.Event()
 
@@ -357,6 +359,7 @@ def test_a_model_that_loads_keeps_no_other_one_waiting() -> None:
         assert is_done
 
 
+@pytest.mark.slow
 def test_a_changed_file_is_a_fault_at_the_next_start(tmp_path: Path) -> None:
     path = tmp_path / "model.gguf"
     path.write_bytes(find_default_model().read_bytes())
@@ -384,6 +387,7 @@ def test_a_file_cut_short_is_refused_with_what_llama_cpp_says(
         _ = LlamaModel(path).profile_facts
 
 
+@pytest.mark.slow
 def test_weights_that_are_no_numbers_are_refused(tmp_path: Path, reduced_model: Path) -> None:
     damaged = bytearray(reduced_model.read_bytes())
     damaged[-2_000_000:] = b"\xff" * 2_000_000
@@ -408,6 +412,7 @@ def test_a_damaged_file_is_an_error_and_never_the_end_of_the_chain(
         assert str(path) in str(error)  # noqa: PT017 - both ends are fine
 
 
+@pytest.mark.slow
 def test_a_script_without_a_main_guard_that_forgets_to_close_leaves_no_warning_and_no_process() -> (
     None
 ):
@@ -427,6 +432,7 @@ def test_a_script_without_a_main_guard_that_forgets_to_close_leaves_no_warning_a
         assert not is_running(int(pid))
 
 
+@pytest.mark.slow
 def test_the_engine_ends_with_a_killed_parent() -> None:
     done = run_python("""
         import os, signal
@@ -460,6 +466,7 @@ def test_a_forked_process_has_an_engine_of_its_own() -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.slow
 def test_a_process_forked_while_a_thread_waits_for_the_engine_has_one_of_its_own() -> None:
     done = run_python("""
         import os, signal, threading, time, warnings
@@ -486,6 +493,7 @@ def test_a_process_forked_while_a_thread_waits_for_the_engine_has_one_of_its_own
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.slow
 def test_a_forked_process_that_outlives_its_parent_does_not_keep_the_engine() -> None:
     done = run_python("""
         import os, signal

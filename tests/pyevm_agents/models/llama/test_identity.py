@@ -154,6 +154,7 @@ def test_with_kept_facts_nothing_is_loaded_before_a_generation(
     assert {(report.done, report.total) for report in loads} >= {(0, 100), (100, 100)}
 
 
+@pytest.mark.slow
 def test_what_is_remembered_needs_no_weights(tmp_path: Path, make_request: MakeRequest) -> None:
     request = make_request(max_tokens=5)
     reports: list[Progress] = []
@@ -171,6 +172,7 @@ def test_what_is_remembered_needs_no_weights(tmp_path: Path, make_request: MakeR
     assert phases <= {"start", "load"}, "neither the file was read nor the weights checked"
 
 
+@pytest.mark.slow
 def test_a_vocabulary_keeps_facts_as_well(tmp_path: Path, vocabulary: Vocabulary) -> None:
     for _ in range(2):
         with Vocabulary(vocabulary.path, adapter=vocabulary.adapter, kept_facts=tmp_path) as kept:
@@ -230,6 +232,7 @@ def test_kept_facts_of_an_unfit_build_are_refused(tmp_path: Path, identity: Engi
         _ = model.profile_facts
 
 
+@pytest.mark.slow
 def test_a_file_changed_since_is_another_file(tmp_path: Path) -> None:
     path = tmp_path / "model.gguf"
     shutil.copyfile(find_default_model(), path)

@@ -8,6 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 from pyevm_agents.models import NO_ADAPTER, Vocabulary
 from pyevm_agents.models.gguf.files import find_default_model
 from pyevm_agents.models.llama.identity import build_profile_facts
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from pyevm_agents.models import LlamaModel
 
 
+@pytest.mark.slow
 def test_the_facts_are_those_of_the_file() -> None:
     with Vocabulary(adapter=NO_ADAPTER) as vocabulary:
         facts = vocabulary.profile_facts

@@ -209,6 +209,7 @@ def test_a_full_disk_is_told_once_and_what_was_stored_stays(tmp_path: Path) -> N
         assert store.get(question(0).compute_key()) == generation(0)
 
 
+@pytest.mark.slow
 def test_two_that_make_the_file_at_once_both_have_it(tmp_path: Path) -> None:
     code = (
         "import sys; from pathlib import Path; from pyevm_agents.models import Store;"

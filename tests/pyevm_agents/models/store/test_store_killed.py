@@ -48,13 +48,12 @@ def kill_writers(path: Path, sample: Sample, max_bytes: int) -> None:
         writer.communicate()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "max_bytes",
     [
         pytest.param(MIN_MAX_BYTES, id="evicting", marks=pytest.mark.sample(count=6, seed=7)),
-        pytest.param(
-            1 << 28, id="roomy", marks=[pytest.mark.slow, pytest.mark.sample(count=6, seed=7)]
-        ),
+        pytest.param(1 << 28, id="roomy", marks=pytest.mark.sample(count=6, seed=7)),
     ],
 )
 def test_killed_writers_leave_a_sound_store(tmp_path: Path, sample: Sample, max_bytes: int) -> None:
