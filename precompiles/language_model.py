@@ -145,6 +145,10 @@ class ModelProfile:
     output_token_gas: int
     """Gas per output token."""
 
+    decoding: tuple[tuple[str, int], ...] = ()
+    """(name, value) of each decoding rule beyond the grammar, sorted by name. Empty: generations
+    follow the grammar alone."""
+
 
 class ModelIdentity(Protocol):
     """Digest, context length and fingerprint of a model file and its engine."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import rlp
 from eth_utils import ValidationError
 
+from pyevm_agents.config import MAX_TIMESTAMP_SECONDS
 from pyevm_agents.errors import BlockError
 from pyevm_agents.vm import FORKS
 
@@ -21,7 +22,7 @@ def decode_block(encoded: bytes, block_class: type[BlockAPI] | None = None) -> B
         encoded: RLP of the block.
         block_class: of the block's fork; by default the fork whose headers have as many fields.
 
-    Raises: BlockError: not a block, or not in canonical RLP.
+    Raises: BlockError: not a block, not in canonical RLP, or with a timestamp beyond 64 bits.
     """
     try:
         block: BlockAPI = rlp.decode(encoded, block_class or _find_block_class(encoded))
@@ -29,6 +30,8 @@ def decode_block(encoded: bytes, block_class: type[BlockAPI] | None = None) -> B
         raise BlockError(f"{len(encoded)} bytes: not the RLP of a block: {error}") from error
     if rlp.encode(block) != encoded:
         raise BlockError("block in non-canonical RLP")
+    if block.header.timestamp > MAX_TIMESTAMP_SECONDS:
+        raise BlockError(f"block timestamp {block.header.timestamp}: must be at most 2^64 - 1")
     return block
 
 

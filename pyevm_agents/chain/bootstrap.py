@@ -46,8 +46,10 @@ def setup_genesis(
         header: fields of block 0's header.
         accounts: genesis accounts.
 
-    Raises: ConfigError: the database holds a chain of another config or genesis.
+    Raises: ConfigError: the database holds a chain of another config or genesis; or the config has
+            a section that this version does not implement.
     """
+    require_supported(config)
     if db.exists(CONFIG_KEY):
         _require_config(db, config)
         _require_genesis(db, chain_class, header, accounts)
@@ -55,6 +57,24 @@ def setup_genesis(
     chain_class.from_genesis(AtomicDB(db), dict(header), build_genesis_state(accounts))
     db[CONFIG_KEY] = config.to_json().encode()
     db.commit()
+
+
+def require_supported(config: ChainConfig) -> None:
+    """Reject a chain config with a section that this version reads but does not implement.
+
+    Raises: ConfigError: names the section.
+    """
+    sections = {
+        "numeric_models": bool(config.numeric_models),
+        "origin": config.origin is not None,
+        "decoding": any(model.decoding for model in config.models),
+    }
+    for name, is_used in sections.items():
+        if is_used:
+            raise ConfigError(
+                f"chain configuration with {name}: this version of pyevm-agents does not implement "
+                "it; open the chain with the version that created it"
+            )
 
 
 def read_chain_config(rows: Rows) -> ChainConfig | None:
@@ -96,6 +116,7 @@ def build_executor(
 def _require_config(db: Database, config: ChainConfig) -> None:
     stated = db[CONFIG_KEY].decode()
     if stated != config.to_json():
+        ChainConfig.from_json(stated)  # Another version has an error of its own.
         raise ConfigError(
             "the chain stored there has another configuration: "
             f"{_describe_difference(stated, config.to_json())}; start it with the options that it "

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from eth.constants import ZERO_ADDRESS, ZERO_HASH32
 from eth.typing import AccountDetails
+from eth.vm.forks.london.constants import BASE_FEE_MAX_CHANGE_DENOMINATOR
 
 from precompiles.spec import EXECUTOR_ADDRESS, EXECUTOR_CODE
 
@@ -55,6 +56,14 @@ def add_executor(
     return {**accounts, EXECUTOR_ADDRESS: replace(account, nonce=1, code=EXECUTOR_CODE)}
 
 
+def compute_genesis_base_fee(wei: int) -> int:
+    """Return the least base fee of genesis for which block 1 has a base fee of `wei`.
+
+    Genesis is empty, so EIP-1559 lowers its base fee by an eighth, rounded down.
+    """
+    return wei + max(0, wei - 1) // (BASE_FEE_MAX_CHANGE_DENOMINATOR - 1)
+
+
 def build_genesis_header(config: ChainConfig) -> dict[str, HeaderParams]:
     """Return the fields of block 0's header; `extraData` is the config's digest."""
     return {
@@ -65,7 +74,7 @@ def build_genesis_header(config: ChainConfig) -> dict[str, HeaderParams]:
         "coinbase": ZERO_ADDRESS,
         "mix_hash": ZERO_HASH32,
         "nonce": bytes(8),
-        "base_fee_per_gas": config.base_fee_wei,
+        "base_fee_per_gas": compute_genesis_base_fee(config.base_fee_wei),
     }
 
 

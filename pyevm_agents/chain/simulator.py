@@ -23,6 +23,7 @@ from pyevm_agents.chain.gas_estimation import GasTrial, find_least_gas
 from pyevm_agents.chain.reader import ChainReader, require_traceable_vm
 from pyevm_agents.chain.records import BlockSettings
 from pyevm_agents.chain.transactions import SET_CODE_TYPE
+from pyevm_agents.config import MAX_TIMESTAMP_SECONDS
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.vm import AgentComputation, AgentState, NestedCallError
 
@@ -91,7 +92,7 @@ class ChainSimulator(ChainReader):
             parent: by default the head. A caller that read the head passes it here, in case
                 another thread mines in between.
 
-        Raises: ConfigError: the timestamp is not after the parent's.
+        Raises: ConfigError: the timestamp is not after the parent's, or beyond 64 bits.
         """
         spec = settings or BlockSettings()
         parent = self._head if parent is None else parent
@@ -103,6 +104,8 @@ class ChainSimulator(ChainReader):
             raise ConfigError(
                 f"timestamp {timestamp}: must be after the parent's {parent.timestamp}"
             )
+        if timestamp > MAX_TIMESTAMP_SECONDS:
+            raise ConfigError(f"timestamp {timestamp}: must be at most 2^64 - 1")
         fields: dict[str, object] = {
             "state_root": self.state_root(parent),
             "timestamp": timestamp,

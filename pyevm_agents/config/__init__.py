@@ -9,10 +9,13 @@ from pyevm_agents.config.chain_config import (
     DIGEST_BYTES,
     FORKS,
     MAX_PRICE_GAS,
+    MAX_TIMESTAMP_SECONDS,
     MIN_BLOCK_GAS_LIMIT,
+    VERSION,
     ChainConfig,
     check_fits,
 )
+from pyevm_agents.config.optional_sections import ForkOrigin, NumericModelProfile
 
 __all__ = [
     "DEFAULT_BASE_FEE_WEI",
@@ -23,7 +26,11 @@ __all__ = [
     "DIGEST_BYTES",
     "FORKS",
     "MAX_PRICE_GAS",
+    "MAX_TIMESTAMP_SECONDS",
     "MIN_BLOCK_GAS_LIMIT",
+    "VERSION",
     "ChainConfig",
+    "ForkOrigin",
+    "NumericModelProfile",
     "check_fits",
 ]

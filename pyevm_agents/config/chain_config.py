@@ -12,7 +12,7 @@ import dataclasses
 import json
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from eth_utils import keccak
 
@@ -20,12 +20,16 @@ from precompiles import spec
 from precompiles.gas import DEFAULT_SCHEDULE, GasSchedule
 from precompiles.language_model import ModelProfile
 from pyevm_agents.config.json_limits import MAX_DEPTH, is_too_deep
+from pyevm_agents.config.optional_sections import ForkOrigin, NumericModelProfile, parse_hex
 from pyevm_agents.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from precompiles.language_model import ModelIdentity
+
+VERSION = 2
+"""Version of the rules and of the canonical JSON. Version 1 had no number in its JSON."""
 
 DEFAULT_CHAIN_ID = 31_337
 """The chain ID of local development networks."""
@@ -47,11 +51,15 @@ DIGEST_BYTES = 32
 """Length of a SHA-256 digest."""
 
 DEFAULT_BASE_FEE_WEI = 1_000_000_000
-"""Base fee of the genesis block, in wei: that of mainnet's first block with EIP-1559."""
+"""Base fee of block 1, in wei: that of mainnet's first block with EIP-1559, and anvil's."""
+
+MAX_TIMESTAMP_SECONDS = 2**64 - 1
+"""The latest timestamp of a header, in Unix seconds. Source: execution specs, `U64`."""
 
 DEFAULT_GENESIS_TIMESTAMP_SECONDS = 1_735_689_600
 """1 January 2025, 00:00 UTC: late enough for contracts that subtract days."""
 
+_RULE = re.compile(r"[a-z][a-z0-9_]{0,63}")
 _NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z_.\-]{0,63}")
 _LIMITS = (
     "MAX_CALLDATA_BYTES",
@@ -87,10 +95,10 @@ class ChainConfig:
     """Block gas limit, in gas."""
 
     base_fee_wei: int = DEFAULT_BASE_FEE_WEI
-    """Base fee of the genesis block, in wei per gas."""
+    """Base fee of block 1, in wei per gas. Genesis has the base fee that EIP-1559 lowers to it."""
 
     genesis_timestamp_seconds: int = DEFAULT_GENESIS_TIMESTAMP_SECONDS
-    """Timestamp of the genesis block, in Unix seconds."""
+    """Timestamp of the genesis block, in Unix seconds, below 2^64 - 1."""
 
     fork: str = DEFAULT_FORK
     """The Ethereum fork: one of `FORKS`."""
@@ -101,9 +109,28 @@ class ChainConfig:
     schedule: GasSchedule = DEFAULT_SCHEDULE
     """Prices of the executor's own work."""
 
+    numeric_models: tuple[NumericModelProfile, ...] = ()
+    """The numeric models of the chain. Optional section."""
+
+    origin: ForkOrigin | None = None
+    """The block of another chain that this one continues. Optional section."""
+
     def __post_init__(self) -> None:
         """Validate all fields."""
         _check_kinds(self)
+        self._check_block_fields()
+        _check_schedule(self.schedule)
+        for model in self.models:
+            _check_model(model)
+        named = [name for model in self.models for name in (model.name, *model.aliases)]
+        for numeric in self.numeric_models:
+            _check_name(numeric.name)
+            named.append(numeric.name)
+        for name in named:
+            if named.count(name) > 1:
+                raise ConfigError(f"two models are called {name!r}; give each its own name")
+
+    def _check_block_fields(self) -> None:
         if not 1 <= self.chain_id < 2**63:
             raise ConfigError(f"chain id {self.chain_id}: must be 1 to 2^63 - 1")
         if self.fork not in FORKS:
@@ -113,24 +140,26 @@ class ChainConfig:
             raise ConfigError(
                 f"block gas limit {self.block_gas_limit}: must be at least {MIN_BLOCK_GAS_LIMIT}"
             )
-        if self.base_fee_wei < 0 or self.genesis_timestamp_seconds < 0:
+        if self.base_fee_wei < 0:
+            raise ConfigError(f"base fee {self.base_fee_wei} wei: must not be negative")
+        if not 0 <= self.genesis_timestamp_seconds < MAX_TIMESTAMP_SECONDS:
             raise ConfigError(
-                f"base fee {self.base_fee_wei} wei, genesis at {self.genesis_timestamp_seconds} s: "
-                "must not be negative"
+                f"genesis timestamp {self.genesis_timestamp_seconds}: must be 0 to 2^64 - 2, as "
+                "each block is later than its parent and timestamps have 64 bits"
             )
-        _check_schedule(self.schedule)
-        for model in self.models:
-            _check_model(model)
-        names = [name for model in self.models for name in (model.name, *model.aliases)]
-        for name in names:
-            if names.count(name) > 1:
-                raise ConfigError(f"two models are called {name!r}; give each its own name")
 
     def to_json(self) -> str:
-        """Return the canonical JSON: sorted keys, no white space, digests in hexadecimal."""
+        """Return the canonical JSON: sorted keys, no white space, digests in hexadecimal.
+
+        An empty optional section is omitted.
+        """
         form = dataclasses.asdict(self)
+        form["version"] = VERSION
         for model in form["models"]:
             model["digest"] = "0x" + model["digest"].hex()
+            _fill_or_omit(model, "decoding", dict(model["decoding"]))
+        _fill_or_omit(form, "numeric_models", [each.to_form() for each in self.numeric_models])
+        _fill_or_omit(form, "origin", self.origin and self.origin.to_form())
         form["limits"] = {name: getattr(spec, name) for name in _LIMITS}
         form["schedule"] = {name.upper(): gas for name, gas in form["schedule"].items()}
         return json.dumps(form, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
@@ -139,7 +168,7 @@ class ChainConfig:
     def from_json(cls, text: str) -> ChainConfig:
         """Parse the canonical JSON of a chain config.
 
-        Raises: ConfigError: not a chain config, or of a version with other limits.
+        Raises: ConfigError: not a chain config, of another version, or with other limits.
         """
         if is_too_deep(text):
             raise ConfigError(
@@ -147,18 +176,14 @@ class ChainConfig:
             )
         try:
             form = json.loads(text)
+            _require_version(form)
             limits, schedule = form.pop("limits"), _parse_schedule(form.pop("schedule"))
-            models = [
-                ModelProfile(
-                    **model
-                    | {
-                        "aliases": tuple(model["aliases"]),
-                        "digest": bytes.fromhex(model["digest"].removeprefix("0x")),
-                    }
-                )
-                for model in form.pop("models")
-            ]
-            config = cls(models=tuple(models), schedule=schedule, **form)
+            models = tuple(map(_parse_model, form.pop("models")))
+            numeric = tuple(map(NumericModelProfile.from_form, form.pop("numeric_models", ())))
+            origin = ForkOrigin.from_form(form.pop("origin")) if "origin" in form else None
+            config = cls(
+                models=models, schedule=schedule, numeric_models=numeric, origin=origin, **form
+            )
         except (KeyError, TypeError, AttributeError, RecursionError, ValueError) as error:
             if isinstance(error, ConfigError):
                 raise
@@ -171,7 +196,8 @@ class ChainConfig:
                 )
         if config.to_json() != text:
             stated, own = json.loads(text), json.loads(config.to_json())
-            other = next((name for name in own if stated[name] != own[name]), "its spelling")
+            names = sorted(own.keys() | stated.keys())
+            other = next((n for n in names if stated.get(n) != own.get(n)), "its spelling")
             raise ConfigError(
                 f"{other}: not canonical JSON, as `ChainConfig.to_json` writes it (sorted keys, no "
                 "white space, lower-case hexadecimal)"
@@ -207,6 +233,39 @@ def check_fits(config: ChainConfig, profile: ModelProfile, facts: ModelIdentity)
             "replay its recording without a model: `pyevm-agents replay FIXTURE`, or "
             "`pyevm_agents.recordings.open_chain(fixture)`"
         )
+
+
+def _fill_or_omit(form: dict[str, object], name: str, section: object) -> None:
+    """Set an optional section of canonical JSON; remove it if it is empty."""
+    form[name] = section
+    if not section:
+        del form[name]
+
+
+def _require_version(form: dict[str, object]) -> None:
+    """Remove the version of a chain config's JSON.
+
+    Raises: ConfigError: it is not this version.
+    """
+    version = form.pop("version", 1)
+    if version != VERSION or isinstance(version, bool):
+        raise ConfigError(
+            f"chain configuration of version {version!r}: this version of pyevm-agents has version "
+            f"{VERSION}, with other rules and hashes; open it with the version that created it, or "
+            "create the chain anew (a fixture by `pyevm-agents record`, a kept chain in another "
+            "folder)"
+        )
+
+
+def _parse_model(form: dict[str, Any]) -> ModelProfile:
+    return ModelProfile(
+        **form
+        | {
+            "aliases": tuple(form["aliases"]),
+            "digest": parse_hex(form["digest"]),
+            "decoding": tuple(sorted(form.get("decoding", {}).items())),
+        }
+    )
 
 
 def _check_kinds(form: ChainConfig | ModelProfile | GasSchedule) -> None:
@@ -256,14 +315,18 @@ def _check_schedule(schedule: GasSchedule) -> None:
             )
 
 
+def _check_name(name: str) -> None:
+    if not _NAME.fullmatch(name) or name[:2] in {"0x", "0X"}:
+        raise ConfigError(
+            f"model name {name!r}: use 1 to 64 letters, digits, '_', '.', '-', "
+            "the first a letter or digit, and not '0x'"
+        )
+
+
 def _check_model(model: ModelProfile) -> None:
     _check_kinds(model)
     for name in (model.name, *model.aliases):
-        if not _NAME.fullmatch(name) or name[:2] in {"0x", "0X"}:
-            raise ConfigError(
-                f"model name {name!r}: use 1 to 64 letters, digits, '_', '.', '-', "
-                "the first a letter or digit, and not '0x'"
-            )
+        _check_name(name)
     if len(model.digest) != DIGEST_BYTES:
         raise ConfigError(f"model {model.name}: digest of {len(model.digest)} bytes, must be 32")
     if not 0 < model.max_output_tokens < model.context_tokens:
@@ -271,6 +334,7 @@ def _check_model(model: ModelProfile) -> None:
             f"model {model.name}: max_output_tokens {model.max_output_tokens}: must be at least 1 "
             f"and below its context of {model.context_tokens}"
         )
+    _check_decoding(model)
     prices = (model.cold_prompt_token_gas, model.warm_prompt_token_gas, model.output_token_gas)
     is_payable = min(prices) >= 1 and max(prices) <= MAX_PRICE_GAS
     if not is_payable or model.warm_prompt_token_gas > model.cold_prompt_token_gas:
@@ -278,3 +342,22 @@ def _check_model(model: ModelProfile) -> None:
             f"model {model.name}: prices {prices} (cold, warm, output): each must be 1 to 2^63 - 1 "
             "gas, and warm at most cold"
         )
+
+
+def _check_decoding(model: ModelProfile) -> None:
+    names = [name for name, _ in model.decoding]
+    if names != sorted(set(names)):
+        raise ConfigError(
+            f"model {model.name}: decoding rules {names}: must be sorted, each name once"
+        )
+    for name, value in model.decoding:
+        if not isinstance(name, str) or not _RULE.fullmatch(name):
+            raise ConfigError(
+                f"model {model.name}: decoding rule {name!r}: must be lower-case letters, digits "
+                "and '_', the first a letter"
+            )
+        if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**63:
+            raise ConfigError(
+                f"model {model.name}: decoding rule {name} {value!r}: must be a whole number, "
+                "0 to 2^63 - 1"
+            )

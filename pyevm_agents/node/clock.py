@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from pyevm_agents.config import MAX_TIMESTAMP_SECONDS
 from pyevm_agents.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-MAX_TIMESTAMP_SECONDS = 2**64 - 1
-"""The latest timestamp of a header, in Unix seconds. Source: execution specs, `U64`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,10 +25,10 @@ from pyevm_agents.agents.trace import extract_agent_steps
 from pyevm_agents.artifacts import describe_contract
 from pyevm_agents.chain import Call
 from pyevm_agents.chain.calls import BlockOverride
+from pyevm_agents.config import MAX_TIMESTAMP_SECONDS
 from pyevm_agents.errors import ConfigError, EngineFault
 from pyevm_agents.models import SwappableModel
 from pyevm_agents.node import Keys, Node
-from pyevm_agents.node.clock import MAX_TIMESTAMP_SECONDS
 from pyevm_agents.node.listeners import NodeListener
 from pyevm_agents.rpc.methods.registry import build_node_service
 from pyevm_agents.rpc.session import Session

@@ -1,4 +1,11 @@
-"""Blocks and headers of Cancun and Prague with shallow copies.
+"""Blocks and headers of Cancun and Prague: default fields of a child, and shallow copies.
+
+A chain without a beacon chain has two fields in which py-evm's defaults differ:
+
+- `mixHash`, hence PREVRANDAO (EIP-4399), is keccak of the parent's hash: deterministic, different
+  in each block, and known in advance to every reader of the chain.
+- `parentBeaconBlockRoot` (EIP-4788) is zero, as in geth's and anvil's development chains. py-evm
+  has the root of an empty trie.
 
 py-evm copies a header some twenty times per block, with a deep copy and a check of every field, and
 a block ten times with its transactions, so that known senders are lost. All fields are immutable,
@@ -16,9 +23,9 @@ from eth.constants import (
     EMPTY_UNCLE_HASH,
     GENESIS_GAS_LIMIT,
     POST_MERGE_DIFFICULTY,
-    POST_MERGE_MIX_HASH,
     POST_MERGE_NONCE,
     ZERO_ADDRESS,
+    ZERO_HASH32,
 )
 from eth.vm.forks.cancun import blocks as of_cancun
 from eth.vm.forks.cancun.headers import (
@@ -32,6 +39,8 @@ from eth.vm.forks.prague.headers import (
     create_prague_header_from_parent,
 )
 from eth_bloom.bloom import BloomFilter
+from eth_typing import Hash32
+from eth_utils import keccak
 from rlp.sedes.serializable import make_immutable
 
 if TYPE_CHECKING:
@@ -39,6 +48,11 @@ if TYPE_CHECKING:
 
 CACHED_ATTRIBUTES = ("_cached_rlp", "_hash_cache", "_hash")
 """Attributes of an `rlp.Serializable` that depend on its fields."""
+
+
+def derive_prev_randao(parent: BlockHeaderAPI) -> Hash32:
+    """Return the default `mixHash` of a child of `parent`."""
+    return Hash32(keccak(parent.hash))
 
 
 def _copy_with(original: Any, changes: dict[str, Any]) -> Any:  # noqa: ANN401 - an `rlp.Serializable`
@@ -125,7 +139,8 @@ def build_cancun_header(
     """Return the header of a child of `parent`, or a genesis header if it is None."""
     if parent is not None and not fields and _has_same_fields(parent, CancunHeader):
         return _derive_header(CancunHeader, parent, calc_excess_blob_gas_cancun(parent))
-    return CancunHeader(**create_cancun_header_from_parent(parent, **fields).as_dict())
+    defaults = _build_defaults(parent)
+    return CancunHeader(**create_cancun_header_from_parent(parent, **defaults | fields).as_dict())
 
 
 def build_prague_header(
@@ -136,7 +151,16 @@ def build_prague_header(
     if parent is not None and not fields and _has_same_fields(parent, PragueHeader):
         excess = calc_excess_blob_gas_prague(parent)
         return _derive_header(PragueHeader, parent, excess, requests_hash=EMPTY_SHA256)
-    return PragueHeader(**create_prague_header_from_parent(parent, **fields).as_dict())
+    defaults = _build_defaults(parent)
+    return PragueHeader(**create_prague_header_from_parent(parent, **defaults | fields).as_dict())
+
+
+def _build_defaults(parent: BlockHeaderAPI | None) -> dict[str, Any]:
+    """Return the fields in which py-evm's defaults differ from ours."""
+    fields: dict[str, Any] = {"parent_beacon_block_root": ZERO_HASH32}
+    if parent is not None:
+        fields["mix_hash"] = derive_prev_randao(parent)
+    return fields
 
 
 def _has_same_fields(header: Any, header_class: Any) -> bool:  # noqa: ANN401 - `rlp.Serializable`s
@@ -166,12 +190,12 @@ def _derive_header(
         gas_used=0,
         timestamp=new_timestamp_from_parent(parent),
         extra_data=b"",
-        mix_hash=POST_MERGE_MIX_HASH,
+        mix_hash=derive_prev_randao(parent),
         nonce=POST_MERGE_NONCE,
         base_fee_per_gas=calculate_expected_base_fee_per_gas(parent),
         withdrawals_root=BLANK_ROOT_HASH,
         blob_gas_used=0,
         excess_blob_gas=excess_blob_gas,
-        parent_beacon_block_root=BLANK_ROOT_HASH,
+        parent_beacon_block_root=ZERO_HASH32,
         **fields,
     )

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from precompiles.gas import GasSchedule
-from pyevm_agents.config import ChainConfig
+from pyevm_agents.chain import Chain
+from pyevm_agents.config import ChainConfig, ForkOrigin, NumericModelProfile
 from pyevm_agents.errors import ConfigError
-from tests.byte_model import PROFILE
+from tests.byte_model import PROFILE, ByteModel
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 PRICES = [
     "executor_base_gas",
@@ -21,8 +26,23 @@ PRICES = [
     "tool_gas",
     "parameter_gas",
 ]
-PLAIN_DIGEST = "fcb1cf2443a3f6b5714bc19e5ece98629f15154af9871b4d6c3ed0c832eb4a4c"
-BYTES_DIGEST = "1d4dc714b1a6a9c1626590f6e6ce983236674aeb5dcd43af393559b0e8df320f"
+NUMERIC = NumericModelProfile(
+    name="forecast",
+    digest=b"\x05" * 32,
+    input_decimals=(2, 0),
+    output_decimals=(18,),
+    operations=1_000,
+    operation_gas=1,
+)
+ORIGIN = ForkOrigin(chain_id=1, block_number=7, block_hash=b"\x06" * 32)
+RULES = (("format", 1), ("threshold", 2**63 - 1))
+SECTIONS = [
+    pytest.param({"numeric_models": (NUMERIC, replace(NUMERIC, name="b"))}, id="numeric models"),
+    pytest.param({"origin": ORIGIN}, id="origin"),
+    pytest.param({"models": (replace(PROFILE, decoding=RULES),)}, id="decoding"),
+]
+PLAIN_DIGEST = "501eab111224f4d0d48a35e1c7febc712e327e68a85b2b065f8d854d33104cd2"
+BYTES_DIGEST = "c7f755c878f5d14151dc4b1f587801db366292684faf6944399ab2d37cd77915"
 
 
 def test_the_canonical_form_is_sorted_and_without_white_space() -> None:
@@ -40,10 +60,22 @@ def test_the_canonical_form_is_sorted_and_without_white_space() -> None:
     }
 
 
-def test_the_digest_of_a_chain_with_the_default_schedule_is_what_it_was() -> None:
-    # Written down before a chain had a schedule of its own.
+def test_the_digests_of_version_2_are_fixed() -> None:
+    # A later optional section must not change them: an empty one is omitted.
     assert ChainConfig().digest.hex() == PLAIN_DIGEST
     assert ChainConfig(models=(PROFILE,)).digest.hex() == BYTES_DIGEST
+
+
+def other_numeric_models() -> list[NumericModelProfile]:
+    """Return a numeric model that differs in one field, for each field."""
+    return [
+        replace(NUMERIC, name="other"),
+        replace(NUMERIC, digest=bytes(32)),
+        replace(NUMERIC, input_decimals=(2,)),
+        replace(NUMERIC, output_decimals=(1, 1)),
+        replace(NUMERIC, operations=7),
+        replace(NUMERIC, operation_gas=7),
+    ]
 
 
 def test_the_digest_changes_with_every_part() -> None:
@@ -58,6 +90,13 @@ def test_the_digest_changes_with_every_part() -> None:
         replace(config, models=(replace(PROFILE, chat_suffix="x"),)),
         replace(config, models=(replace(PROFILE, digest=bytes(32)),)),
         *(replace(config, schedule=GasSchedule(**{price: 7})) for price in PRICES),
+        replace(config, models=(replace(PROFILE, decoding=(("threshold", 7),)),)),
+        replace(config, numeric_models=(NUMERIC,)),
+        *(replace(config, numeric_models=(each,)) for each in other_numeric_models()),
+        replace(config, origin=ORIGIN),
+        replace(config, origin=replace(ORIGIN, chain_id=2)),
+        replace(config, origin=replace(ORIGIN, block_number=8)),
+        replace(config, origin=replace(ORIGIN, block_hash=bytes(32))),
     ]
     digests = {config.digest, *(other.digest for other in others)}
     assert len(digests) == 1 + len(others)
@@ -70,6 +109,10 @@ def test_the_digest_changes_with_every_part() -> None:
         pytest.param({"chain_id": 0}, "chain id 0: must be 1", id="chain id 0"),
         pytest.param({"chain_id": 2**63}, "chain id 9223372036854775808", id="chain id 2^63"),
         pytest.param({"base_fee_wei": -1}, "must not be negative", id="base fee"),
+        pytest.param({"genesis_timestamp_seconds": -1}, "timestamp -1: must be 0", id="before"),
+        pytest.param(
+            {"genesis_timestamp_seconds": 2**64 - 1}, "must be 0 to 2.64 - 2", id="end of time"
+        ),
         pytest.param({"models": (PROFILE, PROFILE)}, "two models are called", id="one name twice"),
         pytest.param({"fork": "osaka"}, "fork 'osaka': must be one of", id="fork"),
         pytest.param({"base_fee_wei": 1.5}, "base_fee_wei 1.5: must be a whole", id="half a wei"),
@@ -133,6 +176,117 @@ def test_takes_the_least_and_the_dearest_price(price: str, gas: int) -> None:
 def test_refuses_what_no_model_can_be(fields: dict[str, object], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         ChainConfig(models=(replace(PROFILE, **fields),))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+def test_an_optional_section_is_part_of_the_digest_and_of_the_form(
+    section: dict[str, Any],
+) -> None:
+    config = replace(ChainConfig(models=(PROFILE,)), **section)
+    assert ChainConfig.from_json(config.to_json()) == config
+    assert config.digest.hex() != BYTES_DIGEST
+
+
+def test_an_empty_section_is_not_in_the_form() -> None:
+    form = json.loads(ChainConfig(models=(PROFILE,)).to_json())
+    assert form["version"] == 2
+    assert not {"numeric_models", "origin"} & form.keys()
+    assert "decoding" not in form["models"][0]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "name"),
+    [
+        ('"version":2', '"numeric_models":[],"version":2', "numeric_models"),
+        ('"version":2', '"origin":{},"version":2', "invalid chain configuration: missing key"),
+        ('"digest":', '"decoding":{},"digest":', "models"),
+    ],
+)
+def test_an_empty_section_that_is_stated_is_refused(old: str, new: str, name: str) -> None:
+    text = ChainConfig(models=(PROFILE,)).to_json()
+    with pytest.raises(ConfigError, match=name):
+        ChainConfig.from_json(text.replace(old, new, 1))
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+def test_a_chain_with_a_section_that_is_not_implemented_is_refused(
+    section: dict[str, Any], request: pytest.FixtureRequest
+) -> None:
+    config = replace(ChainConfig(models=(PROFILE,)), **section)
+    name = request.node.callspec.id.replace(" ", "_")
+    with pytest.raises(ConfigError, match=f"with {name}: this version of pyevm-agents does not"):
+        Chain(config, {PROFILE.name: ByteModel([])})
+
+
+@pytest.mark.parametrize("version", ["1", "3", '"2"', "true", "2.5", "null"])
+def test_another_version_is_refused(version: str) -> None:
+    text = ChainConfig().to_json().replace('"version":2', f'"version":{version}')
+    with pytest.raises(ConfigError, match="open it with the version that created it, or create"):
+        ChainConfig.from_json(text)
+
+
+def test_version_1_has_no_number_and_is_told_apart() -> None:
+    text = ChainConfig().to_json().replace(',"version":2', "")
+    with pytest.raises(ConfigError, match="chain configuration of version 1: this version of pyev"):
+        ChainConfig.from_json(text)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        pytest.param(lambda: replace(ORIGIN, chain_id=0), "origin: chain id 0: must", id="chain"),
+        pytest.param(
+            lambda: replace(ORIGIN, block_number=-1), "origin: block number -1", id="block"
+        ),
+        pytest.param(
+            lambda: replace(ORIGIN, block_hash=b"a"), "origin: block hash of 1 bytes", id="hash"
+        ),
+        pytest.param(
+            lambda: replace(NUMERIC, digest=b""), "forecast: digest of 0 bytes", id="digest"
+        ),
+        pytest.param(
+            lambda: replace(NUMERIC, input_decimals=(78,)),
+            "forecast: decimals 78: must be a whole number from 0 to 77",
+            id="decimals",
+        ),
+        pytest.param(
+            lambda: replace(NUMERIC, output_decimals=()), "2 inputs and 0 outputs", id="no output"
+        ),
+        pytest.param(lambda: replace(NUMERIC, operations=0), "operations 0: must", id="no work"),
+        pytest.param(
+            lambda: replace(NUMERIC, operation_gas=True), "operation_gas True: must", id="a truth"
+        ),
+        pytest.param(
+            lambda: ChainConfig(numeric_models=(replace(NUMERIC, name="a b"),)),
+            "model name 'a b': use",
+            id="name",
+        ),
+        pytest.param(
+            lambda: ChainConfig(
+                models=(PROFILE,), numeric_models=(replace(NUMERIC, name=PROFILE.name),)
+            ),
+            "two models are called",
+            id="one name for two",
+        ),
+        *(
+            pytest.param(
+                lambda rules=rules: ChainConfig(models=(replace(PROFILE, decoding=rules),)),
+                message,
+                id=message,
+            )
+            for rules, message in [
+                ((("b", 1), ("a", 1)), "must be sorted, each name once"),
+                ((("a", 1), ("a", 2)), "decoding rules .'a', 'a'.: must be sorted"),
+                ((("A", 1),), "decoding rule 'A': must be lower-case"),
+                ((("a", -1),), "decoding rule a -1: must be a whole number"),
+                ((("a", 1.0),), "decoding rule a 1.0: must be a whole number"),
+            ]
+        ),
+    ],
+)
+def test_refuses_what_no_section_can_be(make: Callable[[], object], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        make()
 
 
 def test_a_configuration_is_read_from_its_own_form() -> None:

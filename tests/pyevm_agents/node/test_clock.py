@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pyevm_agents.config import MAX_TIMESTAMP_SECONDS
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.node.clock import MAX_TIMESTAMP_SECONDS, Clock
+from pyevm_agents.node.clock import Clock
 
 
 class World:
