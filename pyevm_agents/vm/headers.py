@@ -7,6 +7,8 @@ A chain without a beacon chain has two fields in which py-evm's defaults differ:
 - `parentBeaconBlockRoot` (EIP-4788) is zero, as in geth's and anvil's development chains. py-evm
   has the root of an empty trie.
 
+Source: docs/architecture.md#header-defaults.
+
 py-evm copies a header some twenty times per block, with a deep copy and a check of every field, and
 a block ten times with its transactions, so that known senders are lost. All fields are immutable,
 so copies share them.
