@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _DEFINITION = re.compile(r"[ \t]*([0-9A-Za-z_.\-]+)[ \t]*=[ \t]*(0x[0-9A-Fa-f]{40})[ \t]*\r?")
-_NAME = re.compile(r"(?!.*0[xX])(?=.*[A-Za-z])[0-9A-Za-z](?:[0-9A-Za-z_.\-]*[0-9A-Za-z])?")
+_NAME = re.compile(
+    r"(?!(?:true|false|null)$)(?!.*0[xX])(?=.*[A-Za-z])[0-9A-Za-z](?:[0-9A-Za-z_.\-]*[0-9A-Za-z])?"
+)
 _WORD = re.compile(r"[0-9A-Za-z](?:[0-9A-Za-z_.\-]*[0-9A-Za-z])?")
 
 
@@ -30,8 +32,8 @@ class AddressBook:
     An address is `0x` and exactly 40 hexadecimal digits, without an alphanumeric neighbour and
     without a failing EIP-55 checksum. Addresses are equal by value. The first `MAX_ADDRESSES`
     different addresses of base prompt, prompt and tool results, in that order, get a handle: the
-    name in a line `NAME = 0x…` of the base prompt (the first line of a name or an address wins),
-    otherwise `addr1`, `addr2`, … in order of appearance.
+    name in a line `NAME = 0x…` of the base prompt (the first line of a name or an address wins; a
+    literal of JSON is no name), otherwise `addr1`, `addr2`, … in order of appearance.
     """
 
     def __init__(self, base_prompt: str, others: Iterable[str]) -> None:

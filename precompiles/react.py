@@ -41,6 +41,13 @@ _LINE = rf"[^{CONTROL_CLASS}]+"
 _REASONING = re.compile(rf"Thought: {_LINE}\nAction: {_LINE}\nAction Input: \{{{_LINE[:-1]}*\}}")
 _FREE = rf"(?![^{CONTROL_CLASS}]*0[xX])[^ {CONTROL_CLASS}][^{CONTROL_CLASS}]"
 _JSON = rf'\{{(?:[^\\{CONTROL_CLASS}]|\\["\\nrt])*\}}'
+_TEXT = rf'"(?:[^"\\{CONTROL_CLASS}]|\\["\\nrt])*+"'
+_LITERAL = re.compile(rf'(?P<text>{_TEXT})(?!:)|"(?:[^"\\]|\\.)*+(?:"|\Z)')
+"""A text among JSON values, or another literal: a key, or one that is not canonical or not closed.
+
+Each quotation mark begins a match, so a search takes linear time.
+"""
+
 _STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"')
 _NESTED = re.compile(r"\{.*\{|\[[^\]]*\[")
 _OUTPUT = re.compile(
@@ -131,11 +138,28 @@ def build_prompt(
         Segment(text="Thought:"),
     ]
     for step in steps:
-        reasoning = book.intern(step.reasoning).removeprefix("Thought:")
+        reasoning = intern_reasoning(step.reasoning, book).removeprefix("Thought:")
         observed = escape_line(book.intern(step.observation))
         segments.append(Segment(text=reasoning))
         segments.append(Segment(text=f"\nObservation: {observed}\nThought:"))
     return tuple(segment for segment in segments if segment.text)
+
+
+def intern_reasoning(reasoning: str, book: AddressBook) -> str:
+    """Replace the addresses in an `agentReasoning` by handles: the inverse of `parse`.
+
+    A text among the arguments is decoded first: JSON escapes a line break with a letter, which
+    would hide the address behind it. Keys are not changed by `parse`, and have no addresses.
+    """
+
+    def intern_text(match: re.Match[str]) -> str:
+        if match["text"] is None or "0x" not in match["text"]:
+            return match[0]
+        return json.dumps(book.intern(json.loads(match["text"])), ensure_ascii=False)
+
+    lines, separator, arguments = reasoning.rpartition("\n")
+    # A caller's own arguments may be no JSON; the addresses in them get handles as in any text.
+    return book.intern(lines + separator + _LITERAL.sub(intern_text, arguments))
 
 
 def parse(text: str, tools: Sequence[Tool], book: AddressBook) -> ToolUse | FinalAnswer:
@@ -175,10 +199,10 @@ def parse(text: str, tools: Sequence[Tool], book: AddressBook) -> ToolUse | Fina
         tool=Address(tool.address),
         param_types=tuple(parameter.param_type for parameter in tool.parameters),
         values=values,
-        # Expanded line by line: a handle may equal a word of the format, or the tool's name.
+        # Only texts are expanded: a handle may equal a word of the format, a tool or a parameter.
         agent_reasoning=(
             f"Thought: {book.expand(match['thought'])}\nAction: {tool.name}\n"
-            f"Action Input: {book.expand(match['arguments'])}"
+            f"Action Input: {json.dumps(dict(zip(names, values, strict=True)), ensure_ascii=False)}"
         ),
     )
 

@@ -54,15 +54,11 @@ Measured: a list adds 0.1 ms (0.06 to 0.16) to a call, an integer less than can 
 neither adds to a token's mask."""
 
 MAX_NAME_BYTES = 64
-"""Upper bound of the name of a tool or a parameter, in bytes of UTF-8.
+"""Upper bound of the name of a tool or a parameter, in bytes of ASCII.
 
 Measured (`benchmarks/choices.py`): with 64 tool names that differ in their last letters alone, a
 choice of token takes 0.4 ms and at most 4 ms, as with short names. Evaluating a token takes 10 ms
 or more."""
-
-MAX_NAME_CHARACTER = "\U0003ffff"
-"""Last character that a name may contain. None is assigned from here to U+DFFFF, and the default
-model's vocabulary lacks bytes of their UTF-8, so it could not generate such a name."""
 
 MAX_ADDRESSES = 64
 """Upper bound of the addresses that get handles in one prompt; later ones stay text.

@@ -3,11 +3,17 @@
 Each read is a metered `STATICCALL` at its EVM cost, with the gas schedule's cap. During a read the
 executor reverts with `ReentrantMetadata`, so a tool's metadata can't run inference.
 
-Source: ERC, executor pseudocode; EIP-150, EIP-2929, EIP-7702; docs/architecture.md#gas-before-work.
+A name is printable ASCII, so no name has invisible, bidirectional or composed characters, letters
+of two scripts, or another form in another version of Unicode. Descriptions are any text.
+
+Source: ERC, executor pseudocode; EIP-150, EIP-2929, EIP-7702; docs/architecture.md#gas-before-work,
+#names-are-ascii; UTS #39, confusables.txt.
 """
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -28,12 +34,10 @@ from precompiles.abi import (
     decode_string,
 )
 from precompiles.errors import Refusal
-from precompiles.escaping import escape_line
 from precompiles.spec import (
     EXECUTOR_ADDRESS,
     MAX_METADATA_BYTES,
     MAX_NAME_BYTES,
-    MAX_NAME_CHARACTER,
     MAX_PARAMETERS,
     MAX_REASON_BYTES,
 )
@@ -50,6 +54,14 @@ if TYPE_CHECKING:
 
 _READING_SLOT = 0
 """Transient slot that is set while metadata is read; `warm_prefixes` uses 1 and digests."""
+
+_WORDS = re.compile("[!-~]+(?: [!-~]+)*")
+_HEXADECIMAL = re.compile("0[xX][0-9A-Fa-f]")
+_VALUE = re.compile("(?i:true|false|null|addr[0-9]+)")
+_LOOKS = str.maketrans(
+    {"1": "l", "I": "l", "|": "l", "0": "O", "m": "rn", "`": "'", '"': "''"},
+)
+"""The printable ASCII characters that look like others, with a representative of each class."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,14 +87,16 @@ def read_tools(
     if addresses and computation.msg.depth + 1 > STACK_DEPTH_LIMIT:
         raise Refusal("CallDepthExceeded")
     _set_reading(computation, reading=True)
-    tools: dict[str, Tool] = {}
+    tools: list[Tool] = []
+    names: dict[str, str] = {}
     for address in addresses:
         tool = _read_tool(computation, address, schedule)
-        if tool.name in tools:
+        if tool.name in names.values():
             raise Refusal("DuplicateToolName", tool.name)
-        tools[tool.name] = tool
+        _check_look(address, NAME_SELECTOR, tool.name, names)
+        tools.append(tool)
     _set_reading(computation, reading=False)
-    return tuple(tools.values())
+    return tuple(tools)
 
 
 def is_reading_metadata(computation: ComputationAPI) -> bool:
@@ -104,12 +118,12 @@ def _read_tool(computation: ComputationAPI, address: Address, schedule: GasSched
     if len(parameters) > MAX_PARAMETERS:
         reason = f"{len(parameters)} parameters, at most {MAX_PARAMETERS}"
         raise Refusal("MalformedToolMetadata", address, selector, reason)
-    seen: dict[str, None] = {}
+    names: dict[str, str] = {}
     for parameter in parameters:
         _check_name(address, selector, parameter.name)
-        if parameter.name in seen:
+        if parameter.name in names.values():
             raise Refusal("DuplicateParameterName", address, parameter.name)
-        seen[parameter.name] = None
+        _check_look(address, selector, parameter.name, names)
     return Tool(address=address, name=name, description=description, parameters=parameters)
 
 
@@ -117,13 +131,23 @@ def _check_name(address: Address, selector: bytes, name: str) -> None:
     size_bytes = len(name.encode())
     if not 1 <= size_bytes <= MAX_NAME_BYTES:
         reason = f"a name of {size_bytes} bytes, must be 1 to {MAX_NAME_BYTES}"
-    elif escape_line(name) != name or name.strip(" \t") != name or "\t" in name:
-        reason = "a name with a control character, or with a space at its start or end"
-    elif max(name) > MAX_NAME_CHARACTER:
-        reason = "a name with a character beyond U+3FFFF"
+    elif not _WORDS.fullmatch(name):
+        reason = f"name {json.dumps(name)}: must be words of printable ASCII, one space apart"
+    elif _HEXADECIMAL.search(name):
+        reason = f"name {json.dumps(name)}: must not contain 0x and a hexadecimal digit"
+    elif _VALUE.fullmatch(name):
+        reason = f"name {json.dumps(name)}: must not be true, false, null or a handle such as addr1"
     else:
         return
     raise Refusal("MalformedToolMetadata", address, selector, reason)
+
+
+def _check_look(address: Address, selector: bytes, name: str, names: dict[str, str]) -> None:
+    """Refuse a name that looks like an earlier one; add it to the names by their looks."""
+    twin = names.setdefault(name.translate(_LOOKS), name)
+    if twin != name:
+        reason = f"name {json.dumps(name)}: must not look like {json.dumps(twin)}"
+        raise Refusal("MalformedToolMetadata", address, selector, reason)
 
 
 def _read(

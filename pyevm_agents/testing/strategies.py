@@ -16,7 +16,6 @@ from precompiles.abi import ParamType
 from precompiles.escaping import CONTROL_CLASS
 from precompiles.spec import (
     MAX_ARRAY_ITEMS,
-    MAX_NAME_CHARACTER,
     MAX_TEXT_CHARACTERS,
     MAX_THOUGHT_CHARACTERS,
 )
@@ -223,9 +222,6 @@ class StepStrategy(SearchStrategy["ToolStep | AnswerStep"]):
                 return value
 
     def _replace_handle(self, word: re.Match[str]) -> str:
-        # JSON escapes a line break with a letter, after which an address is not recognized.
-        if word.string[: word.start()].endswith(("\n", "\r", "\t")):
-            return word[0]
         return self._handles.get(word[0], word[0])
 
 
@@ -243,15 +239,18 @@ MAX_KNOWN = 200
 
 MAX_MADE_UP_CHARACTERS = 40
 
+MAX_MADE_UP_CHARACTER = 0x3FFFF
+"""Last character of random texts: the default model's vocabulary lacks bytes of later ones."""
+
 _CONTROL = re.compile(f"[{CONTROL_CLASS}]")
 _CONTROL_BUT_BREAKS = re.compile(rf"(?![\n\r\t])[{CONTROL_CLASS}]")
 _HEXADECIMAL = re.compile("0[xX]+")
 
 _MADE_UP = text(
-    characters(codec="utf-8", max_codepoint=ord(MAX_NAME_CHARACTER)),
+    characters(codec="utf-8", max_codepoint=MAX_MADE_UP_CHARACTER),
     max_size=MAX_MADE_UP_CHARACTERS,
 )
-"""Characters that vocabularies have; inadmissible ones become spaces."""
+"""Random texts; inadmissible characters become spaces."""
 
 
 class TextStrategy(SearchStrategy[str]):

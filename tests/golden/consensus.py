@@ -99,7 +99,6 @@ def collect_consensus(_vocabulary: Vocabulary) -> Mapping[str, object]:
 def _limits() -> Mapping[str, object]:
     """Return the limits of genesis, and the constants that genesis does not name."""
     unnamed = {
-        "last character of a name": f"U+{ord(spec.MAX_NAME_CHARACTER):X}",
         "characters of a quoted text": QUOTED_CHARACTERS,
         "default gas of a cold prompt token": spec.DEFAULT_COLD_PROMPT_TOKEN_GAS,
         "default gas of a warm prompt token": spec.DEFAULT_WARM_PROMPT_TOKEN_GAS,
@@ -274,7 +273,13 @@ REVERTS: Mapping[str, Callable[[], ComputationAPI]] = {
     "a name of two lines": partial(_named_tools, "a\nb"),
     "a name that begins with a space": partial(_named_tools, " a"),
     "a name with a tab": partial(_named_tools, "a\tb"),
-    "a name beyond U+3FFFF": partial(_named_tools, "t\U00050000"),
+    "a name with a Cyrillic letter": partial(_named_tools, "D\u0435posit"),
+    "a name with an invisible character": partial(_with_parameters, (4, "to\u200b", "")),
+    "a name with an address": partial(_named_tools, f"Pay 0x{'ab' * 20}"),
+    "a name like a handle": partial(_with_parameters, (1, "addr1", "")),
+    "a name like a truth value": partial(_named_tools, "true"),
+    "names of tools that look alike": partial(_named_tools, "TokenInfo", "TokenlnfO", "Tokenlnfo"),
+    "names of parameters that look alike": partial(_with_parameters, (4, "a1", ""), (4, "al", "")),
     "two tools of one name": partial(_named_tools, "Same", "Same"),
     "a history of unequal lengths": partial(_refused, encode_request(reasoning=[REASONING])),
     "a forged reasoning": partial(

@@ -83,7 +83,9 @@ def _with_tools(prompt: str, **told: Sequence[str]) -> object:
     tools = [
         deploy_tool(bench, "Every type", f"Takes\nall of {PAYEE}", EVERY_TYPE),
         deploy_tool(bench, "Nothing", "", ()),
-        deploy_tool(bench, "Naïve “name”", ESCAPED, ((1, 'who "pays"', PAYER), (0, "é", ESCAPED))),
+        deploy_tool(
+            bench, 'A "quoted" name', ESCAPED, ((1, 'who "pays"', PAYER), (0, "\\", ESCAPED))
+        ),
         deploy_tool(bench, "Lists", "Takes addresses", ((6, "addresses", "some"),)),
     ]
     data = encode_request(

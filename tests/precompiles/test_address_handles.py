@@ -153,7 +153,22 @@ class TestNames:
         assert handles_of(line) == {"addr1": OTHER}
 
     @pytest.mark.parametrize(
-        "name", ["a", "A", "a1", "1a", "a.b", "a-b", "a_b", "USDC.e", "a" * 32, "9-9z9", "x0"]
+        "name",
+        [
+            "a",
+            "A",
+            "a1",
+            "1a",
+            "a.b",
+            "a-b",
+            "a_b",
+            "USDC.e",
+            "a" * 32,
+            "9-9z9",
+            "x0",
+            "true1",
+            "nul",
+        ],
     )
     def test_this_is_a_name(self, name: str) -> None:
         assert handles_of(f"{name} = {OTHER}") == {name: OTHER}
@@ -175,6 +190,9 @@ class TestNames:
             pytest.param("a b", id="space"),
             pytest.param("a/b", id="slash"),
             pytest.param('a"b', id="quote"),
+            pytest.param("true", id="true"),
+            pytest.param("false", id="false"),
+            pytest.param("null", id="null"),
         ],
     )
     def test_this_is_no_name(self, name: str) -> None:

@@ -25,7 +25,7 @@ from precompiles.abi import (
 )
 from precompiles.address_handles import AddressBook
 from precompiles.grammar import _build_range_pattern, build_grammar
-from precompiles.react import GrammarViolationError, parse, parse_history
+from precompiles.react import GrammarViolationError, intern_reasoning, parse, parse_history
 from precompiles.tool_metadata import Tool
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def assert_sound(text: str, tools: Sequence[Tool], book: AddressBook) -> None:
     result = parse(text, tools, book)
     assert encode_result(result)
     if isinstance(result, ToolUse):
-        assert book.intern(result.agent_reasoning) == f"Thought:{text}"
+        assert intern_reasoning(result.agent_reasoning, book) == f"Thought:{text}"
         request = IterationRequest(
             model_id="",
             base_prompt="",
@@ -242,14 +242,12 @@ class TestTools:
             "back\\slash",
             "C:\\new\\table",
             "/regex/i",
-            "é λ 😀",
+            "it's `it`",
             "a|b (c) [d] {e} ~ & ?",
             "%json {}",
             "<tag>",
             "Final Answer: 1",
-            "x0y0xz",
-            "\u00a0",
-            "\u200b",
+            "0xyz",
         ],
         ids=ascii,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from itertools import pairwise
 
@@ -19,6 +20,7 @@ from precompiles.react import (
     HistoryStep,
     build_prompt,
     extract_thought,
+    intern_reasoning,
     parse,
     parse_history,
 )
@@ -445,6 +447,41 @@ class TestPrefix:
         assert Segment(text=spoken) in segments_of(request, *TOOLS)
 
 
+class TestInternReasoning:
+    """Arguments of a caller's own: addresses get handles, everything else stays."""
+
+    @pytest.mark.parametrize(
+        ("arguments", "interned"),
+        [
+            pytest.param("{}", "{}", id="none"),
+            pytest.param(f'{{"a": "{POOL}"}}', '{"a": "POOL"}', id="value"),
+            pytest.param(
+                f'{{"a": ["{POOL}", "\\n{OTHER}"]}}', '{"a": ["POOL", "\\naddr1"]}', id="list"
+            ),
+            pytest.param(f'{{"{POOL}": 1}}', '{"POOL": 1}', id="key"),
+            pytest.param(f'{{"\\n{POOL}": 1}}', f'{{"\\n{POOL}": 1}}', id="escape_in_a_key"),
+            pytest.param(f'{{"a": "\\u000a{POOL}"}}', f'{{"a": "\\u000a{POOL}"}}', id="hex_escape"),
+            pytest.param(f'{{"a": "\\/{POOL}"}}', '{"a": "\\/POOL"}', id="needless_escape"),
+            pytest.param(f"{{{POOL}}}", "{POOL}", id="no_literal"),
+            pytest.param(f'{{"a": "{POOL}}}', '{"a": "POOL}', id="open_literal"),
+            pytest.param(f'{{"a": "\\n{POOL}}}', f'{{"a": "\\n{POOL}}}', id="open_with_an_escape"),
+            pytest.param(f'{{"" "\\n{POOL}" ""}}', '{"" "\\nPOOL" ""}', id="no_json"),
+            pytest.param('{"0x": "\\"0x\\\\"}', '{"0x": "\\"0x\\\\"}', id="no_address"),
+        ],
+    )
+    def test_arguments(self, arguments: str, interned: str) -> None:
+        lines = f"Thought: by {POOL}\nAction: {POOL}\nAction Input: "
+        expected = f"Thought: by POOL\nAction: POOL\nAction Input: {interned}"
+        assert intern_reasoning(lines + arguments, BOOK) == expected
+
+    @given(st.lists(st.sampled_from(['"', "\\", ":", "n", "u", " ", "{", "0x", POOL, OTHER])))
+    def test_whatever_is_no_address_stays(self, parts: list[str]) -> None:
+        reasoning = f"Thought: x\nAction: y\nAction Input: {{{''.join(parts)}}}"
+        parse_history(history((reasoning, "")))
+        interned = intern_reasoning(reasoning, BOOK)
+        assert interned.replace("POOL", POOL).replace("addr1", OTHER) == reasoning
+
+
 class TestParse:
     """From a text to a typed result, handles expanded."""
 
@@ -486,7 +523,53 @@ class TestParse:
         assert result.values == (POOL, 1)
         (step,) = parse_history(history((result.agent_reasoning, "")))
         assert step.reasoning.startswith("Thought: x\nAction: pay\nAction Input: {")
-        assert book.intern(step.reasoning) == f"Thought:{text}"
+        assert intern_reasoning(step.reasoning, book) == f"Thought:{text}"
+
+    @pytest.mark.parametrize(
+        ("name", "said", "value", "written"),
+        [
+            pytest.param("POOL", r"a\nPOOL", f"a\n{POOL}", rf"a\n{POOL}", id="line_break"),
+            pytest.param(
+                "POOL", r"\rPOOL\tPOOL", f"\r{POOL}\t{POOL}", rf"\r{POOL}\t{POOL}", id="tab"
+            ),
+            pytest.param("POOL", r"\"POOL\"", f'"{POOL}"', rf"\"{POOL}\"", id="quotes"),
+            pytest.param("POOL", r"\\POOL", f"\\{POOL}", rf"\\{POOL}", id="backslash"),
+            pytest.param("POOL", r"\\nPOOL", r"\nPOOL", r"\\nPOOL", id="backslash_and_letter"),
+            pytest.param("nPOOL", r"\nPOOL", "\nPOOL", r"\nPOOL", id="escape_and_word"),
+            pytest.param("nPOOL", r"\nnPOOL", f"\n{POOL}", rf"\n{POOL}", id="escape_and_handle"),
+            pytest.param("n", r"\nn\\n", f"\n{POOL}\\{POOL}", rf"\n{POOL}\\{POOL}", id="letter"),
+        ],
+    )
+    def test_a_handle_beside_an_escape_is_expanded(
+        self, name: str, said: str, value: str, written: str
+    ) -> None:
+        book = AddressBook(f"{name} = {POOL}", [])
+        text = f' x\nAction: note\nAction Input: {{"text": "{said}"}}'
+        result = parse(text, TOOLS, book)
+        assert isinstance(result, ToolUse)
+        assert result.values == (value,)
+        reasoning = f'Thought: x\nAction: note\nAction Input: {{"text": "{written}"}}'
+        assert result.agent_reasoning == reasoning
+        assert intern_reasoning(reasoning, book) == f"Thought:{text}"
+
+    @pytest.mark.parametrize("name", ["true", "false", "null"])
+    def test_a_truth_value_is_never_an_address(self, name: str) -> None:
+        book = AddressBook(f"{name} = {POOL}", [])
+        switch = tool("switch", ("on", ParamType.BOOL, ""), ("all", ParamType.BOOL_ARRAY, ""))
+        text = ' x\nAction: switch\nAction Input: {"on": true, "all": [false, true]}'
+        result = parse(text, (switch,), book)
+        assert isinstance(result, ToolUse)
+        assert result.agent_reasoning == f"Thought:{text}"
+
+    @pytest.mark.parametrize("name", ["note", "text", "x"])
+    def test_a_handle_named_like_a_tool_or_a_parameter_changes_neither(self, name: str) -> None:
+        book = AddressBook(f"{name} = {POOL}", [])
+        text = f' y\nAction: note\nAction Input: {{"text": "{name}"}}'
+        result = parse(text, TOOLS, book)
+        assert isinstance(result, ToolUse)
+        arguments = json.dumps({"text": POOL})
+        assert result.agent_reasoning == f"Thought: y\nAction: note\nAction Input: {arguments}"
+        assert intern_reasoning(result.agent_reasoning, book) == f"Thought:{text}"
 
     @pytest.mark.parametrize(
         "text",

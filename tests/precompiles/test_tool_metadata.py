@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+import unicodedata
+from typing import TYPE_CHECKING, Literal
 
 import pytest
+import pyunormalize
 from eth.exceptions import OutOfGas
 from eth_abi import encode
 from eth_typing import Address
@@ -217,27 +220,58 @@ def test_refuses_metadata_that_is_not_utf8(bench: MakeBench) -> None:
     ("name", "reason"),
     [
         pytest.param("", "a name of 0 bytes, must be 1 to 64", id="empty"),
+        pytest.param("a" * 65, "a name of 65 bytes, must be 1 to 64", id="65 bytes"),
         pytest.param("é" * 33, "a name of 66 bytes, must be 1 to 64", id="66 bytes"),
-        pytest.param(
-            "a\nb",
-            "a name with a control character, or with a space at its start or end",
-            id="newline",
+        *(
+            pytest.param(
+                name, f'name "{shown}": must be words of printable ASCII, one space apart', id=kind
+            )
+            for name, shown, kind in [
+                (" ", " ", "space"),
+                (" a", " a", "leading space"),
+                ("a ", "a ", "trailing space"),
+                ("a  b", "a  b", "two spaces"),
+                ("a\nb", r"a\nb", "newline"),
+                ("a\tb", r"a\tb", "tab"),
+                ("a\x7f", r"a\u007f", "delete"),
+                ("a\x80", r"a\u0080", "first character beyond ASCII"),
+                ("\u00a0a", r"\u00a0a", "no-break space"),
+                ("a\u00adb", r"a\u00adb", "soft hyphen"),
+                ("Deposit\u200b", r"Deposit\u200b", "zero-width space"),
+                ("\u202edeposit", r"\u202edeposit", "right-to-left override"),
+                ("a\u2028b", r"a\u2028b", "line separator"),
+                ("a\u2060", r"a\u2060", "word joiner"),
+                ("\u2800", r"\u2800", "Braille blank"),
+                ("\u3164", r"\u3164", "Hangul filler"),
+                ("\ufeffa", r"\ufeffa", "byte order mark"),
+                ("a\ufffd", r"a\ufffd", "replacement character"),
+                ("a\uffff", r"a\uffff", "no character"),
+                ("D\u0435posit", r"D\u0435posit", "Cyrillic letter"),
+                ("\uff24eposit", r"\uff24eposit", "fullwidth letter"),
+                ("cafe\u0301", r"cafe\u0301", "combining accent"),
+                ("caf\xe9", r"caf\u00e9", "composed accent"),
+                ("\ufb01ne", r"\ufb01ne", "ligature"),
+                ("a\U000e0041", r"a\udb40\udc41", "tag character"),
+                ("a\U0010ffff", r"a\udbff\udfff", "last code point"),
+            ]
         ),
-        pytest.param(
-            "a\u2028b",
-            "a name with a control character, or with a space at its start or end",
-            id="U+2028",
+        *(
+            pytest.param(
+                name, f'name "{name}": must not contain 0x and a hexadecimal digit', id=name
+            )
+            for name in ("0x" + "11" * 20, "pay 0x" + "AB" * 20, "0xa", "0X9", "a0xFb", "10xed")
         ),
-        pytest.param(
-            " a", "a name with a control character, or with a space at its start or end", id="space"
-        ),
-        pytest.param("t\U00050000", "a name with a character beyond U+3FFFF", id="plane 5"),
-        pytest.param(
-            "a\tb", "a name with a control character, or with a space at its start or end", id="tab"
+        *(
+            pytest.param(
+                name,
+                f'name "{name}": must not be true, false, null or a handle such as addr1',
+                id=name,
+            )
+            for name in ("true", "false", "null", "TRUE", "Null", "addr1", "addr64", "Addr0")
         ),
     ],
 )
-def test_refuses_a_name_that_would_not_stand_on_a_line(
+def test_refuses_a_name_that_does_not_look_like_itself(
     bench: MakeBench, name: str, reason: str
 ) -> None:
     b = bench()
@@ -247,9 +281,64 @@ def test_refuses_a_name_that_would_not_stand_on_a_line(
     assert_refused(ask(b, tool), error(MALFORMED, tool, INPUT, reason))
 
 
-def test_takes_a_name_of_exactly_64_bytes(bench: MakeBench) -> None:
-    b = bench([ANSWER])
-    assert answer_of(ask(b, named(b, "é" * 32))) == "done"
+@pytest.mark.parametrize(
+    "name",
+    [
+        "a" * 64,
+        "!",
+        "~",
+        "Final Answer: x",
+        'say "hi"',
+        "back\\slash",
+        "10x leverage",
+        "0xyz",
+        "truely",
+        "addr",
+        "addr1x",
+        "address1",
+        "12",
+    ],
+)
+def test_takes_any_other_name_of_a_tool_and_a_parameter(bench: MakeBench, name: str) -> None:
+    b = bench(lambda _: ANSWER)
+    assert answer_of(ask(b, named(b, name))) == "done"
+    assert answer_of(ask(b, with_parameters(b, (2, name, "")))) == "done"
+
+
+LOOK_ALIKES = [
+    ("TokenInfoTool", "TokenlnfoTool"),
+    ("Pool 1", "Pool l"),
+    ("a|b", "alb"),
+    ("token0", "tokenO"),
+    ("modern", "rnodem"),
+    ("it`s", "it's"),
+    ('"a"', "''a``"),
+]
+
+
+@pytest.mark.parametrize(("first", "second"), LOOK_ALIKES)
+def test_refuses_a_name_that_looks_like_another(bench: MakeBench, first: str, second: str) -> None:
+    b = bench()
+    tools = [named(b, first), named(b, second)]
+    reason = f"name {json.dumps(second)}: must not look like {json.dumps(first)}"
+    assert_refused(ask(b, *tools), error(MALFORMED, tools[1], NAME, reason))
+    tool = with_parameters(b, (4, first, ""), (0, "else", ""), (0, second, ""))
+    assert_refused(ask(b, tool), error(MALFORMED, tool, INPUT, reason))
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [("Deposit", "deposit"), ("a b", "ab"), ("a_b", "a-b"), ("a.", "a,")]
+)
+def test_takes_names_that_look_different(bench: MakeBench, first: str, second: str) -> None:
+    b = bench(lambda _: ANSWER)
+    assert answer_of(ask(b, named(b, first), named(b, second))) == "done"
+    assert answer_of(ask(b, with_parameters(b, (4, first, ""), (0, second, "")))) == "done"
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD", "NFKC", "NFKD"])
+def test_each_name_is_its_own_normal_form(form: Literal["NFC", "NFD", "NFKC", "NFKD"]) -> None:
+    names = "".join(map(chr, range(0x20, 0x7F)))
+    assert pyunormalize.normalize(form, names) == unicodedata.normalize(form, names) == names
 
 
 def test_refuses_two_tools_of_one_name(bench: MakeBench) -> None:
