@@ -44,7 +44,8 @@ interface IAgentExecutorErrors {
     /// @notice The tool's metadata function returned more than the executor reads. Shorten the metadata.
     error ToolMetadataTooLarge(address tool, bytes4 selector, uint256 size, uint256 limit);
 
-    /// @notice The tool's metadata function returned something else than the interface promises. Mend the tool.
+    /// @notice The tool's metadata function returned something else than the interface promises, or a name that the
+    ///   executor doesn't take (see `IERCAgentTool.name`). Mend the tool.
     error MalformedToolMetadata(address tool, bytes4 selector, string reason);
 
     /// @notice Two tools of the agent have the same name, so the model couldn't choose. Rename one.

@@ -27,7 +27,7 @@ interface IERCAgentTool {
 
     /// @notice Describes a single parameter of the tool input.
     /// @param paramType type of the argument
-    /// @param name name of the argument, to be used by the agent
+    /// @param name name of the argument, to be used by the agent; the executor refuses some, see `name()`
     /// @param description description of the argument, to be used by the agent
     struct ParamDescription {
         ParamType paramType;
@@ -53,6 +53,9 @@ interface IERCAgentTool {
     }
 
     /// @notice Returns the name of this tool, which should be short and meaningful.
+    /// @dev The executor takes names of 1 to 64 bytes: words of printable ASCII, one space apart. It refuses `0x` before
+    ///   a hexadecimal digit, `true`, `false`, `null`, `addr1` and the like, and names that look like another of the same
+    ///   agent, such as `Pool1` and `Pooll`.
     /// @return Name of the tool
     function name() external view returns (string memory);
 

@@ -206,7 +206,7 @@ contract ReplayAgentExecutor is EtchedExecutor {
         }
         result.tool = tools[step.tool];
         result.toolInput = ToolArguments.input(parameters, step.values);
-        result.agentReasoning = recorded.substitute(step.reasoning, here);
+        result.agentReasoning = recorded.substituteInReasoning(step.reasoning, here);
     }
 
     function _move(
@@ -264,7 +264,8 @@ contract ReplayAgentExecutor is EtchedExecutor {
             fields[position++] = Field(_indexed("tools", i), book.substitute(_shown(step.tools[i]), names));
         }
         for (uint256 i = 0; i < stepCount; i++) {
-            fields[position++] = Field(_indexed("agentReasoning", i), book.substitute(step.agentReasoning[i], names));
+            string memory reasoning = book.substituteInReasoning(step.agentReasoning[i], names);
+            fields[position++] = Field(_indexed("agentReasoning", i), reasoning);
             fields[position++] = Field(_indexed("toolResults", i), book.substitute(step.toolResults[i], names));
         }
     }

@@ -206,7 +206,7 @@ contract ScriptedAgentExecutor is EtchedExecutor {
             "\nAction: ",
             tool.name,
             "\nAction Input: ",
-            request.book.expand(json)
+            json
         );
     }
 

@@ -29,11 +29,11 @@ PARAMETERS = {
         "flags": ParamType.BOOL_ARRAY,
         "ints": ParamType.INT_ARRAY,
         "uints": ParamType.UINT_ARRAY,
-        "addr1": ParamType.STRING,
+        "USDC": ParamType.STRING,
     },
     "Nothing": {},
 }
-"""Tools by name, with every type of parameter among them."""
+"""Tools by name, with every type of parameter among them; one is named like a handle."""
 
 ODD = st.sampled_from([*'"\\\n\r\t\0\x7f\x85 {}[]', "\u2028", "0x", "0X1", "é", "→", "🦉"])
 PLAIN = st.sampled_from(["addr1", "addr2", "USDC", "x-1.y", "true", "7", "a.", "-b", *ADDRESSES])

@@ -11,7 +11,7 @@ from eth_utils import (
     is_checksum_formatted_address,
     to_checksum_address,
 )
-from hypothesis import given, reject, settings
+from hypothesis import example, given, reject, settings
 from hypothesis import strategies as st
 
 from precompiles.escaping import ADDRESS
@@ -247,6 +247,9 @@ def chain(bench: MakeBench) -> Elsewhere:
     return Elsewhere(made, said, made.deploy("ReplayAgentExecutor"), tools)
 
 
+BESIDE_ESCAPES = f"a\n{ADDRESSES[0]}\r{ADDRESSES[1]}\\{ADDRESSES[0]}\\n{ADDRESSES[1]}"
+"""After two escapes of JSON, after a backslash, and after a backslash and a letter: no address."""
+
 STEPS = st.one_of(TEXTS.map(answer), ARGUMENTS.map(lambda told: use(told[0], None, told[1])))
 
 
@@ -256,6 +259,10 @@ def test_says_of_other_addresses_what_the_model_would_have_said(
 ) -> None:
     @settings(max_examples=examples)
     @given(texts=st.tuples(PROMPTS, PROMPTS, ALL_NAMED), step=STEPS)
+    @example(
+        texts=(f"USDC = {ADDRESSES[0]}", "", ADDRESSES[1]),
+        step=use("Note It", None, {"text": BESIDE_ESCAPES, "offset": 0, "is_urgent": True}),
+    )
     def check(texts: tuple[str, str, str], step: Step) -> None:
         require_same_words(chain, texts, step)
 

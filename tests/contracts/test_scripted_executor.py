@@ -12,6 +12,7 @@ from eth_utils import function_abi_to_4byte_selector
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from precompiles.abi import ParamType
 from precompiles.react import GrammarViolationError
 from precompiles.spec import EXECUTOR_ADDRESS
 from pyevm_agents.contracts import load_artifact
@@ -116,6 +117,11 @@ def test_says_of_a_tool_what_the_precompile_says(both: Both, examples: int) -> N
         texts=st.tuples(PROMPTS, PROMPTS, st.one_of(ALL_NAMED, st.just(""))),
         told=ARGUMENTS,
         thought=st.one_of(st.none(), TEXTS.filter(bool)),
+    )
+    @example(
+        texts=(f"true = {ADDRESSES[0]}\nUSDC = {ADDRESSES[1]}", "", ""),
+        told=("Note It", {"text": f"a\n{ADDRESSES[0]}\tUSDC", "offset": 0, "is_urgent": True}),
+        thought="true",
     )
     def check(
         texts: tuple[str, str, str], told: tuple[str, dict[str, Any]], thought: str | None
@@ -298,6 +304,47 @@ def test_refuses_tools_as_the_precompile_does(both: Both) -> None:
         expected = decode_error(both.bench.call(PRECOMPILE, request).output)
         told = both.refusal(request)
         assert told[:3] == expected[:3]
+
+
+LETTERS = st.sampled_from(
+    [*"01lIO|m\"'` xX_9aFgG", "addr", "rn", "0x", "true", "Null", "é", "\x7f"]
+)
+NAMES = st.one_of(
+    st.sampled_from(["true", "False", "nullx", "addr7", "Addr", "addr1a", "a" * 64, "a" * 65]),
+    st.lists(LETTERS, max_size=4).map("".join),
+)
+LISTS_OF_NAMES = st.lists(NAMES, max_size=3)
+
+
+@EXAMPLES
+def test_refuses_the_names_that_the_precompile_refuses(both: Both, examples: int) -> None:
+    both.tell("answer", "Done.", "")
+    deployed: dict[tuple[str, ...], Address] = {}
+
+    def make_tool(*names: str) -> Address:
+        if names not in deployed:
+            parameters = [(ParamType.BOOL, name, "") for name in names[1:]]
+            arguments = (names[0], "", parameters, bytes(20), "Done", [])
+            deployed[names] = both.bench.deploy("ScriptedTool", *arguments)
+        return deployed[names]
+
+    @settings(max_examples=examples)
+    @given(names=LISTS_OF_NAMES, parameters=LISTS_OF_NAMES)
+    @example(names=["Tool1"], parameters=["a1", "to", "al"])
+    @example(names=["rnodem", "modern"], parameters=[])
+    def check(names: list[str], parameters: list[str]) -> None:
+        both.tools = [make_tool("Tool", *parameters), *map(make_tool, names)]
+        both.step = answer("Done.")
+        request = both.request("", "")
+        expected, told = both.bench.call(PRECOMPILE, request), both.ask(request)
+        assert expected.is_error == told.is_error
+        if told.is_error:
+            refusal, wanted = decode_error(told.output), decode_error(expected.output)
+            assert refusal[:3] == wanted[:3]
+        else:
+            assert told.output == expected.output
+
+    check()
 
 
 def test_has_no_other_functions_than_the_precompile(both: Both) -> None:

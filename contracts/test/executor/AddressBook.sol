@@ -4,7 +4,7 @@ pragma solidity ^0.8.20;
 import {Bytes} from "./Bytes.sol";
 
 /// @title The addresses of one request, with the short handles that a model reads and says for them
-/// @notice The rules are the precompile's (precompiles/addresses.py): an address is `0x` and exactly 40 hex digits
+/// @notice The rules are the precompile's (precompiles/address_handles.py): an address is `0x` and exactly 40 hex digits
 ///   without an alphanumeric neighbour and without a failing EIP-55 checksum; of base prompt, prompt and tool
 ///   results, in that order, the first 64 different ones have a handle: the name that a line `NAME = 0x…` of the
 ///   base prompt gives it, else `addr1`, `addr2`, …
@@ -54,19 +54,36 @@ library AddressBook {
         pure
         returns (string memory)
     {
+        return _substitute(book, text, names, false);
+    }
+
+    function _substitute(Book memory book, string memory text, string[] memory names, bool isJson)
+        private
+        pure
+        returns (string memory)
+    {
         bytes memory source = bytes(text);
         bytes memory written;
         uint256 done;
-        Match memory found = next(source, 0);
+        Match memory found = _next(source, 0, isJson);
         while (found.isFound) {
             uint256 index = indexOf(book, found.value);
             if (index < book.count) {
                 written = bytes.concat(written, Bytes.slice(source, done, found.position), bytes(names[index]));
                 done = found.position + ADDRESS_CHARACTERS;
             }
-            found = next(source, found.position + ADDRESS_CHARACTERS);
+            found = _next(source, found.position + ADDRESS_CHARACTERS, isJson);
         }
         return done == 0 ? text : string(bytes.concat(written, Bytes.slice(source, done, source.length)));
+    }
+
+    /// @notice Puts other texts in place of the addresses in an `agentReasoning`, also after an escape of JSON.
+    function substituteInReasoning(Book memory book, string memory text, string[] memory names)
+        internal
+        pure
+        returns (string memory)
+    {
+        return _substitute(book, text, names, true);
     }
 
     /// @notice Puts handles in place of addresses.
@@ -101,16 +118,27 @@ library AddressBook {
 
     /// @notice Returns the first address in a text from a position on.
     function next(bytes memory text, uint256 from) internal pure returns (Match memory) {
+        return _next(text, from, false);
+    }
+
+    /// @param isJson true if the letter of an escape, such as the n of a line break, is no neighbour
+    function _next(bytes memory text, uint256 from, bool isJson) private pure returns (Match memory) {
         for (uint256 position = from; position + ADDRESS_CHARACTERS <= text.length; position++) {
             position = Bytes.nextPrefix(text, position);
             if (position + ADDRESS_CHARACTERS > text.length) break;
-            if (position > 0 && Bytes.isAlphanumeric(text[position - 1])) continue;
+            bool hasNeighbour = position > 0 && Bytes.isAlphanumeric(text[position - 1]);
+            if (hasNeighbour && !(isJson && _isEscape(text, position - 1))) continue;
             uint256 end = position + ADDRESS_CHARACTERS;
             if (end < text.length && Bytes.isAlphanumeric(text[end])) continue;
             (bool isAddress, address value) = _parse(text, position + 2);
             if (isAddress) return Match(true, position, value);
         }
         return Match(false, 0, address(0));
+    }
+
+    /// @dev An odd number of backslashes stands before an escape's letter.
+    function _isEscape(bytes memory text, uint256 letter) private pure returns (bool isEscape) {
+        for (uint256 i = letter; i > 0 && text[i - 1] == "\\"; i--) isEscape = !isEscape;
     }
 
     /// @notice Writes an address with its EIP-55 checksum.
@@ -211,6 +239,7 @@ library AddressBook {
         uint256 size = word.length;
         if (size == 0 || size > MAX_HANDLE_CHARACTERS || Bytes.hasPrefix(word)) return false;
         if (!Bytes.isAlphanumeric(word[0]) || !Bytes.isAlphanumeric(word[size - 1])) return false;
+        if (Bytes.isJsonWord(word)) return false;
         for (uint256 i = 0; i < size; i++) {
             if (Bytes.isAlphanumeric(word[i]) && uint8(word[i]) > 57) hasLetter = true;
         }

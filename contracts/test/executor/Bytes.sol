@@ -59,6 +59,12 @@ library Bytes {
         return (code >= 48 && code <= 57) || (code >= 65 && code <= 90) || (code >= 97 && code <= 122);
     }
 
+    /// @notice Tells whether a text without zero bytes is `true`, `false` or `null`.
+    function isJsonWord(bytes memory text) internal pure returns (bool) {
+        bytes32 padded = bytes32(text);
+        return padded == "true" || padded == "false" || padded == "null";
+    }
+
     function decimal(uint256 value) internal pure returns (string memory) {
         return Decimal.toString(value);
     }

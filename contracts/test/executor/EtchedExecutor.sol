@@ -6,6 +6,7 @@ import {IERCAgentExecutor} from "../../interfaces/IERCAgentExecutor.sol";
 import {IERCAgentTool} from "../../interfaces/IERCAgentTool.sol";
 import {AbiString} from "../../libraries/AbiString.sol";
 import {Bytes} from "./Bytes.sol";
+import {ToolName} from "./ToolName.sol";
 
 /// @title What an executor made of Solidity has in common with the precompile, whatever it then answers
 /// @notice It reads histories and tools as the precompile does and refuses with the same typed errors; the words of
@@ -21,10 +22,10 @@ abstract contract EtchedExecutor is IERCAgentExecutor, IAgentExecutorErrors {
 
     uint256 private constant MAX_TOOLS = 64;
     uint256 private constant MAX_PARAMETERS = 32;
-    uint256 private constant MAX_NAME_BYTES = 64;
     uint256 private constant MAX_METADATA_BYTES = 16_384;
     uint256 private constant MAX_REASON_BYTES = 1_024;
     uint256 private constant METADATA_READ_GAS = 2_000_000;
+    string private constant LOOKS_LIKE_ANOTHER = "a name must look like no other";
 
     /// @dev Gas of three writes to storage, the most that a note takes, and what is around them.
     uint256 private constant NOTE_GAS = 100_000;
@@ -87,11 +88,13 @@ abstract contract EtchedExecutor is IERCAgentExecutor, IAgentExecutorErrors {
     function _readTools(IERCAgentTool[] memory addresses) internal view returns (Tool[] memory tools) {
         if (addresses.length > MAX_TOOLS) revert TooManyTools(addresses.length, MAX_TOOLS);
         tools = new Tool[](addresses.length);
+        bytes32[] memory looks = new bytes32[](addresses.length);
         for (uint256 i = 0; i < addresses.length; i++) {
             tools[i] = _readTool(addresses[i]);
-            for (uint256 j = 0; j < i; j++) {
-                if (Bytes.equal(bytes(tools[j].name), bytes(tools[i].name))) revert DuplicateToolName(tools[i].name);
-            }
+            uint256 twin = _findLook(looks, i, tools[i].name);
+            if (twin == i) continue;
+            if (Bytes.equal(bytes(tools[twin].name), bytes(tools[i].name))) revert DuplicateToolName(tools[i].name);
+            _refuse(addresses[i], IERCAgentTool.name.selector, LOOKS_LIKE_ANOTHER);
         }
     }
 
@@ -105,32 +108,45 @@ abstract contract EtchedExecutor is IERCAgentExecutor, IAgentExecutorErrors {
         try this.decodeInputDescription(told) returns (IERCAgentTool.InputDescription memory input) {
             tool.parameters = input.paramDescriptions;
         } catch {
-            revert MalformedToolMetadata(address(source), selector, "not an InputDescription");
+            _refuse(source, selector, "not an InputDescription");
         }
         if (tool.parameters.length > MAX_PARAMETERS) {
-            revert MalformedToolMetadata(address(source), selector, "more than 32 parameters");
+            _refuse(source, selector, "more than 32 parameters");
         }
-        for (uint256 i = 0; i < tool.parameters.length; i++) {
+        bytes32[] memory looks = new bytes32[](tool.parameters.length);
+        for (uint256 i = 0; i < looks.length; i++) {
             string memory name = tool.parameters[i].name;
             _checkName(source, selector, name);
-            for (uint256 j = 0; j < i; j++) {
-                if (Bytes.equal(bytes(tool.parameters[j].name), bytes(name))) {
-                    revert DuplicateParameterName(address(source), name);
-                }
-            }
+            uint256 twin = _findLook(looks, i, name);
+            if (twin == i) continue;
+            string memory other = tool.parameters[twin].name;
+            if (Bytes.equal(bytes(other), bytes(name))) revert DuplicateParameterName(address(source), name);
+            _refuse(source, selector, LOOKS_LIKE_ANOTHER);
         }
     }
 
     function _checkName(IERCAgentTool source, bytes4 selector, string memory name) private pure {
-        uint256 size = bytes(name).length;
-        if (size == 0 || size > MAX_NAME_BYTES) {
-            revert MalformedToolMetadata(address(source), selector, "a name must be of 1 to 64 bytes");
-        }
+        string memory reason = ToolName.reason(bytes(name));
+        if (bytes(reason).length != 0) _refuse(source, selector, reason);
+    }
+
+    /// @dev Notes how a name looks, and returns the position of the first name that looks like it: its own if none does.
+    function _findLook(bytes32[] memory looks, uint256 position, string memory name)
+        private
+        pure
+        returns (uint256 first)
+    {
+        looks[position] = ToolName.look(bytes(name));
+        while (looks[first] != looks[position]) first++;
+    }
+
+    function _refuse(IERCAgentTool source, bytes4 selector, string memory reason) private pure {
+        revert MalformedToolMetadata(address(source), selector, reason);
     }
 
     function _readText(IERCAgentTool source, bytes4 selector) private view returns (string memory) {
         bytes memory told = _read(source, selector);
-        if (!AbiString.isAt(told, 0)) revert MalformedToolMetadata(address(source), selector, "not a string");
+        if (!AbiString.isAt(told, 0)) _refuse(source, selector, "not a string");
         return abi.decode(told, (string));
     }
 

@@ -7,8 +7,9 @@ import {Bytes} from "./Bytes.sol";
 import {ToolArguments} from "./ToolArguments.sol";
 
 /// @title The words of a step, as a model can say them
-/// @notice The rules are the precompile's grammar (precompiles/grammar.py). Every function returns the words with
-///   handles in place of addresses, and a reason where no model could say them; the reason is empty where one can.
+/// @notice The rules are the precompile's grammar (precompiles/grammar.py). Every function returns the words, and a
+///   reason where no model could say them; the reason is empty where one can. A thought and an answer are returned with
+///   handles in place of addresses, arguments with addresses in place of handles.
 library SpokenStep {
     using AddressBook for AddressBook.Book;
 
@@ -34,7 +35,7 @@ library SpokenStep {
 
     /// @notice Writes a tool's arguments as JSON.
     /// @param values `abi.encode` of each
-    /// @return json with handles in place of addresses
+    /// @return json as in `agentReasoning`
     /// @return said the values as the precompile reads them off the words: handles in texts are addresses there
     /// @return reason empty where a model can say it
     function arguments(
@@ -90,8 +91,8 @@ library SpokenStep {
         if (paramType == IERCAgentTool.ParamType.BOOL) return (word == 0 ? "false" : "true", "");
         address value = address(uint160(word));
         uint256 index = book.indexOf(value);
-        if (index < book.count) return (_quoted(book.handles[index]), "");
         string memory shown = AddressBook.checksummed(value);
+        if (index < book.count) return (_quoted(shown), "");
         return ("", string.concat(shown, " is in no text of the request: base prompt, prompt, tool results"));
     }
 
@@ -117,7 +118,8 @@ library SpokenStep {
     {
         string memory spoken = book.intern(text);
         reason = _reason(bytes(spoken), MAX_TEXT_CHARACTERS, true);
-        return (_quoted(spoken), book.expand(spoken), reason);
+        said = book.expand(spoken);
+        json = _quoted(said);
     }
 
     function _free(AddressBook.Book memory book, string memory text, uint256 maxCharacters)
