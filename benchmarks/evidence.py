@@ -42,6 +42,19 @@ class Entry:
 
 
 ENTRIES = {
+    "agent-reasonings": Entry(
+        shows="The prompt of the next step repeats exactly what the model wrote",
+        count=100_000,
+        seed=18,
+        test="tests/precompiles/test_react_round_trip.py"
+        "::test_the_next_prompt_repeats_what_the_model_wrote",
+    ),
+    "executor-calls": Entry(
+        shows="Every call of the executor returns a result, a typed error or out of gas",
+        count=200_000,
+        seed=18,
+        test="tests/precompiles/test_executor_fuzz.py::test_every_call_has_a_typed_outcome",
+    ),
     "rpc-requests": Entry(
         shows="No request of any method, well-formed or not, is answered with an internal error",
         count=100_000,

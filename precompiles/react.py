@@ -48,6 +48,9 @@ _LITERAL = re.compile(rf'(?P<text>{_TEXT})(?!:)|"(?:[^"\\]|\\.)*+(?:"|\Z)')
 Each quotation mark begins a match, so a search takes linear time.
 """
 
+_DIGITS = re.compile("0x[0-9A-Fa-f]{40}")
+"""The digits of an address; a text without them is not decoded."""
+
 _STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"')
 _NESTED = re.compile(r"\{.*\{|\[[^\]]*\[")
 _OUTPUT = re.compile(
@@ -153,7 +156,7 @@ def intern_reasoning(reasoning: str, book: AddressBook) -> str:
     """
 
     def intern_text(match: re.Match[str]) -> str:
-        if match["text"] is None or "0x" not in match["text"]:
+        if match["text"] is None or not _DIGITS.search(match["text"]):
             return match[0]
         return json.dumps(book.intern(json.loads(match["text"])), ensure_ascii=False)
 

@@ -324,7 +324,7 @@ def test_refuses_the_names_that_the_precompile_refuses(both: Both, examples: int
     def make_tool(*names: str) -> Address:
         if names not in deployed:
             parameters = [(ParamType.BOOL, name, "") for name in names[1:]]
-            arguments = (names[0], "", parameters, bytes(20), "Done", [])
+            arguments: tuple[object, ...] = (names[0], "", parameters, bytes(20), "Done", [])
             deployed[names] = both.bench.deploy("ScriptedTool", *arguments)
         return deployed[names]
 

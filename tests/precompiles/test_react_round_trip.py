@@ -19,6 +19,8 @@ from precompiles.tool_metadata import Tool, _check_look, _check_name
 from tests.byte_model import PROFILE
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from precompiles.language_model import Segment
     from tests.samples import Sample
 
@@ -106,20 +108,20 @@ def draw_run(chance: Chance) -> Run:
     return Run(tools, request, AddressBook(request.base_prompt, [request.prompt]))
 
 
-def draw_said_text(chance: Chance, book: AddressBook, most: int) -> str:
+def draw_said_text(chance: Chance, handles: Sequence[str], most: int) -> str:
     """Return a text that the grammar admits between quotation marks: no `0x`."""
-    handles = [handle for handle, _ in book.handles] or WORDS
-    parts = chance.choices([handles, WORDS, SIGNS], weights=[3, 1, 4], k=chance.randint(0, 8))
+    kinds = [handles or WORDS, WORDS, SIGNS]
+    parts = chance.choices(kinds, weights=[3, 1, 4], k=chance.randint(0, 8))
     text = "".join(chance.choice(part) for part in parts)[:most]
     return text if "0x" not in text.lower() else text.replace("0", "")
 
 
-def draw_item(chance: Chance, param_type: ParamType, book: AddressBook) -> Any:  # noqa: ANN401
+def draw_item(chance: Chance, param_type: ParamType, handles: Sequence[str]) -> Any:  # noqa: ANN401
     match param_type:
         case ParamType.STRING:
-            return draw_said_text(chance, book, 1_024)
+            return draw_said_text(chance, handles, 1_024)
         case ParamType.ADDRESS:
-            return chance.choice(book.handles)[0]
+            return chance.choice(handles)
         case ParamType.BOOL:
             return chance.random() < 0.5
         case ParamType.UINT:
@@ -128,16 +130,16 @@ def draw_item(chance: Chance, param_type: ParamType, book: AddressBook) -> Any: 
             return chance.choice([0, -1, 2**255 - 1, -(2**255), chance.getrandbits(64)])
 
 
-def draw_value(chance: Chance, param_type: ParamType, book: AddressBook) -> Any:  # noqa: ANN401
+def draw_value(chance: Chance, param_type: ParamType, handles: Sequence[str]) -> Any:  # noqa: ANN401
     if param_type < ParamType.STRING_ARRAY:
-        return draw_item(chance, param_type, book)
+        return draw_item(chance, param_type, handles)
     item_type = ParamType(param_type - ParamType.STRING_ARRAY)
-    most = 3 if book.handles or item_type is not ParamType.ADDRESS else 0
-    return [draw_item(chance, item_type, book) for _ in range(chance.randint(0, most))]
+    most = 3 if handles or item_type is not ParamType.ADDRESS else 0
+    return [draw_item(chance, item_type, handles) for _ in range(chance.randint(0, most))]
 
 
-def draw_thought(chance: Chance, book: AddressBook) -> str:
-    return " ".join(draw_said_text(chance, book, 240).split()) or "Hm"
+def draw_thought(chance: Chance, handles: Sequence[str]) -> str:
+    return " ".join(draw_said_text(chance, handles, 240).split()) or "Hm"
 
 
 def expand(value: Any, book: AddressBook) -> Any:  # noqa: ANN401 - an argument
@@ -149,12 +151,13 @@ def expand(value: Any, book: AddressBook) -> Any:  # noqa: ANN401 - an argument
 
 def check_step(chance: Chance, run: Run, tool: Tool, sample: Sample) -> None:
     """Let the model use a tool; require its words in the next prompt, and move the run there."""
+    handles = [handle for handle, _ in run.book.handles]
     arguments = {
-        parameter.name: draw_value(chance, parameter.param_type, run.book)
+        parameter.name: draw_value(chance, parameter.param_type, handles)
         for parameter in tool.parameters
     }
     written = json.dumps(arguments, ensure_ascii=False)
-    thought = draw_thought(chance, run.book)
+    thought = draw_thought(chance, handles)
     said = f" {thought}\nAction: {tool.name}\nAction Input: {written}"
 
     result = parse(said, run.tools, run.book)
