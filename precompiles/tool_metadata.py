@@ -7,7 +7,7 @@ A name is printable ASCII, so no name has invisible, bidirectional or composed c
 of two scripts, or another form in another version of Unicode. Descriptions are any text.
 
 Source: ERC, executor pseudocode; EIP-150, EIP-2929, EIP-7702; docs/architecture.md#gas-before-work,
-#names-are-ascii; UTS #39, confusables.txt.
+#names-are-ascii.
 """
 
 from __future__ import annotations
@@ -58,10 +58,8 @@ _READING_SLOT = 0
 _WORDS = re.compile("[!-~]+(?: [!-~]+)*")
 _HEXADECIMAL = re.compile("0[xX][0-9A-Fa-f]")
 _VALUE = re.compile("(?i:true|false|null|addr[0-9]+)")
-_LOOKS = str.maketrans(
-    {"1": "l", "I": "l", "|": "l", "0": "O", "m": "rn", "`": "'", '"': "''"},
-)
-"""The printable ASCII characters that look like others, with a representative of each class."""
+_LOOKS = str.maketrans({"1": "l", "I": "l", "|": "l", "0": "O", "m": "rn", "`": "'", '"': "''"})
+"""ASCII characters, and the ones that look like them. Source: UTS #39, confusables.txt."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
