@@ -143,6 +143,8 @@ class AgentComputation(CancunComputation):
     def add_child_computation(self, child_computation: ComputationAPI) -> None:
         """Add a nested call's result, and notify the listener."""
         super().add_child_computation(child_computation)
+        if child_computation.is_error:
+            _drop_frames(child_computation.error)
         child_computation.gas_retained_by_caller = self.get_gas_remaining()  # type: ignore[attr-defined]
         state = self.state
         if not isinstance(state, WatchedState):
@@ -218,6 +220,13 @@ class PragueAgentComputation(AgentComputation, PragueComputation):
     )
 
     opcodes = PRAGUE_OPCODES
+
+
+def _drop_frames(error: BaseException | None) -> None:
+    """Drop the traceback of an error and of its causes: its frames hold the calls' calldata."""
+    while error is not None:
+        error.__traceback__ = None
+        error = error.__cause__ or error.__context__
 
 
 def hash_prompt(request: GenerationRequest) -> str:
