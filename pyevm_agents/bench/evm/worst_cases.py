@@ -5,8 +5,8 @@ with py-evm 0.12.1b1, py-arkworks-bls12381 0.5.0, zksnake 0.1.0 and CPython 3.11
 per gas. The machine was busy, which raises CPU times too: only the order and large ratios are
 reliable.
 
-     5,000  a call with 1 MiB of memory; 6,400 of the precompile at 4, which copies it once more
-     1,100  a call without gas of code; BLAKE2b without rounds; CODECOPY of nothing
+     2,200  a call with 1 MiB of memory, up to 11,000 in some runs; BLAKE2b without rounds
+     1,300  CODECOPY of nothing; 1,100 a call without gas of code
        600  powers of 8 bytes by exponents of 64, near the least price of 200
        500  BN254 addition
        360  opcodes for 2 gas, such as GAS
