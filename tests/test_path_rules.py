@@ -77,6 +77,7 @@ PLANTED_TYPES = {
     "rlp.*": "import rlp",
     "torch.*": "import torch",
     "training.*": "class Planted(torch.autograd.Function): ...",
+    "zksnake.*": "import zksnake.ecc",
 }
 """Lines that mypy accepts with the override of a module pattern, and refuses without."""
 

@@ -226,6 +226,10 @@ class StateAccountDB(AccountDatabaseAPI):
         account = self._get_account(address) or EMPTY_ACCOUNT
         return account.nonce != 0 or account.code_hash != EMPTY_SHA3
 
+    def _get_storage_root(self, address: Address) -> bytes:
+        """Return an account's storage root as last computed, under the name of py-evm's method."""
+        return (self._get_account(address) or EMPTY_ACCOUNT).storage_root
+
     def account_is_empty(self, address: Address) -> bool:
         """Whether an account is empty (EIP-161) or does not exist."""
         account = self._get_account(address) or EMPTY_ACCOUNT

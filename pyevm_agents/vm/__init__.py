@@ -11,7 +11,8 @@ These are the only subclasses of py-evm's VM classes.
 * configure.py: the VM and chain classes of one chain
 * opcodes.py, fast_opcodes.py, jump_destinations.py: opcodes and bytecode
 * metadata_cache.py: cached reads of tool metadata
-* stack_depth.py, kzg.py: Python's stack; the KZG setup
+* stack_depth.py: Python's stack
+* modexp.py, bn254.py, kzg.py, bls12_381.py: precompiles
 
 Source: docs/architecture.md#fork-is-a-class, #executor-address.
 """

@@ -14,6 +14,7 @@ from eth.vm.logic.invalid import InvalidOpcode
 from eth.vm.opcode_values import STOP
 from eth_utils.toolz import merge
 
+from pyevm_agents.vm import bls12_381, bn254, modexp
 from pyevm_agents.vm.jump_destinations import AgentCode
 from pyevm_agents.vm.kzg import POINT_EVALUATION_ADDRESS, point_evaluation
 from pyevm_agents.vm.metadata_cache import (
@@ -43,14 +44,18 @@ KEPT_CALL_BYTES = 64 * 1024 * 1024
 everything, and a call with 1 MiB of memory costs 100 gas: 30 million gas would take 200 GB."""
 
 
-OWN_PRECOMPILES: dict[Address, Any] = {POINT_EVALUATION_ADDRESS: point_evaluation}
+OWN_PRECOMPILES: dict[Address, Any] = {
+    **modexp.PRECOMPILES,
+    **bn254.PRECOMPILES,
+    POINT_EVALUATION_ADDRESS: point_evaluation,
+}
 """Replacements of py-evm's precompiles."""
 
 
 class AgentComputation(CancunComputation):
     """The computation class of Cancun. Base of the later forks.
 
-    It records the executor's results and caches the KZG trusted setup.
+    It records the executor's results, and replaces precompiles that are slow or wrong.
     """
 
     _precompiles = merge(CancunComputation.get_precompiles(), OWN_PRECOMPILES)
@@ -138,6 +143,8 @@ class AgentComputation(CancunComputation):
     def add_child_computation(self, child_computation: ComputationAPI) -> None:
         """Add a nested call's result, and notify the listener."""
         super().add_child_computation(child_computation)
+        if child_computation.is_error:
+            _drop_frames(child_computation.error)
         child_computation.gas_retained_by_caller = self.get_gas_remaining()  # type: ignore[attr-defined]
         state = self.state
         if not isinstance(state, WatchedState):
@@ -208,9 +215,18 @@ class AgentComputation(CancunComputation):
 class PragueAgentComputation(AgentComputation, PragueComputation):
     """The computation class of Prague."""
 
-    _precompiles = merge(PragueComputation.get_precompiles(), OWN_PRECOMPILES)
+    _precompiles = merge(
+        PragueComputation.get_precompiles(), OWN_PRECOMPILES, bls12_381.PRECOMPILES
+    )
 
     opcodes = PRAGUE_OPCODES
+
+
+def _drop_frames(error: BaseException | None) -> None:
+    """Drop the traceback of an error and of its causes: its frames hold the calls' calldata."""
+    while error is not None:
+        error.__traceback__ = None
+        error = error.__cause__ or error.__context__
 
 
 def hash_prompt(request: GenerationRequest) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eth.consensus.noproof import NoProofConsensus
+from eth.constants import BLANK_ROOT_HASH
 from eth.vm.forks.cancun import CancunVM
 from eth.vm.forks.cancun.constants import (
     BEACON_ROOTS_ADDRESS,
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
         SignedTransactionAPI,
         WithdrawalAPI,
     )
+    from eth_typing import Address
 
     OnTransaction = Callable[[SignedTransactionAPI, ReceiptAPI, ComputationAPI], None]
 
@@ -57,6 +59,16 @@ class AgentState(WatchedState):
     computation_class = AgentComputation
     transaction_executor_class = AgentTransactionExecutor
     account_db_class = StateAccountDB
+
+    def has_code_or_nonce(self, address: Address) -> bool:
+        """Whether no contract can be created at an address; storage is enough (EIP-7610).
+
+        py-evm, which calls this method before a creation, ignores storage.
+        """
+        if super().has_code_or_nonce(address):
+            return True
+        root = self._account_db._get_storage_root(address)  # type: ignore[attr-defined]  # noqa: SLF001 - so does py-evm's
+        return bool(root != BLANK_ROOT_HASH)
 
     def set_system_contracts(self) -> None:
         """Do nothing: py-evm sets the code of system contracts to what it already is."""

@@ -1,7 +1,7 @@
 """The test suite ethereum/tests: chains of a few blocks, and what comes of them.
 
 Its cases are Cancun's. Each is imported by our Cancun, with the executor at 0x19: it has to come to
-what the suite says, or else to what py-evm's own comes to.
+what the suite says.
 
 Source: `../shared/conformance/README.md`; ethereum/tests at 4c87ebbf, `BlockchainTests`.
 """

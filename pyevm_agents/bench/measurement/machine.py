@@ -27,6 +27,8 @@ PACKAGES = (
     "llguidance",
     "numpy",
     "py-ecc",
+    "py-arkworks-bls12381",
+    "zksnake",
     "coincurve",
     "ckzg",
     "blake2b-py",

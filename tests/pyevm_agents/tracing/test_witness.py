@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from eth._utils.address import generate_contract_address
 from eth.consensus.context import ConsensusContext
 from eth.constants import BLANK_ROOT_HASH
 from eth.db.account import AccountDB
@@ -93,6 +94,20 @@ def test_a_block_executes_on_its_witness_alone() -> None:
     assert CODES[COUNTER_ADDRESS] in witness.codes
     assert {bytes(COUNTER_ADDRESS), words(0)} <= set(witness.keys)
     assert [keccak(header) for header in witness.headers] == [block.header.parent_hash]
+
+
+def test_a_creation_where_storage_is_executes_on_its_witness_alone() -> None:
+    """py-evm's account database reports the collision as well (EIP-7610)."""
+    occupied = generate_contract_address(ADDRESSES[0], 0)
+    accounts = {
+        ADDRESSES[0]: GenesisAccount(balance_wei=10**20),
+        occupied: GenesisAccount(storage={1: 2}),
+    }
+    chain = Chain(ChainConfig(), accounts=accounts)
+    block = mined(chain, transaction(to=None, data=INITCODE, gas=200_000))
+    assert block.header.gas_used == 200_000
+    witness = build_execution_witness(chain, chain.block_with_receipts(block.header))
+    assert executed(chain, block, witness) == block
 
 
 def test_without_one_of_its_nodes_it_does_not() -> None:

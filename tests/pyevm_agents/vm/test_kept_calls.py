@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import tracemalloc
 
+import pytest
 from eth.vm.forks.prague.state import PragueState
 from eth_typing import Address
 
@@ -11,9 +12,6 @@ from pyevm_agents.chain import Call, Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.vm import computation as computation_module
 from tests.pyevm_agents.tracing.assembler import asm
-
-if TYPE_CHECKING:
-    import pytest
 
 SENDER, LOOP, CALLEE = (Address(bytes(19) + bytes([n])) for n in (0xA1, 0xA2, 0xA3))
 MIB = 1 << 20
@@ -56,3 +54,25 @@ def test_each_transaction_may_keep_as_much(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(computation_module, "KEPT_CALL_BYTES", 4_000)
     assert kept_bytes(3, 2_000) == [2_000, 2_000, 0]
     assert kept_bytes(3, 2_000) == [2_000, 2_000, 0]
+
+
+@pytest.mark.parametrize(
+    "callee",
+    [Address(bytes(19) + b"\x04"), Address(bytes(19) + b"\x08"), LOOP],
+    ids=["out of gas", "a length that a precompile refuses", "code without gas"],
+)
+def test_failed_calls_are_not_kept_by_their_errors(
+    monkeypatch: pytest.MonkeyPatch, callee: Address
+) -> None:
+    monkeypatch.setattr(computation_module, "KEPT_CALL_BYTES", 0)
+    call = f"PUSH0 PUSH0 0x{MIB + 1:06x} PUSH0 PUSH0 0x{callee.hex()} PUSH0 CALL POP "
+    accounts = {LOOP: GenesisAccount(code=asm(call * 20))}
+    begun = Chain(ChainConfig(), accounts=accounts)
+    tracemalloc.start()
+    try:
+        ended = begun.call(Call(to=LOOP, sender=SENDER, data=b"", gas=25_000_000)).computation
+        _, peak_bytes = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert [child.is_error for child in ended.children] == [True] * 20
+    assert peak_bytes < 10 * MIB

@@ -14,7 +14,7 @@ from eth_utils import ValidationError
 from precompiles.executor import Executor
 from precompiles.spec import EXECUTOR_ADDRESS
 from pyevm_agents import config
-from pyevm_agents.vm import CANCUN, FORKS, PRAGUE, build_vm_class
+from pyevm_agents.vm import CANCUN, FORKS, PRAGUE, bls12_381, bn254, build_vm_class, modexp
 from pyevm_agents.vm.kzg import POINT_EVALUATION_ADDRESS, point_evaluation
 from tests.byte_model import PROFILE, ByteModel
 from tests.conftest import STRANGER
@@ -28,16 +28,28 @@ if TYPE_CHECKING:
     MakeBench = Callable[..., Bench]
 
 
-@pytest.mark.parametrize(("fork", "plain"), [(CANCUN, CancunVM), (PRAGUE, PragueVM)])
-def test_adds_one_precompile_and_mends_one(fork: Fork, plain: type[CancunVM]) -> None:
+MATHEMATICS = modexp.PRECOMPILES | bn254.PRECOMPILES | {POINT_EVALUATION_ADDRESS: point_evaluation}
+
+
+@pytest.mark.parametrize(
+    ("fork", "plain", "replaced"),
+    [
+        (CANCUN, CancunVM, MATHEMATICS),
+        (PRAGUE, PragueVM, MATHEMATICS | bls12_381.PRECOMPILES),
+    ],
+)
+def test_adds_one_precompile_and_replaces_some(
+    fork: Fork, plain: type[CancunVM], replaced: dict[Address, object]
+) -> None:
     executor = Executor([(PROFILE, ByteModel([]))])
     made = build_vm_class(executor, fork=fork)
-    ours = {EXECUTOR_ADDRESS: executor, POINT_EVALUATION_ADDRESS: point_evaluation}
+    ours = {EXECUTOR_ADDRESS: executor, **replaced}
     theirs = plain.get_state_class().computation_class
     assert made.get_state_class().computation_class.get_precompiles() == {
         **theirs.get_precompiles(),
         **ours,
     }
+    assert replaced.keys() <= theirs.get_precompiles().keys()
     assert issubclass(made, plain)
     assert made.get_block_class().get_transaction_builder() is plain.get_transaction_builder()
     opcodes = made.get_state_class().computation_class.opcodes

@@ -42,12 +42,12 @@ def test_a_turn_costs_what_ethereum_asks() -> None:
 
 
 @pytest.mark.slow
-def test_one_more_pair_is_far_worse_than_any_opcode() -> None:
-    # On 22 November 2026: 30,000 ns a gas, and 1,500.
-    (worst, *_) = WORST_CASES
+def test_one_more_pair_is_far_better_than_the_worst_opcode() -> None:
+    # On 23 November 2026: 26 ns a gas, and 1,100. By py_ecc: 29,000.
+    pairing, *_ = WORST_CASES
     (opcode,) = search([CASES["CODECOPY"]], seconds=0.05)
-    sample = EvmTestbed([worst]).measure(worst)
-    assert sample.seconds / sample.gas * 1e9 > 3 * opcode.ns_per_gas
+    sample = EvmTestbed([pairing]).measure(pairing)
+    assert sample.seconds / sample.gas * 1e9 < opcode.ns_per_gas / 3
 
 
 @pytest.mark.slow
