@@ -18,7 +18,7 @@ BUILD = PROJECT["tool"]["uv"]["build-constraint-dependencies"]
 PIN = re.compile(r"([\w.-]+)(?:\[[\w,-]+\])?==([\w.!+]+)(?: ; .+)?")
 RANGE = re.compile(r"([\w.-]+)(?:\[[\w,-]+\])?>=[\w.]+,<\d+(?: ; .+)?")
 HASHED = re.compile(r"(\S+==\S+)(?: ; [^;]+?)? +(?: *--hash=sha256:[0-9a-f]{64})+")
-CONSENSUS = {"eth-abi", "llama-cpp-python", "llguidance", "py-evm"}
+CONSENSUS = {"eth-abi", "llama-cpp-python", "llguidance", "py-evm", "zksnake"}
 """Packages another version of which could change a result that nodes must agree on."""
 # Spelled backwards, so that this file does not name them.
 HOSTS = [host[::-1] for host in ("gro.ipyp", "gro.detsohnohtyp", "gro.sjmpn", "moc.gkpnray")]
