@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from importlib.metadata import requires, version
 
 from tests.checkout import PROJECT, ROOT, tracked_files
 
@@ -101,8 +102,6 @@ def test_pip_and_uv_compile_the_same_engine() -> None:
 
 
 def test_the_pinned_versions_are_installed() -> None:
-    from importlib.metadata import requires, version  # noqa: PLC0415 - of this test alone
-
     assert {name: version(name) for name in hashed_pins()} == hashed_pins()
 
 
