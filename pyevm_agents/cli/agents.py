@@ -12,6 +12,7 @@ from rich.table import Table
 from pyevm_agents.cli.output import err, out, print_table
 from pyevm_agents.cli.rpc_client import RpcClient, json_option, print_json, rpc_option
 from pyevm_agents.display import pluralize, sanitize
+from pyevm_agents.errors import AgentsError
 from pyevm_agents.rpc.codec import Limits, decode
 from pyevm_agents.rpc.errors import RpcError
 
@@ -158,7 +159,13 @@ def estimate(  # noqa: PLR0913 - one for each option
         data = "0x" + load_artifact("WalletAgent").encode_call("instruct", instruct).hex()
     sender = sender or next(iter(remote.call("eth_accounts")), None)
     transaction = {"from": sender, "to": to, "data": data or "0x", "value": hex(value)}
-    costs = remote.call("agent_estimate", {k: v for k, v in transaction.items() if v is not None})
+    try:
+        given = {name: each for name, each in transaction.items() if each is not None}
+        costs = remote.call("agent_estimate", given)
+    except AgentsError as error:
+        if data is not None:
+            raise
+        raise AgentsError(f"{error}; no calldata: give --instruct TEXT or --data HEX") from error
     _warn_of_missing_code(remote, to, data or "0x")
     if as_json:
         print_json(costs)

@@ -154,7 +154,7 @@ class _TraceView:
         is_cached = step.get("isCached", False)  # Older nodes have no such field.
         if step["seconds"] is not None or is_cached:
             duration = "unknown" if step["seconds"] is None else f"{step['seconds']:.2f} s"
-            yield _format_line("Time", duration + " (cached)" * is_cached)
+            yield _format_line("Time", f"cached; computed in {duration}" if is_cached else duration)
 
     def _iter_action_lines(self, step: StepJson) -> Iterator[str]:
         action = sanitize(step["action"] or "")

@@ -114,7 +114,7 @@ def test_a_cached_step_has_the_time_of_its_inference() -> None:
             node.ask("evm_revert", kept)
     node.node.close()
     times = [re.findall(r"Time +(.*)", text) for text in shown]
-    assert times == [["12.50 s"] * 2, ["12.50 s (cached)"] * 2]
+    assert times == [["12.50 s"] * 2, ["cached; computed in 12.50 s"] * 2]
 
 
 PLACE = "0x" + "57" * 20
@@ -211,6 +211,9 @@ def test_an_estimate_is_that_of_the_method(commands: Commands, sent: str) -> Non
         assert refused.exit_code == 2
         assert message in " ".join(refused.stderr.split())
     nowhere = "0x" + "57" * 20
+    no_data = commands.run("estimate", asked["to"])
+    assert no_data.exit_code == 1
+    assert "no calldata: give --instruct TEXT or --data HEX" in no_data.stderr
     warned = commands.run("estimate", nowhere, "--data", "0xd09de08a")
     assert warned.exit_code == 0
     assert warned.stderr == f"Warning: {nowhere} is not a contract; the calldata has no effect\n"
