@@ -19,7 +19,7 @@ from eth_typing import Address
 from eth_utils import ValidationError
 
 from precompiles.executor import Executor
-from pyevm_agents.chain import Chain, ForeignRules, GenesisAccount
+from pyevm_agents.chain import BlockSettings, Chain, ForeignRules, GenesisAccount
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.errors import BlockError
 from pyevm_agents.vm import build_vm_class
@@ -120,7 +120,11 @@ def mined(case: Case, vm_class: type[CancunVM]) -> list[Any]:
         try:
             read = rlp.decode(bytes.fromhex(block["rlp"][2:]), CancunVM.get_block_class())
             transactions = [builder.decode(one.encode()) for one in read.transactions]
-            found.append(chain.mine(transactions).block.header.as_dict())
+            settings = BlockSettings(
+                prev_randao=read.header.mix_hash,
+                parent_beacon_root=read.header.parent_beacon_block_root,
+            )
+            found.append(chain.mine(transactions, settings=settings).block.header.as_dict())
         except INVALID:
             found.append("no block may hold that")
     return found

@@ -12,9 +12,9 @@ from eth.vm.forks.prague.constants import (
     HISTORY_STORAGE_CONTRACT_CODE,
 )
 from eth_typing import Address
-from eth_utils import ValidationError
+from eth_utils import ValidationError, keccak
 
-from pyevm_agents.chain import Call, Chain, GenesisAccount
+from pyevm_agents.chain import BlockSettings, Call, Chain, GenesisAccount
 from pyevm_agents.chain.database import MemoryRows
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.contracts import load_artifact
@@ -69,6 +69,60 @@ def test_refuses_models_that_are_not_those_of_its_configuration() -> None:
         ConfigError, match=r"language models \['bytes'\]: must be those of the chain config, \[\]"
     ):
         Chain(ChainConfig(), {"bytes": ByteModel([])})
+
+
+@pytest.mark.parametrize("wei", [0, 1, 6, 7, 8, 1_000_000_000, 10**18])
+def test_block_1_has_the_base_fee_of_the_configuration(wei: int) -> None:
+    chain = Chain(ChainConfig(base_fee_wei=wei))
+    again = Chain(ChainConfig(base_fee_wei=wei))
+    encoded = rlp.encode(chain.mine(()).block)
+    assert chain.head.base_fee_per_gas == wei
+    # By the rule of every block: an import checks it.
+    assert again.import_block(encoded).block.hash == chain.head.hash
+    genesis_wei = chain.header(0).base_fee_per_gas
+    assert genesis_wei is not None
+    assert genesis_wei - genesis_wei // 8 == wei
+    assert genesis_wei == 0 or (genesis_wei - 1) - (genesis_wei - 1) // 8 < wei
+
+
+def test_prevrandao_is_pseudo_random_the_same_everywhere_and_can_be_set() -> None:
+    # PREVRANDAO, PUSH0, MSTORE, MSIZE, PUSH0, RETURN
+    code = bytes.fromhex("445f52595ff3")
+    accounts = {STRANGER: GenesisAccount(code=code)}
+    chains = [Chain(ChainConfig(), accounts=accounts) for _ in range(2)]
+    seen = []
+    for _ in range(20):
+        values = {chain.call(Call(to=STRANGER)).output for chain in chains}
+        (value,) = values
+        assert value == keccak(chains[0].head.hash)
+        seen.append(value)
+        hashes = {chain.mine(()).block.hash for chain in chains}
+        assert len(hashes) == 1
+        assert chains[0].head.mix_hash == value
+    assert len(set(seen)) == len(seen)
+    block = chains[0].mine((), settings=BlockSettings(prev_randao=b"\x07" * 32)).block
+    assert chains[1].import_block(rlp.encode(block)).block.header.mix_hash == b"\x07" * 32
+
+
+def test_a_header_has_no_beacon_block() -> None:
+    chain = Chain(ChainConfig())
+    chain.mine(())
+    assert [chain.header(n).parent_beacon_block_root for n in range(2)] == [bytes(32)] * 2
+
+
+def test_time_ends_with_64_bits() -> None:
+    chain = Chain(ChainConfig(genesis_timestamp_seconds=2**64 - 3))
+    with pytest.raises(ConfigError, match=f"timestamp {2**64}: must be at most 2.64 - 1"):
+        chain.mine((), timestamp_seconds=2**64)
+    chain.mine(())
+    last = chain.mine(()).block
+    assert last.header.timestamp == 2**64 - 1
+    with pytest.raises(ConfigError, match=f"timestamp {2**64}: must be at most"):
+        chain.mine(())
+    beyond = last.copy(header=last.header.copy(block_number=3, timestamp=2**64))
+    with pytest.raises(BlockError, match=f"block timestamp {2**64}: must be at most"):
+        chain.import_block(rlp.encode(beyond))
+    assert chain.head.hash == last.hash
 
 
 def test_blocks_follow_a_second_apart_or_when_told(bench: MakeBench) -> None:

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from pyevm_agents.tracing import Tracer
 
 
+BASE_FEE_WEI = 875_000_000
+"""Base fee of the block that anvil traced, in wei."""
+
 BLOCK_GAS_LIMIT = 2**40
 """Gas for 1,024 nested calls, each of which gets 63/64 of the rest."""
 
@@ -71,7 +74,7 @@ class Scenario:
         return call if self.to is None else {**call, "to": "0x" + self.to.hex()}
 
     def chain(self) -> Chain:
-        config = ChainConfig(block_gas_limit=BLOCK_GAS_LIMIT)
+        config = ChainConfig(block_gas_limit=BLOCK_GAS_LIMIT, base_fee_wei=BASE_FEE_WEI)
         return Chain(config, accounts=self.all_accounts())
 
     def trace(self, tracer: Tracer) -> object:

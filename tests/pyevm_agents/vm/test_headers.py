@@ -10,6 +10,7 @@ from eth.vm.forks.cancun import blocks as of_cancun
 from eth.vm.forks.cancun.headers import create_cancun_header_from_parent
 from eth.vm.forks.prague import blocks as of_prague
 from eth.vm.forks.prague.headers import create_prague_header_from_parent
+from eth_utils import keccak
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -63,6 +64,10 @@ PLAIN: dict[Any, Any] = {
 """Ours, and py-evm's."""
 
 
+OWN_DEFAULTS = ("mix_hash", "parent_beacon_block_root")
+"""The fields whose defaults are not py-evm's."""
+
+
 @given(parents(), st.sampled_from([*AFTER]), st.booleans())
 def test_the_next_header_is_py_evms(
     fields: dict[str, object],
@@ -71,8 +76,11 @@ def test_the_next_header_is_py_evms(
 ) -> None:
     parent = (kind if is_ours else PLAIN[kind])(**fields)
     ours, theirs = (after(parent) for after in AFTER[kind])
+    assert ours.mix_hash == keccak(parent.hash)
+    assert ours.parent_beacon_block_root == bytes(32)
     # Where its parent's time has passed, it is now.
-    assert ours.copy(timestamp=0).as_dict() == theirs.copy(timestamp=0).as_dict()
+    own = {"timestamp": 0, **dict.fromkeys(OWN_DEFAULTS, bytes(32))}
+    assert ours.copy(**own).as_dict() == theirs.copy(**own).as_dict()
     assert parent.timestamp < ours.timestamp <= theirs.timestamp
     assert isinstance(ours, kind)
 
@@ -80,6 +88,7 @@ def test_the_next_header_is_py_evms(
 @pytest.mark.parametrize("kind", AFTER)
 def test_what_a_header_is_told_to_be_goes_py_evms_way(kind: Any) -> None:  # noqa: ANN401 - see above
     told = {"gas_limit": GAS_LIMIT, "difficulty": 0, "timestamp": 5, "extra_data": b"x"}
+    told |= dict.fromkeys(OWN_DEFAULTS, b"\x07" * 32)
     ours, theirs = (after(None, **told) for after in AFTER[kind])
     assert isinstance(ours, kind)
     assert ours.as_dict() == theirs.as_dict()

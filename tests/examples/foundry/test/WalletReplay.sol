@@ -35,7 +35,7 @@ library WalletReplay {
         executor.record(step4());
     }
 
-    /// @notice Step 1 of transaction 0x2ede6c2b0ad4ba567001f551235cbdbef1ca76c19c52e877a7446456c25328a4,
+    /// @notice Step 1 of transaction 0xdf1c41610cd1b23de3ef3d8c23c9a13cf502705c4260fa880e983e0290b433a9,
     ///   by agent 0xDc64a140Aa3E981100a9becA4E685f962f0cF6C9: 361 tokens read cold, 0 warm, 35 written.
     function step1() internal pure returns (RecordedStep memory step) {
         step.modelId = "llama_model_3";
@@ -51,7 +51,7 @@ library WalletReplay {
         step.outputGas = 350000;
     }
 
-    /// @notice Step 2 of transaction 0x2ede6c2b0ad4ba567001f551235cbdbef1ca76c19c52e877a7446456c25328a4,
+    /// @notice Step 2 of transaction 0xdf1c41610cd1b23de3ef3d8c23c9a13cf502705c4260fa880e983e0290b433a9,
     ///   by agent 0xDc64a140Aa3E981100a9becA4E685f962f0cF6C9: 55 tokens read cold, 352 warm, 20 written.
     function step2() internal pure returns (RecordedStep memory step) {
         step.modelId = "llama_model_3";
@@ -68,7 +68,7 @@ library WalletReplay {
         step.outputGas = 200000;
     }
 
-    /// @notice Step 1 of transaction 0x5a5762ddf3d599908c6bc362ddf8e6bc05e84f5bfa187215cd3299fd64aff875,
+    /// @notice Step 1 of transaction 0x24c24216cb5251a3917807529c301990a2d3a12f82fdc4783e4c9742838fe3eb,
     ///   by agent 0xDc64a140Aa3E981100a9becA4E685f962f0cF6C9: 358 tokens read cold, 0 warm, 24 written.
     function step3() internal pure returns (RecordedStep memory step) {
         step.modelId = "llama_model_3";
@@ -83,7 +83,7 @@ library WalletReplay {
         step.outputGas = 240000;
     }
 
-    /// @notice Step 2 of transaction 0x5a5762ddf3d599908c6bc362ddf8e6bc05e84f5bfa187215cd3299fd64aff875,
+    /// @notice Step 2 of transaction 0x24c24216cb5251a3917807529c301990a2d3a12f82fdc4783e4c9742838fe3eb,
     ///   by agent 0xDc64a140Aa3E981100a9becA4E685f962f0cF6C9: 46 tokens read cold, 352 warm, 17 written.
     function step4() internal pure returns (RecordedStep memory step) {
         step.modelId = "llama_model_3";
