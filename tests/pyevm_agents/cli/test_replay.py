@@ -15,6 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from pyevm_agents.cli.app import main
+from pyevm_agents.recordings import canonical_json
 from tests.deadlines import HANG_SECONDS
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -110,6 +111,19 @@ def test_what_is_no_fixture_is_an_error_in_words(
     if text is not None:
         file.write_text(text)
     assert message in refused(file)
+
+
+def test_a_fixture_of_version_1_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    # Version 1 had no number in its JSON.
+    name, sections = canonical_json.parse(ROLLBACK.read_bytes(), 1)
+    config = sections["config"]
+    assert isinstance(config, dict)
+    assert config.pop("version") == 2
+    file = tmp_path / "version-1.json"
+    file.write_text(canonical_json.serialize(name, sections))
+    message = refused(file)
+    assert "config: chain configuration of version 1: this version of pyevm-agents has" in message
+    assert "by `pyevm-agents record`" in message
 
 
 @pytest.mark.parametrize(

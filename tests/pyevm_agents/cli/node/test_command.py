@@ -17,14 +17,17 @@ import termios
 import time
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from click.testing import CliRunner
 from eth_abi import encode
 
+from pyevm_agents.chain.database import CONFIG_KEY
+from pyevm_agents.chain.lmdb import LmdbRows
 from pyevm_agents.cli.app import main
+from pyevm_agents.config import ChainConfig
 from pyevm_agents.contracts import load_artifact
 from pyevm_agents.server import Server
 from tests.deadlines import HANG_SECONDS
@@ -262,6 +265,17 @@ def test_what_is_no_state_is_refused(tmp_path: Path, content: bytes, message: st
     assert told.exit_code == 2
     assert message in told.output
     assert file.read_bytes() == content
+
+
+def test_a_kept_chain_of_version_1_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    with closing(LmdbRows(tmp_path)) as rows:
+        text = ChainConfig().to_json().replace(',"version":2', "")
+        rows.write({CONFIG_KEY: text.encode()})
+    told = CliRunner().invoke(main, ["node", "--no-model", "-p", "0", "--state-dir", str(tmp_path)])
+    assert told.exit_code == 2
+    words = " ".join(told.output.split())
+    assert "chain configuration of version 1: this version of pyevm-agents has version 2" in words
+    assert "a kept chain in another folder" in words
 
 
 @pytest.mark.slow
