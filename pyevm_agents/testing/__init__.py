@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pyevm_agents.agents.trace import AgentStep
     from pyevm_agents.config.schedule_file import ScheduleFile
     from pyevm_agents.models import ScriptedModel, again, answer, unchecked, use
     from pyevm_agents.models.fakes.adversary import AdversarialModel
@@ -19,11 +20,12 @@ if TYPE_CHECKING:
         adversary_settings,
         following_script,
     )
-    from pyevm_agents.testing.assertions import assert_agent
+    from pyevm_agents.testing.assertions import AgentAssertion, assert_agent
     from pyevm_agents.testing.cassettes import cassette
     from pyevm_agents.testing.chain import AgentChain
     from pyevm_agents.testing.deployment import DeploymentError
     from pyevm_agents.testing.fixture_types import AsAccount, Deploy
+    from pyevm_agents.testing.hostile_tool import Fault
     from pyevm_agents.testing.inputs import agent_input
     from pyevm_agents.testing.model_stub import ModelStub
     from pyevm_agents.testing.source_files import StaleArtifactWarning
@@ -33,11 +35,14 @@ HOMES = {
     "AdversarialMachine": "pyevm_agents.testing.adversary_strategy",
     "AdversarialModel": "pyevm_agents.models.fakes.adversary",
     "Adversary": "pyevm_agents.testing.adversary_strategy",
+    "AgentAssertion": "pyevm_agents.testing.assertions",
     "AgentChain": "pyevm_agents.testing.chain",
+    "AgentStep": "pyevm_agents.agents.trace",
     "AgentTestCase": "pyevm_agents.testing.unittest_case",
     "AsAccount": "pyevm_agents.testing.fixture_types",
     "Deploy": "pyevm_agents.testing.fixture_types",
     "DeploymentError": "pyevm_agents.testing.deployment",
+    "Fault": "pyevm_agents.testing.hostile_tool",
     "ModelStub": "pyevm_agents.testing.model_stub",
     "ScheduleFile": "pyevm_agents.config.schedule_file",
     "ScriptedModel": "pyevm_agents.models",
@@ -62,11 +67,14 @@ __all__ = [
     "AdversarialMachine",
     "AdversarialModel",
     "Adversary",
+    "AgentAssertion",
     "AgentChain",
+    "AgentStep",
     "AgentTestCase",
     "AsAccount",
     "Deploy",
     "DeploymentError",
+    "Fault",
     "ModelStub",
     "ScheduleFile",
     "ScriptedModel",

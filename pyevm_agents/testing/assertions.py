@@ -345,7 +345,10 @@ class AgentAssertion:
         if failure is None:
             self._fail(call, "the transaction succeeded")
         if reason is not None and not is_text(reason, failure):
-            self._fail(call, f"the transaction reverted for another reason: {failure}")
+            hint = ""
+            if isinstance(reason, str):
+                hint = f"; a text is compared as a whole, and `re.compile({reason!r})` searches"
+            self._fail(call, f"the transaction reverted for another reason: {failure}{hint}")
         return self._extend(call, self.places)
 
     # -- inside -- #

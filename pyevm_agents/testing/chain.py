@@ -87,6 +87,9 @@ TRANSACTION_FIELDS = (
 )  # fmt: skip
 """Fields of web3.py's transactions, except `to` and `data`, which `ask` sets."""
 
+AGENT_FUNCTIONS = frozenset({"agentExecutorContract", "basePrompt", "getTools", "modelId"})
+"""Functions of the ERC's agent that its tool lacks. Both have `run`."""
+
 ZERO_ADDRESS = "0x" + "00" * 20
 """The callback address of `run`: agents that answer in the same transaction call nobody back."""
 
@@ -251,13 +254,18 @@ class AgentChain:
         Input:  a contract with the ERC's `run`, which takes one text; the text; the sender, None
                 for the default account; fields of the transaction: `gas`, `value`, `nonce`, …
         Raises: ContractLogicError: the transaction reverted, and has no `gas`. With `gas`, it is
-                mined with status 0. ConfigError: the agent is not a contract, the question is not a
+                mined with status 0. ConfigError: not a contract, or a tool's; the question is not a
                 text, or a field is unknown.
         """
         require_known_names("ask(…)", ("sender", *TRANSACTION_FIELDS), transaction)
         if not hasattr(agent, "functions"):
             raise ConfigError(
                 f"ask({format_value(agent)}, …): must be a contract that `deploy` returned"
+            )
+        if not AGENT_FUNCTIONS & {entry.get("name") for entry in agent.abi}:
+            raise ConfigError(
+                f"ask({format_value(agent.address)}, …): must be an agent; its ABI has none of "
+                f"{', '.join(sorted(AGENT_FUNCTIONS))}"
             )
         if sender is not None:
             transaction["from"] = to_checksum_address(parse_address(sender))

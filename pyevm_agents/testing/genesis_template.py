@@ -183,10 +183,14 @@ def get_genesis_template(
 def load_schedule(schedule: ScheduleFile | Path | str | None) -> ScheduleFile | None:
     """Return a schedule, read if it is given as a file.
 
-    Raises: ConfigError: the file is not a schedule.
+    Raises: ConfigError: not a path, or the file is not a schedule.
     """
     if schedule is None or isinstance(schedule, ScheduleFile):
         return schedule
+    if not isinstance(schedule, (str, Path)):
+        raise ConfigError(
+            f"schedule {schedule!r}: must be the path of a schedule file, or a `ScheduleFile`"
+        )
     return read_schedule(Path(schedule))
 
 

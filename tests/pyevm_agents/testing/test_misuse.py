@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import pytest
 
 from pyevm_agents.errors import ConfigError, ScriptError
-from pyevm_agents.testing import adversary, again, answer, assert_agent, faults, use
+from pyevm_agents.testing import (
+    AgentChain,
+    adversary,
+    again,
+    answer,
+    assert_agent,
+    faults,
+    use,
+)
 from tests.pyevm_agents.testing.agents import EXECUTOR
-
-if TYPE_CHECKING:
-    from pyevm_agents.testing import AgentChain
-
 
 anyhow: Any = faults
 about: Any = assert_agent
+open_chain: Any = AgentChain
 enemy: Any = adversary
 ODD: Any = b"x"
 """Called, and given, as nobody should."""
@@ -58,6 +63,14 @@ MISTAKES: dict[str, tuple[Any, str]] = {
     "agent": (
         lambda it: it.chain.ask(it.clerk.address, "x"),
         ", …): must be a contract that `deploy` returned",
+    ),
+    "tool": (
+        lambda it: it.chain.ask(it.counter, "x"),
+        ", …): must be an agent; its ABI has none of",
+    ),
+    "schedule": (
+        lambda _: open_chain(schedule={"tool_gas": 7}),
+        "schedule {'tool_gas': 7}: must be the path of a schedule file, or a `ScheduleFile`",
     ),
     "question": (lambda it: it.chain.ask(it.clerk, None), "ask(agent, None): want a text"),
     "not called": (
