@@ -38,6 +38,8 @@ class WriteQueue:
 
         Raises: RuntimeError: the queue is closed.
         """
+        if self._has_ended:
+            raise RuntimeError("the chain is closed: it executes no more transactions")
         with self._count_lock:
             future = self._thread.submit(self._run, work)
             self._waiting += 1

@@ -79,7 +79,7 @@ def test_nothing_is_done_after_the_end(turns: WriteQueue) -> None:
     turns.close()
     with pytest.raises(BusyError):
         turns.run_now(int)
-    with pytest.raises(RuntimeError):
+    with pytest.raises(RuntimeError, match="the chain is closed: it executes no more"):
         turns.submit(int)
 
 
