@@ -17,6 +17,7 @@ def guide() -> GuidedDecoder:
     return default_guide()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", cases(), ids=lambda case: case.name)
 def test_every_case_has_choices(guide: GuidedDecoder, case: Case) -> None:
     compiled_ms, choices_ms = measure(guide, case)

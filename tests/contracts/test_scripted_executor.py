@@ -224,6 +224,7 @@ MANY = encode(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("word", [2**256 - 1, 2**256 - 32, 2**255, len(MANY)])
 @pytest.mark.parametrize("position", range(12))
 def test_an_offset_or_a_length_beyond_all_numbers_is_no_panic(

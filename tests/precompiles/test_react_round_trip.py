@@ -186,6 +186,7 @@ def check_step(chance: Chance, run: Run, tool: Tool, sample: Sample) -> None:
     sample.figures["arguments"] += len(arguments)
 
 
+@pytest.mark.slow
 @pytest.mark.sample(count=10_000, seed=18)
 def test_the_next_prompt_repeats_what_the_model_wrote(sample: Sample) -> None:
     sample.figures.update(outputs=0, expanded=0, arguments=0)

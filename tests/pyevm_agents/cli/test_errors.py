@@ -118,6 +118,7 @@ def test_an_engine_that_computes_ends_with_a_killed_command(
     wait_for_end_of_session(process.pid)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="asks Linux' ps for a session")
 @pytest.mark.parametrize(
     "phase",

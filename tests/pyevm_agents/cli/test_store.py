@@ -186,6 +186,7 @@ def test_a_person_is_asked(
 # -- verify, with the real model -- #
 
 
+@pytest.mark.slow
 def test_what_the_model_said_it_says_again(real: Path) -> None:
     result = invoke("store", "verify", "--store", real)
     assert result.exit_code == 0, result.output

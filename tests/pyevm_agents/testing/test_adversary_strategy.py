@@ -77,6 +77,7 @@ def test_each_example_leaves_the_chain_as_it_was(
     assert agent_chain.model.failure is None
 
 
+@pytest.mark.slow
 def test_a_script_runs_again_word_for_word(agent_chain: AgentChain, agent: Contract) -> None:
     @adversary_settings(max_examples=15)
     @given(adversary())

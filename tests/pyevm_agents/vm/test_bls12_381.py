@@ -138,6 +138,7 @@ def test_a_point_outside_of_the_subgroup_is_added_only() -> None:
     assert run(PAIRING, NO_G1 + OUTSIDE_G2) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "pairs",
     [

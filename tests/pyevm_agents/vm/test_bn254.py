@@ -86,6 +86,7 @@ def test_a_multiple_of_the_generator(scalar: int) -> None:
     assert run(MUL, NO_G1 + words(scalar)) == (6_000, NO_G1.hex())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("pairs", "output"),
     [

@@ -45,6 +45,7 @@ def intrinsic(data: bytes) -> int:
     return 21_000 + sum(16 if byte else 4 for byte in data)
 
 
+@pytest.mark.slow
 def test_the_setup_is_read_once() -> None:
     assert get_trusted_setup() is get_trusted_setup()
 

@@ -100,6 +100,7 @@ def test_a_full_report_is_one_page(plots: dict[str, str]) -> None:
     assert text.count("var(--blue)") > 10  # The page's own colours, light or dark.
 
 
+@pytest.mark.slow
 def test_a_page_begins_with_the_headlines(plots: dict[str, str]) -> None:
     body = as_html(build_document(made_up.report()), plots, plots).partition("<body>")[2]
     first = re.findall(r"<(h1|dl|p|table)\b", body)[:2]
@@ -144,6 +145,7 @@ def test_the_page_states_the_prices_of_the_emitted_schedule(reference: str) -> N
     assert "beyond, the fitted curves are extrapolated" in table.note
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", DEGENERATE)
 def test_a_page_of_what_there_is(kind: str, plots: dict[str, str]) -> None:
     text = as_html(build_document(DEGENERATE[kind]), plots, plots)
@@ -155,6 +157,7 @@ def test_a_page_of_what_there_is(kind: str, plots: dict[str, str]) -> None:
     assert "What does inference cost in gas?" in words
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "names"),
     [

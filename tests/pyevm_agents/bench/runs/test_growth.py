@@ -54,6 +54,7 @@ def test_a_run_of_more_steps_pays_for_its_prompt_once(found: tuple[Growth, ...])
     assert steps[3].usage.cold_tokens < 2 * steps[1].usage.cold_tokens + 400
 
 
+@pytest.mark.slow
 def test_only_the_four_innermost_of_five_levels_are_warm_again(found: tuple[Growth, ...]) -> None:
     levels = points_of(found, "levels")
     assert levels[2].usage.warm_tokens == 2 * levels[1].usage.warm_tokens

@@ -56,6 +56,7 @@ def test_reports_are_written_of_a_report(told: Path, tmp_path: Path) -> None:
         assert words in done.output
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", made_up.degenerate())
 def test_there_is_a_summary_of_whatever_was_measured(kind: str, tmp_path: Path) -> None:
     file = tmp_path / "report.json"
@@ -237,6 +238,7 @@ def test_a_file_that_is_no_report_is_named(tmp_path: Path) -> None:
     assert "report.machine.cores is missing" in " ".join(done.output.split())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("ending", "status", "why"),
     [

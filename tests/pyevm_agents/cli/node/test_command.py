@@ -406,6 +406,7 @@ def test_a_chain_under_a_schedules_file_is_kept_with_it(tmp_path: Path) -> None:
     assert said in other.output
 
 
+@pytest.mark.slow
 def test_a_schedule_that_is_not_for_the_model_is_told(tmp_path: Path) -> None:
     file = tmp_path / "schedule.json"
     file.write_text('{"models": {"gpt": {"output_token_gas": 7}}}')

@@ -116,6 +116,7 @@ def test_a_generation_reports_its_prompt_and_its_words(
     )
 
 
+@pytest.mark.slow
 def test_a_kill_in_the_middle_of_a_generation_is_a_fault_and_the_next_call_works(
     reporting: Reporting, make_request: MakeRequest, reduced_llama: LlamaModel
 ) -> None:
@@ -374,6 +375,7 @@ def test_a_changed_file_is_a_fault_at_the_next_start(tmp_path: Path) -> None:
             vocabulary.tokenize(TEXT)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size_bytes", [1_000, 1_000_000, 60_000_000])
 def test_a_file_cut_short_is_refused_with_what_llama_cpp_says(
     tmp_path: Path, size_bytes: int
