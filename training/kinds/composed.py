@@ -19,6 +19,7 @@ from training.patterns import (
 
 if TYPE_CHECKING:
     import random
+    from collections.abc import Collection, Sequence
 
 THINGS = (
     "invoice", "car", "meter", "license", "sensor", "farm", "plot", "ship", "bottle", "song",
@@ -45,10 +46,19 @@ COMPOSED_SHARE = 0.35
 """Share of training agents of a composed kind."""
 
 
-def composed(rng: random.Random) -> Kind:
-    """Compose a kind of a noun and some operations."""
-    thing = rng.choice(THINGS)
-    makers = rng.sample(_MAKERS, 6)
+def composed(
+    rng: random.Random,
+    *,
+    things: Sequence[str] = THINGS,
+    operations: Collection[str] | None = None,
+) -> Kind:
+    """Compose a kind of a noun and some operations.
+
+    Input:  nouns to choose from, and keys of operations (at least two); None for all operations.
+    """
+    thing = rng.choice(things)
+    free = [maker for maker in _MAKERS if operations is None or maker[0] in operations]
+    makers = rng.sample(free, min(6, len(free)))
     keys = {maker[0] for maker in makers}
     return Kind(
         f"composed: {thing}",
@@ -207,3 +217,6 @@ _MAKERS: tuple[_Maker, ...] = (
      ("check the balance of THING {id}", "How much is in THING {id}?",
       "tell me the balance of THING {id}"), "n"),
 )  # fmt: skip
+
+OPERATIONS = tuple(maker[0] for maker in _MAKERS)
+"""Keys of the operations."""

@@ -1,0 +1,478 @@
+"""A router: scores of (clause, tool) on a model's own embedding table, with a "none of these".
+
+Each token has a row: a projected, normalised embedding of `WIDTH` numbers, and a weight. A token of
+the clause is matched with the most similar token of the tool's name, description and parameters,
+and the reverse. The score of a tool is linear in the weighted means of these matches, in the
+overlap of words, and in the counts of numbers, addresses and texts less those of the parameters.
+None scores 0.
+
+`Router` has float weights, `fit` trains them, and `IntegerRouter` has 8-bit weights and integer
+sums, so that every machine computes the same scores.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import gguf
+import numpy as np
+
+from precompiles.abi import ParamType
+from training.words import NUMBER_WORDS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    import numpy.typing as npt
+
+    from training.choices import Choice
+
+    Floats: TypeAlias = npt.NDArray[np.float32]
+    Integers: TypeAlias = npt.NDArray[np.int64]
+
+EMBEDDING = "token_embd.weight"
+WIDTH = 48
+"""Numbers of a token's row."""
+
+CLAUSE_TOKENS, NAME_TOKENS, DESCRIPTION_TOKENS, PARAMETER_TOKENS = 36, 10, 20, 20
+"""Tokens read of a text; later ones are ignored."""
+
+FIELDS = (
+    slice(0, NAME_TOKENS),
+    slice(NAME_TOKENS, NAME_TOKENS + DESCRIPTION_TOKENS),
+    slice(NAME_TOKENS + DESCRIPTION_TOKENS, NAME_TOKENS + DESCRIPTION_TOKENS + PARAMETER_TOKENS),
+)
+"""Places of a tool's name, description and parameters among its tokens."""
+
+TOOL_TOKENS = FIELDS[-1].stop
+STEM = 5
+"""Letters of a word that are compared."""
+
+SOFT_FEATURES = 7
+"""Clause in name, in description, in parameters, in any of the first two; and name, description
+and parameters in the clause."""
+
+HARD_FEATURES = 12
+"""Overlap of stems (4), an excess and a lack of numbers, addresses and texts (6), a view asked for
+by a question, and by an order."""
+
+FEATURES = SOFT_FEATURES + HARD_FEATURES
+UNIT = 127 * 127
+"""Fixed-point one of `IntegerRouter`'s features: the product of two normalised rows."""
+
+_KINDS = (
+    {ParamType.UINT, ParamType.INT, ParamType.UINT_ARRAY, ParamType.INT_ARRAY},
+    {ParamType.ADDRESS, ParamType.ADDRESS_ARRAY},
+    {ParamType.STRING, ParamType.STRING_ARRAY},
+)
+_NUMBER_WORDS = {word for words in NUMBER_WORDS for word in re.split(r"[ -]", words)} - {"a"}
+# fmt: off
+_LOOKS = frozenset(
+    (
+        "what", "who", "whose", "how", "is", "has", "are", "does", "do", "which", "where",
+        "when", "check", "look", "find", "tell", "show",
+    )
+)
+_VIEWS = frozenset(
+    (
+        "get", "is", "has", "of", "check", "read", "returns", "whether", "how", "what",
+        "status", "balance", "number", "tells", "which",
+    )
+)
+# fmt: on
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """Words of a clause, and its counts of numbers, addresses and texts."""
+
+    words: tuple[str, ...]
+    counts: tuple[int, int, int]
+
+
+def read_clause(text: str, names: frozenset[str]) -> Read:
+    """Read a clause: quoted texts, addresses, defined names and numbers are counted, not read."""
+    text, texts = re.subn(r'"[^"]*"', " ", text)
+    text, addresses = re.subn(r"0x[0-9a-fA-F]{40}", " ", text)
+    lowered = {name.lower() for name in names}
+    words: list[str] = []
+    numbers = 0
+    was_number = False
+    for word in re.findall(r"[A-Za-z][A-Za-z-]*[A-Za-z]|[A-Za-z]|\d[\d,.]*", text):
+        small = word.lower()
+        is_number = small[0].isdigit() or small in _NUMBER_WORDS
+        if is_number:
+            numbers += not was_number or small[0].isdigit()
+        elif small in lowered:
+            addresses += 1
+        else:
+            words += small.split("-")
+        was_number = is_number
+    return Read(tuple(words), (numbers, addresses, texts))
+
+
+def split_name(name: str) -> list[str]:
+    """Return the words of an identifier, in lower case."""
+    return [word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)]
+
+
+def split_text(text: str) -> list[str]:
+    """Return the words of a text, in lower case."""
+    return [word for part in re.findall(r"[A-Za-z]+", text) for word in split_name(part)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """Choices as arrays; padding is -1."""
+
+    clauses: Integers
+    """Tokens, choices x `CLAUSE_TOKENS`."""
+
+    tools: Integers
+    """Tokens, choices x tools x `TOOL_TOKENS`."""
+
+    hard: Integers
+    """Features of words and counts in units of `UNIT`, choices x tools x `HARD_FEATURES`."""
+
+    right: Integers
+    """Index of the right tool; -1 for none."""
+
+    def take(self, index: Any) -> Batch:  # noqa: ANN401 - whatever NumPy indexes with
+        """Return some of the choices."""
+        return Batch(
+            clauses=self.clauses[index],
+            tools=self.tools[index],
+            hard=self.hard[index],
+            right=self.right[index],
+        )
+
+    @property
+    def is_tool(self) -> npt.NDArray[np.bool_]:
+        """Whether a place has a tool: each has a name."""
+        return self.tools[:, :, 0] >= 0
+
+
+class Reader:
+    """Reader of choices, with a cache of words' tokens."""
+
+    def __init__(self, tokenize: Callable[[str], Sequence[int]]) -> None:
+        self._tokenize = tokenize
+        self._known: dict[str, tuple[int, ...]] = {}
+
+    def read(self, choices: Sequence[Choice]) -> Batch:
+        """Convert choices to arrays."""
+        count, most = len(choices), max(len(one.tools) for one in choices)
+        clauses = np.full((count, CLAUSE_TOKENS), -1, np.int64)
+        tools = np.full((count, most, TOOL_TOKENS), -1, np.int64)
+        hard = np.zeros((count, most, HARD_FEATURES), np.int64)
+        for row, one in enumerate(choices):
+            read = read_clause(one.clause, one.names)
+            self._put(clauses[row], read.words or ("?",))
+            for place, tool in enumerate(one.tools):
+                name, description = split_name(tool.name), split_text(tool.description)
+                about = [
+                    word
+                    for p in tool.parameters
+                    for word in split_text(f"{p.name} {p.description}")
+                ]
+                for field, words in zip(FIELDS, (name or ["?"], description, about), strict=True):
+                    self._put(tools[row, place, field], words)
+                needs = [sum(p.param_type in kind for p in tool.parameters) for kind in _KINDS]
+                hard[row, place] = _hard(read, name, description, needs)
+        right = np.array([-1 if one.right is None else one.right for one in choices], np.int64)
+        return Batch(clauses=clauses, tools=tools, hard=hard, right=right)
+
+    def _put(self, row: Integers, words: Sequence[str]) -> None:
+        tokens = [token for word in words for token in self._tokens(word)][: len(row)]
+        row[: len(tokens)] = tokens
+
+    def _tokens(self, word: str) -> tuple[int, ...]:
+        if word not in self._known:
+            self._known[word] = tuple(self._tokenize(f" {word}"))
+        return self._known[word]
+
+
+def _hard(read: Read, name: list[str], description: list[str], needs: list[int]) -> list[int]:
+    said, of_name, of_all = (
+        {word[:STEM] for word in words} for words in (read.words, name, [*name, *description])
+    )
+    both, both_name = len(said & of_all), len(said & of_name)
+    excess = [min(max(have - need, 0), 2) for have, need in zip(read.counts, needs, strict=True)]
+    lack = [min(max(need - have, 0), 2) for have, need in zip(read.counts, needs, strict=True)]
+    is_look = bool(_LOOKS & set(read.words[:3]))
+    is_view = bool(_VIEWS & {*name, *description[:3]})
+    return [
+        both * UNIT // max(len(said), 1),
+        both_name * UNIT // max(len(of_name), 1),
+        both * UNIT // max(len(of_all), 1),
+        UNIT * min(both_name, 2),
+        *(UNIT * one for one in excess),
+        *(UNIT * one for one in lack),
+        UNIT * (is_look and is_view),
+        UNIT * (is_look and not is_view),
+    ]
+
+
+def read_embedding(path: Path) -> Floats:
+    """Read the embedding table of a GGUF file, tokens x width, without the mean of its rows."""
+    found = next(t for t in gguf.GGUFReader(path).tensors if t.name == EMBEDDING)
+    table = gguf.quants.dequantize(found.data, found.tensor_type).astype(np.float32)
+    return table - table.mean(axis=0)
+
+
+@dataclass(slots=True, kw_only=True)
+class Router:
+    """Float weights: a projection of embeddings, tokens' weights, and weights of the features."""
+
+    projection: Floats
+    gate: Floats
+    """Weights of a token's embedding in the logarithm of the token's weight."""
+
+    weights: Floats
+    bias: float
+
+    @classmethod
+    def start(cls, embedding: Floats) -> Router:
+        """Create an untrained router: the embedding's principal axes."""
+        _, axes = np.linalg.eigh(embedding.T @ embedding)
+        weights = np.zeros(FEATURES, np.float32)
+        weights[:SOFT_FEATURES] = 3
+        return cls(
+            projection=axes[:, ::-1][:, :WIDTH].astype(np.float32),
+            gate=np.zeros(embedding.shape[1], np.float32),
+            weights=weights,
+            bias=-4.0,
+        )
+
+    def rows(self, embedding: Floats) -> tuple[Floats, Floats]:
+        """Return normalised rows and weights of tokens."""
+        rows = embedding @ self.projection
+        rows /= np.linalg.norm(rows, axis=1, keepdims=True) + 1e-6
+        return rows, np.exp(np.clip(embedding @ self.gate, -3, 3)).astype(np.float32)
+
+    def scores(self, batch: Batch, embedding: Floats) -> Floats:
+        """Return the tools' scores, choices x tools; padding has -inf."""
+        found = []
+        for start in range(0, len(batch.right), 256):
+            part = batch.take(slice(start, start + 256))
+            matched = _Matched(part, embedding, self)
+            score = matched.features @ self.weights + self.bias
+            found.append(np.where(part.is_tool, score, -np.inf))
+        return np.concatenate(found)
+
+
+class _Matched:
+    """Matches of a batch's tokens, and the gradient through them."""
+
+    def __init__(self, batch: Batch, embedding: Floats, router: Router) -> None:
+        tokens, places = np.unique(
+            np.concatenate([batch.clauses.ravel(), batch.tools.ravel()]), return_inverse=True
+        )
+        size = batch.clauses.size
+        clause = places[:size].reshape(batch.clauses.shape)
+        tool = places[size:].reshape(batch.tools.shape)
+        self.inputs = embedding[tokens]  # The row of padding, -1, is masked.
+        self.raw = self.inputs @ router.projection
+        self.norms = np.linalg.norm(self.raw, axis=1, keepdims=True) + 1e-6
+        self.rows = self.raw / self.norms
+        self.logits = self.inputs @ router.gate
+        gate = np.exp(np.clip(self.logits, -3, 3))
+        gate[tokens < 0] = 0
+        self.gate = gate
+        alike = self.rows @ self.rows.T
+        self._padding = tokens < 0
+        alike[self._padding] = -1
+        alike[:, self._padding] = -1
+        count = len(tokens)
+        flat = clause[:, None, :, None] * count + tool[:, :, None, :]
+        values = alike.ravel()[flat]
+        sums: list[tuple[Any, Any, Any, Any]] = []  # Value, weight, total, flat index of matches.
+        weights = gate[clause][:, None, :]
+        clause_total = weights.sum(-1)
+        best: list[tuple[Any, Any]] = []
+        for field in FIELDS:
+            part, index = values[..., field], flat[..., field]
+            at = part.argmax(-1)[..., None]
+            best.append((np.take_along_axis(part, at, -1)[..., 0],
+                         np.take_along_axis(index, at, -1)[..., 0]))  # fmt: skip
+        is_name = best[0][0] >= best[1][0]
+        best.append(tuple(np.where(is_name, a, b) for a, b in zip(*best[:2], strict=True)))  # type: ignore[arg-type]
+        sums += [(value, weights, clause_total, index) for value, index in best]
+        for field in FIELDS:
+            part, index = values[..., field], flat[..., field]
+            at = part.argmax(2)[:, :, None, :]
+            own = gate[tool[..., field]]
+            sums.append((np.take_along_axis(part, at, 2)[:, :, 0], own, own.sum(-1),
+                         np.take_along_axis(index, at, 2)[:, :, 0]))  # fmt: skip
+        self._sums, self._count, self._clause, self._tool = sums, count, clause, tool
+        soft = [(value * weight).sum(-1) / (total + 1e-6) for value, weight, total, _ in sums]
+        self.soft = np.stack(soft, -1)
+        self.features = np.concatenate([self.soft, batch.hard / UNIT], -1).astype(np.float32)
+
+    def gradient(self, to_soft: Floats) -> tuple[Floats, Floats]:
+        """Return the gradients of projection and gate from those of the soft features."""
+        places, values = [], []
+        to_gate = np.zeros(self._count)
+        for number, (value, weight, total, index) in enumerate(self._sums):
+            to = (to_soft[..., number] / (total + 1e-6))[..., None]
+            places.append(index.ravel())
+            values.append(np.broadcast_to(to * weight, value.shape).ravel())
+            to_weight = to * (value - self.soft[..., number][..., None])
+            if number < len(FIELDS) + 1:
+                to_gate += np.bincount(self._clause.ravel(), to_weight.sum(1).ravel(), self._count)
+            else:
+                of = self._tool[..., FIELDS[number - len(FIELDS) - 1]]
+                to_gate += np.bincount(of.ravel(), to_weight.ravel(), self._count)
+        pairs = np.bincount(np.concatenate(places), np.concatenate(values), self._count**2)
+        pairs = pairs.reshape(self._count, self._count).astype(self.rows.dtype)
+        pairs[self._padding] = 0
+        pairs[:, self._padding] = 0
+        to_rows = (pairs + pairs.T) @ self.rows
+        to_raw = (to_rows - self.rows * (to_rows * self.rows).sum(1, keepdims=True)) / self.norms
+        to_logits = to_gate * self.gate * (np.abs(self.logits) < 3)
+        return self.inputs.T @ to_raw, self.inputs.T @ to_logits.astype(self.rows.dtype)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Training:
+    """Settings of a training run."""
+
+    steps: int = 200
+    batch: int = 192
+    learning_rate: float = 0.1
+    projection_rate: float = 0.003
+    """Learning rate of projection and tokens' weights."""
+
+    dropout: float = 0.1
+    """Share of the features' values set to zero."""
+
+    seed: int = 1
+
+
+def fit(
+    batch: Batch,
+    embedding: Floats,
+    training: Training,
+    progress: Callable[[int, float, float], None] = lambda *_: None,
+) -> Router:
+    """Train a router on choices with Adam; `progress` gets steps done, loss and share right."""
+    router = Router.start(embedding)
+    rng = np.random.default_rng(training.seed)
+    bias = np.full(1, router.bias, np.float32)
+    parts = [router.projection, router.gate, router.weights, bias]
+    rates = [training.projection_rate, training.projection_rate] + [training.learning_rate] * 2
+    first, second = ([np.zeros_like(part) for part in parts] for _ in range(2))
+    for step in range(training.steps):
+        some = batch.take(rng.integers(0, len(batch.right), training.batch))
+        matched = _Matched(some, embedding, router)
+        kept = rng.random(matched.features.shape, np.float32) >= training.dropout
+        features = matched.features * kept / (1 - training.dropout)
+        scores = np.where(some.is_tool, features @ router.weights + bias[0], -np.inf)
+        logits = np.concatenate([np.zeros((len(scores), 1)), scores], 1)
+        chances = np.exp(logits - logits.max(1, keepdims=True))
+        chances /= chances.sum(1, keepdims=True)
+        own = np.arange(len(scores)), some.right + 1
+        loss = float(-np.log(chances[own] + 1e-9).mean())
+        right = float((logits.argmax(1) == some.right + 1).mean())
+        chances[own] -= 1
+        to_scores = (chances[:, 1:] / len(scores)).astype(np.float32)
+        to_features = to_scores[..., None] * router.weights * kept / (1 - training.dropout)
+        to_projection, to_gate = matched.gradient(to_features[..., :SOFT_FEATURES])
+        gradients = [
+            to_projection,
+            to_gate,
+            np.einsum("bt,btf->f", to_scores, features),
+            to_scores.sum(keepdims=True)[0],
+        ]
+        shrink = 1 - step / training.steps
+        for index, (part, gradient) in enumerate(zip(parts, gradients, strict=True)):
+            first[index] += 0.1 * (gradient - first[index])
+            second[index] += 0.01 * (gradient**2 - second[index])
+            size = first[index] / (1 - 0.9 ** (step + 1))
+            spread = np.sqrt(second[index] / (1 - 0.99 ** (step + 1)))
+            np.subtract(part, rates[index] * shrink * size / (spread + 1e-8), out=part)
+        router.bias = float(bias[0])
+        progress(step + 1, loss, right)
+    return router
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IntegerRouter:
+    """A router of 8-bit weights: sums and floor divisions of integers only.
+
+    Two tokens match by the product of their rows. A soft feature is the sum of matches times
+    tokens' weights, divided by the sum of the weights and rounded down; 0 without tokens. A score
+    is the sum of features times their weights, plus the bias.
+    """
+
+    rows: npt.NDArray[np.int8]
+    """Rows of the whole vocabulary, tokens x `WIDTH`."""
+
+    gates: npt.NDArray[np.int8]
+    """Weights of tokens, 1 to 127."""
+
+    weights: npt.NDArray[np.int8]
+    bias: int
+
+    @classmethod
+    def quantise(cls, router: Router, embedding: Floats) -> IntegerRouter:
+        """Round a router's weights, with one scale each for rows, gates and features."""
+        rows, gates = router.rows(embedding)
+        scale = 127 / float(np.abs(router.weights).max())
+        return cls(
+            rows=np.rint(127 * rows).astype(np.int8),
+            gates=np.clip(np.rint(gates * (127 / gates.max())), 1, 127).astype(np.int8),
+            weights=np.rint(router.weights * scale).astype(np.int8),
+            bias=round(router.bias * scale * UNIT),
+        )
+
+    def scores(self, batch: Batch) -> Integers:
+        """Return the tools' scores, choices x tools; padding has the least integer."""
+        found = np.full(batch.tools.shape[:2], NO_TOOL)
+        weights = self.weights.astype(np.int64)
+        for row, clause in enumerate(batch.clauses):
+            for place in np.flatnonzero(batch.is_tool[row]):
+                soft = self._soft(clause, batch.tools[row, place])
+                features = np.concatenate([soft, batch.hard[row, place]])
+                found[row, place] = int(features @ weights) + self.bias
+        return found
+
+    def _soft(self, clause: Integers, tool: Integers) -> Integers:
+        clause = clause[clause >= 0]
+        rows, gates = self.rows[clause].astype(np.int64), self.gates[clause].astype(np.int64)
+        forward: list[Integers] = []
+        backward: list[int] = []
+        for field in FIELDS:
+            tokens = tool[field][tool[field] >= 0]
+            alike = rows @ self.rows[tokens].astype(np.int64).T
+            forward.append(alike.max(axis=1, initial=-UNIT))
+            own = self.gates[tokens].astype(np.int64)
+            matched = alike.max(axis=0, initial=-UNIT)
+            backward.append(int(matched @ own) // int(own.sum()) if len(tokens) else 0)
+        forward.append(np.maximum(forward[0], forward[1]))
+        total = int(gates.sum())
+        means = [int(matches @ gates) // total for matches in forward]
+        return np.array([*means, *backward], np.int64)
+
+
+NO_TOOL = np.iinfo(np.int64).min
+"""Score of a place without a tool."""
+
+
+def choose(scores: Floats | Integers, *, allow_none: bool) -> Integers:
+    """Return the index of the best tool, or -1 for none, which scores 0 and wins ties.
+
+    Of tools that tie, the first wins.
+    """
+    best = scores.argmax(axis=1)
+    if not allow_none:
+        return best
+    return np.where(scores.max(axis=1) > 0, best, -1)
+
+
+def overlap(batch: Batch) -> Integers:
+    """Score tools by the share of the clause's words in name and description, the baseline."""
+    return np.where(batch.is_tool, batch.hard[:, :, 0], NO_TOOL)
