@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from training.choices import Choice
 
-    Floats: TypeAlias = npt.NDArray[np.float32]
+    Floats: TypeAlias = npt.NDArray[np.floating[Any]]
     Integers: TypeAlias = npt.NDArray[np.int64]
 
 EMBEDDING = "token_embd.weight"
@@ -219,8 +219,9 @@ def _hard(read: Read, name: list[str], description: list[str], needs: list[int])
 def read_embedding(path: Path) -> Floats:
     """Read the embedding table of a GGUF file, tokens x width, without the mean of its rows."""
     found = next(t for t in gguf.GGUFReader(path).tensors if t.name == EMBEDDING)
-    table = gguf.quants.dequantize(found.data, found.tensor_type).astype(np.float32)
-    return table - table.mean(axis=0)
+    table: Floats = gguf.quants.dequantize(found.data, found.tensor_type).astype(np.float32)
+    centred: Floats = table - table.mean(axis=0)
+    return centred
 
 
 @dataclass(slots=True, kw_only=True)
@@ -299,7 +300,7 @@ class _Matched:
             best.append((np.take_along_axis(part, at, -1)[..., 0],
                          np.take_along_axis(index, at, -1)[..., 0]))  # fmt: skip
         is_name = best[0][0] >= best[1][0]
-        best.append(tuple(np.where(is_name, a, b) for a, b in zip(*best[:2], strict=True)))  # type: ignore[arg-type]
+        best.append(tuple(np.where(is_name, a, b) for a, b in zip(*best[:2], strict=True)))
         sums += [(value, weights, clause_total, index) for value, index in best]
         for field in FIELDS:
             part, index = values[..., field], flat[..., field]
@@ -467,10 +468,11 @@ def choose(scores: Floats | Integers, *, allow_none: bool) -> Integers:
 
     Of tools that tie, the first wins.
     """
-    best = scores.argmax(axis=1)
+    best: Integers = scores.argmax(axis=1)
     if not allow_none:
         return best
-    return np.where(scores.max(axis=1) > 0, best, -1)
+    chosen: Integers = np.where(scores.max(axis=1) > 0, best, -1)
+    return chosen
 
 
 def overlap(batch: Batch) -> Integers:
