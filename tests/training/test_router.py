@@ -118,7 +118,7 @@ def test_the_gradient_is_that_of_finite_differences(batch: Batch, embedding: Flo
     some, wide = batch.take(slice(0, 12)), embedding.astype(np.float64)
     router = Router.start(wide)
     rng = np.random.default_rng(2)
-    router.gate = rng.normal(scale=0.05, size=wide.shape[1])
+    router.gate = np.asarray(rng.normal(scale=0.05, size=wide.shape[1]))
     to_soft = rng.normal(size=(*some.tools.shape[:2], SOFT_FEATURES)) * some.is_tool[..., None]
 
     def value() -> float:
