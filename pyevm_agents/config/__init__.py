@@ -6,7 +6,6 @@ from pyevm_agents.config.chain_config import (
     DEFAULT_CHAIN_ID,
     DEFAULT_FORK,
     DEFAULT_GENESIS_TIMESTAMP_SECONDS,
-    DIGEST_BYTES,
     FORKS,
     MAX_PRICE_GAS,
     MAX_TIMESTAMP_SECONDS,
@@ -15,7 +14,7 @@ from pyevm_agents.config.chain_config import (
     ChainConfig,
     check_fits,
 )
-from pyevm_agents.config.optional_sections import ForkOrigin, NumericModelProfile
+from pyevm_agents.config.optional_sections import DIGEST_BYTES, ForkOrigin, NumericModelProfile
 
 __all__ = [
     "DEFAULT_BASE_FEE_WEI",

@@ -20,7 +20,12 @@ from precompiles import spec
 from precompiles.gas import DEFAULT_SCHEDULE, GasSchedule
 from precompiles.language_model import ModelProfile
 from pyevm_agents.config.json_limits import MAX_DEPTH, is_too_deep
-from pyevm_agents.config.optional_sections import ForkOrigin, NumericModelProfile, parse_hex
+from pyevm_agents.config.optional_sections import (
+    DIGEST_BYTES,
+    ForkOrigin,
+    NumericModelProfile,
+    parse_hex,
+)
 from pyevm_agents.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -46,9 +51,6 @@ MIN_BLOCK_GAS_LIMIT = 5_000
 
 MAX_PRICE_GAS = 2**63 - 1
 """Upper bound of a price: many JSON parsers have 64-bit integers."""
-
-DIGEST_BYTES = 32
-"""Length of a SHA-256 digest."""
 
 DEFAULT_BASE_FEE_WEI = 1_000_000_000
 """Base fee of block 1, in wei: that of mainnet's first block with EIP-1559, and anvil's."""

@@ -13,8 +13,8 @@ from typing import Any
 
 from pyevm_agents.errors import ConfigError
 
-HASH_BYTES = 32
-"""Length of a block hash, and of a SHA-256 digest."""
+DIGEST_BYTES = 32
+"""Length of a SHA-256 digest, and of a block hash."""
 
 MAX_DECIMALS = 77
 """Upper bound of the decimals of a number: 10^77 is below 2^256."""
@@ -23,8 +23,6 @@ MAX_DECIMALS = 77
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NumericModelProfile:
     """A numeric model as the rules know it.
-
-    Source: docs/architecture.md#numeric-models.
 
     Raises: ConfigError: an invalid value.
     """
@@ -137,5 +135,5 @@ def _require_integer(value: object, least: int, most: int, name: str) -> None:
 
 
 def _require_hash(value: bytes, name: str) -> None:
-    if len(value) != HASH_BYTES:
-        raise ConfigError(f"{name} of {len(value)} bytes: must be {HASH_BYTES}")
+    if len(value) != DIGEST_BYTES:
+        raise ConfigError(f"{name} of {len(value)} bytes: must be {DIGEST_BYTES}")

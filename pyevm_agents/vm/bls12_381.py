@@ -112,7 +112,7 @@ def _take_parts(computation: ComputationAPI, size: int, name: str) -> list[bytes
     return split(data, size)
 
 
-def _discounted(count: int, price: int, discounts: Sequence[int], most: int) -> int:
+def _compute_msm_gas(count: int, price: int, discounts: Sequence[int], most: int) -> int:
     """Return the gas of a multiplication of `count` points; `most` is the largest discount."""
     discount = discounts[count - 1] if count <= len(discounts) else most
     return count * price * discount // gas.MSM_MULTIPLIER
@@ -141,7 +141,7 @@ def g1_msm(computation: ComputationAPI) -> ComputationAPI:
     Raises: VMError: wrong input length, or an invalid point.
     """
     parts = _take_parts(computation, G1_BYTES + SCALAR_BYTES, "BLS12_G1MSM")
-    cost = _discounted(
+    cost = _compute_msm_gas(
         len(parts), gas.BLS12_G1_MSM_GAS, gas.G1_MSM_DISCOUNTS, gas.G1_MSM_MAX_DISCOUNT
     )
     computation.consume_gas(cost, reason="BLS12_G1MSM gas")
@@ -171,7 +171,7 @@ def g2_msm(computation: ComputationAPI) -> ComputationAPI:
     Raises: VMError: wrong input length, or an invalid point.
     """
     parts = _take_parts(computation, G2_BYTES + SCALAR_BYTES, "BLS12_G2MSM")
-    cost = _discounted(
+    cost = _compute_msm_gas(
         len(parts), gas.BLS12_G2_MSM_GAS, gas.G2_MSM_DISCOUNTS, gas.G2_MSM_MAX_DISCOUNT
     )
     computation.consume_gas(cost, reason="BLS12_G2MSM gas")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,7 +16,6 @@ from eth_typing import Address
 from precompiles.abi import FinalAnswer, ToolUse, decode_request
 from precompiles.address_handles import AddressBook
 from precompiles.errors import REFUSALS, error_selector
-from precompiles.language_model import ModelProfile
 from precompiles.react import GrammarViolationError, intern_reasoning
 from precompiles.spec import EXECUTOR_ADDRESS
 from pyevm_agents.bench.measurement.assembly import assemble
@@ -23,6 +23,7 @@ from pyevm_agents.bench.measurement.tool_contracts import build_answering_code
 from pyevm_agents.chain import AccountOverride, Call
 from pyevm_agents.contracts import load_artifact
 from pyevm_agents.models.fakes.parsed_request import parse_grammar
+from tests import byte_model
 from tests.byte_model import ByteModel
 from tests.conftest import OWNER, Bench
 from tests.precompiles.test_executor import CALL, CALLCODE, DELEGATECALL, RESULT_TYPE, STATICCALL
@@ -45,17 +46,11 @@ if TYPE_CHECKING:
 
     Chance = random.Random
 
-PROFILE = ModelProfile(
-    name="bytes",
+PROFILE = replace(
+    byte_model.PROFILE,
     aliases=("llama",),
-    digest=bytes(31) + b"\x07",
     context_tokens=6_000,
-    max_output_tokens=512,
-    chat_prefix="<s>",
-    chat_middle="<u>",
-    chat_suffix="<a>",
     cold_prompt_token_gas=1_000,
-    warm_prompt_token_gas=100,
     output_token_gas=2_000,
 )
 """A model that is cheap enough for most calls, and whose limits long requests exceed."""
