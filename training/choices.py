@@ -18,7 +18,7 @@ from training.compose import question
 from training.kinds import IDLE
 from training.kinds.composed import OPERATIONS, THINGS, composed
 from training.patterns import ADDRESS, UINT
-from training.requests import HELD_OUT_SHARE, make_request
+from training.requests import make_request
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -218,7 +218,7 @@ def _composed(source: Source, rng: random.Random) -> Kind:
 
 
 def _held_out_wording(pattern: Pattern, rng: random.Random) -> Wording | None:
-    kept = pattern.wordings[HELD_OUT_SHARE - 1 :: HELD_OUT_SHARE]
+    kept = [one for one in pattern.wordings if one.is_held_out]
     return rng.choice(kept) if kept else None
 
 
@@ -274,8 +274,7 @@ def _twin_tool(twin: Twin, one: AgentTool) -> TaskTool:
 
 def _idle(agent: Agent, rng: random.Random, *, measures: bool, is_whole: bool) -> Choice:
     pattern = rng.choice(IDLE.patterns)
-    held_out = pattern.wordings[HELD_OUT_SHARE - 1 :: HELD_OUT_SHARE]
-    wording = rng.choice([one for one in pattern.wordings if (one in held_out) is measures])
+    wording = rng.choice([one for one in pattern.wordings if one.is_held_out is measures])
     return Choice(
         clause=wording.text if not is_whole or wording.is_sentence else f"Please {wording.text}.",
         names=frozenset(),

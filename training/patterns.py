@@ -6,14 +6,16 @@ All texts are templates with slots, such as `{amount}`, which `training/slots.py
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from precompiles.abi import ParamType
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from training.tasks import Argument
+
+    _Given: TypeAlias = "str | Wording | tuple[str, Mapping[str, Argument]]"
 
 STRING, ADDRESS, BOOL, INT, UINT, ADDRESS_ARRAY, STRING_ARRAY, UINT_ARRAY = (
     ParamType.STRING,
@@ -25,6 +27,9 @@ STRING, ADDRESS, BOOL, INT, UINT, ADDRESS_ARRAY, STRING_ARRAY, UINT_ARRAY = (
     ParamType.STRING_ARRAY,
     ParamType.UINT_ARRAY,
 )
+
+HELD_OUT_SHARE = 4
+"""Every n-th wording of a tool is held out: for measuring, never for training."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +57,12 @@ class Wording:
     fixed: Mapping[str, Argument] = field(default_factory=dict)
     """Slots with fixed values: `{support: True}` in "vote for proposal {id}"."""
 
+    kind: str = "orders"
+    """Kind of wording: one of `families.WORDING_KINDS`."""
+
+    is_held_out: bool = False
+    """Whether it is for measuring only."""
+
     @property
     def is_sentence(self) -> bool:
         """Whether it is a whole sentence."""
@@ -74,6 +85,9 @@ class Pattern:
     failures: tuple[str, ...] = ()
     fact: str = ""
     """Slot of the value that a view tool returns; empty for an action."""
+
+    values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Texts of the family's own slots."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +113,7 @@ class Kind:
     patterns: tuple[Pattern, ...]
     chains: tuple[Chain, ...] = ()
     is_held_out: bool = False
+    """Whether it is for measuring only."""
 
 
 def parameter(slot: str, param_type: ParamType, names: str, *descriptions: str) -> Parameter:
@@ -111,10 +126,11 @@ def action(
     names: str,
     descriptions: tuple[str, ...],
     parameters: tuple[Parameter, ...],
-    wordings: tuple[str | tuple[str, Mapping[str, Argument]], ...],
+    wordings: tuple[_Given, ...],
     *,
     replies: tuple[str, ...] = (),
     failures: tuple[str, ...] = (),
+    values: Mapping[str, tuple[str, ...]] | None = None,
 ) -> Pattern:
     """Create a pattern of a tool that changes state."""
     return Pattern(
@@ -123,7 +139,7 @@ def action(
         names=tuple(names.split(" / ")),
         descriptions=descriptions,
         parameters=parameters,
-        wordings=tuple(map(_wording, wordings)),
+        wordings=tuple(_wordings(wordings)),
         replies=(*replies, "Done", "OK", "Success", "ok", "Transaction sent", "true"),
         failures=(
             *failures,
@@ -133,6 +149,7 @@ def action(
             "Error: limit exceeded",
             "Failed: try again later",
         ),
+        values=values or {},
     )
 
 
@@ -141,10 +158,11 @@ def look(
     names: str,
     descriptions: tuple[str, ...],
     parameters: tuple[Parameter, ...],
-    wordings: tuple[str | tuple[str, Mapping[str, Argument]], ...],
+    wordings: tuple[_Given, ...],
     *,
     fact: str,
     replies: tuple[str, ...],
+    values: Mapping[str, tuple[str, ...]] | None = None,
 ) -> Pattern:
     """Create a pattern of a view tool."""
     return Pattern(
@@ -153,12 +171,19 @@ def look(
         names=tuple(names.split(" / ")),
         descriptions=descriptions,
         parameters=parameters,
-        wordings=tuple(map(_wording, wordings)),
+        wordings=tuple(_wordings(wordings)),
         replies=replies,
         failures=("Error: not found", "Error: unavailable", "Failed: no data"),
         fact=fact,
+        values=values or {},
     )
 
 
-def _wording(told: str | tuple[str, Mapping[str, Argument]]) -> Wording:
-    return Wording(told) if isinstance(told, str) else Wording(*told)
+def _wordings(given: Iterable[_Given]) -> Iterator[Wording]:
+    for index, one in enumerate(given):
+        text, fixed = one if isinstance(one, tuple) else (one, {})
+        if isinstance(text, Wording):
+            yield text
+        else:
+            is_held_out = index % HELD_OUT_SHARE == HELD_OUT_SHARE - 1
+            yield Wording(text, fixed, is_held_out=is_held_out)

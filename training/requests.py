@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from training.patterns import Pattern, Wording
     from training.tasks import Argument
 
-HELD_OUT_SHARE = 4
-"""Every n-th wording of a pattern is held out: used for measuring, never for training."""
-
 STRANGE_ADDRESSES = 0.12
 """Share of people referred to by address although the base prompt has names."""
 
@@ -69,6 +66,9 @@ def make_request(
     for slot in [*slots, *([pattern.fact] if pattern.fact else [])]:
         if slot in wording.fixed:
             fillings[slot] = Filling("", wording.fixed[slot])
+        elif slot in pattern.values and slot not in fillings:
+            chosen = rng.choice(pattern.values[slot])
+            fillings[slot] = Filling(chosen, chosen)
         elif slot not in fillings:
             fillings[slot] = _fill(slot, agent, rng, {f.said for f in fillings.values()})
     if tool.unit is not None and "amount" not in (given or {}):
@@ -95,10 +95,7 @@ def make_request(
 
 def wordings(pattern: Pattern, *, measures: bool) -> Sequence[Wording]:
     """Return the wordings of a tool, including held-out ones only for measuring."""
-    if measures:
-        return pattern.wordings
-    kept = range(HELD_OUT_SHARE - 1, len(pattern.wordings), HELD_OUT_SHARE)
-    return [one for index, one in enumerate(pattern.wordings) if index not in kept]
+    return [one for one in pattern.wordings if measures or not one.is_held_out]
 
 
 def _in_units(amount: Filling, unit: Unit) -> Filling:
