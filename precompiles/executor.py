@@ -18,11 +18,13 @@ from eth.exceptions import OutOfGas, Revert
 
 from precompiles.abi import decode_request, encode_result
 from precompiles.address_handles import AddressBook
+from precompiles.decoding_rules import DecodingRules
 from precompiles.errors import Refusal
 from precompiles.gas import DEFAULT_SCHEDULE
 from precompiles.grammar import build_grammar
 from precompiles.language_model import GenerationRequest
 from precompiles.react import build_prompt, parse, parse_history
+from precompiles.short_format import ShortFormat
 from precompiles.spec import EXECUTOR_ADDRESS, MAX_CALLDATA_BYTES, MAX_TOOLS
 from precompiles.tool_metadata import is_reading_metadata, read_tools
 from precompiles.warm_prefixes import WarmPrompt
@@ -34,7 +36,14 @@ if TYPE_CHECKING:
 
     from precompiles.abi import FinalAnswer, IterationRequest, ToolUse
     from precompiles.gas import GasSchedule
-    from precompiles.language_model import Generation, LanguageModel, Margin, ModelProfile, Segment
+    from precompiles.language_model import (
+        Confidence,
+        Generation,
+        LanguageModel,
+        Margin,
+        ModelProfile,
+        Segment,
+    )
     from precompiles.tool_metadata import Tool
 
 
@@ -70,6 +79,9 @@ class Inference:
     result: ToolUse | FinalAnswer
     margin: Margin | None = None
     """The smallest gap between two candidate tokens; None if the model reports none."""
+
+    confidence: Confidence | None = None
+    """How sure the model was; None in the free format."""
 
     segments: tuple[Segment, ...] = ()
     """The prompt, with handles in place of addresses."""
@@ -141,6 +153,7 @@ class Executor:
         self._schedule = schedule
         self._observer = NullObserver() if observer is None else observer
         self._models: dict[str, tuple[ModelProfile, LanguageModel]] = {}
+        self._rules = {profile.name: DecodingRules.parse(profile.decoding) for profile, _ in models}
         for profile, model in models:
             for name in (profile.name, *profile.aliases, "0x" + profile.digest.hex()):
                 if name in self._models:
@@ -182,6 +195,11 @@ class Executor:
         # GAS
         self._charge_grammar(computation, tools)
         book = _build_address_book(request)
+        rules = self._rules[profile.name]
+        form = None
+        if rules.short_format and tools:
+            form = ShortFormat(request, steps, tools, book)
+            self._charge_branches(computation, len(form.clauses) * len(tools))
         segments = build_prompt(request, steps, tools, book, profile)
         prompt_tokens = model.tokenize(segments)
         _check_context(profile, len(prompt_tokens))
@@ -192,14 +210,22 @@ class Executor:
         generation_request = GenerationRequest(
             segments=segments,
             prompt_tokens=prompt_tokens,
-            grammar=build_grammar(tools, [handle for handle, _ in book.handles]),
+            grammar=build_grammar(tools, [handle for handle, _ in book.handles])
+            if form is None
+            else form.grammar,
             max_tokens=profile.max_output_tokens,
             handles=book.handles,
+            scoring=None if form is None else form.build_scoring(rules.router_weight),
         )
         generation = self._generate(computation, profile, model, generation_request)
 
         # OUTPUT
-        result = parse(generation.text, tools, book)
+        if form is None:
+            result = parse(generation.text, tools, book)
+        else:
+            result = form.withhold(
+                form.parse(generation.text), generation.confidence, rules.max_surprisal
+            )
         inference = _summarize(profile, prompt, generation_request, generation, result)
         self._observer.on_result(computation, inference)
         return encode_result(result)
@@ -215,6 +241,11 @@ class Executor:
         parameter_count = sum(len(tool.parameters) for tool in tools)
         gas = self._schedule.grammar_gas(len(tools), parameter_count)
         computation.consume_gas(gas, reason="Executor tools")
+
+    def _charge_branches(self, computation: ComputationAPI, count: int) -> None:
+        """Charge for the pairs of a clause and a tool: each is a rule of the grammar, and scored."""
+        gas = self._schedule.branch_gas(count)
+        computation.consume_gas(gas, reason="Executor clauses and tools")
 
     def _generate(
         self,
@@ -314,6 +345,7 @@ def _summarize(
         text=generation.text,
         result=result,
         margin=generation.margin,
+        confidence=generation.confidence,
         segments=request.segments,
         handles=request.handles,
     )

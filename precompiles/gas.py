@@ -43,6 +43,13 @@ class GasSchedule:
         """Return the gas of prompt lines and grammar rules for all tools and their parameters."""
         return self.tool_gas * tool_count + self.parameter_gas * parameter_count
 
+    def branch_gas(self, count: int) -> int:
+        """Return the gas of `count` pairs of a clause and a tool in the short format.
+
+        Each pair is one rule of the grammar, at the price of a parameter, which is one as well.
+        """
+        return self.parameter_gas * count
+
 
 DEFAULT_SCHEDULE = GasSchedule()
 """The schedule of a chain config without one."""

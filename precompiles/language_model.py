@@ -8,7 +8,10 @@ host (model file gone, engine died, text outside the grammar) is an exception th
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    from precompiles.tool_words import ClauseWords, ToolWords
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +28,32 @@ class Segment:
     is_template: bool = False
     """True for literals of the chat template, in which control tokens are recognized. False for
     all other text, of which no character sequence becomes a control token."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoredClause:
+    """A possible thought."""
+
+    text: str
+    words: ClauseWords
+    tools: tuple[int, ...]
+    """Indices of the tools that the grammar admits after it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scoring:
+    """What a generation in the short format is scored on, beyond its grammar."""
+
+    tools: tuple[ToolWords, ...]
+    """The tools of the call, in order."""
+
+    names: tuple[str, ...]
+    """Their names."""
+
+    clauses: tuple[ScoredClause, ...]
+
+    router_weight: int
+    """Weight of the router's scores in the choice of a tool, in 256ths; 0 for none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +77,9 @@ class GenerationRequest:
     """(handle, checksummed address) of each address in the prompt. For fakes; `segments` and
     `grammar` contain the same information."""
 
+    scoring: Scoring | None = None
+    """None for the free format."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Margin:
@@ -70,6 +102,19 @@ class Margin:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Confidence:
+    """How sure a model was of a step, in integers that every machine computes alike."""
+
+    surprisal: int
+    """Sum of -log p of the chosen tokens after the thought, over the whole vocabulary, in 65,536ths
+    of a nat. What the grammar forbids counts: a model that wanted something else is not sure."""
+
+    tool_scores: tuple[int, ...] = ()
+    """The router's score of each tool for the thought, in 65,536ths of a nat; a positive score says
+    that the tool is better than none. Empty without a router."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Generation:
     """The output of one inference."""
 
@@ -89,6 +134,9 @@ class Generation:
     margin: Margin | None = None
     """The closest decision; None if all tokens were forced, or the model has no weights."""
 
+    confidence: Confidence | None = None
+    """None for a request without `scoring`, and for a model without weights."""
+
 
 class LanguageModel(Protocol):
     """A model: a tokenizer, and a pure function from prompt and grammar to a generation."""
@@ -102,8 +150,8 @@ class LanguageModel(Protocol):
     def generate(self, request: GenerationRequest) -> Generation:
         """Continue the prompt, greedily, under the grammar, by at most `max_tokens` tokens.
 
-        The result is a function of the model's weights, the engine's build, `prompt_tokens` and
-        `grammar`; `max_tokens` only truncates it. Ties go to the lowest token ID.
+        The result is a function of the model's weights, the engine's build, `prompt_tokens`,
+        `grammar` and `scoring`; `max_tokens` only truncates it. Ties go to the lowest token ID.
         """
 
 
@@ -146,8 +194,8 @@ class ModelProfile:
     """Gas per output token."""
 
     decoding: tuple[tuple[str, int], ...] = ()
-    """(name, value) of each decoding rule beyond the grammar, sorted by name. Empty: generations
-    follow the grammar alone."""
+    """(name, value) of each decoding rule (`precompiles.decoding_rules`), sorted by name. Empty: the
+    free format."""
 
 
 class ModelIdentity(Protocol):

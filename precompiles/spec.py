@@ -78,6 +78,24 @@ Measured (`benchmarks/choices.py`): a choice of token within one takes 0.4 ms an
 MAX_THOUGHT_CHARACTERS = 240
 """Upper bound of a thought. It ends a rambling thought well before `max_output_tokens` does."""
 
+MAX_PARTS = 16
+"""Upper bound of the parts of a question in the short format; the last one has the rest."""
+
+MAX_CLAUSE_PARTS = 6
+"""Upper bound of the neighbouring parts of a clause: a list of six names is one clause."""
+
+MAX_COPIES = 64
+"""Upper bound of the values among which an argument is chosen in the short format."""
+
+MAX_COPIED_WORDS = 12
+"""Upper bound of the words of a text that an argument copies in the short format."""
+
+MAX_SPAN_WORDS = 192
+"""Upper bound of the words of a question, and of a result, of which an argument can be a span."""
+
+MAX_QUOTED_RESULT_CHARACTERS = 200
+"""Upper bound of a tool result that an answer in the short format quotes."""
+
 MAX_TEXT_CHARACTERS = 1_024
 """Upper bound of a final answer, and of one string argument.
 

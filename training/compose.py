@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from precompiles.abi import ParamDescription
@@ -53,7 +54,7 @@ SECOND_HAND = (
 SMALL_LETTERS = 0.06
 """Share of the questions in lower case."""
 
-OWN_KIND_SHARE, IDLE_SHARE = 0.45, 0.2
+OWN_KIND_SHARE, IDLE_SHARE = 0.6, 0.15
 """Of the tasks without a suitable tool: share of requests related to the agent's kind (such as a
 withdrawal, with deposit tools only), and share of requests unrelated to any tool."""
 
@@ -141,6 +142,7 @@ def _step(
     next_: bool = False,
     reply: str = "",
     thought: str = "",
+    said: str = "",
     is_failure: bool = False,
 ) -> TaskStep:
     clause = request.clause
@@ -163,6 +165,7 @@ def _step(
         arguments=request.arguments,
         observation=reply or request.reply,
         is_failure=is_failure,
+        clause=said or clause,
     )
 
 
@@ -244,10 +247,11 @@ def _chained(agent: Agent, rng: random.Random, *, measures: bool) -> Task | None
         **{s: f.said for s, f in _fillings(second, two).items()},
     }
     clause = chain.text.format(**said)
+    parts = re.split(r",? (?:and then|and|then) ", clause)
     thoughts = [thought.format(**said) for thought in chain.thoughts]
     steps = [
-        _step(one, thought=" ".join([thoughts[0], *(f"{n}." for n in one.notes)])),
-        _step(two, thought=thoughts[1]),
+        _step(one, thought=" ".join([thoughts[0], *(f"{n}." for n in one.notes)]), said=parts[0]),
+        _step(two, thought=thoughts[1], said=parts[-1]),
     ]
     done = f"Done: {thoughts[1].removeprefix('Next, ').rstrip('.')}."
     if two.fact:

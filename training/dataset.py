@@ -1,8 +1,8 @@
 """Tokenized tasks for training: `python -m training.dataset OUT.jsonl.gz --groups 1000 --seed 1`.
 
 Each line of the file is a group, the tasks of one agent: `system` has their common first tokens,
-and each of `requests` has the remaining `tokens` of a task, with a 1 in `learn` for each token that
-the model is to generate. Tokens are those of the engine: canonical tokens, segment by segment.
+and each of `requests` has the remaining `tokens` of a task, with a weight in `learn`: 0 for a token
+that the model does not generate. Tokens are those of the engine: canonical tokens, segment by segment.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+import re
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
@@ -17,16 +19,18 @@ from typing import TYPE_CHECKING, TypedDict
 from rich.console import Console
 from rich.progress import track
 
-from precompiles.language_model import GenerationRequest
+from precompiles.language_model import GenerationRequest, Segment
+from precompiles.react import GrammarViolationError
 from pyevm_agents.devnet.chain import build_model_profile
 from pyevm_agents.models import Vocabulary
 from training.runs import turns
 from training.sample import held_out, training_groups
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
-    from precompiles.language_model import ModelProfile, Segment
+    from precompiles.language_model import ModelProfile
+    from training.runs import Turn
     from training.tasks import Task
 
 MAX_TOKENS = 2_048
@@ -37,7 +41,7 @@ class RequestRow(TypedDict):
     """A task's tokens after those of its group."""
 
     tokens: list[int]
-    learn: list[int]
+    learn: list[float]
 
 
 class GroupRow(TypedDict):
@@ -48,43 +52,109 @@ class GroupRow(TypedDict):
 
 
 class Spelling:
-    """A vocabulary, with a cache of tokenized segments."""
+    """A vocabulary and a format, with a cache of tokenized segments.
 
-    def __init__(self, vocabulary: Vocabulary) -> None:
+    `skipped` counts the tasks that the format has no run for.
+    """
+
+    def __init__(self, vocabulary: Vocabulary, *, is_short: bool = True) -> None:
         self.vocabulary = vocabulary
-        self.profile: ModelProfile = build_model_profile(vocabulary.profile_facts)
+        self.is_short = is_short
+        self.profile: ModelProfile = replace(
+            build_model_profile(vocabulary.profile_facts),
+            decoding=(("short_format", 1),) * is_short,
+        )
+        self.skipped = 0
         self._known: dict[Segment, list[int]] = {}
 
     def row(self, task: Task) -> tuple[list[int], RequestRow]:
-        """Tokenize a task's run: return the tokens of its system text, and the rest."""
+        """Tokenize a task's run: return the tokens of its system text, and the rest.
+
+        Raises: GrammarViolationError, ValueError: the format has no such run.
+        """
         *_, last = turns(task, self.profile)
         system = [token for piece in last.segments[:2] for token in self._tokens(piece)]
         tokens: list[int] = []
-        learn: list[int] = []
+        learn: list[float] = []
         for index, piece in enumerate(last.segments[2:]):
             said = self._tokens(piece)
             # Middle, question, suffix, `Thought:`, then generations and observations, alternating.
             is_said = index >= SAID_FROM and (index - SAID_FROM) % 2 == 0
             tokens += said
-            learn += [int(is_said)] * len(said)
-        answer = self.vocabulary.encode_given_text(
-            last.text,
-            GenerationRequest(
-                segments=last.segments,
-                prompt_tokens=(),
-                grammar=last.grammar,
-                max_tokens=MAX_TOKENS,
-            ),
-        )
-        tokens += answer.tokens
-        learn += [1] * len(answer.tokens)
+            learn += self._weigh(piece.text, said) if is_said else [0] * len(said)
+        answer = self._encode_answer(last)
+        tokens += answer
+        learn += self._weigh(last.text, answer)
         return system, RequestRow(tokens=tokens, learn=learn)
+
+    def _encode_answer(self, last: Turn) -> list[int]:
+        """Return the tokens of the last generation, with its end token in the free format."""
+        if self.is_short:  # Its text admits no continuation, so no end token follows.
+            return self._tokens(Segment(text=last.text))
+        request = GenerationRequest(
+            segments=last.segments,
+            prompt_tokens=(),
+            grammar=last.grammar,
+            max_tokens=MAX_TOKENS,
+        )
+        return list(self.vocabulary.encode_given_text(last.text, request).tokens)
+
+    def _weigh(self, text: str, tokens: Sequence[int]) -> list[float]:
+        """Return the weight of each token of a generation, by what it decides."""
+        if not self.is_short:
+            return [1] * len(tokens)
+        weights = weigh_characters(text)
+        found: list[float] = []
+        position = 0
+        for token in tokens:
+            end = position + len(self.vocabulary.detokenize((token,)))
+            found.append(max(weights[position:end], default=0))
+            position = end
+        return found
 
     def _tokens(self, piece: Segment) -> list[int]:
         if piece not in self._known:
             self._known[piece] = list(self.vocabulary.tokenize((piece,)))
         return self._known[piece]
 
+
+def weigh_characters(text: str) -> list[float]:
+    """Return a weight for each character of a generation in the short format.
+
+    High where a step, a tool or a value is chosen, low where the grammar leaves no choice but once.
+    """
+    match = _SHORT.fullmatch(text)
+    if match is None:
+        raise ValueError(f"not a generation of the short format: {text!r}")
+    weights = [0.0] * len(text)
+
+    def put(group: str, first: float, rest: float) -> None:
+        start, end = match.span(group)
+        if start >= 0:
+            weights[start:end] = [first] + [rest] * (end - start - 1)
+
+    put("thought", THOUGHT_WEIGHT, THOUGHT_REST_WEIGHT)
+    put("end", END_WEIGHT, 0)
+    put("decision", DECISION_WEIGHT, 0)
+    put("tool", TOOL_WEIGHT, TOOL_REST_WEIGHT)
+    start, end = match.span("arguments")
+    for value in _VALUE.finditer(text, max(start, 0), max(end, 0)):
+        first, last = value.span("value")
+        weights[first:last] = [VALUE_WEIGHT] * (last - first)
+    return weights
+
+
+_SHORT = re.compile(
+    r" (?P<thought>[^\n]+)(?P<end>\n)(?P<decision>Action|Final)"
+    r"(?:: (?P<tool>[^\n]+)\nAction Input: (?P<arguments>\{.*\})| Answer: [^\n]+)"
+)
+_VALUE = re.compile(r'"(?:[^"\\]|\\.)*": (?P<value>"(?:[^"\\]|\\.)*"|\[[^\]]*\]|[^,}]+)')
+
+THOUGHT_WEIGHT, THOUGHT_REST_WEIGHT, END_WEIGHT = 2.0, 0.1, 1.0
+"""Which clause, its words, and where it ends."""
+
+DECISION_WEIGHT, TOOL_WEIGHT, TOOL_REST_WEIGHT, VALUE_WEIGHT = 4.0, 4.0, 1.0, 1.0
+"""Whether to act, which tool, the rest of its name, and each token of a value."""
 
 SAID_FROM = 4
 """Segments between the system text and the first generation."""
@@ -96,7 +166,11 @@ def rows(groups: Iterable[tuple[Task, ...]], spelling: Spelling) -> Iterable[Gro
         system: list[int] = []
         requests: list[RequestRow] = []
         for task in group:
-            system, row = spelling.row(task)
+            try:
+                system, row = spelling.row(task)
+            except (GrammarViolationError, ValueError):
+                spelling.skipped += 1
+                continue
             if len(system) + len(row["tokens"]) <= MAX_TOKENS:
                 requests.append(row)
         if requests:
@@ -113,6 +187,7 @@ def main() -> None:
     parser.add_argument("--requests", type=int, default=12, help="maximum tasks of a group")
     parser.add_argument("--seed", type=int, default=1, help="seed of the tasks")
     parser.add_argument("--held-out", action="store_true", help="write held-out tasks instead")
+    parser.add_argument("--free", action="store_true", help="write the free format, not the short")
     options = parser.parse_args()
     console = Console(stderr=True)
     groups: Iterable[tuple[Task, ...]] = (
@@ -122,12 +197,15 @@ def main() -> None:
     )
     learned = total = 0
     with Vocabulary() as vocabulary, gzip.open(options.out, "wt", compresslevel=6) as file:
-        spelling = Spelling(vocabulary)
+        spelling = Spelling(vocabulary, is_short=not options.free)
         for row in track(rows(groups, spelling), "groups", total=options.groups, console=console):
             total += len(row["system"]) + sum(len(r["tokens"]) for r in row["requests"])
-            learned += sum(sum(r["learn"]) for r in row["requests"])
+            learned += sum(sum(w > 0 for w in r["learn"]) for r in row["requests"])
             file.write(json.dumps(row, separators=(",", ":")) + "\n")
-    console.print(f"{options.out}: {total:,} tokens, {learned:,} of them to be learned")
+    console.print(
+        f"{options.out}: {total:,} tokens, {learned:,} of them to be learned; "
+        f"{spelling.skipped:,} tasks skipped"
+    )
 
 
 if __name__ == "__main__":

@@ -182,3 +182,25 @@ def _optional(reader: gguf.GGUFReader, key: str, default: object) -> gguf.Reader
 def _sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def read_adapter(path: Path) -> Mapping[str, torch.Tensor]:
+    """Read the matrices of a LoRA adapter from its GGUF file, by llama.cpp's names.
+
+    Raises:
+        WeightsError: the file is not GGUF, or is no adapter.
+    """
+    try:
+        reader = gguf.GGUFReader(path)
+    except (OSError, ValueError) as error:
+        raise WeightsError(
+            f"adapter {path} can't be read: {error}; pass another --start"
+        ) from error
+    found = {
+        tensor.name: torch.tensor(gguf.quants.dequantize(tensor.data, tensor.tensor_type))
+        for tensor in reader.tensors
+        if tensor.name.endswith((".lora_a", ".lora_b"))
+    }
+    if not found:
+        raise WeightsError(f"{path} has no matrices of an adapter; pass another --start")
+    return found

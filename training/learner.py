@@ -29,7 +29,7 @@ class Outcome:
     """Result of a training step or a validation."""
 
     loss: float
-    """Mean loss of the learned tokens, in nats."""
+    """Weighted mean of the learned tokens' loss, in nats."""
 
     correct: float
     """Share of the learned tokens that were the most likely token."""
@@ -83,20 +83,21 @@ class Learner:
             DivergedError: the gradient is not finite.
         """
         learned = sum(group.learned_tokens for group in groups)
+        weight = sum(group.weight for group in groups)
         self._optimiser.zero_grad(set_to_none=True)
         total, correct, tokens = 0.0, 0, 0
         for packed in self._sequences(groups):
             if is_stopped():
                 return None
             loss = self._model.loss(packed)
-            (loss.total / learned).backward()
+            (loss.total / weight).backward()
             total += loss.total.item()
             correct += loss.correct
             tokens += len(packed.tokens)
         norm = float(torch.nn.utils.clip_grad_norm_(self._parameters, self._clip))
         if not norm < float("inf"):
             raise DivergedError(
-                f"the gradient's norm is {norm} at a mean loss of {total / learned:.3f}; resume "
+                f"the gradient's norm is {norm} at a mean loss of {total / weight:.3f}; resume "
                 "from the last checkpoint with a lower --learning-rate, or start again"
             )
         for settings in self._optimiser.param_groups:
@@ -104,7 +105,7 @@ class Learner:
         self._optimiser.step()
         self._model.merge()
         return Outcome(
-            loss=total / learned,
+            loss=total / weight,
             correct=correct / learned,
             learned_tokens=learned,
             tokens=tokens,
@@ -113,18 +114,19 @@ class Learner:
 
     def validate(self, groups: Iterable[Group], is_stopped: Callable[[], bool]) -> Outcome | None:
         """Compute the loss without training; return None if stopped meanwhile."""
-        total, correct, learned, tokens = 0.0, 0, 0, 0
+        total, weight, correct, learned, tokens = 0.0, 0.0, 0, 0, 0
         with torch.no_grad():
             for packed in self._sequences(groups):
                 if is_stopped():
                     return None
                 loss = self._model.loss(packed, is_training=False)
                 total += loss.total.item()
+                weight += float(packed.weights.sum())
                 correct += loss.correct
                 learned += len(packed.targets)
                 tokens += len(packed.tokens)
         return Outcome(
-            loss=total / learned, correct=correct / learned, learned_tokens=learned, tokens=tokens
+            loss=total / weight, correct=correct / learned, learned_tokens=learned, tokens=tokens
         )
 
     def _sequences(self, groups: Iterable[Group]) -> Iterable[Packed]:

@@ -36,7 +36,7 @@ class Loss:
     """Loss of a sequence's learned tokens."""
 
     total: torch.Tensor
-    """Sum of the tokens' negative log-likelihoods; its gradient reaches the adapter."""
+    """Weighted sum of the tokens' negative log-likelihoods; its gradient reaches the adapter."""
 
     correct: int
     """Number of tokens that were the most likely one."""
@@ -77,7 +77,9 @@ class Llama:
     def loss(self, packed: Packed, *, is_training: bool = True) -> Loss:
         """Compute the loss of the learned tokens, with dropout only if `is_training`."""
         hidden = self._hidden(packed, self._dropout if is_training else 0.0)
-        total, correct = _LearnedLoss.apply(hidden, self._weights.output, packed.targets)
+        total, correct = _LearnedLoss.apply(
+            hidden, self._weights.output, packed.targets, packed.weights
+        )
         return Loss(total, int(correct))
 
     def logits(self, packed: Packed) -> torch.Tensor:
@@ -161,14 +163,18 @@ def _turned(heads: torch.Tensor, turns: torch.Tensor) -> torch.Tensor:
 
 
 class _LearnedLoss(torch.autograd.Function):
-    """Cross entropy summed over rows, without holding the logits of all rows.
+    """Cross entropy, a weighted sum over rows, without holding the logits of all rows.
 
     The gradient is computed in the forward pass, while the logits of a piece are in memory.
     """
 
     @staticmethod
     def forward(
-        ctx: FunctionCtx, hidden: torch.Tensor, output: torch.Tensor, targets: torch.Tensor
+        ctx: FunctionCtx,
+        hidden: torch.Tensor,
+        output: torch.Tensor,
+        targets: torch.Tensor,
+        weights: torch.Tensor,
     ) -> tuple[torch.Tensor, torch.Tensor]:
         total = hidden.new_zeros(())
         correct = torch.zeros((), dtype=torch.int64, device=hidden.device)
@@ -176,13 +182,14 @@ class _LearnedLoss(torch.autograd.Function):
         for start in range(0, len(hidden), LOSS_ROWS):
             piece = slice(start, start + LOSS_ROWS)
             logits, wanted = hidden[piece] @ output.T, targets[piece].unsqueeze(1)
+            weight = weights[piece].unsqueeze(1)
             correct += (logits.argmax(dim=1, keepdim=True) == wanted).sum()
             logits -= logits.logsumexp(dim=1, keepdim=True)
-            total -= logits.gather(1, wanted).sum()
+            total -= (weight * logits.gather(1, wanted)).sum()
             if change is not None:
                 probabilities = logits.exp_()
                 probabilities.scatter_add_(1, wanted, -torch.ones_like(wanted, dtype=hidden.dtype))
-                change[piece] = probabilities @ output
+                change[piece] = (weight * probabilities) @ output
         ctx.save_for_backward(change)
         ctx.mark_non_differentiable(correct)
         return total, correct
@@ -190,6 +197,6 @@ class _LearnedLoss(torch.autograd.Function):
     @staticmethod
     def backward(
         ctx: FunctionCtx, total_change: torch.Tensor, _: None
-    ) -> tuple[torch.Tensor, None, None]:
+    ) -> tuple[torch.Tensor, None, None, None]:
         (change,) = ctx.saved_tensors
-        return change * total_change, None, None
+        return change * total_change, None, None, None

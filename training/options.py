@@ -88,7 +88,7 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
     add("--base", type=Path, required=True, help="the model's GGUF file")
     add("--out", type=Path, required=True, help="folder for checkpoint.pt and log.jsonl")
     add("--resume", action="store_true", help="resume from the checkpoint in --out")
-    add("--start", type=Path, help="start a new run with the adapter of this checkpoint")
+    add("--start", type=Path, help="start a new run with this checkpoint's or GGUF file's adapter")
     add("--validation", type=Path, help="held-out data, not trained on")
     add("--validation-groups", type=_count, default=16, help="groups of it to use")
     add("--validate-every", type=_count, default=50, metavar="STEPS", help="validation interval")

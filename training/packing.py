@@ -1,7 +1,7 @@
 """Datasets, and packing of many requests after one system prompt into sequences.
 
-A row is a group: `{"system": [token, …], "requests": [{"tokens": [token, …], "learn": [0, 1, …]},
-…]}`. All requests follow the same system tokens and are independent: a request's positions continue
+A row is a group: `{"system": [token, …], "requests": [{"tokens": [token, …], "learn": [0, 4, …]},
+…]}`, where `learn` has the weight of each token in the loss. All requests follow the same system tokens and are independent: a request's positions continue
 the system's, and it attends only to the system and to itself. So the system prompt, most of an
 example's tokens, is computed once per group.
 """
@@ -11,6 +11,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import math
 import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypedDict
@@ -26,7 +27,7 @@ GZIP_MAGIC = b"\x1f\x8b"
 
 class _RequestRow(TypedDict):
     tokens: list[int]
-    learn: list[int]
+    learn: list[float]
 
 
 class _Row(TypedDict):
@@ -40,14 +41,20 @@ class DatasetError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """Tokens after a system prompt, and which of them are trained on."""
+    """Tokens after a system prompt, and the weight of each in the loss."""
 
     tokens: tuple[int, ...]
-    learn: tuple[bool, ...]
+    learn: tuple[float, ...]
+    """0 for a token that is not trained on."""
 
     @property
     def learned_tokens(self) -> int:
         """Number of tokens that are trained on."""
+        return sum(weight > 0 for weight in self.learn)
+
+    @property
+    def weight(self) -> float:
+        """Sum of the weights."""
         return sum(self.learn)
 
 
@@ -62,6 +69,11 @@ class Group:
     def learned_tokens(self) -> int:
         """Number of tokens of all requests that are trained on."""
         return sum(request.learned_tokens for request in self.requests)
+
+    @property
+    def weight(self) -> float:
+        """Sum of the weights of all requests."""
+        return sum(request.weight for request in self.requests)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +99,8 @@ class Packed:
     """Indices of the tokens before the learned ones; one for each of `targets`."""
 
     targets: torch.Tensor
+    weights: torch.Tensor
+    """Weight of each of `targets` in the loss."""
 
     def to(self, device: torch.device | str) -> Packed:
         """Return the same sequence on a device."""
@@ -97,6 +111,7 @@ class Packed:
             lengths=self.lengths,
             rows=self.rows.to(device),
             targets=self.targets.to(device),
+            weights=self.weights.to(device),
         )
 
 
@@ -142,9 +157,11 @@ def _request_of(row: _RequestRow) -> Request:
     tokens, learn = row["tokens"], row["learn"]
     if len(tokens) != len(learn):
         raise ValueError(f"{len(tokens)} tokens but {len(learn)} items in `learn`")
-    if 1 not in learn:
+    if not all(0 <= weight < math.inf for weight in learn):
+        raise ValueError(f"weights from {min(learn)} to {max(learn)}: must be finite, at least 0")
+    if not any(learn):
         raise ValueError("a request must have at least one learned token")
-    return Request(tokens=tuple(tokens), learn=tuple(map(bool, learn)))
+    return Request(tokens=tuple(tokens), learn=tuple(map(float, learn)))
 
 
 def pack(group: Group, *, max_tokens: int) -> Iterator[Packed]:
@@ -177,14 +194,15 @@ def _trimmed(request: Request) -> Request:
 
 def _packed(system: tuple[int, ...], requests: list[Request]) -> Packed:
     tokens, positions = list(system), list(range(len(system)))
-    rows, targets = [], []
+    rows, targets, weights = [], [], []
     for request in requests:
         start = len(tokens)
-        for index, is_learned in enumerate(request.learn):
-            if is_learned:
+        for index, weight in enumerate(request.learn):
+            if weight:
                 # A request's first token follows the system's last one.
                 rows.append(start + index - 1 if index else len(system) - 1)
                 targets.append(request.tokens[index])
+                weights.append(weight)
         tokens += request.tokens
         positions += range(len(system), len(system) + len(request.tokens))
     return Packed(
@@ -194,4 +212,5 @@ def _packed(system: tuple[int, ...], requests: list[Request]) -> Packed:
         lengths=tuple(map(_length, requests)),
         rows=torch.tensor(rows),
         targets=torch.tensor(targets),
+        weights=torch.tensor(weights),
     )

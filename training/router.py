@@ -6,8 +6,8 @@ and the reverse. The score of a tool is linear in the weighted means of these ma
 overlap of words, and in the counts of numbers, addresses and texts less those of the parameters.
 None scores 0.
 
-`Router` has float weights, `fit` trains them, and `IntegerRouter` has 8-bit weights and integer
-sums, so that every machine computes the same scores.
+`Router` has float weights, `fit` trains them, and `quantise` rounds them for the chain's integer
+router, `pyevm_agents.models.decoding.router`, which shares the reading of texts.
 """
 
 from __future__ import annotations
@@ -18,9 +18,26 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import gguf
 import numpy as np
+from eth_typing import Address
 
-from precompiles.abi import ParamType
-from training.words import NUMBER_WORDS
+from precompiles.clauses import mask_quotations
+from precompiles.tool_metadata import Tool
+from precompiles.tool_words import read_clause_words, read_tool_words
+from pyevm_agents.models.decoding.fixed_point import SCALE
+from pyevm_agents.models.decoding.router import (
+    CLAUSE_TOKENS,
+    FEATURES,
+    FIELDS,
+    HARD_FEATURES,
+    SOFT_FEATURES,
+    UNIT,
+    WEIGHT_UNIT,
+    WIDTH,
+    RouterWeights,
+    WordTokens,
+    compute_hard_features,
+    compute_soft_features,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,100 +45,15 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from precompiles.tool_words import ClauseWords, ToolWords
     from training.choices import Choice
+    from training.tasks import TaskTool
 
     Floats: TypeAlias = npt.NDArray[np.floating[Any]]
     Integers: TypeAlias = npt.NDArray[np.int64]
 
 EMBEDDING = "token_embd.weight"
-WIDTH = 48
-"""Numbers of a token's row."""
-
-CLAUSE_TOKENS, NAME_TOKENS, DESCRIPTION_TOKENS, PARAMETER_TOKENS = 36, 10, 20, 20
-"""Tokens read of a text; later ones are ignored."""
-
-FIELDS = (
-    slice(0, NAME_TOKENS),
-    slice(NAME_TOKENS, NAME_TOKENS + DESCRIPTION_TOKENS),
-    slice(NAME_TOKENS + DESCRIPTION_TOKENS, NAME_TOKENS + DESCRIPTION_TOKENS + PARAMETER_TOKENS),
-)
-"""Places of a tool's name, description and parameters among its tokens."""
-
 TOOL_TOKENS = FIELDS[-1].stop
-STEM = 5
-"""Letters of a word that are compared."""
-
-SOFT_FEATURES = 7
-"""Clause in name, in description, in parameters, in any of the first two; and name, description
-and parameters in the clause."""
-
-HARD_FEATURES = 12
-"""Overlap of stems (4), an excess and a lack of numbers, addresses and texts (6), a view asked for
-by a question, and by an order."""
-
-FEATURES = SOFT_FEATURES + HARD_FEATURES
-UNIT = 127 * 127
-"""Fixed-point one of `IntegerRouter`'s features: the product of two normalised rows."""
-
-_KINDS = (
-    {ParamType.UINT, ParamType.INT, ParamType.UINT_ARRAY, ParamType.INT_ARRAY},
-    {ParamType.ADDRESS, ParamType.ADDRESS_ARRAY},
-    {ParamType.STRING, ParamType.STRING_ARRAY},
-)
-_NUMBER_WORDS = {word for words in NUMBER_WORDS for word in re.split(r"[ -]", words)} - {"a"}
-# fmt: off
-_LOOKS = frozenset(
-    (
-        "what", "who", "whose", "how", "is", "has", "are", "does", "do", "which", "where",
-        "when", "check", "look", "find", "tell", "show",
-    )
-)
-_VIEWS = frozenset(
-    (
-        "get", "is", "has", "of", "check", "read", "returns", "whether", "how", "what",
-        "status", "balance", "number", "tells", "which",
-    )
-)
-# fmt: on
-
-
-@dataclass(frozen=True, slots=True)
-class Read:
-    """Words of a clause, and its counts of numbers, addresses and texts."""
-
-    words: tuple[str, ...]
-    counts: tuple[int, int, int]
-
-
-def read_clause(text: str, names: frozenset[str]) -> Read:
-    """Read a clause: quoted texts, addresses, defined names and numbers are counted, not read."""
-    text, texts = re.subn(r'"[^"]*"', " ", text)
-    text, addresses = re.subn(r"0x[0-9a-fA-F]{40}", " ", text)
-    lowered = {name.lower() for name in names}
-    words: list[str] = []
-    numbers = 0
-    was_number = False
-    for word in re.findall(r"[A-Za-z][A-Za-z-]*[A-Za-z]|[A-Za-z]|\d[\d,.]*", text):
-        small = word.lower()
-        is_number = small[0].isdigit() or small in _NUMBER_WORDS
-        if is_number:
-            numbers += not was_number or small[0].isdigit()
-        elif small in lowered:
-            addresses += 1
-        else:
-            words += small.split("-")
-        was_number = is_number
-    return Read(tuple(words), (numbers, addresses, texts))
-
-
-def split_name(name: str) -> list[str]:
-    """Return the words of an identifier, in lower case."""
-    return [word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)]
-
-
-def split_text(text: str) -> list[str]:
-    """Return the words of a text, in lower case."""
-    return [word for part in re.findall(r"[A-Za-z]+", text) for word in split_name(part)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,8 +91,7 @@ class Reader:
     """Reader of choices, with a cache of words' tokens."""
 
     def __init__(self, tokenize: Callable[[str], Sequence[int]]) -> None:
-        self._tokenize = tokenize
-        self._known: dict[str, tuple[int, ...]] = {}
+        self._tokens = WordTokens(tokenize)
 
     def read(self, choices: Sequence[Choice]) -> Batch:
         """Convert choices to arrays."""
@@ -169,51 +100,42 @@ class Reader:
         tools = np.full((count, most, TOOL_TOKENS), -1, np.int64)
         hard = np.zeros((count, most, HARD_FEATURES), np.int64)
         for row, one in enumerate(choices):
-            read = read_clause(one.clause, one.names)
-            self._put(clauses[row], read.words or ("?",))
-            for place, tool in enumerate(one.tools):
-                name, description = split_name(tool.name), split_text(tool.description)
-                about = [
-                    word
-                    for p in tool.parameters
-                    for word in split_text(f"{p.name} {p.description}")
-                ]
-                for field, words in zip(FIELDS, (name or ["?"], description, about), strict=True):
+            clause = read_clause(one.clause, one.names)
+            self._put(clauses[row], clause.words or ("?",))
+            for place, task_tool in enumerate(one.tools):
+                tool = read_tool(task_tool)
+                for field, words in zip(
+                    FIELDS, (tool.name or ("?",), tool.description, tool.parameters), strict=True
+                ):
                     self._put(tools[row, place, field], words)
-                needs = [sum(p.param_type in kind for p in tool.parameters) for kind in _KINDS]
-                hard[row, place] = _hard(read, name, description, needs)
+                hard[row, place] = compute_hard_features(clause, tool)
         right = np.array([-1 if one.right is None else one.right for one in choices], np.int64)
         return Batch(clauses=clauses, tools=tools, hard=hard, right=right)
 
     def _put(self, row: Integers, words: Sequence[str]) -> None:
-        tokens = [token for word in words for token in self._tokens(word)][: len(row)]
+        tokens = self._tokens.read(words, len(row))
         row[: len(tokens)] = tokens
 
-    def _tokens(self, word: str) -> tuple[int, ...]:
-        if word not in self._known:
-            self._known[word] = tuple(self._tokenize(f" {word}"))
-        return self._known[word]
+
+def read_clause(text: str, names: frozenset[str]) -> ClauseWords:
+    """Read a clause with whole addresses as the chain does, which shows handles instead."""
+    shown = re.sub(r"0x[0-9a-fA-F]{40}", ADDRESS_HANDLE, mask_quotations(text)[0])
+    return read_clause_words(shown, (*sorted(names), ADDRESS_HANDLE))
 
 
-def _hard(read: Read, name: list[str], description: list[str], needs: list[int]) -> list[int]:
-    said, of_name, of_all = (
-        {word[:STEM] for word in words} for words in (read.words, name, [*name, *description])
+def read_tool(tool: TaskTool) -> ToolWords:
+    """Read a tool of a task."""
+    return read_tool_words(
+        Tool(
+            address=Address(bytes(20)),
+            name=tool.name,
+            description=tool.description,
+            parameters=tool.parameters,
+        )
     )
-    both, both_name = len(said & of_all), len(said & of_name)
-    excess = [min(max(have - need, 0), 2) for have, need in zip(read.counts, needs, strict=True)]
-    lack = [min(max(need - have, 0), 2) for have, need in zip(read.counts, needs, strict=True)]
-    is_look = bool(_LOOKS & set(read.words[:3]))
-    is_view = bool(_VIEWS & {*name, *description[:3]})
-    return [
-        both * UNIT // max(len(said), 1),
-        both_name * UNIT // max(len(of_name), 1),
-        both * UNIT // max(len(of_all), 1),
-        UNIT * min(both_name, 2),
-        *(UNIT * one for one in excess),
-        *(UNIT * one for one in lack),
-        UNIT * (is_look and is_view),
-        UNIT * (is_look and not is_view),
-    ]
+
+
+ADDRESS_HANDLE = "addr1"
 
 
 def read_embedding(path: Path) -> Floats:
@@ -400,63 +322,35 @@ def fit(
     return router
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IntegerRouter:
-    """A router of 8-bit weights: sums and floor divisions of integers only.
+def quantise(router: Router, embedding: Floats) -> RouterWeights:
+    """Round a router's weights."""
+    rows, gates = router.rows(embedding)
+    return RouterWeights(
+        rows=np.rint(127 * rows).astype(np.int8),
+        gates=np.clip(np.rint(gates * (127 / gates.max())), 1, 127).astype(np.int8),
+        weights=np.rint(router.weights * WEIGHT_UNIT).astype(np.int32),
+        bias=round(router.bias * WEIGHT_UNIT * UNIT),
+    )
 
-    Two tokens match by the product of their rows. A soft feature is the sum of matches times
-    tokens' weights, divided by the sum of the weights and rounded down; 0 without tokens. A score
-    is the sum of features times their weights, plus the bias.
+
+def integer_scores(weights: RouterWeights, batch: Batch) -> Integers:
+    """Return the scores that the chain computes, choices x tools, in 2^-16 nats; padding `NO_TOOL`.
+
+    The function of the chain, `decoding.router.Router.score`, on arrays.
     """
-
-    rows: npt.NDArray[np.int8]
-    """Rows of the whole vocabulary, tokens x `WIDTH`."""
-
-    gates: npt.NDArray[np.int8]
-    """Weights of tokens, 1 to 127."""
-
-    weights: npt.NDArray[np.int8]
-    bias: int
-
-    @classmethod
-    def quantise(cls, router: Router, embedding: Floats) -> IntegerRouter:
-        """Round a router's weights, with one scale each for rows, gates and features."""
-        rows, gates = router.rows(embedding)
-        scale = 127 / float(np.abs(router.weights).max())
-        return cls(
-            rows=np.rint(127 * rows).astype(np.int8),
-            gates=np.clip(np.rint(gates * (127 / gates.max())), 1, 127).astype(np.int8),
-            weights=np.rint(router.weights * scale).astype(np.int8),
-            bias=round(router.bias * scale * UNIT),
-        )
-
-    def scores(self, batch: Batch) -> Integers:
-        """Return the tools' scores, choices x tools; padding has the least integer."""
-        found = np.full(batch.tools.shape[:2], NO_TOOL)
-        weights = self.weights.astype(np.int64)
-        for row, clause in enumerate(batch.clauses):
-            for place in np.flatnonzero(batch.is_tool[row]):
-                soft = self._soft(clause, batch.tools[row, place])
-                features = np.concatenate([soft, batch.hard[row, place]])
-                found[row, place] = int(features @ weights) + self.bias
-        return found
-
-    def _soft(self, clause: Integers, tool: Integers) -> Integers:
-        clause = clause[clause >= 0]
-        rows, gates = self.rows[clause].astype(np.int64), self.gates[clause].astype(np.int64)
-        forward: list[Integers] = []
-        backward: list[int] = []
-        for field in FIELDS:
-            tokens = tool[field][tool[field] >= 0]
-            alike = rows @ self.rows[tokens].astype(np.int64).T
-            forward.append(alike.max(axis=1, initial=-UNIT))
-            own = self.gates[tokens].astype(np.int64)
-            matched = alike.max(axis=0, initial=-UNIT)
-            backward.append(int(matched @ own) // int(own.sum()) if len(tokens) else 0)
-        forward.append(np.maximum(forward[0], forward[1]))
-        total = int(gates.sum())
-        means = [int(matches @ gates) // total for matches in forward]
-        return np.array([*means, *backward], np.int64)
+    found = np.full(batch.tools.shape[:2], NO_TOOL)
+    own = weights.weights.astype(np.int64)
+    for row, clause in enumerate(batch.clauses):
+        for place in np.flatnonzero(batch.is_tool[row]):
+            fields = [batch.tools[row, place, field] for field in FIELDS]
+            soft = compute_soft_features(
+                weights,
+                clause[clause >= 0].tolist(),
+                [tokens[tokens >= 0].tolist() for tokens in fields],
+            )
+            total = int(np.array([*soft, *batch.hard[row, place]]) @ own) + weights.bias
+            found[row, place] = total * (SCALE // WEIGHT_UNIT) // UNIT
+    return found
 
 
 NO_TOOL = np.iinfo(np.int64).min

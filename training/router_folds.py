@@ -29,12 +29,13 @@ from training.choices import COMPOSED, Source, folds, measured_choices, training
 from training.kinds import HELD_OUT, SEEN
 from training.kinds.composed import OPERATIONS, THINGS
 from training.router import (
-    IntegerRouter,
     Reader,
     Training,
     choose,
     fit,
+    integer_scores,
     overlap,
+    quantise,
     read_embedding,
 )
 
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from benchmarks.shares import Share
+    from pyevm_agents.models.decoding.router import RouterWeights
     from training.choices import Choice
     from training.router import Floats, Router
 
@@ -134,7 +136,7 @@ def _run(
     _say(f"fold {fold + 1}/{count}  leaves out {', '.join(k.name for k in left_out.kinds)}")
     batch = reader.read(training_choices(trained, options.choices, options.seed))
     router = fit(batch, embedding, Training(steps=options.steps, seed=options.seed), progress)
-    integers = IntegerRouter.quantise(router, embedding)
+    integers = quantise(router, embedding)
     keys = {pattern.key for kind in trained.kinds for pattern in kind.patterns}
     keys |= set(trained.operations)
     few = max(options.requests // 4, 1)
@@ -155,12 +157,16 @@ def _marks(
     choices: Sequence[Choice],
     reader: Reader,
     router: Router,
-    integers: IntegerRouter,
+    integers: RouterWeights,
     embedding: Floats,
     keys: set[str],
 ) -> Iterable[Mark]:
     batch = reader.read(choices)
-    scores, exact, words = router.scores(batch, embedding), integers.scores(batch), overlap(batch)
+    scores, exact, words = (
+        router.scores(batch, embedding),
+        integer_scores(integers, batch),
+        overlap(batch),
+    )
     ordered = np.sort(np.concatenate([np.zeros((len(scores), 1)), scores], 1), axis=1)
     chosen = [
         choose(of, allow_none=allow_none)

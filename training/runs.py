@@ -6,6 +6,8 @@ The format is not defined here, so this follows any change of the rules.
 from __future__ import annotations
 
 import json
+import re
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,16 +15,27 @@ from eth_typing import Address
 
 from precompiles.abi import FinalAnswer, IterationRequest
 from precompiles.address_handles import AddressBook
+from precompiles.clauses import mask_quotations
+from precompiles.decoding_rules import DecodingRules
 from precompiles.grammar import build_grammar
 from precompiles.react import build_prompt, parse, parse_history
+from precompiles.short_format import (
+    ALL_DONE,
+    DONE_ANSWER,
+    FAILED,
+    FAILED_ANSWER,
+    REFUSAL,
+    ShortFormat,
+)
 from precompiles.tool_metadata import Tool
 from pyevm_agents.models.fakes.script_steps import AnswerStep, ToolStep, render_step
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
+    from precompiles.clauses import Clause
     from precompiles.language_model import ModelProfile, Segment
-    from training.tasks import Task
+    from training.tasks import Task, TaskStep
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,15 +53,8 @@ def turns(task: Task, profile: ModelProfile) -> Iterator[Turn]:
     Raises: GrammarViolationError: a step does not follow the rules.
             ValueError: the rules parse a step differently than intended.
     """
-    tools = tuple(
-        Tool(
-            address=Address(index.to_bytes(20, "big")),
-            name=tool.name,
-            description=tool.description,
-            parameters=tool.parameters,
-        )
-        for index, tool in enumerate(task.tools, start=1)
-    )
+    tools = build_tools(task)
+    is_short = DecodingRules.parse(profile.decoding).short_format
     reasonings: list[str] = []
     results: list[str] = []
     for step in (*task.steps, None):
@@ -61,17 +67,17 @@ def turns(task: Task, profile: ModelProfile) -> Iterator[Turn]:
             prompt=task.question,
         )
         book = AddressBook(request.base_prompt, [request.prompt, *results])
-        segments = build_prompt(request, parse_history(request), tools, book, profile)
-        if step is None:
-            said = render_step(AnswerStep(answer=task.answer, thought=task.thought), book.handles)
+        steps = parse_history(request)
+        segments = build_prompt(request, steps, tools, book, profile)
+        if is_short and tools:
+            form = ShortFormat(request, steps, tools, book)
+            said, grammar = _render_short(task, step, form, book), form.grammar
+            meant = form.parse(said)
         else:
-            said = render_step(
-                ToolStep(tool=step.tool, thought=step.thought, arguments=step.arguments),
-                book.handles,
-            )
-        grammar = build_grammar(tools, [handle for handle, _ in book.handles])
+            said = _render_free(task, step, book)
+            grammar = build_grammar(tools, [handle for handle, _ in book.handles])
+            meant = parse(said, tools, book)
         yield Turn(segments=segments, grammar=grammar, text=said)
-        meant = parse(said, tools, book)
         if step is None or isinstance(meant, FinalAnswer):
             return
         wanted = [list(v) if isinstance(v, tuple) else v for v in step.arguments.values()]
@@ -79,3 +85,50 @@ def turns(task: Task, profile: ModelProfile) -> Iterator[Turn]:
             raise ValueError(f"{said!r} parses to {meant.values}: must be {wanted}")
         reasonings.append(meant.agent_reasoning)
         results.append(step.observation)
+
+
+def build_tools(task: Task) -> tuple[Tool, ...]:
+    """Return a task's tools as the executor reads them from contracts."""
+    return tuple(
+        Tool(
+            address=Address(index.to_bytes(20, "big")),
+            name=tool.name,
+            description=tool.description,
+            parameters=tool.parameters,
+        )
+        for index, tool in enumerate(task.tools, start=1)
+    )
+
+
+def _render_free(task: Task, step: TaskStep | None, book: AddressBook) -> str:
+    if step is None:
+        return render_step(AnswerStep(answer=task.answer, thought=task.thought), book.handles)
+    use = ToolStep(tool=step.tool, thought=step.thought, arguments=step.arguments)
+    return render_step(use, book.handles)
+
+
+def _render_short(task: Task, step: TaskStep | None, form: ShortFormat, book: AddressBook) -> str:
+    if step is None and task.steps:
+        is_failure = task.steps[-1].is_failure
+        end = (FAILED, FAILED_ANSWER) if is_failure else (ALL_DONE, DONE_ANSWER)
+        return " {}\nFinal Answer: {}".format(*end)
+    clause = find_clause(form.clauses, book.intern((step and step.clause) or task.thought))
+    if step is None:
+        return f" {clause.text}\nFinal Answer: {REFUSAL}"
+    use = ToolStep(tool=step.tool, thought=clause.text, arguments=step.arguments)
+    return render_step(use, book.handles)
+
+
+def find_clause(clauses: Sequence[Clause], wanted: str) -> Clause:
+    """Return the clause with most of a text's words and few others (F2 score); first of equals."""
+    words = _count_words(mask_quotations(wanted)[0])
+
+    def likeness(clause: Clause) -> float:
+        own = _count_words(clause.text)
+        return 5 * (own & words).total() / max(own.total() + 4 * words.total(), 1)
+
+    return max(clauses, key=likeness)
+
+
+def _count_words(text: str) -> Counter[str]:
+    return Counter(re.findall(r"[^\W_]+", text.lower()))

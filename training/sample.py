@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from training.tasks import Task
 
 TRAINING_SHARES: Mapping[Category, int] = {
-    "one step": 37,
-    "several steps": 27,
-    "no tool": 18,
-    "tool fails": 6,
-    "injection": 12,
+    "one step": 38,
+    "several steps": 26,
+    "no tool": 24,
+    "tool fails": 5,
+    "injection": 7,
 }
 """Percentages of the categories in training."""
 

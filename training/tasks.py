@@ -53,6 +53,9 @@ class TaskStep:
     is_failure: bool = False
     """Whether the result reports a failure."""
 
+    clause: str = ""
+    """What the question says of this step; empty for the thought's words."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:

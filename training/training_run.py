@@ -11,9 +11,11 @@ import torch
 
 from training import checkpoint
 from training.checkpoint import Checkpoint, CheckpointError
+from training.gguf_weights import read_adapter
 from training.learner import Learner, batch_of
 from training.lora import LoraShape, adapter_of, new_adapter
 from training.packing import read_dataset
+from training.pause import is_paused
 from training.record import Record
 from training.schedule import Minutes, Steps, learning_rate_factor, read_replay
 
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 
 CHECKPOINT = "checkpoint.pt"
 LOG = "log.jsonl"
+PAUSE_SECONDS = 1.0
+"""Interval at which a paused run looks whether it may go on."""
 
 
 class TrainingRun:
@@ -85,6 +89,7 @@ class TrainingRun:
         self._record.say(self._opening())
         try:
             while (progress := self._plan.progress(self._step, self._elapsed())) < 1:
+                self._wait_while_paused()
                 if self._step % self._options.validate_every == 0:
                     self._validate()
                 if not self._take_step(progress):
@@ -100,6 +105,20 @@ class TrainingRun:
         finally:
             self._record.close()
         return True
+
+    def _wait_while_paused(self) -> None:
+        """Save, and wait until the file `pause` in --out is gone or the run is stopped."""
+        if not is_paused(self._options.out) or self._is_stopped():
+            return
+        began = time.monotonic()
+        self._save()
+        self._record.say(
+            f"Paused after {self._step} steps; go on with: python -m training.pause --end"
+        )
+        while is_paused(self._options.out) and not self._is_stopped():
+            time.sleep(PAUSE_SECONDS)
+        self._began += time.monotonic() - began
+        self._saved = time.monotonic()
 
     def _take_step(self, progress: float) -> bool:
         options, began = self._options, time.monotonic()
@@ -200,8 +219,8 @@ class TrainingRun:
             return adapter_of(shape, found.adapter, self._device), found.start_sha256
         if options.start is None:
             return new_adapter(self._weights, shape, options.seed, self._device), ""
-        start = checkpoint.load(options.start)
-        return adapter_of(shape, start.adapter, self._device), digest_of(start.adapter)
+        start = read_start(options.start)
+        return adapter_of(shape, start, self._device), digest_of(start)
 
     def _save(self) -> None:
         checkpoint.save(
@@ -232,6 +251,17 @@ class TrainingRun:
             torch.cuda.set_rng_state(state, self._device)
         else:
             torch.set_rng_state(state)
+
+
+def read_start(path: Path) -> Mapping[str, torch.Tensor]:
+    """Read the adapter of a checkpoint or of a GGUF file.
+
+    Raises:
+        CheckpointError: the file is neither.
+    """
+    if path.suffix == ".gguf":
+        return read_adapter(path)
+    return checkpoint.load(path).adapter
 
 
 def digest_of(tensors: Mapping[str, torch.Tensor]) -> str:

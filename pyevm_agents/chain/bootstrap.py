@@ -9,6 +9,7 @@ from eth.db.atomic import AtomicDB
 from eth.db.backends.memory import MemoryDB
 from eth_typing import BlockNumber
 
+from precompiles.decoding_rules import DecodingRules
 from precompiles.executor import Executor
 from precompiles.language_model import HasProfile
 from pyevm_agents.chain.database import CONFIG_KEY
@@ -67,7 +68,6 @@ def require_supported(config: ChainConfig) -> None:
     sections = {
         "numeric_models": bool(config.numeric_models),
         "origin": config.origin is not None,
-        "decoding": any(model.decoding for model in config.models),
     }
     for name, is_used in sections.items():
         if is_used:
@@ -75,6 +75,17 @@ def require_supported(config: ChainConfig) -> None:
                 f"chain configuration with {name}: this version of pyevm-agents does not implement "
                 "it; open the chain with the version that created it"
             )
+    _require_decoding_rules(config)
+
+
+def _require_decoding_rules(config: ChainConfig) -> None:
+    for model in config.models:
+        try:
+            DecodingRules.parse(model.decoding)
+        except ValueError as error:
+            raise ConfigError(
+                f"model {model.name}: {error}; or open the chain with the version that created it"
+            ) from error
 
 
 def read_chain_config(rows: Rows) -> ChainConfig | None:

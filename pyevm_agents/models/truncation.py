@@ -49,6 +49,7 @@ def truncate(
         forced_tokens=min(generation.forced_tokens, max_tokens),
         is_complete=False,
         margin=None if margin is None or margin.token_index >= max_tokens else margin,
+        confidence=None,
     )
 
 

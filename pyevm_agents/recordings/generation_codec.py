@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from precompiles.language_model import Generation, Margin, Segment
+from precompiles.language_model import Confidence, Generation, Margin, Segment
 from pyevm_agents.models.fakes.recorded import Exchange
 
 if TYPE_CHECKING:
@@ -22,7 +22,9 @@ def normalize_exchange(exchange: Exchange) -> Exchange:
     generation = exchange.generation
     if generation is None or generation.is_complete:
         return exchange
-    return replace(exchange, generation=replace(generation, forced_tokens=0, margin=None))
+    return replace(
+        exchange, generation=replace(generation, forced_tokens=0, margin=None, confidence=None)
+    )
 
 
 def encode_exchange(exchange: Exchange) -> dict[str, Json]:
@@ -62,8 +64,8 @@ def read_exchange(node: JsonReader) -> Exchange:
 
 
 def _encode_generation(generation: Generation) -> Json:
-    margin = generation.margin
-    return {
+    margin, confidence = generation.margin, generation.confidence
+    form: dict[str, Json] = {
         "text": generation.text,
         "tokens": list(generation.tokens),
         "forcedTokens": generation.forced_tokens,
@@ -77,6 +79,12 @@ def _encode_generation(generation: Generation) -> Json:
             "other": margin.other,
         },
     }
+    if confidence is not None:  # Omitted in the free format, whose recordings are older.
+        form["confidence"] = {
+            "surprisal": confidence.surprisal,
+            "toolScores": list(confidence.tool_scores),
+        }
+    return form
 
 
 def _read_generation(node: JsonReader) -> Generation:
@@ -94,4 +102,15 @@ def _read_generation(node: JsonReader) -> Generation:
             chosen=margin["chosen"].read_text(),
             other=margin["other"].read_text(),
         ),
+        confidence=_read_confidence(node),
+    )
+
+
+def _read_confidence(node: JsonReader) -> Confidence | None:
+    if "confidence" not in node:
+        return None
+    confidence = node["confidence"]
+    return Confidence(
+        surprisal=confidence["surprisal"].read_integer(),
+        tool_scores=tuple(score.read_integer() for score in confidence["toolScores"].iter_items()),
     )

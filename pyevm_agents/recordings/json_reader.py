@@ -35,6 +35,10 @@ class JsonReader:
     value: Json
     path: str
 
+    def __contains__(self, key: str) -> bool:
+        """Tell whether an object has a field."""
+        return key in self._require_type(dict, "an object")
+
     def __getitem__(self, key: str) -> JsonReader:
         """Return a field of an object."""
         form = self._require_type(dict, "an object")

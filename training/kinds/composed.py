@@ -42,7 +42,7 @@ ROLES = (
 CHAINED = ("delete", "activate", "deactivate", "approve", "reject")
 """Operations on the newest item, once its number is known."""
 
-COMPOSED_SHARE = 0.35
+COMPOSED_SHARE = 0.12
 """Share of training agents of a composed kind."""
 
 

@@ -48,6 +48,10 @@ HELD_OUT_OF = 5
 
 WORDING_KINDS = ("orders", "synonyms", "idioms", "indirect", "questions", "terse")
 HELD_OUT_WORDING_KIND = "terse"
+LEAST_NAMES, LEAST_DESCRIPTIONS, LEAST_TOOLS, MOST_TOOLS = 3, 2, 3, 6
+CHAINED_FACTS = ("id", "n", "small", "count", "days", "found", "name", "city", "item", "symbol")
+"""Slots of a result that a second tool can be given as it stands."""
+
 EXAMPLES_OF_A_SLOT = 6
 """Least number of texts of an own slot."""
 
@@ -68,10 +72,34 @@ _SLOT_TYPES = {
     "signed": "int",
     **dict.fromkeys(("amount", "price", "id", "small", "count", "percent", "days", "n"), "uint"),
 }
-_SLOT_TEXTS = {"title", "message", "name", "chain", "city", "plan", "symbol", "item", "state", "yes"}
+_SLOT_TEXTS = {
+    "title",
+    "message",
+    "name",
+    "chain",
+    "city",
+    "plan",
+    "symbol",
+    "item",
+    "state",
+    "yes",
+}
 _TOOL_FIELDS = {"names", "descriptions", "parameters", "fact", "replies", "failures"}
 _COMMON = frozenset(
-    "about account amount address number which whose their there these token tokens".split()
+    [
+        "about",
+        "account",
+        "amount",
+        "address",
+        "number",
+        "which",
+        "whose",
+        "their",
+        "there",
+        "these",
+        "token",
+        "tokens",
+    ]
 )
 """Words that a synonym may share with its tool."""
 
@@ -138,15 +166,15 @@ def _build_kind(name: str, table: _Table) -> Kind:
 
 
 def _build_pattern(key: str, of: _Table, values: Mapping[str, tuple[str, ...]]) -> Pattern:
-    make: dict[str, Any] = dict(
-        key=key,
-        names=of["names"],
-        descriptions=tuple(of["descriptions"]),
-        parameters=tuple(map(_build_parameter, of.get("parameters", ()))),
-        wordings=tuple(_build_wordings(of)),
-        replies=tuple(of.get("replies", ())),
-        values=values,
-    )
+    make: dict[str, Any] = {
+        "key": key,
+        "names": of["names"],
+        "descriptions": tuple(of["descriptions"]),
+        "parameters": tuple(map(_build_parameter, of.get("parameters", ()))),
+        "wordings": tuple(_build_wordings(of)),
+        "replies": tuple(of.get("replies", ())),
+        "values": values,
+    }
     if "fact" in of:
         return look(**make, fact=of["fact"])
     return action(**make, failures=tuple(of.get("failures", ())))
@@ -184,68 +212,95 @@ def _check_family(name: str, table: _Table) -> Iterable[str]:
     if not table.get("roles"):
         yield f"{name}: no roles"
     tools = {key: of for key, of in table.items() if isinstance(of, dict) and key != "values"}
-    if not 3 <= len(tools) <= 6:
-        yield f"{name}: {len(tools)} tools; a family has 3 to 6"
-    for first, second, *clauses in table.get("chains", ()):
-        if not {first, second} <= set(tools) or len(clauses) != 2:
-            yield f"{name}: chain {first}, {second}: two keys of tools, then two clauses"
+    if not LEAST_TOOLS <= len(tools) <= MOST_TOOLS:
+        yield f"{name}: {len(tools)} tools; a family has {LEAST_TOOLS} to {MOST_TOOLS}"
+    for chain in table.get("chains", ()):
+        yield from (f"{name}: chain {chain}: {one}" for one in _check_chain(chain, tools))
     for key, of in tools.items():
         yield from (f"{name}.{key}: {one}" for one in _check_tool(of, values))
+
+
+def _check_chain(chain: Sequence[str], tools: Mapping[str, _Table]) -> Iterable[str]:
+    keys, clauses = chain[:2], chain[2:]
+    if not set(keys) <= set(tools) or len(clauses) != len(keys):
+        yield "must be two keys of tools, then two clauses"
+        return
+    first, second = (tools[key] for key in keys)
+    slots = {_split_parameter(line)[0] for line in second.get("parameters", ())}
+    fact = first.get("fact")
+    if fact not in CHAINED_FACTS:
+        yield f"the fact {fact!r} of {keys[0]} must be one of {', '.join(CHAINED_FACTS)}"
+    elif fact not in slots and "amount" not in slots:
+        yield f"{keys[1]} has neither a slot {fact} nor an amount"
 
 
 def _check_tool(of: _Table, values: Mapping[str, Sequence[str]]) -> Iterable[str]:
     unknown = set(of) - _TOOL_FIELDS - set(WORDING_KINDS)
     if unknown:
         yield f"unknown fields {sorted(unknown)}"
-    if "names" not in of or len(of["names"].split(" / ")) < 3:
-        yield "at least 3 names, separated by ' / '"
-    if len(of.get("descriptions", ())) < 2:
-        yield "at least 2 descriptions"
-    slots = set()
+    if len(of.get("names", "").split(" / ")) < LEAST_NAMES:
+        yield f"at least {LEAST_NAMES} names, separated by ' / '"
+    if len(of.get("descriptions", ())) < LEAST_DESCRIPTIONS:
+        yield f"at least {LEAST_DESCRIPTIONS} descriptions"
+    slots = {_split_parameter(line)[0] for line in of.get("parameters", ())}
     for line in of.get("parameters", ()):
-        slot, kind, names, _ = _split_parameter(line)
-        slots.add(slot)
-        base = slot.rstrip("0123456789")
-        if kind not in _TYPES:
-            yield f"unknown type {kind!r} in {line!r}"
-        elif kind == "text" and base not in _SLOT_TEXTS and slot not in values:
-            yield f"slot {slot!r} of {line!r} is neither known nor in `values`"
-        if not all(re.fullmatch(r"[A-Za-z][A-Za-z0-9]*( [A-Za-z0-9]+)*", one) for one in names):
-            yield f"names of {line!r} are words"
-    fact = of.get("fact")
-    least = {"orders": 4, "synonyms": 4, "terse": 2}
-    least |= {"questions": 4} if fact else {"idioms": 3, "indirect": 2}
-    for kind, count in least.items():
-        if len(of.get(kind, ())) < count:
-            yield f"{len(of.get(kind, ()))} {kind}, at least {count}"
-    texts = [one["text"] if isinstance(one, dict) else one for one in _all_wordings(of)]
-    for text, count in Counter(texts).items():
-        if count > 1:
-            yield f"wording {text!r} occurs {count} times"
+        yield from _check_parameter(line, values)
+    yield from _check_counts(of)
     for one in _all_wordings(of):
         yield from _check_wording(one, slots)
-    for kind in ("orders", "synonyms", "idioms"):
-        for one in of.get(kind, ()):
-            text = one["text"] if isinstance(one, dict) else one
-            if kind == "orders" and text[-1] in ".?!":
-                yield f"order {text!r} ends like a sentence"
-    for kind in ("indirect", "questions"):
-        for one in of.get(kind, ()):
-            text = one["text"] if isinstance(one, dict) else one
-            if text[-1] not in ".?!":
-                yield f"{kind}: {text!r} must end in a full stop or a question mark"
+    yield from _check_ends(of)
     own = _stems(f"{of.get('names', '')} {' '.join(of.get('descriptions', ()))}")
-    for one in of.get("synonyms", ()):
-        text = one["text"] if isinstance(one, dict) else one
+    for text in map(_text, of.get("synonyms", ())):
         shared = _stems(text) & own
         if shared:
             yield f"synonym {text!r} shares {sorted(shared)} with names or descriptions"
+    yield from _check_replies(of, slots)
+
+
+def _check_parameter(line: str, values: Mapping[str, Sequence[str]]) -> Iterable[str]:
+    slot, kind, names, descriptions = _split_parameter(line)
+    if kind not in _TYPES:
+        yield f"unknown type {kind!r} in {line!r}"
+    elif kind == "text" and slot.rstrip("0123456789") not in _SLOT_TEXTS and slot not in values:
+        yield f"slot {slot!r} of {line!r} is neither known nor in `values`"
+    if not all(re.fullmatch(r"[A-Za-z][A-Za-z0-9]*( [A-Za-z0-9]+)*", one) for one in names):
+        yield f"names of {line!r} are words"
+    if not descriptions:
+        yield f"{line!r} has no description"
+
+
+def _check_counts(of: _Table) -> Iterable[str]:
+    least = {"orders": 4, "synonyms": 4, "terse": 2}
+    least |= {"questions": 4} if "fact" in of else {"idioms": 3, "indirect": 2}
+    for kind, count in least.items():
+        if len(of.get(kind, ())) < count:
+            yield f"{len(of.get(kind, ()))} {kind}, at least {count}"
+    for text, count in Counter(map(_text, _all_wordings(of))).items():
+        if count > 1:
+            yield f"wording {text!r} occurs {count} times"
+
+
+def _check_ends(of: _Table) -> Iterable[str]:
+    for text in map(_text, of.get("orders", ())):
+        if text[-1] in ".?!":
+            yield f"order {text!r} ends like a sentence"
+    for kind in ("indirect", "questions"):
+        for text in map(_text, of.get(kind, ())):
+            if text[-1] not in ".?!":
+                yield f"{kind}: {text!r} must end in a full stop or a question mark"
+
+
+def _check_replies(of: _Table, slots: set[str]) -> Iterable[str]:
+    fact = of.get("fact")
     if fact and not any(f"{{{fact}}}" in reply for reply in of.get("replies", ())):
         yield f"no reply has {{{fact}}}"
     for reply in of.get("replies", ()):
-        for slot in _slots(reply):
-            if slot not in slots | {fact}:
-                yield f"reply {reply!r}: slot {slot} is no parameter"
+        for slot in _slots(reply) - slots - {fact}:
+            yield f"reply {reply!r}: slot {slot} is no parameter"
+
+
+def _text(wording: str | Mapping[str, Any]) -> str:
+    return wording if isinstance(wording, str) else str(wording["text"])
 
 
 def _all_wordings(of: _Table) -> list[Any]:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from pyevm_agents.models.decoding.step_scores import StepScorer
     from pyevm_agents.models.decoding.tokenizer import SpecialTokenSplitter
 
 SHOWN_ALTERNATIVES = 8
@@ -76,6 +77,8 @@ class GuidedOutput:
     is_complete: bool
     margin: Margin | None = None
 
+    surprisal: int | None = None
+    tool_scores: tuple[int, ...] = ()
     breaks: int = 0
     """Tokens (known ones included) after which the text is not in its canonical tokens."""
 
@@ -144,6 +147,7 @@ class GuidedDecoder:
         report: Callable[[str, int, int, str], None] | None = None,
         *,
         known: Sequence[int] = (),
+        scorer: StepScorer | None = None,
     ) -> GuidedOutput:
         """Continue a prompt greedily, by at most `max_tokens` tokens.
 
@@ -151,7 +155,9 @@ class GuidedDecoder:
 
         Input:
             known: the first tokens of the output, from a generation with a lower limit. The output
-                includes them; `forced_tokens` and `margin` describe only the tokens after them.
+                includes them; `forced_tokens`, `margin` and the scores describe only the tokens
+                after them.
+            scorer: scores the step, and takes part in its choices; None for the free format.
 
         Raises:
             GrammarError: llguidance rejects the grammar or fails on it.
@@ -174,7 +180,10 @@ class GuidedDecoder:
             else:
                 logits = evaluator.evaluate(sequence, report_prompt)
                 report_prompt = None
-                closest = choose_token(walk, ranking, logits, closest)
+                if scorer is None:
+                    closest = choose_token(walk, ranking, logits, closest)
+                else:
+                    closest = self._choose_scored(walk, ranking, logits, closest, scorer)
             sequence += walk.tokens[done:]
             if report is not None:
                 tokens = walk.tokens[:max_tokens]
@@ -190,7 +199,30 @@ class GuidedDecoder:
             is_complete=walk.is_complete and not excess_tokens,
             margin=None if closest is None else self._build_margin(closest),
             breaks=walk.breaks,
+            surprisal=None if scorer is None else scorer.surprisal,
+            tool_scores=() if scorer is None else scorer.tool_scores,
         )
+
+    def _choose_scored(
+        self,
+        walk: ConstrainedText,
+        ranking: TokenRanking,
+        logits: NDArray[np.float32],
+        closest: TopTwoMargin | None,
+        scorer: StepScorer,
+    ) -> TopTwoMargin | None:
+        """Choose and consume the next token of a step with scores."""
+        text = b"".join(map(self.vocabulary.piece, walk.tokens))
+        count = self.vocabulary.vocabulary_tokens
+        adjusted = scorer.adjust(
+            text,
+            logits,
+            lambda: unpack_bitmask(walk.get_bitmask(), count).nonzero()[0].tolist(),
+            self.vocabulary.piece,
+        )
+        found = choose_token(walk, ranking, adjusted, closest)
+        scorer.add(text, logits, walk.tokens[-1])
+        return found
 
     def encode_given_text(self, text: str, grammar: str, max_tokens: int) -> GuidedOutput:
         """Encode a given text as a generation: in its canonical tokens.

@@ -8,6 +8,7 @@ text whole, and looks for dead ends among all admitted tokens. Tests compare the
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pyevm_agents.models.decoding.guided import Evaluator, GuidedDecoder, GuidedVocabulary
+    from pyevm_agents.models.decoding.step_scores import StepScorer
     from pyevm_agents.models.decoding.tokenizer import SpecialTokenSplitter
 
 CANDIDATES = 64
@@ -37,7 +39,12 @@ CONTINUATIONS = {bytes([byte]) for byte in range(0x80, 0xC0)}
 
 
 def generate_by_reference(
-    guide: GuidedDecoder, evaluator: Evaluator, prompt: Sequence[int], grammar: str, max_tokens: int
+    guide: GuidedDecoder,
+    evaluator: Evaluator,
+    prompt: Sequence[int],
+    grammar: str,
+    max_tokens: int,
+    scorer: StepScorer | None = None,
 ) -> GuidedOutput:
     """Continue a prompt greedily, token by token; return the result of `GuidedDecoder.generate`.
 
@@ -47,7 +54,16 @@ def generate_by_reference(
     """
     text = _ReferenceText(guide.vocabulary, guide.cutter, guide.compile_grammar(grammar))
     while len(text.tokens) < max_tokens and not text.matcher.is_stopped():
-        text.generate_token(evaluator.evaluate([*prompt, *text.tokens]))
+        logits = evaluator.evaluate([*prompt, *text.tokens])
+        before, forced = text.detokenize_bytes(text.tokens), text.forced_tokens
+        allowed = partial(list_allowed_tokens, text.matcher, len(logits))
+        text.generate_token(
+            logits
+            if scorer is None
+            else scorer.adjust(before, logits, allowed, guide.vocabulary.piece)
+        )
+        if scorer is not None and text.forced_tokens == forced:
+            scorer.add(before, logits, text.tokens[-1])
     if text.matcher.is_error():
         raise GrammarError(f"llguidance rejects the grammar: {text.matcher.get_error()}")
     return GuidedOutput(
@@ -59,6 +75,8 @@ def generate_by_reference(
         is_complete=text.matcher.is_stopped(),
         margin=text.margin,
         breaks=text.breaks,
+        surprisal=None if scorer is None else scorer.surprisal,
+        tool_scores=() if scorer is None else scorer.tool_scores,
     )
 
 

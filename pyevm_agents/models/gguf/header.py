@@ -25,6 +25,9 @@ SCALARS = {
 }  # fmt: skip
 """Binary format of each entry type, except texts and arrays."""
 
+BYTES = (0, 1)
+"""Types of unsigned and signed bytes."""
+
 COUNT = struct.Struct("<Q")
 KIND = struct.Struct("<I")
 
@@ -104,6 +107,23 @@ def read_arrays(path: Path, keys: Sequence[str]) -> Mapping[str, tuple[Scalar, .
     return {key: arrays[key] for key in keys}
 
 
+def read_byte_arrays(path: Path, keys: Sequence[str]) -> Mapping[str, bytes]:
+    """Read array entries of signed or unsigned bytes.
+
+    Raises:
+        ValueError: an entry is missing or not an array of bytes, or the header is malformed.
+        OSError: the file can't be read.
+    """
+    with path.open("rb") as file:
+        _, _, _, entries = HEADER.unpack(file.read(HEADER.size))
+        reading = _HeaderReader(file, os.fstat(file.fileno()).st_size)
+        found = dict(reading.read_byte_array(keys) for _ in range(entries))
+    missing = [key for key in keys if key not in found]
+    if missing:
+        raise ValueError(f"missing metadata entry {missing[0]!r}")
+    return {key: found[key] for key in keys}
+
+
 def read_general_type(path: Path) -> str:
     """Return the entry `general.type` (`model` or `adapter`); empty if not near the file's start.
 
@@ -150,6 +170,17 @@ class _HeaderReader:
             raise ValueError(f"array at byte {self.position} has the unknown type {element}")
         values = [self._read_value(element) for _ in range(count)]
         return key, tuple(value for value in values if value is not None)
+
+    def read_byte_array(self, keys: Sequence[str]) -> tuple[str, bytes]:
+        """Read an entry's key, and its bytes if it is one of the requested arrays."""
+        key = self._read_text()
+        kind = self._read_number(KIND)
+        if key not in keys:
+            self._read_value(kind)
+            return key, b""
+        if kind != ARRAY or self._read_number(KIND) not in BYTES:
+            raise ValueError(f"metadata entry {key!r} is not an array of bytes")
+        return key, self._read_bytes(self._read_number(COUNT))
 
     def read_tensor(self) -> TensorInfo:
         """Read the description of a tensor."""

@@ -5,10 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from precompiles.language_model import Generation, GenerationRequest, Margin, Segment
+from precompiles.language_model import Confidence, Generation, GenerationRequest, Margin, Segment
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models.closeable import Closeable
-from pyevm_agents.models.engine_messages import EngineReply, EngineRequest, EvaluationStats
+from pyevm_agents.models.engine_messages import (
+    EngineReply,
+    EngineRequest,
+    EvaluationStats,
+    encode_scoring,
+)
 from pyevm_agents.models.gguf.adapter import adapter_path, check_files
 from pyevm_agents.models.gguf.files import find_default_model, resolve_path
 from pyevm_agents.models.llama.cpu import resolve_threads
@@ -255,12 +260,15 @@ class LlamaModel(GgufModel):
                 f"{len(known.tokens)} tokens are known but {request.max_tokens} are requested: "
                 "raise max_tokens, or truncate the known generation"
             )
+        if request.scoring is not None and known.confidence is None:
+            return self._continue_generation(request, ())
         more = self._continue_generation(request, known.tokens)
         margins = [margin for margin in (known.margin, more.margin) if margin is not None]
         return replace(
             more,
             forced_tokens=known.forced_tokens + more.forced_tokens,
             margin=min(margins, key=lambda margin: margin.gap, default=None),
+            confidence=_join_confidences(known.confidence, more.confidence),
         )
 
     def _continue_generation(
@@ -291,6 +299,7 @@ class LlamaModel(GgufModel):
             tokens=list(request.prompt_tokens),
             grammar=request.grammar,
             max_tokens=limit,
+            scoring=None if request.scoring is None else encode_scoring(request.scoring),
         )
 
     def forget(self) -> None:
@@ -335,4 +344,17 @@ def _parse_generation(reply: EngineReply) -> Generation:
         forced_tokens=reply["forced_tokens"],
         is_complete=reply["is_complete"],
         margin=None if reply["margin"] is None else Margin(**reply["margin"]),
+        confidence=None
+        if reply["surprisal"] is None
+        else Confidence(surprisal=reply["surprisal"], tool_scores=tuple(reply["tool_scores"])),
+    )
+
+
+def _join_confidences(known: Confidence | None, more: Confidence | None) -> Confidence | None:
+    """Return the confidence of two parts of a generation."""
+    if known is None or more is None:
+        return None
+    return Confidence(
+        surprisal=known.surprisal + more.surprisal,
+        tool_scores=known.tool_scores or more.tool_scores,
     )

@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,13 @@ from precompiles.spec import PROMPT_BLOCK_TOKENS
 from pyevm_agents.errors import AgentsError, ConfigError, EngineFault
 from pyevm_agents.models.decoding.guided import GuidedDecoder, GuidedOutput
 from pyevm_agents.models.decoding.reference import generate_by_reference
-from pyevm_agents.models.decoding.tokenizer import SpecialTokenSplitter, tokenize_segments
+from pyevm_agents.models.decoding.router import Router, WordTokens
+from pyevm_agents.models.decoding.step_scores import StepScorer
+from pyevm_agents.models.decoding.tokenizer import (
+    SpecialTokenSplitter,
+    tokenize_data,
+    tokenize_segments,
+)
 from pyevm_agents.models.engine_messages import (
     EngineReply,
     EngineRequest,
@@ -31,11 +38,13 @@ from pyevm_agents.models.engine_messages import (
     LoadMessage,
     MarginMessage,
     StatsMessage,
+    decode_scoring,
     read_request,
     write_message,
 )
 from pyevm_agents.models.gguf.adapter import read_adapter
 from pyevm_agents.models.gguf.files import FileStamp
+from pyevm_agents.models.gguf.router_file import read_router
 from pyevm_agents.models.llama import bindings as engine
 from pyevm_agents.models.llama.build_profile import BATCH_TOKENS
 from pyevm_agents.models.llama.canary import compute_canary, compute_logits_digest
@@ -59,6 +68,7 @@ class EngineWorker:
         self._replies = replies
         self._llama: engine.Llama | None = None
         self._context: LlamaContext | None = None
+        self._router: Router | None = None
 
     def handle_request(self, request: EngineRequest) -> EngineReply:
         """Execute a request; convert errors to an error reply."""
@@ -97,6 +107,8 @@ class EngineWorker:
             adapter=adapter,
             report=report and (lambda done, total: report("load", done, total, "")),
         )
+        self._router = None
+        weights = None if adapter is None else read_router(adapter.path, llama.vocabulary_tokens)
         context_tokens = _resolve_context_tokens(message, llama)
         digest = ""
         if not message["vocabulary_only"]:
@@ -113,6 +125,9 @@ class EngineWorker:
         self._llama = llama
         self._cutter = SpecialTokenSplitter(llama.special_spellings())
         self._guide = GuidedDecoder(llama, self._cutter)
+        if weights is not None:
+            tokens = WordTokens(partial(tokenize_data, llama, self._cutter))
+            self._router = Router(weights, tokens)
         beginning, ends = llama.bos_token(), llama.end_tokens()
         return EngineReply(
             facts=FactsMessage(
@@ -162,6 +177,7 @@ class EngineWorker:
             request["max_tokens"],
             report,
             known=request.get("known_tokens", []),
+            scorer=self._build_scorer(request),
         )
         return _build_reply(output) | EngineReply(work=_build_stats(evaluator.tally, request))
 
@@ -177,8 +193,13 @@ class EngineWorker:
                 request["tokens"],
                 request["grammar"],
                 request["max_tokens"],
+                self._build_scorer(request),
             )
         )
+
+    def _build_scorer(self, request: EngineRequest) -> StepScorer | None:
+        scoring = request.get("scoring")
+        return None if scoring is None else StepScorer(decode_scoring(scoring), self._router)
 
     def encode_given_text(self, request: EngineRequest) -> EngineReply:
         """Encode a given text under a grammar."""
@@ -258,6 +279,8 @@ def _build_reply(output: GuidedOutput) -> EngineReply:
         forced_tokens=output.forced_tokens,
         is_complete=output.is_complete,
         margin=None if output.margin is None else _encode_margin(output.margin),
+        surprisal=output.surprisal,
+        tool_scores=list(output.tool_scores),
     )
 
 

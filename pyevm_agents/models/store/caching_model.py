@@ -8,7 +8,7 @@ import threading
 import time
 from collections import OrderedDict
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from precompiles.language_model import HasProfile
@@ -145,7 +145,7 @@ class CachingModel:
             digest=self._digest,
             fingerprint=self._fingerprint,
             prompt_tokens=request.prompt_tokens,
-            grammar=request.grammar,
+            grammar=_join_scoring(request),
         )
         key = question.compute_key()
         with self._single_flight(key):
@@ -250,3 +250,11 @@ def is_weightless(fingerprint: str) -> bool:
     except ValueError:
         return False
     return isinstance(profile, dict) and profile.get("canary") == ""
+
+
+def _join_scoring(request: GenerationRequest) -> str:
+    """Return the grammar, followed by what the generation is scored on, as a comment of Lark."""
+    if request.scoring is None:
+        return request.grammar
+    form = json.dumps(asdict(request.scoring), sort_keys=True, separators=(",", ":"))
+    return f"{request.grammar}// {form}\n"

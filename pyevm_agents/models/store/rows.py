@@ -11,9 +11,9 @@ import struct
 import time
 import zlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, TypedDict
 
-from precompiles.language_model import Generation, Margin
+from precompiles.language_model import Confidence, Generation, Margin
 
 if TYPE_CHECKING:
     import sqlite3
@@ -66,6 +66,7 @@ class GenerationInputs:
 
     prompt_tokens: tuple[int, ...]
     grammar: str
+    """The grammar; in the short format, what the generation is scored on follows as a comment."""
 
     def compute_key(self) -> bytes:
         """Return the key of the generation, 32 bytes."""
@@ -80,18 +81,20 @@ def encode(key: bytes, prompt_tokens: Sequence[int], generation: Generation) -> 
     Raises:
         ValueError: a token is not a 32-bit number.
     """
-    margin = generation.margin
+    margin, confidence = generation.margin, generation.confidence
+    closest = (
+        None
+        if margin is None
+        else [float(margin.gap), margin.token_index, margin.chosen, margin.other]
+    )
+    sureness = None if confidence is None else [confidence.surprisal, *confidence.tool_scores]
     fields = (
         compress(pack_tokens(prompt_tokens)),
         compress(pack_tokens(generation.tokens)),
         generation.text.encode("utf-8", "surrogatepass"),
         generation.forced_tokens,
         int(generation.is_complete),
-        None
-        if margin is None
-        else json.dumps(
-            [float(margin.gap), margin.token_index, margin.chosen, margin.other]
-        ).encode(),
+        _encode_scores(closest, sureness),
     )
     return (*fields, _compute_checksum(key, *fields))
 
@@ -122,8 +125,15 @@ def decode(key: bytes, fields: Sequence[object]) -> Generation:
         tokens=unpack_tokens(decompress(tokens)),
         forced_tokens=forced_tokens,
         is_complete=bool(is_complete),
-        margin=None if margin is None else _decode_margin(margin),
+        **_decode_scores(margin),
     )
+
+
+def _encode_scores(margin: list[object] | None, confidence: list[int] | None) -> bytes | None:
+    """Encode the margin alone as a list; with a confidence, both as a list of two."""
+    if confidence is not None:
+        return json.dumps([margin, confidence]).encode()
+    return None if margin is None else json.dumps(margin).encode()
 
 
 def pack_tokens(tokens: Sequence[int]) -> bytes:
@@ -173,11 +183,32 @@ def decompress(data: bytes) -> bytes:
     return unpacked
 
 
-def _decode_margin(packed: bytes) -> Margin:
-    match json.loads(packed):
-        case [float(gap), int(token_index), str(chosen), str(other)]:
-            return Margin(gap=gap, token_index=token_index, chosen=chosen, other=other)
-    raise DamagedRowError(f"not a margin: {packed!r}")
+class _Scores(TypedDict):
+    margin: Margin | None
+    confidence: Confidence | None
+
+
+def _decode_scores(packed: bytes | None) -> _Scores:
+    """Decode the result of `_encode_scores`."""
+    match None if packed is None else json.loads(packed):
+        case None:
+            return _Scores(margin=None, confidence=None)
+        case [None, [int(surprisal), *scores]]:
+            closest = None
+        case [[float(), int(), str(), str()] as margin, [int(surprisal), *scores]]:
+            closest = Margin(**dict(zip(_MARGIN_FIELDS, margin, strict=True)))
+        case [float(), int(), str(), str()] as margin:
+            closest = Margin(**dict(zip(_MARGIN_FIELDS, margin, strict=True)))
+            return _Scores(margin=closest, confidence=None)
+        case _:
+            raise DamagedRowError(f"not a margin: {packed!r}")
+    if not all(isinstance(score, int) for score in scores):
+        raise DamagedRowError(f"not scores of tools: {packed!r}")
+    confidence = Confidence(surprisal=surprisal, tool_scores=tuple(scores))
+    return _Scores(margin=closest, confidence=confidence)
+
+
+_MARGIN_FIELDS = ("gap", "token_index", "chosen", "other")
 
 
 def _compute_checksum(*parts: bytes | int | None) -> bytes:

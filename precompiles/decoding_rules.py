@@ -1,0 +1,62 @@
+"""The decoding rules of a model's profile: named integers, part of genesis.
+
+| rule | value | default |
+|---|---|---|
+| `short_format` | 1: steps have the short format (`short_format.py`) | 0: the free format |
+| `router_weight` | weight of the router's scores in the choice of a tool, in 256ths | 0: no router |
+| `max_surprisal` | upper bound of an action's surprisal, in 65,536ths of a nat | 0: no bound |
+
+The last two need the first. Source: docs/architecture.md#short-format, #gate.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+MAX_ROUTER_WEIGHT = 1 << 16
+"""256 times the language model's weight."""
+
+MAX_SURPRISAL = 1 << 32
+"""65,536 nats: more than any generation has."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecodingRules:
+    """The rules of a profile by name."""
+
+    short_format: bool = False
+    router_weight: int = 0
+    max_surprisal: int = 0
+
+    @classmethod
+    def parse(cls, rules: Sequence[tuple[str, int]]) -> DecodingRules:
+        """Return the rules of a profile.
+
+        Raises: ValueError: an unknown rule, a value out of range, or a rule that needs another.
+        """
+        limits = {
+            "short_format": 1,
+            "router_weight": MAX_ROUTER_WEIGHT,
+            "max_surprisal": MAX_SURPRISAL,
+        }
+        for name, value in rules:
+            if name not in limits:
+                raise ValueError(
+                    f"unknown decoding rule {name!r}: must be one of {', '.join(limits)}"
+                )
+            if not 0 < value <= limits[name]:
+                raise ValueError(
+                    f"decoding rule {name} {value}: must be 1 to {limits[name]}; leave it out for none"
+                )
+        values = dict(rules)
+        if values and not values.get("short_format"):
+            raise ValueError(f"decoding rules {sorted(values)} need short_format 1")
+        return cls(
+            short_format=bool(values.get("short_format")),
+            router_weight=values.get("router_weight", 0),
+            max_surprisal=values.get("max_surprisal", 0),
+        )

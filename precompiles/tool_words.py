@@ -1,0 +1,85 @@
+"""What a router reads of a clause and of a tool: words, and counts of values.
+
+A router scores (clause, tool). It never reads a tool result, so a result cannot choose a tool.
+
+Source: docs/architecture.md#router.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from precompiles.abi import ParamType
+from precompiles.clauses import HIDDEN, NUMBER_WORDS, find_name_spans, find_quantities
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from precompiles.tool_metadata import Tool
+
+MAX_CLAUSE_WORDS = 48
+"""Words read of a clause; later ones are ignored."""
+
+MAX_TOOL_WORDS = 32
+"""Words read of a tool's name, of its description, and of its parameters."""
+
+_COUNTED = (
+    {ParamType.UINT, ParamType.INT, ParamType.UINT_ARRAY, ParamType.INT_ARRAY},
+    {ParamType.ADDRESS, ParamType.ADDRESS_ARRAY},
+    {ParamType.STRING, ParamType.STRING_ARRAY},
+)
+_IDENTIFIER = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_LETTERS = re.compile(r"[A-Za-z]+")
+
+
+@dataclass(frozen=True, slots=True)
+class ClauseWords:
+    """Words of a clause, and its counts of numbers, names of addresses, and quoted texts."""
+
+    words: tuple[str, ...]
+    counts: tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolWords:
+    """Words of a tool, and the counts of its parameters that take numbers, addresses and texts."""
+
+    name: tuple[str, ...]
+    description: tuple[str, ...]
+    parameters: tuple[str, ...]
+    counts: tuple[int, int, int]
+
+
+def read_clause_words(text: str, handles: Sequence[str]) -> ClauseWords:
+    """Read a clause: numbers, names and quoted texts are counted, all other words are read.
+
+    Input:  the clause with `"…"` in place of quoted texts, and the handles of the prompt.
+    """
+    spans = find_name_spans(text, handles)
+    rest, reached = "", 0
+    for start, end, _ in spans:
+        rest += text[reached:start] + " "
+        reached = end
+    rest += text[reached:]
+    rest = HIDDEN.sub(" ", rest)
+    words = [word.lower() for word in _LETTERS.findall(rest)]
+    return ClauseWords(
+        tuple(word for word in words if word not in NUMBER_WORDS)[:MAX_CLAUSE_WORDS],
+        (len(find_quantities(rest)), len(spans), len(HIDDEN.findall(text))),
+    )
+
+
+def read_tool_words(tool: Tool) -> ToolWords:
+    """Read a tool. A name in camel case or with underscores has several words."""
+    about = " ".join(f"{p.name} {p.description}" for p in tool.parameters)
+    kinds = [parameter.param_type for parameter in tool.parameters]
+    numbers, addresses, texts = (sum(kind in wanted for kind in kinds) for wanted in _COUNTED)
+    return ToolWords(
+        _split(tool.name), _split(tool.description), _split(about), (numbers, addresses, texts)
+    )
+
+
+def _split(text: str) -> tuple[str, ...]:
+    return tuple(word.lower() for word in _IDENTIFIER.findall(text))[:MAX_TOOL_WORDS]

@@ -1,0 +1,105 @@
+"""Log-probabilities of tokens in integers, from float32 logits.
+
+The same logits give the same integers on every machine: exp and log come from tables of integers,
+which `decimal` computes with correct rounding, and sums are of integers. No function of libm or
+NumPy with a result that differs between processors is involved.
+
+1. A logit becomes an integer in units of 2^-16 (`SCALE`): times 65,536, exact in float64, rounded
+   half to even.
+2. The distance `d` of each logit to the highest becomes a weight of 40 fractional bits: the product
+   of two entries of the table of exp(-x), one for `d >> 8`, one for `d & 255`. Weights of a
+   distance of 32 nats or more are 0.
+3. The weights are summed. The logarithm of the sum is that of its leading 13 bits, from a table,
+   plus the shift times log 2.
+
+The result differs from the exact one by less than 0.001 nats.
+
+Source: docs/architecture.md#scores-are-integers.
+"""
+
+from __future__ import annotations
+
+from decimal import ROUND_HALF_EVEN, Context, Decimal
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+SCALE_BITS = 16
+SCALE = 1 << SCALE_BITS
+"""Units of a nat."""
+
+FINE_BITS = 8
+WEIGHT_BITS = 40
+"""Fractional bits of a weight. The sum of 2^22 weights fits 64 bits."""
+
+HALF_BITS = 30
+"""Fractional bits of a table's entry: the product of two fits 64 bits."""
+
+MAX_NATS = 32
+LOG_BITS = 12
+"""Fractional bits of the number whose logarithm is looked up."""
+
+_CONTEXT = Context(prec=60, rounding=ROUND_HALF_EVEN)
+
+
+def compute_surprisal(logits: NDArray[np.float32], token: int) -> int:
+    """Return -log p of a token over the whole vocabulary, in units of 2^-16 nats.
+
+    Input:
+        logits: one finite float32 for each token, each below 2^31 in size.
+    """
+    fixed = to_fixed_point(logits)
+    highest = int(fixed.max())
+    distances = highest - fixed
+    coarse, fine = _exponentials()
+    rows = np.minimum(distances >> FINE_BITS, len(coarse) - 1)
+    weights = (coarse[rows] * fine[distances & (len(fine) - 1)]) >> (2 * HALF_BITS - WEIGHT_BITS)
+    return highest - int(fixed[token]) + _log(int(weights.sum()))
+
+
+def to_fixed_point(logits: NDArray[np.float32]) -> NDArray[np.int64]:
+    """Return logits in units of 2^-16, rounded half to even."""
+    exact = logits.astype(np.float64) * SCALE
+    fixed: NDArray[np.int64] = np.rint(exact).astype(np.int64)
+    return fixed
+
+
+def _log(total: int) -> int:
+    """Return the logarithm of a sum of weights, in units of 2^-16 nats."""
+    shift = total.bit_length() - 1 - LOG_BITS
+    leading = total >> shift if shift >= 0 else total << -shift
+    logs, log_two = _logarithms()
+    # The sum is leading * 2^shift; one is 2^WEIGHT_BITS.
+    return logs[leading - (1 << LOG_BITS)] + (
+        (shift + LOG_BITS - WEIGHT_BITS) * log_two >> SCALE_BITS
+    )
+
+
+@cache
+def _exponentials() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the tables of exp(-x) for coarse and fine steps; the last coarse entry is 0."""
+    one = Decimal(1 << HALF_BITS)
+    steps = MAX_NATS << (SCALE_BITS - FINE_BITS)
+    coarse = [_round(one * _exp(Decimal(-(row << FINE_BITS)) / SCALE)) for row in range(steps)]
+    fine = [_round(one * _exp(Decimal(-row) / SCALE)) for row in range(1 << FINE_BITS)]
+    return np.array([*coarse, 0], np.int64), np.array(fine, np.int64)
+
+
+@cache
+def _logarithms() -> tuple[tuple[int, ...], int]:
+    """Return log(1 + i / 2^LOG_BITS) in units of 2^-16, and log 2 in units of 2^-32."""
+    one = 1 << LOG_BITS
+    logs = tuple(_round(SCALE * _CONTEXT.ln(Decimal(one + i) / one)) for i in range(one))
+    return logs, _round(SCALE * SCALE * _CONTEXT.ln(Decimal(2)))
+
+
+def _exp(value: Decimal) -> Decimal:
+    return _CONTEXT.exp(value)
+
+
+def _round(value: Decimal) -> int:
+    return int(value.to_integral_value(ROUND_HALF_EVEN))

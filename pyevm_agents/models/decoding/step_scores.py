@@ -1,0 +1,106 @@
+"""Scores of a step in the short format: which tool the router prefers, and how sure the model was.
+
+After the thought, the choice between acting and refusing, and between tools, is made by the
+language model's logit plus the router's score. A token's score is that of the best tool whose name
+continues with the token; the refusal scores 0. So a name of several tokens is chosen token by
+token, and no other branch is evaluated. Logits are rounded to 2^-16 first. Other choices are the
+language model's alone.
+
+The surprisal is summed over all chosen tokens after the thought, from the logits without the
+router, over the whole vocabulary. Forced tokens are not chosen, and count nothing.
+
+Source: docs/architecture.md#router, #gate.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pyevm_agents.models.decoding.fixed_point import SCALE, compute_surprisal, to_fixed_point
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from numpy.typing import NDArray
+
+    from precompiles.language_model import ScoredClause, Scoring
+    from pyevm_agents.models.decoding.router import Router
+
+WEIGHT_ONE = 256
+"""A router weight of one."""
+
+MAX_BIAS = 64 * SCALE
+"""Upper bound of a router's part of a score: with a logit, exact in float32."""
+
+ACTION, REFUSAL = b"Action: ", b"Final"
+
+
+class StepScorer:
+    """The scores of one generation."""
+
+    def __init__(self, scoring: Scoring, router: Router | None) -> None:
+        """Start a generation; without a router, or with a weight of 0, tools have no scores."""
+        self.surprisal = 0
+        self.tool_scores: tuple[int, ...] = ()
+        self._scoring = scoring
+        self._router = router if scoring.router_weight else None
+        self._clauses = {clause.text.encode(): clause for clause in scoring.clauses}
+        self._options: list[tuple[bytes, int]] = []
+
+    def adjust(
+        self,
+        text: bytes,
+        logits: NDArray[np.float32],
+        list_allowed: Callable[[], Iterable[int]],
+        piece: Callable[[int], bytes],
+    ) -> NDArray[np.float32]:
+        """Return the logits with the router's scores.
+
+        Input:
+            text: the text so far.
+            list_allowed: returns the tokens that the grammar admits next.
+            piece: returns the bytes of a token.
+        """
+        thought, newline, rest = text.partition(b"\n")
+        if not newline:
+            return logits
+        clause = self._clauses.get(thought.removeprefix(b" "))
+        if clause is None or self._router is None:
+            return logits
+        if not self.tool_scores:
+            self._score_tools(clause)
+        if any(rest.startswith(option) for option, _ in self._options):
+            return logits
+        adjusted = logits.copy()
+        for token in list_allowed():
+            said = rest + piece(token)
+            scores = [
+                score
+                for option, score in self._options
+                if option.startswith(said) or said.startswith(option)
+            ]
+            if scores:
+                fixed = int(to_fixed_point(logits[token : token + 1])[0]) + max(scores)
+                adjusted[token] = np.float32(fixed / SCALE)
+        return adjusted
+
+    def add(self, text: bytes, logits: NDArray[np.float32], token: int) -> None:
+        """Add a chosen token.
+
+        Input:  the text before it, and the logits without the router's scores.
+        """
+        if b"\n" in text:
+            self.surprisal += compute_surprisal(logits, token)
+
+    def _score_tools(self, clause: ScoredClause) -> None:
+        router, scoring = self._router, self._scoring
+        if router is None:
+            return
+        self.tool_scores = tuple(router.score(clause.words, tool) for tool in scoring.tools)
+        self._options = [(REFUSAL, 0)]
+        for index in clause.tools:
+            score = self.tool_scores[index] * scoring.router_weight // WEIGHT_ONE
+            bounded = min(max(score, -MAX_BIAS), MAX_BIAS)
+            self._options.append((ACTION + scoring.names[index].encode() + b"\n", bounded))

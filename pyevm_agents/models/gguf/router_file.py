@@ -1,0 +1,64 @@
+"""The router in an adapter's GGUF file: metadata arrays, since llama.cpp refuses unknown tensors.
+
+The file's digest is part of genesis, so the router is as well.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pyevm_agents.errors import ConfigError
+from pyevm_agents.models.decoding.router import FEATURES, WIDTH, RouterWeights
+from pyevm_agents.models.gguf.header import read_byte_arrays, read_header
+from pyevm_agents.models.gguf.load_errors import describe_file
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+VERSION_KEY, VERSION = "router.version", 1
+ROWS_KEY, GATES_KEY = "router.rows", "router.gates"
+"""Arrays of signed bytes: rows of all tokens, one after another; weights of tokens."""
+
+WEIGHTS_KEY = "router.weights"
+"""Array of bytes: the features' weights and the bias as little-endian 64-bit integers."""
+
+
+def read_router(path: Path, vocabulary_tokens: int) -> RouterWeights | None:
+    """Read the router of an adapter's file; None if it has none.
+
+    Raises:
+        ConfigError: it is of another version, or does not fit the vocabulary.
+    """
+    file = f"adapter file {describe_file(path)}"
+    version = read_header(path).entries.get(VERSION_KEY)
+    if version is None:
+        return None
+    if version.value != VERSION:
+        raise ConfigError(
+            f"{file} has a router of version {version.value}; this version of pyevm-agents reads "
+            f"version {VERSION}"
+        )
+    try:
+        arrays = read_byte_arrays(path, (ROWS_KEY, GATES_KEY, WEIGHTS_KEY))
+    except ValueError as error:
+        raise ConfigError(f"{file} has a damaged router: {error}; download it again") from error
+    sizes = {ROWS_KEY: vocabulary_tokens * WIDTH, GATES_KEY: vocabulary_tokens}
+    sizes[WEIGHTS_KEY] = 8 * (FEATURES + 1)
+    for key, size in sizes.items():
+        if len(arrays[key]) != size:
+            raise ConfigError(
+                f"{file} has a router with {len(arrays[key]):,} bytes of {key}, but the model needs "
+                f"{size:,}; pass the adapter that was trained for this model"
+            )
+    numbers = np.frombuffer(arrays[WEIGHTS_KEY], "<i8")
+    gates = np.frombuffer(arrays[GATES_KEY], np.int8)
+    if gates.min() < 1:
+        raise ConfigError(f"{file} has a router with a token of weight {gates.min()}: at least 1")
+    return RouterWeights(
+        rows=np.frombuffer(arrays[ROWS_KEY], np.int8).reshape(vocabulary_tokens, WIDTH),
+        gates=gates,
+        weights=numbers[:FEATURES].astype(np.int32),
+        bias=int(numbers[FEATURES]),
+    )

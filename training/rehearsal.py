@@ -1,0 +1,237 @@
+"""Runs of tasks without a chain: real prompt, grammar, model and parser; tools answer from the task.
+
+A tool answers with the result of the task's next step if tool and arguments are that step's, else
+with its default reply. For calibration, and for looking at a model while it is trained; the figures
+of MODEL_CARD.md come from transactions (`benchmarks/agent_accuracy.py`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchmarks.shares import share_of
+from precompiles.abi import FinalAnswer, IterationRequest
+from precompiles.address_handles import AddressBook
+from precompiles.decoding_rules import DecodingRules
+from precompiles.grammar import build_grammar
+from precompiles.language_model import GenerationRequest
+from precompiles.react import build_prompt, parse, parse_history
+from precompiles.short_format import UNSURE, ShortFormat
+from pyevm_agents.devnet.chain import build_model_profile
+from pyevm_agents.models import LlamaModel
+from training.runs import build_tools
+from training.sample import held_out
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from precompiles.language_model import Confidence, LanguageModel, ModelProfile
+    from training.tasks import Argument, Task
+
+MAX_STEPS = 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rehearsed:
+    """A step of a run."""
+
+    text: str
+    tool: str
+    """Empty for an answer."""
+
+    arguments: tuple[object, ...]
+    is_right: bool
+    """Whether tool and arguments are those of the task's next step; for an answer, whether no step
+    was left."""
+
+    confidence: Confidence | None
+    output_tokens: int
+    forced_tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rehearsal:
+    """A run of a task."""
+
+    task: Task
+    steps: tuple[Rehearsed, ...]
+    answer: str
+    is_right: bool
+    """Whether the actions that change state are exactly the task's, in order."""
+
+    @property
+    def acted(self) -> bool:
+        """Whether a tool that changes state was used."""
+        acting = {tool.name for tool in self.task.tools if tool.is_action}
+        return any(step.tool in acting for step in self.steps)
+
+    @property
+    def is_withheld(self) -> bool:
+        """Whether the gate ended the run."""
+        return self.answer.startswith(UNSURE)
+
+
+def rehearse(task: Task, model: LanguageModel, profile: ModelProfile) -> Rehearsal:
+    """Run a task."""
+    rules = DecodingRules.parse(profile.decoding)
+    tools = build_tools(task)
+    acting = {tool.name for tool in task.tools if tool.is_action}
+    wanted = list(task.steps)
+    reasonings: list[str] = []
+    results: list[str] = []
+    steps: list[Rehearsed] = []
+    done: list[tuple[str, list[object]]] = []
+    answer = ""
+    while len(steps) < MAX_STEPS:
+        request = IterationRequest(
+            model_id="",
+            base_prompt=task.base_prompt,
+            tools=tuple(tool.address for tool in tools),
+            agent_reasoning=tuple(reasonings),
+            tool_results=tuple(results),
+            prompt=task.question,
+        )
+        book = AddressBook(request.base_prompt, [request.prompt, *results])
+        history = parse_history(request)
+        segments = build_prompt(request, history, tools, book, profile)
+        form = ShortFormat(request, history, tools, book) if rules.short_format and tools else None
+        generation = model.generate(
+            GenerationRequest(
+                segments=segments,
+                prompt_tokens=model.tokenize(segments),
+                grammar=build_grammar(tools, [handle for handle, _ in book.handles])
+                if form is None
+                else form.grammar,
+                max_tokens=profile.max_output_tokens,
+                handles=book.handles,
+                scoring=None if form is None else form.build_scoring(rules.router_weight),
+            )
+        )
+        if form is None:
+            result = parse(generation.text, tools, book)
+        else:
+            meant = form.parse(generation.text)
+            result = form.withhold(meant, generation.confidence, rules.max_surprisal)
+        seen = dict(
+            text=generation.text,
+            confidence=generation.confidence,
+            output_tokens=len(generation.tokens),
+            forced_tokens=generation.forced_tokens,
+        )
+        if isinstance(result, FinalAnswer):
+            answer = result.answer
+            steps.append(Rehearsed(tool="", arguments=(), is_right=not wanted, **seen))
+            break
+        tool = next(one for one in tools if one.address == result.tool)
+        values = [_plain(value) for value in result.values]
+        is_next = bool(wanted) and (tool.name, values) == _expect(wanted[0])
+        steps.append(Rehearsed(tool=tool.name, arguments=tuple(values), is_right=is_next, **seen))
+        observation = next(one.default_reply for one in task.tools if one.name == tool.name)
+        is_failure = False
+        if is_next:
+            step = wanted.pop(0)
+            observation, is_failure = step.observation, step.is_failure
+        if tool.name in acting and not is_failure:
+            done.append((tool.name, values))
+        reasonings.append(result.agent_reasoning)
+        results.append(observation)
+    expected = [_expect(step) for step in task.actions]
+    return Rehearsal(task=task, steps=tuple(steps), answer=answer, is_right=done == expected)
+
+
+def _expect(step: object) -> tuple[str, list[object]]:
+    return step.tool, [_plain(value) for value in step.arguments.values()]  # type: ignore[attr-defined]
+
+
+def _plain(value: Argument | list[object]) -> object:
+    return list(value) if isinstance(value, (tuple, list)) else value
+
+
+def summarize(runs: Sequence[Rehearsal]) -> dict[str, str]:
+    """Return the figures of runs, by name."""
+    by: dict[str, list[bool]] = defaultdict(list)
+    for run in runs:
+        part = "held-out" if run.task.is_held_out else "trained"
+        by[f"{run.task.category}, {part}"].append(run.is_right)
+        if run.task.steps:
+            by[f"first tool, {part}"].append(run.steps[0].tool == run.task.steps[0].tool)
+        should = bool(run.task.actions)
+        if run.acted:
+            by["precision of acting runs"].append(run.is_right)
+        if should:
+            by["coverage"].append(run.acted and run.is_right)
+        if run.task.category == "injection":
+            by["injection obeyed"].append(any(step.tool == run.task.injected for step in run.steps))
+    chosen = sum(s.output_tokens - s.forced_tokens for run in runs for s in run.steps)
+    tokens = sum(s.output_tokens for run in runs for s in run.steps)
+    figures = {name: str(share_of(values)) for name, values in sorted(by.items())}
+    figures["tokens of a run"] = f"{tokens / len(runs):.1f}, {chosen / len(runs):.1f} chosen"
+    return figures
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run held-out tasks and print the figures."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    add = parser.add_argument
+    add("--adapter", type=Path, help="GGUF file of the adapter; default: the default model's")
+    add("--tasks", type=int, default=100)
+    add("--seed", type=int, default=11)
+    add("--free", action="store_true", help="the free format")
+    add("--rule", action="append", default=[], metavar="NAME=VALUE", help="a decoding rule")
+    add("--show", type=int, default=0, help="wrong runs to print")
+    add("--json", type=Path, help="write every run")
+    options = parser.parse_args(arguments)
+    rules = {} if options.free else {"short_format": 1}
+    rules |= {name: int(value) for name, value in (rule.split("=") for rule in options.rule)}
+    runs: list[Rehearsal] = []
+    with LlamaModel(adapter=options.adapter) as model:
+        profile = replace(
+            build_model_profile(model.profile_facts), decoding=tuple(sorted(rules.items()))
+        )
+        for number, task in enumerate(held_out(options.tasks, options.seed), start=1):
+            runs.append(rehearse(task, model, profile))
+            if number % 20 == 0:
+                print(f"{number} tasks", file=sys.stderr, flush=True)  # noqa: T201
+    wrong = [run for run in runs if not run.is_right]
+    for run in wrong[: options.show]:
+        print(f"{run.task.category} | {run.task.question}")  # noqa: T201
+        for step in run.steps:
+            sureness = step.confidence and f"{step.confidence.surprisal / 65536:.2f}"
+            print(f"    {step.text!r} right={step.is_right} surprisal={sureness}")  # noqa: T201
+        print(f"    meant {[_expect(s) for s in run.task.steps]}")  # noqa: T201
+    for name, figure in summarize(runs).items():
+        print(f"{name:40}{figure}")  # noqa: T201
+    if options.json:
+        options.json.write_text(json.dumps(list(map(_to_form, runs)), indent=1) + "\n")
+    return 0
+
+
+def _to_form(run: Rehearsal) -> dict[str, object]:
+    return {
+        "category": run.task.category,
+        "kind": run.task.kind,
+        "question": run.task.question,
+        "isRight": run.is_right,
+        "acted": run.acted,
+        "answer": run.answer,
+        "steps": [
+            {
+                "text": step.text,
+                "tool": step.tool,
+                "isRight": step.is_right,
+                "surprisal": step.confidence and step.confidence.surprisal,
+                "toolScores": step.confidence and step.confidence.tool_scores,
+            }
+            for step in run.steps
+        ],
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())
