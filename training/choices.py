@@ -35,7 +35,7 @@ _T = TypeVar("_T")
 COMPOSED = "composed"
 """Family of all composed kinds."""
 
-COMPOSED_SHARE = 0.35
+COMPOSED_SHARE = 0.12
 """Share of training agents of a composed kind, as in `sample.training_groups`."""
 
 WHOLE_SHARE = 0.5

@@ -20,6 +20,8 @@ from training.checkpoint import CheckpointError
 from training.gguf_weights import ARCHITECTURE
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from training.checkpoint import Checkpoint
 
 MAX_BYTES = 12 * 1024 * 1024
@@ -37,7 +39,13 @@ class ExportError(Exception):
 
 
 def export(
-    trained: Checkpoint, path: Path, *, numbers: str = "f16", called: str | None = None
+    trained: Checkpoint,
+    path: Path,
+    *,
+    numbers: str = "f16",
+    called: str | None = None,
+    router: Path | None = None,
+    rules: Mapping[str, int] | None = None,
 ) -> None:
     """Write the adapter.
 
@@ -46,6 +54,8 @@ def export(
             space and multiply fastest if the rank is a multiple of 32.
         called: name of base and adapter together, which becomes the chain's model name. None for
             the base's name with `-react`.
+        router: arrays of `training.fit_router`; None for no router.
+        rules: the decoding rules that the adapter was trained for.
 
     Raises:
         ExportError: a number exceeds the format's range, or the file would exceed `MAX_BYTES`.
@@ -63,6 +73,10 @@ def export(
     writer.add_string("training.data_sha256", trained.data_sha256)
     writer.add_string("training.start_sha256", trained.start_sha256)
     writer.add_uint64("training.steps", trained.step)
+    for rule, value in sorted((rules or {}).items()):
+        writer.add_uint64(f"decoding.{rule}", value)
+    if router is not None:
+        _add_router(writer, router)
     for name in sorted(shaping):
         value = shaping[name]
         text = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
@@ -97,6 +111,26 @@ def export(
     unfinished.replace(path)
 
 
+def _add_router(writer: gguf.GGUFWriter, path: Path) -> None:
+    """Add the result of `training.fit_router`, as `gguf/router_file.py` reads it."""
+    with np.load(path) as arrays:
+        writer.add_uint32("router.version", 1)
+        writer.add_array("router.rows", arrays["rows"].astype(np.int8).tobytes())
+        writer.add_array("router.gates", arrays["gates"].astype(np.int8).tobytes())
+        numbers = np.append(arrays["weights"].astype("<i8"), arrays["bias"].astype("<i8"))
+        writer.add_array("router.weights", numbers.astype("<i8").tobytes())
+
+
+def _read_rules(rules: Sequence[str]) -> dict[str, int]:
+    found = {}
+    for rule in rules:
+        name, _, value = rule.partition("=")
+        if not value.isdigit():
+            raise ExportError(f"--rule {rule}: must be NAME=NUMBER, such as short_format=1")
+        found[name] = int(value)
+    return found
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Export an adapter; return the exit status."""
     parser = argparse.ArgumentParser(
@@ -106,6 +140,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("out", type=Path)
     parser.add_argument("--numbers", choices=sorted(NUMBERS), default="f16")
     parser.add_argument("--name", help="model name of base and adapter together")
+    parser.add_argument("--router", type=Path, help="router of training.fit_router, .npz")
+    parser.add_argument(
+        "--rule", action="append", default=[], metavar="NAME=NUMBER", help="a decoding rule"
+    )
     options = parser.parse_args(arguments)
     try:
         export(
@@ -113,6 +151,8 @@ def main(arguments: list[str] | None = None) -> int:
             options.out,
             numbers=options.numbers,
             called=options.name,
+            router=options.router,
+            rules=_read_rules(options.rule),
         )
     except (CheckpointError, ExportError, OSError) as error:
         sys.stderr.write(f"{error}\n")

@@ -49,6 +49,7 @@ class FactsMessage(TypedDict):
     adds_bos: bool
     repacked: bool
     canary: str
+    decoding: list[tuple[str, int]]
 
 
 class MarginMessage(TypedDict):

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from precompiles.decoding_rules import DecodingRules
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models.gguf.files import check_file, find_default_adapter, resolve_path
 from pyevm_agents.models.gguf.header import FLOAT32, STRING, read_general_type, read_header
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 TYPE, KIND, ARCHITECTURE = "general.type", "adapter.type", "general.architecture"
 ALPHA, NAME = "adapter.lora.alpha", "general.name"
 INVOCATION = "adapter.alora.invocation_tokens"
+DECODING = "decoding."
 
 TENSOR_TYPES = {0: "F32", 1: "F16", 8: "Q8_0"}
 """Tensor types of an adapter that give bit-for-bit equal results for every batch shape. Source:
@@ -76,6 +78,9 @@ class AdapterFile:
     architecture: str
     """Architecture of the models that it fits, such as `llama`."""
 
+    decoding: tuple[tuple[str, int], ...] = ()
+    """The decoding rules that it was trained for, sorted by name: its entries `decoding.NAME`."""
+
     def require_architecture(self, architecture: str) -> None:
         """Check that a model has the adapter's architecture.
 
@@ -125,7 +130,24 @@ def read_adapter(path: Path) -> AdapterFile:
         path=path,
         name=front.get_text(NAME) or path.stem,
         architecture=front.get_text(ARCHITECTURE),
+        decoding=_read_decoding(file, front),
     )
+
+
+def _read_decoding(file: str, front: GgufHeader) -> tuple[tuple[str, int], ...]:
+    rules = []
+    for key, entry in sorted(front.entries.items()):
+        if key.startswith(DECODING):
+            if not isinstance(entry.value, int) or isinstance(entry.value, bool):
+                raise ConfigError(f"{file}: {key} is {entry.value!r}: must be a whole number")
+            rules.append((key.removeprefix(DECODING), entry.value))
+    try:
+        DecodingRules.parse(rules)
+    except ValueError as error:
+        raise ConfigError(
+            f"{file}: {error}; use the version of pyevm-agents that it was made for"
+        ) from error
+    return tuple(rules)
 
 
 def _check_entries(file: str, front: GgufHeader) -> None:

@@ -205,6 +205,9 @@ class ProfileFacts:
     fingerprint: str
     """Canonical JSON of everything else that affects results: versions, build, canary."""
 
+    decoding: tuple[tuple[str, int], ...] = ()
+    """The decoding rules that its adapter was trained for, sorted by name."""
+
 
 def build_profile_facts(path: Path, identity: EngineIdentity) -> ProfileFacts:
     """Build the facts of a file from its engine's identity.
@@ -245,4 +248,5 @@ def build_profile_facts(path: Path, identity: EngineIdentity) -> ProfileFacts:
         chat_middle=pieces.middle,
         chat_suffix=pieces.suffix,
         fingerprint=json.dumps(fingerprint, sort_keys=True, separators=(",", ":")),
+        decoding=tuple((name, value) for name, value in facts["decoding"]),
     )

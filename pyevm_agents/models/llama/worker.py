@@ -143,6 +143,7 @@ class EngineWorker:
                 adds_bos=llama.needs_bos(),
                 repacked=llama.is_repacked,
                 canary=digest,
+                decoding=[] if adapter is None else list(adapter.decoding),
             )
         )
 
