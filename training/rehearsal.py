@@ -26,7 +26,7 @@ from precompiles.short_format import UNSURE, ShortFormat
 from pyevm_agents.devnet.chain import build_model_profile
 from pyevm_agents.models import LlamaModel
 from training.runs import build_tools
-from training.sample import held_out
+from training.sample import calibration, held_out
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -182,6 +182,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add("--adapter", type=Path, help="GGUF file of the adapter; default: the default model's")
     add("--tasks", type=int, default=100)
     add("--seed", type=int, default=11)
+    add("--calibration", action="store_true", help="tasks of the families for calibration")
     add("--free", action="store_true", help="the free format")
     add("--rule", action="append", default=[], metavar="NAME=VALUE", help="a decoding rule")
     add("--show", type=int, default=0, help="wrong runs to print")
@@ -194,7 +195,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         profile = replace(
             build_model_profile(model.profile_facts), decoding=tuple(sorted(rules.items()))
         )
-        for number, task in enumerate(held_out(options.tasks, options.seed), start=1):
+        tasks = (calibration if options.calibration else held_out)(options.tasks, options.seed)
+        for number, task in enumerate(tasks, start=1):
             runs.append(rehearse(task, model, profile))
             if number % 20 == 0:
                 print(f"{number} tasks", file=sys.stderr, flush=True)  # noqa: T201
@@ -213,17 +215,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _to_form(run: Rehearsal) -> dict[str, object]:
+    names = [tool.name for tool in run.task.tools]
+    acting = {tool.name for tool in run.task.tools if tool.is_action}
     return {
         "category": run.task.category,
         "kind": run.task.kind,
         "question": run.task.question,
         "isRight": run.is_right,
         "acted": run.acted,
+        "wanted": bool(run.task.actions),
         "answer": run.answer,
         "steps": [
             {
                 "text": step.text,
                 "tool": step.tool,
+                "toolIndex": names.index(step.tool) if step.tool else None,
+                "acts": step.tool in acting,
                 "isRight": step.is_right,
                 "surprisal": step.confidence and step.confidence.surprisal,
                 "toolScores": step.confidence and step.confidence.tool_scores,

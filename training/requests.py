@@ -60,7 +60,8 @@ def make_request(
         text: wording; None for one of the pattern's.
     """
     pattern = tool.pattern
-    wording = text or rng.choice(wordings(pattern, measures=measures or agent.kind.is_held_out))
+    part = None if agent.kind.is_held_out else measures
+    wording = text or rng.choice(wordings(pattern, measured=part))
     fillings = dict(given or {})
     slots = [p.slot for p in pattern.parameters]
     for slot in [*slots, *([pattern.fact] if pattern.fact else [])]:
@@ -93,9 +94,13 @@ def make_request(
     )
 
 
-def wordings(pattern: Pattern, *, measures: bool) -> Sequence[Wording]:
-    """Return the wordings of a tool, including held-out ones only for measuring."""
-    return [one for one in pattern.wordings if measures or not one.is_held_out]
+def wordings(pattern: Pattern, *, measured: bool | None) -> Sequence[Wording]:
+    """Return the wordings of a tool: those held out, or the others; None for all.
+
+    All as well if the tool has none of the kind.
+    """
+    some = [one for one in pattern.wordings if measured is None or one.is_held_out is measured]
+    return some or pattern.wordings
 
 
 def _in_units(amount: Filling, unit: Unit) -> Filling:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from training.agents import make_agent
 from training.compose import make_task
-from training.kinds import HELD_OUT, SEEN
+from training.kinds import CALIBRATION, HELD_OUT, SEEN
 from training.kinds.composed import COMPOSED_SHARE, composed
 from training.tasks import CATEGORIES, Category
 
@@ -50,10 +50,17 @@ def training_groups(seed: int, *, requests: int) -> Iterator[tuple[Task, ...]]:
             yield tuple(tasks.values())
 
 
+def calibration(count: int, seed: int = 0) -> Iterator[Task]:
+    """Generate tasks for calibrating the gate: of families that are neither trained nor measured."""
+    rng = random.Random(f"calibration {seed}")
+    for number in range(count):
+        yield _one(CALIBRATION, CATEGORIES[number % len(CATEGORIES)], rng)
+
+
 def held_out(count: int, seed: int = 0) -> Iterator[Task]:
     """Generate tasks for measuring: equally many of each category, of seen and of held-out kinds.
 
-    Tasks of seen kinds use both trained and held-out wordings.
+    Tasks of seen kinds have held-out wordings.
     """
     rng = random.Random(f"held out {seed}")
     for number in range(count):

@@ -3,7 +3,7 @@
 from training.kinds import held_out as _held_out
 from training.kinds.contracts import CONTRACTS
 from training.kinds.defi import DEFI
-from training.kinds.families import read_families
+from training.kinds.families import is_for_calibration, read_families
 from training.kinds.governance import GOVERNANCE
 from training.kinds.identity import IDENTITY
 from training.kinds.idle import IDLE
@@ -19,7 +19,14 @@ SEEN = (
 )
 """Families that training uses, without their held-out wordings."""
 
-HELD_OUT = (*_held_out.HELD_OUT, *(kind for kind in _FAMILIES if kind.is_held_out))
+_NEVER_TRAINED = tuple(kind for kind in _FAMILIES if kind.is_held_out)
+CALIBRATION = tuple(kind for kind in _NEVER_TRAINED if is_for_calibration(kind.name))
+"""Families on which the gate is calibrated."""
+
+HELD_OUT = (
+    *_held_out.HELD_OUT,
+    *(kind for kind in _NEVER_TRAINED if not is_for_calibration(kind.name)),
+)
 """Families for measuring only."""
 
-__all__ = ["HELD_OUT", "IDLE", "SEEN"]
+__all__ = ["CALIBRATION", "HELD_OUT", "IDLE", "SEEN"]

@@ -20,7 +20,8 @@ A table `[family.key]` is a tool. It is an action, or a view if it has `fact`:
 - `fact`: the slot that a view's reply has; `replies`; `failures`.
 
 The kind `terse`, every fourth wording of the other kinds, and the families that `is_held_out`
-chooses by the digest of their names are for measuring only. So the split is fixed by the files.
+chooses by the digest of their names are never trained on; a quarter of these families calibrates the
+gate, the rest is measured. So the files fix the split; `families/SPLIT` has its digest.
 """
 
 from __future__ import annotations
@@ -45,6 +46,9 @@ if TYPE_CHECKING:
 FOLDER = Path(__file__).with_name("families")
 HELD_OUT_OF = 5
 """One of this number of families is held out."""
+
+CALIBRATION_OF = 4
+"""One of this number of held-out families is for calibration."""
 
 WORDING_KINDS = ("orders", "synonyms", "idioms", "indirect", "questions", "terse")
 HELD_OUT_WORDING_KIND = "terse"
@@ -111,8 +115,13 @@ class FamilyError(Exception):
 
 
 def is_held_out(family: str) -> bool:
-    """Tell whether a family is for measuring only: by the digest of its name."""
+    """Tell whether a family is never trained on: by the digest of its name."""
     return hashlib.sha256(family.encode()).digest()[0] % HELD_OUT_OF == 0
+
+
+def is_for_calibration(family: str) -> bool:
+    """Tell whether a held-out family is for calibrating the gate, not for the benchmark."""
+    return hashlib.sha256(family.encode()).digest()[1] % CALIBRATION_OF == 0
 
 
 def read_families(folder: Path = FOLDER) -> tuple[Kind, ...]:
@@ -141,13 +150,18 @@ def read_families(folder: Path = FOLDER) -> tuple[Kind, ...]:
 def compute_split_digest(kinds: Iterable[Kind]) -> str:
     """Return the SHA-256 of the lines `family tool wording part`, which fix the split."""
     lines = [
-        f"{kind.name}\t{pattern.key}\t{wording.text}\t"
-        + ("measured" if kind.is_held_out or wording.is_held_out else "trained")
+        f"{kind.name}\t{pattern.key}\t{wording.text}\t" + _find_part(kind, wording)
         for kind in kinds
         for pattern in kind.patterns
         for wording in pattern.wordings
     ]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+def _find_part(kind: Kind, wording: Wording) -> str:
+    if kind.is_held_out:
+        return "calibration" if is_for_calibration(kind.name) else "measured"
+    return "measured" if wording.is_held_out else "trained"
 
 
 def _build_kind(name: str, table: _Table) -> Kind:
