@@ -101,6 +101,10 @@ class Margin:
     """Text of the best other token that the grammar admitted."""
 
 
+NAT = 1 << 16
+"""A nat in the units of scores and surprisals."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Confidence:
     """How sure a model was of a step, in integers that every machine computes alike."""

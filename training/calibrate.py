@@ -86,7 +86,7 @@ def _passes(step: dict[str, Any], max_surprisal: int) -> bool:
 
 
 def choose(runs: Sequence[dict[str, Any]], precision: float) -> tuple[list[Gated], Gated | None]:
-    """Return the figures at each surprisal that occurs, and the most covering one that is precise."""
+    """Return the figures at each surprisal that occurs, and the precise one that covers most."""
     found = sorted({step["surprisal"] for run in runs for step in run["steps"] if step["tool"]})
     table = [apply_gate(runs, threshold) for threshold in found]
     fit = [

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from eth_typing import Address
 
     from precompiles.executor import Inference
-    from precompiles.language_model import LanguageModel, Margin, Segment
+    from precompiles.language_model import Confidence, LanguageModel, Margin, Segment
     from pyevm_agents.agents.known_contracts import KnownContracts
     from pyevm_agents.models.timing import Timing
 
@@ -71,6 +71,11 @@ class AgentStep:
     def margin(self) -> Margin | None:
         """The step's closest decision; None if the model made none, or does not report it."""
         return self.inference.margin
+
+    @property
+    def confidence(self) -> Confidence | None:
+        """How sure the model was; None in the free format, and for a model without weights."""
+        return self.inference.confidence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,6 +136,9 @@ class TracedStep:
 
     is_cached: bool = False
     """Whether the generation was cached, so that the transaction cost no inference."""
+
+    confidence: Confidence | None = None
+    """How sure the model was; None in the free format, and for a model without weights."""
 
 
 class HasMargin(Protocol):
@@ -275,6 +283,7 @@ def _trace_step(step: AgentStep, models: Mapping[str, LanguageModel]) -> TracedS
         margin=step.margin,
         seconds=None if timing is None else timing.seconds,
         is_cached=timing is not None and timing.is_cached,
+        confidence=step.confidence,
     )
 
 

@@ -9,7 +9,7 @@ import json
 from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
-from precompiles.language_model import Generation, Margin
+from precompiles.language_model import Confidence, Generation, Margin
 from pyevm_agents.errors import EngineFault
 from pyevm_agents.vm import AgentComputation, hash_prompt
 
@@ -61,7 +61,20 @@ class ReplayModel:
             )
         form = entry["said"]
         margin = None if form["margin"] is None else Margin(**form["margin"])
-        return Generation(**{**form, "tokens": tuple(form["tokens"]), "margin": margin})
+        surprisal, scores = form.get("confidence", (None, ()))
+        confidence = (
+            None
+            if surprisal is None
+            else Confidence(surprisal=surprisal, tool_scores=tuple(scores))
+        )
+        return Generation(
+            **{
+                **form,
+                "tokens": tuple(form["tokens"]),
+                "margin": margin,
+                "confidence": confidence,
+            }
+        )
 
 
 def decode_generations(row: bytes) -> Iterator[Any]:
@@ -72,6 +85,9 @@ def decode_generations(row: bytes) -> Iterator[Any]:
 def _serialize_generation(generation: Generation) -> dict[str, object]:
     """Return a generation as a dictionary; `dataclasses.asdict` would copy each token."""
     form = {field.name: getattr(generation, field.name) for field in fields(generation)}
+    confidence = form.pop("confidence")
+    if confidence is not None:
+        form["confidence"] = [confidence.surprisal, confidence.tool_scores]
     return form | {"margin": None if generation.margin is None else asdict(generation.margin)}
 
 

@@ -13,6 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from precompiles.escaping import escape_line
+from precompiles.language_model import NAT
 from pyevm_agents.agents.trace import find_closest_step
 from pyevm_agents.cli.cache_folder import get_facts_folder
 from pyevm_agents.cli.output import StatusLine, format_margin, out, print_table
@@ -189,6 +190,9 @@ def print_steps(run: DemoRun, wallet: WalletDemo) -> None:
         if step.margin is not None:
             style = "bold yellow" if number - 1 == find_closest_step(run.steps) else "dim"
             lines.append(("Closest", format_margin(step.margin), style))
+        if step.confidence is not None:
+            text = f"{step.confidence.surprisal / NAT:.2f} nats"
+            lines.append(("Surprisal", text, "dim"))
         for label, text, style in lines:
             markup = escape(truncate_text(replace_addresses(text, names)))
             markup = f"[{style}]{markup}[/]" if style else markup

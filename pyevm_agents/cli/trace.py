@@ -151,6 +151,8 @@ class _TraceView:
             is_closest = step["number"] == self.closest
             text = _format_step_margin(step["margin"]) + (", the run's closest" * is_closest)
             yield _format_line("Margin", text, "bold yellow" if is_closest else "dim")
+        if step.get("confidence") is not None:
+            yield _format_line("Surprisal", f"{step['confidence']['surprisal']:.2f} nats", "dim")
         is_cached = step.get("isCached", False)  # Older nodes have no such field.
         if step["seconds"] is not None or is_cached:
             duration = "unknown" if step["seconds"] is None else f"{step['seconds']:.2f} s"

@@ -41,7 +41,7 @@ from pyevm_agents.agents.events import (
 )
 from pyevm_agents.agents.trace import get_timing, sum_usage
 from pyevm_agents.rpc import serializers
-from pyevm_agents.rpc.agent_serializers import serialize_cost
+from pyevm_agents.rpc.agent_serializers import serialize_confidence, serialize_cost
 from pyevm_agents.rpc.errors import LIMIT_EXCEEDED, RpcError
 
 if TYPE_CHECKING:
@@ -226,6 +226,7 @@ def _serialize_decision(
     words, inference = event.decision, event.inference
     timing = get_timing(inference, models)
     cost = serialize_cost(sum_usage([inference]), inference.margin, timing)
+    cost |= serialize_confidence(inference.confidence)
     form: Json = {"thought": words.thought}
     if words.action is None:
         return "answer", {**form, "answer": words.answer, **cost}
