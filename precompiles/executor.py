@@ -259,13 +259,19 @@ class Executor:
         Raises: OutOfGas: the text needs more tokens than the gas pays for.
                 Refusal: OutputTooLong: it needs more than the model's limit.
         """
-        affordable_tokens = computation.get_gas_remaining() // profile.output_token_gas
+        # In the short format, a forced token is as cheap as a cold one of the prompt.
+        least_price = (
+            profile.output_token_gas
+            if request.scoring is None
+            else min(profile.cold_prompt_token_gas, profile.output_token_gas)
+        )
+        affordable_tokens = computation.get_gas_remaining() // least_price
         if affordable_tokens == 0:
             raise OutOfGas("Executor output tokens: not one is paid for")
         max_tokens = min(affordable_tokens, profile.max_output_tokens)
         generation = model.generate(replace(request, max_tokens=max_tokens))
         self._observer.on_generation(computation, request, generation)
-        gas = _output_gas(profile, generation)
+        gas = _output_gas(profile, request, generation)
         computation.consume_gas(gas, reason="Executor output tokens")
         if not generation.is_complete:
             if max_tokens < profile.max_output_tokens:
@@ -323,8 +329,23 @@ def _charge_prompt(
     )
 
 
-def _output_gas(profile: ModelProfile, generation: Generation) -> int:
-    return len(generation.tokens) * profile.output_token_gas
+def _output_gas(profile: ModelProfile, request: GenerationRequest, generation: Generation) -> int:
+    """Return the gas of a generation.
+
+    In the short format, a forced token is evaluated in a batch with its neighbours, for the price
+    of a cold prompt token; those after the last choice are not evaluated, for that of a warm one.
+    """
+    tokens = len(generation.tokens)
+    if request.scoring is None or not generation.is_complete:
+        return tokens * profile.output_token_gas
+    tail = generation.tail_tokens
+    chosen = tokens - generation.forced_tokens
+    forced_price = min(profile.cold_prompt_token_gas, profile.output_token_gas)
+    return (
+        chosen * profile.output_token_gas
+        + (generation.forced_tokens - tail) * forced_price
+        + tail * profile.warm_prompt_token_gas
+    )
 
 
 def _summarize(
@@ -341,7 +362,7 @@ def _summarize(
         output_tokens=len(generation.tokens),
         forced_tokens=generation.forced_tokens,
         prompt_gas=prompt.gas,
-        output_gas=_output_gas(profile, generation),
+        output_gas=_output_gas(profile, request, generation),
         text=generation.text,
         result=result,
         margin=generation.margin,

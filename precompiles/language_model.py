@@ -71,7 +71,8 @@ class GenerationRequest:
 
     max_tokens: int
     """Upper bound of output tokens, at least 1: the number that the caller's gas pays for. It may
-    truncate the text but does not change it."""
+    truncate the text but does not change it. With `scoring`, the forced tokens after the last
+    chosen one do not count."""
 
     handles: tuple[tuple[str, str], ...] = ()
     """(handle, checksummed address) of each address in the prompt. For fakes; `segments` and
@@ -140,6 +141,10 @@ class Generation:
 
     confidence: Confidence | None = None
     """None for a request without `scoring`, and for a model without weights."""
+
+    tail_tokens: int = 0
+    """For a request with `scoring`: the forced tokens after the last chosen one, which the model
+    does not evaluate. Else, and for a cut generation, 0."""
 
 
 class LanguageModel(Protocol):

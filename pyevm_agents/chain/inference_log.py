@@ -85,7 +85,9 @@ def decode_generations(row: bytes) -> Iterator[Any]:
 def _serialize_generation(generation: Generation) -> dict[str, object]:
     """Return a generation as a dictionary; `dataclasses.asdict` would copy each token."""
     form = {field.name: getattr(generation, field.name) for field in fields(generation)}
-    confidence = form.pop("confidence")
+    confidence, tail_tokens = form.pop("confidence"), form.pop("tail_tokens")
+    if tail_tokens:
+        form["tail_tokens"] = tail_tokens
     if confidence is not None:
         form["confidence"] = [confidence.surprisal, confidence.tool_scores]
     return form | {"margin": None if generation.margin is None else asdict(generation.margin)}

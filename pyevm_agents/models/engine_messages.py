@@ -109,6 +109,7 @@ class EngineReply(TypedDict, total=False):
     margin: MarginMessage | None
     surprisal: int | None
     tool_scores: list[int]
+    tail_tokens: int
     work: StatsMessage
     facts: FactsMessage
     system_info: str

@@ -34,7 +34,7 @@ def truncate(
         not known which tokens were forced. `margin` is the model's own, or None if the closest
         decision came after the cut. The generation itself if it is within the limit.
     """
-    if len(generation.tokens) <= max_tokens:
+    if len(generation.tokens) - generation.tail_tokens <= max_tokens:
         return generation
     tokens = generation.tokens[:max_tokens]
     text = generation.text
@@ -50,6 +50,7 @@ def truncate(
         is_complete=False,
         margin=None if margin is None or margin.token_index >= max_tokens else margin,
         confidence=None,
+        tail_tokens=0,
     )
 
 

@@ -84,6 +84,8 @@ def _encode_generation(generation: Generation) -> Json:
             "surprisal": confidence.surprisal,
             "toolScores": list(confidence.tool_scores),
         }
+    if generation.tail_tokens:
+        form["tailTokens"] = generation.tail_tokens
     return form
 
 
@@ -103,6 +105,7 @@ def _read_generation(node: JsonReader) -> Generation:
             other=margin["other"].read_text(),
         ),
         confidence=_read_confidence(node),
+        tail_tokens=node["tailTokens"].read_integer() if "tailTokens" in node else 0,
     )
 
 

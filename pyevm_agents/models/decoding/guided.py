@@ -79,6 +79,7 @@ class GuidedOutput:
 
     surprisal: int | None = None
     tool_scores: tuple[int, ...] = ()
+    tail_tokens: int = 0
     breaks: int = 0
     """Tokens (known ones included) after which the text is not in its canonical tokens."""
 
@@ -165,6 +166,7 @@ class GuidedDecoder:
         """
         walk = ConstrainedText(self.compile_grammar(grammar), self.canonical, self._ends)
         forced_tokens = _replay_tokens(walk, known)
+        tail_tokens = 0
         closest: TopTwoMargin | None = None
         report_prompt = (
             None if report is None else (lambda done, total: report("prompt", done, total, ""))
@@ -172,12 +174,16 @@ class GuidedDecoder:
         # One growing list: copying a long prompt for each token would be slow.
         sequence = prompt + walk.tokens
         ranking = TokenRanking(self.vocabulary.vocabulary_tokens, self._ends)
-        while len(walk.tokens) < max_tokens and not walk.is_complete:
+        while len(walk.tokens) - tail_tokens < max_tokens and not walk.is_complete:
             done = len(walk.tokens)
             run = walk.take_forced_tokens()
             if run:
                 forced_tokens += len(run)
+                tail_tokens += len(run) if scorer is not None else 0
+            elif done >= max_tokens:  # The forced tokens were no tail.
+                break
             else:
+                tail_tokens = 0
                 logits = evaluator.evaluate(sequence, report_prompt)
                 report_prompt = None
                 if scorer is None:
@@ -188,19 +194,21 @@ class GuidedDecoder:
             if report is not None:
                 tokens = walk.tokens[:max_tokens]
                 report("output", len(tokens), max_tokens, self.detokenize(tokens))
-        excess_tokens = max(0, len(walk.tokens) - max_tokens)
-        tokens = walk.tokens[:max_tokens]
+        is_complete = walk.is_complete and len(walk.tokens) - tail_tokens <= max_tokens
+        excess_tokens = 0 if is_complete else max(0, len(walk.tokens) - max_tokens)
+        tokens = walk.tokens[: len(walk.tokens) - excess_tokens]
         return GuidedOutput(
             text=self.detokenize(tokens),
             tokens=tokens,
             # Only a run of forced tokens is longer than one token, so the excess tokens were
             # forced.
             forced_tokens=forced_tokens - excess_tokens,
-            is_complete=walk.is_complete and not excess_tokens,
+            is_complete=is_complete,
             margin=None if closest is None else self._build_margin(closest),
             breaks=walk.breaks,
             surprisal=None if scorer is None else scorer.surprisal,
             tool_scores=() if scorer is None else scorer.tool_scores,
+            tail_tokens=tail_tokens if is_complete else 0,
         )
 
     def _choose_scored(
@@ -224,11 +232,16 @@ class GuidedDecoder:
         scorer.add(text, logits, walk.tokens[-1])
         return found
 
-    def encode_given_text(self, text: str, grammar: str, max_tokens: int) -> GuidedOutput:
+    def encode_given_text(
+        self, text: str, grammar: str, max_tokens: int, *, is_scored: bool = False
+    ) -> GuidedOutput:
         """Encode a given text as a generation: in its canonical tokens.
 
         An end-of-generation token follows if the grammar would admit more text. A token counts as
         forced if the grammar left no choice at that point of the canonical tokens.
+
+        Input:
+            is_scored: whether it is a step in the short format, see `Generation.tail_tokens`.
 
         Raises:
             GrammarError: llguidance rejects the grammar.
@@ -241,7 +254,7 @@ class GuidedDecoder:
                 f"The model's vocabulary can't spell the scripted text {_quote(text)}; leave out "
                 "rare characters"
             )
-        done = forced_tokens = 0
+        done = forced_tokens = tail_tokens = 0
         while done < len(tokens):
             run = self._compute_forced_tokens(matcher)
             is_forced = bool(run) and tokens[done : done + len(run)] == run
@@ -251,6 +264,7 @@ class GuidedDecoder:
             matcher.consume_tokens(step)
             done += len(step)
             forced_tokens += len(step) if is_forced else 0
+            tail_tokens = tail_tokens + len(step) if is_forced and is_scored else 0
         require_valid(matcher)
         if not matcher.is_stopped():
             if not matcher.is_accepting():
@@ -259,13 +273,16 @@ class GuidedDecoder:
                     f"{self._describe_expected(matcher)} next"
                 )
             tokens.append(self._ends[0])
-        is_complete = len(tokens) <= max_tokens
-        tokens = tokens[:max_tokens]
+            tail_tokens = 0
+        is_complete = len(tokens) - tail_tokens <= max_tokens
+        if not is_complete:
+            tokens, tail_tokens = tokens[:max_tokens], 0
         return GuidedOutput(
             text=text if is_complete else self.detokenize(tokens),
             tokens=tokens,
             forced_tokens=min(forced_tokens, len(tokens)),
             is_complete=is_complete,
+            tail_tokens=tail_tokens,
         )
 
     def _copy_matcher(self, grammar: str) -> llguidance.LLMatcher:

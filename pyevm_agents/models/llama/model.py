@@ -141,6 +141,7 @@ class GgufModel(Closeable):
                     text=text,
                     grammar=request.grammar,
                     max_tokens=require_limit(request),
+                    scoring=None if request.scoring is None else encode_scoring(request.scoring),
                 )
             )
         )
@@ -347,6 +348,7 @@ def _parse_generation(reply: EngineReply) -> Generation:
         confidence=None
         if reply["surprisal"] is None
         else Confidence(surprisal=reply["surprisal"], tool_scores=tuple(reply["tool_scores"])),
+        tail_tokens=reply["tail_tokens"],
     )
 
 

@@ -206,7 +206,10 @@ class EngineWorker:
         """Encode a given text under a grammar."""
         self._require_llama()
         output = self._guide.encode_given_text(
-            request["text"], request["grammar"], request["max_tokens"]
+            request["text"],
+            request["grammar"],
+            request["max_tokens"],
+            is_scored=request.get("scoring") is not None,
         )
         return _build_reply(output)
 
@@ -282,6 +285,7 @@ def _build_reply(output: GuidedOutput) -> EngineReply:
         margin=None if output.margin is None else _encode_margin(output.margin),
         surprisal=output.surprisal,
         tool_scores=list(output.tool_scores),
+        tail_tokens=output.tail_tokens,
     )
 
 

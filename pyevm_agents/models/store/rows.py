@@ -87,7 +87,11 @@ def encode(key: bytes, prompt_tokens: Sequence[int], generation: Generation) -> 
         if margin is None
         else [float(margin.gap), margin.token_index, margin.chosen, margin.other]
     )
-    sureness = None if confidence is None else [confidence.surprisal, *confidence.tool_scores]
+    sureness = (
+        None
+        if confidence is None
+        else [generation.tail_tokens, confidence.surprisal, *confidence.tool_scores]
+    )
     fields = (
         compress(pack_tokens(prompt_tokens)),
         compress(pack_tokens(generation.tokens)),
@@ -186,26 +190,30 @@ def decompress(data: bytes) -> bytes:
 class _Scores(TypedDict):
     margin: Margin | None
     confidence: Confidence | None
+    tail_tokens: int
 
 
 def _decode_scores(packed: bytes | None) -> _Scores:
     """Decode the result of `_encode_scores`."""
     match None if packed is None else json.loads(packed):
         case None:
-            return _Scores(margin=None, confidence=None)
-        case [None, [int(surprisal), *scores]]:
+            return _Scores(margin=None, confidence=None, tail_tokens=0)
+        case [None, [int(tail_tokens), int(surprisal), *scores]]:
             closest = None
-        case [[float(), int(), str(), str()] as margin, [int(surprisal), *scores]]:
+        case [
+            [float(), int(), str(), str()] as margin,
+            [int(tail_tokens), int(surprisal), *scores],
+        ]:
             closest = Margin(**dict(zip(_MARGIN_FIELDS, margin, strict=True)))
         case [float(), int(), str(), str()] as margin:
             closest = Margin(**dict(zip(_MARGIN_FIELDS, margin, strict=True)))
-            return _Scores(margin=closest, confidence=None)
+            return _Scores(margin=closest, confidence=None, tail_tokens=0)
         case _:
             raise DamagedRowError(f"not a margin: {packed!r}")
     if not all(isinstance(score, int) for score in scores):
         raise DamagedRowError(f"not scores of tools: {packed!r}")
     confidence = Confidence(surprisal=surprisal, tool_scores=tuple(scores))
-    return _Scores(margin=closest, confidence=confidence)
+    return _Scores(margin=closest, confidence=confidence, tail_tokens=tail_tokens)
 
 
 _MARGIN_FIELDS = ("gap", "token_index", "chosen", "other")
