@@ -149,6 +149,9 @@ class ModelProfile:
     """(name, value) of each decoding rule beyond the grammar, sorted by name. Empty: generations
     follow the grammar alone."""
 
+    fingerprint: str = ""
+    """Fingerprint of this model's engine profile. Empty: it is the chain config's."""
+
 
 class ModelIdentity(Protocol):
     """Digest, context length and fingerprint of a model file and its engine."""

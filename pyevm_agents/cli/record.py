@@ -20,13 +20,14 @@ from pyevm_agents.cli.shared_options import (
 from pyevm_agents.devnet.scenarios import SCENARIOS, record_scenario
 from pyevm_agents.display import pluralize
 from pyevm_agents.errors import ConfigError, FixtureError
-from pyevm_agents.models import CachingModel, LlamaModel
+from pyevm_agents.models import CachingModel
 from pyevm_agents.recordings import mine_again, read_fixture, record_chain, write_fixture
 from pyevm_agents.recordings.bundled import normalize_fixture_name
 
 if TYPE_CHECKING:
     from pyevm_agents.config.schedule_file import ScheduleFile
-    from pyevm_agents.models import Adapter
+    from pyevm_agents.devnet.model_registry import ModelChoice
+    from pyevm_agents.models import Adapter, LlamaModel
     from pyevm_agents.recordings import Fixture
 
 SOURCE = "The model that the configuration names computed every generation."
@@ -78,7 +79,7 @@ def record(  # noqa: PLR0913 - one for each option
     names: tuple[str, ...],
     sources: tuple[Path, ...],
     output: Path,
-    model_path: Path | None,
+    model: ModelChoice,
     adapter: Adapter,
     *,
     threads: int | None,
@@ -102,23 +103,21 @@ def record(  # noqa: PLR0913 - one for each option
     watch = StatusLine()
     with (
         watch,
-        LlamaModel(
-            model_path, adapter=adapter, threads=threads, progress=watch.on_progress
-        ) as model,
+        model.with_adapter(adapter).open(threads=threads, progress=watch.on_progress) as llama,
     ):
         for file_name, chain in wanted.items():
             watch.show_status(f"recording {file_name}")
             if isinstance(chain, str):
                 fixture = record_scenario(
                     chain,
-                    model,
-                    model.profile_facts,
+                    llama,
+                    llama.profile_facts,
                     source=SOURCE,
                     schedule=schedule,
                     block_gas_limit=gas_limit,
                 )
             else:
-                fixture = _record_again(chain, model, schedule)
+                fixture = _record_again(chain, llama, schedule)
             path = output / file_name if output.is_dir() else output
             write_fixture(fixture, path)
             watch.stop()

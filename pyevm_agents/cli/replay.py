@@ -15,10 +15,14 @@ from rich.table import Table
 
 from precompiles.escaping import escape_line
 from pyevm_agents.cli.output import StatusLine, err, out, print_table
-from pyevm_agents.cli.shared_options import adapter_option
+from pyevm_agents.cli.shared_options import (
+    DEFAULT_MODEL_HELP,
+    adapter_option,
+    is_given,
+    resolve_model,
+)
 from pyevm_agents.display import pluralize
 from pyevm_agents.errors import AgentsError, ConfigError
-from pyevm_agents.models import LlamaModel
 from pyevm_agents.models.store.caching_model import is_weightless
 from pyevm_agents.recordings import MismatchError, Replay, ReplayedBlock, read_fixture
 
@@ -26,7 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from precompiles.language_model import LanguageModel
-    from pyevm_agents.models import Adapter
+    from pyevm_agents.devnet.model_registry import ModelChoice
+    from pyevm_agents.models import Adapter, LlamaModel
     from pyevm_agents.recordings import Fixture
 
 
@@ -59,11 +64,10 @@ class ReplayOutcome:
 )
 @click.option(
     "--model",
-    "model_path",
-    type=click.Path(path_type=Path),
-    metavar="GGUF",
-    help="The model for --recompute.  [default: SmolLM2-135M-Instruct, installed with this "
-    "package]",
+    metavar="MODEL",
+    callback=resolve_model,
+    help="The model for --recompute: a GGUF file, or a name that `pyevm-agents model list` "
+    f"prints.  {DEFAULT_MODEL_HELP}",
 )
 @adapter_option
 @click.option(
@@ -72,7 +76,7 @@ class ReplayOutcome:
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list with an object per file.")
 def replay(  # noqa: PLR0913 - one for each option
     paths: tuple[Path, ...],
-    model_path: Path | None,
+    model: ModelChoice,
     adapter: Adapter,
     threads: int | None,
     *,
@@ -84,18 +88,13 @@ def replay(  # noqa: PLR0913 - one for each option
     The exit status is 1 if a file was altered or a result differs; the message names the first
     block, transaction and step. It is 2 if a file can't be checked.
     """
-    for option, value in (
-        ("--model", model_path),
-        ("--adapter", adapter),
-        ("--threads", threads),
-    ):
-        if value is not None and not recompute:
-            raise click.UsageError(f"{option} needs --recompute; without it, no model is loaded")
+    context = click.get_current_context()
+    for name in ("model", "adapter", "threads"):
+        if is_given(context, name) and not recompute:
+            raise click.UsageError(f"--{name} needs --recompute; without it, no model is loaded")
 
     def load(context_tokens: int) -> LlamaModel:
-        return LlamaModel(
-            model_path, adapter=adapter, threads=threads, context_tokens=context_tokens
-        )
+        return model.with_adapter(adapter).open(threads=threads, context_tokens=context_tokens)
 
     outcomes = []
     for path in paths:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,19 +17,56 @@ from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import NO_ADAPTER
 
 if TYPE_CHECKING:
+    from pyevm_agents.devnet.model_registry import ModelChoice, ModelRegistry
     from pyevm_agents.models import Adapter
+
+
+def open_registry() -> ModelRegistry:
+    """Return the user's registry of models."""
+    from pyevm_agents.devnet.model_registry import ModelRegistry, locate_registry  # noqa: PLC0415 - slow to import
+
+    return ModelRegistry(locate_registry(os.environ, sys.platform))
+
+
+def resolve_model(
+    _context: click.Context, _option: click.Parameter, value: str | None
+) -> ModelChoice:
+    """Return the model of an option's value; the default one without it."""
+    from pyevm_agents.devnet.model_registry import ModelChoice  # noqa: PLC0415 - slow to import
+
+    return ModelChoice() if value is None else open_registry().resolve(value)
+
+
+def _resolve_models(
+    _context: click.Context, _option: click.Parameter, values: tuple[str, ...]
+) -> tuple[ModelChoice, ...]:
+    from pyevm_agents.devnet.model_registry import ModelChoice  # noqa: PLC0415 - slow to import
+
+    registry = open_registry()
+    return tuple(map(registry.resolve, values)) or (ModelChoice(),)
 
 
 def _parse_adapter(_context: click.Context, _option: click.Parameter, value: str | None) -> Adapter:
     return NO_ADAPTER if value == NO_ADAPTER.value else value
 
 
+DEFAULT_MODEL_HELP = "[default: SmolLM2-135M-Instruct, installed with this package]"
+
 model_option = click.option(
     "--model",
-    "model_path",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="A GGUF model.  [default: SmolLM2-135M-Instruct, installed with this package]",
+    metavar="MODEL",
+    callback=resolve_model,
+    help=f"A GGUF file, or a name that `pyevm-agents model list` prints.  {DEFAULT_MODEL_HELP}",
+)
+
+models_option = click.option(
+    "--model",
+    "models",
+    metavar="MODEL",
+    multiple=True,
+    callback=_resolve_models,
+    help="A GGUF file, or a name that `pyevm-agents model list` prints. Repeatable: contracts "
+    f"select a model by its name.  {DEFAULT_MODEL_HELP}",
 )
 
 adapter_option = click.option(

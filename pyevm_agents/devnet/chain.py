@@ -6,7 +6,7 @@ The base of the demo, the node and test suites.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from eth.vm.forks.prague.constants import HISTORY_STORAGE_ADDRESS, HISTORY_STORAGE_CONTRACT_CODE
@@ -21,7 +21,7 @@ from pyevm_agents.models import CachingModel
 from pyevm_agents.vm import FORKS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from eth.abc import BlockAPI, ComputationAPI, ReceiptAPI
 
@@ -135,9 +135,8 @@ def build_model_profile(facts: ProfileFacts, *, aliases: tuple[str, ...] = ALIAS
 
     Its output limit is `DEFAULT_MAX_OUTPUT_TOKENS`, or a quarter of a small context.
     """
-    is_base = facts.digest == BASE_MODEL_DIGEST
     return ModelProfile(
-        name=BASE_MODEL_NAME if is_base else _normalize_name(facts.name),
+        name=normalize_model_name(facts),
         aliases=aliases,
         digest=facts.digest,
         context_tokens=facts.context_tokens,
@@ -151,9 +150,27 @@ def build_model_profile(facts: ProfileFacts, *, aliases: tuple[str, ...] = ALIAS
     )
 
 
-def create_development_chain(
+def add_models(
+    config: ChainConfig, models: Sequence[tuple[ModelProfile, ProfileFacts]]
+) -> ChainConfig:
+    """Return a chain config with these models.
+
+    The first model's fingerprint is the chain's. A model with another one keeps its own.
+    """
+    fingerprint = models[0][1].fingerprint
+    profiles = (
+        profile
+        if facts.fingerprint == fingerprint
+        else replace(profile, fingerprint=facts.fingerprint)
+        for profile, facts in models
+    )
+    return replace(config, models=tuple(profiles), profile_fingerprint=fingerprint)
+
+
+def create_development_chain(  # noqa: PLR0913 - the parts of a chain
     model: LanguageModel,
     facts: ProfileFacts,
+    profile: ModelProfile | None = None,
     *,
     store: Store | None = None,
     schedule: ScheduleFile | None = None,
@@ -164,6 +181,7 @@ def create_development_chain(
     Generations are cached: a call, its gas estimate and its transaction cost one inference.
 
     Input:
+        profile: the model's name and prices in genesis; None for the file's name and the defaults.
         store: the generation store; None for a cache in memory.
         schedule: gas prices; None for the defaults.
         block_gas_limit: gas of a block, hence of an agent's transaction.
@@ -171,8 +189,9 @@ def create_development_chain(
     Raises: ConfigError: the schedule is not for this model.
     """
     model = CachingModel(model, digest=facts.digest, fingerprint=facts.fingerprint, store=store)
+    profile = build_model_profile(facts) if profile is None else profile
     return create_funded_chain(
-        model, facts, build_model_profile(facts), schedule=schedule, block_gas_limit=block_gas_limit
+        model, facts, profile, schedule=schedule, block_gas_limit=block_gas_limit
     )
 
 
@@ -205,7 +224,9 @@ def create_funded_chain(
     return Chain(config, {profile.name: model}, accounts=accounts)
 
 
-def _normalize_name(text: str) -> str:
-    """Return a model file's name as a valid model ID: lower case, with dashes."""
-    name = re.sub(r"[^0-9a-z_.]+", "-", text.lower()).strip("-_.")[:64].rstrip("-_.")
+def normalize_model_name(facts: ProfileFacts) -> str:
+    """Return the name in a model's file as a valid model ID: lower case, with dashes."""
+    if facts.digest == BASE_MODEL_DIGEST:
+        return BASE_MODEL_NAME
+    name = re.sub(r"[^0-9a-z_.]+", "-", facts.name.lower()).strip("-_.")[:64].rstrip("-_.")
     return "model" if not name or name.startswith("0x") or name in ALIASES else name

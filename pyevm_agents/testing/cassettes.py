@@ -277,7 +277,7 @@ class CassetteRecorder:
         self._models[profile.name] = CassetteModel(name=profile.name, digest=profile.digest)
         inner_model = model if self._report is None else _ObservedModel(model, self._report)
         remembering = CachingModel(
-            inner_model, digest=profile.digest, fingerprint=config.profile_fingerprint
+            inner_model, digest=profile.digest, fingerprint=config.get_fingerprint(profile)
         )
         chain.model.use_model(RecordingModel(remembering, name=profile.name, log=self._log))
 

@@ -1,0 +1,185 @@
+"""`pyevm-agents model`: models under names, and a node, a demo and a suite that use them."""
+
+from __future__ import annotations
+
+import json
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+import pytest
+from click.testing import CliRunner
+
+from benchmarks import agent_accuracy
+from benchmarks.adapters import write_random_adapter
+from pyevm_agents.chain.database import MemoryRows
+from pyevm_agents.cli.app import main
+from pyevm_agents.cli.node.chain import ChainOptions, NodeSetup
+from pyevm_agents.cli.shared_options import open_registry
+from pyevm_agents.config import ChainConfig
+from pyevm_agents.devnet.chain import ALIASES
+from pyevm_agents.errors import ConfigError
+from pyevm_agents.models import Store
+from pyevm_agents.models.gguf.files import combine_digests, hash_file
+from pyevm_agents.pytest_plugin.registered_models import find_registered_model
+from pyevm_agents.testing.genesis_template import GenesisTemplate
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from click.testing import Result
+
+    from pyevm_agents.devnet.model_registry import ModelChoice
+    from pyevm_agents.models import LlamaModel
+
+
+def invoke(*arguments: object) -> Result:
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+@pytest.fixture(scope="module")
+def adapter(reduced_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("adapters")
+    return write_random_adapter(reduced_model, folder / "lora.gguf")
+
+
+@pytest.fixture(scope="module")
+def added(reduced_model: Path, adapter: Path, tmp_path_factory: pytest.TempPathFactory) -> Result:
+    """The output of two additions: a file, and its name with an adapter."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("models")))
+        tiny = invoke("model", "add", reduced_model, "--name", "tiny", "--alias", "small")
+        assert tiny.exit_code == 0, tiny.output
+        options = ("--name", "tiny-lora", "--context", 1_000, "--json")
+        other = invoke("model", "add", "tiny", "--adapter", adapter, *options)
+        assert other.exit_code == 0, other.output
+        assert json.loads(other.stdout)["contextTokens"] == 1_000
+        yield tiny
+
+
+def test_add_prints_what_a_user_must_know(added: Result, reduced_model: Path) -> None:
+    for text in (
+        str(reduced_model),
+        hash_file(reduced_model).hex(),
+        "llama, 35 million parameters, quantisation Q4_1",
+        "8,192 tokens of 8,192 trained",
+        "49 MB with a full context",
+        "apache-2.0",
+        r'chat middle  "<|im_end|>\n<|im_start|>user\n"',
+        "aliases      small",
+        "pyevm-agents node --model tiny",
+    ):
+        assert text in added.stdout, text
+
+
+@pytest.mark.usefixtures("added")
+def test_the_names_share_a_file(reduced_model: Path, adapter: Path) -> None:
+    listed = json.loads(invoke("model", "list", "--json").stdout)["added"]
+    assert [each["name"] for each in listed] == ["tiny", "tiny-lora"]
+    assert {each["path"] for each in listed} == {str(reduced_model)}
+    digest = combine_digests(hash_file(reduced_model), hash_file(adapter, role="adapter"))
+    assert listed[1]["sha256"] == digest.hex()
+    plain = invoke("model", "list").stdout
+    for line in ("smollm2-135m-react     installed", "tiny-lora              ready"):
+        assert line in plain
+    shown = json.loads(invoke("model", "show", "tiny-lora", "--json").stdout)
+    assert (shown["name"], shown["sha256"]) == ("tiny-lora", digest.hex())
+    assert "none" not in invoke("model", "show", "tiny").stdout.split("adapter")[0]
+
+
+@pytest.mark.usefixtures("added")
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["add"], "missing FILE"),
+        (["add", "no-such.gguf"], "model file no-such.gguf does not exist; check the path"),
+        (["add", __file__], "is not GGUF"),
+        (["add", "tiny", "--name", "tiny"], "model name tiny: is taken"),
+        (["add", "tiny", "--name", "smollm2-135m-react"], "belongs to an installed model"),
+        (["add", "tiny", "--name", "a", "--alias", "a b"], "model name 'a b': use"),
+        (["add", "tiny", "--name", "a", "--context", "9000"], "must be 1 to 8192"),
+        (["add", "tini"], "did you mean tiny?"),
+        (["show", "tini"], "did you mean tiny?"),
+        (["remove", "tini"], "did you mean tiny?"),
+        (["remove", "smollm2-135m-react"], "is installed with the package"),
+    ],
+)
+def test_mistakes(arguments: list[str], message: str) -> None:
+    result = invoke("model", *arguments)
+    assert result.exit_code == 2
+    assert message in " ".join(result.stderr.split())
+
+
+@pytest.mark.usefixtures("added")
+def test_a_removed_name_is_gone(reduced_model: Path) -> None:
+    assert invoke("model", "add", reduced_model, "--name", "brief").exit_code == 0
+    removed = invoke("model", "remove", "brief")
+    assert str(reduced_model) in "".join(removed.stdout.split("\n"))
+    assert reduced_model.exists()
+    assert invoke("model", "show", "brief").exit_code == 2
+
+
+def setup(stack: ExitStack, *names: str) -> NodeSetup:
+    def open_model(choice: ModelChoice, context_tokens: int | None) -> LlamaModel:
+        return choice.open(threads=1, context_tokens=context_tokens)
+
+    return NodeSetup(
+        rules=ChainOptions(
+            chain_id=1, gas_limit=10**8, base_fee=1, timestamp=1, fork="prague", schedule=None
+        ),
+        rows=MemoryRows(),
+        accounts={},
+        choices=tuple(map(open_registry().resolve, names)),
+        open_model=open_model,
+        is_own_model=True,
+        open_store=lambda: stack.enter_context(Store()),
+        stack=stack,
+    )
+
+
+@pytest.mark.usefixtures("added")
+def test_a_chain_with_two_models_of_one_file() -> None:
+    with ExitStack() as stack:
+        config = setup(stack, "tiny", "tiny-lora").open_chain().chain.config
+    first, second = config.models
+    assert (first.name, first.aliases) == ("tiny", ("small", *ALIASES))
+    assert (second.name, second.aliases, second.context_tokens) == ("tiny-lora", (), 1_000)
+    assert first.fingerprint == ""
+    assert second.fingerprint not in {"", config.profile_fingerprint}
+    assert ChainConfig.from_json(config.to_json()) == config
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("added")
+def test_a_chain_has_each_model_once(reduced_model: Path) -> None:
+    with ExitStack() as stack, pytest.raises(ConfigError, match="two models have the SHA-256"):
+        setup(stack, "tiny", str(reduced_model)).open_chain()
+
+
+@pytest.mark.usefixtures("added")
+@pytest.mark.parametrize("option", ["--adapter=none", "--fixture=wallet_agent"])
+def test_options_for_one_model_are_refused_for_two(option: str) -> None:
+    result = invoke("node", "--model", "tiny", "--model", "tiny-lora", option)
+    assert result.exit_code == 2
+    assert "needs a single --model" in result.stderr
+
+
+@pytest.mark.usefixtures("added")
+def test_a_suite_selects_a_name() -> None:
+    choice = find_registered_model("tiny-lora")
+    template = GenesisTemplate(choice)
+    with template.vocabulary:
+        assert (template.profile.name, template.profile.context_tokens) == ("tiny-lora", 1_000)
+        assert template.profile.aliases == ALIASES
+    for name in ("tiny.gguf", "folder/tiny", "other"):
+        assert find_registered_model(name) is None
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("added")
+def test_the_benchmark_takes_a_name(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["--model", "tiny-lora", "--count", "2", "--only", "tasks", "--threads", "1"]
+    assert agent_accuracy.main(arguments) == 0
+    assert "right final state, one step" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        agent_accuracy.main(["--model", "tini"])
+    assert "did you mean tiny?" in capsys.readouterr().err
