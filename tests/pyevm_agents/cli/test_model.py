@@ -24,6 +24,7 @@ from pyevm_agents.pytest_plugin.registered_models import find_registered_model
 from pyevm_agents.testing.genesis_template import GenesisTemplate
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from click.testing import Result
@@ -43,7 +44,9 @@ def adapter(reduced_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
 
 
 @pytest.fixture(scope="module")
-def added(reduced_model: Path, adapter: Path, tmp_path_factory: pytest.TempPathFactory) -> Result:
+def added(
+    reduced_model: Path, adapter: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Result]:
     """The output of two additions: a file, and its name with an adapter."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("models")))
