@@ -43,8 +43,7 @@ from benchmarks.accuracy_tables import (
 from benchmarks.contenders import CONTENDERS, Settings, check
 from benchmarks.task_files import read_tasks, write_tasks
 from pyevm_agents.bench.heartbeat import open_heartbeat
-from pyevm_agents.cli.shared_options import open_registry
-from pyevm_agents.devnet.model_registry import ModelChoice
+from pyevm_agents.devnet.model_registry import ModelChoice, open_registry
 from pyevm_agents.errors import AgentsError, ConfigError
 from training.sample import held_out
 

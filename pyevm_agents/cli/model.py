@@ -11,7 +11,7 @@ from rich.markup import escape
 
 from pyevm_agents.cli.cache_folder import get_facts_folder
 from pyevm_agents.cli.output import StatusLine, out
-from pyevm_agents.cli.shared_options import adapter_option, open_registry
+from pyevm_agents.cli.shared_options import adapter_option
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.devnet.chain import add_models, normalize_model_name
 from pyevm_agents.devnet.model_registry import (
@@ -19,6 +19,7 @@ from pyevm_agents.devnet.model_registry import (
     ModelChoice,
     RegisteredFile,
     RegisteredModel,
+    open_registry,
 )
 from pyevm_agents.display import sanitize
 from pyevm_agents.errors import ConfigError
@@ -218,9 +219,8 @@ def show(name: str, *, as_json: bool) -> None:
 def remove(name: str) -> None:
     """Remove a model's name. Its file stays."""
     removed = open_registry().remove(name)
-    out.print(
-        f"Removed {escape(name)}. Its file stays: {escape(str(removed.base.path))}", soft_wrap=True
-    )
+    path = escape(sanitize(str(removed.base.path)))
+    out.print(f"Removed {escape(name)}. Its file stays: {path}", soft_wrap=True)
 
 
 def _load_report(choice: ModelChoice) -> ModelReport:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,7 @@ from pyevm_agents.cli.shared_options import (
     model_option,
     schedule_option,
 )
+from pyevm_agents.devnet.chain import add_models
 from pyevm_agents.devnet.scenarios import SCENARIOS, record_scenario
 from pyevm_agents.display import pluralize
 from pyevm_agents.errors import ConfigError, FixtureError
@@ -174,7 +174,7 @@ def _record_again(fixture: Fixture, model: LlamaModel, schedule: ScheduleFile | 
             "`pyevm_agents.recordings.mine_again` for several"
         )
     facts = model.profile_facts
-    config = replace(fixture.config, profile_fingerprint=facts.fingerprint)
+    config = add_models(fixture.config, [(fixture.config.models[0], facts)])
     if schedule is not None:
         config = schedule.apply_to(config)
     remembering = CachingModel(model, digest=facts.digest, fingerprint=facts.fingerprint)

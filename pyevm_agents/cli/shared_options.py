@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,33 +15,38 @@ from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import NO_ADAPTER
 
 if TYPE_CHECKING:
-    from pyevm_agents.devnet.model_registry import ModelChoice, ModelRegistry
+    from pyevm_agents.devnet.model_registry import ModelChoice
     from pyevm_agents.models import Adapter
 
 
-def open_registry() -> ModelRegistry:
-    """Return the user's registry of models."""
-    from pyevm_agents.devnet.model_registry import ModelRegistry, locate_registry  # noqa: PLC0415 - slow to import
-
-    return ModelRegistry(locate_registry(os.environ, sys.platform))
-
-
-def resolve_model(
+def _resolve_model(
     _context: click.Context, _option: click.Parameter, value: str | None
 ) -> ModelChoice:
-    """Return the model of an option's value; the default one without it."""
-    from pyevm_agents.devnet.model_registry import ModelChoice  # noqa: PLC0415 - slow to import
+    from pyevm_agents.devnet.model_registry import ModelChoice, open_registry  # noqa: PLC0415 - slow to import
 
     return ModelChoice() if value is None else open_registry().resolve(value)
 
 
-def _resolve_models(
+def resolve_models(
     _context: click.Context, _option: click.Parameter, values: tuple[str, ...]
 ) -> tuple[ModelChoice, ...]:
-    from pyevm_agents.devnet.model_registry import ModelChoice  # noqa: PLC0415 - slow to import
+    """Return the models of a repeatable option; the default one without it."""
+    from pyevm_agents.devnet.model_registry import ModelChoice, open_registry  # noqa: PLC0415 - slow to import
 
     registry = open_registry()
     return tuple(map(registry.resolve, values)) or (ModelChoice(),)
+
+
+def require_single_model(context: click.Context) -> None:
+    """Check that `--adapter` is given for one model at most.
+
+    Raises: click.UsageError.
+    """
+    if is_given(context, "adapter") and len(context.params["models"]) > 1:
+        raise click.UsageError(
+            "--adapter needs a single --model; give a model its adapter with "
+            "`pyevm-agents model add FILE --adapter ADAPTER --name NAME`"
+        )
 
 
 def _parse_adapter(_context: click.Context, _option: click.Parameter, value: str | None) -> Adapter:
@@ -55,7 +58,7 @@ DEFAULT_MODEL_HELP = "[default: SmolLM2-135M-Instruct, installed with this packa
 model_option = click.option(
     "--model",
     metavar="MODEL",
-    callback=resolve_model,
+    callback=_resolve_model,
     help=f"A GGUF file, or a name that `pyevm-agents model list` prints.  {DEFAULT_MODEL_HELP}",
 )
 
@@ -64,7 +67,7 @@ models_option = click.option(
     "models",
     metavar="MODEL",
     multiple=True,
-    callback=_resolve_models,
+    callback=resolve_models,
     help="A GGUF file, or a name that `pyevm-agents model list` prints. Repeatable: contracts "
     f"select a model by its name.  {DEFAULT_MODEL_HELP}",
 )

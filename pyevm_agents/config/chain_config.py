@@ -167,10 +167,6 @@ class ChainConfig:
         form["schedule"] = {name.upper(): gas for name, gas in form["schedule"].items()}
         return json.dumps(form, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 
-    def get_fingerprint(self, model: ModelProfile) -> str:
-        """Return the fingerprint of a model's engine profile: its own, or else the chain's."""
-        return model.fingerprint or self.profile_fingerprint
-
     @classmethod
     def from_json(cls, text: str) -> ChainConfig:
         """Parse the canonical JSON of a chain config.
@@ -217,6 +213,11 @@ class ChainConfig:
         return keccak(text=self.to_json())
 
 
+def get_fingerprint(config: ChainConfig, profile: ModelProfile) -> str:
+    """Return the fingerprint of a model's engine profile: its own, or else the chain config's."""
+    return profile.fingerprint or config.profile_fingerprint
+
+
 def check_fits(config: ChainConfig, profile: ModelProfile, facts: ModelIdentity) -> None:
     """Reject a language model that is not the one in a chain config.
 
@@ -233,7 +234,7 @@ def check_fits(config: ChainConfig, profile: ModelProfile, facts: ModelIdentity)
             f"engine {facts.context_tokens}; load it with context_tokens={profile.context_tokens}"
         )
     computes = json.loads(facts.fingerprint).get("canary", "") != ""
-    expected = config.get_fingerprint(profile)
+    expected = get_fingerprint(config, profile)
     if computes and facts.fingerprint != expected:
         raise ConfigError(
             f"model {profile.name}: the engine's profile is {facts.fingerprint}, "

@@ -155,16 +155,17 @@ def add_models(
 ) -> ChainConfig:
     """Return a chain config with these models.
 
-    The first model's fingerprint is the chain's. A model with another one keeps its own.
+    The first model's fingerprint is the chain's. A model with another one states its own.
     """
     fingerprint = models[0][1].fingerprint
-    profiles = (
-        profile
-        if facts.fingerprint == fingerprint
-        else replace(profile, fingerprint=facts.fingerprint)
+    profiles = tuple(
+        replace(
+            profile,
+            fingerprint="" if facts.fingerprint == fingerprint else facts.fingerprint,
+        )
         for profile, facts in models
     )
-    return replace(config, models=tuple(profiles), profile_fingerprint=fingerprint)
+    return replace(config, models=profiles, profile_fingerprint=fingerprint)
 
 
 def create_development_chain(  # noqa: PLR0913 - the parts of a chain

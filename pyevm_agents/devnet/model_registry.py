@@ -1,4 +1,4 @@
-"""The user's models by name: a JSON file that commands and the pytest plugin read.
+"""The user's models by name: a JSON file that commands and the test kit read.
 
 No rule reads it: a chain gets the models' files, and genesis their digests.
 """
@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import fcntl
 import json
+import os
 import re
+import sys
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -15,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyevm_agents.atomic_files import write_atomically
+from pyevm_agents.config import DIGEST_BYTES
 from pyevm_agents.devnet.chain import (
     ALIASES,
     BASE_MODEL_NAME,
@@ -23,7 +26,13 @@ from pyevm_agents.devnet.chain import (
 )
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import NO_ADAPTER, LlamaModel
-from pyevm_agents.models.gguf.files import FileStamp, combine_digests, hash_file, resolve_path
+from pyevm_agents.models.gguf.files import (
+    FileStamp,
+    combine_digests,
+    hash_file,
+    hash_model,
+    resolve_path,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -115,6 +124,15 @@ class ModelChoice:
             progress=progress,
         )
 
+    def compute_digest(self) -> bytes:
+        """Return the digest of the files, 32 bytes, as genesis has it. Nothing is loaded.
+
+        Raises:
+            ConfigError: a file is invalid.
+        """
+        with self.open() as model:
+            return hash_model(model.path, model.adapter)
+
     def build_profile(
         self, facts: ProfileFacts, *, common_aliases: tuple[str, ...] = ALIASES
     ) -> ModelProfile:
@@ -132,7 +150,7 @@ def build_profiles(
 
     The first one has the aliases of a development chain that no other model claims.
     """
-    claimed = {alias for choice in choices[1:] for alias in choice.aliases}
+    claimed = {model_id for each in choices[1:] for model_id in (each.name, *each.aliases)}
     common_aliases = tuple(alias for alias in ALIASES if alias not in claimed)
     return tuple(
         choice.build_profile(each, common_aliases=() if index else common_aliases)
@@ -220,15 +238,13 @@ class RegisteredFile:
         Raises:
             KeyError, TypeError, ValueError: it is not one.
         """
+        path, sha256 = Path(form["path"]), bytes.fromhex(form["sha256"])
         size_bytes, mtime_ns = form["sizeBytes"], form["mtimeNs"]
+        if not path.is_absolute() or len(sha256) != DIGEST_BYTES:
+            raise ValueError("path: must be absolute; sha256: must be 32 bytes")
         if not isinstance(size_bytes, int) or not isinstance(mtime_ns, int):
             raise TypeError("sizeBytes and mtimeNs: must be whole numbers")
-        return cls(
-            path=Path(form["path"]),
-            size_bytes=size_bytes,
-            mtime_ns=mtime_ns,
-            sha256=bytes.fromhex(form["sha256"]),
-        )
+        return cls(path=path, size_bytes=size_bytes, mtime_ns=mtime_ns, sha256=sha256)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -296,7 +312,9 @@ class RegisteredModel:
         Raises:
             KeyError, TypeError, ValueError: it is not one.
         """
-        context_tokens = form.get("contextTokens")
+        aliases, context_tokens = form.get("aliases", []), form.get("contextTokens")
+        if not isinstance(aliases, list) or not all(map(NAME.fullmatch, (name, *aliases))):
+            raise ValueError("name and aliases: must be names")
         if context_tokens is not None and not isinstance(context_tokens, int):
             raise TypeError("contextTokens: must be a whole number")
         adapter = form.get("adapter")
@@ -304,7 +322,7 @@ class RegisteredModel:
             name=name,
             base=RegisteredFile.from_form(form["base"]),
             adapter=None if adapter is None else RegisteredFile.from_form(adapter),
-            aliases=tuple(map(str, form.get("aliases", ()))),
+            aliases=tuple(aliases),
             context_tokens=context_tokens,
         )
 
@@ -325,13 +343,13 @@ class ModelRegistry:
         if self.path is None:
             return {}
         try:
-            text = self.path.read_text(encoding="utf-8")
+            text = self.path.read_bytes()
         except FileNotFoundError:
             return {}
-        except (OSError, UnicodeDecodeError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        except OSError as error:
             raise ConfigError(
-                f"model registry {self.path} can't be read: {reason}; {self._advice}"
+                f"model registry {self.path} can't be read: {error.strerror}; check its "
+                "permissions, or set XDG_DATA_HOME to another folder"
             ) from error
         try:
             form = json.loads(text)
@@ -341,10 +359,13 @@ class ModelRegistry:
                     name: RegisteredModel.from_form(name, forms[name]) for name in sorted(forms)
                 }
         except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
-            raise ConfigError(f"model registry {self.path} is damaged; {self._advice}") from error
+            raise ConfigError(
+                f"model registry {self.path} is damaged; delete it and add the models again"
+            ) from error
         raise ConfigError(
             f"model registry {self.path} has version {version!r}: this version of pyevm-agents has "
-            f"version {VERSION}; use the version that wrote it, or {self._advice}"
+            f"version {VERSION}; use the version that wrote it, or delete it and add the models "
+            "again"
         )
 
     def get(self, name: str) -> RegisteredModel:
@@ -355,7 +376,7 @@ class ModelRegistry:
         """
         models = self.read()
         if name not in models:
-            raise ConfigError(f"no registered model {name!r}{_suggest(name, models)}")
+            raise ConfigError(f"there is no registered model {name!r}{_suggest(name, models)}")
         return models[name]
 
     def require_free(self, name: str, *, may_replace: bool = False) -> None:
@@ -421,13 +442,8 @@ class ModelRegistry:
         if not text or resolve_path(text).exists():
             return ModelChoice(path=text)
         raise ConfigError(
-            f"no model {text!r}: there is no file and no model of this name"
-            f"{_suggest(text, (*BUILT_IN, *models))}"
+            f"there is no model {text!r}, and no file{_suggest(text, (*BUILT_IN, *models))}"
         )
-
-    @property
-    def _advice(self) -> str:
-        return "delete it and add the models again"
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
@@ -453,7 +469,12 @@ class ModelRegistry:
         write_atomically(self.path, text.encode())
 
 
+def open_registry() -> ModelRegistry:
+    """Return the registry of the user whose process this is."""
+    return ModelRegistry(locate_registry(os.environ, sys.platform))
+
+
 def _suggest(name: str, known: Mapping[str, object] | tuple[str, ...]) -> str:
     """Return the end of an error about an unknown name: the closest name, or where names are."""
     near = get_close_matches(name, [*known], n=1)
-    return f"; did you mean {near[0]}?" if near else "; `pyevm-agents model list` lists them"
+    return f"; did you mean {near[0]}?" if near else "; `pyevm-agents model list` lists the models"

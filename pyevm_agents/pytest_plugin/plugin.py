@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from web3 import Web3
 
     from pyevm_agents.config.schedule_file import ScheduleFile
-    from pyevm_agents.devnet.model_registry import ModelChoice
     from pyevm_agents.testing.artifacts import ArtifactFinder
     from pyevm_agents.testing.chain import AgentChain
     from pyevm_agents.testing.fixture_types import AsAccount, Deploy
@@ -221,15 +220,13 @@ def as_account(agent_chain: AgentChain) -> AsAccount:
     return agent_chain.as_account
 
 
-def _select_model(request: pytest.FixtureRequest) -> ModelChoice | Path | str | None:
+def _select_model(request: pytest.FixtureRequest) -> str | Path | None:
     """Return the model of a test's marker, an option or the configuration; None for the default."""
-    from pyevm_agents.pytest_plugin.registered_models import find_registered_model  # noqa: PLC0415 - see above
-
     wanted: str | Path | None = _get_setting(request, MODEL_MARKER, "the name of one model")
     if wanted is None:
         return None
     file = request.config.rootpath / wanted
-    return file if file.is_file() else find_registered_model(str(wanted)) or wanted
+    return file if file.is_file() else wanted
 
 
 def _select_schedule(request: pytest.FixtureRequest) -> ScheduleFile | Path | None:

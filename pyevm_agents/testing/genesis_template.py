@@ -20,11 +20,10 @@ from pyevm_agents.chain.database import MemoryRows
 from pyevm_agents.config import DEFAULT_FORK, ChainConfig
 from pyevm_agents.config.schedule_file import ScheduleFile, read_schedule
 from pyevm_agents.devnet.chain import (
-    DEFAULT_MODEL_NAME,
     DEVELOPMENT_BALANCE_WEI,
     build_predeploys,
 )
-from pyevm_agents.devnet.model_registry import BUILT_IN, MODEL_SUFFIX, ModelChoice
+from pyevm_agents.devnet.model_registry import ModelChoice, open_registry
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.node.keys import DEFAULT_MNEMONIC, derive_keys
 from pyevm_agents.testing.cached_vocabulary import CachingVocabulary
@@ -54,13 +53,12 @@ class GenesisTemplate:
     ) -> None:
         """Create a template. Nothing is loaded yet.
 
-        Input:  the model, one of `list_model_names()`, a GGUF file or a choice, None for the
-                default; a folder for the model's facts between processes, None to keep none; the
-                gas schedule, None for the default; Ethereum's fork; the model's vocabulary, None to
-                create one.
+        Input:  the model, a name that `pyevm-agents model list` prints, a GGUF file or a choice,
+                None for the default; a folder for the model's facts between processes, None to
+                keep none; the gas schedule, None for the default; Ethereum's fork; the model's
+                vocabulary, None to create one.
         Raises: ConfigError: the model is unknown.
         """
-        self._model = model
         self._choice = _resolve_model(model)
         self.kept_facts = kept_facts
         self._schedule = schedule
@@ -94,7 +92,7 @@ class GenesisTemplate:
         key = _build_key(schedule, fork)
         if key not in self._variants:
             template = GenesisTemplate(
-                self._model,
+                self._choice,
                 kept_facts=self.kept_facts,
                 schedule=schedule,
                 fork=fork,
@@ -159,7 +157,7 @@ class GenesisTemplate:
         return rows
 
 
-_templates: dict[ModelChoice | str, GenesisTemplate] = {}
+_templates: dict[ModelChoice, GenesisTemplate] = {}
 
 
 def get_genesis_template(
@@ -175,10 +173,10 @@ def get_genesis_template(
             None for the newest.
     Raises: ConfigError: the model is unknown, or the file is not a schedule.
     """
-    key = model if isinstance(model, ModelChoice) else str(model or DEFAULT_MODEL_NAME)
-    if key not in _templates:
-        _templates[key] = GenesisTemplate(model, kept_facts=kept_facts)
-    return _templates[key].derive(load_schedule(schedule), fork=fork)
+    choice = _resolve_model(model)
+    if choice not in _templates:
+        _templates[choice] = GenesisTemplate(choice, kept_facts=kept_facts)
+    return _templates[choice].derive(load_schedule(schedule), fork=fork)
 
 
 def load_schedule(schedule: ScheduleFile | Path | str | None) -> ScheduleFile | None:
@@ -206,24 +204,18 @@ def temporary_templates() -> Iterator[None]:
             _templates.pop(key).close()
 
 
-def list_model_names() -> tuple[str, ...]:
-    """Return the names of the models that a test can select; a file is the alternative."""
-    return (*BUILT_IN,)
-
-
 def _resolve_model(model: ModelChoice | Path | str | None) -> ModelChoice:
-    """Return a model's files and settings."""
+    """Return a model's files and settings.
+
+    Raises: ConfigError: the name is unknown, or its files changed since they were registered.
+    """
     if isinstance(model, ModelChoice):
         return model
-    if model is None or str(model) in BUILT_IN:
-        return BUILT_IN[str(model or DEFAULT_MODEL_NAME)]
-    path = Path(str(model))
-    if path.suffix != MODEL_SUFFIX and not path.exists():
-        raise ConfigError(
-            f"there is no model {str(model)!r}: name {' or '.join(list_model_names())}, or a "
-            f"{MODEL_SUFFIX} file"
-        )
-    return ModelChoice(path=path)
+    if model is None:
+        return ModelChoice()
+    if isinstance(model, Path):
+        return ModelChoice(path=model)
+    return open_registry().resolve(str(model))
 
 
 def _build_key(schedule: ScheduleFile | None, fork: str) -> tuple[str | None, str]:

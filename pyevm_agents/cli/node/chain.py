@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from pyevm_agents.chain import Chain, read_chain_config
 from pyevm_agents.config import ChainConfig
+from pyevm_agents.config.chain_config import get_fingerprint
 from pyevm_agents.config.schedule_file import ScheduleFile
 from pyevm_agents.devnet.chain import add_models
 from pyevm_agents.devnet.model_registry import build_profiles
@@ -216,6 +217,6 @@ def _describe_model_mismatch(llama: LlamaModel, fixture: Fixture) -> str | None:
     facts, profile = llama.profile_facts, fixture.config.models[0]
     if facts.digest != profile.digest:
         return f"its SHA-256 is {facts.digest.hex()[:16]}…, not {profile.digest.hex()[:16]}…"
-    if facts.fingerprint != fixture.config.profile_fingerprint:
+    if facts.fingerprint != get_fingerprint(fixture.config, profile):
         return "the profile of this engine build differs"
     return None

@@ -24,6 +24,7 @@ from pyevm_agents.cli.shared_options import (
     adapter_option,
     is_given,
     models_option,
+    require_single_model,
     schedule_option,
 )
 from pyevm_agents.cli.store import open_run_store, store_option
@@ -353,15 +354,9 @@ def _require_compatible_options(context: click.Context) -> None:
                 raise click.UsageError(
                     f"{names[option]} and {names[other]} exclude each other; omit one"
                 )
-    if len(context.params["models"]) > 1:
-        for name in ("adapter", "fixture"):
-            if name in used_names:
-                raise click.UsageError(
-                    f"{names[name]} needs a single --model; give a model its adapter with "
-                    "`pyevm-agents model add FILE --adapter ADAPTER --name NAME`"
-                    if name == "adapter"
-                    else f"{names[name]} needs a single --model"
-                )
+    require_single_model(context)
+    if "fixture" in used_names and len(context.params["models"]) > 1:
+        raise click.UsageError("--fixture needs a single --model")
     if "mixed_mining" in used_names and "block_time" not in used_names:
         raise click.UsageError("--mixed-mining needs --block-time")
 

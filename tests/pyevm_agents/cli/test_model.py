@@ -3,29 +3,37 @@
 from __future__ import annotations
 
 import json
+import sys
+import unittest
 from contextlib import ExitStack
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from click.testing import CliRunner
+from eth_abi.abi import encode
 
 from benchmarks import agent_accuracy
 from benchmarks.adapters import write_random_adapter
+from precompiles.spec import EXECUTOR_ADDRESS
+from pyevm_agents.chain import GenesisAccount
 from pyevm_agents.chain.database import MemoryRows
 from pyevm_agents.cli.app import main
 from pyevm_agents.cli.node.chain import ChainOptions, NodeSetup
-from pyevm_agents.cli.shared_options import open_registry
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.devnet.chain import ALIASES
+from pyevm_agents.contracts import load_artifact
+from pyevm_agents.devnet.chain import ALIASES, DevelopmentAccount
+from pyevm_agents.devnet.model_registry import open_registry
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import Store
 from pyevm_agents.models.gguf.files import combine_digests, hash_file
-from pyevm_agents.pytest_plugin.registered_models import find_registered_model
-from pyevm_agents.testing.genesis_template import GenesisTemplate
+from pyevm_agents.recordings import read_fixture, record_chain, write_fixture
+from pyevm_agents.testing.genesis_template import temporary_templates
+from pyevm_agents.testing.unittest_case import AgentTestCase
+from tests.conftest import OWNER, OWNER_KEY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from click.testing import Result
 
@@ -130,7 +138,7 @@ def setup(stack: ExitStack, *names: str) -> NodeSetup:
             chain_id=1, gas_limit=10**8, base_fee=1, timestamp=1, fork="prague", schedule=None
         ),
         rows=MemoryRows(),
-        accounts={},
+        accounts={OWNER: GenesisAccount(balance_wei=10**30)},
         choices=tuple(map(open_registry().resolve, names)),
         open_model=open_model,
         is_own_model=True,
@@ -139,16 +147,74 @@ def setup(stack: ExitStack, *names: str) -> NodeSetup:
     )
 
 
+def read_mapped_kinds(llama: LlamaModel, file: Path) -> set[str]:
+    """Return how an engine's process maps a file: `s` for shared pages, `p` for its own."""
+    _ = llama.profile_facts
+    lines = Path(f"/proc/{llama.engine.process_id}/maps").read_text().splitlines()
+    return {line.split()[1][3] for line in lines if line.endswith(str(file))}
+
+
 @pytest.mark.usefixtures("added")
-def test_a_chain_with_two_models_of_one_file() -> None:
+def test_a_chain_with_two_models_of_one_file(reduced_model: Path) -> None:
     with ExitStack() as stack:
-        config = setup(stack, "tiny", "tiny-lora").open_chain().chain.config
+        node = setup(stack, "tiny", "tiny-lora")
+        config = node.open_chain().chain.config
+        if sys.platform == "linux":
+            assert [read_mapped_kinds(each, reduced_model) for each in node.engines] == [{"s"}] * 2
     first, second = config.models
     assert (first.name, first.aliases) == ("tiny", ("small", *ALIASES))
     assert (second.name, second.aliases, second.context_tokens) == ("tiny-lora", (), 1_000)
     assert first.fingerprint == ""
     assert second.fingerprint not in {"", config.profile_fingerprint}
     assert ChainConfig.from_json(config.to_json()) == config
+
+
+@pytest.fixture(scope="module")
+def recorded(added: Result, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file of a chain on which an agent of each of two models ran."""
+    assert added.exit_code == 0
+    with ExitStack() as stack:
+        chain = setup(stack, "tiny", "tiny-lora").open_chain().chain
+        owner = DevelopmentAccount(chain, OWNER_KEY)
+        contract = load_artifact("SimpleAgent")
+        for name in ("small", "tiny-lora"):
+            texts = (name, "Agent", "Answers", "What to do", "You answer.")
+            agent = owner.deploy(contract.encode_creation(EXECUTOR_ADDRESS, *texts, [], 1))
+            prompt = encode(["string"], ["Say yes."])
+            owner.send(agent, contract.encode_call("run", ([(0, prompt)], prompt), bytes(20)))
+        fixture = record_chain(chain, name="pair", comment="Two models.")
+    path = tmp_path_factory.mktemp("recorded") / "pair.json"
+    write_fixture(fixture, path)
+    return path
+
+
+def test_a_chain_of_two_models_replays_from_its_recording(recorded: Path) -> None:
+    fixture = read_fixture(recorded)
+    assert [step.exchange.model for step in fixture.steps] == ["tiny", "tiny-lora"]
+    assert invoke("replay", recorded).exit_code == 0
+
+
+def test_replay_recomputes_with_several_models_in_any_order(recorded: Path) -> None:
+    models = ("--model", "tiny-lora", "--model", "tiny", "--threads", 1)
+    result = invoke("replay", "--recompute", *models, recorded)
+    assert result.exit_code == 0, result.output
+    assert "2 generations (computed again)" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "no --model is the chain's model tiny, SHA-256"),
+        (["--model", "tiny"], "no --model is the chain's model tiny-lora, SHA-256"),
+        (["--model", "tiny", "--model", "tiny-lora", "--adapter", "none"], "needs a single --mod"),
+    ],
+)
+def test_replay_needs_each_model_of_the_chain(
+    recorded: Path, arguments: list[str], message: str
+) -> None:
+    result = invoke("replay", "--recompute", *arguments, recorded)
+    assert result.exit_code == 2
+    assert message in " ".join(result.stderr.split())
 
 
 @pytest.mark.slow
@@ -168,13 +234,18 @@ def test_options_for_one_model_are_refused_for_two(option: str) -> None:
 
 @pytest.mark.usefixtures("added")
 def test_a_suite_selects_a_name() -> None:
-    choice = find_registered_model("tiny-lora")
-    template = GenesisTemplate(choice)
-    with template.vocabulary:
-        assert (template.profile.name, template.profile.context_tokens) == ("tiny-lora", 1_000)
-        assert template.profile.aliases == ALIASES
-    for name in ("tiny.gguf", "folder/tiny", "other"):
-        assert find_registered_model(name) is None
+    class Case(AgentTestCase):
+        agent_model = "tiny-lora"
+
+        def test_it_is_the_chains(self) -> None:
+            (profile,) = self.chain.chain.config.models
+            assert (profile.name, profile.context_tokens) == ("tiny-lora", 1_000)
+            assert profile.aliases == ALIASES
+
+    with temporary_templates():
+        result = unittest.defaultTestLoader.loadTestsFromTestCase(Case).run(unittest.TestResult())
+    assert result.testsRun == 1
+    assert result.wasSuccessful(), result.errors + result.failures
 
 
 @pytest.mark.slow

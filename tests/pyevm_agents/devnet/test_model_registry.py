@@ -103,9 +103,9 @@ def test_names_are_installed_models_registered_ones_or_files(
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("qwenn", "no model 'qwenn'.*; did you mean qwen?"),
+        ("qwenn", "no model 'qwenn', and no file; did you mean qwen?"),
         ("smollm2-135m", "did you mean smollm2-135m-"),
-        ("zzz", "`pyevm-agents model list` lists them"),
+        ("zzz", "`pyevm-agents model list` lists the models"),
     ],
 )
 def test_an_unknown_name(
@@ -170,16 +170,52 @@ def test_a_file_that_changed_or_is_gone_is_reported(
         '{"version": 1}',
         '{"version": 1, "models": {"a": {}}}',
         '{"version": 1, "models": {"a": 5}}',
-        '{"version": 1, "models": {"a": {"base": {"path": "/a", "sizeBytes": "1", "mtimeNs": 1}}}}',
+        b"\xff",
     ],
 )
-def test_a_damaged_registry(registry: ModelRegistry, text: str) -> None:
+def test_a_damaged_registry(registry: ModelRegistry, text: str | bytes) -> None:
     assert registry.path is not None
     registry.path.parent.mkdir()
-    registry.path.write_text(text)
+    registry.path.write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(ConfigError, match=r"model registry .* is damaged; delete it and add"):
         registry.read()
     assert registry.resolve("./file") == ModelChoice(path="./file"), "files need no registry"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"qwen": {', '"q n": {'),
+        ('"path": "/', '"path": "'),
+        ('"sizeBytes": ', '"sizeBytes": 0.5, "": '),
+        ('"mtimeNs": ', '"mtimeNs": "", "": '),
+        ('"sha256": "', '"sha256": "00'),
+        ('"aliases": [', '"aliases": "a", "": ['),
+        ('"aliases": [', '"aliases": ["a b",'),
+        ('"contextTokens": ', '"contextTokens": "", "": '),
+    ],
+)
+def test_a_damaged_entry(
+    registry: ModelRegistry, registered: RegisteredModel, old: str, new: str
+) -> None:
+    registry.add(replace(registered, aliases=("a",), context_tokens=5))
+    assert registry.path is not None
+    text = registry.path.read_text()
+    assert text.count(old) == 1
+    registry.path.write_text(text.replace(old, new))
+    with pytest.raises(ConfigError, match=r"model registry .* is damaged; delete it and add"):
+        registry.read()
+
+
+def test_a_registry_that_cannot_be_read_or_written(
+    tmp_path: Path, registered: RegisteredModel
+) -> None:
+    file = write(tmp_path / "file")
+    for path in (file / "models.json", tmp_path):
+        with pytest.raises(ConfigError, match=r"can't be read: .*; check its permissions, or set"):
+            ModelRegistry(path).read()
+    with pytest.raises(ConfigError, match=r"can't be written: .*; set XDG_DATA_HOME to another"):
+        ModelRegistry(file / "models.json").add(registered)
 
 
 def test_a_registry_of_another_version(registry: ModelRegistry) -> None:
@@ -216,3 +252,5 @@ def test_the_first_model_of_a_chain_has_the_aliases_that_no_other_claims() -> No
     assert (first.name, first.aliases) == ("file-s-name", ("llama_model_3",))
     assert (second.name, second.aliases) == ("second", ("default",))
     assert (third.name, third.aliases) == ("third", ())
+    first, named = build_profiles((ModelChoice(), ModelChoice(name="default")), [FACTS] * 2)
+    assert (first.aliases, named.name) == (("llama_model_3",), "default")
