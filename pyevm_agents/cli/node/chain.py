@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from eth.abc import StateAPI
     from eth_typing import Address
 
-    from precompiles.language_model import LanguageModel
+    from precompiles.language_model import LanguageModel, ModelProfile
     from pyevm_agents.chain import GenesisAccount
     from pyevm_agents.chain.database import Rows
     from pyevm_agents.devnet.model_registry import ModelChoice
-    from pyevm_agents.models import ProfileFacts, Store
+    from pyevm_agents.models import Store
     from pyevm_agents.recordings import Fixture
 
 WEI = 10**18
@@ -120,8 +120,8 @@ class NodeSetup:
         if self.choices:
             engines = [self._open_engine(self.open_model(each, None)) for each in self.choices]
             facts = [each.profile_facts for each in engines]
-            _require_different(facts)
             profiles = build_profiles(self.choices, facts)
+            _require_different(profiles)
             config = add_models(config, [*zip(profiles, facts, strict=True)])
             config = self.rules.apply_schedule(config, self.rows)
             store = self.open_store()
@@ -198,18 +198,19 @@ def _wrap_in_cache(llama: LlamaModel, store: Store) -> CachingModel:
     return CachingModel(llama, digest=facts.digest, fingerprint=facts.fingerprint, store=store)
 
 
-def _require_different(models: Sequence[ProfileFacts]) -> None:
+def _require_different(profiles: Sequence[ModelProfile]) -> None:
     """Reject a model that is given twice: a `modelId` may be a digest.
 
     Raises: ConfigError: two models have one digest.
     """
-    digests = [model.digest for model in models]
-    for digest in digests:
-        if digests.count(digest) > 1:
+    names: dict[bytes, str] = {}
+    for profile in profiles:
+        if other := names.get(profile.digest):
             raise ConfigError(
-                f"two models have the SHA-256 {digest.hex()[:16]}…: a chain has each model once; "
-                "omit one"
+                f"models {other} and {profile.name} have one SHA-256, "
+                f"{profile.digest.hex()[:16]}…: a chain has each model once; omit one"
             )
+        names[profile.digest] = profile.name
 
 
 def _describe_model_mismatch(llama: LlamaModel, fixture: Fixture) -> str | None:
