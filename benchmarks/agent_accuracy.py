@@ -1,6 +1,6 @@
 """How often does an agent do exactly its task? Tasks as transactions, marked by the final state.
 
-    python -m benchmarks.agent_accuracy [--model FILE] [--adapter FILE] [--compare NAME ...]
+    python -m benchmarks.agent_accuracy [--model MODEL] [--adapter FILE] [--compare NAME ...]
                                         [--count N | --tasks FILE] [--limit N] [--json FILE] ...
 
 Each task is a `SimpleAgent` with its tools, run in one transaction, which is undone afterwards. Its
@@ -43,6 +43,7 @@ from benchmarks.accuracy_tables import (
 from benchmarks.contenders import CONTENDERS, Settings, check
 from benchmarks.task_files import read_tasks, write_tasks
 from pyevm_agents.bench.heartbeat import open_heartbeat
+from pyevm_agents.devnet.model_registry import ModelChoice, open_registry
 from pyevm_agents.errors import AgentsError, ConfigError
 from training.sample import held_out
 
@@ -99,7 +100,12 @@ def _parser() -> argparse.ArgumentParser:
         description=__doc__,
         formatter_class=argparse.RawTextHelpFormatter,
     )
-    parser.add_argument("--model", type=_file, help="a GGUF file; the default model if none")
+    parser.add_argument(
+        "--model",
+        type=_model,
+        default=ModelChoice(),
+        help="a GGUF file, or a name that `pyevm-agents model list` prints",
+    )
     parser.add_argument("--adapter", type=_file, help="a LoRA adapter for it, as GGUF")
     parser.add_argument(
         "--compare",
@@ -131,6 +137,16 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--save-tasks", type=_target, help="write the tasks to this file")
     parser.add_argument("--json", type=_target, help="write every run to this file")
     return parser
+
+
+def _model(text: str) -> ModelChoice:
+    try:
+        choice = open_registry().resolve(text)
+    except ConfigError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+    if choice.path is not None:
+        _file(str(choice.path))
+    return choice
 
 
 def _file(text: str) -> Path:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from benchmarks.random_choice import random_model
 from pyevm_agents.devnet.chain import build_model_profile, create_funded_chain
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.models import NO_ADAPTER, LlamaModel, ScriptedModel, Vocabulary, answer, use
+from pyevm_agents.models import NO_ADAPTER, ScriptedModel, Vocabulary, answer, use
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from precompiles.language_model import GenerationRequest
     from pyevm_agents.chain import Chain
+    from pyevm_agents.devnet.model_registry import ModelChoice
+    from pyevm_agents.models import LlamaModel
     from pyevm_agents.models.fakes.script_steps import Step
     from training.tasks import Task
 
@@ -37,7 +39,7 @@ LOADED = {"model", "base", "adapter"}
 class Settings:
     """Settings of contenders."""
 
-    model: Path | None
+    model: ModelChoice
     adapter: Path | None
     threads: int | None
     seed: int
@@ -77,7 +79,7 @@ def check(name: str, settings: Settings) -> None:
 
     Raises: ConfigError: the model or the adapter is unfit.
     """
-    with _llama(name, settings) if name in LOADED else Vocabulary(settings.model):
+    with _llama(name, settings) if name in LOADED else _vocabulary(settings):
         pass  # Nothing is loaded: the files were looked at.
 
 
@@ -91,7 +93,7 @@ def contender(name: str, settings: Settings) -> Iterator[Contender]:
         with _llama(name, settings) as model:
             yield _on_chain(name, model)
         return
-    with Vocabulary(settings.model) as vocabulary:
+    with _vocabulary(settings) as vocabulary:
         if name == "random":
             yield _on_chain(name, random_model(vocabulary, settings.seed))
             return
@@ -107,9 +109,14 @@ def _on_chain(name: str, model: LlamaModel | ScriptedModel) -> Contender:
     return Contender(name=name, chain=chain, digest=facts.digest)
 
 
+def _vocabulary(settings: Settings) -> Vocabulary:
+    # Neither random choice nor the right run has an adapter's digest.
+    return Vocabulary(settings.model.path, context_tokens=settings.model.context_tokens)
+
+
 def _llama(name: str, settings: Settings) -> LlamaModel:
     adapter = NO_ADAPTER if name == "base" else settings.adapter
-    model = LlamaModel(settings.model, adapter=adapter, threads=settings.threads)
+    model = settings.model.with_adapter(adapter).open(threads=settings.threads)
     if name == "adapter" and model.adapter is None:
         raise ConfigError("no adapter is named, and none is installed; name one by --adapter FILE")
     return model

@@ -206,6 +206,9 @@ class ModelProfile:
     """(name, value) of each decoding rule (`precompiles.decoding_rules`), sorted by name. Empty: the
     free format."""
 
+    fingerprint: str = ""
+    """Fingerprint of this model's engine profile. Empty: it is the chain config's."""
+
 
 class ModelIdentity(Protocol):
     """Digest, context length and fingerprint of a model file and its engine."""

@@ -27,6 +27,7 @@ COMMANDS = {
     "demo": "demo",
     "estimate": "agents",
     "export-replay": "export_replay",
+    "model": "model",
     "models": "agents",
     "node": "node.command",
     "record": "record",

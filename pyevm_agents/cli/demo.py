@@ -18,7 +18,12 @@ from pyevm_agents.agents.trace import find_closest_step
 from pyevm_agents.cli.cache_folder import get_facts_folder
 from pyevm_agents.cli.output import StatusLine, format_margin, out, print_table
 from pyevm_agents.cli.record import describe_fixture_file, require_fixture_path
-from pyevm_agents.cli.shared_options import adapter_option, gas_limit_option, schedule_option
+from pyevm_agents.cli.shared_options import (
+    adapter_option,
+    gas_limit_option,
+    model_option,
+    schedule_option,
+)
 from pyevm_agents.cli.store import open_run_store, store_option
 from pyevm_agents.devnet.chain import create_development_chain
 from pyevm_agents.devnet.wallet_demo import (
@@ -29,7 +34,6 @@ from pyevm_agents.devnet.wallet_demo import (
     serialize_run,
 )
 from pyevm_agents.display import pluralize
-from pyevm_agents.models import LlamaModel
 from pyevm_agents.recordings import record_chain, write_fixture
 
 if TYPE_CHECKING:
@@ -37,6 +41,7 @@ if TYPE_CHECKING:
 
     from pyevm_agents.agents.trace import AgentStep
     from pyevm_agents.config.schedule_file import ScheduleFile
+    from pyevm_agents.devnet.model_registry import ModelChoice
     from pyevm_agents.devnet.wallet_demo import Balances, DemoRun
     from pyevm_agents.models import Adapter
 
@@ -57,12 +62,7 @@ MAX_SHOWN_CHARACTERS = 1_000
     help="The instruction of the wallet's owner. Tokens are symbols (USDC, DAI) or addresses; "
     "{USDC} and {DAI} become the addresses. Amounts are whole tokens.",
 )
-@click.option(
-    "--model",
-    "model_path",
-    metavar="FILE",
-    help="A GGUF model.  [default: SmolLM2-135M-Instruct, installed with this package]",
-)
+@model_option
 @adapter_option
 @click.option(
     "--threads",
@@ -85,7 +85,7 @@ MAX_SHOWN_CHARACTERS = 1_000
 @click.option("--json", "as_json", is_flag=True, help="Print the run as one JSON object.")
 def demo(  # noqa: PLR0913 - one for each option
     prompt: str,
-    model_path: str | None,
+    model: ModelChoice,
     adapter: Adapter,
     threads: int | None,
     store_path: Path | None,
@@ -109,22 +109,24 @@ def demo(  # noqa: PLR0913 - one for each option
     if record_path is not None:
         require_fixture_path(record_path)
     require_instruction(prompt)
+    choice = model.with_adapter(adapter)
     watch = StatusLine()
     with (
         watch,
         open_run_store(store_path, no_store=no_store) as store,
-        LlamaModel(
-            model_path,
-            adapter=adapter,
-            threads=threads,
-            kept_facts=get_facts_folder(),
-            progress=watch.on_progress,
-        ) as model,
+        choice.open(
+            threads=threads, kept_facts=get_facts_folder(), progress=watch.on_progress
+        ) as llama,
     ):
-        facts = model.profile_facts
+        facts = llama.profile_facts
         watch.show_status("deploying tokens, pool, tools and the wallet agent")
         chain = create_development_chain(
-            model, facts, store=store, schedule=schedule, block_gas_limit=gas_limit
+            llama,
+            facts,
+            choice.build_profile(facts),
+            store=store,
+            schedule=schedule,
+            block_gas_limit=gas_limit,
         )
         wallet = WalletDemo(chain)
         started = time.monotonic()
@@ -146,7 +148,7 @@ def demo(  # noqa: PLR0913 - one for each option
         print_run(run, wallet, described, seconds)
         if hits := store.session.get("hits"):
             out.print(f"\n[dim]{hits} of {len(run.steps)} generations cached in {store.path}[/]")
-        print_atomicity(*run_atomic_demo(model, schedule=schedule, block_gas_limit=gas_limit))
+        print_atomicity(*run_atomic_demo(llama, schedule=schedule, block_gas_limit=gas_limit))
 
 
 def print_run(run: DemoRun, wallet: WalletDemo, model: Mapping[str, str], seconds: float) -> None:

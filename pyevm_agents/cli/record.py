@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,16 +16,18 @@ from pyevm_agents.cli.shared_options import (
     model_option,
     schedule_option,
 )
+from pyevm_agents.devnet.chain import add_models
 from pyevm_agents.devnet.scenarios import SCENARIOS, record_scenario
 from pyevm_agents.display import pluralize
 from pyevm_agents.errors import ConfigError, FixtureError
-from pyevm_agents.models import CachingModel, LlamaModel
+from pyevm_agents.models import CachingModel
 from pyevm_agents.recordings import mine_again, read_fixture, record_chain, write_fixture
 from pyevm_agents.recordings.bundled import normalize_fixture_name
 
 if TYPE_CHECKING:
     from pyevm_agents.config.schedule_file import ScheduleFile
-    from pyevm_agents.models import Adapter
+    from pyevm_agents.devnet.model_registry import ModelChoice
+    from pyevm_agents.models import Adapter, LlamaModel
     from pyevm_agents.recordings import Fixture
 
 SOURCE = "The model that the configuration names computed every generation."
@@ -78,7 +79,7 @@ def record(  # noqa: PLR0913 - one for each option
     names: tuple[str, ...],
     sources: tuple[Path, ...],
     output: Path,
-    model_path: Path | None,
+    model: ModelChoice,
     adapter: Adapter,
     *,
     threads: int | None,
@@ -102,23 +103,21 @@ def record(  # noqa: PLR0913 - one for each option
     watch = StatusLine()
     with (
         watch,
-        LlamaModel(
-            model_path, adapter=adapter, threads=threads, progress=watch.on_progress
-        ) as model,
+        model.with_adapter(adapter).open(threads=threads, progress=watch.on_progress) as llama,
     ):
         for file_name, chain in wanted.items():
             watch.show_status(f"recording {file_name}")
             if isinstance(chain, str):
                 fixture = record_scenario(
                     chain,
-                    model,
-                    model.profile_facts,
+                    llama,
+                    llama.profile_facts,
                     source=SOURCE,
                     schedule=schedule,
                     block_gas_limit=gas_limit,
                 )
             else:
-                fixture = _record_again(chain, model, schedule)
+                fixture = _record_again(chain, llama, schedule)
             path = output / file_name if output.is_dir() else output
             write_fixture(fixture, path)
             watch.stop()
@@ -175,7 +174,7 @@ def _record_again(fixture: Fixture, model: LlamaModel, schedule: ScheduleFile | 
             "`pyevm_agents.recordings.mine_again` for several"
         )
     facts = model.profile_facts
-    config = replace(fixture.config, profile_fingerprint=facts.fingerprint)
+    config = add_models(fixture.config, [(fixture.config.models[0], facts)])
     if schedule is not None:
         config = schedule.apply_to(config)
     remembering = CachingModel(model, digest=facts.digest, fingerprint=facts.fingerprint)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from contextlib import nullcontext
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,18 +14,25 @@ from rich.markup import escape
 from rich.table import Table
 
 from precompiles.escaping import escape_line
-from pyevm_agents.cli.output import StatusLine, err, out, print_table
-from pyevm_agents.cli.shared_options import adapter_option
+from pyevm_agents.cli.output import err, out, print_table
+from pyevm_agents.cli.shared_options import (
+    DEFAULT_MODEL_HELP,
+    adapter_option,
+    is_given,
+    require_single_model,
+    resolve_models,
+)
+from pyevm_agents.config.chain_config import get_fingerprint
 from pyevm_agents.display import pluralize
 from pyevm_agents.errors import AgentsError, ConfigError
-from pyevm_agents.models import LlamaModel
 from pyevm_agents.models.store.caching_model import is_weightless
 from pyevm_agents.recordings import MismatchError, Replay, ReplayedBlock, read_fixture
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from precompiles.language_model import LanguageModel
+    from precompiles.language_model import LanguageModel, ModelProfile
+    from pyevm_agents.devnet.model_registry import ModelChoice
     from pyevm_agents.models import Adapter
     from pyevm_agents.recordings import Fixture
 
@@ -59,11 +66,12 @@ class ReplayOutcome:
 )
 @click.option(
     "--model",
-    "model_path",
-    type=click.Path(path_type=Path),
-    metavar="GGUF",
-    help="The model for --recompute.  [default: SmolLM2-135M-Instruct, installed with this "
-    "package]",
+    "models",
+    metavar="MODEL",
+    multiple=True,
+    callback=resolve_models,
+    help="The model for --recompute: a GGUF file, or a name that `pyevm-agents model list` "
+    f"prints. Repeatable: a chain's models are found by digest.  {DEFAULT_MODEL_HELP}",
 )
 @adapter_option
 @click.option(
@@ -72,7 +80,7 @@ class ReplayOutcome:
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list with an object per file.")
 def replay(  # noqa: PLR0913 - one for each option
     paths: tuple[Path, ...],
-    model_path: Path | None,
+    models: tuple[ModelChoice, ...],
     adapter: Adapter,
     threads: int | None,
     *,
@@ -84,22 +92,24 @@ def replay(  # noqa: PLR0913 - one for each option
     The exit status is 1 if a file was altered or a result differs; the message names the first
     block, transaction and step. It is 2 if a file can't be checked.
     """
-    for option, value in (
-        ("--model", model_path),
-        ("--adapter", adapter),
-        ("--threads", threads),
-    ):
-        if value is not None and not recompute:
+    context = click.get_current_context()
+    for name, option in (("models", "--model"), ("adapter", "--adapter"), ("threads", "--threads")):
+        if is_given(context, name) and not recompute:
             raise click.UsageError(f"{option} needs --recompute; without it, no model is loaded")
+    require_single_model(context)
+    choices = tuple(each.with_adapter(adapter) for each in models)
 
-    def load(context_tokens: int) -> LlamaModel:
-        return LlamaModel(
-            model_path, adapter=adapter, threads=threads, context_tokens=context_tokens
-        )
+    def open_models(fixture: Fixture, stack: ExitStack) -> dict[str, LanguageModel]:
+        return {
+            profile.name: stack.enter_context(
+                choice.open(threads=threads, context_tokens=profile.context_tokens)
+            )
+            for profile, choice in _match_models(fixture, choices)
+        }
 
     outcomes = []
     for path in paths:
-        outcome = _replay_file(path, load, recompute=recompute)
+        outcome = _replay_file(path, open_models if recompute else None)
         outcomes.append(outcome)
         if not as_json:
             _print(outcome)
@@ -109,17 +119,18 @@ def replay(  # noqa: PLR0913 - one for each option
 
 
 def _replay_file(
-    path: Path, load: Callable[[int], LlamaModel], *, recompute: bool
+    path: Path, open_models: Callable[[Fixture, ExitStack], dict[str, LanguageModel]] | None
 ) -> ReplayOutcome:
-    outcome = ReplayOutcome(path, recompute)
+    """Replay a file.
+
+    Input:  open_models: opens the models that compute; None for the recorded generations.
+    """
+    outcome = ReplayOutcome(path, open_models is not None)
     started = time.monotonic()
     try:
         outcome.fixture = read_fixture(path)
-        model = _load_recorded_model(outcome.fixture, load) if recompute else nullcontext()
-        with model as answering:
-            models: dict[str, LanguageModel] | None = None
-            if answering is not None:
-                models = {outcome.fixture.config.models[0].name: answering}
+        with ExitStack() as stack:
+            models = None if open_models is None else open_models(outcome.fixture, stack)
             for block in Replay(outcome.fixture, models).execute_blocks():
                 outcome.blocks.append(block)
     except AgentsError as error:
@@ -128,28 +139,32 @@ def _replay_file(
     return outcome
 
 
-def _load_recorded_model(
-    fixture: Fixture, load: Callable[[int], LlamaModel]
-) -> LlamaModel | nullcontext[None]:
-    """Return the model that computed a fixture's generations.
+def _match_models(
+    fixture: Fixture, choices: Sequence[ModelChoice]
+) -> list[tuple[ModelProfile, ModelChoice]]:
+    """Return each of a chain's models with the choice that has its digest.
 
-    Raises: ConfigError: no model did, or several did.
+    The only choice is the chain's only model: `Replay` compares their digests.
+
+    Raises: ConfigError: a model is a script, or no choice has its digest.
     """
-    profiles = fixture.config.models
-    if not profiles:
-        return nullcontext()
-    if len(profiles) > 1:
-        raise ConfigError(
-            f"the chain has {len(profiles)} models, --recompute supports 1; omit --recompute, or "
-            "use `pyevm_agents.recordings.Replay` with all models"
-        )
-    fingerprint = fixture.config.profile_fingerprint
-    if not fingerprint or is_weightless(fingerprint):
-        raise ConfigError("the generations come from a script, not from a model; omit --recompute")
-    watch = StatusLine()
-    watch.show_status("loading the model")
-    watch.stop()
-    return load(profiles[0].context_tokens)
+    config = fixture.config
+    for profile in config.models:
+        fingerprint = get_fingerprint(config, profile)
+        if not fingerprint or is_weightless(fingerprint):
+            raise ConfigError(
+                "the generations come from a script, not from a model; omit --recompute"
+            )
+    if len(config.models) == len(choices) == 1:
+        return [(config.models[0], choices[0])]
+    by_digest = {choice.compute_digest(): choice for choice in choices} if config.models else {}
+    for profile in config.models:
+        if profile.digest not in by_digest:
+            raise ConfigError(
+                f"no --model is the chain's model {profile.name}, SHA-256 {profile.digest.hex()}; "
+                "pass --model for each model of the chain"
+            )
+    return [(profile, by_digest[profile.digest]) for profile in config.models]
 
 
 def _print(outcome: ReplayOutcome) -> None:

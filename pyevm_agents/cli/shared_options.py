@@ -15,19 +15,61 @@ from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import NO_ADAPTER
 
 if TYPE_CHECKING:
+    from pyevm_agents.devnet.model_registry import ModelChoice
     from pyevm_agents.models import Adapter
+
+
+def _resolve_model(
+    _context: click.Context, _option: click.Parameter, value: str | None
+) -> ModelChoice:
+    from pyevm_agents.devnet.model_registry import ModelChoice, open_registry  # noqa: PLC0415 - slow to import
+
+    return ModelChoice() if value is None else open_registry().resolve(value)
+
+
+def resolve_models(
+    _context: click.Context, _option: click.Parameter, values: tuple[str, ...]
+) -> tuple[ModelChoice, ...]:
+    """Return the models of a repeatable option; the default one without it."""
+    from pyevm_agents.devnet.model_registry import ModelChoice, open_registry  # noqa: PLC0415 - slow to import
+
+    registry = open_registry()
+    return tuple(map(registry.resolve, values)) or (ModelChoice(),)
+
+
+def require_single_model(context: click.Context) -> None:
+    """Check that `--adapter` is given for one model at most.
+
+    Raises: click.UsageError.
+    """
+    if is_given(context, "adapter") and len(context.params["models"]) > 1:
+        raise click.UsageError(
+            "--adapter needs a single --model; give a model its adapter with "
+            "`pyevm-agents model add FILE --adapter ADAPTER --name NAME`"
+        )
 
 
 def _parse_adapter(_context: click.Context, _option: click.Parameter, value: str | None) -> Adapter:
     return NO_ADAPTER if value == NO_ADAPTER.value else value
 
 
+DEFAULT_MODEL_HELP = "[default: SmolLM2-135M-Instruct, installed with this package]"
+
 model_option = click.option(
     "--model",
-    "model_path",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="A GGUF model.  [default: SmolLM2-135M-Instruct, installed with this package]",
+    metavar="MODEL",
+    callback=_resolve_model,
+    help=f"A GGUF file, or a name that `pyevm-agents model list` prints.  {DEFAULT_MODEL_HELP}",
+)
+
+models_option = click.option(
+    "--model",
+    "models",
+    metavar="MODEL",
+    multiple=True,
+    callback=resolve_models,
+    help="A GGUF file, or a name that `pyevm-agents model list` prints. Repeatable: contracts "
+    f"select a model by its name.  {DEFAULT_MODEL_HELP}",
 )
 
 adapter_option = click.option(

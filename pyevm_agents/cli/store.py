@@ -18,7 +18,7 @@ from pyevm_agents.cli.output import StatusLine, err, out, print_table
 from pyevm_agents.cli.shared_options import adapter_option, model_option
 from pyevm_agents.display import pluralize
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.models import LlamaModel, Store
+from pyevm_agents.models import Store
 from pyevm_agents.models.store.rows import DamagedRowError
 from pyevm_agents.models.store.statistics import (
     StoredGeneration,
@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from precompiles.language_model import Generation
-    from pyevm_agents.models import Adapter
+    from pyevm_agents.devnet.model_registry import ModelChoice
+    from pyevm_agents.models import Adapter, LlamaModel
 
 DEFAULT_SAMPLE = 10
 """Generations that `verify` computes: some 10 s with the default model."""
@@ -113,7 +114,7 @@ def clear(store_path: Path | None, *, yes: bool) -> None:
 @model_option
 @adapter_option
 def verify(
-    store_path: Path | None, count: int, seed: int, model_path: Path | None, adapter: Adapter
+    store_path: Path | None, count: int, seed: int, model: ModelChoice, adapter: Adapter
 ) -> None:
     """Compute a sample of the generations again and compare byte for byte.
 
@@ -124,14 +125,14 @@ def verify(
     with (
         open_existing_store(store_path, warn) as opened,
         watch,
-        LlamaModel(model_path, adapter=adapter) as model,
+        model.with_adapter(adapter).open() as llama,
     ):
-        facts = model.profile_facts
+        facts = llama.profile_facts
         keys = sample_keys(opened, facts.digest, facts.fingerprint, count=count, seed=seed)
         wrong = []
         for number, key in enumerate(keys, start=1):
             watch.show_status(f"{number} of {len(keys)}: computing {key.hex()[:16]} again")
-            wrong += [f"{key.hex()}: {flaw}" for flaw in find_flaws(opened, key, model)]
+            wrong += [f"{key.hex()}: {flaw}" for flaw in find_flaws(opened, key, llama)]
         watch.stop()
         left_out = [
             (profile.complete + profile.incomplete, profile.digest == facts.digest)

@@ -160,6 +160,7 @@ class ChainConfig:
         for model in form["models"]:
             model["digest"] = "0x" + model["digest"].hex()
             _fill_or_omit(model, "decoding", dict(model["decoding"]))
+            _fill_or_omit(model, "fingerprint", model["fingerprint"])
         _fill_or_omit(form, "numeric_models", [each.to_form() for each in self.numeric_models])
         _fill_or_omit(form, "origin", self.origin and self.origin.to_form())
         form["limits"] = {name: getattr(spec, name) for name in _LIMITS}
@@ -212,6 +213,11 @@ class ChainConfig:
         return keccak(text=self.to_json())
 
 
+def get_fingerprint(config: ChainConfig, profile: ModelProfile) -> str:
+    """Return the fingerprint of a model's engine profile: its own, or else the chain config's."""
+    return profile.fingerprint or config.profile_fingerprint
+
+
 def check_fits(config: ChainConfig, profile: ModelProfile, facts: ModelIdentity) -> None:
     """Reject a language model that is not the one in a chain config.
 
@@ -228,10 +234,11 @@ def check_fits(config: ChainConfig, profile: ModelProfile, facts: ModelIdentity)
             f"engine {facts.context_tokens}; load it with context_tokens={profile.context_tokens}"
         )
     computes = json.loads(facts.fingerprint).get("canary", "") != ""
-    if computes and facts.fingerprint != config.profile_fingerprint:
+    expected = get_fingerprint(config, profile)
+    if computes and facts.fingerprint != expected:
         raise ConfigError(
             f"model {profile.name}: the engine's profile is {facts.fingerprint}, "
-            f"the chain's is {config.profile_fingerprint!r}; use the chain's engine build, or "
+            f"the chain's is {expected!r}; use the chain's engine build, or "
             "replay its recording without a model: `pyevm-agents replay FIXTURE`, or "
             "`pyevm_agents.recordings.open_chain(fixture)`"
         )

@@ -6,7 +6,7 @@ The base of the demo, the node and test suites.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from eth.vm.forks.prague.constants import HISTORY_STORAGE_ADDRESS, HISTORY_STORAGE_CONTRACT_CODE
@@ -22,7 +22,7 @@ from pyevm_agents.models.store.caching_model import is_weightless
 from pyevm_agents.vm import FORKS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from eth.abc import BlockAPI, ComputationAPI, ReceiptAPI
 
@@ -147,9 +147,8 @@ def build_model_profile(
     """
     if decoding is None:
         decoding = () if is_weightless(facts.fingerprint) else facts.decoding
-    is_base = facts.digest == BASE_MODEL_DIGEST
     return ModelProfile(
-        name=BASE_MODEL_NAME if is_base else _normalize_name(facts.name),
+        name=normalize_model_name(facts),
         aliases=aliases,
         digest=facts.digest,
         context_tokens=facts.context_tokens,
@@ -164,9 +163,28 @@ def build_model_profile(
     )
 
 
-def create_development_chain(
+def add_models(
+    config: ChainConfig, models: Sequence[tuple[ModelProfile, ProfileFacts]]
+) -> ChainConfig:
+    """Return a chain config with these models.
+
+    The first model's fingerprint is the chain's. A model with another one states its own.
+    """
+    fingerprint = models[0][1].fingerprint
+    profiles = tuple(
+        replace(
+            profile,
+            fingerprint="" if facts.fingerprint == fingerprint else facts.fingerprint,
+        )
+        for profile, facts in models
+    )
+    return replace(config, models=profiles, profile_fingerprint=fingerprint)
+
+
+def create_development_chain(  # noqa: PLR0913 - the parts of a chain
     model: LanguageModel,
     facts: ProfileFacts,
+    profile: ModelProfile | None = None,
     *,
     store: Store | None = None,
     schedule: ScheduleFile | None = None,
@@ -177,6 +195,7 @@ def create_development_chain(
     Generations are cached: a call, its gas estimate and its transaction cost one inference.
 
     Input:
+        profile: the model's name and prices in genesis; None for the file's name and the defaults.
         store: the generation store; None for a cache in memory.
         schedule: gas prices; None for the defaults.
         block_gas_limit: gas of a block, hence of an agent's transaction.
@@ -184,8 +203,9 @@ def create_development_chain(
     Raises: ConfigError: the schedule is not for this model.
     """
     model = CachingModel(model, digest=facts.digest, fingerprint=facts.fingerprint, store=store)
+    profile = build_model_profile(facts) if profile is None else profile
     return create_funded_chain(
-        model, facts, build_model_profile(facts), schedule=schedule, block_gas_limit=block_gas_limit
+        model, facts, profile, schedule=schedule, block_gas_limit=block_gas_limit
     )
 
 
@@ -218,7 +238,9 @@ def create_funded_chain(
     return Chain(config, {profile.name: model}, accounts=accounts)
 
 
-def _normalize_name(text: str) -> str:
-    """Return a model file's name as a valid model ID: lower case, with dashes."""
-    name = re.sub(r"[^0-9a-z_.]+", "-", text.lower()).strip("-_.")[:64].rstrip("-_.")
+def normalize_model_name(facts: ProfileFacts) -> str:
+    """Return the name in a model's file as a valid model ID: lower case, with dashes."""
+    if facts.digest == BASE_MODEL_DIGEST:
+        return BASE_MODEL_NAME
+    name = re.sub(r"[^0-9a-z_.]+", "-", facts.name.lower()).strip("-_.")[:64].rstrip("-_.")
     return "model" if not name or name.startswith("0x") or name in ALIASES else name

@@ -55,7 +55,8 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
     group.addoption(
         "--agent-model",
         metavar="NAME",
-        help="model whose tokens and prices apply: a name or a GGUF file",
+        help="model whose tokens and prices apply: a name, installed or added by `pyevm-agents "
+        "model add`, or a GGUF file",
     )
     group.addoption(
         "--agent-schedule",

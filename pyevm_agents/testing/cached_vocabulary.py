@@ -33,10 +33,13 @@ class CachingVocabulary(Vocabulary):
         path: Path | str | None = None,
         *,
         adapter: Adapter = None,
+        context_tokens: int | None = None,
         kept_facts: Path | str | None = None,
     ) -> None:
         """Create a vocabulary; see `Vocabulary`."""
-        super().__init__(path, adapter=adapter, kept_facts=kept_facts)
+        super().__init__(
+            path, adapter=adapter, context_tokens=context_tokens, kept_facts=kept_facts
+        )
         self._tokens: OrderedDict[tuple[Segment, ...], tuple[int, ...]] = OrderedDict()
         self._generations: OrderedDict[tuple[str, str], Generation] = OrderedDict()
 

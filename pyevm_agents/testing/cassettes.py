@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from precompiles.language_model import HasProfile
+from pyevm_agents.config.chain_config import get_fingerprint
 from pyevm_agents.errors import ConfigError, FixtureError, RecordError
 from pyevm_agents.models import CachingModel
 from pyevm_agents.models.fakes.recorded import RecordedModel, RecordingModel
@@ -277,7 +278,7 @@ class CassetteRecorder:
         self._models[profile.name] = CassetteModel(name=profile.name, digest=profile.digest)
         inner_model = model if self._report is None else _ObservedModel(model, self._report)
         remembering = CachingModel(
-            inner_model, digest=profile.digest, fingerprint=config.profile_fingerprint
+            inner_model, digest=profile.digest, fingerprint=get_fingerprint(config, profile)
         )
         chain.model.use_model(RecordingModel(remembering, name=profile.name, log=self._log))
 

@@ -20,14 +20,11 @@ from pyevm_agents.chain.database import MemoryRows
 from pyevm_agents.config import DEFAULT_FORK, ChainConfig
 from pyevm_agents.config.schedule_file import ScheduleFile, read_schedule
 from pyevm_agents.devnet.chain import (
-    BASE_MODEL_NAME,
-    DEFAULT_MODEL_NAME,
     DEVELOPMENT_BALANCE_WEI,
-    build_model_profile,
     build_predeploys,
 )
+from pyevm_agents.devnet.model_registry import ModelChoice, open_registry
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.models import NO_ADAPTER, LlamaModel
 from pyevm_agents.node.keys import DEFAULT_MNEMONIC, derive_keys
 from pyevm_agents.testing.cached_vocabulary import CachingVocabulary
 from pyevm_agents.testing.inputs import require_text
@@ -37,10 +34,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from precompiles.language_model import LanguageModel, ModelProfile
+    from pyevm_agents.models import LlamaModel
 
 ACCOUNTS = 10
-
-MODEL_SUFFIX = ".gguf"
 
 
 class GenesisTemplate:
@@ -48,7 +44,7 @@ class GenesisTemplate:
 
     def __init__(
         self,
-        model: Path | str | None = None,
+        model: ModelChoice | Path | str | None = None,
         *,
         kept_facts: Path | None = None,
         schedule: ScheduleFile | None = None,
@@ -57,19 +53,23 @@ class GenesisTemplate:
     ) -> None:
         """Create a template. Nothing is loaded yet.
 
-        Input:  the model, one of `list_model_names()` or a GGUF file, None for the default; a
-                folder for the model's facts between processes, None to keep none; the gas schedule,
-                None for the default; Ethereum's fork; the model's vocabulary, None to create one.
+        Input:  the model, a name that `pyevm-agents model list` prints, a GGUF file or a choice,
+                None for the default; a folder for the model's facts between processes, None to
+                keep none; the gas schedule, None for the default; Ethereum's fork; the model's
+                vocabulary, None to create one.
         Raises: ConfigError: the model is unknown.
         """
-        self._model = model
-        self._path, self._has_adapter = _resolve_model(model)
+        self._choice = _resolve_model(model)
         self.kept_facts = kept_facts
         self._schedule = schedule
         self._fork = fork
         if vocabulary is None:
-            adapter = None if self._has_adapter else NO_ADAPTER
-            vocabulary = CachingVocabulary(self._path, adapter=adapter, kept_facts=kept_facts)
+            vocabulary = CachingVocabulary(
+                self._choice.path,
+                adapter=self._choice.adapter,
+                context_tokens=self._choice.context_tokens,
+                kept_facts=kept_facts,
+            )
         self.vocabulary = vocabulary
         """Its process starts on the first request, or for the facts if none are kept."""
 
@@ -92,7 +92,7 @@ class GenesisTemplate:
         key = _build_key(schedule, fork)
         if key not in self._variants:
             template = GenesisTemplate(
-                self._model,
+                self._choice,
                 kept_facts=self.kept_facts,
                 schedule=schedule,
                 fork=fork,
@@ -116,7 +116,7 @@ class GenesisTemplate:
         """
         facts = self.vocabulary.profile_facts
         config = ChainConfig(
-            models=(build_model_profile(facts),),
+            models=(self._choice.build_profile(facts),),
             profile_fingerprint=facts.fingerprint,
             fork=self._fork,
         )
@@ -137,8 +137,7 @@ class GenesisTemplate:
 
         It has one thread: the workers of pytest-xdist share the cores.
         """
-        adapter = None if self._has_adapter else NO_ADAPTER
-        return LlamaModel(self._path, adapter=adapter, threads=1, kept_facts=self.kept_facts)
+        return self._choice.open(threads=1, kept_facts=self.kept_facts)
 
     def close(self) -> None:
         """Stop the vocabulary's process, after which the chains can't run agents."""
@@ -158,11 +157,11 @@ class GenesisTemplate:
         return rows
 
 
-_templates: dict[str, GenesisTemplate] = {}
+_templates: dict[ModelChoice, GenesisTemplate] = {}
 
 
 def get_genesis_template(
-    model: Path | str | None = None,
+    model: ModelChoice | Path | str | None = None,
     *,
     schedule: ScheduleFile | Path | str | None = None,
     fork: str | None = None,
@@ -174,10 +173,10 @@ def get_genesis_template(
             None for the newest.
     Raises: ConfigError: the model is unknown, or the file is not a schedule.
     """
-    key = str(model or DEFAULT_MODEL_NAME)
-    if key not in _templates:
-        _templates[key] = GenesisTemplate(model, kept_facts=kept_facts)
-    return _templates[key].derive(load_schedule(schedule), fork=fork)
+    choice = _resolve_model(model)
+    if choice not in _templates:
+        _templates[choice] = GenesisTemplate(choice, kept_facts=kept_facts)
+    return _templates[choice].derive(load_schedule(schedule), fork=fork)
 
 
 def load_schedule(schedule: ScheduleFile | Path | str | None) -> ScheduleFile | None:
@@ -205,24 +204,18 @@ def temporary_templates() -> Iterator[None]:
             _templates.pop(key).close()
 
 
-def list_model_names() -> tuple[str, ...]:
-    """Return the names of the models that a test can select; a file is the alternative."""
-    return (DEFAULT_MODEL_NAME, BASE_MODEL_NAME)
+def _resolve_model(model: ModelChoice | Path | str | None) -> ModelChoice:
+    """Return a model's files and settings.
 
-
-def _resolve_model(model: Path | str | None) -> tuple[Path | None, bool]:
-    """Return a model's file, None for the default model's, and whether its adapter applies."""
-    if model in {None, DEFAULT_MODEL_NAME}:
-        return None, True
-    if model == BASE_MODEL_NAME:
-        return None, False
-    path = Path(str(model))
-    if path.suffix != MODEL_SUFFIX and not path.exists():
-        raise ConfigError(
-            f"there is no model {str(model)!r}: name {' or '.join(list_model_names())}, or a "
-            f"{MODEL_SUFFIX} file"
-        )
-    return path, True
+    Raises: ConfigError: the name is unknown, or its files changed since they were registered.
+    """
+    if isinstance(model, ModelChoice):
+        return model
+    if model is None:
+        return ModelChoice()
+    if isinstance(model, Path):
+        return ModelChoice(path=model)
+    return open_registry().resolve(str(model))
 
 
 def _build_key(schedule: ScheduleFile | None, fork: str) -> tuple[str | None, str]:

@@ -27,15 +27,15 @@ from pyevm_agents.cli.bench.summary import print_comparison, print_summary
 from pyevm_agents.cli.output import StatusLine, err, out
 from pyevm_agents.cli.shared_options import adapter_option, is_given, model_option
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.models import LlamaModel
 
 if TYPE_CHECKING:
     from pyevm_agents.bench.measurement.results import Report
+    from pyevm_agents.devnet.model_registry import ModelChoice
     from pyevm_agents.models import Adapter
 
 MEASURING = {
     "is_quick": "--quick",
-    "model_path": "--model",
+    "model": "--model",
     "adapter": "--adapter",
     "threads": "--threads",
     "anvil": "--anvil",
@@ -118,7 +118,7 @@ class BenchCommand(click.Command):
 def bench(  # noqa: PLR0913 - one for each option
     context: click.Context,
     *,
-    model_path: Path | None,
+    model: ModelChoice,
     adapter: Adapter,
     threads: int | None,
     only: tuple[str, ...],
@@ -162,14 +162,14 @@ def bench(  # noqa: PLR0913 - one for each option
     with (
         StatusLine() as watch,
         # The metronome is not shown: printing would be a part of the measurement.
-        LlamaModel(model_path, adapter=adapter, threads=threads) as model,
+        model.with_adapter(adapter).open(threads=threads) as llama,
     ):
         watch.show_status("loading the model")
-        _ = model.profile_facts  # Rejects a file that is not a model before measuring.
+        _ = llama.profile_facts  # Rejects a file that is not a model before measuring.
         watch.stop()
         with BenchProgress() as progress:
             setting = BenchSettings(
-                model=model,
+                model=llama,
                 observer=progress,
                 is_quick=is_quick,
                 anvil=program,

@@ -78,11 +78,11 @@ def _print_agents(node_chain: NodeChain, config: ChainConfig) -> None:
             f"  gas       token: {profile.cold_prompt_token_gas:,} cold, "
             f"{profile.warm_prompt_token_gas:,} warm, {profile.output_token_gas:,} output"
         )
-        own = config.schedule
-        out.print(
-            f"            call: {own.executor_base_gas:,}, byte: {own.input_byte_gas:,}, "
-            f"tool: {own.tool_gas:,}, parameter: {own.parameter_gas:,}"
-        )
+    own = config.schedule
+    out.print(
+        f"            call: {own.executor_base_gas:,}, byte: {own.input_byte_gas:,}, "
+        f"tool: {own.tool_gas:,}, parameter: {own.parameter_gas:,}"
+    )
     for address in node_chain.agents:
         out.print(f"  deployed  {to_checksum_address(address)}")
 

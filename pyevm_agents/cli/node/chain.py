@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pyevm_agents.chain import Chain, read_chain_config
 from pyevm_agents.config import ChainConfig
+from pyevm_agents.config.chain_config import get_fingerprint
 from pyevm_agents.config.schedule_file import ScheduleFile
-from pyevm_agents.devnet.chain import build_model_profile
+from pyevm_agents.devnet.chain import add_models
+from pyevm_agents.devnet.model_registry import build_profiles
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import CachingModel, LlamaModel, SwappableModel
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from contextlib import ExitStack
 
     from eth.abc import StateAPI
     from eth_typing import Address
 
-    from precompiles.language_model import LanguageModel
+    from precompiles.language_model import LanguageModel, ModelProfile
     from pyevm_agents.chain import GenesisAccount
     from pyevm_agents.chain.database import Rows
+    from pyevm_agents.devnet.model_registry import ModelChoice
     from pyevm_agents.models import Store
     from pyevm_agents.recordings import Fixture
 
@@ -95,8 +98,11 @@ class NodeSetup:
     accounts: Mapping[Address, GenesisAccount]
     """Accounts of genesis; a fixture's chain gets the missing ones."""
 
-    make_model: Callable[[int | None], LlamaModel] | None
-    """Loads the model, given the context in tokens; None for a node without a model."""
+    choices: tuple[ModelChoice, ...]
+    """The models; none for a plain chain."""
+
+    open_model: Callable[[ModelChoice, int | None], LlamaModel]
+    """Opens a model, given its context in tokens, or None for its own."""
 
     is_own_model: bool
     """Whether the user passed a model: then no other is used."""
@@ -111,13 +117,18 @@ class NodeSetup:
         """Open the stored chain, or create one."""
         config = self.rules.build_config(self.rows)
         models: dict[str, SwappableModel] = {}
-        if self.make_model is not None:
-            llama = self._open_engine(self.make_model(None))
-            facts = llama.profile_facts
-            profile = build_model_profile(facts)
-            config = replace(config, models=(profile,), profile_fingerprint=facts.fingerprint)
+        if self.choices:
+            engines = [self._open_engine(self.open_model(each, None)) for each in self.choices]
+            facts = [each.profile_facts for each in engines]
+            profiles = build_profiles(self.choices, facts)
+            _require_different(profiles)
+            config = add_models(config, [*zip(profiles, facts, strict=True)])
             config = self.rules.apply_schedule(config, self.rows)
-            models = {profile.name: SwappableModel(self._wrap_in_cache(llama))}
+            store = self.open_store()
+            models = {
+                profile.name: SwappableModel(_wrap_in_cache(llama, store))
+                for profile, llama in zip(profiles, engines, strict=True)
+            }
         return NodeChain(chain=Chain(config, models, accounts=self.accounts, rows=self.rows))
 
     def open_fixture_chain(self, fixture: Fixture) -> NodeChain:
@@ -153,12 +164,13 @@ class NodeSetup:
     ) -> tuple[dict[str, LanguageModel] | None, tuple[str, ...]]:
         """Return the models for prompts that a fixture lacks, or notes why there are none."""
         profiles = fixture.config.models
-        if self.make_model is None or len(profiles) != 1:
+        if not self.choices or len(profiles) != 1:
             return None, ("Only recorded prompts have generations.",)
-        llama = self._open_engine(self.make_model(profiles[0].context_tokens))
+        (choice,) = self.choices
+        llama = self._open_engine(self.open_model(choice, profiles[0].context_tokens))
         other = _describe_model_mismatch(llama, fixture)
         if other is None:
-            return {profiles[0].name: self._wrap_in_cache(llama)}, ()
+            return {profiles[0].name: _wrap_in_cache(llama, self.open_store())}, ()
         if self.is_own_model:
             raise ConfigError(
                 f"fixture {fixture.name} was recorded with another model: {other}; omit --model "
@@ -180,11 +192,25 @@ class NodeSetup:
         self.engines.append(self.stack.enter_context(llama))
         return llama
 
-    def _wrap_in_cache(self, llama: LlamaModel) -> CachingModel:
-        facts = llama.profile_facts
-        return CachingModel(
-            llama, digest=facts.digest, fingerprint=facts.fingerprint, store=self.open_store()
-        )
+
+def _wrap_in_cache(llama: LlamaModel, store: Store) -> CachingModel:
+    facts = llama.profile_facts
+    return CachingModel(llama, digest=facts.digest, fingerprint=facts.fingerprint, store=store)
+
+
+def _require_different(profiles: Sequence[ModelProfile]) -> None:
+    """Reject a model that is given twice: a `modelId` may be a digest.
+
+    Raises: ConfigError: two models have one digest.
+    """
+    names: dict[bytes, str] = {}
+    for profile in profiles:
+        if other := names.get(profile.digest):
+            raise ConfigError(
+                f"models {other} and {profile.name} have one SHA-256, "
+                f"{profile.digest.hex()[:16]}…: a chain has each model once; omit one"
+            )
+        names[profile.digest] = profile.name
 
 
 def _describe_model_mismatch(llama: LlamaModel, fixture: Fixture) -> str | None:
@@ -192,6 +218,6 @@ def _describe_model_mismatch(llama: LlamaModel, fixture: Fixture) -> str | None:
     facts, profile = llama.profile_facts, fixture.config.models[0]
     if facts.digest != profile.digest:
         return f"its SHA-256 is {facts.digest.hex()[:16]}…, not {profile.digest.hex()[:16]}…"
-    if facts.fingerprint != fixture.config.profile_fingerprint:
+    if facts.fingerprint != get_fingerprint(fixture.config, profile):
         return "the profile of this engine build differs"
     return None

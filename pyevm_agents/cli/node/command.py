@@ -23,7 +23,8 @@ from pyevm_agents.cli.node.unsupported_options import NodeCommand
 from pyevm_agents.cli.shared_options import (
     adapter_option,
     is_given,
-    model_option,
+    models_option,
+    require_single_model,
     schedule_option,
 )
 from pyevm_agents.cli.store import open_run_store, store_option
@@ -36,7 +37,6 @@ from pyevm_agents.config import (
     MIN_BLOCK_GAS_LIMIT,
 )
 from pyevm_agents.devnet.chain import build_predeploys
-from pyevm_agents.models import LlamaModel
 from pyevm_agents.node import DEFAULT_MNEMONIC, Keys, MiningMode, Node
 from pyevm_agents.node.keys import DEFAULT_PATH, MAX_ACCOUNTS, derive_keys
 from pyevm_agents.node.state_dump import load
@@ -44,7 +44,8 @@ from pyevm_agents.server import ServerOptions
 
 if TYPE_CHECKING:
     from pyevm_agents.config.schedule_file import ScheduleFile
-    from pyevm_agents.models import Adapter
+    from pyevm_agents.devnet.model_registry import ModelChoice
+    from pyevm_agents.models import Adapter, LlamaModel
     from pyevm_agents.recordings import Fixture
 
 DEFAULT_BALANCE_ETHER = 10_000
@@ -59,7 +60,7 @@ EXCLUSIVE_OPTIONS = {
     "no_mining": ("block_time", "mixed_mining"),
     "quiet": ("json_logs",),
     "state_path": ("load_path", "dump_path"),
-    "no_model": ("model_path", "adapter", "threads", "schedule"),
+    "no_model": ("models", "adapter", "threads", "schedule"),
     "fixture": (
         *("chain_id", "gas_limit", "base_fee", "timestamp", "fork", "schedule", "genesis"),
         *("load_path", "state_path"),
@@ -73,6 +74,7 @@ Examples:
   pyevm-agents node -p 9000 -b 2 --no-model      # a plain chain, a block every 2 s
   pyevm-agents node --fixture wallet_agent       # with a deployed wallet agent
   pyevm-agents node --state chain.json           # load at the start, dump at the end
+  pyevm-agents node --model other.gguf           # a file, or a name of `pyevm-agents model`
   pyevm-agents node --schedule cold=600,output=1000
   pyevm-agents node --schedule schedule.json
 """
@@ -173,7 +175,7 @@ def _validate_derivation_path(_context: click.Context, _option: click.Parameter,
     help="Start with a recorded chain: a bundled one, such as wallet_agent or nested, or a file. "
     "Recorded generations are replayed; the model computes others.",
 )  # fmt: skip
-@model_option
+@models_option
 @adapter_option
 @click.option("--no-model", is_flag=True, help="Run a plain chain, without the executor at 0x19.")
 @click.option(
@@ -237,7 +239,7 @@ def node(  # noqa: PLR0913 - one for each option
     genesis: GenesisFile,
     schedule: ScheduleFile | None,
     fixture: Fixture | None,
-    model_path: Path | None,
+    models: tuple[ModelChoice, ...],
     adapter: Adapter,
     no_model: bool,
     threads: int | None,
@@ -282,10 +284,8 @@ def node(  # noqa: PLR0913 - one for each option
     )
     run = NodeRun(NodeOutput.from_options(is_quiet=quiet, is_json=json_logs))
 
-    def make_model(context_tokens: int | None) -> LlamaModel:
-        return LlamaModel(
-            model_path,
-            adapter=adapter,
+    def open_model(choice: ModelChoice, context_tokens: int | None = None) -> LlamaModel:
+        return choice.open(
             threads=threads,
             context_tokens=context_tokens,
             kept_facts=get_facts_folder(),
@@ -303,8 +303,9 @@ def node(  # noqa: PLR0913 - one for each option
             rules=rules,
             rows=rows,
             accounts={**funded_accounts, **build_predeploys(fork), **genesis.accounts},
-            make_model=None if no_model else make_model,
-            is_own_model=model_path is not None or adapter is not None,
+            choices=() if no_model else tuple(each.with_adapter(adapter) for each in models),
+            open_model=open_model,
+            is_own_model=is_given(context, "models") or is_given(context, "adapter"),
             open_store=lambda: stack.enter_context(open_run_store(store_path, no_store=no_store)),
             stack=stack,
         )
@@ -353,6 +354,9 @@ def _require_compatible_options(context: click.Context) -> None:
                 raise click.UsageError(
                     f"{names[option]} and {names[other]} exclude each other; omit one"
                 )
+    require_single_model(context)
+    if "fixture" in used_names and len(context.params["models"]) > 1:
+        raise click.UsageError("--fixture needs a single --model")
     if "mixed_mining" in used_names and "block_time" not in used_names:
         raise click.UsageError("--mixed-mining needs --block-time")
 

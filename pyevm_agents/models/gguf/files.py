@@ -198,6 +198,23 @@ def combine_digests(model: bytes, adapter: bytes) -> bytes:
     return hashlib.sha256(model + adapter).digest()
 
 
+def hash_model(
+    model: Path, adapter: Path | None, report: Callable[[int, int], None] | None = None
+) -> bytes:
+    """Return the digest of a model with its adapter, if any, 32 bytes.
+
+    Input:
+        report: as `hash_file`'s, for the model's file.
+
+    Raises:
+        ConfigError: see `hash_file`.
+    """
+    hashed = hash_file(model, report)
+    if adapter is None:
+        return hashed
+    return combine_digests(hashed, hash_file(adapter, role="adapter"))
+
+
 def _hash_content(path: Path, size_bytes: int, report: Callable[[int, int], None] | None) -> bytes:
     hasher = hashlib.sha256()
     done = 0

@@ -19,7 +19,7 @@ from pyevm_agents import errors
 from pyevm_agents.errors import AgentsError, ConfigError, EngineFault
 from pyevm_agents.models.engine_messages import EngineReply, EngineRequest, LoadMessage
 from pyevm_agents.models.gguf.adapter import check_files
-from pyevm_agents.models.gguf.files import FileStamp, combine_digests, hash_file
+from pyevm_agents.models.gguf.files import FileStamp, hash_model
 from pyevm_agents.models.llama.build_profile import check_build, check_processor, parse_build
 from pyevm_agents.models.llama.child_process import EngineProcess
 from pyevm_agents.models.llama.identity import EngineIdentity, FactsFolder, FactsKey
@@ -272,11 +272,8 @@ class Engine:
         if identity is not None and not is_whole and key == self._kept_key:
             return identity.digest
         model, adapter = self._options.path, self._options.adapter
-        hashed = hash_file(model, lambda done, total: self._report_progress("hash", done, total))
-        return (
-            hashed
-            if adapter is None
-            else combine_digests(hashed, hash_file(adapter, role="adapter"))
+        return hash_model(
+            model, adapter, lambda done, total: self._report_progress("hash", done, total)
         )
 
     def _report_progress(self, phase: str, done: int, total: int) -> None:

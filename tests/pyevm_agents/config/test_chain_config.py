@@ -13,11 +13,16 @@ from hypothesis import strategies as st
 from precompiles.gas import GasSchedule
 from pyevm_agents.chain import Chain
 from pyevm_agents.config import ChainConfig, ForkOrigin, NumericModelProfile
+from pyevm_agents.config.chain_config import check_fits
+from pyevm_agents.devnet.chain import add_models
 from pyevm_agents.errors import ConfigError
+from pyevm_agents.models import ProfileFacts
 from tests.byte_model import PROFILE, ByteModel
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from precompiles.language_model import ModelProfile
 
 PRICES = [
     "executor_base_gas",
@@ -287,6 +292,45 @@ def test_version_1_has_no_number_and_is_told_apart() -> None:
 def test_refuses_what_no_section_can_be(make: Callable[[], object], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         make()
+
+
+def _facts(model: ModelProfile, fingerprint: str) -> ProfileFacts:
+    return ProfileFacts(
+        digest=model.digest,
+        name=model.name,
+        architecture="bytes",
+        context_tokens=model.context_tokens,
+        vocabulary_tokens=256,
+        chat_prefix="",
+        chat_middle="",
+        chat_suffix="",
+        fingerprint=fingerprint,
+    )
+
+
+def test_each_model_of_a_chain_has_its_own_engine_profile() -> None:
+    second = replace(PROFILE, name="second", aliases=(), digest=b"\2" * 32)
+    first_facts, second_facts = (
+        _facts(model, text)
+        for model, text in ((PROFILE, '{"canary":"a"}'), (second, '{"canary":"b"}'))
+    )
+    config = add_models(ChainConfig(), [(PROFILE, first_facts), (second, second_facts)])
+    assert config.models[0] == PROFILE, "the chain's profile is not repeated"
+    again = ChainConfig.from_json(config.to_json())
+    assert again == config
+    first, other = again.models
+    check_fits(again, first, first_facts)
+    check_fits(again, other, second_facts)
+    with pytest.raises(ConfigError, match="the engine's profile is"):
+        check_fits(again, other, replace(second_facts, fingerprint='{"canary":"a"}'))
+
+
+def test_models_of_one_engine_profile_state_it_once() -> None:
+    second = replace(PROFILE, name="second", aliases=(), digest=b"\2" * 32)
+    facts = _facts(PROFILE, '{"canary":"a"}')
+    config = add_models(ChainConfig(), [(PROFILE, facts), (second, facts)])
+    assert config.models == (PROFILE, second)
+    assert '"fingerprint"' not in config.to_json()
 
 
 def test_a_configuration_is_read_from_its_own_form() -> None:

@@ -277,7 +277,10 @@ def test_an_unknown_model_is_told(suite: Run) -> None:
     )
     result.assert_outcomes(errors=2)
     result.stdout.fnmatch_lines(
-        ["*there is no model 'gpt': name smollm2*", "*takes the name of one model*"]
+        [
+            "*there is no model 'gpt', and no file; `pyevm-agents model list`*",
+            "*takes the name of one model*",
+        ]
     )
 
 

@@ -127,11 +127,11 @@ def test_what_no_line_of_the_test_did_is_a_message(suite: Run) -> None:
     result.stdout.fnmatch_lines(
         [
             "*ERROR at setup of test_of_another_model*",
-            "there is no model 'gpt': name *",
+            "there is no model 'gpt', and no file; *",
             "*test_with_words_left*",
             "when('Add') has steps that were not requested:",
             "FAILED test_suite.py::test_with_words_left - when('Add') has steps *",
-            "ERROR test_suite.py::test_of_another_model - there is no model 'gpt': name *",
+            "ERROR test_suite.py::test_of_another_model - there is no model 'gpt', *",
         ]
     )
     for file in KIT:

@@ -85,9 +85,19 @@ def test_the_weights_have_one_thread() -> None:
         assert llama.engine._options.threads == 1  # noqa: SLF001 - nothing else tells
 
 
-@pytest.mark.parametrize("unknown", ["gpt", "smollm", "models/none"])
-def test_an_unknown_model_is_told(unknown: str) -> None:
-    with pytest.raises(ConfigError, match=f"no model '{unknown}': name {DEFAULT_MODEL_NAME} or"):
+@pytest.mark.parametrize(
+    ("unknown", "message"),
+    [
+        ("gpt", "there is no model 'gpt', and no file; `pyevm-agents model list` lists"),
+        (
+            "smollm2-135m",
+            "there is no model 'smollm2-135m', and no file; did you mean smollm2-135m-react.",
+        ),
+        ("models/none", "model file .*models/none does not exist"),
+    ],
+)
+def test_an_unknown_model_is_told(unknown: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
         GenesisTemplate(unknown)
 
 

@@ -22,7 +22,7 @@ from pyevm_agents.models.gguf.files import find_default_model
 from pyevm_agents.models.llama import engine
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from pyevm_agents.models.engine_messages import StatsMessage
@@ -287,13 +287,14 @@ def test_an_adapter_that_changes_after_it_was_hashed_is_not_loaded(
 ) -> None:
     path = small(tmp_path / "adapter.gguf")
 
-    def change_after(file: Path, *more: object, **options: object) -> bytes:
-        found = gguf.hash_file(file, *more, **options)  # type: ignore[arg-type]
-        if file == path:
-            small(path, seed=2)
+    def change_after(
+        model: Path, adapter: Path | None, report: Callable[[int, int], None]
+    ) -> bytes:
+        found = gguf.hash_model(model, adapter, report)
+        small(path, seed=2)
         return found
 
-    monkeypatch.setattr(engine, "hash_file", change_after)
+    monkeypatch.setattr(engine, "hash_model", change_after)
     with (
         Vocabulary(adapter=path) as model,
         pytest.raises(EngineFault, match=r"adapter file .* changed since its SHA-256 was computed"),

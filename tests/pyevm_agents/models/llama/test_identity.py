@@ -18,7 +18,7 @@ from pyevm_agents.models.engine_messages import EngineRequest
 from pyevm_agents.models.gguf.files import (
     FileStamp,
     find_default_model,
-    hash_file,
+    hash_model,
 )
 from pyevm_agents.models.llama import engine
 from pyevm_agents.models.llama import identity as facts
@@ -255,13 +255,15 @@ def test_a_file_that_changes_after_it_was_hashed_is_not_loaded_as_what_it_was(
     path = tmp_path / "model.gguf"
     shutil.copyfile(find_default_model(), path)
 
-    def change_after(path: Path, report: Callable[[int, int], None]) -> bytes:
-        found = hash_file(path, report)
+    def change_after(
+        model: Path, adapter: Path | None, report: Callable[[int, int], None]
+    ) -> bytes:
+        found = hash_model(model, adapter, report)
         with path.open("ab") as file:
             file.write(b"!")
         return found
 
-    monkeypatch.setattr(engine, "hash_file", change_after)
+    monkeypatch.setattr(engine, "hash_model", change_after)
     with (
         Vocabulary(path) as model,
         pytest.raises(EngineFault, match="changed since its SHA-256 was computed"),
