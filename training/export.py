@@ -73,8 +73,8 @@ def export(
     writer.add_string("training.data_sha256", trained.data_sha256)
     writer.add_string("training.start_sha256", trained.start_sha256)
     writer.add_uint64("training.steps", trained.step)
-    for rule, value in sorted((rules or {}).items()):
-        writer.add_uint64(f"decoding.{rule}", value)
+    for rule, number in sorted((rules or {}).items()):
+        writer.add_uint64(f"decoding.{rule}", number)
     if router is not None:
         _add_router(writer, router)
     for name in sorted(shaping):
@@ -112,7 +112,7 @@ def export(
 
 
 def _add_router(writer: gguf.GGUFWriter, path: Path) -> None:
-    """Add the result of `training.fit_router`, as `gguf/router_file.py` reads it."""
+    """Add the result of `training.fit_router`, as `llama/router_file.py` reads it."""
     with np.load(path) as arrays:
         writer.add_uint32("router.version", 1)
         writer.add_array("router.rows", arrays["rows"].astype(np.int8).tobytes())

@@ -1,4 +1,4 @@
-"""Runs of tasks without a chain: real prompt, grammar, model and parser; tools answer from the task.
+"""Runs of tasks without a chain: real prompt, grammar, model and parser, simulated tools.
 
 A tool answers with the result of the task's next step if tool and arguments are that step's, else
 with its default reply. For calibration, and for looking at a model while it is trained; the figures
@@ -13,7 +13,7 @@ import sys
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from benchmarks.shares import share_of
 from precompiles.abi import FinalAnswer, IterationRequest
@@ -31,8 +31,13 @@ from training.sample import calibration, held_out
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from precompiles.language_model import Confidence, LanguageModel, ModelProfile
-    from training.tasks import Argument, Task
+    from precompiles.abi import ToolUse
+    from precompiles.language_model import Confidence, Generation, LanguageModel, ModelProfile
+    from precompiles.tool_metadata import Tool
+    from training.tasks import Task, TaskStep
+
+Call: TypeAlias = "tuple[str, list[object]]"
+"""A tool's name and its arguments."""
 
 MAX_STEPS = 6
 
@@ -79,16 +84,15 @@ class Rehearsal:
 
 def rehearse(task: Task, model: LanguageModel, profile: ModelProfile) -> Rehearsal:
     """Run a task."""
-    rules = DecodingRules.parse(profile.decoding)
     tools = build_tools(task)
     acting = {tool.name for tool in task.tools if tool.is_action}
     wanted = list(task.steps)
     reasonings: list[str] = []
     results: list[str] = []
     steps: list[Rehearsed] = []
-    done: list[tuple[str, list[object]]] = []
+    done: list[Call] = []
     answer = ""
-    while len(steps) < MAX_STEPS:
+    while len(steps) < MAX_STEPS and not answer:
         request = IterationRequest(
             model_id="",
             base_prompt=task.base_prompt,
@@ -97,59 +101,71 @@ def rehearse(task: Task, model: LanguageModel, profile: ModelProfile) -> Rehears
             tool_results=tuple(results),
             prompt=task.question,
         )
-        book = AddressBook(request.base_prompt, [request.prompt, *results])
-        history = parse_history(request)
-        segments = build_prompt(request, history, tools, book, profile)
-        form = ShortFormat(request, history, tools, book) if rules.short_format and tools else None
-        generation = model.generate(
-            GenerationRequest(
-                segments=segments,
-                prompt_tokens=model.tokenize(segments),
-                grammar=build_grammar(tools, [handle for handle, _ in book.handles])
-                if form is None
-                else form.grammar,
-                max_tokens=profile.max_output_tokens,
-                handles=book.handles,
-                scoring=None if form is None else form.build_scoring(rules.router_weight),
-            )
-        )
-        if form is None:
-            result = parse(generation.text, tools, book)
-        else:
-            meant = form.parse(generation.text)
-            result = form.withhold(meant, generation.confidence, rules.max_surprisal)
-        seen = dict(
-            text=generation.text,
-            confidence=generation.confidence,
-            output_tokens=len(generation.tokens),
-            forced_tokens=generation.forced_tokens,
-        )
+        generation, result = generate_step(request, tools, model, profile)
+        call: Call = ("", [])
         if isinstance(result, FinalAnswer):
             answer = result.answer
-            steps.append(Rehearsed(tool="", arguments=(), is_right=not wanted, **seen))
-            break
-        tool = next(one for one in tools if one.address == result.tool)
-        values = [_plain(value) for value in result.values]
-        is_next = bool(wanted) and (tool.name, values) == _expect(wanted[0])
-        steps.append(Rehearsed(tool=tool.name, arguments=tuple(values), is_right=is_next, **seen))
-        observation = next(one.default_reply for one in task.tools if one.name == tool.name)
-        is_failure = False
-        if is_next:
-            step = wanted.pop(0)
-            observation, is_failure = step.observation, step.is_failure
-        if tool.name in acting and not is_failure:
-            done.append((tool.name, values))
-        reasonings.append(result.agent_reasoning)
-        results.append(observation)
-    expected = [_expect(step) for step in task.actions]
+            is_right = not wanted
+        else:
+            tool = next(one for one in tools if one.address == result.tool)
+            call = (tool.name, [_plain(value) for value in result.values])
+            is_right = bool(wanted) and call == expect(wanted[0])
+            step = wanted.pop(0) if is_right else None
+            results.append(
+                next(one.default_reply for one in task.tools if one.name == tool.name)
+                if step is None
+                else step.observation
+            )
+            reasonings.append(result.agent_reasoning)
+            if tool.name in acting and not (step and step.is_failure):
+                done.append(call)
+        steps.append(
+            Rehearsed(
+                text=generation.text,
+                tool=call[0],
+                arguments=tuple(call[1]),
+                is_right=is_right,
+                confidence=generation.confidence,
+                output_tokens=len(generation.tokens),
+                forced_tokens=generation.forced_tokens,
+            )
+        )
+    expected = [expect(step) for step in task.actions]
     return Rehearsal(task=task, steps=tuple(steps), answer=answer, is_right=done == expected)
 
 
-def _expect(step: object) -> tuple[str, list[object]]:
-    return step.tool, [_plain(value) for value in step.arguments.values()]  # type: ignore[attr-defined]
+def generate_step(
+    request: IterationRequest, tools: Sequence[Tool], model: LanguageModel, profile: ModelProfile
+) -> tuple[Generation, ToolUse | FinalAnswer]:
+    """Generate and parse a step as the executor does, without gas."""
+    rules = DecodingRules.parse(profile.decoding)
+    book = AddressBook(request.base_prompt, [request.prompt, *request.tool_results])
+    history = parse_history(request)
+    segments = build_prompt(request, history, tools, book, profile)
+    form = ShortFormat(request, history, tools, book) if rules.short_format and tools else None
+    grammar = build_grammar(tools, [handle for handle, _ in book.handles])
+    generation = model.generate(
+        GenerationRequest(
+            segments=segments,
+            prompt_tokens=model.tokenize(segments),
+            grammar=grammar if form is None else form.grammar,
+            max_tokens=profile.max_output_tokens,
+            handles=book.handles,
+            scoring=None if form is None else form.build_scoring(rules.router_weight),
+        )
+    )
+    if form is None:
+        return generation, parse(generation.text, tools, book)
+    meant = form.parse(generation.text)
+    return generation, form.withhold(meant, generation.confidence, rules.max_surprisal)
 
 
-def _plain(value: Argument | list[object]) -> object:
+def expect(step: TaskStep) -> Call:
+    """Return the call of a right step."""
+    return step.tool, [_plain(value) for value in step.arguments.values()]
+
+
+def _plain(value: object) -> object:
     return list(value) if isinstance(value, (tuple, list)) else value
 
 
@@ -206,7 +222,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for step in run.steps:
             sureness = step.confidence and f"{step.confidence.surprisal / 65536:.2f}"
             print(f"    {step.text!r} right={step.is_right} surprisal={sureness}")  # noqa: T201
-        print(f"    meant {[_expect(s) for s in run.task.steps]}")  # noqa: T201
+        print(f"    meant {[expect(s) for s in run.task.steps]}")  # noqa: T201
     for name, figure in summarize(runs).items():
         print(f"{name:40}{figure}")  # noqa: T201
     if options.json:

@@ -44,11 +44,11 @@ from pyevm_agents.models.engine_messages import (
 )
 from pyevm_agents.models.gguf.adapter import read_adapter
 from pyevm_agents.models.gguf.files import FileStamp
-from pyevm_agents.models.gguf.router_file import read_router
 from pyevm_agents.models.llama import bindings as engine
 from pyevm_agents.models.llama.build_profile import BATCH_TOKENS
 from pyevm_agents.models.llama.canary import compute_canary, compute_logits_digest
 from pyevm_agents.models.llama.context import EvaluationTally, LlamaContext
+from pyevm_agents.models.llama.router_file import read_router
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
