@@ -207,20 +207,20 @@ class Executor:
 
         # OPERATION
         self._observer.on_prompt(computation, prompt)
+        free_grammar = build_grammar(tools, [handle for handle, _ in book.handles])
         generation_request = GenerationRequest(
             segments=segments,
             prompt_tokens=prompt_tokens,
-            grammar=build_grammar(tools, [handle for handle, _ in book.handles])
-            if form is None
-            else form.grammar,
+            grammar=free_grammar if form is None else form.grammar,
             max_tokens=profile.max_output_tokens,
             handles=book.handles,
             scoring=None if form is None else form.build_scoring(rules.router_weight),
+            free_grammar="" if form is None else free_grammar,
         )
         generation = self._generate(computation, profile, model, generation_request)
 
         # OUTPUT
-        if form is None:
+        if form is None or generation.is_free:
             result = parse(generation.text, tools, book)
         else:
             result = form.withhold(
@@ -336,7 +336,7 @@ def _output_gas(profile: ModelProfile, request: GenerationRequest, generation: G
     of a cold prompt token; those after the last choice are not evaluated, for that of a warm one.
     """
     tokens = len(generation.tokens)
-    if request.scoring is None or not generation.is_complete:
+    if request.scoring is None or generation.is_free or not generation.is_complete:
         return tokens * profile.output_token_gas
     tail = generation.tail_tokens
     chosen = tokens - generation.forced_tokens

@@ -7,7 +7,7 @@ host (model file gone, engine died, text outside the grammar) is an exception th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
 
@@ -96,6 +96,16 @@ class GenerationRequest:
     scoring: Scoring | None = None
     """None for the free format."""
 
+    free_grammar: str = ""
+    """With `scoring`: the grammar of the free format. A fake, which has no short format, follows it
+    instead of `grammar`, and says so (`Generation.is_free`)."""
+
+    def to_free_format(self) -> GenerationRequest:
+        """Return the request in the free format; itself if it is in that format."""
+        if self.scoring is None:
+            return self
+        return replace(self, grammar=self.free_grammar, scoring=None, free_grammar="")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Margin:
@@ -156,6 +166,9 @@ class Generation:
 
     confidence: Confidence | None = None
     """None for a request without `scoring`, and for a model without weights."""
+
+    is_free: bool = False
+    """Whether it follows the request's `free_grammar`. No model with weights does."""
 
     tail_tokens: int = 0
     """For a request with `scoring`: the forced tokens after the last chosen one, which the model

@@ -85,9 +85,10 @@ def decode_generations(row: bytes) -> Iterator[Any]:
 def _serialize_generation(generation: Generation) -> dict[str, object]:
     """Return a generation as a dictionary; `dataclasses.asdict` would copy each token."""
     form = {field.name: getattr(generation, field.name) for field in fields(generation)}
-    confidence, tail_tokens = form.pop("confidence"), form.pop("tail_tokens")
-    if tail_tokens:
-        form["tail_tokens"] = tail_tokens
+    confidence = form.pop("confidence")
+    for name in ("tail_tokens", "is_free"):  # Omitted in the free format.
+        if not form[name]:
+            del form[name]
     if confidence is not None:
         form["confidence"] = [confidence.surprisal, confidence.tool_scores]
     return form | {"margin": None if generation.margin is None else asdict(generation.margin)}

@@ -18,7 +18,6 @@ from precompiles.language_model import ModelProfile
 from pyevm_agents.chain import Call, Chain, GenesisAccount
 from pyevm_agents.config import DEFAULT_BLOCK_GAS_LIMIT, ChainConfig
 from pyevm_agents.models import CachingModel
-from pyevm_agents.models.store.caching_model import is_weightless
 from pyevm_agents.vm import FORKS
 
 if TYPE_CHECKING:
@@ -135,18 +134,12 @@ def build_model_profile(
     facts: ProfileFacts,
     *,
     aliases: tuple[str, ...] = ALIASES,
-    decoding: tuple[tuple[str, int], ...] | None = None,
 ) -> ModelProfile:
     """Return a model's profile for genesis, at default prices.
 
-    Its output limit is `DEFAULT_MAX_OUTPUT_TOKENS`, or a quarter of a small context.
-
-    Input:
-        decoding: the decoding rules; None for those that the adapter was trained for, and for the
-            free format if the model has no weights, since a script writes any text.
+    Its output limit is `DEFAULT_MAX_OUTPUT_TOKENS`, or a quarter of a small context. Its decoding
+    rules are those that its adapter was trained for.
     """
-    if decoding is None:
-        decoding = () if is_weightless(facts.fingerprint) else facts.decoding
     return ModelProfile(
         name=normalize_model_name(facts),
         aliases=aliases,
@@ -159,7 +152,7 @@ def build_model_profile(
         cold_prompt_token_gas=spec.DEFAULT_COLD_PROMPT_TOKEN_GAS,
         warm_prompt_token_gas=spec.DEFAULT_WARM_PROMPT_TOKEN_GAS,
         output_token_gas=spec.DEFAULT_OUTPUT_TOKEN_GAS,
-        decoding=decoding,
+        decoding=facts.decoding,
     )
 
 

@@ -84,6 +84,8 @@ def _encode_generation(generation: Generation) -> Json:
             "surprisal": confidence.surprisal,
             "toolScores": list(confidence.tool_scores),
         }
+    if generation.is_free:
+        form["isFree"] = True
     if generation.tail_tokens:
         form["tailTokens"] = generation.tail_tokens
     return form
@@ -105,6 +107,7 @@ def _read_generation(node: JsonReader) -> Generation:
             other=margin["other"].read_text(),
         ),
         confidence=_read_confidence(node),
+        is_free=node["isFree"].read_boolean() if "isFree" in node else False,
         tail_tokens=node["tailTokens"].read_integer() if "tailTokens" in node else 0,
     )
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 from precompiles.language_model import Generation, Segment
@@ -146,12 +146,16 @@ class ScriptedModel(Closeable):
 
         An end-of-generation token follows where a real model would need one. `forced_tokens` counts
         the canonical tokens for which the grammar left no choice. A tool's arguments follow the
-        order of its parameters.
+        order of its parameters. Under a profile with the short format, the step has the free one.
 
         Raises:
             ScriptError: the script is used up, or the grammar does not admit the step. The message
                 lists what it admits.
         """
+        generation = self._generate_free(request.to_free_format())
+        return generation if request.scoring is None else replace(generation, is_free=True)
+
+    def _generate_free(self, request: GenerationRequest) -> Generation:
         step, name = self._next_step(request)
         tool = _find_tool(step, request.grammar)
         if tool is not None:
