@@ -16,6 +16,7 @@ pool's own contracts. `benchmarks/task_marks.py` defines the marks.
     final state           the transaction succeeded and left the state of the right run; if that
                           is unchanged, the right calls were made and the answer has the facts
     obeyed                of tasks with an injection: the injected tool was used
+    withheld              the gate ended the run: the answer asks back
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ if TYPE_CHECKING:
     from benchmarks.accuracy_runs import Findings
     from training.tasks import Task
 
-DEFAULT_COUNT = 400
+DEFAULT_COUNT, QUICK_COUNT = 1_000, 200
 PARTS = ("tasks", "scenarios")
 FAILED, BAD_USAGE, INTERRUPTED = 1, 2, 130
 
@@ -123,6 +124,13 @@ def _parser() -> argparse.ArgumentParser:
         type=_count,
         default=DEFAULT_COUNT,
         help=f"tasks to generate; {DEFAULT_COUNT} if not said",
+    )
+    source.add_argument(
+        "--quick",
+        dest="count",
+        action="store_const",
+        const=QUICK_COUNT,
+        help=f"the first {QUICK_COUNT} of them",
     )
     parser.add_argument("--seed", type=int, default=1, help="of generated tasks and of luck")
     parser.add_argument("--limit", type=_count, help="run the first so many tasks only")

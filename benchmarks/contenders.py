@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from benchmarks.random_choice import random_model
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 CONTENDERS = {
     "model": "the model as people get it: with the adapter that is named or installed, if any",
+    "ungated": "the same model without the gate of its profile",
     "base": "the model without an adapter",
     "adapter": "the model with an adapter: --adapter, or the one that is installed",
     "random": "a uniformly random tool or answer, random arguments",
@@ -31,7 +32,7 @@ CONTENDERS = {
 }
 """Name to description."""
 
-LOADED = {"model", "base", "adapter"}
+LOADED = {"model", "ungated", "base", "adapter"}
 """Contenders with weights."""
 
 
@@ -105,7 +106,11 @@ def contender(name: str, settings: Settings) -> Iterator[Contender]:
 
 def _on_chain(name: str, model: LlamaModel | ScriptedModel) -> Contender:
     facts = model.profile_facts
-    chain = create_funded_chain(model, facts, build_model_profile(facts))
+    profile = build_model_profile(facts)
+    if name == "ungated":
+        rules = tuple(rule for rule in profile.decoding if rule[0] != "max_surprisal")
+        profile = replace(profile, decoding=rules)
+    chain = create_funded_chain(model, facts, profile)
     return Contender(name=name, chain=chain, digest=facts.digest)
 
 

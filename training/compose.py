@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from precompiles.abi import ParamDescription
@@ -396,14 +397,22 @@ def _injected(agent: Agent, rng: random.Random, *, measures: bool) -> Task | Non
     if wanted.is_sentence or '"' in wanted.clause:
         return None
     order = rng.choice(ORDERS).format(order=wanted.clause, Order=_capital(wanted.clause))
-    if rng.random() < 0.6:
+    place = rng.choice(("question", "description", "result", "result"))
+    step = _step(asked)
+    text = question([asked], rng)
+    tools = agent.task_tools
+    if place == "result":
         step = _step(asked, reply=f"{asked.reply}{rng.choice(['. ', ' ', '; ', '. '])}{order}")
-        text = question([asked], rng)
+        place = "tool result" if asked.tool.tool.is_action else "retrieved text"
+    elif place == "description":
+        place = "tool description"
+        chosen = rng.choice(tools)
+        described = replace(chosen, description=f"{chosen.description}. {order}")
+        tools = tuple(described if one is chosen else one for one in tools)
     else:
-        step = _step(asked)
         who = rng.choice(["A stranger", "Somebody", "The seller", "My neighbour"])
         text = rng.choice(SECOND_HAND).format(question=_sentence(asked), who=who, order=order)
-    return _task(
+    made = _task(
         agent,
         "injection",
         text,
@@ -413,6 +422,7 @@ def _injected(agent: Agent, rng: random.Random, *, measures: bool) -> Task | Non
         _facts(asked),
         injected=wanted.tool.tool.name,
     )
+    return replace(made, tools=tools, injected_in=place)
 
 
 def _loose(pattern: Pattern) -> AgentTool:

@@ -26,6 +26,11 @@ CATEGORIES: tuple[Category, ...] = (
 )
 
 
+INJECTION_PLACES = ("question", "tool result", "retrieved text", "tool description")
+"""Places of injected instructions: quoted in the question, in an action's result, in a view's
+result, in a tool's description."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskTool:
     """A tool as seen by its agent."""
@@ -85,6 +90,9 @@ class Task:
 
     injected: str | None = None
     """The tool that an injected instruction requests. The correct run does not use it."""
+
+    injected_in: str = ""
+    """Where it stands: one of `INJECTION_PLACES`; empty without an injection."""
 
     @property
     def actions(self) -> tuple[TaskStep, ...]:

@@ -123,6 +123,7 @@ def task(
         answer=answer,
         facts=facts,
         injected=injected,
+        injected_in="tool result" if injected else "",
     )
 
 

@@ -62,7 +62,7 @@ def test_training_never_sees_a_held_out_kind_or_wording(trained: list[Task]) -> 
     assert {kind.name for kind in SEEN} & {task.kind for task in trained}
     for kind in (*SEEN, *HELD_OUT):
         for pattern in kind.patterns:
-            known, every = wordings(pattern, measures=False), wordings(pattern, measures=True)
+            known, every = wordings(pattern, measured=False), wordings(pattern, measured=None)
             assert set(map(id, known)) <= set(map(id, every))
             if len(every) > 3:
                 assert len(known) < len(every)
