@@ -46,8 +46,11 @@ def training_groups(seed: int, *, requests: int) -> Iterator[tuple[Task, ...]]:
             task = make_task(agent, category, rng, measures=False, others=SEEN)
             if task is not None:
                 tasks[task.question] = task
-        if tasks:
-            yield tuple(tasks.values())
+        # An order in a tool's description makes another system text.
+        same = tuple(task for task in tasks.values() if task.tools == agent.task_tools)
+        if same:
+            yield same
+        yield from ((task,) for task in tasks.values() if task.tools != agent.task_tools)
 
 
 def calibration(count: int, seed: int = 0) -> Iterator[Task]:

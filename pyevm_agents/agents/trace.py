@@ -13,6 +13,7 @@ from eth_abi import decode
 from eth_abi.exceptions import DecodingError
 
 from precompiles.abi import FinalAnswer, ToolUse
+from precompiles.language_model import NAT
 from precompiles.react import extract_thought
 from pyevm_agents.agents.revert_reasons import BUNDLED, Failure, read_failure
 from pyevm_agents.vm import AgentComputation
@@ -185,6 +186,15 @@ def extract_decision(inference: Inference) -> StepDecision:
         action=action_line.removeprefix("Action: "),
         action_input=input_line.removeprefix("Action Input: "),
     )
+
+
+def serialize_confidence(confidence: Confidence | None) -> dict[str, object]:
+    """Return the field `confidence` of a step in JSON, in nats; no field in the free format."""
+    if confidence is None:
+        return {}
+    scores = [round(score / NAT, 4) for score in confidence.tool_scores]
+    surprisal = round(confidence.surprisal / NAT, 4)
+    return {"confidence": {"surprisal": surprisal, "toolScores": scores}}
 
 
 def decode_tool_result(call: ComputationAPI) -> str | None:

@@ -15,7 +15,12 @@ from eth_utils import to_canonical_address, to_checksum_address
 
 from precompiles.spec import EXECUTOR_ADDRESS
 from pyevm_agents.agents.revert_reasons import explain_failure
-from pyevm_agents.agents.trace import AgentStep, extract_agent_steps, find_closest_step
+from pyevm_agents.agents.trace import (
+    AgentStep,
+    extract_agent_steps,
+    find_closest_step,
+    serialize_confidence,
+)
 from pyevm_agents.config import DEFAULT_BLOCK_GAS_LIMIT
 from pyevm_agents.contracts import load_artifact
 from pyevm_agents.devnet.chain import ALIASES, DevelopmentAccount, create_development_chain
@@ -307,6 +312,7 @@ def serialize_run(
                 "reason": step.tool_failure,
                 "answer": step.answer,
                 "margin": _serialize_margin(step),
+                **serialize_confidence(step.confidence),
             }
             for step in run.steps
         ],

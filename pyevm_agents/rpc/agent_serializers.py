@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 from eth_utils import to_checksum_address
 
-from precompiles.language_model import NAT
 from pyevm_agents.agents.address_names import AddressNames, list_addresses
 from pyevm_agents.agents.revert_reasons import BUNDLED
-from pyevm_agents.agents.trace import find_closest_step
+from pyevm_agents.agents.trace import find_closest_step, serialize_confidence
 from pyevm_agents.models.timing import Timing
 
 if TYPE_CHECKING:
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
     from eth_typing import Address
 
-    from precompiles.language_model import Confidence, Margin
+    from precompiles.language_model import Margin
     from pyevm_agents.agents.revert_reasons import Failure
     from pyevm_agents.agents.trace import AgentTrace, InferenceUsage, TracedStep
     from pyevm_agents.rpc.serializers import Json
@@ -126,18 +125,6 @@ def serialize_cost(usage: InferenceUsage, margin: Margin | None, timing: Timing 
         },
         "seconds": None if timing is None or timing.seconds is None else round(timing.seconds, 4),
         "isCached": timing is not None and timing.is_cached,
-    }
-
-
-def serialize_confidence(confidence: Confidence | None) -> Json:
-    """Serialize how sure a model was, in nats; without a field in the free format."""
-    if confidence is None:
-        return {}
-    return {
-        "confidence": {
-            "surprisal": round(confidence.surprisal / NAT, 4),
-            "toolScores": [round(score / NAT, 4) for score in confidence.tool_scores],
-        }
     }
 
 

@@ -39,9 +39,9 @@ from pyevm_agents.agents.events import (
     StepStarted,
     ToolReturned,
 )
-from pyevm_agents.agents.trace import get_timing, sum_usage
+from pyevm_agents.agents.trace import get_timing, serialize_confidence, sum_usage
 from pyevm_agents.rpc import serializers
-from pyevm_agents.rpc.agent_serializers import serialize_confidence, serialize_cost
+from pyevm_agents.rpc.agent_serializers import serialize_cost
 from pyevm_agents.rpc.errors import LIMIT_EXCEEDED, RpcError
 
 if TYPE_CHECKING:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,7 +11,7 @@ from eth_typing import Address
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from precompiles.language_model import Margin
+from precompiles.language_model import Confidence, Margin
 from pyevm_agents.agents.revert_reasons import Failure, RevertContext
 from pyevm_agents.agents.trace import (
     AgentTrace,
@@ -137,14 +138,21 @@ def test_a_damaged_row_is_refused_or_is_the_row_of_another_trace(
         assert encode_trace(found) == bytes(row)
 
 
-def test_the_encoding_of_version_2_stays_as_it_is() -> None:
+def test_the_encoding_of_version_3_stays_as_it_is() -> None:
     row = encode_trace(trace(step("ab"), step("abc")))
     usage = [b"\x01", b"", b"\x02", b"\x01", b"\x01\x2c", b"\x07\xd0"]
     rest = [b"", [], [], [b"Ten."], [], usage, [], [bytes.fromhex("3fe0000000000000")]]
-    rest += [[], [], [], b""]
+    rest += [[], [], [], b"", []]
     first = [b"\x11" * 20, b"", b"m", b"\x01", b"ab", *rest]
     second = [b"\x11" * 20, b"", b"m", b"\x01", b"c", *rest]
-    assert row == b"\x02" + rlp.encode([[], b"\x52\x08", usage, [first, second]])
+    assert row == b"\x03" + rlp.encode([[], b"\x52\x08", usage, [first, second]])
+
+
+@pytest.mark.parametrize("scores", [(), (0, 1, -1), (2**40, -(2**40), 7)])
+def test_a_confidence_is_stored(scores: tuple[int, ...]) -> None:
+    confidence = Confidence(surprisal=70_000, tool_scores=scores)
+    sure = trace(replace(step("ab"), confidence=confidence))
+    assert decode_trace(encode_trace(sure)) == sure
 
 
 def test_a_prompt_that_is_not_continued_as_far_as_it_could_be_is_refused() -> None:
@@ -164,7 +172,7 @@ def test_prompts_are_written_once_whatever_other_agents_do_between_them() -> Non
 
 
 def test_a_list_in_the_place_of_a_number_is_damage() -> None:
-    row = bytes.fromhex("02d3c0840cfd2e83cb6180c1c0845301ab018005c0")
+    row = bytes.fromhex("03d3c0840cfd2e83cb6180c1c0845301ab018005c0")
     with pytest.raises(EngineFault, match="agent trace is damaged"):
         decode_trace(row)
 
