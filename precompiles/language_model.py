@@ -194,8 +194,8 @@ class ModelProfile:
     """Gas per output token."""
 
     decoding: tuple[tuple[str, int], ...] = ()
-    """(name, value) of each decoding rule (`precompiles.decoding_rules`), sorted by name. Empty: the
-    free format."""
+    """(name, value) of each decoding rule (`precompiles.decoding_rules`), sorted by name. Empty:
+    the free format."""
 
 
 class ModelIdentity(Protocol):
