@@ -3,7 +3,7 @@
 | rule | value | default |
 |---|---|---|
 | `short_format` | 1: steps have the short format (`short_format.py`) | 0: the free format |
-| `router_weight` | weight of the router's scores in the choice of a tool, in 256ths | 0: no router |
+| `router_weight` | the router's weight in the choice of a tool, in 256ths | 0: no router |
 | `max_surprisal` | upper bound of an action's surprisal, in 65,536ths of a nat | 0: no bound |
 
 The last two need the first. Source: docs/architecture.md#short-format, #gate.
@@ -50,7 +50,7 @@ class DecodingRules:
                 )
             if not 0 < value <= limits[name]:
                 raise ValueError(
-                    f"decoding rule {name} {value}: must be 1 to {limits[name]}; leave it out for none"
+                    f"decoding rule {name} {value}: must be 1 to {limits[name]}; leave it out for 0"
                 )
         values = dict(rules)
         if values and not values.get("short_format"):

@@ -199,7 +199,7 @@ class Executor:
         form = None
         if rules.short_format and tools:
             form = ShortFormat(request, steps, tools, book)
-            self._charge_branches(computation, len(form.clauses) * len(tools))
+            self._charge_branches(computation, form.branches)
         segments = build_prompt(request, steps, tools, book, profile)
         prompt_tokens = model.tokenize(segments)
         _check_context(profile, len(prompt_tokens))
@@ -243,7 +243,7 @@ class Executor:
         computation.consume_gas(gas, reason="Executor tools")
 
     def _charge_branches(self, computation: ComputationAPI, count: int) -> None:
-        """Charge for the pairs of a clause and a tool: each is a rule of the grammar, and scored."""
+        """Charge for the pairs of a clause and a tool: rules of the grammar, and scores."""
         gas = self._schedule.branch_gas(count)
         computation.consume_gas(gas, reason="Executor clauses and tools")
 

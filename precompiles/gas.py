@@ -44,9 +44,9 @@ class GasSchedule:
         return self.tool_gas * tool_count + self.parameter_gas * parameter_count
 
     def branch_gas(self, count: int) -> int:
-        """Return the gas of `count` pairs of a clause and a tool in the short format.
+        """Return the gas of `count` rules for a clause and a tool in the short format.
 
-        Each pair is one rule of the grammar, at the price of a parameter, which is one as well.
+        Each costs as much as a parameter, which is a rule of the grammar as well.
         """
         return self.parameter_gas * count
 

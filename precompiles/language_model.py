@@ -231,8 +231,8 @@ class ModelProfile:
     """Gas per output token."""
 
     decoding: tuple[tuple[str, int], ...] = ()
-    """(name, value) of each decoding rule (`precompiles.decoding_rules`), sorted by name. Empty: the
-    free format."""
+    """(name, value) of each decoding rule (`precompiles.decoding_rules`), sorted by name. Empty:
+    the free format."""
 
     fingerprint: str = ""
     """Fingerprint of this model's engine profile. Empty: it is the chain config's."""

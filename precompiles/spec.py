@@ -93,6 +93,13 @@ MAX_COPIED_WORDS = 12
 MAX_SPAN_WORDS = 192
 """Upper bound of the words of a question, and of a result, of which an argument can be a span."""
 
+MAX_SPAN_WORD_CHARACTERS = 64
+"""Upper bound of such a word, so that a span is no longer than `MAX_TEXT_CHARACTERS`."""
+
+BRANCH_PARAMETERS = 4
+"""Parameters of a tool that are part of one rule in the short format, whose gas is charged for each
+clause."""
+
 MAX_QUOTED_RESULT_CHARACTERS = 200
 """Upper bound of a tool result that an answer in the short format quotes."""
 

@@ -8,11 +8,13 @@ Source: docs/architecture.md#router.
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from precompiles.abi import ParamType
-from precompiles.clauses import HIDDEN, NUMBER_WORDS, find_name_spans, find_quantities
+from precompiles.clauses import HIDDEN, NameIndex
 from precompiles.language_model import ClauseWords, ToolWords
+from precompiles.quantities import NUMBER_WORDS, find_quantities
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,7 +41,7 @@ def read_clause_words(text: str, handles: Sequence[str]) -> ClauseWords:
 
     Input:  the clause with `"…"` in place of quoted texts, and the handles of the prompt.
     """
-    spans = find_name_spans(text, handles)
+    spans = NameIndex(handles).find_spans(text)
     rest, reached = "", 0
     for start, end, _ in spans:
         rest += text[reached:start] + " "
@@ -64,4 +66,5 @@ def read_tool_words(tool: Tool) -> ToolWords:
 
 
 def _split(text: str) -> tuple[str, ...]:
-    return tuple(word.lower() for word in _IDENTIFIER.findall(text))[:MAX_TOOL_WORDS]
+    words = islice(_IDENTIFIER.finditer(text), MAX_TOOL_WORDS)
+    return tuple(word[0].lower() for word in words)

@@ -1,0 +1,375 @@
+"""How the short format fills a tool's parameters: values copied from texts.
+
+Numbers, addresses and texts are those that a clause names, else those of the question, the tool
+results and the base prompt. A description can state a unit, decimals, or the values of a text.
+
+Source: docs/architecture.md#short-format.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain, islice
+from typing import TYPE_CHECKING
+
+from precompiles.abi import ParamType
+from precompiles.clauses import LETTER, NameIndex, fold_case, mask_quotations
+from precompiles.escaping import CONTROL_CLASS
+from precompiles.quantities import find_quantities
+from precompiles.spec import (
+    MAX_COPIED_WORDS,
+    MAX_COPIES,
+    MAX_SPAN_WORD_CHARACTERS,
+    MAX_SPAN_WORDS,
+    MAX_TEXT_CHARACTERS,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from precompiles.abi import ParamDescription
+    from precompiles.clauses import Clause
+    from precompiles.quantities import Quantity
+
+_FLAGS = re.ASCII | re.IGNORECASE
+_NUMBERS = (ParamType.INT, ParamType.UINT)
+_DECIMALS = re.compile(
+    r"(?<![\w.])(\d{1,2}) decimals|(?<![\w.])(?:10 ?(?:\^|\*\*) ?|1e)(\d{1,2})(?!\d)", _FLAGS
+)
+_MAX_DECIMALS = 77
+_EACH = re.compile(
+    r"(?<!\w)(?:a|one|1) (hundred|thousand|million|billion) (?:each|per|to (?:a|one|the))(?!\w)",
+    _FLAGS,
+)
+_EACH_FACTORS = {"hundred": 10**2, "thousand": 10**3, "million": 10**6, "billion": 10**9}
+_UNITS = {
+    "cent": 10**2,
+    "hundredth": 10**2,
+    "thousandth": 10**3,
+    "millionth": 10**6,
+    "satoshi": 10**8,
+    "gwei": 10**9,
+    "wei": 10**18,
+}
+_UNIT = re.compile(rf"(?<![a-z])in ({'|'.join(_UNITS)})s?(?![a-z])", _FLAGS)
+_PERCENT = re.compile("percent|per cent|%|share|ratio|slippage|fee|basis|bps", _FLAGS)
+_BASIS_POINTS = re.compile("basis points?|bps", _FLAGS)
+_SET = re.compile(r"one of:? ([^.;()]+)")
+_SET_COMMA = re.compile(", ?(?:or )?| or ")
+_BLANK = re.compile(r"\s+", re.ASCII)
+_NOT_FREE = re.compile(f"0[xX]|[{CONTROL_CLASS}]")
+_PUNCTUATION = ".,;:!?()"
+_WORD = re.compile(f"[0-9{LETTER}]{{2,}}")
+_ACRONYM = re.compile("[A-Z]{2}")
+_HANDLE = re.compile("(?<![0-9A-Za-z_])addr[0-9]+(?![0-9A-Za-z_])")
+
+
+class Spans:
+    """The spans of neighbouring words of some texts, up to `MAX_COPIED_WORDS` words each."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        """Collect the words of texts whose quotations are masked."""
+        self._runs = tuple(run for text in texts for run in _split_runs(text))
+
+    def __bool__(self) -> bool:
+        """Return whether there is a word."""
+        return bool(self._runs)
+
+    def __contains__(self, text: object) -> bool:
+        """Return whether a text is a span."""
+        words = tuple(text.split(" ")) if isinstance(text, str) else ()
+        return 0 < len(words) <= MAX_COPIED_WORDS and any(
+            words == run[start : start + len(words)]
+            for run in self._runs
+            for start in range(len(run))
+        )
+
+    @cached_property
+    def pattern(self) -> str:
+        """A regular expression of the spans, in JSON."""
+        starts = [run[start:] for run in self._runs for start in range(len(run))]
+        return "|".join(dict.fromkeys(map(_build_span_pattern, starts)))
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """How a parameter is filled."""
+
+    values: tuple[str, ...]
+    """Values in JSON, each once, in order of occurrence; at most `MAX_COPIES`."""
+
+    spans: Spans | None = None
+    """Texts that are values as well."""
+
+    is_list: bool = False
+
+    @property
+    def pattern(self) -> str:
+        """A regular expression of a value, or of an item of a list."""
+        escaped = map(_escape_pattern, self.values)
+        return "|".join((*escaped, self.spans.pattern) if self.spans else escaped)
+
+    def admits(self, value: object) -> bool:
+        """Return whether a decoded argument is one of the values, or a list of them."""
+        items = value if isinstance(value, list) else [value]
+        return bool(items) and all(
+            to_json(item) in self.values or item in (self.spans or ()) for item in items
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParameterRule:
+    """What a parameter's type, name and description say of its values."""
+
+    kind: ParamType
+    """The type; of a list, the type of its items."""
+
+    is_list: bool
+    factor: int
+    """The parameter's units in one of the users' unit."""
+
+    unit: str
+    """The parameter's unit; empty if none is stated."""
+
+    percent_factor: int
+    """The parameter's units in one per cent; 0 if it takes no percentages."""
+
+    stated: tuple[str, ...] | None
+    """The values of a text, in JSON, if the description states them."""
+
+
+def read_parameter(parameter: ParamDescription) -> ParameterRule:
+    """Read a parameter."""
+    described = f"{parameter.name} {parameter.description}"
+    is_percent, is_basis_points = _PERCENT.search(described), _BASIS_POINTS.search(described)
+    factor, unit = _read_factor(parameter.description)
+    stated = _SET.search(parameter.description)
+    return ParameterRule(
+        kind=ParamType(parameter.param_type % ParamType.STRING_ARRAY),
+        is_list=parameter.param_type >= ParamType.STRING_ARRAY,
+        factor=factor,
+        unit=unit,
+        percent_factor=0 if not is_percent else 100 if is_basis_points else 1,
+        stated=_read_set(stated[1]) if stated else None,
+    )
+
+
+def _read_factor(description: str) -> tuple[int, str]:
+    """Return the factor that a description states, 1 if it states none, and the unit's name."""
+    match = _UNIT.search(description)
+    unit = match[1].lower() if match else ""
+    decimals = _DECIMALS.search(description)
+    if decimals:
+        exponent = int(decimals[1] or decimals[2])
+        return (10**exponent if exponent <= _MAX_DECIMALS else 1), unit
+    each = _EACH.search(description)
+    if each:
+        return _EACH_FACTORS[each[1].lower()], unit
+    return _UNITS.get(unit, 1), unit
+
+
+def _read_set(items: str) -> tuple[str, ...]:
+    """Return the texts of a stated set, in JSON."""
+    found = _SET_COMMA.split(_BLANK.sub(" ", items).strip(" "))
+    return _keep_free(item.strip("\"'") for item in found)
+
+
+class Sources:
+    """The texts of a step from which values are copied."""
+
+    def __init__(
+        self, question: str, results: Sequence[str], base_prompt: str, handles: Sequence[str]
+    ) -> None:
+        """Collect the texts.
+
+        Input:  question and tool results, the last one first, on one line each, and the base
+                prompt, all with handles in place of addresses; the handles.
+        """
+        self._texts = (question, *results)
+        self._base_prompt = base_prompt
+        self._names = NameIndex(handles)
+        self._handles = frozenset(handles)
+        self._quantities: dict[str, tuple[Quantity, ...]] = {}
+
+    def find_choices(
+        self, clause: Clause, parameters: Sequence[ParameterRule]
+    ) -> tuple[Choice, ...] | None:
+        """Return how each parameter is filled for a clause; None if one can't be.
+
+        A clause with fewer addresses or numbers than parameters takes the others elsewhere.
+        """
+        kinds = [parameter.kind for parameter in parameters]
+        addresses = self._find_addresses(clause, kinds.count(ParamType.ADDRESS))
+        numbers = self._find_numbers(clause, sum(map(kinds.count, _NUMBERS)))
+        if addresses is None or numbers is None:
+            return None
+        found: list[Choice] = []
+        for parameter in parameters:
+            values: Iterable[str] = ("true", "false")
+            spans = None
+            if parameter.kind is ParamType.ADDRESS:
+                values = map(to_json, addresses)
+            elif parameter.kind in _NUMBERS:
+                values = map(str, _convert(numbers, parameter))
+            elif parameter.kind is ParamType.STRING:
+                values, spans = self._find_texts(clause, parameter)
+            kept = tuple(islice(dict.fromkeys(values), MAX_COPIES))
+            if not kept and not spans:
+                return None
+            found.append(Choice(kept, spans, parameter.is_list))
+        return tuple(found)
+
+    def _find_addresses(self, clause: Clause, count: int) -> tuple[str, ...] | None:
+        """Return the handles that a clause names, else those of question and results as well.
+
+        None if they are fewer than `count`.
+        """
+        if not count:
+            return ()
+        own = (*self._find_handles(clause.text), *self._names.select(clause.quotations))
+        found = own if len(own) >= count else (*own, *self._all_handles)
+        return None if len(found) < count else found
+
+    @cached_property
+    def _all_handles(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(chain.from_iterable(map(self._find_handles, self._texts))))
+
+    def _find_handles(self, text: str) -> tuple[str, ...]:
+        words = set(_WORD.findall(fold_case(mask_quotations(text)[0])))
+        by_line = [handle for handle, names in self._prose.items() if not names.isdisjoint(words)]
+        return (*self._names.find(text), *by_line)
+
+    @cached_property
+    def _prose(self) -> Mapping[str, frozenset[str]]:
+        """Words of the base prompt's line with an address that has no name, by its handle.
+
+        Lower-case words of two letters, and words of two such lines, name nothing.
+        """
+        owners: dict[str, set[str]] = {}
+        for line in self._base_prompt.split("\n"):
+            said = set(_HANDLE.findall(line)) & self._handles
+            words = set(_WORD.findall(line)) - said if said else set()
+            for word in words:
+                if len(word) > len("of") or _ACRONYM.fullmatch(word):
+                    owners.setdefault(fold_case(word), set()).update(said)
+        own = [(handle, word) for word, (handle, *more) in owners.items() if not more]
+        return {
+            handle: frozenset(word for of, word in own if of == handle)
+            for handle in sorted({handle for handle, _ in own})
+        }
+
+    def _find_numbers(self, clause: Clause, count: int) -> tuple[tuple[Quantity, bool], ...] | None:
+        """Return numbers, and whether each is in the users' unit, not in the contracts'.
+
+        Those of the clause; if they are too few, those of the results as well; and if the clause
+        has none, those of the question and the base prompt. None if all are too few.
+        """
+        if not count:
+            return ()
+        question, *results = self._texts
+        found = [(one, True) for one in self._read_quantities(clause.text)]
+        has_own = bool(found)
+        if len(found) < count:
+            found += [(one, False) for text in results for one in self._read_quantities(text)]
+        if not has_own and len(found) < count:
+            for text in (question, self._base_prompt):
+                found += [(one, True) for one in self._read_quantities(text)]
+        return None if len(found) < count else tuple(found[:MAX_COPIES])
+
+    def _read_quantities(self, text: str) -> tuple[Quantity, ...]:
+        if text not in self._quantities:
+            self._quantities[text] = find_quantities(mask_quotations(text)[0])
+        return self._quantities[text]
+
+    def _find_texts(
+        self, clause: Clause, parameter: ParameterRule
+    ) -> tuple[tuple[str, ...], Spans | None]:
+        """Return texts to copy, in JSON, and texts whose spans can be copied.
+
+        The items of a stated set, else the clause's quotations, else those of the question and the
+        spans of the question and of the last result.
+        """
+        if parameter.stated is not None:
+            return parameter.stated, None
+        if clause.quotations:
+            return _keep_free(clause.quotations), None
+        return self._quoted, self._spans
+
+    @cached_property
+    def _quoted(self) -> tuple[str, ...]:
+        return _keep_free(mask_quotations(self._texts[0])[1])
+
+    @cached_property
+    def _spans(self) -> Spans:
+        return Spans(mask_quotations(text)[0] for text in self._texts[:2])
+
+
+def to_json(value: object) -> str:
+    """Return a value in JSON, with text as it is."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _keep_free(texts: Iterable[str]) -> tuple[str, ...]:
+    """Return the first `MAX_COPIES` texts, in JSON, that a generated argument can have."""
+    free = (text for text in texts if _is_free(text))
+    return tuple(map(to_json, islice(free, MAX_COPIES)))
+
+
+def _is_free(text: str) -> bool:
+    return 0 < len(text) <= MAX_TEXT_CHARACTERS and not _NOT_FREE.search(text)
+
+
+def _convert(
+    quantities: Iterable[tuple[Quantity, bool]], parameter: ParameterRule
+) -> Iterator[int]:
+    """Yield the integers that a parameter takes for numbers, in its own unit.
+
+    A number in the users' unit is multiplied by the factor that the description states, unless the
+    parameter's unit follows the number. A percentage counts where the description is of one.
+    """
+    is_signed = parameter.kind is ParamType.INT
+    low, high = (-(2**255), 2**255) if is_signed else (0, 2**256)
+    for quantity, is_of_user in quantities:
+        factor = parameter.factor
+        if quantity.unit == "percent":
+            factor = parameter.percent_factor
+        elif not is_of_user or (parameter.unit and quantity.unit.rstrip("s") == parameter.unit):
+            factor = 1
+        value = quantity.value * factor
+        if factor and value.denominator == 1 and low <= value < high:
+            yield int(value)
+
+
+def _split_runs(text: str) -> Iterator[tuple[str, ...]]:
+    """Yield the runs of words of a text between punctuation, without words that JSON escapes."""
+    words: list[str] = []
+    for word in text.replace("\\n", " , ").split(" ", MAX_SPAN_WORDS)[:MAX_SPAN_WORDS]:
+        bare = word.strip(_PUNCTUATION)
+        is_word = _is_free(bare) and len(bare) <= MAX_SPAN_WORD_CHARACTERS
+        is_word = is_word and '"' not in bare and "\\" not in bare
+        if words and not (is_word and word.startswith(bare)):
+            yield tuple(words)
+            words = []
+        if is_word:
+            words.append(bare)
+            if not word.endswith(bare):
+                yield tuple(words)
+                words = []
+    if words:
+        yield tuple(words)
+
+
+def _build_span_pattern(words: Sequence[str]) -> str:
+    """Return a regular expression of the spans that begin at the first word, in JSON."""
+    pattern = ""
+    for word in reversed(words[1:MAX_COPIED_WORDS]):
+        pattern = f"( {_escape_pattern(word)}{pattern})?"
+    return f'"{_escape_pattern(words[0])}{pattern}"'
+
+
+def _escape_pattern(text: str) -> str:
+    """Return a regular expression of a text: `/`, which ends one in Lark, is escaped as well."""
+    return re.sub(r"[!-/:-@\[-`{-~]", lambda match: f"\\x{ord(match[0]):02x}", text)
