@@ -182,8 +182,10 @@ def question(requests: Sequence[Request], rng: random.Random) -> str:
 def _put_together(requests: Sequence[Request], rng: random.Random) -> str:
     if len(requests) == 1:
         (request,) = requests
+        if request.is_note:
+            return request.clause
         return _wrapped(request.clause, rng, is_sentence=request.is_sentence)
-    if any(request.is_sentence for request in requests):
+    if any(request.is_sentence or request.is_note for request in requests):
         parts = [_sentence(r) for r in requests]
         return " ".join(parts)
     join = rng.choice(JOINS)

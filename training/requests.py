@@ -16,6 +16,16 @@ if TYPE_CHECKING:
     from training.patterns import Pattern, Wording
     from training.tasks import Argument
 
+KIND_WEIGHTS: Mapping[str, int] = {
+    "orders": 8,
+    "questions": 8,
+    "synonyms": 4,
+    "indirect": 3,
+    "idioms": 2,
+    "terse": 2,
+}
+"""How often requests are of each kind of wording, relative to each other, where a tool has them."""
+
 STRANGE_ADDRESSES = 0.12
 """Share of people referred to by address although the base prompt has names."""
 
@@ -29,6 +39,9 @@ class Request:
     """A command in lower case without full stop, or a whole sentence."""
 
     is_sentence: bool
+    is_note: bool
+    """Whether it is telegraphic, so that it stands alone."""
+
     arguments: Mapping[str, Argument]
     reply: str
     """The tool's result."""
@@ -61,7 +74,7 @@ def make_request(
     """
     pattern = tool.pattern
     part = None if agent.kind.is_held_out else measures
-    wording = text or rng.choice(wordings(pattern, measured=part))
+    wording = text or _choose_wording(wordings(pattern, measured=part), rng)
     fillings = dict(given or {})
     slots = [p.slot for p in pattern.parameters]
     for slot in [*slots, *([pattern.fact] if pattern.fact else [])]:
@@ -81,6 +94,7 @@ def make_request(
         tool=tool,
         clause=clause,
         is_sentence=wording.is_sentence,
+        is_note=wording.kind == "terse",
         arguments={
             described.name: fillings[p.slot].value
             for p, described in zip(pattern.parameters, tool.tool.parameters, strict=True)
@@ -101,6 +115,13 @@ def wordings(pattern: Pattern, *, measured: bool | None) -> Sequence[Wording]:
     """
     some = [one for one in pattern.wordings if measured is None or one.is_held_out is measured]
     return some or pattern.wordings
+
+
+def _choose_wording(some: Sequence[Wording], rng: random.Random) -> Wording:
+    """Choose a kind of wording by its weight, then a wording of it."""
+    kinds = sorted({one.kind for one in some})
+    kind = rng.choices(kinds, [KIND_WEIGHTS[one] for one in kinds])[0]
+    return rng.choice([one for one in some if one.kind == kind])
 
 
 def _in_units(amount: Filling, unit: Unit) -> Filling:
