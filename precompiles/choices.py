@@ -22,7 +22,7 @@ from precompiles.quantities import find_quantities
 from precompiles.spec import (
     MAX_COPIED_WORDS,
     MAX_COPIES,
-    MAX_SPAN_WORD_CHARACTERS,
+    MAX_SPAN_WORD_BYTES,
     MAX_SPAN_WORDS,
     MAX_TEXT_CHARACTERS,
 )
@@ -88,10 +88,22 @@ class Spans:
         )
 
     @cached_property
+    def _starts(self) -> tuple[tuple[str, ...], ...]:
+        """The longest span from each word, each once."""
+        starts = (
+            run[start : start + MAX_COPIED_WORDS] for run in self._runs for start in range(len(run))
+        )
+        return tuple(dict.fromkeys(starts))
+
+    @cached_property
+    def size_bytes(self) -> int:
+        """Size of the longest span from each word as UTF-8, in JSON."""
+        return sum(len(" ".join(words).encode()) + len('""') for words in self._starts)
+
+    @cached_property
     def pattern(self) -> str:
         """A regular expression of the spans, in JSON."""
-        starts = [run[start:] for run in self._runs for start in range(len(run))]
-        return "|".join(dict.fromkeys(map(_build_span_pattern, starts)))
+        return "|".join(map(_build_span_pattern, self._starts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +117,12 @@ class Choice:
     """Texts that are values as well."""
 
     is_list: bool = False
+
+    @property
+    def size_bytes(self) -> int:
+        """Size of the values and spans as UTF-8."""
+        spans = self.spans.size_bytes if self.spans else 0
+        return spans + sum(len(value.encode()) for value in self.values)
 
     @property
     def pattern(self) -> str:
@@ -193,6 +211,8 @@ class Sources:
         self._names = NameIndex(handles)
         self._handles = frozenset(handles)
         self._quantities: dict[str, tuple[Quantity, ...]] = {}
+        self._named: dict[str, tuple[str, ...]] = {}
+        self._choices: dict[tuple[str, ParameterRule, int, int], Choice | None] = {}
 
     def find_choices(
         self, clause: Clause, parameters: Sequence[ParameterRule]
@@ -202,45 +222,52 @@ class Sources:
         A clause with fewer addresses or numbers than parameters takes the others elsewhere.
         """
         kinds = [parameter.kind for parameter in parameters]
-        addresses = self._find_addresses(clause, kinds.count(ParamType.ADDRESS))
-        numbers = self._find_numbers(clause, sum(map(kinds.count, _NUMBERS)))
-        if addresses is None or numbers is None:
-            return None
+        counts = kinds.count(ParamType.ADDRESS), sum(map(kinds.count, _NUMBERS))
         found: list[Choice] = []
         for parameter in parameters:
-            values: Iterable[str] = ("true", "false")
-            spans = None
-            if parameter.kind is ParamType.ADDRESS:
-                values = map(to_json, addresses)
-            elif parameter.kind in _NUMBERS:
-                values = map(str, _convert(numbers, parameter))
-            elif parameter.kind is ParamType.STRING:
-                values, spans = self._find_texts(clause, parameter)
-            kept = tuple(islice(dict.fromkeys(values), MAX_COPIES))
-            if not kept and not spans:
+            key = (clause.text, parameter, *counts)
+            if key not in self._choices:
+                self._choices[key] = self._find_choice(clause, parameter, *counts)
+            choice = self._choices[key]
+            if choice is None:
                 return None
-            found.append(Choice(kept, spans, parameter.is_list))
+            found.append(choice)
         return tuple(found)
 
-    def _find_addresses(self, clause: Clause, count: int) -> tuple[str, ...] | None:
+    def _find_choice(
+        self, clause: Clause, parameter: ParameterRule, addresses: int, numbers: int
+    ) -> Choice | None:
+        """Return how a parameter is filled, of a tool with a number of addresses and numbers."""
+        values: Iterable[str] = ("true", "false")
+        spans = None
+        if parameter.kind is ParamType.ADDRESS:
+            values = map(to_json, self._find_addresses(clause, addresses))
+        elif parameter.kind in _NUMBERS:
+            values = map(str, _convert(self._find_numbers(clause, numbers), parameter))
+        elif parameter.kind is ParamType.STRING:
+            values, spans = self._find_texts(clause, parameter)
+        kept = tuple(islice(dict.fromkeys(values), MAX_COPIES))
+        return Choice(kept, spans, parameter.is_list) if kept or spans else None
+
+    def _find_addresses(self, clause: Clause, count: int) -> tuple[str, ...]:
         """Return the handles that a clause names, else those of question and results as well.
 
-        None if they are fewer than `count`.
+        Empty if all are fewer than `count`.
         """
-        if not count:
-            return ()
         own = (*self._find_handles(clause.text), *self._names.select(clause.quotations))
         found = own if len(own) >= count else (*own, *self._all_handles)
-        return None if len(found) < count else found
+        return found if len(found) >= count else ()
 
     @cached_property
     def _all_handles(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(chain.from_iterable(map(self._find_handles, self._texts))))
 
     def _find_handles(self, text: str) -> tuple[str, ...]:
-        words = set(_WORD.findall(fold_case(mask_quotations(text)[0])))
-        by_line = [handle for handle, names in self._prose.items() if not names.isdisjoint(words)]
-        return (*self._names.find(text), *by_line)
+        if text not in self._named:
+            words = set(_WORD.findall(fold_case(mask_quotations(text)[0])))
+            by_line = [of for of, names in self._prose.items() if not names.isdisjoint(words)]
+            self._named[text] = (*self._names.find(text), *by_line)
+        return self._named[text]
 
     @cached_property
     def _prose(self) -> Mapping[str, frozenset[str]]:
@@ -261,14 +288,12 @@ class Sources:
             for handle in sorted({handle for handle, _ in own})
         }
 
-    def _find_numbers(self, clause: Clause, count: int) -> tuple[tuple[Quantity, bool], ...] | None:
+    def _find_numbers(self, clause: Clause, count: int) -> Sequence[tuple[Quantity, bool]]:
         """Return numbers, and whether each is in the users' unit, not in the contracts'.
 
         Those of the clause; if they are too few, those of the results as well; and if the clause
-        has none, those of the question and the base prompt. None if all are too few.
+        has none, those of the question and the base prompt. Empty if all are too few.
         """
-        if not count:
-            return ()
         question, *results = self._texts
         found = [(one, True) for one in self._read_quantities(clause.text)]
         has_own = bool(found)
@@ -277,7 +302,7 @@ class Sources:
         if not has_own and len(found) < count:
             for text in (question, self._base_prompt):
                 found += [(one, True) for one in self._read_quantities(text)]
-        return None if len(found) < count else tuple(found[:MAX_COPIES])
+        return found[:MAX_COPIES] if len(found) >= count else ()
 
     def _read_quantities(self, text: str) -> tuple[Quantity, ...]:
         if text not in self._quantities:
@@ -348,7 +373,7 @@ def _split_runs(text: str) -> Iterator[tuple[str, ...]]:
     words: list[str] = []
     for word in text.replace("\\n", " , ").split(" ", MAX_SPAN_WORDS)[:MAX_SPAN_WORDS]:
         bare = word.strip(_PUNCTUATION)
-        is_word = _is_free(bare) and len(bare) <= MAX_SPAN_WORD_CHARACTERS
+        is_word = _is_free(bare) and len(bare.encode()) <= MAX_SPAN_WORD_BYTES
         is_word = is_word and '"' not in bare and "\\" not in bare
         if words and not (is_word and word.startswith(bare)):
             yield tuple(words)
@@ -363,9 +388,9 @@ def _split_runs(text: str) -> Iterator[tuple[str, ...]]:
 
 
 def _build_span_pattern(words: Sequence[str]) -> str:
-    """Return a regular expression of the spans that begin at the first word, in JSON."""
+    """Return a regular expression of the first word, and of it with words after it, in JSON."""
     pattern = ""
-    for word in reversed(words[1:MAX_COPIED_WORDS]):
+    for word in reversed(words[1:]):
         pattern = f"( {_escape_pattern(word)}{pattern})?"
     return f'"{_escape_pattern(words[0])}{pattern}"'
 

@@ -31,6 +31,8 @@ from precompiles.react import GrammarViolationError, intern_reasoning, parse
 from precompiles.spec import (
     BRANCH_PARAMETERS,
     MAX_ARRAY_ITEMS,
+    MAX_BRANCHES,
+    MAX_COPIED_BYTES,
     MAX_QUOTED_RESULT_CHARACTERS,
     MAX_TEXT_CHARACTERS,
 )
@@ -83,7 +85,10 @@ class ShortFormat:
         results = [escape_line(book.intern(step.observation)) for step in reversed(self._steps)]
         base_prompt = book.intern_base_prompt(request.base_prompt)
         self._sources = Sources(question, results, base_prompt, self._handles)
-        self.clauses: tuple[Clause, ...] = split_clauses(question) or (Clause(NOTHING),)
+        clauses = split_clauses(question) or (Clause(NOTHING),)
+        sizes = (1 + len(tool.parameters) // BRANCH_PARAMETERS for tool in self._tools)
+        self._branches_of_clause = sum(sizes)
+        self.clauses = clauses[: MAX_BRANCHES // self._branches_of_clause]
         self._ends = _ENDS if self._steps else {}
 
     @property
@@ -92,20 +97,29 @@ class ShortFormat:
 
         A clause and a tool are one rule, and one more for each `BRANCH_PARAMETERS` parameters.
         """
-        sizes = (1 + len(tool.parameters) // BRANCH_PARAMETERS for tool in self._tools)
-        return len(self.clauses) * sum(sizes)
+        return len(self.clauses) * self._branches_of_clause
 
     @cached_property
     def _fillings(self) -> tuple[tuple[tuple[Choice, ...] | None, ...], ...]:
         """How each tool is filled, by clause and tool; None if it can't be."""
         rules = [tuple(map(read_parameter, tool.parameters)) for tool in self._tools]
-        return tuple(
-            tuple(
-                None if self._is_used(clause, tool) else self._sources.find_choices(clause, of)
-                for tool, of in zip(self._tools, rules, strict=True)
-            )
-            for clause in self.clauses
-        )
+        known: set[Choice] = set()
+        room_bytes = MAX_COPIED_BYTES
+        fillings: list[tuple[tuple[Choice, ...] | None, ...]] = []
+        for clause in self.clauses:
+            found: list[tuple[Choice, ...] | None] = []
+            for tool, of in zip(self._tools, rules, strict=True):
+                filling = self._sources.find_choices(clause, of)
+                new = [choice for choice in dict.fromkeys(filling or ()) if choice not in known]
+                size_bytes = sum(choice.size_bytes for choice in new)
+                if self._is_used(clause, tool) or size_bytes > room_bytes:
+                    filling = None
+                else:
+                    known.update(new)
+                    room_bytes -= size_bytes
+                found.append(filling)
+            fillings.append(tuple(found))
+        return tuple(fillings)
 
     def _is_used(self, clause: Clause, tool: Tool) -> bool:
         """Return whether a tool can't run for a clause, as it has already, or nothing is to do."""
@@ -167,6 +181,7 @@ class ShortFormat:
                 *rules,
                 *(f"{name}: {body}" for body, name in calls.items()),
                 *(f"{name}: /{choice.pattern}/" for choice, name in values.items()),
+                *(_build_list(name) for name in values.values()),
                 "",
             ]
         )
@@ -239,15 +254,20 @@ class ShortFormat:
         return FinalAnswer(answer=_cut(said, MAX_TEXT_CHARACTERS))
 
 
+def _build_list(name: str) -> str:
+    """Return the rule of a list of a terminal's values."""
+    rule = name.replace("VALUE", "list")
+    return f'{rule}: "[" {name} (", " {name}){{0,{MAX_ARRAY_ITEMS - 1}}} "]"'
+
+
 def _build_call(tool: Tool, filling: Sequence[Choice], values: dict[Choice, str]) -> str:
-    """Return the body of a rule for a tool's call; the names of its terminals go to `values`."""
+    """Return the body of a rule for a tool's call; its choices get names in `values`."""
     parts: list[str] = []
     literal = f"{tool.name}\nAction Input: {{"
     for index, (parameter, choice) in enumerate(zip(tool.parameters, filling, strict=True)):
         literal += ", " * (index > 0) + to_json(parameter.name) + ": "
         name = values.setdefault(replace(choice, is_list=False), f"VALUE{len(values)}")
-        item = f'"[" {name} (", " {name}){{0,{MAX_ARRAY_ITEMS - 1}}} "]"'
-        parts += [to_json(literal), item if choice.is_list else name]
+        parts += [to_json(literal), name.replace("VALUE", "list") if choice.is_list else name]
         literal = ""
     return " ".join([*parts, to_json(literal + "}")])
 

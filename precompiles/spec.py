@@ -93,8 +93,20 @@ MAX_COPIED_WORDS = 12
 MAX_SPAN_WORDS = 192
 """Upper bound of the words of a question, and of a result, of which an argument can be a span."""
 
-MAX_SPAN_WORD_CHARACTERS = 64
-"""Upper bound of such a word, so that a span is no longer than `MAX_TEXT_CHARACTERS`."""
+MAX_SPAN_WORD_BYTES = 48
+"""Upper bound of such a word as UTF-8: a span is then shorter than `MAX_TEXT_CHARACTERS`, and the
+spans of question and result are smaller than `MAX_COPIED_BYTES`."""
+
+MAX_COPIED_BYTES = 262_144
+"""Upper bound of all different values of a step in the short format, as UTF-8, in bytes; a tool
+that would exceed it is left out for the clause.
+
+llguidance compiles no grammar with more than about 450,000 bytes of values."""
+
+MAX_BRANCHES = 4_096
+"""Upper bound of the rules for a clause and a tool in the short format; later clauses are left out.
+
+llguidance fails on grammars of 65,535 symbols."""
 
 BRANCH_PARAMETERS = 4
 """Parameters of a tool that are part of one rule in the short format, whose gas is charged for each
