@@ -1,4 +1,4 @@
-"""Runs of tasks without a chain: real prompt, grammar, model and parser; tools answer from the task.
+"""Runs of tasks without a chain: real prompt, grammar, model and parser, results from the task.
 
 A tool answers with the result of the task's next step if tool and arguments are that step's, else
 with its default reply. For calibration, and for looking at a model while it is trained; the figures
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from precompiles.language_model import Confidence, LanguageModel, ModelProfile
-    from training.tasks import Argument, Task
+    from training.tasks import Task, TaskStep
 
 MAX_STEPS = 6
 
@@ -118,25 +118,28 @@ def rehearse(task: Task, model: LanguageModel, profile: ModelProfile) -> Rehears
         else:
             meant = form.parse(generation.text)
             result = form.withhold(meant, generation.confidence, rules.max_surprisal)
-        seen = dict(
+        step = Rehearsed(
             text=generation.text,
+            tool="",
+            arguments=(),
+            is_right=not wanted,
             confidence=generation.confidence,
             output_tokens=len(generation.tokens),
             forced_tokens=generation.forced_tokens,
         )
         if isinstance(result, FinalAnswer):
             answer = result.answer
-            steps.append(Rehearsed(tool="", arguments=(), is_right=not wanted, **seen))
+            steps.append(step)
             break
         tool = next(one for one in tools if one.address == result.tool)
         values = [_plain(value) for value in result.values]
         is_next = bool(wanted) and (tool.name, values) == _expect(wanted[0])
-        steps.append(Rehearsed(tool=tool.name, arguments=tuple(values), is_right=is_next, **seen))
+        steps.append(replace(step, tool=tool.name, arguments=tuple(values), is_right=is_next))
         observation = next(one.default_reply for one in task.tools if one.name == tool.name)
         is_failure = False
         if is_next:
-            step = wanted.pop(0)
-            observation, is_failure = step.observation, step.is_failure
+            done_step = wanted.pop(0)
+            observation, is_failure = done_step.observation, done_step.is_failure
         if tool.name in acting and not is_failure:
             done.append((tool.name, values))
         reasonings.append(result.agent_reasoning)
@@ -145,11 +148,11 @@ def rehearse(task: Task, model: LanguageModel, profile: ModelProfile) -> Rehears
     return Rehearsal(task=task, steps=tuple(steps), answer=answer, is_right=done == expected)
 
 
-def _expect(step: object) -> tuple[str, list[object]]:
-    return step.tool, [_plain(value) for value in step.arguments.values()]  # type: ignore[attr-defined]
+def _expect(step: TaskStep) -> tuple[str, list[object]]:
+    return step.tool, [_plain(value) for value in step.arguments.values()]
 
 
-def _plain(value: Argument | list[object]) -> object:
+def _plain(value: object) -> object:
     return list(value) if isinstance(value, (tuple, list)) else value
 
 

@@ -9,7 +9,7 @@ import json
 from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
-from precompiles.language_model import Generation, Margin
+from precompiles.language_model import Confidence, Generation, Margin
 from pyevm_agents.errors import EngineFault
 from pyevm_agents.vm import AgentComputation, hash_prompt
 
@@ -59,9 +59,7 @@ class ReplayModel:
                 "the stored generations of this block are of other prompts: the chain's database "
                 "is damaged, or of another version; store a new chain"
             )
-        form = entry["said"]
-        margin = None if form["margin"] is None else Margin(**form["margin"])
-        return Generation(**{**form, "tokens": tuple(form["tokens"]), "margin": margin})
+        return _deserialize_generation(entry["said"])
 
 
 def decode_generations(row: bytes) -> Iterator[Any]:
@@ -72,7 +70,28 @@ def decode_generations(row: bytes) -> Iterator[Any]:
 def _serialize_generation(generation: Generation) -> dict[str, object]:
     """Return a generation as a dictionary; `dataclasses.asdict` would copy each token."""
     form = {field.name: getattr(generation, field.name) for field in fields(generation)}
-    return form | {"margin": None if generation.margin is None else asdict(generation.margin)}
+    form["margin"] = None if generation.margin is None else asdict(generation.margin)
+    if generation.confidence is None:
+        del form["confidence"]  # Rows of the free format have no such field.
+    else:
+        form["confidence"] = asdict(generation.confidence)
+    return form
+
+
+def _deserialize_generation(form: dict[str, Any]) -> Generation:
+    margin, confidence = form["margin"], form.get("confidence")
+    return Generation(
+        text=form["text"],
+        tokens=tuple(form["tokens"]),
+        forced_tokens=form["forced_tokens"],
+        is_complete=form["is_complete"],
+        margin=None if margin is None else Margin(**margin),
+        confidence=None
+        if confidence is None
+        else Confidence(
+            surprisal=confidence["surprisal"], tool_scores=tuple(confidence["tool_scores"])
+        ),
+    )
 
 
 def _iter_generations(computation: ComputationAPI) -> Iterator[tuple[str, Generation]]:

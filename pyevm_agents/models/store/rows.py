@@ -11,7 +11,7 @@ import struct
 import time
 import zlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, TypeAlias
 
 from precompiles.language_model import Confidence, Generation, Margin
 
@@ -66,7 +66,7 @@ class GenerationInputs:
 
     prompt_tokens: tuple[int, ...]
     grammar: str
-    """The grammar; in the short format, what the generation is scored on follows as a comment."""
+    """The grammar, followed by the scoring in the short format; see `scored_grammar.py`."""
 
     def compute_key(self) -> bytes:
         """Return the key of the generation, 32 bytes."""
@@ -87,14 +87,14 @@ def encode(key: bytes, prompt_tokens: Sequence[int], generation: Generation) -> 
         if margin is None
         else [float(margin.gap), margin.token_index, margin.chosen, margin.other]
     )
-    sureness = None if confidence is None else [confidence.surprisal, *confidence.tool_scores]
+    scores = None if confidence is None else [confidence.surprisal, *confidence.tool_scores]
     fields = (
         compress(pack_tokens(prompt_tokens)),
         compress(pack_tokens(generation.tokens)),
         generation.text.encode("utf-8", "surrogatepass"),
         generation.forced_tokens,
         int(generation.is_complete),
-        _encode_scores(closest, sureness),
+        _encode_scores(closest, scores),
     )
     return (*fields, _compute_checksum(key, *fields))
 
@@ -120,12 +120,14 @@ def decode(key: bytes, fields: Sequence[object]) -> Generation:
             raise DamagedRowError("a field has the wrong type")
     if _compute_checksum(key, *parts) != checksum:
         raise DamagedRowError("the checksum does not match")
+    closest, scores = _decode_scores(margin)
     return Generation(
         text=text.decode("utf-8", "surrogatepass"),
         tokens=unpack_tokens(decompress(tokens)),
         forced_tokens=forced_tokens,
         is_complete=bool(is_complete),
-        **_decode_scores(margin),
+        margin=closest,
+        confidence=scores,
     )
 
 
@@ -183,32 +185,31 @@ def decompress(data: bytes) -> bytes:
     return unpacked
 
 
-class _Scores(TypedDict):
-    margin: Margin | None
-    confidence: Confidence | None
-
-
-def _decode_scores(packed: bytes | None) -> _Scores:
+def _decode_scores(packed: bytes | None) -> tuple[Margin | None, Confidence | None]:
     """Decode the result of `_encode_scores`."""
     match None if packed is None else json.loads(packed):
+        case [margin, [*scores]]:
+            return _decode_margin(margin), _decode_confidence(scores)
+        case margin:
+            return _decode_margin(margin), None
+
+
+def _decode_margin(form: object) -> Margin | None:
+    match form:
         case None:
-            return _Scores(margin=None, confidence=None)
-        case [None, [int(surprisal), *scores]]:
-            closest = None
-        case [[float(), int(), str(), str()] as margin, [int(surprisal), *scores]]:
-            closest = Margin(**dict(zip(_MARGIN_FIELDS, margin, strict=True)))
-        case [float(), int(), str(), str()] as margin:
-            closest = Margin(**dict(zip(_MARGIN_FIELDS, margin, strict=True)))
-            return _Scores(margin=closest, confidence=None)
-        case _:
-            raise DamagedRowError(f"not a margin: {packed!r}")
-    if not all(isinstance(score, int) for score in scores):
-        raise DamagedRowError(f"not scores of tools: {packed!r}")
-    confidence = Confidence(surprisal=surprisal, tool_scores=tuple(scores))
-    return _Scores(margin=closest, confidence=confidence)
+            return None
+        case [float(gap), int(token_index), str(chosen), str(other)]:
+            return Margin(gap=gap, token_index=token_index, chosen=chosen, other=other)
+    raise DamagedRowError(f"not a margin: {form!r}")
 
 
-_MARGIN_FIELDS = ("gap", "token_index", "chosen", "other")
+def _decode_confidence(form: list[object]) -> Confidence:
+    match form:
+        case [int(surprisal), *scores]:
+            tool_scores = tuple(score for score in scores if isinstance(score, int))
+            if len(tool_scores) == len(scores):
+                return Confidence(surprisal=surprisal, tool_scores=tool_scores)
+    raise DamagedRowError(f"not a confidence: {form!r}")
 
 
 def _compute_checksum(*parts: bytes | int | None) -> bytes:
