@@ -2,7 +2,7 @@
 
 Each line of the file is a group, the tasks of one agent: `system` has their common first tokens,
 and each of `requests` has the remaining `tokens` of a task, with a weight in `learn`: 0 for a token
-that the model does not generate. Tokens are those of the engine: canonical tokens, segment by segment.
+that the model does not generate. Tokens are the engine's: canonical tokens, segment by segment.
 """
 
 from __future__ import annotations

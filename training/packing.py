@@ -1,9 +1,9 @@
 """Datasets, and packing of many requests after one system prompt into sequences.
 
 A row is a group: `{"system": [token, …], "requests": [{"tokens": [token, …], "learn": [0, 4, …]},
-…]}`, where `learn` has the weight of each token in the loss. All requests follow the same system tokens and are independent: a request's positions continue
-the system's, and it attends only to the system and to itself. So the system prompt, most of an
-example's tokens, is computed once per group.
+…]}`, where `learn` has the weight of each token in the loss. All requests follow the same system
+tokens and are independent: a request's positions continue the system's, and it attends only to the
+system and to itself. So the system prompt, most of an example's tokens, is computed once per group.
 """
 
 from __future__ import annotations

@@ -23,7 +23,6 @@ from eth_typing import Address
 from precompiles.clauses import mask_quotations
 from precompiles.tool_metadata import Tool
 from precompiles.tool_words import read_clause_words, read_tool_words
-from pyevm_agents.models.decoding.fixed_point import SCALE
 from pyevm_agents.models.decoding.router import (
     CLAUSE_TOKENS,
     FEATURES,
@@ -35,6 +34,7 @@ from pyevm_agents.models.decoding.router import (
     WIDTH,
     RouterWeights,
     WordTokens,
+    combine_features,
     compute_hard_features,
     compute_soft_features,
 )
@@ -328,7 +328,7 @@ def quantise(router: Router, embedding: Floats) -> RouterWeights:
     return RouterWeights(
         rows=np.rint(127 * rows).astype(np.int8),
         gates=np.clip(np.rint(gates * (127 / gates.max())), 1, 127).astype(np.int8),
-        weights=np.rint(router.weights * WEIGHT_UNIT).astype(np.int32),
+        weights=tuple(round(float(weight) * WEIGHT_UNIT) for weight in router.weights),
         bias=round(router.bias * WEIGHT_UNIT * UNIT),
     )
 
@@ -339,7 +339,6 @@ def integer_scores(weights: RouterWeights, batch: Batch) -> Integers:
     The function of the chain, `decoding.router.Router.score`, on arrays.
     """
     found = np.full(batch.tools.shape[:2], NO_TOOL)
-    own = weights.weights.astype(np.int64)
     for row, clause in enumerate(batch.clauses):
         for place in np.flatnonzero(batch.is_tool[row]):
             fields = [batch.tools[row, place, field] for field in FIELDS]
@@ -348,8 +347,8 @@ def integer_scores(weights: RouterWeights, batch: Batch) -> Integers:
                 clause[clause >= 0].tolist(),
                 [tokens[tokens >= 0].tolist() for tokens in fields],
             )
-            total = int(np.array([*soft, *batch.hard[row, place]]) @ own) + weights.bias
-            found[row, place] = total * (SCALE // WEIGHT_UNIT) // UNIT
+            features = [*soft, *batch.hard[row, place].tolist()]
+            found[row, place] = combine_features(weights, features)
     return found
 
 

@@ -59,22 +59,7 @@ class ReplayModel:
                 "the stored generations of this block are of other prompts: the chain's database "
                 "is damaged, or of another version; store a new chain"
             )
-        form = entry["said"]
-        margin = None if form["margin"] is None else Margin(**form["margin"])
-        surprisal, scores = form.get("confidence", (None, ()))
-        confidence = (
-            None
-            if surprisal is None
-            else Confidence(surprisal=surprisal, tool_scores=tuple(scores))
-        )
-        return Generation(
-            **{
-                **form,
-                "tokens": tuple(form["tokens"]),
-                "margin": margin,
-                "confidence": confidence,
-            }
-        )
+        return _deserialize_generation(entry["said"])
 
 
 def decode_generations(row: bytes) -> Iterator[Any]:
@@ -85,13 +70,33 @@ def decode_generations(row: bytes) -> Iterator[Any]:
 def _serialize_generation(generation: Generation) -> dict[str, object]:
     """Return a generation as a dictionary; `dataclasses.asdict` would copy each token."""
     form = {field.name: getattr(generation, field.name) for field in fields(generation)}
-    confidence = form.pop("confidence")
-    for name in ("tail_tokens", "is_free"):  # Omitted in the free format.
+    form["margin"] = None if generation.margin is None else asdict(generation.margin)
+    if generation.confidence is None:
+        del form["confidence"]  # Rows of the free format have no such field.
+    else:
+        form["confidence"] = asdict(generation.confidence)
+    for name in ("is_free", "tail_tokens"):
         if not form[name]:
             del form[name]
-    if confidence is not None:
-        form["confidence"] = [confidence.surprisal, confidence.tool_scores]
-    return form | {"margin": None if generation.margin is None else asdict(generation.margin)}
+    return form
+
+
+def _deserialize_generation(form: dict[str, Any]) -> Generation:
+    margin, confidence = form["margin"], form.get("confidence")
+    return Generation(
+        text=form["text"],
+        tokens=tuple(form["tokens"]),
+        forced_tokens=form["forced_tokens"],
+        is_complete=form["is_complete"],
+        margin=None if margin is None else Margin(**margin),
+        confidence=None
+        if confidence is None
+        else Confidence(
+            surprisal=confidence["surprisal"], tool_scores=tuple(confidence["tool_scores"])
+        ),
+        is_free=form.get("is_free", False),
+        tail_tokens=form.get("tail_tokens", 0),
+    )
 
 
 def _iter_generations(computation: ComputationAPI) -> Iterator[tuple[str, Generation]]:

@@ -20,6 +20,7 @@ from pyevm_agents.display import pluralize
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import Store
 from pyevm_agents.models.store.rows import DamagedRowError
+from pyevm_agents.models.store.scored_grammar import split_scoring
 from pyevm_agents.models.store.statistics import (
     StoredGeneration,
     StoreStatistics,
@@ -214,12 +215,14 @@ def find_flaws(opened: Store, key: bytes, model: LlamaModel) -> Iterator[str]:
 def recompute(stored: StoredGeneration, model: LlamaModel) -> Generation:
     """Return the model's generation for the same inputs, with an empty prefix cache."""
     model.forget()
+    grammar, scoring = split_scoring(stored.question.grammar)
     return model.generate(
         GenerationRequest(
             segments=(),
             prompt_tokens=stored.question.prompt_tokens,
-            grammar=stored.question.grammar,
+            grammar=grammar,
             max_tokens=max(1, len(stored.generation.tokens)),
+            scoring=scoring,
         )
     )
 
@@ -230,7 +233,7 @@ def describe_difference(stored: Generation, computed: Generation) -> str | None:
     for index, (old, new) in enumerate(both):
         if old != new:
             return f"token {index} is {old} in the store and {new} from the model"
-    for name in ("tokens", "text", "is_complete", "forced_tokens", "margin"):
+    for name in ("tokens", "text", "is_complete", "forced_tokens", "margin", "confidence"):
         old, new = getattr(stored, name), getattr(computed, name)
         if old != new:
             return f"{name} is {old!r} in the store and {new!r} from the model"

@@ -70,9 +70,8 @@ class ClauseMessage(TypedDict):
 
 
 class ToolMessage(TypedDict):
-    """A tool as a router reads it; fields as in `tool_words.ToolWords`, and its name."""
+    """A tool as a router reads it; fields as in `language_model.ToolWords`."""
 
-    title: str
     name: list[str]
     description: list[str]
     parameters: list[str]
@@ -80,9 +79,10 @@ class ToolMessage(TypedDict):
 
 
 class ScoringMessage(TypedDict):
-    """What a generation is scored on; fields as in `language_model.Scoring`."""
+    """Input of the scores of a generation; fields as in `language_model.Scoring`."""
 
     tools: list[ToolMessage]
+    names: list[str]
     clauses: list[ClauseMessage]
     router_weight: int
 
@@ -140,14 +140,14 @@ def encode_scoring(scoring: Scoring) -> ScoringMessage:
     return ScoringMessage(
         tools=[
             ToolMessage(
-                title=title,
                 name=list(tool.name),
                 description=list(tool.description),
                 parameters=list(tool.parameters),
                 counts=list(tool.counts),
             )
-            for title, tool in zip(scoring.names, scoring.tools, strict=True)
+            for tool in scoring.tools
         ],
+        names=list(scoring.names),
         clauses=[
             ClauseMessage(
                 text=clause.text,
@@ -173,7 +173,7 @@ def decode_scoring(message: ScoringMessage) -> Scoring:
             )
             for tool in message["tools"]
         ),
-        names=tuple(tool["title"] for tool in message["tools"]),
+        names=tuple(message["names"]),
         clauses=tuple(
             ScoredClause(
                 text=clause["text"],

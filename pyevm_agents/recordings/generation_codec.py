@@ -117,6 +117,6 @@ def _read_confidence(node: JsonReader) -> Confidence | None:
         return None
     confidence = node["confidence"]
     return Confidence(
-        surprisal=confidence["surprisal"].read_integer(),
-        tool_scores=tuple(score.read_integer() for score in confidence["toolScores"].iter_items()),
+        surprisal=confidence["surprisal"].read_score(),
+        tool_scores=tuple(score.read_score() for score in confidence["toolScores"].iter_items()),
     )

@@ -36,7 +36,7 @@ class JsonReader:
     path: str
 
     def __contains__(self, key: str) -> bool:
-        """Tell whether an object has a field."""
+        """Return whether an object has a field."""
         return key in self._require_type(dict, "an object")
 
     def __getitem__(self, key: str) -> JsonReader:
@@ -77,6 +77,10 @@ class JsonReader:
         if not 0 <= number <= MAX_INTEGER:
             raise FixtureError(f"invalid {self.path} {number}: must be 0 to {MAX_INTEGER}")
         return number
+
+    def read_score(self) -> int:
+        """Return an integer of either sign and any size."""
+        return self._require_type(int, "an integer")
 
     def read_real(self) -> float:
         """Return a floating-point number."""

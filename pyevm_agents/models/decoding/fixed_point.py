@@ -25,6 +25,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pyevm_agents.errors import EngineFault
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -40,65 +42,77 @@ HALF_BITS = 30
 """Fractional bits of a table's entry: the product of two fits 64 bits."""
 
 MAX_NATS = 32
+"""Distance from which a weight is 0."""
+
 LOG_BITS = 12
 """Fractional bits of the number whose logarithm is looked up."""
+
+MAX_LOGIT = 1 << 31
+"""Bound of a logit's size: distances then fit 64 bits."""
 
 _CONTEXT = Context(prec=60, rounding=ROUND_HALF_EVEN)
 
 
 def compute_surprisal(logits: NDArray[np.float32], token: int) -> int:
-    """Return -log p of a token over the whole vocabulary, in units of 2^-16 nats.
+    """Return -log p of a token over the whole vocabulary, in units of 2^-16 nats: at least 0.
 
     Input:
-        logits: one finite float32 for each token, each below 2^31 in size.
+        logits: one for each token, at most 2^22 of them.
+
+    Raises:
+        EngineFault: a logit is not finite, or its size is not below 2^31.
     """
     fixed = to_fixed_point(logits)
     highest = int(fixed.max())
     distances = highest - fixed
-    coarse, fine = _exponentials()
+    coarse, fine = build_exponentials()
     rows = np.minimum(distances >> FINE_BITS, len(coarse) - 1)
     weights = (coarse[rows] * fine[distances & (len(fine) - 1)]) >> (2 * HALF_BITS - WEIGHT_BITS)
     return highest - int(fixed[token]) + _log(int(weights.sum()))
 
 
 def to_fixed_point(logits: NDArray[np.float32]) -> NDArray[np.int64]:
-    """Return logits in units of 2^-16, rounded half to even."""
+    """Return logits in units of 2^-16, rounded half to even.
+
+    Raises:
+        EngineFault: a logit is not finite, or its size is not below 2^31. The conversion to an
+            integer would give other results on other processors.
+    """
+    if not (np.abs(logits) < MAX_LOGIT).all():
+        raise EngineFault("The model computed a logit that is not finite, or of 2^31 or more")
     exact = logits.astype(np.float64) * SCALE
     fixed: NDArray[np.int64] = np.rint(exact).astype(np.int64)
     return fixed
 
 
 def _log(total: int) -> int:
-    """Return the logarithm of a sum of weights, in units of 2^-16 nats."""
-    shift = total.bit_length() - 1 - LOG_BITS
-    leading = total >> shift if shift >= 0 else total << -shift
-    logs, log_two = _logarithms()
-    # The sum is leading * 2^shift; one is 2^WEIGHT_BITS.
-    return logs[leading - (1 << LOG_BITS)] + (
-        (shift + LOG_BITS - WEIGHT_BITS) * log_two >> SCALE_BITS
-    )
+    """Return the logarithm of a sum of weights, at least 1, in units of 2^-16 nats."""
+    doublings = total.bit_length() - 1 - WEIGHT_BITS
+    leading = total >> (doublings + WEIGHT_BITS - LOG_BITS)
+    logs, log_two = build_logarithms()
+    return logs[leading - (1 << LOG_BITS)] + (doublings * log_two >> SCALE_BITS)
 
 
 @cache
-def _exponentials() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def build_exponentials() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the tables of exp(-x) for coarse and fine steps; the last coarse entry is 0."""
     one = Decimal(1 << HALF_BITS)
     steps = MAX_NATS << (SCALE_BITS - FINE_BITS)
-    coarse = [_round(one * _exp(Decimal(-(row << FINE_BITS)) / SCALE)) for row in range(steps)]
-    fine = [_round(one * _exp(Decimal(-row) / SCALE)) for row in range(1 << FINE_BITS)]
+    coarse = [_round(one * _exp(-(row << FINE_BITS))) for row in range(steps)]
+    fine = [_round(one * _exp(-row)) for row in range(1 << FINE_BITS)]
     return np.array([*coarse, 0], np.int64), np.array(fine, np.int64)
 
 
 @cache
-def _logarithms() -> tuple[tuple[int, ...], int]:
+def build_logarithms() -> tuple[tuple[int, ...], int]:
     """Return log(1 + i / 2^LOG_BITS) in units of 2^-16, and log 2 in units of 2^-32."""
     one = 1 << LOG_BITS
     logs = tuple(_round(SCALE * _CONTEXT.ln(Decimal(one + i) / one)) for i in range(one))
     return logs, _round(SCALE * SCALE * _CONTEXT.ln(Decimal(2)))
 
 
-def _exp(value: Decimal) -> Decimal:
-    return _CONTEXT.exp(value)
+def _exp(units: int) -> Decimal:
+    return _CONTEXT.exp(Decimal(units) / SCALE)
 
 
 def _round(value: Decimal) -> int:

@@ -222,12 +222,12 @@ class GuidedDecoder:
         """Choose and consume the next token of a step with scores."""
         text = b"".join(map(self.vocabulary.piece, walk.tokens))
         count = self.vocabulary.vocabulary_tokens
-        adjusted = scorer.adjust(
-            text,
-            logits,
-            lambda: unpack_bitmask(walk.get_bitmask(), count).nonzero()[0].tolist(),
-            self.vocabulary.piece,
-        )
+
+        def list_allowed() -> list[int]:
+            allowed: list[int] = unpack_bitmask(walk.get_bitmask(), count).nonzero()[0].tolist()
+            return allowed
+
+        adjusted = scorer.adjust(text, logits, list_allowed, self.vocabulary.piece)
         found = choose_token(walk, ranking, adjusted, closest)
         scorer.add(text, logits, walk.tokens[-1])
         return found

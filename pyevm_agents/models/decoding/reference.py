@@ -38,12 +38,13 @@ CONTINUATIONS = {bytes([byte]) for byte in range(0x80, 0xC0)}
 """UTF-8 continuation bytes."""
 
 
-def generate_by_reference(
+def generate_by_reference(  # noqa: PLR0913 - the arguments of `GuidedDecoder.generate`
     guide: GuidedDecoder,
     evaluator: Evaluator,
     prompt: Sequence[int],
     grammar: str,
     max_tokens: int,
+    *,
     scorer: StepScorer | None = None,
 ) -> GuidedOutput:
     """Continue a prompt greedily, token by token; return the result of `GuidedDecoder.generate`.

@@ -13,6 +13,7 @@ Source: docs/architecture.md#router.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -62,6 +63,9 @@ WEIGHT_UNIT = 1 << 12
 MAX_DIFFERENCE = 2
 """Upper bound of the counted excess or lack of values."""
 
+CACHED_WORDS = 4_096
+"""Words whose tokens are cached: those of a few dozen agents."""
+
 # fmt: off
 _LOOKS = frozenset(
     (
@@ -88,8 +92,8 @@ class RouterWeights:
     gates: npt.NDArray[np.int8]
     """Weights of tokens, 1 to 127."""
 
-    weights: npt.NDArray[np.int32]
-    """Weights of the features, in units of `WEIGHT_UNIT`."""
+    weights: tuple[int, ...]
+    """Weights of the `FEATURES`, in units of `WEIGHT_UNIT`."""
 
     bias: int
     """In units of `WEIGHT_UNIT` times `UNIT`."""
@@ -100,16 +104,15 @@ class WordTokens:
 
     def __init__(self, tokenize: Callable[[str], Sequence[int]]) -> None:
         """Create a cache for a function that tokenizes a text."""
-        self._tokenize = tokenize
-        self._known: dict[str, tuple[int, ...]] = {}
+        self._tokenize = lru_cache(CACHED_WORDS)(lambda word: tuple(tokenize(f" {word}")))
 
     def read(self, words: Sequence[str], count: int) -> list[int]:
         """Return the first `count` tokens of words, each as it stands after a space."""
         tokens: list[int] = []
         for word in words:
-            if word not in self._known:
-                self._known[word] = tuple(self._tokenize(f" {word}"))
-            tokens += self._known[word]
+            if len(tokens) >= count:
+                break
+            tokens += self._tokenize(word)
         return tokens[:count]
 
 
@@ -130,10 +133,13 @@ class Router:
             for words, field in zip(fields, FIELDS, strict=True)
         ]
         soft = compute_soft_features(self._weights, clause_tokens, tool_tokens)
-        features = [*soft, *compute_hard_features(clause, tool)]
-        weights = self._weights.weights.tolist()
-        total = sum(f * w for f, w in zip(features, weights, strict=True)) + self._weights.bias
-        return total * (SCALE // WEIGHT_UNIT) // UNIT
+        return combine_features(self._weights, [*soft, *compute_hard_features(clause, tool)])
+
+
+def combine_features(weights: RouterWeights, features: Sequence[int]) -> int:
+    """Return the score of a tool's features, in units of 2^-16 nats, rounded down."""
+    total = sum(f * w for f, w in zip(features, weights.weights, strict=True)) + weights.bias
+    return total * (SCALE // WEIGHT_UNIT) // UNIT
 
 
 def compute_soft_features(

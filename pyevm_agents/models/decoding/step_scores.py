@@ -32,7 +32,8 @@ WEIGHT_ONE = 256
 """A router weight of one."""
 
 MAX_BIAS = 64 * SCALE
-"""Upper bound of a router's part of a score: with a logit, exact in float32."""
+"""Upper bound of the router's part of a score, in size: the sum with a logit below 192 is exact in
+float32."""
 
 ACTION, REFUSAL = b"Action: ", b"Final"
 
@@ -62,24 +63,25 @@ class StepScorer:
             text: the text so far.
             list_allowed: returns the tokens that the grammar admits next.
             piece: returns the bytes of a token.
+
+        Raises:
+            EngineFault: the logit of such a token is not finite, or its size is not below 2^31.
         """
         thought, newline, rest = text.partition(b"\n")
-        if not newline:
-            return logits
         clause = self._clauses.get(thought.removeprefix(b" "))
-        if clause is None or self._router is None:
+        if not newline or clause is None or not clause.tools or self._router is None:
             return logits
-        if not self.tool_scores:
-            self._score_tools(clause)
+        if not self._options:
+            self._score_tools(clause, self._router)
         if any(rest.startswith(option) for option, _ in self._options):
             return logits
         adjusted = logits.copy()
         for token in list_allowed():
-            said = rest + piece(token)
+            longer = rest + piece(token)
             scores = [
                 score
                 for option, score in self._options
-                if option.startswith(said) or said.startswith(option)
+                if option.startswith(longer) or longer.startswith(option)
             ]
             if scores:
                 fixed = int(to_fixed_point(logits[token : token + 1])[0]) + max(scores)
@@ -87,17 +89,20 @@ class StepScorer:
         return adjusted
 
     def add(self, text: bytes, logits: NDArray[np.float32], token: int) -> None:
-        """Add a chosen token.
+        """Add a chosen token's surprisal.
 
-        Input:  the text before it, and the logits without the router's scores.
+        Input:
+            text: the text before the token.
+            logits: the logits without the router's scores.
+
+        Raises:
+            EngineFault: a logit is not finite, or its size is not below 2^31.
         """
         if b"\n" in text:
             self.surprisal += compute_surprisal(logits, token)
 
-    def _score_tools(self, clause: ScoredClause) -> None:
-        router, scoring = self._router, self._scoring
-        if router is None:
-            return
+    def _score_tools(self, clause: ScoredClause, router: Router) -> None:
+        scoring = self._scoring
         self.tool_scores = tuple(router.score(clause.words, tool) for tool in scoring.tools)
         self._options = [(REFUSAL, 0)]
         for index in clause.tools:

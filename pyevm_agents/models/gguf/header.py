@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import struct
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from pyevm_agents.models.gguf.files import HEADER
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
     from typing import BinaryIO
 
@@ -38,6 +38,7 @@ HEAD_BYTES = 4096
 """Bytes read when only an entry near the start of the file is needed."""
 
 Scalar: TypeAlias = "str | int | float | bool"
+_Content = TypeVar("_Content")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,14 +98,7 @@ def read_arrays(path: Path, keys: Sequence[str]) -> Mapping[str, tuple[Scalar, .
         ValueError: an entry is missing, or the header is malformed.
         OSError: the file can't be read.
     """
-    with path.open("rb") as file:
-        _, _, _, entries = HEADER.unpack(file.read(HEADER.size))
-        reading = _HeaderReader(file, os.fstat(file.fileno()).st_size)
-        arrays = dict(reading.read_array(keys) for _ in range(entries))
-    missing = [key for key in keys if key not in arrays]
-    if missing:
-        raise ValueError(f"missing metadata entry {missing[0]!r}")
-    return {key: arrays[key] for key in keys}
+    return _read_entries(path, keys, _HeaderReader.read_array)
 
 
 def read_byte_arrays(path: Path, keys: Sequence[str]) -> Mapping[str, bytes]:
@@ -114,10 +108,18 @@ def read_byte_arrays(path: Path, keys: Sequence[str]) -> Mapping[str, bytes]:
         ValueError: an entry is missing or not an array of bytes, or the header is malformed.
         OSError: the file can't be read.
     """
+    return _read_entries(path, keys, _HeaderReader.read_byte_array)
+
+
+def _read_entries(
+    path: Path,
+    keys: Sequence[str],
+    read: Callable[[_HeaderReader, Sequence[str]], tuple[str, _Content]],
+) -> Mapping[str, _Content]:
     with path.open("rb") as file:
         _, _, _, entries = HEADER.unpack(file.read(HEADER.size))
         reading = _HeaderReader(file, os.fstat(file.fileno()).st_size)
-        found = dict(reading.read_byte_array(keys) for _ in range(entries))
+        found = dict(read(reading, keys) for _ in range(entries))
     missing = [key for key in keys if key not in found]
     if missing:
         raise ValueError(f"missing metadata entry {missing[0]!r}")

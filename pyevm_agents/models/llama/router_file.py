@@ -21,6 +21,7 @@ VERSION_KEY, VERSION = "router.version", 1
 ROWS_KEY, GATES_KEY = "router.rows", "router.gates"
 """Arrays of signed bytes: rows of all tokens, one after another; weights of tokens."""
 
+NUMBER_BYTES = 8
 WEIGHTS_KEY = "router.weights"
 """Array of bytes: the features' weights and the bias as little-endian 64-bit integers."""
 
@@ -28,37 +29,46 @@ WEIGHTS_KEY = "router.weights"
 def read_router(path: Path, vocabulary_tokens: int) -> RouterWeights | None:
     """Read the router of an adapter's file; None if it has none.
 
+    Input:
+        path: a file that `adapter.read_adapter` accepts.
+
     Raises:
-        ConfigError: it is of another version, or does not fit the vocabulary.
+        ConfigError: it is of another version, damaged, or does not fit the vocabulary.
     """
-    file = f"adapter file {describe_file(path)}"
     version = read_header(path).entries.get(VERSION_KEY)
     if version is None:
         return None
+    file = f"adapter file {describe_file(path)}"
     if version.value != VERSION:
         raise ConfigError(
-            f"{file} has a router of version {version.value}; this version of pyevm-agents reads "
-            f"version {VERSION}"
+            f"{file} has a router of version {version.value}: must be {VERSION}; install the "
+            "version of pyevm-agents that the adapter was made for"
         )
+    sizes = {
+        ROWS_KEY: vocabulary_tokens * WIDTH,
+        GATES_KEY: vocabulary_tokens,
+        WEIGHTS_KEY: NUMBER_BYTES * (FEATURES + 1),
+    }
     try:
-        arrays = read_byte_arrays(path, (ROWS_KEY, GATES_KEY, WEIGHTS_KEY))
+        arrays = read_byte_arrays(path, tuple(sizes))
     except ValueError as error:
         raise ConfigError(f"{file} has a damaged router: {error}; download it again") from error
-    sizes = {ROWS_KEY: vocabulary_tokens * WIDTH, GATES_KEY: vocabulary_tokens}
-    sizes[WEIGHTS_KEY] = 8 * (FEATURES + 1)
     for key, size in sizes.items():
         if len(arrays[key]) != size:
             raise ConfigError(
-                f"{file} has a router with {len(arrays[key]):,} bytes of {key}, but the model needs "
-                f"{size:,}; pass the adapter that was trained for this model"
+                f"{file} has a router with {len(arrays[key]):,} bytes of {key}: must be {size:,}; "
+                "pass the adapter that was trained for this model"
             )
-    numbers = np.frombuffer(arrays[WEIGHTS_KEY], "<i8")
     gates = np.frombuffer(arrays[GATES_KEY], np.int8)
     if gates.min() < 1:
-        raise ConfigError(f"{file} has a router with a token of weight {gates.min()}: at least 1")
+        raise ConfigError(
+            f"{file} has a router with a token's weight of {gates.min()}: must be at least 1; "
+            "download it again"
+        )
+    *weights, bias = np.frombuffer(arrays[WEIGHTS_KEY], "<i8").tolist()
     return RouterWeights(
         rows=np.frombuffer(arrays[ROWS_KEY], np.int8).reshape(vocabulary_tokens, WIDTH),
         gates=gates,
-        weights=numbers[:FEATURES].astype(np.int32),
-        bias=int(numbers[FEATURES]),
+        weights=tuple(weights),
+        bias=bias,
     )

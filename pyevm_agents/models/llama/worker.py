@@ -107,7 +107,6 @@ class EngineWorker:
             adapter=adapter,
             report=report and (lambda done, total: report("load", done, total, "")),
         )
-        self._router = None
         weights = None if adapter is None else read_router(adapter.path, llama.vocabulary_tokens)
         context_tokens = _resolve_context_tokens(message, llama)
         digest = ""
@@ -151,6 +150,7 @@ class EngineWorker:
         """Unload a vocabulary before it is loaded again with its weights."""
         if self._llama is not None:
             del self._guide, self._cutter
+            self._router = None
             self._llama.close()
             self._llama = None
 
@@ -194,7 +194,7 @@ class EngineWorker:
                 request["tokens"],
                 request["grammar"],
                 request["max_tokens"],
-                self._build_scorer(request),
+                scorer=self._build_scorer(request),
             )
         )
 

@@ -8,13 +8,14 @@ import threading
 import time
 from collections import OrderedDict
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from precompiles.language_model import HasProfile
 from pyevm_agents.errors import ConfigError, EngineFault
 from pyevm_agents.models.fork_safety import register_for_forks
 from pyevm_agents.models.store.rows import GenerationInputs
+from pyevm_agents.models.store.scored_grammar import join_scoring
 from pyevm_agents.models.store.store import Store
 from pyevm_agents.models.timing import Timing, generate_timed
 from pyevm_agents.models.truncation import truncate
@@ -70,9 +71,9 @@ class _CachedGeneration:
 class CachingModel:
     """A language model that computes each generation once. Wraps another `LanguageModel`.
 
-    The cache key is a hash of the model's digest, its fingerprint, the prompt's tokens and the
-    grammar. The token limit is not part of it: a lower limit truncates a cached generation, a
-    higher one resumes it.
+    The cache key is a hash of the model's digest, its fingerprint, the prompt's tokens, the grammar
+    and the scoring. The token limit is not part of it: a lower limit truncates a cached generation,
+    a higher one resumes it.
 
     Source: docs/architecture.md#generations-are-pure
     """
@@ -145,7 +146,7 @@ class CachingModel:
             digest=self._digest,
             fingerprint=self._fingerprint,
             prompt_tokens=request.prompt_tokens,
-            grammar=_join_scoring(request),
+            grammar=join_scoring(request.grammar, request.scoring),
         )
         key = question.compute_key()
         with self._single_flight(key):
@@ -250,11 +251,3 @@ def is_weightless(fingerprint: str) -> bool:
     except ValueError:
         return False
     return isinstance(profile, dict) and profile.get("canary") == ""
-
-
-def _join_scoring(request: GenerationRequest) -> str:
-    """Return the grammar, followed by what the generation is scored on, as a comment of Lark."""
-    if request.scoring is None:
-        return request.grammar
-    form = json.dumps(asdict(request.scoring), sort_keys=True, separators=(",", ":"))
-    return f"{request.grammar}// {form}\n"

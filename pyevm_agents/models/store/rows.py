@@ -11,7 +11,7 @@ import struct
 import time
 import zlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, TypeAlias
 
 from precompiles.language_model import Confidence, Generation, Margin
 
@@ -66,7 +66,7 @@ class GenerationInputs:
 
     prompt_tokens: tuple[int, ...]
     grammar: str
-    """The grammar; in the short format, what the generation is scored on follows as a comment."""
+    """The grammar, followed by the scoring in the short format; see `scored_grammar.py`."""
 
     def compute_key(self) -> bytes:
         """Return the key of the generation, 32 bytes."""
@@ -87,7 +87,7 @@ def encode(key: bytes, prompt_tokens: Sequence[int], generation: Generation) -> 
         if margin is None
         else [float(margin.gap), margin.token_index, margin.chosen, margin.other]
     )
-    sureness = (
+    scores = (
         None
         if confidence is None
         else [generation.tail_tokens, confidence.surprisal, *confidence.tool_scores]
@@ -98,7 +98,7 @@ def encode(key: bytes, prompt_tokens: Sequence[int], generation: Generation) -> 
         generation.text.encode("utf-8", "surrogatepass"),
         generation.forced_tokens,
         int(generation.is_complete),
-        _encode_scores(closest, sureness),
+        _encode_scores(closest, scores),
     )
     return (*fields, _compute_checksum(key, *fields))
 
@@ -124,12 +124,15 @@ def decode(key: bytes, fields: Sequence[object]) -> Generation:
             raise DamagedRowError("a field has the wrong type")
     if _compute_checksum(key, *parts) != checksum:
         raise DamagedRowError("the checksum does not match")
+    closest, scores, tail_tokens = _decode_scores(margin)
     return Generation(
         text=text.decode("utf-8", "surrogatepass"),
         tokens=unpack_tokens(decompress(tokens)),
         forced_tokens=forced_tokens,
         is_complete=bool(is_complete),
-        **_decode_scores(margin),
+        margin=closest,
+        confidence=scores,
+        tail_tokens=tail_tokens,
     )
 
 
@@ -187,36 +190,31 @@ def decompress(data: bytes) -> bytes:
     return unpacked
 
 
-class _Scores(TypedDict):
-    margin: Margin | None
-    confidence: Confidence | None
-    tail_tokens: int
-
-
-def _decode_scores(packed: bytes | None) -> _Scores:
+def _decode_scores(packed: bytes | None) -> tuple[Margin | None, Confidence | None, int]:
     """Decode the result of `_encode_scores`."""
     match None if packed is None else json.loads(packed):
+        case [margin, [int(tail_tokens), *scores]]:
+            return _decode_margin(margin), _decode_confidence(scores), tail_tokens
+        case margin:
+            return _decode_margin(margin), None, 0
+
+
+def _decode_margin(form: object) -> Margin | None:
+    match form:
         case None:
-            return _Scores(margin=None, confidence=None, tail_tokens=0)
-        case [None, [int(tail_tokens), int(surprisal), *scores]]:
-            closest = None
-        case [
-            [float(), int(), str(), str()] as margin,
-            [int(tail_tokens), int(surprisal), *scores],
-        ]:
-            closest = Margin(**dict(zip(_MARGIN_FIELDS, margin, strict=True)))
-        case [float(), int(), str(), str()] as margin:
-            closest = Margin(**dict(zip(_MARGIN_FIELDS, margin, strict=True)))
-            return _Scores(margin=closest, confidence=None, tail_tokens=0)
-        case _:
-            raise DamagedRowError(f"not a margin: {packed!r}")
-    if not all(isinstance(score, int) for score in scores):
-        raise DamagedRowError(f"not scores of tools: {packed!r}")
-    confidence = Confidence(surprisal=surprisal, tool_scores=tuple(scores))
-    return _Scores(margin=closest, confidence=confidence, tail_tokens=tail_tokens)
+            return None
+        case [float(gap), int(token_index), str(chosen), str(other)]:
+            return Margin(gap=gap, token_index=token_index, chosen=chosen, other=other)
+    raise DamagedRowError(f"not a margin: {form!r}")
 
 
-_MARGIN_FIELDS = ("gap", "token_index", "chosen", "other")
+def _decode_confidence(form: list[object]) -> Confidence:
+    match form:
+        case [int(surprisal), *scores]:
+            tool_scores = tuple(score for score in scores if isinstance(score, int))
+            if len(tool_scores) == len(scores):
+                return Confidence(surprisal=surprisal, tool_scores=tool_scores)
+    raise DamagedRowError(f"not a confidence: {form!r}")
 
 
 def _compute_checksum(*parts: bytes | int | None) -> bytes:

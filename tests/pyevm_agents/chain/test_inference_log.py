@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from precompiles.executor import NullObserver
-from precompiles.language_model import Generation, GenerationRequest, Margin
+from precompiles.language_model import Confidence, Generation, GenerationRequest, Margin
 from pyevm_agents.agents.trace import extract_agent_steps
 from pyevm_agents.chain import Chain
 from pyevm_agents.chain.inference_log import ReplayModel, decode_generations, encode_generations
@@ -36,6 +36,11 @@ margins = st.builds(
     chosen=st.text(),
     other=st.text(),
 )
+confidences = st.builds(
+    Confidence,
+    surprisal=st.integers(0, 2**40),
+    tool_scores=st.lists(st.integers(-(2**40), 2**40)).map(tuple),
+)
 generations = st.builds(
     Generation,
     text=st.text(),
@@ -43,6 +48,7 @@ generations = st.builds(
     forced_tokens=st.integers(0, 9),
     is_complete=st.booleans(),
     margin=st.none() | margins,
+    confidence=st.none() | confidences,
 )
 exchanges = st.lists(
     st.tuples(st.lists(st.integers(0, 2**17)).map(tuple), generations), min_size=1, max_size=4
@@ -58,6 +64,15 @@ class Silent(ByteModel):
 
 def asked(prompt_tokens: tuple[int, ...]) -> GenerationRequest:
     return GenerationRequest(segments=(), prompt_tokens=prompt_tokens, grammar="", max_tokens=1)
+
+
+def test_a_row_without_confidence_has_no_field_of_it() -> None:
+    computation = object.__new__(AgentComputation)
+    computation.children = []
+    generation = Generation(text="a", tokens=(1,), forced_tokens=0, is_complete=True)
+    RECORDING.on_generation(computation, asked(()), generation)
+    (entry,) = decode_generations(encode_generations([computation]) or b"")
+    assert sorted(entry["said"]) == ["forced_tokens", "is_complete", "margin", "text", "tokens"]
 
 
 @settings(max_examples=30)

@@ -17,9 +17,11 @@ from click.testing import CliRunner
 from precompiles.language_model import GenerationRequest, Segment
 from pyevm_agents.cli.app import main
 from pyevm_agents.cli.cache_folder import get_generations_path
+from pyevm_agents.cli.store import find_flaws
 from pyevm_agents.models import CachingModel, LlamaModel, Store
 from pyevm_agents.models.store.rows import encode
-from pyevm_agents.models.store.statistics import read_generation
+from pyevm_agents.models.store.statistics import read_generation, sample_keys
+from tests.router_adapter import make_scored_request
 from tests.stored_generations import generation, question
 
 if TYPE_CHECKING:
@@ -232,6 +234,29 @@ def test_one_other_token_is_found_and_named(real: Path, tmp_path: Path) -> None:
     assert (
         f"{key.hex()}: token 1 is {old + 1} in the store and {old} from the model" in result.stdout
     )
+
+
+@pytest.mark.slow
+def test_a_scored_generation_is_computed_again_with_its_scores(
+    reduced_default: Path, tmp_path: Path
+) -> None:
+    with (
+        Store(tmp_path / "store.sqlite3") as store,
+        LlamaModel(reduced_default, threads=1) as llama,
+    ):
+        facts = llama.profile_facts
+        model = CachingModel(llama, digest=facts.digest, fingerprint=facts.fingerprint, store=store)
+        generation = model.generate(make_scored_request(llama, "Pay 25 to alice."))
+        (key,) = sample_keys(store, facts.digest, facts.fingerprint, count=None, seed=1)
+        assert list(find_flaws(store, key, llama)) == []
+        found = read_generation(store, key)
+        assert found is not None
+        assert generation.confidence is not None
+        other = replace(generation.confidence, surprisal=generation.confidence.surprisal + 1)
+        with Store(tmp_path / "wrong.sqlite3") as wrong:
+            wrong.put(found.question, replace(generation, confidence=other))
+            (flaw,) = find_flaws(wrong, key, llama)
+        assert flaw.startswith(f"confidence is {other!r} in the store")
 
 
 def test_a_damaged_row_is_found_and_named(real: Path, tmp_path: Path) -> None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING, cast
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from precompiles.language_model import Generation, Margin, Segment
+from precompiles.language_model import Confidence, Generation, Margin, Segment
+from pyevm_agents.errors import FixtureError
 from pyevm_agents.models.fakes.recorded import Exchange
 from pyevm_agents.recordings.generation_codec import (
     encode_exchange,
@@ -15,6 +18,9 @@ from pyevm_agents.recordings.generation_codec import (
     read_exchange,
 )
 from pyevm_agents.recordings.json_reader import JsonReader
+
+if TYPE_CHECKING:
+    from pyevm_agents.recordings.canonical_json import Json
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 TOKENS = st.lists(st.integers(0, 2**32 - 1), max_size=8).map(tuple)
@@ -26,6 +32,11 @@ MARGINS = st.builds(
     chosen=TEXTS,
     other=TEXTS,
 )
+CONFIDENCES = st.builds(
+    Confidence,
+    surprisal=st.integers(0, 2**40),
+    tool_scores=st.lists(st.integers(-(2**40), 2**40), max_size=5).map(tuple),
+)
 GENERATIONS = st.builds(
     Generation,
     text=TEXTS,
@@ -33,6 +44,7 @@ GENERATIONS = st.builds(
     forced_tokens=st.integers(0, 8),
     is_complete=st.booleans(),
     margin=st.none() | MARGINS,
+    confidence=st.none() | CONFIDENCES,
 )
 EXCHANGES = st.builds(
     Exchange,
@@ -56,5 +68,36 @@ def test_only_what_a_limit_cut_is_settled(exchange: Exchange) -> None:
     if generation is None or generation.is_complete:
         assert normalize_exchange(exchange) == exchange
     else:
-        expected = replace(generation, forced_tokens=0, margin=None)
+        expected = replace(generation, forced_tokens=0, margin=None, confidence=None)
         assert normalize_exchange(exchange) == replace(exchange, generation=expected)
+
+
+def test_a_recording_without_confidence_has_no_field_of_it() -> None:
+    generation = Generation(text="a", tokens=(1,), forced_tokens=0, is_complete=True)
+    exchange = Exchange(model="m", segments=(), prompt_tokens=(), generation=generation)
+    form = encode_exchange(exchange)["generation"]
+    assert form == {
+        "text": "a",
+        "tokens": [1],
+        "forcedTokens": 0,
+        "isComplete": True,
+        "margin": None,
+    }
+
+
+@pytest.mark.parametrize(
+    ("confidence", "path"),
+    [
+        (None, "confidence"),
+        ({"surprisal": 1}, "confidence"),
+        ({"surprisal": 0.5, "toolScores": []}, "confidence.surprisal"),
+        ({"surprisal": 1, "toolScores": [True]}, r"confidence.toolScores\[0\]"),
+    ],
+)
+def test_a_malformed_confidence_is_named(confidence: Json, path: str) -> None:
+    generation = Generation(text="a", tokens=(1,), forced_tokens=0, is_complete=True)
+    exchange = Exchange(model="m", segments=(), prompt_tokens=(), generation=generation)
+    form = encode_exchange(exchange)
+    form["generation"] = {**cast("dict[str, Json]", form["generation"]), "confidence": confidence}
+    with pytest.raises(FixtureError, match=rf"steps\[0\].generation.{path}"):
+        read_exchange(JsonReader(form, "steps[0]"))

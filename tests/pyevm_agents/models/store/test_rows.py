@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from precompiles.language_model import Generation, Margin
+from precompiles.language_model import Confidence, Generation, Margin
 from pyevm_agents.models.store import rows
 from pyevm_agents.models.store.rows import (
     DamagedRowError,
@@ -34,6 +34,11 @@ MARGINS = st.builds(
     chosen=st.text(),
     other=st.text(),
 )
+CONFIDENCES = st.builds(
+    Confidence,
+    surprisal=st.integers(0, 2**40),
+    tool_scores=st.lists(st.integers(-(2**80), 2**80), max_size=5).map(tuple),
+)
 GENERATIONS = st.builds(
     Generation,
     text=st.text(st.characters(exclude_categories=())),
@@ -41,6 +46,7 @@ GENERATIONS = st.builds(
     forced_tokens=st.integers(0, 2**31),
     is_complete=st.booleans(),
     margin=st.none() | MARGINS,
+    confidence=st.none() | CONFIDENCES,
 )
 
 
@@ -51,6 +57,42 @@ def test_a_generation_comes_back_as_it_was(
     fields = encode(key, prompt, said)
     assert decode(key, fields) == said
     assert unpack_tokens(decompress(fields[0])) == prompt
+
+
+@pytest.mark.parametrize(
+    ("margin", "stored"),
+    [
+        (None, None),
+        (Margin(gap=0.5, token_index=3, chosen="é", other=""), b'[0.5, 3, "\\u00e9", ""]'),
+    ],
+)
+def test_a_generation_without_confidence_is_stored_as_in_older_stores(
+    margin: Margin | None, stored: bytes | None
+) -> None:
+    written = replace(generation(1), margin=margin)
+    fields = encode(b"key", (1,), written)
+    assert fields[5] == stored
+    assert decode(b"key", fields) == written
+
+
+@pytest.mark.parametrize(
+    "stored",
+    [
+        b"[1, 2]",
+        b"[null, []]",
+        b'[null, ["a"]]',
+        b'[null, [1, "a"]]',
+        b"[[0.5, 3], [1]]",
+        b"{}",
+        b'[0.5, 3, "a"]',
+        b'[0.5, "3", "a", "b"]',
+    ],
+)
+def test_scores_of_another_form_are_damage(stored: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rows, "_encode_scores", lambda *_: stored)
+    fields = encode(b"key", (1,), generation(1))
+    with pytest.raises(DamagedRowError, match="not a "):
+        decode(b"key", fields)
 
 
 @given(st.data())
