@@ -16,7 +16,7 @@ from precompiles.short_format import ShortFormat
 from precompiles.tool_metadata import Tool
 from pyevm_agents.devnet.chain import build_model_profile
 from pyevm_agents.models.decoding.router import FEATURES, UNIT, WEIGHT_UNIT, WIDTH, RouterWeights
-from pyevm_agents.models.gguf import router_file
+from pyevm_agents.models.llama import router_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -54,7 +54,8 @@ def generate_by_reference(  # noqa: PLR0913 - the arguments of `GuidedDecoder.ge
         EngineFault: a logit that may be chosen is not finite.
     """
     text = _ReferenceText(guide.vocabulary, guide.cutter, guide.compile_grammar(grammar))
-    while len(text.tokens) < max_tokens and not text.matcher.is_stopped():
+    tail_tokens = 0
+    while len(text.tokens) - tail_tokens < max_tokens and not text.matcher.is_stopped():
         logits = evaluator.evaluate([*prompt, *text.tokens])
         before, forced = text.detokenize_bytes(text.tokens), text.forced_tokens
         allowed = partial(list_allowed_tokens, text.matcher, len(logits))
@@ -63,21 +64,31 @@ def generate_by_reference(  # noqa: PLR0913 - the arguments of `GuidedDecoder.ge
             if scorer is None
             else scorer.adjust(before, logits, allowed, guide.vocabulary.piece)
         )
-        if scorer is not None and text.forced_tokens == forced:
+        if scorer is None:
+            continue
+        if text.forced_tokens > forced:
+            tail_tokens += 1
+        elif len(text.tokens) > max_tokens:  # The forced tokens before it were no tail.
+            break
+        else:
+            tail_tokens = 0
             scorer.add(before, logits, text.tokens[-1])
     if text.matcher.is_error():
         raise GrammarError(f"llguidance rejects the grammar: {text.matcher.get_error()}")
+    is_complete = text.matcher.is_stopped() and len(text.tokens) - tail_tokens <= max_tokens
+    tokens = text.tokens if is_complete else text.tokens[:max_tokens]
     return GuidedOutput(
-        text=text.detokenize_bytes(t for t in text.tokens if t not in text.ends).decode(
+        text=text.detokenize_bytes(t for t in tokens if t not in text.ends).decode(
             "utf-8", "ignore"
         ),
-        tokens=text.tokens,
-        forced_tokens=text.forced_tokens,
-        is_complete=text.matcher.is_stopped(),
+        tokens=tokens,
+        forced_tokens=min(text.forced_tokens, len(tokens)),
+        is_complete=is_complete,
         margin=text.margin,
         breaks=text.breaks,
         surprisal=None if scorer is None else scorer.surprisal,
         tool_scores=() if scorer is None else scorer.tool_scores,
+        tail_tokens=tail_tokens if is_complete else 0,
     )
 
 

@@ -115,11 +115,15 @@ def test_a_strong_router_decides(routed: LlamaModel) -> None:
 def test_a_cut_generation_resumes_to_the_same_confidence(
     routed: LlamaModel, request_: GenerationRequest, whole: Generation
 ) -> None:
-    for limit in range(1, len(whole.tokens)):
+    evaluated_tokens = len(whole.tokens) - whole.tail_tokens
+    assert whole.tail_tokens > 0
+    for limit in range(1, evaluated_tokens):
         cut = routed.generate(replace(request_, max_tokens=limit))
         assert not cut.is_complete
         assert cut.confidence is not None
         assert routed.resume(request_, cut) == whole
+    # The forced tokens after the last choice are not evaluated, and need no limit.
+    assert routed.generate(replace(request_, max_tokens=evaluated_tokens)) == whole
     again = replace(cut, confidence=None)
     assert routed.resume(request_, again) == whole
 
