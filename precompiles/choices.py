@@ -250,24 +250,32 @@ class Sources:
         return Choice(kept, spans, parameter.is_list) if kept or spans else None
 
     def _find_addresses(self, clause: Clause, count: int) -> tuple[str, ...]:
-        """Return the handles that a clause names, else those of question and results as well.
+        """Return the handles that a clause names; if they are too few, more.
 
-        Empty if all are fewer than `count`.
+        First those that the clause describes, then those of question and results. Empty if all are
+        fewer than `count`.
         """
-        own = (*self._find_handles(clause.text), *self._names.select(clause.quotations))
-        found = own if len(own) >= count else (*own, *self._all_handles)
+        found = (*self._find_named(clause.text), *self._names.select(clause.quotations))
+        if len(found) < count:
+            found = (*found, *self._find_described(clause.text))
+        if len(found) < count:
+            found = (*found, *self._all_handles)
         return found if len(found) >= count else ()
 
     @cached_property
     def _all_handles(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(chain.from_iterable(map(self._find_handles, self._texts))))
+        found = ((*self._find_named(text), *self._find_described(text)) for text in self._texts)
+        return tuple(dict.fromkeys(chain.from_iterable(found)))
 
-    def _find_handles(self, text: str) -> tuple[str, ...]:
+    def _find_named(self, text: str) -> tuple[str, ...]:
         if text not in self._named:
-            words = set(_WORD.findall(fold_case(mask_quotations(text)[0])))
-            by_line = [of for of, names in self._prose.items() if not names.isdisjoint(words)]
-            self._named[text] = (*self._names.find(text), *by_line)
+            self._named[text] = self._names.find(text)
         return self._named[text]
+
+    def _find_described(self, text: str) -> tuple[str, ...]:
+        """Return the handles without a name of which the text has a word of the base prompt."""
+        words = set(_WORD.findall(fold_case(mask_quotations(text)[0])))
+        return tuple(of for of, names in self._prose.items() if not names.isdisjoint(words))
 
     @cached_property
     def _prose(self) -> Mapping[str, frozenset[str]]:

@@ -54,7 +54,7 @@ class DecodingRules:
                 )
         values = dict(rules)
         if values and not values.get("short_format"):
-            raise ValueError(f"decoding rules {sorted(values)} need short_format 1")
+            raise ValueError(f"decoding rules {', '.join(sorted(values))}: need short_format 1")
         return cls(
             short_format=bool(values.get("short_format")),
             router_weight=values.get("router_weight", 0),

@@ -1,0 +1,37 @@
+"""The decoding rules of a profile."""
+
+from __future__ import annotations
+
+import pytest
+
+from precompiles.decoding_rules import DecodingRules
+
+
+def test_no_rules_are_the_free_format() -> None:
+    assert DecodingRules.parse(()) == DecodingRules()
+    assert not DecodingRules().short_format
+
+
+def test_rules_are_read_by_name() -> None:
+    rules = DecodingRules.parse(
+        (("max_surprisal", 1 << 32), ("router_weight", 65_536), ("short_format", 1))
+    )
+    assert rules == DecodingRules(short_format=True, router_weight=65_536, max_surprisal=1 << 32)
+
+
+@pytest.mark.parametrize(
+    ("rules", "message"),
+    [
+        ((("temperature", 1),), "unknown decoding rule 'temperature': must be one of short_format"),
+        ((("short_format", 0),), "short_format 0: must be 1 to 1; leave it out for 0"),
+        ((("short_format", 2),), "short_format 2: must be 1 to 1"),
+        ((("router_weight", 65_537),), "router_weight 65537: must be 1 to 65536"),
+        ((("short_format", 1), ("router_weight", -1)), "router_weight -1: must be 1 to 65536"),
+        ((("max_surprisal", (1 << 32) + 1),), "max_surprisal 4294967297: must be 1 to 4294967296"),
+        ((("router_weight", 256),), "decoding rules router_weight: need short_format 1"),
+        ((("max_surprisal", 1),), "decoding rules max_surprisal: need short_format 1"),
+    ],
+)  # fmt: skip
+def test_refuses(rules: tuple[tuple[str, int], ...], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        DecodingRules.parse(rules)

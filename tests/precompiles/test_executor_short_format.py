@@ -1,0 +1,251 @@
+"""The precompile under a profile with decoding rules: the short format, its gas and its gate."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from eth.exceptions import OutOfGas
+from eth_abi import decode
+
+from precompiles.executor import Executor, Inference, NullObserver
+from precompiles.gas import DEFAULT_SCHEDULE
+from precompiles.language_model import Confidence
+from precompiles.react import GrammarViolationError
+from tests.byte_model import PROFILE, ByteModel
+from tests.precompiles.test_executor import (
+    CALL,
+    EXECUTOR,
+    RESULT_TYPE,
+    answer_of,
+    apply_message,
+    assert_refused,
+    error,
+    forward,
+    request,
+)
+from tests.precompiles.test_tool_metadata import with_parameters
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from eth.abc import ComputationAPI
+    from eth_typing import Address
+
+    from precompiles.language_model import Generation, GenerationRequest, ModelProfile
+    from tests.conftest import Bench
+
+    MakeBench = Callable[..., Bench]
+
+SHORT = replace(PROFILE, decoding=(("short_format", 1),))
+GATED = replace(PROFILE, decoding=(("max_surprisal", 100), ("short_format", 1)))
+UINT = 4
+QUESTION = "Add 5, wait"
+"""Three clauses: both parts, and each."""
+
+REFUSED = " wait\nFinal Answer: I can't do that."
+
+
+def short_bench(make: MakeBench, text: str = REFUSED, profile: ModelProfile = SHORT) -> Bench:
+    return make(lambda _: text, profile=profile)
+
+
+def adder(b: Bench, parameters: int = 1) -> Address:
+    return with_parameters(b, *((UINT, f"p{index}", "") for index in range(parameters)))
+
+
+def use(name: str = "BadMetadataTool", thought: str = "Add 5", value: object = 5) -> str:
+    return f' {thought}\nAction: {name}\nAction Input: {{"p0": {value}}}'
+
+
+def test_answers_from_a_template(bench: MakeBench) -> None:
+    b = short_bench(bench)
+    data = request(tools=[adder(b)], prompt=QUESTION)
+    assert answer_of(b.call(EXECUTOR, data)) == "I can't do that: wait"
+
+
+def test_uses_a_tool_with_a_copied_value(bench: MakeBench) -> None:
+    b = bench(lambda r: use(r.scoring.names[0]), profile=SHORT)
+    tool = adder(b)
+    computation = b.call(EXECUTOR, request(tools=[tool], prompt=QUESTION))
+    computation.raise_if_error()
+    ((is_final, _, used, (arguments, _), reasoning),) = decode([RESULT_TYPE], computation.output)
+    assert not is_final
+    assert bytes.fromhex(used[2:]) == tool
+    assert arguments == ((UINT, (5).to_bytes(32, "big")),)
+    assert reasoning.startswith("Thought: Add 5\nAction: ")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        " free thought\nFinal Answer: done",
+        " wait\nFinal Answer: done",
+        use(value=6),
+        use(thought="wait now"),
+        use("drain"),
+        " All done.\nFinal Answer: Done.",
+    ],
+)
+def test_a_text_of_the_free_format_is_a_fault_of_the_host(bench: MakeBench, text: str) -> None:
+    b = short_bench(bench, text)
+    data = request(tools=[adder(b)], prompt=QUESTION)
+    with pytest.raises(GrammarViolationError):
+        b.call(EXECUTOR, data)
+
+
+def test_without_tools_the_format_is_free(bench: MakeBench) -> None:
+    b = short_bench(bench, " easy\nFinal Answer: done")
+    assert answer_of(b.call(EXECUTOR, request(prompt=QUESTION))) == "done"
+    assert b.model.requests[0].scoring is None
+
+
+def test_a_profile_without_rules_is_free_and_pays_for_no_branches(bench: MakeBench) -> None:
+    b = bench(lambda _: " easy\nFinal Answer: done")
+    data = request(tools=[adder(b)], prompt=QUESTION)
+    free = b.call(EXECUTOR, data)
+    assert answer_of(free) == "done"
+    assert b.model.requests[0].scoring is None
+    other = short_bench(bench)
+    data = request(tools=[adder(other)], prompt=QUESTION)
+    short = other.call(EXECUTOR, data)
+    tokens = len(REFUSED) - len(" easy\nFinal Answer: done")
+    assert short.get_gas_used() - free.get_gas_used() == 3 * 2_000 + 10_000 * tokens
+
+
+@pytest.mark.parametrize(("parameters", "branches"), [(0, 1), (3, 1), (4, 2), (32, 9)])
+def test_each_clause_pays_for_each_tool_by_its_parameters(
+    bench: MakeBench, parameters: int, branches: int
+) -> None:
+    used = []
+    for question in ("wait", "wait, wait"):
+        b = short_bench(bench)
+        data = request(tools=[adder(b, parameters)], prompt=question.ljust(20, "."))
+        computation = b.call(EXECUTOR, data)
+        answer_of(computation)
+        used.append(computation.get_gas_used())
+    # "wait, wait" has the clause "wait", and itself.
+    assert used[1] - used[0] == 2_000 * branches
+
+
+def test_a_decoding_rule_prices_branches_by_the_schedule(bench: MakeBench) -> None:
+    used = []
+    for price in (2_000, 2_007):
+        schedule = replace(DEFAULT_SCHEDULE, parameter_gas=price)
+        b = bench(lambda _: REFUSED, profile=SHORT, schedule=schedule)
+        data = request(tools=[adder(b)], prompt=QUESTION)
+        used.append(b.call(EXECUTOR, data).get_gas_used())
+    assert used[1] - used[0] == 7 * (1 + 3)
+
+
+def test_branches_are_paid_for_before_the_prompt_at_the_exact_unit(bench: MakeBench) -> None:
+    b = short_bench(bench)
+    data = request(tools=[adder(b)], prompt=QUESTION)
+    whole = b.call(EXECUTOR, data)
+    prompt_gas = 6_000 * len(b.model.requests[0].prompt_tokens)
+    before_prompt = whole.get_gas_used() - prompt_gas - 10_000 * len(REFUSED)
+    phases = [
+        (before_prompt - 3 * 2_000 - 1, "Executor tools"),
+        (before_prompt - 3 * 2_000, "Executor clauses and tools"),
+        (before_prompt - 1, "Executor clauses and tools"),
+        (before_prompt, "Executor prompt tokens"),
+        (before_prompt + prompt_gas, "Executor output tokens: not one is paid for"),
+    ]
+    for gas, reason in phases:
+        child = forward(b, CALL, data, gas=gas)
+        assert isinstance(child.error, OutOfGas), gas
+        assert reason in str(child.error)
+        assert child.get_gas_used() == gas
+    assert len(b.model.requests) == 1
+
+
+def test_a_refusal_of_the_context_is_charged_for_its_branches(bench: MakeBench) -> None:
+    b = short_bench(bench)
+    data = request(tools=[adder(b)], prompt=QUESTION)
+    b.call(EXECUTOR, data)
+    tokens = len(b.model.requests[0].prompt_tokens)
+    small = replace(SHORT, context_tokens=tokens + 511)
+    b = short_bench(bench, profile=small)
+    data = request(tools=[adder(b)], prompt=QUESTION)
+    refused = b.call(EXECUTOR, data)
+    signature = "ContextTooLong(uint256,uint256,uint256,uint256)"
+    assert_refused(refused, error(signature, tokens, 512, tokens + 511, 1))
+    whole = short_bench(bench)
+    adder(whole)
+    answered = whole.call(EXECUTOR, data).get_gas_used()
+    assert refused.get_gas_used() == answered - 6_000 * tokens - 10_000 * len(REFUSED)
+
+
+# -- the gate -- #
+
+
+class SureModel(ByteModel):
+    """Reports a confidence."""
+
+    def __init__(self, confidence: Confidence | None) -> None:
+        super().__init__(lambda r: use(r.scoring.names[0]))  # type: ignore[union-attr]
+        self._confidence = confidence
+
+    def generate(self, request: GenerationRequest) -> Generation:
+        return replace(super().generate(request), confidence=self._confidence)
+
+
+class Recorder(NullObserver):
+    """Keeps the results."""
+
+    def __init__(self) -> None:
+        self.seen: list[Inference] = []
+
+    def on_result(self, computation: ComputationAPI, inference: Inference) -> None:  # noqa: ARG002
+        self.seen.append(inference)
+
+
+def gate(
+    b: Bench,
+    confidence: Confidence | None,
+    profile: ModelProfile,
+    observer: NullObserver | None = None,
+) -> ComputationAPI:
+    executor = Executor([(profile, SureModel(confidence))], observer=observer)
+    data = request(tools=[adder(b)], prompt=QUESTION)
+    return apply_message(b, data, executor=executor)
+
+
+@pytest.mark.parametrize(
+    ("confidence", "profile", "is_withheld"),
+    [
+        (None, GATED, False),
+        (Confidence(surprisal=100), GATED, False),
+        (Confidence(surprisal=101), GATED, True),
+        (Confidence(surprisal=101), SHORT, False),
+        (Confidence(surprisal=0, tool_scores=(1,)), GATED, False),
+        (Confidence(surprisal=0, tool_scores=(0,)), GATED, True),
+    ],
+)
+def test_an_action_that_the_model_is_not_sure_of_is_withheld(
+    bench: MakeBench,
+    confidence: Confidence | None,
+    profile: ModelProfile,
+    is_withheld: bool,
+) -> None:
+    recorder = Recorder()
+    computation = gate(bench(), confidence, profile, recorder)
+    computation.raise_if_error()
+    ((is_final, answer, *_),) = decode([RESULT_TYPE], computation.output)
+    assert is_final == is_withheld
+    assert answer.startswith("UNSURE: I am not sure which tool to use: ") == is_withheld
+    (inference,) = recorder.seen
+    assert inference.confidence == confidence
+    assert "Action: " in inference.text
+
+
+def test_a_withheld_action_costs_as_much_as_one_that_passes(bench: MakeBench) -> None:
+    passed = gate(bench(), Confidence(surprisal=100), GATED)
+    withheld = gate(bench(), Confidence(surprisal=101), GATED)
+    assert passed.get_gas_used() == withheld.get_gas_used()
+
+
+def test_a_rule_that_does_not_exist_is_refused_at_registration() -> None:
+    with pytest.raises(ValueError, match="unknown decoding rule 'luck'"):
+        Executor([(replace(PROFILE, decoding=(("luck", 1),)), ByteModel([]))])
