@@ -174,13 +174,14 @@ class GuidedDecoder:
         # One growing list: copying a long prompt for each token would be slow.
         sequence = prompt + walk.tokens
         ranking = TokenRanking(self.vocabulary.vocabulary_tokens, self._ends)
-        while len(walk.tokens) - tail_tokens < max_tokens and not walk.is_complete:
+        # Scored, forced tokens may follow beyond the limit: they count only if a choice follows.
+        while not walk.is_complete and (scorer is not None or len(walk.tokens) < max_tokens):
             done = len(walk.tokens)
             run = walk.take_forced_tokens()
             if run:
                 forced_tokens += len(run)
                 tail_tokens += len(run) if scorer is not None else 0
-            elif done >= max_tokens:  # The forced tokens were no tail.
+            elif done >= max_tokens:
                 break
             else:
                 tail_tokens = 0

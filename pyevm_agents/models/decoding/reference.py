@@ -55,7 +55,7 @@ def generate_by_reference(  # noqa: PLR0913 - the arguments of `GuidedDecoder.ge
     """
     text = _ReferenceText(guide.vocabulary, guide.cutter, guide.compile_grammar(grammar))
     tail_tokens = 0
-    while len(text.tokens) - tail_tokens < max_tokens and not text.matcher.is_stopped():
+    while not text.matcher.is_stopped() and (scorer is not None or len(text.tokens) < max_tokens):
         logits = evaluator.evaluate([*prompt, *text.tokens])
         before, forced = text.detokenize_bytes(text.tokens), text.forced_tokens
         allowed = partial(list_allowed_tokens, text.matcher, len(logits))
@@ -68,7 +68,7 @@ def generate_by_reference(  # noqa: PLR0913 - the arguments of `GuidedDecoder.ge
             continue
         if text.forced_tokens > forced:
             tail_tokens += 1
-        elif len(text.tokens) > max_tokens:  # The forced tokens before it were no tail.
+        elif len(text.tokens) > max_tokens:
             break
         else:
             tail_tokens = 0
