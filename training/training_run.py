@@ -113,7 +113,8 @@ class TrainingRun:
         began = time.monotonic()
         self._save()
         self._record.say(
-            f"Paused after {self._step} steps; go on with: python -m training.pause --end"
+            f"Paused after {self._step} steps; go on with: "
+            f"python -m training.pause {self._options.out} --end"
         )
         while is_paused(self._options.out) and not self._is_stopped():
             time.sleep(PAUSE_SECONDS)
@@ -257,7 +258,8 @@ def read_start(path: Path) -> Mapping[str, torch.Tensor]:
     """Read the adapter of a checkpoint or of a GGUF file.
 
     Raises:
-        CheckpointError: the file is neither.
+        CheckpointError: the file is not a checkpoint.
+        WeightsError: the GGUF file is not an adapter.
     """
     if path.suffix == ".gguf":
         return read_adapter(path)

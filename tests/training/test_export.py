@@ -12,10 +12,12 @@ import gguf
 import numpy as np
 import torch
 
-from tests.training.tiny_base import busy_adapter, tiny_base
+from tests.training.tiny_base import CPU, busy_adapter, tiny_base
 from training import checkpoint
 from training.checkpoint import Checkpoint
 from training.export import MAX_BYTES, ExportError, export, main
+from training.lora import LoraShape, adapter_of
+from training.training_run import read_start
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -73,11 +75,27 @@ def test_numbers_may_stay_whole(tmp_path: Path, trained: Checkpoint) -> None:
         assert np.array_equal(tensor.data, trained.adapter[tensor.name].numpy())
 
 
+@pytest.mark.parametrize(("numbers", "tolerance"), [("f32", 0.0), ("f16", 1e-3)])
+def test_an_exported_adapter_can_be_trained_on(
+    tmp_path: Path, trained: Checkpoint, numbers: str, tolerance: float
+) -> None:
+    path = tmp_path / "adapter.gguf"
+    export(trained, path, numbers=numbers)
+    found = read_start(path)
+    assert found.keys() == trained.adapter.keys()
+    for name, matrix in trained.adapter.items():
+        torch.testing.assert_close(found[name], matrix, rtol=tolerance, atol=tolerance)
+    shape = LoraShape(rank=4, alpha=8.0, layers=(1, 2))
+    assert adapter_of(shape, found, CPU).tensors().keys() == found.keys()
+
+
 def test_blocks_of_bytes_take_half_and_need_a_rank_that_fills_them(
     tmp_path: Path, trained: Checkpoint
 ) -> None:
     path = tmp_path / "adapter.gguf"
-    with pytest.raises(ExportError, match=r"lora_b has rows of 4, no multiple of q8_0's blocks"):
+    with pytest.raises(
+        ExportError, match=r"lora_b has rows of 4: must be a multiple of q8_0's blocks"
+    ):
         export(trained, path, numbers="q8_0")
     name = "blk.1.attn_q.weight.lora_a"
     matrix = torch.linspace(-1, 1, 64 * 32).reshape(32, 64)
@@ -94,9 +112,11 @@ def test_what_does_not_fit_is_refused_and_leaves_no_file(
     path = tmp_path / "adapter.gguf"
     name = "blk.1.attn_q.weight.lora_a"
     huge = trained.adapter[name].new_zeros(MAX_BYTES // 2 // 64, 64)
-    with pytest.raises(ExportError, match=f"more than {MAX_BYTES:,}"):
+    with pytest.raises(ExportError, match=f"must be at most {MAX_BYTES:,}"):
         export(dataclasses.replace(trained, adapter={name: huge}), path)
-    with pytest.raises(ExportError, match=r"blk\.1.* has numbers up to 70000.0, beyond f16"):
+    with pytest.raises(
+        ExportError, match=r"blk\.1.* has numbers up to 70000.0, out of f16's range"
+    ):
         export(dataclasses.replace(trained, adapter={name: torch.full((4, 64), 7e4)}), path)
     assert [file.name for file in tmp_path.iterdir()] == ["tiny.gguf"]
 
@@ -106,7 +126,7 @@ def test_the_command_says_what_it_wrote_or_why_not(
 ) -> None:
     saved, out = tmp_path / "checkpoint.pt", tmp_path / "adapter.gguf"
     assert main([str(saved), str(out)]) == 1
-    assert "There is no checkpoint" in capsys.readouterr().err
+    assert "can't be read: No such file" in capsys.readouterr().err
     checkpoint.save(trained, saved)
     assert main([str(saved), str(out)]) == 0
     assert f"{out}: {out.stat().st_size:,} bytes" in capsys.readouterr().out

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from tests.training.tiny_base import random_tensors, write_base
-from training.gguf_weights import WeightsError, read_base
+from training.gguf_weights import WeightsError, read_adapter, read_base
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,7 +51,7 @@ def test_what_the_forward_pass_does_not_compute_is_refused(tmp_path: Path) -> No
         read_base(write_base(tmp_path / "biased.gguf", tensors=biased))
     with pytest.raises(WeightsError, match="architecture 'qwen2'"):
         read_base(write_base(tmp_path / "other.gguf", architecture="qwen2"))
-    with pytest.raises(WeightsError, match=r"scales its rope \(yarn\)"):
+    with pytest.raises(WeightsError, match=r"scales rope \(yarn\)"):
         read_base(write_base(tmp_path / "scaled.gguf", rope_scaling="yarn"))
 
 
@@ -59,7 +59,7 @@ def test_what_the_forward_pass_does_not_compute_is_refused(tmp_path: Path) -> No
 def test_a_file_without_a_tensor_is_refused(tmp_path: Path, missing: str) -> None:
     tensors = random_tensors()
     del tensors[missing]
-    with pytest.raises(WeightsError, match=f"has no tensor '{missing}'"):
+    with pytest.raises(WeightsError, match=f"lacks the tensor '{missing}'"):
         read_base(write_base(tmp_path / "tiny.gguf", tensors=tensors))
 
 
@@ -69,3 +69,12 @@ def test_what_is_no_gguf_is_refused(tmp_path: Path) -> None:
     (tmp_path / "text.gguf").write_text("no model, but a text of some length")
     with pytest.raises(WeightsError, match="can't be read as GGUF"):
         read_base(tmp_path / "text.gguf")
+
+
+def test_a_file_without_an_adapter_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(WeightsError, match="no matrices of an adapter; pass another --start"):
+        read_adapter(write_base(tmp_path / "tiny.gguf"))
+    (tmp_path / "text.gguf").write_text("no model, but a text of some length")
+    for name in ("text.gguf", "none.gguf"):
+        with pytest.raises(WeightsError, match=r"can't be read: .*; pass another --start"):
+            read_adapter(tmp_path / name)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -101,5 +102,27 @@ def test_a_gradient_that_is_no_number_ends_the_run(tmp_path: Path) -> None:
     trained, groups = learner(tmp_path), data(tmp_path)
     with torch.no_grad():
         next(trained.adapter.parameters()).fill_(float("inf"))
-    with pytest.raises(DivergedError, match="The gradient's norm is"):
+    with pytest.raises(DivergedError, match="the gradient's norm is"):
         trained.step(groups, 1e-2, never)
+
+
+def test_the_loss_is_the_weighted_mean(tmp_path: Path) -> None:
+    trained, (group, *_) = learner(tmp_path), data(tmp_path)
+
+    def mean(*weights: float) -> float:
+        requests = tuple(
+            replace(one, learn=tuple(weight * of for of in one.learn))
+            for one, weight in zip(group.requests, weights, strict=True)
+        )
+        outcome = trained.validate([replace(group, requests=requests)], never)
+        assert outcome is not None
+        return outcome.loss
+
+    whole = mean(1, 1, 1)
+    assert mean(7, 7, 7) == pytest.approx(whole, rel=1e-6)
+    alone = [mean(*(1e-9 + (number == kept) for number in range(3))) for kept in range(3)]
+    learned = [3, 5, 3]
+    expected = sum(a * n for a, n in zip(alone, learned, strict=True)) / sum(learned)
+    assert whole == pytest.approx(expected, rel=1e-5)
+    parts = (3 * learned[0] * alone[0] + learned[1] * alone[1] + learned[2] * alone[2]) / 17
+    assert mean(3, 1, 1) == pytest.approx(parts, rel=1e-5)

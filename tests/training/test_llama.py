@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 
@@ -31,7 +32,7 @@ GREEDY = (
 def whole(tokens: tuple[int, ...], *, learned_from: int) -> Packed:
     rest = tokens[learned_from:]
     group = Group(
-        system=tokens[:learned_from], requests=(Request(tokens=rest, learn=(True,) * len(rest)),)
+        system=tokens[:learned_from], requests=(Request(tokens=rest, learn=(1.0,) * len(rest)),)
     )
     (packed,) = pack(group, max_tokens=4_096)
     return packed
@@ -49,7 +50,7 @@ def group() -> Group:
         requests=tuple(
             Request(
                 tokens=tokens_of(length, length),
-                learn=tuple(index % 3 != 1 for index in range(length)),
+                learn=tuple((2.0, 0.0, 0.5)[index % 3] for index in range(length)),
             )
             for length in (4, 9, 5, 1, 9, 17)
         ),
@@ -82,9 +83,25 @@ def test_the_loss_is_the_cross_entropy_of_the_logits(tmp_path: Path, group: Grou
     model = Llama(weights, busy_adapter(weights))
     (packed,) = pack(group, max_tokens=4_096)
     logits, loss = model.logits(packed), model.loss(packed)
-    expected = torch.nn.functional.cross_entropy(logits, packed.targets, reduction="sum")
-    torch.testing.assert_close(loss.total.detach(), expected)
+    each = torch.nn.functional.cross_entropy(logits, packed.targets, reduction="none")
+    torch.testing.assert_close(loss.total.detach(), (packed.weights * each).sum())
     assert loss.correct == int((logits.argmax(dim=1) == packed.targets).sum())
+
+
+def test_a_tokens_weight_scales_its_loss_and_gradient(tmp_path: Path, group: Group) -> None:
+    weights = tiny_base(tmp_path)
+    adapter = busy_adapter(weights)
+    model = Llama(weights, adapter)
+    (packed,) = pack(group, max_tokens=4_096)
+
+    def learn(of: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        loss = model.loss(replace(packed, weights=of))
+        return (loss.total.detach(), *torch.autograd.grad(loss.total, adapter.parameters()))
+
+    first, second = (packed.weights * (torch.arange(len(packed.weights)) % 2 == n) for n in (0, 1))
+    parts = zip(learn(packed.weights), learn(first), learn(2 * second), strict=True)
+    for whole_, one, doubled in parts:
+        torch.testing.assert_close(whole_, one + doubled / 2, rtol=1e-3, atol=1e-4)
 
 
 def test_the_gradient_is_that_of_small_changes(tmp_path: Path) -> None:

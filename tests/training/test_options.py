@@ -29,10 +29,10 @@ def test_layers_and_parts_are_named_in_short() -> None:
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["--rank", "0"], "0 is less than 1"),
-        (["--dropout", "1"], "1 is not from 0 to below 1"),
-        (["--layers", "9-8"], "9-8 names no layer"),
-        (["--parts", "attn_x"], "are no matrices of a layer"),
+        (["--rank", "0"], "0: must be at least 1"),
+        (["--dropout", "1"], "1: must be from 0 to below 1"),
+        (["--layers", "9-8"], "9-8: not a range of layers"),
+        (["--parts", "attn_x"], "unknown matrices ['attn_x']: must be"),
         (["--steps", "3", "--minutes", "5"], "not allowed with"),
     ],
 )

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,13 +17,13 @@ if TYPE_CHECKING:
 
 ROW: dict[str, Any] = {
     "system": [1, 2, 3],
-    "requests": [{"tokens": [4, 5, 6], "learn": [0, 1, 0]}, {"tokens": [7], "learn": [1]}],
+    "requests": [{"tokens": [4, 5, 6], "learn": [0, 4, 0]}, {"tokens": [7], "learn": [0.5]}],
 }
 GROUP = Group(
     system=(1, 2, 3),
     requests=(
-        Request(tokens=(4, 5, 6), learn=(False, True, False)),
-        Request(tokens=(7,), learn=(True,)),
+        Request(tokens=(4, 5, 6), learn=(0.0, 4.0, 0.0)),
+        Request(tokens=(7,), learn=(0.5,)),
     ),
 )
 
@@ -45,13 +46,20 @@ def test_a_file_is_read_gzipped_or_not_and_has_one_digest(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("change", "complaint"),
     [
-        ({"system": []}, "a group has a system prompt"),
+        ({"system": []}, "a group must have a system prompt"),
         ({"requests": []}, "at least one request"),
-        ({"system": [8]}, "the base has 0 to 7"),
-        ({"system": [-1]}, "the base has 0 to 7"),
-        ({"system": "abc"}, "Line 1"),
-        ({"requests": [{"tokens": [1], "learn": [1, 0]}]}, "1 tokens with 2 marks"),
-        ({"requests": [{"tokens": [1], "learn": [0]}]}, "nothing is learned"),
+        ({"system": [8]}, "tokens from 4 to 8: must be 0 to 7"),
+        ({"system": [-1]}, "tokens from -1 to 7: must be 0 to 7"),
+        ({"system": "abc"}, "line 1"),
+        ({"requests": [{"tokens": [1], "learn": [1, 0]}]}, "1 tokens but 2 items"),
+        ({"requests": [{"tokens": [1], "learn": [0]}]}, "at least one learned token"),
+        (
+            {"requests": [{"tokens": [1], "learn": [-1]}]},
+            "-1 to -1: must be finite, at least 0",
+        ),
+        ({"requests": [{"tokens": [1], "learn": [math.inf]}]}, "must be finite, at least 0"),
+        ({"requests": [{"tokens": [1], "learn": [math.nan]}]}, "must be finite, at least 0"),
+        ({"requests": [{"tokens": [1], "learn": ["1"]}]}, "TypeError"),
         ({"requests": [{"tokens": [1]}]}, "KeyError"),
     ],
 )
@@ -66,9 +74,9 @@ def test_what_is_no_group_is_refused(
 def test_what_is_no_file_of_lines_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match="can't be read"):
         read_dataset(tmp_path / "none", vocabulary_tokens=8)
-    with pytest.raises(DatasetError, match="has no line"):
+    with pytest.raises(DatasetError, match="is empty"):
         read_dataset(written(tmp_path), vocabulary_tokens=8)
-    with pytest.raises(DatasetError, match="Line 2"):
+    with pytest.raises(DatasetError, match="line 2"):
         read_dataset(written(tmp_path, json.dumps(ROW), "{"), vocabulary_tokens=8)
     cut = tmp_path / "cut.gz"
     cut.write_bytes(gzip.compress(json.dumps(ROW).encode())[:-9])
@@ -84,13 +92,15 @@ def test_requests_stand_behind_the_system_shortest_first_and_end_where_learning_
     # 7 follows the system's last token; 5 follows 4.
     assert packed.rows.tolist() == [2, 4]
     assert packed.targets.tolist() == [7, 5]
+    assert packed.weights.tolist() == [0.5, 4.0]
+    assert (GROUP.learned_tokens, GROUP.weight) == (2, 4.5)
 
 
 @pytest.mark.parametrize("max_tokens", range(3, 60))
 def test_a_group_is_split_and_loses_nothing(max_tokens: int) -> None:
     lengths = (5, 1, 12, 3, 3, 8, 20, 2)
     requests = tuple(
-        Request(tokens=tuple(range(10 * n, 10 * n + length)), learn=(True,) * length)
+        Request(tokens=tuple(range(10 * n, 10 * n + length)), learn=(1.0,) * length)
         for n, length in enumerate(lengths)
     )
     sequences = list(pack(Group(system=(0, 1, 2), requests=requests), max_tokens=max_tokens))

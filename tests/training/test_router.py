@@ -11,24 +11,33 @@ pytest.importorskip("gguf", reason="needs training/requirements.txt")
 
 import numpy as np
 
+from precompiles.language_model import ClauseWords, ToolWords
+from pyevm_agents.models.decoding.fixed_point import SCALE
+from pyevm_agents.models.decoding.router import (
+    FEATURES,
+    HARD_FEATURES,
+    SOFT_FEATURES,
+    UNIT,
+    WEIGHT_UNIT,
+    WIDTH,
+    WordTokens,
+)
+from pyevm_agents.models.decoding.router import Router as ChainRouter
 from training.choices import Source, measured_choices, training_choices
 from training.kinds import SEEN
 from training.router import (
-    FEATURES,
-    FIELDS,
     NO_TOOL,
-    SOFT_FEATURES,
-    UNIT,
-    IntegerRouter,
     Reader,
     Router,
     Training,
     _Matched,
     choose,
     fit,
+    integer_scores,
     overlap,
+    quantise,
     read_clause,
-    split_name,
+    read_tool,
 )
 
 if TYPE_CHECKING:
@@ -68,50 +77,47 @@ def test_numbers_addresses_and_texts_are_counted(
     assert (read.words, read.counts) == (words, counts)
 
 
-@pytest.mark.parametrize("name", ["balanceOf", "balance_of", "BalanceOf"])
-def test_a_name_is_split_into_words(name: str) -> None:
-    assert split_name(name) == ["balance", "of"]
-
-
 def test_none_wins_ties_and_then_the_first_tool() -> None:
     scores = np.array([[0, 0, NO_TOOL], [1, 3, 3], [-2, -1, -1]])
     assert choose(scores, allow_none=True).tolist() == [-1, 1, -1]
     assert choose(scores, allow_none=False).tolist() == [0, 1, 1]
 
 
-def test_integer_scores_are_those_of_plain_python(batch: Batch, embedding: Floats) -> None:
-    router = IntegerRouter.quantise(Router.start(embedding), embedding)
-    scores = router.scores(batch)
-    for row in range(20):
-        for place in range(batch.tools.shape[1]):
-            if not batch.is_tool[row, place]:
-                assert scores[row, place] == NO_TOOL
-                continue
-            assert scores[row, place] == _plain_score(router, batch, row, place)
+def test_integer_scores_are_those_of_the_chain(batch: Batch, embedding: Floats) -> None:
+    weights = quantise(Router.start(embedding), embedding)
+    chain = ChainRouter(weights, WordTokens(tokenize))
+    choices = training_choices(SOURCE, 60, 1)
+    found = integer_scores(weights, batch)
+    assert len(found) == len(choices)
+    for row, choice in zip(found.tolist(), choices, strict=True):
+        clause = read_clause(choice.clause, choice.names)
+        expected = [chain.score(clause, read_tool(tool)) for tool in choice.tools]
+        assert row == expected + [NO_TOOL] * (len(row) - len(expected))
 
 
-def _plain_score(router: IntegerRouter, batch: Batch, row: int, place: int) -> int:
-    rows = [[int(x) for x in one] for one in router.rows]
-    gates = [int(one) for one in router.gates]
-    clause = [int(t) for t in batch.clauses[row] if t >= 0]
-    fields = [[int(t) for t in batch.tools[row, place, field] if t >= 0] for field in FIELDS]
+def test_rounded_weights_score_almost_as_the_floats_do(batch: Batch, embedding: Floats) -> None:
+    router = fit(batch, embedding, Training(steps=5, batch=16))
+    weights = quantise(router, embedding)
+    assert weights.rows.shape == (TOKENS, WIDTH)
+    assert weights.gates.min() >= 1
+    assert len(weights.weights) == FEATURES == SOFT_FEATURES + HARD_FEATURES
+    assert weights.bias == round(router.bias * WEIGHT_UNIT * UNIT)
+    exact, rounded = router.scores(batch, embedding), integer_scores(weights, batch)
+    difference = rounded[batch.is_tool] / SCALE - exact[batch.is_tool]
+    assert np.abs(difference).max() < 0.3
 
-    def match(a: int, b: int) -> int:
-        return sum(x * y for x, y in zip(rows[a], rows[b], strict=True))
 
-    def mean(values: list[int], tokens: list[int]) -> int:
-        weights = [gates[t] for t in tokens]
-        return sum(v * w for v, w in zip(values, weights, strict=True)) // sum(weights)
-
-    best = [[max([-UNIT, *(match(a, b) for b in of)]) for a in clause] for of in fields]
-    best.append([max(pair) for pair in zip(best[0], best[1], strict=True)])
-    features = [mean(of, clause) for of in best]
-    for of in fields:
-        matched = [max(-UNIT, *(match(a, b) for a in clause)) for b in of]
-        features.append(mean(matched, of) if of else 0)
-    features += [int(one) for one in batch.hard[row, place]]
-    weights = [int(one) for one in router.weights]
-    return sum(w * f for w, f in zip(weights, features, strict=True)) + router.bias
+def test_none_wins_a_score_of_0_on_the_chain(batch: Batch, embedding: Floats) -> None:
+    router = Router.start(embedding)
+    router.weights[:] = 0
+    router.bias = 0.0
+    weights = quantise(router, embedding)
+    none = (0, 0, 0)
+    chain = ChainRouter(weights, WordTokens(tokenize))
+    assert chain.score(ClauseWords((), none), ToolWords((), (), (), none)) == 0
+    scores = integer_scores(weights, batch)
+    assert set(choose(scores, allow_none=True).tolist()) == {-1}
+    assert set(choose(scores, allow_none=False).tolist()) == {0}
 
 
 def test_the_gradient_is_that_of_finite_differences(batch: Batch, embedding: Floats) -> None:

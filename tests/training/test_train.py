@@ -19,7 +19,7 @@ import torch
 
 from tests.deadlines import HANG_SECONDS
 from tests.training.tiny_base import write_base, write_data
-from training import checkpoint, training_run
+from training import checkpoint, pause, training_run
 from training.export import export
 from training.train import STOPPED, main
 
@@ -89,6 +89,50 @@ def test_a_stopped_run_goes_on_as_if_it_had_not_stopped(
     assert steps[0] == steps[1]
 
 
+def test_a_paused_run_saves_waits_and_goes_on_as_if_it_had_not_paused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ("--steps", "4", "--dropout", "0.2")
+    whole = trained(tmp_path, "whole", *options)
+    out = tmp_path / "paused"
+    out.mkdir()
+    (out / pause.PAUSE).touch()
+    waits: list[int] = []
+    clock = itertools.count(step=0.001)
+    pauses = [0]
+
+    def wait(_seconds: float) -> None:
+        waits.append(checkpoint.load(out / "checkpoint.pt").step)
+        pauses[0] += 1_000
+        if len(waits) == 3:
+            pause.main([str(out), "--end"])
+
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            training_run,
+            "time",
+            SimpleNamespace(monotonic=lambda: next(clock) + pauses[0], sleep=wait),
+        )
+        paused = trained(tmp_path, "paused", *options)
+    assert waits == [0, 0, 0]
+    assert f"go on with: python -m training.pause {out} --end" in capsys.readouterr().err
+    assert equal(whole, paused)
+    assert paused.elapsed_seconds < 1
+
+
+def test_a_paused_run_can_be_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out = tmp_path / "paused"
+    out.mkdir()
+    (out / pause.PAUSE).touch()
+    asked = iter([False, False, False])
+    with monkeypatch.context() as patch:
+        patch.setattr(training_run, "PAUSE_SECONDS", 0)
+        patch.setattr("training.train.Stop.__call__", lambda _: next(asked, True))
+        assert main(arguments(tmp_path, "paused", "--steps", "3")) == STOPPED
+    assert checkpoint.load(out / "checkpoint.pt").step == 0
+    assert next(asked, None) is None
+
+
 def test_it_learns_and_measures_on_data_that_it_does_not_learn(tmp_path: Path) -> None:
     held_out = write_data(tmp_path / "held_out.gz", groups=3, seed=9)
     trained(
@@ -140,14 +184,16 @@ def test_what_does_not_fit_is_refused_in_words(
         assert main(arguments(tmp_path, "out", *more)) == 1
         return capsys.readouterr().err
 
-    assert "There is no checkpoint" in complaint("--resume")
+    assert "can't be read: No such file" in complaint("--resume")
     trained(tmp_path, "out", "--steps", "1")
-    assert "is there already; go on with --resume" in complaint()
+    assert "already exists; resume with --resume" in complaint()
     assert "was trained with seed 1, not 2" in complaint("--resume", "--seed", "2")
     write_data(tmp_path / "data.gz", seed=3)
     assert "on a dataset with SHA-256" in complaint("--resume")
-    assert "--layers names 3" in complaint("--out", str(tmp_path / "new"), "--layers", "2-3")
-    assert "has no line" in complaint("--validation", os.devnull)
+    assert "invalid --layers 3: the base has layers 0 to 2" in complaint(
+        "--out", str(tmp_path / "new"), "--layers", "2-3"
+    )
+    assert "is empty" in complaint("--validation", os.devnull)
 
 
 def test_ctrl_c_saves_and_ends_in_words(tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ COUNTER = Kind(
 )
 
 NOTES = Kind(
-    "notes",
+    "note board",
     ("You keep notes on a blockchain.", "You are a message board."),
     (
         action(
