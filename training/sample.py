@@ -54,7 +54,7 @@ def training_groups(seed: int, *, requests: int) -> Iterator[tuple[Task, ...]]:
 
 
 def calibration(count: int, seed: int = 0) -> Iterator[Task]:
-    """Generate tasks for calibrating the gate: of families that are neither trained nor measured."""
+    """Generate tasks for calibrating the gate, of families neither trained on nor measured."""
     rng = random.Random(f"calibration {seed}")
     for number in range(count):
         yield _one(CALIBRATION, CATEGORIES[number % len(CATEGORIES)], rng)

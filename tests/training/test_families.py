@@ -235,7 +235,7 @@ def test_there_are_enough_families_and_a_fifth_is_held_out(kinds: tuple[Kind, ..
 def test_training_has_no_terse_wording_and_three_of_four_others(kinds: tuple[Kind, ...]) -> None:
     for kind in kinds:
         for pattern in kind.patterns:
-            trained = wordings(pattern, measures=False)
+            trained = wordings(pattern, measured=False)
             assert HELD_OUT_WORDING_KIND not in {one.kind for one in trained}
             for of in WORDING_KINDS:
                 every = [one for one in pattern.wordings if one.kind == of]

@@ -6,7 +6,7 @@ score of a tool is linear in the weighted means of these matches, in the overlap
 the counts of numbers, addresses and texts less those of the parameters. All sums and floor
 divisions are of integers, so every machine computes the same scores.
 
-The weights come with the model's adapter (`llama/router_file.py`); `training/router.py` trains them.
+The weights come with the adapter (`llama/router_file.py`); `training/router.py` trains them.
 Source: docs/architecture.md#router.
 """
 

@@ -6,6 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+
+from benchmarks.adapters import adapter_bytes
+from pyevm_agents.errors import ConfigError
+from pyevm_agents.models.decoding.router import FEATURES, WIDTH
 from pyevm_agents.models.llama.router_file import (
     GATES_KEY,
     ROWS_KEY,
@@ -13,10 +17,6 @@ from pyevm_agents.models.llama.router_file import (
     WEIGHTS_KEY,
     read_router,
 )
-
-from benchmarks.adapters import adapter_bytes
-from pyevm_agents.errors import ConfigError
-from pyevm_agents.models.decoding.router import FEATURES, WIDTH
 from tests.router_adapter import MATRIX, list_entries, random_router, write_adapter
 
 if TYPE_CHECKING:
