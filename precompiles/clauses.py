@@ -14,7 +14,6 @@ Source: docs/architecture.md#short-format, #names-are-ascii.
 from __future__ import annotations
 
 import re
-import sys
 from bisect import bisect_left
 from dataclasses import dataclass
 from fractions import Fraction
@@ -46,7 +45,9 @@ _BREAK = re.compile(
 _CONJUNCTIONS = re.compile(" +(?:(?:and|then|but) +)+", _FLAGS)
 _LETTER = re.compile(f"[{LETTER}]")
 _CUT_WORD = re.compile(r'[0-9A-Za-z_.\-"…]*\Z')
-_NO_NUMBER = (sys.maxsize, sys.maxsize, Fraction(0))
+_NO_NUMBER = (1 << 62, 1 << 62, Fraction(0))
+"""A number behind the end of every text."""
+
 _LOWER = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz")
 _FOLD = _LOWER | str.maketrans("-_.", "   ")
 

@@ -8,10 +8,7 @@ host (model file gone, engine died, text outside the grammar) is an exception th
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
-
-if TYPE_CHECKING:
-    from precompiles.tool_words import ClauseWords, ToolWords
+from typing import Protocol, runtime_checkable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +25,24 @@ class Segment:
     is_template: bool = False
     """True for literals of the chat template, in which control tokens are recognized. False for
     all other text, of which no character sequence becomes a control token."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClauseWords:
+    """Words of a clause, and its counts of numbers, names of addresses, and quoted texts."""
+
+    words: tuple[str, ...]
+    counts: tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolWords:
+    """Words of a tool, and the counts of its parameters that take numbers, addresses and texts."""
+
+    name: tuple[str, ...]
+    description: tuple[str, ...]
+    parameters: tuple[str, ...]
+    counts: tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

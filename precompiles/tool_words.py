@@ -8,12 +8,12 @@ Source: docs/architecture.md#router.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from precompiles.abi import ParamType
 from precompiles.clauses import HIDDEN, NameIndex
+from precompiles.language_model import ClauseWords, ToolWords
 from precompiles.quantities import NUMBER_WORDS, find_quantities
 
 if TYPE_CHECKING:
@@ -34,24 +34,6 @@ _COUNTED = (
 )
 _IDENTIFIER = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _LETTERS = re.compile(r"[A-Za-z]+")
-
-
-@dataclass(frozen=True, slots=True)
-class ClauseWords:
-    """Words of a clause, and its counts of numbers, names of addresses, and quoted texts."""
-
-    words: tuple[str, ...]
-    counts: tuple[int, int, int]
-
-
-@dataclass(frozen=True, slots=True)
-class ToolWords:
-    """Words of a tool, and the counts of its parameters that take numbers, addresses and texts."""
-
-    name: tuple[str, ...]
-    description: tuple[str, ...]
-    parameters: tuple[str, ...]
-    counts: tuple[int, int, int]
 
 
 def read_clause_words(text: str, handles: Sequence[str]) -> ClauseWords:

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from precompiles.tool_words import ClauseWords, ToolWords
+    from precompiles.language_model import ClauseWords, ToolWords
     from training.choices import Choice
     from training.tasks import TaskTool
 

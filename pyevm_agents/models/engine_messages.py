@@ -7,8 +7,7 @@ import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypedDict
 
-from precompiles.language_model import ScoredClause, Scoring
-from precompiles.tool_words import ClauseWords, ToolWords
+from precompiles.language_model import ClauseWords, ScoredClause, Scoring, ToolWords
 
 if TYPE_CHECKING:
     from typing import IO
@@ -70,7 +69,7 @@ class ClauseMessage(TypedDict):
 
 
 class ToolMessage(TypedDict):
-    """A tool as a router reads it; fields as in `tool_words.ToolWords`, and its name."""
+    """A tool as a router reads it; fields as in `language_model.ToolWords`, and its name."""
 
     title: str
     name: list[str]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from precompiles.tool_words import ClauseWords, ToolWords
+    from precompiles.language_model import ClauseWords, ToolWords
 
     Integers: TypeAlias = npt.NDArray[np.int64]
 
