@@ -241,7 +241,8 @@ class Sources:
         values: Iterable[str] = ("true", "false")
         spans = None
         if parameter.kind is ParamType.ADDRESS:
-            values = map(to_json, self._find_addresses(clause, addresses))
+            found = self._find_addresses(clause, addresses, is_list=parameter.is_list)
+            values = map(to_json, found)
         elif parameter.kind in _NUMBERS:
             values = map(str, _convert(self._find_numbers(clause, numbers), parameter))
         elif parameter.kind is ParamType.STRING:
@@ -249,14 +250,14 @@ class Sources:
         kept = tuple(islice(dict.fromkeys(values), MAX_COPIES))
         return Choice(kept, spans, parameter.is_list) if kept or spans else None
 
-    def _find_addresses(self, clause: Clause, count: int) -> tuple[str, ...]:
+    def _find_addresses(self, clause: Clause, count: int, *, is_list: bool) -> tuple[str, ...]:
         """Return the handles that a clause names; if they are too few, more.
 
-        First those that the clause describes, then those of question and results. Empty if all are
-        fewer than `count`.
+        For too few, and for a list, those that the clause describes; then those of question and
+        results. Empty if all are fewer than `count`.
         """
         found = (*self._find_named(clause.text), *self._names.select(clause.quotations))
-        if len(found) < count:
+        if is_list or len(found) < count:
             found = (*found, *self._find_described(clause.text))
         if len(found) < count:
             found = (*found, *self._all_handles)

@@ -45,7 +45,9 @@ _BREAK = re.compile(
 _CONJUNCTIONS = re.compile(" +(?:(?:and|then|but) +)+", _FLAGS)
 _LETTER = re.compile(f"[{LETTER}]")
 _CUT_WORD = re.compile(r'[0-9A-Za-z_.\-"…]*\Z')
-_NO_NUMBER = (2**62, 2**62, Fraction(0))
+_NO_NUMBER = (1 << 62, 1 << 62, Fraction(0))
+"""A number behind the end of every text."""
+
 _LOWER = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz")
 _FOLD = _LOWER | str.maketrans("-_.", "   ")
 

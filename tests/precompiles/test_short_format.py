@@ -384,6 +384,12 @@ def test_words_of_the_base_prompt_name_an_address_only_if_the_clause_names_too_f
     assert not parses(form, call("pay BOB 5", "pay", "addr1", 5))
 
 
+def test_a_list_has_the_addresses_that_a_clause_names_and_those_that_it_describes() -> None:
+    thought = "split 5 between BOB and the treasury"
+    form, _ = form_of(thought)
+    assert parses(form, call(thought, "split", ["BOB", "addr1"], [5]))
+
+
 def test_a_quoted_name_is_an_address_of_the_clause() -> None:
     form, _ = form_of(f'pay "BOB" 5, tell {THIRD}')
     assert parses(form, call('pay "…" 5', "pay", "BOB", 5))
