@@ -75,7 +75,6 @@ def require_supported(config: ChainConfig) -> None:
                 f"chain configuration with {name}: this version of pyevm-agents does not implement "
                 "it; open the chain with the version that created it"
             )
-    _require_decoding_rules(config)
 
 
 def _require_decoding_rules(config: ChainConfig) -> None:
@@ -107,7 +106,8 @@ def build_executor(
         models: a language model for each model name of the config.
         agent_events: announces the executor's calls.
 
-    Raises: ConfigError: a configured model has no language model, or one is left over.
+    Raises: ConfigError: a configured model has no language model, or one is left over; or this
+            version does not implement a decoding rule.
     """
     wanted = {profile.name for profile in config.models}
     if wanted != set(models):
@@ -116,6 +116,7 @@ def build_executor(
         )
     if not config.models:
         return None
+    _require_decoding_rules(config)
     pairs = [(profile, models[profile.name]) for profile in config.models]
     for profile, model in pairs:
         facts = model.profile_facts if isinstance(model, HasProfile) else None

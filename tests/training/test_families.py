@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import random
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
+from precompiles.react import GrammarViolationError
 from tests.byte_model import PROFILE
+from training.agents import make_agent
+from training.compose import question
 from training.kinds.families import (
     FOLDER,
     HELD_OUT_WORDING_KIND,
@@ -18,17 +23,22 @@ from training.kinds.families import (
     main,
     read_families,
 )
-from training.requests import wordings
+from training.requests import make_request, wordings
+from training.runs import turns
+from training.tasks import Task, TaskStep
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from training.patterns import Kind
+    from training.patterns import Kind, Pattern, Wording
 
 SHORT = replace(PROFILE, decoding=(("short_format", 1),))
 
 LEAST_FAMILIES = 200
 TRIES = 60
+
+SHARE, TERSE_SHARE = 0.02, 0.08
+"""Bounds of the share of wordings without a run in the short format; measured: 1.3 and 6.5 %."""
 
 FAMILY = """
 [tea]
@@ -242,3 +252,56 @@ def test_training_has_no_terse_wording_and_three_of_four_others(kinds: tuple[Kin
                 kept = [one for one in trained if one.kind == of]
                 expected = 0 if of == HELD_OUT_WORDING_KIND else len(every) - len(every) // 4
                 assert len(kept) == expected
+
+
+def test_the_short_format_has_a_run_for_the_first_orders(kinds: tuple[Kind, ...]) -> None:
+    found = Counter(
+        can_run(kinds, kind, pattern, pattern.wordings[0])
+        for kind in kinds[::12]
+        for pattern in kind.patterns
+    )
+    assert found.total() > 50
+    assert found[False] <= 1
+
+
+@pytest.mark.slow
+def test_the_short_format_has_a_run_for_almost_every_wording(kinds: tuple[Kind, ...]) -> None:
+    found = Counter(
+        (wording.kind == HELD_OUT_WORDING_KIND, can_run(kinds, kind, pattern, wording))
+        for kind in kinds
+        for pattern in kind.patterns
+        for wording in pattern.wordings
+    )
+    assert found[False, False] <= (found[False, True] + found[False, False]) * SHARE
+    # Notes such as "x3" and "bricks -36" name no number that can be copied.
+    assert found[True, False] <= (found[True, True] + found[True, False]) * TERSE_SHARE
+
+
+def can_run(kinds: tuple[Kind, ...], kind: Kind, pattern: Pattern, wording: Wording) -> bool:
+    """Return whether a request in a wording has a run in the short format."""
+    rng = random.Random(f"{kind.name} {pattern.key} {wording.text}")  # noqa: S311 - a seed
+    agents = (make_agent(kind, kinds, rng) for _ in range(TRIES))
+    agent, tool = next((a, t) for a in agents if (t := a.find(pattern.key)) is not None)
+    request = make_request(agent, tool, rng, measures=True, text=wording)
+    step = TaskStep(
+        thought=request.clause,
+        tool=tool.tool.name,
+        arguments=request.arguments,
+        observation=request.reply,
+        clause=request.clause,
+    )
+    task = Task(
+        category="one step",
+        kind=kind.name,
+        is_held_out=False,
+        base_prompt=agent.base_prompt,
+        tools=tuple(one.tool for one in agent.tools),
+        question=question([request], rng),
+        steps=(step,),
+        thought="",
+        answer="",
+    )
+    try:
+        return len(list(turns(task, SHORT))) == len(task.steps) + 1
+    except GrammarViolationError:
+        return False

@@ -213,7 +213,7 @@ def test_an_empty_section_that_is_stated_is_refused(old: str, new: str, name: st
         ChainConfig.from_json(text.replace(old, new, 1))
 
 
-@pytest.mark.parametrize("section", SECTIONS)
+@pytest.mark.parametrize("section", [one for one in SECTIONS if one.id != "decoding"])
 def test_a_chain_with_a_section_that_is_not_implemented_is_refused(
     section: dict[str, Any], request: pytest.FixtureRequest
 ) -> None:
@@ -221,6 +221,34 @@ def test_a_chain_with_a_section_that_is_not_implemented_is_refused(
     name = request.node.callspec.id.replace(" ", "_")
     with pytest.raises(ConfigError, match=f"with {name}: this version of pyevm-agents does not"):
         Chain(config, {PROFILE.name: ByteModel([])})
+
+
+@pytest.mark.parametrize(
+    ("rules", "message"),
+    [
+        (RULES, "unknown decoding rule 'format': must be one of short_format, router_weight, max"),
+        ((("short_format", 2),), "decoding rule short_format 2: must be 1 to 1"),
+        ((("short_format", 0),), "decoding rule short_format 0: must be 1 to 1"),
+        ((("router_weight", 256),), "decoding rules .'router_weight'. need short_format 1"),
+        (
+            (("router_weight", (1 << 16) + 1), ("short_format", 1)),
+            "decoding rule router_weight 65537: must be 1 to 65536",
+        ),
+    ],
+)
+def test_a_chain_with_decoding_rules_that_are_not_implemented_is_refused(
+    rules: tuple[tuple[str, int], ...], message: str
+) -> None:
+    config = ChainConfig(models=(replace(PROFILE, decoding=rules),))
+    with pytest.raises(ConfigError, match=f"model bytes: {message}.*; or open the chain with"):
+        Chain(config, {PROFILE.name: ByteModel([])})
+
+
+def test_a_chain_keeps_its_decoding_rules() -> None:
+    rules = (("max_surprisal", 1 << 32), ("router_weight", 1 << 16), ("short_format", 1))
+    config = ChainConfig(models=(replace(PROFILE, decoding=rules),))
+    assert Chain(config, {PROFILE.name: ByteModel([])}).config == config
+    assert ChainConfig.from_json(config.to_json()) == config
 
 
 @pytest.mark.parametrize("version", ["1", "3", '"2"', "true", "2.5", "null"])
