@@ -155,6 +155,7 @@ def read_mapped_kinds(llama: LlamaModel, file: Path) -> set[str]:
 
 
 @pytest.mark.usefixtures("added")
+@pytest.mark.slow
 def test_a_chain_with_two_models_of_one_file(reduced_model: Path) -> None:
     with ExitStack() as stack:
         node = setup(stack, "tiny", "tiny-lora")
@@ -188,12 +189,14 @@ def recorded(added: Result, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_chain_of_two_models_replays_from_its_recording(recorded: Path) -> None:
     fixture = read_fixture(recorded)
     assert [step.exchange.model for step in fixture.steps] == ["tiny", "tiny-lora"]
     assert invoke("replay", recorded).exit_code == 0
 
 
+@pytest.mark.slow
 def test_replay_recomputes_with_several_models_in_any_order(recorded: Path) -> None:
     models = ("--model", "tiny-lora", "--model", "tiny", "--threads", 1)
     result = invoke("replay", "--recompute", *models, recorded)

@@ -166,6 +166,7 @@ def test_a_recording_replays_the_confidence(
     assert replayed.generate(request_) == whole
 
 
+@pytest.mark.slow
 def test_the_router_changes_the_digest_and_not_the_free_format(
     routed: LlamaModel, reduced_model: Path, request_: GenerationRequest, tmp_path: Path
 ) -> None:
