@@ -55,7 +55,11 @@ _UNITS = {
     "wei": 10**18,
 }
 _UNIT = re.compile(rf"(?<![a-z])in ({'|'.join(_UNITS)})s?(?![a-z])", _FLAGS)
-_PERCENT = re.compile("percent|per cent|%|share|ratio|slippage|fee|basis|bps", _FLAGS)
+_PERCENT = re.compile(
+    "percent|per cent|%|share|ratio|rate|slippage|fee|basis|bps|deviation|threshold|tolerance|"
+    "discount|royalty|commission|interest|quorum|margin",
+    _FLAGS,
+)
 _BASIS_POINTS = re.compile("basis points?|bps", _FLAGS)
 _SET = re.compile(r"one of:? ([^.;()]+)")
 _SET_COMMA = re.compile(", ?(?:or )?| or ")
@@ -301,16 +305,16 @@ class Sources:
         """Return numbers, and whether each is in the users' unit, not in the contracts'.
 
         Those of the clause; if they are too few, those of the results as well; and if the clause
-        has none, those of the question and the base prompt. Empty if all are too few.
+        has none, those of the base prompt. Empty if all are too few. A number of another clause is
+        no argument: a clause can have neighbouring parts, up to the one with the number.
         """
-        question, *results = self._texts
+        results = self._texts[1:]
         found = [(one, True) for one in self._read_quantities(clause.text)]
         has_own = bool(found)
         if len(found) < count:
             found += [(one, False) for text in results for one in self._read_quantities(text)]
         if not has_own and len(found) < count:
-            for text in (question, self._base_prompt):
-                found += [(one, True) for one in self._read_quantities(text)]
+            found += [(one, True) for one in self._read_quantities(self._base_prompt)]
         return found[:MAX_COPIES] if len(found) >= count else ()
 
     def _read_quantities(self, text: str) -> tuple[Quantity, ...]:

@@ -58,7 +58,10 @@ _NUMERAL = re.compile(
     _FLAGS,
 )
 _BELOW_HUNDRED = f"(?>{_one_of(_TENS)}(?:[ -]{_one_of(_DIGITS[1:])})?|{_one_of(_SMALL)})"
-_FIRST = f"(?:{_BELOW_HUNDRED}|(?<!of )an?(?= {_one_of(_SCALES)}))"
+_PART = "".join(f"(?<!{part} of )" for part in ("half", "third", "quarter", "percent", "cent", "%"))
+"""Not after a word for a part: `a third of a million` is not a million."""
+
+_FIRST = f"(?:{_BELOW_HUNDRED}|{_PART}an?(?= {_one_of(_SCALES)}))"
 _WORDS = re.compile(
     rf"(?=[aefhmnostz])(?<![A-Za-z])(?P<sign>(?:minus|negative) +)?(?P<half>half (?=an? ))?"
     rf"(?={_FIRST})",

@@ -75,6 +75,7 @@ def test_spans_are_disjoint_and_in_order(text: str) -> None:
         ("5 million, 2.5 hundred thousand", ["5000000", "250000"]),
         ("a dozen; an hundred; a hundred thousand million", ["12", "100", "100000000000"]),
         ("half a million", ["500000"]),
+        ("a stake of a hundred for me", ["100"]),
         ("two and a half million, 2 and a half", ["2500000", "5/2"]),
         ("two point five million", ["2500000"]),
         ("twelve hundred", ["1200"]),
@@ -95,7 +96,7 @@ def test_reads(text: str, expected: list[str]) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "", "addr1", "0x12", "v2", "1/2", "1e18", "1_000", "1.2.3", "hundred", "half of a million",
+        "", "addr1", "0x12", "v2", "1/2", "1e18", "1_000", "1.2.3", "hundred", "half of a million", "a third of a hundred",
         "tone", "stone", "9" * 79, "9" * 5_000, "1." + "9" * 79, "\u0663\u0664", "\uff15",
     ],
 )  # fmt: skip

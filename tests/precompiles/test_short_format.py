@@ -296,6 +296,14 @@ def test_a_number_is_one_that_the_texts_have(those: list[int], is_result: bool) 
         assert accepted == {n for n in legal if is_result or str(n) in thought}
 
 
+def test_a_number_of_another_clause_is_no_argument() -> None:
+    form, _ = form_of("look, move 5", [MOVE], base_prompt="")
+    assert {one.text for one in form.clauses} == {"look", "look, move 5", "move 5"}
+    assert not parses(form, call("look", "move", 5))
+    assert parses(form, call("look, move 5", "move", 5))
+    assert parses(form, call("move 5", "move", 5))
+
+
 @pytest.mark.parametrize(
     ("question", "values"),
     [
@@ -320,6 +328,7 @@ def test_a_stated_unit_is_a_factor(question: str, values: tuple[int, int]) -> No
         ("a thousand each", "3", 3_000),
         ("fee in bps", "0.25%", 25),
         ("slippage", "3 per cent", 3),
+        ("largest deviation", "84 percent", 84),
         ("CENTS, 2 Decimals", "7", 700),
     ],
 )
@@ -543,7 +552,7 @@ def test_a_generation_is_scored_on_the_admitted_tools_of_each_clause() -> None:
     assert scoring.router_weight == 77
     assert scoring.names == ("pay", "ping")
     assert [(one.text, one.tools) for one in scoring.clauses] == [
-        ("pay BOB 5", (0, 1)), ("pay BOB 5, ping", (0, 1)), ("ping", (0, 1)),
+        ("pay BOB 5", (0, 1)), ("pay BOB 5, ping", (0, 1)), ("ping", (1,)),
     ]  # fmt: skip
     form, _ = form_of("wait, ping", [PAY, PING], base_prompt="")
     assert [one.tools for one in form.build_scoring(1).clauses] == [(1,), (1,), (1,)]
