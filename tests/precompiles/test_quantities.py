@@ -96,7 +96,8 @@ def test_reads(text: str, expected: list[str]) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "", "addr1", "0x12", "v2", "1/2", "1e18", "1_000", "1.2.3", "hundred", "half of a million", "a third of a hundred",
+        "", "addr1", "0x12", "v2", "1/2", "1e18", "1_000", "1.2.3", "hundred", "half of a million",
+        "a third of a hundred",
         "tone", "stone", "9" * 79, "9" * 5_000, "1." + "9" * 79, "\u0663\u0664", "\uff15",
     ],
 )  # fmt: skip
