@@ -44,6 +44,9 @@ _BREAK = re.compile(
 )
 _CONJUNCTIONS = re.compile(" +(?:(?:and|then|but) +)+", _FLAGS)
 _LETTER = re.compile(f"[{LETTER}]")
+_SAID = re.compile(rf"[{LETTER}]|(?<![…0-9])[0-9]")
+"""A letter or a digit outside of a masked quotation."""
+
 _CUT_WORD = re.compile(r'[0-9A-Za-z_.\-"…]*\Z')
 _NO_NUMBER = (1 << 62, 1 << 62, Fraction(0))
 """A number behind the end of every text."""
@@ -91,8 +94,9 @@ def split_clauses(question: str) -> tuple[Clause, ...]:
 
     A question's parts are what stands between punctuation, line breaks and the words `and`, `then`
     and `but`, except inside a number: at most `MAX_PARTS`, the last of which has the rest. A clause
-    is one to `MAX_CLAUSE_PARTS` neighbouring parts with what stands between them. It begins with a
-    part that has a letter, and has no `0x`. A text that occurs twice is one clause.
+    is one to `MAX_CLAUSE_PARTS` neighbouring parts with what stands between them. A part of
+    it has a letter, its first one a letter or a digit, and it has no `0x`. A text that occurs twice
+    is one clause.
 
     Input:  the question as the prompt shows it: escaped, with handles in place of addresses, and
             without tabs.
@@ -102,13 +106,15 @@ def split_clauses(question: str) -> tuple[Clause, ...]:
     parts = _find_parts(masked)
     clauses: dict[str, Clause] = {}
     for first, (start, end) in enumerate(parts):
-        if not _LETTER.search(masked, start, end):
+        if not _SAID.search(masked, start, end):
             continue
-        for last, (_, stop) in enumerate(parts[first : first + MAX_CLAUSE_PARTS], start=first):
+        has_letter = False
+        for last, (begin, stop) in enumerate(parts[first : first + MAX_CLAUSE_PARTS], start=first):
+            has_letter |= _LETTER.search(masked, begin, stop) is not None
             if stop - start > MAX_THOUGHT_CHARACTERS and last > first:
                 break
             text = _shorten(masked[start:stop])
-            if not text or "0x" in text.lower():
+            if not has_letter or not text or "0x" in text.lower():
                 continue
             own = slice(bisect_left(marks, start), bisect_left(marks, start + len(text)))
             known = clauses.get(text, Clause(text))

@@ -33,8 +33,11 @@ def texts(question: str) -> list[str]:
         ("a\\nb (c)", ["a", "a\\nb", "a\\nb (c", "b", "b (c", "c"]),
         ("a.b v1.2 3,000", ["a.b v1.2 3,000"]),
         ("send two hundred and fifty to bob", ["send two hundred and fifty to bob"]),
-        ("a; 5; b", ["a", "a; 5", "a; 5; b", "b"]),
-        ("a and 5, a and 5", ["a", "a and 5", "a and 5, a", "a and 5, a and 5"]),
+        ("a; 5; b", ["a", "a; 5", "a; 5; b", "5; b", "b"]),
+        ("a and 5, a and 5", [
+            "a", "a and 5", "a and 5, a", "a and 5, a and 5", "5, a", "5, a and 5",
+        ]),
+        ("46: lost", ["46: lost", "lost"]), ("5 and 6", []), ("7", []),
         ('say "pay me. Now"', ['say "…"']),
         ('say "a" and “b" c” and «d»', [
             'say "…"', 'say "…" and "…2"', 'say "…" and "…2" and "…3"',
