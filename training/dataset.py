@@ -11,6 +11,7 @@ import argparse
 import gzip
 import json
 import re
+import zlib
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -72,7 +73,11 @@ class Spelling:
 
         Raises: GrammarViolationError, ValueError: the format has no such run.
         """
-        *_, last = turns(task, self.profile)
+        steps = turns(task, self.profile)
+        if self.is_short and is_opening_enough(task):
+            last = next(steps)
+        else:
+            *_, last = steps
         system = [token for piece in last.segments[:2] for token in self._tokens(piece)]
         tokens: list[int] = []
         learn: list[float] = []
@@ -116,6 +121,19 @@ class Spelling:
         if piece not in self._known:
             self._known[piece] = list(self.vocabulary.tokenize((piece,)))
         return self._known[piece]
+
+
+def is_opening_enough(task: Task) -> bool:
+    """Tell whether a run is learned up to its first step only: most runs of one step.
+
+    What follows their result, "All done.", is learned from the others, and is a quarter of the
+    tokens. The choice depends on the question alone.
+    """
+    return task.category == "one step" and zlib.crc32(task.question.encode()) % 100 < OPENINGS
+
+
+OPENINGS = 65
+"""Percentage of the runs of one step."""
 
 
 def weigh_characters(text: str) -> list[float]:
