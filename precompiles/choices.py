@@ -212,7 +212,9 @@ class Sources:
         """
         self._texts = (question, *results)
         self._base_prompt = base_prompt
-        self._names = NameIndex(handles)
+        self.names = NameIndex(handles)
+        """The handles, as texts name them."""
+
         self._handles = frozenset(handles)
         self._quantities: dict[str, tuple[Quantity, ...]] = {}
         self._named: dict[str, tuple[str, ...]] = {}
@@ -260,7 +262,7 @@ class Sources:
         For too few, and for a list, those that the clause describes; then those of question and
         results. Empty if all are fewer than `count`.
         """
-        found = (*self._find_named(clause.text), *self._names.select(clause.quotations))
+        found = (*self._find_named(clause.text), *self.names.select(clause.quotations))
         if is_list or len(found) < count:
             found = (*found, *self._find_described(clause.text))
         if len(found) < count:
@@ -274,7 +276,7 @@ class Sources:
 
     def _find_named(self, text: str) -> tuple[str, ...]:
         if text not in self._named:
-            self._named[text] = self._names.find(text)
+            self._named[text] = self.names.find(text)
         return self._named[text]
 
     def _find_described(self, text: str) -> tuple[str, ...]:

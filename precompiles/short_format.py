@@ -1,9 +1,9 @@
 """The short format of a step: a model chooses a clause, a tool and values, and composes no text.
 
 A thought is a clause of the question, or says that the run is over. An argument is copied: numbers,
-addresses and texts that the clause names, else those of the question, the tool results and the base
-prompt. A tool whose parameters can't be filled so is left out. Answers are templates that name the
-tools that ran and their results:
+addresses and texts that the clause names, else those of other texts (`choices.py`). A tool whose
+parameters can't be filled so is left out. Answers are templates that name the tools that ran and
+their results:
 
     " All done." or " It failed."      Final Answer: Done.            -> "Done. deposit: ok"
     " deposit 5 USDC"                  Final Answer: I can't do that. -> "I can't do that: …"
@@ -50,8 +50,7 @@ ALL_DONE, FAILED, NOTHING = "All done.", "It failed.", "Nothing to do."
 """Thoughts that are no clause: all is done; a tool failed; the question has no clause."""
 
 UNSURE = "UNSURE:"
-"""What an answer begins with that asks back instead of acting; `ErcAgentLib.isUnsure` looks for
-it."""
+"""Beginning of an answer that asks back instead of acting."""
 
 DONE_ANSWER, FAILED_ANSWER, REFUSAL = "Done.", "Failed.", "I can't do that."
 """The answers that the model chooses from; `ShortFormat.parse` composes the rest."""
@@ -79,12 +78,12 @@ class ShortFormat:
         self._steps = tuple(steps)
         self._tools = tuple(tools)
         self._book = book
-        self._handles = tuple(handle for handle, _ in book.handles)
         # A thought has no control characters; a tab is the one that a line of a prompt keeps.
         question = escape_line(book.intern(request.prompt)).replace("\t", " ")
         results = [escape_line(book.intern(step.observation)) for step in reversed(self._steps)]
         base_prompt = book.intern_base_prompt(request.base_prompt)
-        self._sources = Sources(question, results, base_prompt, self._handles)
+        handles = [handle for handle, _ in book.handles]
+        self._sources = Sources(question, results, base_prompt, handles)
         clauses = split_clauses(question) or (Clause(NOTHING),)
         sizes = (1 + len(tool.parameters) // BRANCH_PARAMETERS for tool in self._tools)
         self._branches_of_clause = sum(sizes)
@@ -149,7 +148,7 @@ class ShortFormat:
             clauses=tuple(
                 ScoredClause(
                     text=clause.text,
-                    words=read_clause_words(clause.text, self._handles),
+                    words=read_clause_words(clause.text, self._sources.names),
                     tools=tuple(index for index, one in enumerate(of) if one is not None),
                 )
                 for clause, of in zip(self.clauses, self._fillings, strict=True)
@@ -224,21 +223,15 @@ class ShortFormat:
     ) -> ToolUse | FinalAnswer:
         """Return a tool use that the model is sure of, else an answer that asks back: the gate.
 
-        A tool use passes if its surprisal is at most `max_surprisal`, and the router, if there is
-        one, prefers its tool: of the scores above none's, 0, it is the highest, and of equal ones
-        the first. 0 switches the gate off. A model without weights reports no confidence, and
-        passes.
+        0 switches the gate off. A model without weights reports no confidence, and passes.
         """
         if isinstance(result, FinalAnswer) or confidence is None or not max_surprisal:
             return result
         chosen = self._find_tool(result)
-        ranked = sorted(
-            (-score, index) for index, score in enumerate(confidence.tool_scores) if score > 0
-        )
-        is_routed = not confidence.tool_scores or (bool(ranked) and ranked[0][1] == chosen)
-        if is_routed and confidence.surprisal <= max_surprisal:
+        if is_sure(chosen, confidence, max_surprisal):
             return result
-        other = next((index for _, index in ranked if index != chosen), None)
+        ranked = _rank_tools(confidence)
+        other = next((index for index in ranked if index != chosen), None)
         names = self._tools[chosen].name, "none" if other is None else self._tools[other].name
         return self._compose(f"{UNSURE} I am not sure which tool to use: {' or '.join(names)}?")
 
@@ -252,6 +245,24 @@ class ShortFormat:
         else:
             said = f"{start}; done before: {'; '.join(ran)}"
         return FinalAnswer(answer=_cut(said, MAX_TEXT_CHARACTERS))
+
+
+def is_sure(chosen: int, confidence: Confidence, max_surprisal: int) -> bool:
+    """Return whether the gate lets a tool use pass.
+
+    It passes if its surprisal is at most `max_surprisal`, and the router, if there is one, prefers
+    its tool: of the scores above none's, 0, it is the highest, and of equal ones the first.
+
+    Input:  the index of the chosen tool.
+    """
+    is_routed = not confidence.tool_scores or _rank_tools(confidence)[:1] == [chosen]
+    return is_routed and confidence.surprisal <= max_surprisal
+
+
+def _rank_tools(confidence: Confidence) -> list[int]:
+    """Return the tools that the router prefers to none, best first."""
+    scores = enumerate(confidence.tool_scores)
+    return [index for _, index in sorted((-score, index) for index, score in scores if score > 0)]
 
 
 def _build_list(name: str) -> str:

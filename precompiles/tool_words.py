@@ -12,13 +12,12 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from precompiles.abi import ParamType
-from precompiles.clauses import HIDDEN, NameIndex
+from precompiles.clauses import HIDDEN
 from precompiles.language_model import ClauseWords, ToolWords
 from precompiles.quantities import NUMBER_WORDS, find_quantities
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
+    from precompiles.clauses import NameIndex
     from precompiles.tool_metadata import Tool
 
 MAX_CLAUSE_WORDS = 48
@@ -36,12 +35,12 @@ _IDENTIFIER = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _LETTERS = re.compile(r"[A-Za-z]+")
 
 
-def read_clause_words(text: str, handles: Sequence[str]) -> ClauseWords:
+def read_clause_words(text: str, names: NameIndex) -> ClauseWords:
     """Read a clause: numbers, names and quoted texts are counted, all other words are read.
 
-    Input:  the clause with `"…"` in place of quoted texts, and the handles of the prompt.
+    Input:  the clause with `"…"` in place of quoted texts, and the index of the prompt's handles.
     """
-    spans = NameIndex(handles).find_spans(text)
+    spans = names.find_spans(text)
     rest, reached = "", 0
     for start, end, _ in spans:
         rest += text[reached:start] + " "

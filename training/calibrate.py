@@ -18,13 +18,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.shares import share_of
+from precompiles.language_model import NAT, Confidence
+from precompiles.short_format import is_sure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from benchmarks.shares import Share
 
-NAT = 65_536
 LEAST_ACTS = 20
 """Least number of acting runs on which a threshold is chosen."""
 
@@ -74,15 +75,11 @@ def apply_gate(runs: Sequence[dict[str, Any]], max_surprisal: int) -> Gated:
 
 
 def _passes(step: dict[str, Any], max_surprisal: int) -> bool:
-    """Tell whether the gate lets a step pass, as `ShortFormat.withhold` does."""
+    """Tell whether the gate lets a step pass."""
     if not step["tool"]:
         return True
-    scores = step["toolScores"]
-    if scores:
-        best = max(range(len(scores)), key=lambda index: scores[index])
-        if scores[best] <= 0 or best != step["toolIndex"]:
-            return False
-    return bool(step["surprisal"] <= max_surprisal)
+    confidence = Confidence(surprisal=step["surprisal"], tool_scores=tuple(step["toolScores"]))
+    return is_sure(step["toolIndex"], confidence, max_surprisal)
 
 
 def choose(runs: Sequence[dict[str, Any]], precision: float) -> tuple[list[Gated], Gated | None]:

@@ -16,16 +16,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from benchmarks.shares import share_of
-from precompiles.abi import FinalAnswer, IterationRequest
-from precompiles.address_handles import AddressBook
+from precompiles.abi import FinalAnswer
 from precompiles.decoding_rules import DecodingRules
-from precompiles.grammar import build_grammar
-from precompiles.language_model import GenerationRequest
-from precompiles.react import build_prompt, parse, parse_history
-from precompiles.short_format import UNSURE, ShortFormat
+from precompiles.language_model import NAT, GenerationRequest
+from precompiles.short_format import UNSURE
 from pyevm_agents.devnet.chain import build_model_profile
 from pyevm_agents.models import LlamaModel
-from training.runs import build_tools
+from training.runs import build_tools, prepare_step
 from training.sample import calibration, held_out
 
 if TYPE_CHECKING:
@@ -33,7 +30,7 @@ if TYPE_CHECKING:
 
     from precompiles.abi import ToolUse
     from precompiles.language_model import Confidence, Generation, LanguageModel, ModelProfile
-    from precompiles.tool_metadata import Tool
+    from training.runs import ReadyStep
     from training.tasks import Task, TaskStep
 
 Call: TypeAlias = "tuple[str, list[object]]"
@@ -93,15 +90,8 @@ def rehearse(task: Task, model: LanguageModel, profile: ModelProfile) -> Rehears
     done: list[Call] = []
     answer = ""
     while len(steps) < MAX_STEPS and not answer:
-        request = IterationRequest(
-            model_id="",
-            base_prompt=task.base_prompt,
-            tools=tuple(tool.address for tool in tools),
-            agent_reasoning=tuple(reasonings),
-            tool_results=tuple(results),
-            prompt=task.question,
-        )
-        generation, result = generate_step(request, tools, model, profile)
+        ready = prepare_step(task, tools, reasonings, results, profile)
+        generation, result = generate_step(ready, model, profile)
         call: Call = ("", [])
         if isinstance(result, FinalAnswer):
             answer = result.answer
@@ -135,29 +125,24 @@ def rehearse(task: Task, model: LanguageModel, profile: ModelProfile) -> Rehears
 
 
 def generate_step(
-    request: IterationRequest, tools: Sequence[Tool], model: LanguageModel, profile: ModelProfile
+    ready: ReadyStep, model: LanguageModel, profile: ModelProfile
 ) -> tuple[Generation, ToolUse | FinalAnswer]:
     """Generate and parse a step as the executor does, without gas."""
-    rules = DecodingRules.parse(profile.decoding)
-    book = AddressBook(request.base_prompt, [request.prompt, *request.tool_results])
-    history = parse_history(request)
-    segments = build_prompt(request, history, tools, book, profile)
-    form = ShortFormat(request, history, tools, book) if rules.short_format and tools else None
-    grammar = build_grammar(tools, [handle for handle, _ in book.handles])
+    rules, form = DecodingRules.parse(profile.decoding), ready.form
     generation = model.generate(
         GenerationRequest(
-            segments=segments,
-            prompt_tokens=model.tokenize(segments),
-            grammar=grammar if form is None else form.grammar,
+            segments=ready.segments,
+            prompt_tokens=model.tokenize(ready.segments),
+            grammar=ready.grammar,
             max_tokens=profile.max_output_tokens,
-            handles=book.handles,
+            handles=ready.book.handles,
             scoring=None if form is None else form.build_scoring(rules.router_weight),
         )
     )
-    if form is None:
-        return generation, parse(generation.text, tools, book)
-    meant = form.parse(generation.text)
-    return generation, form.withhold(meant, generation.confidence, rules.max_surprisal)
+    result = ready.parse(generation.text)
+    if form is not None:
+        result = form.withhold(result, generation.confidence, rules.max_surprisal)
+    return generation, result
 
 
 def expect(step: TaskStep) -> Call:
@@ -220,7 +205,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for run in wrong[: options.show]:
         print(f"{run.task.category} | {run.task.question}")  # noqa: T201
         for step in run.steps:
-            sureness = step.confidence and f"{step.confidence.surprisal / 65536:.2f}"
+            sureness = step.confidence and f"{step.confidence.surprisal / NAT:.2f}"
             print(f"    {step.text!r} right={step.is_right} surprisal={sureness}")  # noqa: T201
         print(f"    meant {[expect(s) for s in run.task.steps]}")  # noqa: T201
     for name, figure in summarize(runs).items():

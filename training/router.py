@@ -20,7 +20,7 @@ import gguf
 import numpy as np
 from eth_typing import Address
 
-from precompiles.clauses import mask_quotations
+from precompiles.clauses import NameIndex, mask_quotations
 from precompiles.tool_metadata import Tool
 from precompiles.tool_words import read_clause_words, read_tool_words
 from pyevm_agents.models.decoding.router import (
@@ -120,7 +120,7 @@ class Reader:
 def read_clause(text: str, names: frozenset[str]) -> ClauseWords:
     """Read a clause with whole addresses as the chain does, which shows handles instead."""
     shown = re.sub(r"0x[0-9a-fA-F]{40}", ADDRESS_HANDLE, mask_quotations(text)[0])
-    return read_clause_words(shown, (*sorted(names), ADDRESS_HANDLE))
+    return read_clause_words(shown, NameIndex((*sorted(names), ADDRESS_HANDLE)))
 
 
 def read_tool(tool: TaskTool) -> ToolWords:

@@ -33,6 +33,7 @@ from pyevm_agents.models.fakes.script_steps import AnswerStep, ToolStep, render_
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from precompiles.abi import ToolUse
     from precompiles.clauses import Clause
     from precompiles.language_model import ModelProfile, Segment
     from training.tasks import Task, TaskStep
@@ -47,6 +48,56 @@ class Turn:
     text: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadyStep:
+    """A step of a task before its generation, as the executor prepares it."""
+
+    segments: tuple[Segment, ...]
+    grammar: str
+    tools: tuple[Tool, ...]
+    book: AddressBook
+    form: ShortFormat | None
+    """None in the free format."""
+
+    def parse(self, text: str) -> ToolUse | FinalAnswer:
+        """Parse a generation.
+
+        Raises: GrammarViolationError: the grammar does not admit the text.
+        """
+        return parse(text, self.tools, self.book) if self.form is None else self.form.parse(text)
+
+
+def prepare_step(
+    task: Task,
+    tools: tuple[Tool, ...],
+    reasonings: Sequence[str],
+    results: Sequence[str],
+    profile: ModelProfile,
+) -> ReadyStep:
+    """Prepare the step of a task after a history, with the tools of `build_tools`."""
+    request = IterationRequest(
+        model_id="",
+        base_prompt=task.base_prompt,
+        tools=tuple(tool.address for tool in tools),
+        agent_reasoning=tuple(reasonings),
+        tool_results=tuple(results),
+        prompt=task.question,
+    )
+    book = AddressBook(request.base_prompt, [request.prompt, *results])
+    steps = parse_history(request)
+    form = None
+    if tools and DecodingRules.parse(profile.decoding).short_format:
+        form = ShortFormat(request, steps, tools, book)
+    handles = [handle for handle, _ in book.handles]
+    return ReadyStep(
+        segments=build_prompt(request, steps, tools, book, profile),
+        grammar=build_grammar(tools, handles) if form is None else form.grammar,
+        tools=tools,
+        book=book,
+        form=form,
+    )
+
+
 def turns(task: Task, profile: ModelProfile) -> Iterator[Turn]:
     """Iterate over the steps of a task's correct run, ending with the answer.
 
@@ -54,30 +105,16 @@ def turns(task: Task, profile: ModelProfile) -> Iterator[Turn]:
             ValueError: the rules parse a step differently than intended.
     """
     tools = build_tools(task)
-    is_short = DecodingRules.parse(profile.decoding).short_format
     reasonings: list[str] = []
     results: list[str] = []
     for step in (*task.steps, None):
-        request = IterationRequest(
-            model_id="",
-            base_prompt=task.base_prompt,
-            tools=tuple(tool.address for tool in tools),
-            agent_reasoning=tuple(reasonings),
-            tool_results=tuple(results),
-            prompt=task.question,
-        )
-        book = AddressBook(request.base_prompt, [request.prompt, *results])
-        steps = parse_history(request)
-        segments = build_prompt(request, steps, tools, book, profile)
-        if is_short and tools:
-            form = ShortFormat(request, steps, tools, book)
-            said, grammar = _render_short(task, step, form, book), form.grammar
-            meant = form.parse(said)
+        ready = prepare_step(task, tools, reasonings, results, profile)
+        if ready.form is None:
+            said = _render_free(task, step, ready.book)
         else:
-            said = _render_free(task, step, book)
-            grammar = build_grammar(tools, [handle for handle, _ in book.handles])
-            meant = parse(said, tools, book)
-        yield Turn(segments=segments, grammar=grammar, text=said)
+            said = _render_short(task, step, ready.form, ready.book)
+        meant = ready.parse(said)
+        yield Turn(segments=ready.segments, grammar=ready.grammar, text=said)
         if step is None or isinstance(meant, FinalAnswer):
             return
         wanted = [list(v) if isinstance(v, tuple) else v for v in step.arguments.values()]

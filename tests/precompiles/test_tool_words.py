@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from precompiles.abi import ParamDescription, ParamType
+from precompiles.clauses import NameIndex
 from precompiles.tool_metadata import Tool
 from precompiles.tool_words import (
     MAX_CLAUSE_WORDS,
@@ -26,12 +27,12 @@ from precompiles.tool_words import (
     ],
 )
 def test_reads_a_clause(text: str, words: tuple[str, ...], counts: tuple[int, int, int]) -> None:
-    read = read_clause_words(text, ["bob", "USDC"])
+    read = read_clause_words(text, NameIndex(["bob", "USDC"]))
     assert (read.words, read.counts) == (words, counts)
 
 
 def test_a_clause_after_the_first_quotation_keeps_its_names_in_place() -> None:
-    read = read_clause_words('say "…12" to bob today', ["bob"])
+    read = read_clause_words('say "…12" to bob today', NameIndex(["bob"]))
     assert (read.words, read.counts) == (("say", "to", "today"), (0, 1, 1))
 
 
@@ -72,4 +73,4 @@ def test_reads_no_more_words_than_the_limits() -> None:
     read = read_tool_words(tool("aB" * 32, long, (ParamType.BOOL, "x", long)))
     sizes = {len(read.name), len(read.description), len(read.parameters)}
     assert sizes == {MAX_TOOL_WORDS} == {32}
-    assert len(read_clause_words(long, []).words) == MAX_CLAUSE_WORDS == 48
+    assert len(read_clause_words(long, NameIndex([])).words) == MAX_CLAUSE_WORDS == 48

@@ -25,14 +25,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from precompiles.language_model import NAT
 from pyevm_agents.errors import EngineFault
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-SCALE_BITS = 16
-SCALE = 1 << SCALE_BITS
-"""Units of a nat."""
+SCALE = NAT
+SCALE_BITS = SCALE.bit_length() - 1
 
 FINE_BITS = 8
 WEIGHT_BITS = 40

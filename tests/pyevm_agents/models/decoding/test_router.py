@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from precompiles.abi import ParamDescription, ParamType
+from precompiles.clauses import NameIndex
 from precompiles.language_model import ClauseWords, ToolWords
 from precompiles.tool_metadata import Tool
 from precompiles.tool_words import read_clause_words, read_tool_words
@@ -211,7 +212,7 @@ def test_a_word_is_tokenized_once_and_the_cache_is_bounded() -> None:
 
 
 def test_numbers_addresses_and_quoted_texts_are_counted_and_not_read() -> None:
-    clause = read_clause_words('pay alice "…" and 5 to bob', ("alice", "bob"))
+    clause = read_clause_words('pay alice "…" and 5 to bob', NameIndex(("alice", "bob")))
     assert clause == ClauseWords(("pay", "and", "to"), (1, 2, 1))
     tool = Tool(
         address=bytes(20),  # type: ignore[arg-type]
