@@ -4,6 +4,7 @@ pragma solidity ^0.8.20;
 import {AgentIterationResult, IERCAgentExecutor} from "./interfaces/IERCAgentExecutor.sol";
 import {IERCAgentTool} from "./interfaces/IERCAgentTool.sol";
 import {AbiString} from "./libraries/AbiString.sol";
+import {Unsure} from "./libraries/Unsure.sol";
 
 /// @title A synchronous agent that is backed by an on-chain executor
 /// @notice Subclass it to make an agent for any task. An agent is a tool as well, so other agents can use it.
@@ -13,7 +14,8 @@ import {AbiString} from "./libraries/AbiString.sol";
 ///     `abiEncodedParams` alone, which is not the encoding of `run`'s arguments;
 ///   - a failing tool's own reason is kept inside `ToolCallFailed`; the ERC drops it;
 ///   - every refusal is a typed error in place of a message;
-///   - the run ID is taken once, before the first tool runs, so a re-entrant run can't change it.
+///   - the run ID is taken once, before the first tool runs, so a re-entrant run can't change it;
+///   - a tool's result that begins with `UNSURE:` ends the run: it is the answer, with the steps done before.
 abstract contract IERCAgent is IERCAgentTool {
     /// @notice Logged when the agent completes a run.
     /// @param runId the ID of the run: 1 for the agent's first one
@@ -118,6 +120,8 @@ abstract contract IERCAgent is IERCAgentTool {
 
     /// @notice The reasoning loop: asks the executor, uses the tool it names, and so on until the final answer.
     /// @dev Anybody may call `run` of this base. A subclass that guards it overrides it and calls this.
+    ///   An answer can begin with `UNSURE:`, after steps that were done. A subclass that undoes them calls
+    ///   `Unsure.requireSure`.
     function _run(string memory prompt) internal returns (string memory answer) {
         int256 runId = ++currentRunId;
         string[] memory agentReasoning = new string[](agentMaxIterations);
@@ -126,18 +130,29 @@ abstract contract IERCAgent is IERCAgentTool {
         for (uint256 iteration = 0; iteration < agentReasoning.length; iteration++) {
             AgentIterationResult memory next = _nextIteration(agentReasoning, toolResults, prompt);
 
-            if (next.isFinalAnswer) {
-                string[] memory executionSteps = new string[](iteration);
-                for (uint256 i = 0; i < iteration; i++) executionSteps[i] = agentReasoning[i];
-                emit AgentRunResult(runId, msg.sender, executionSteps, next.finalAnswer);
-                return next.finalAnswer;
-            }
+            if (next.isFinalAnswer) return _finish(runId, agentReasoning, iteration, next.finalAnswer);
 
+            string memory result = _runTool(next.tool, next.toolInput);
             agentReasoning[iteration] = next.agentReasoning;
-            toolResults[iteration] = _runTool(next.tool, next.toolInput);
+            toolResults[iteration] = result;
+            if (Unsure.isUnsure(result)) {
+                // No model reads the doubt of a nested agent, so none can act on it.
+                result = Unsure.addSteps(result, agentReasoning, toolResults, iteration);
+                return _finish(runId, agentReasoning, iteration + 1, result);
+            }
         }
 
         revert NoFinalAnswer(agentMaxIterations);
+    }
+
+    function _finish(int256 runId, string[] memory agentReasoning, uint256 steps, string memory answer)
+        private
+        returns (string memory)
+    {
+        string[] memory executionSteps = new string[](steps);
+        for (uint256 i = 0; i < steps; i++) executionSteps[i] = agentReasoning[i];
+        emit AgentRunResult(runId, msg.sender, executionSteps, answer);
+        return answer;
     }
 
     /// @dev A low-level call, so that a chain without an executor gives a reason; the executor's own errors are

@@ -243,6 +243,74 @@ def test_malformed_tool_result_is_refused(evm: Evm, executor: Contract, output: 
         agent("run", text_input("do"), ZERO)
 
 
+UNSURE = "UNSURE: I am not sure which tool to use: add or none?"
+
+
+def test_unsure_answer_of_a_nested_agent_ends_the_outer_run(evm: Evm, executor: Contract) -> None:
+    tool = evm.deploy("CounterTool")
+    inner = deploy_agent(evm, executor.address, [tool.address])
+    outer = deploy_agent(evm, executor.address, [tool.address, inner.address])
+    ask = "Thought: add 5\nAction: Some Agent\nAction Input: {}"
+    reasoning = "Thought: add 2\nAction: Counter: 2\nAction Input: {}"
+    for step in (
+        use_tool(tool.address, ["uint256"], [2], reasoning),
+        use_tool(tool.address, ["uint256"], [3], "no lines"),
+        use_tool(inner.address, ["string"], ["add 5"], ask),
+        final_answer(UNSURE),
+        final_answer("never asked for"),
+    ):
+        executor("willReturn", step)
+
+    done = "; done before: Counter: 2: The counter is: 2; : The counter is: 5"
+    assert outer("run", text_input("add"), ZERO) == (-1, UNSURE + done)
+    assert len(executor.events("IterationAsked")) == 4
+    assert outer.events("AgentRunResult") == [
+        {
+            "runId": 1,
+            "requester": OWNER.address,
+            "executionSteps": (reasoning, "no lines", ask),
+            "answer": UNSURE + done,
+        }
+    ]
+    assert inner.events("AgentRunResult")[0]["answer"] == UNSURE
+
+
+def test_unsure_answer_ends_every_run_around_it(evm: Evm, executor: Contract) -> None:
+    agents = [deploy_agent(evm, executor.address, [])]
+    for _ in range(2):
+        agents.append(deploy_agent(evm, executor.address, [agents[-1].address], 1))
+    for nested in reversed(agents[:-1]):
+        executor("willReturn", use_tool(nested.address, ["string"], ["do"]))
+    executor("willReturn", final_answer(UNSURE))
+    assert agents[-1]("run", text_input("do"), ZERO) == (-1, UNSURE)
+    assert [agent.events("AgentRunResult")[0]["answer"] for agent in agents] == [UNSURE] * 3
+
+
+@pytest.mark.parametrize(
+    ("result", "is_unsure"),
+    [
+        ("UNSURE:", True),
+        ("UNSURE:x", True),
+        ("", False),
+        ("UNSURE", False),
+        ("unsure: x", False),
+        (" UNSURE: x", False),
+        ("Done. pay: UNSURE: x", False),
+        ("UNSURE\x00: x", False),
+    ],
+)
+def test_result_that_begins_with_the_constant_ends_the_run(
+    evm: Evm, executor: Contract, result: str, *, is_unsure: bool
+) -> None:
+    tool = evm.deploy("RawTool", encode(["int256", "string"], [-1, result]))
+    agent = deploy_agent(evm, executor.address, [tool.address])
+    executor("willReturn", use_tool(tool.address, [], []))
+    executor("willReturn", final_answer("went on"))
+    expected = result if is_unsure else "went on"
+    assert agent("run", text_input("do"), ZERO) == (-1, expected)
+    assert len(executor.events("IterationAsked")) == 2 - is_unsure
+
+
 def test_two_runs_in_one_transaction(evm: Evm, executor: Contract) -> None:
     tool = evm.deploy("CounterTool")
     agent = deploy_agent(evm, executor.address, [tool.address])

@@ -371,6 +371,51 @@ def test_demo_token(evm: Evm) -> None:
     assert token("balanceOf", STRANGER.address) == 8
 
 
+UNSURE = "UNSURE: I am not sure which tool to use: DeployTool or none?"
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments"), [("run", (text_input("x"), ZERO)), ("instruct", ("x",))]
+)
+def test_unsure_answer_undoes_the_run(
+    wallet: Wallet, function: str, arguments: tuple[object, ...]
+) -> None:
+    wallet.will(DEPLOY, 10)
+    wallet.will_answer(UNSURE)
+    with reverts("UnsureAnswer", UNSURE):
+        wallet.agent(function, *arguments)
+    assert wallet.balances() == (1_000 * USDC, 0)
+    assert wallet.agent("currentRunId") == 0
+
+
+@pytest.mark.parametrize("answer", ["", "Deposited. UNSURE: no", "UNSURE"])
+def test_other_answers_keep_the_run(wallet: Wallet, answer: str) -> None:
+    wallet.will(DEPLOY, 10)
+    wallet.will_answer(answer)
+    assert wallet.agent("instruct", "x") == answer
+    assert wallet.balances() == (990 * USDC, 10 * USDC)
+
+
+def test_unsure_wallet_undoes_the_run_of_the_agent_around_it(wallet: Wallet) -> None:
+    parent = wallet.evm.deploy(
+        "SimpleAgent", wallet.executor.address, "m", "Parent", "d", "i", "b", [], 3
+    )
+    wallet.agent("setCaller", parent.address, True)  # noqa: FBT003
+    ask = use_tool(wallet.agent.address, ["string"], ["Deposit 10 USDC"])
+    wallet.executor("willReturn", ask)
+    wallet.will_answer("Deposited.")
+    wallet.executor("willReturn", ask)
+    wallet.will(DEPLOY, 10)
+    wallet.will_answer(UNSURE)
+    with pytest.raises(RevertedError) as caught:
+        parent("run", text_input("save money"), ZERO)
+    layer, tool, reason = caught.value.error
+    assert (layer, tool) == ("ToolCallFailed", wallet.agent.address)
+    assert isinstance(reason, bytes)
+    assert decode_error(reason) == ("UnsureAnswer", UNSURE)
+    assert wallet.balances() == (1_000 * USDC, 0)
+
+
 def test_wallet_is_a_tool_of_another_agent(wallet: Wallet) -> None:
     agent = wallet.agent
     parent = wallet.evm.deploy(

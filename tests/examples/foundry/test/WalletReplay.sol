@@ -68,7 +68,7 @@ library WalletReplay {
         step.outputGas = 200000;
     }
 
-    /// @notice Step 1 of transaction 0x24c24216cb5251a3917807529c301990a2d3a12f82fdc4783e4c9742838fe3eb,
+    /// @notice Step 1 of transaction 0xa55f64d5392b7724cb1879257d189e5d8859cc162c0a1bf7786831f98b7f54ee,
     ///   by agent 0xDc64a140Aa3E981100a9becA4E685f962f0cF6C9: 358 tokens read cold, 0 warm, 24 written.
     function step3() internal pure returns (RecordedStep memory step) {
         step.modelId = "llama_model_3";
@@ -83,7 +83,7 @@ library WalletReplay {
         step.outputGas = 240000;
     }
 
-    /// @notice Step 2 of transaction 0x24c24216cb5251a3917807529c301990a2d3a12f82fdc4783e4c9742838fe3eb,
+    /// @notice Step 2 of transaction 0xa55f64d5392b7724cb1879257d189e5d8859cc162c0a1bf7786831f98b7f54ee,
     ///   by agent 0xDc64a140Aa3E981100a9becA4E685f962f0cF6C9: 46 tokens read cold, 352 warm, 17 written.
     function step4() internal pure returns (RecordedStep memory step) {
         step.modelId = "llama_model_3";
