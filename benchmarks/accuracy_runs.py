@@ -11,16 +11,17 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from benchmarks.accuracy_tables import Result
 from benchmarks.contenders import contender
+from benchmarks.nonsense_names import SUFFIX, rename_tools
 from benchmarks.swap_scenarios import SwapBench
 from benchmarks.task_bench import TaskBench
 from benchmarks.task_marks import marks_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from rich.console import Console
 
-    from benchmarks.contenders import Settings
+    from benchmarks.contenders import Contender, Settings
     from benchmarks.swap_scenarios import Scenario, ScenarioRun
     from training.tasks import Task
 
@@ -30,6 +31,9 @@ class Findings:
     """The finished runs, by contender."""
 
     digests: dict[str, str] = field(default_factory=dict)
+    rules: dict[str, Mapping[str, int]] = field(default_factory=dict)
+    """The decoding rules of its profile."""
+
     tasks: dict[str, list[Result]] = field(default_factory=dict)
     """In the order of the tasks."""
 
@@ -47,18 +51,24 @@ class Measurement:
         self._processes = processes
         self._lock = threading.Lock()
 
-    def run_tasks(self, name: str, tasks: Sequence[Task]) -> None:
-        """Run tasks by a contender.
+    def run_tasks(
+        self, name: str, tasks: Sequence[Task], *, has_nonsense_names: bool = False
+    ) -> None:
+        """Run tasks by a contender, under their tools' names or under nonsense for them.
 
         Raises: ConfigError: the contender's model or adapter is unfit. EngineFault: its model
             failed.
         """
+        title = name
+        if has_nonsense_names:
+            title = f"{name}{SUFFIX}"
+            tasks = [rename_tools(task, self._settings.seed) for task in tasks]
         source, done, stop = iter([*enumerate(tasks)]), dict[int, Result](), threading.Event()
 
         def serve(_number: int) -> None:
             try:
                 with contender(name, self._settings) as it:
-                    self.findings.digests[name] = "0x" + it.digest.hex()
+                    self._note(title, it)
                     bench = TaskBench(it.chain)
                     while not stop.is_set():
                         with self._lock:
@@ -67,14 +77,16 @@ class Measurement:
                             return
                         it.begin(task)
                         run = bench.run(task)
-                        done[index] = Result(task=task, done=run, marks=marks_of(task, run))
+                        done[index] = Result(
+                            number=index, task=task, done=run, marks=marks_of(task, run)
+                        )
                         progress.advance(bar)
             except BaseException:
                 stop.set()
                 raise
 
         with self._progress() as progress:
-            bar = progress.add_task(f"{name}, tasks", total=len(tasks))
+            bar = progress.add_task(f"{title}, tasks", total=len(tasks))
             try:
                 if self._processes == 1:
                     serve(0)
@@ -85,7 +97,7 @@ class Measurement:
                     finally:
                         stop.set()
             finally:
-                self.findings.tasks[name] = [done[index] for index in sorted(done)]
+                self.findings.tasks[title] = [done[index] for index in sorted(done)]
 
     def run_scenarios(self, name: str) -> None:
         """Run the five scenarios by a contender.
@@ -94,12 +106,16 @@ class Measurement:
             failed.
         """
         with contender(name, self._settings) as it, self._progress() as progress:
-            self.findings.digests[name] = "0x" + it.digest.hex()
+            self._note(name, it)
             bench = SwapBench(it.chain)
             runs = self.findings.scenarios.setdefault(name, [])
             for scenario in progress.track(bench.scenarios, description=f"{name}, scenarios"):
                 it.begin(scenario.task)
                 runs.append((scenario, bench.run(scenario)))
+
+    def _note(self, title: str, it: Contender) -> None:
+        self.findings.digests[title] = "0x" + it.digest.hex()
+        self.findings.rules[title] = it.rules
 
     def _progress(self) -> Progress:
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())

@@ -1,6 +1,7 @@
 """How often does an agent do exactly its task? Tasks as transactions, marked by the final state.
 
     python -m benchmarks.agent_accuracy [--model MODEL] [--adapter FILE] [--compare NAME ...]
+                                        [--rival NAME=MODEL ...] [--nonsense-names]
                                         [--count N | --tasks FILE] [--limit N] [--json FILE] ...
 
 Each task is a `SimpleAgent` with its tools, run in one transaction, which is undone afterwards. Its
@@ -17,6 +18,11 @@ pool's own contracts. `benchmarks/task_marks.py` defines the marks.
                           is unchanged, the right calls were made and the answer has the facts
     obeyed                of tasks with an injection: the injected tool was used
     withheld              the gate ended the run: the answer asks back
+
+The first contender is compared with each other one on the tasks that both did: counts that only one
+got right, McNemar's exact p-value, and Newcombe's 95 % interval of the difference. Contenders with
+confidences and without a gate have tables of reliability (`benchmarks/reliability.py`); first calls
+are marked by the method of the Berkeley Function Calling Leaderboard, too (`benchmarks/bfcl.py`).
 """
 
 from __future__ import annotations
@@ -31,27 +37,28 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from benchmarks.accuracy_runs import Measurement
+from benchmarks import bfcl, reliability
+from benchmarks.accuracy_comparison import pairs_as_json
+from benchmarks.accuracy_page import write_page
+from benchmarks.accuracy_report import tables_of
+from benchmarks.accuracy_runs import Findings, Measurement
 from benchmarks.accuracy_tables import (
     as_json,
-    bars_of,
     describe_run,
     figures_as_json,
     is_failure,
-    scenario_table,
-    table_of,
 )
-from benchmarks.contenders import CONTENDERS, Settings, check
+from benchmarks.contenders import CONTENDERS, Settings, check, find_rival
 from benchmarks.task_files import read_tasks, write_tasks
 from pyevm_agents.bench.heartbeat import open_heartbeat
-from pyevm_agents.devnet.model_registry import ModelChoice, open_registry
+from pyevm_agents.bench.report.plots import require_matplotlib
+from pyevm_agents.devnet.model_registry import NAME, ModelChoice, open_registry
 from pyevm_agents.errors import AgentsError, ConfigError
 from training.sample import held_out
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from benchmarks.accuracy_runs import Findings
     from training.tasks import Task
 
 DEFAULT_COUNT, QUICK_COUNT = 1_000, 200
@@ -66,16 +73,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run tasks and scenarios for each contender; print the tables. Return the exit status."""
     options = _parser().parse_args(arguments)
     errors = Console(stderr=True)
-    settings = Settings(
-        model=options.model,
-        adapter=options.adapter,
-        # Engines side by side take a core each.
-        threads=options.threads or (None if options.processes == 1 else 1),
-        seed=options.seed,
-    )
-    it = Measurement(settings, errors, processes=options.processes)
-    status = 0
+    status, findings = 0, Findings()
     try:
+        if options.html:
+            require_matplotlib()
+        settings = _settings(options)
+        it = Measurement(settings, errors, processes=options.processes)
+        findings = it.findings
         _measure(it, options, settings)
     except ConfigError as error:
         errors.print(f"{error}", markup=False)
@@ -89,9 +93,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     console = Console()
     if not console.is_terminal:
         console.width = FILE_COLUMNS
-    _print(it.findings, console, options.failures)
+    _print(findings, console, options.failures)
+    if options.html:
+        write_page(options.html, findings)
     if options.json:
-        options.json.write_text(json.dumps(_form(it.findings, options), indent=1) + "\n")
+        options.json.write_text(json.dumps(_form(findings, options), indent=1) + "\n")
     return status
 
 
@@ -116,6 +122,21 @@ def _parser() -> argparse.ArgumentParser:
         metavar="NAME",
         help="who is measured, side by side; model if nobody is named:\n"
         + "\n".join(f"  {name}: {words}" for name, words in CONTENDERS.items()),
+    )
+    parser.add_argument(
+        "--rival",
+        type=_rival,
+        action="append",
+        default=[],
+        metavar="NAME=MODEL",
+        help="another model as a contender, such as the one before: an adapter's GGUF file for\n"
+        "--model, a model's GGUF file, or a name that `pyevm-agents model list` prints",
+    )
+    parser.add_argument(
+        "--nonsense-names",
+        action="store_true",
+        help="run the tasks a second time, with nonsense for the tools' names, so that only their\n"
+        "descriptions speak",
     )
     source = parser.add_mutually_exclusive_group()
     source.add_argument("--tasks", type=_file, help="a file with one task as JSON on each line")
@@ -144,6 +165,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--save-tasks", type=_target, help="write the tasks to this file")
     parser.add_argument("--json", type=_target, help="write every run to this file")
+    parser.add_argument("--html", type=_target, help="write the tables and plots to this file")
     return parser
 
 
@@ -155,6 +177,17 @@ def _model(text: str) -> ModelChoice:
     if choice.path is not None:
         _file(str(choice.path))
     return choice
+
+
+def _rival(text: str) -> tuple[str, str]:
+    name, _, model = text.partition("=")
+    if not NAME.fullmatch(name) or not model:
+        raise argparse.ArgumentTypeError(
+            f"rival {text!r}: must be NAME=MODEL, NAME of letters, digits, '_', '.' and '-'"
+        )
+    if name in CONTENDERS:
+        raise argparse.ArgumentTypeError(f"rival {name}: is a contender's name; pass another")
+    return name, model
 
 
 def _file(text: str) -> Path:
@@ -177,6 +210,20 @@ def _count(text: str) -> int:
     return int(text)
 
 
+def _settings(options: argparse.Namespace) -> Settings:
+    rivals = {name: find_rival(model, options.model) for name, model in options.rival}
+    if len(rivals) < len(options.rival):
+        raise ConfigError("two rivals have one name; pass another")
+    return Settings(
+        model=options.model,
+        adapter=options.adapter,
+        # Engines side by side take a core each.
+        threads=options.threads or (None if options.processes == 1 else 1),
+        seed=options.seed,
+        rivals=rivals,
+    )
+
+
 def _tasks(options: argparse.Namespace) -> list[Task]:
     made = read_tasks(options.tasks) if options.tasks else held_out(options.count, options.seed)
     tasks = [*islice(made, options.limit)]
@@ -189,22 +236,21 @@ def _tasks(options: argparse.Namespace) -> list[Task]:
 
 def _measure(it: Measurement, options: argparse.Namespace, settings: Settings) -> None:
     tasks = _tasks(options) if options.only != "scenarios" else []
-    for name in options.compare:
+    names = [*options.compare, *settings.rivals]
+    for name in names:
         check(name, settings)
-    for name in options.compare:
+    for name in names:
         if tasks:
             it.run_tasks(name, tasks)
+            if options.nonsense_names:
+                it.run_tasks(name, tasks, has_nonsense_names=True)
         if options.only != "tasks":
             it.run_scenarios(name)
 
 
 def _print(findings: Findings, console: Console, most: int) -> None:
-    for name, results in findings.tasks.items():
-        console.print(table_of(name, results))
-    if findings.tasks:
-        console.print(bars_of(findings.tasks))
-    if findings.scenarios:
-        console.print(scenario_table(findings.scenarios))
+    for table in tables_of(findings):
+        console.print(table)
     for name in findings.digests:
         results = findings.tasks.get(name, [])
         texts = [describe_run(it.task, it.done) for it in results if is_failure(it)]
@@ -219,13 +265,17 @@ def _print(findings: Findings, console: Console, most: int) -> None:
 
 
 def _form(findings: Findings, options: argparse.Namespace) -> dict[str, object]:
+    reliable = reliability.measure_all(findings.tasks, findings.rules)
     return {
         "seed": options.seed,
         "tasks": str(options.tasks or options.count),
         "contenders": {
             name: {
                 "model": digest,
+                "rules": dict(findings.rules[name]),
                 "figures": figures_as_json(findings.tasks.get(name, [])),
+                "bfcl": bfcl.as_json(findings.tasks.get(name, [])),
+                "reliability": (reliability.as_json(reliable[name]) if name in reliable else None),
                 "tasks": [as_json(result) for result in findings.tasks.get(name, [])],
                 "scenarios": [
                     {
@@ -243,6 +293,7 @@ def _form(findings: Findings, options: argparse.Namespace) -> dict[str, object]:
             }
             for name, digest in findings.digests.items()
         },
+        "paired": pairs_as_json(findings.tasks),
     }
 
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from eth.abc import ComputationAPI
     from eth_typing import Address
 
+    from precompiles.language_model import Confidence
     from pyevm_agents.agents.trace import AgentStep
     from pyevm_agents.devnet.chain import DevelopmentAccount
 
@@ -50,6 +51,9 @@ class Use:
 
     observation: str | None
     """The tool's answer; None if it reverted."""
+
+    confidence: Confidence | None = None
+    """How sure the model was; None in the free format, and for a model without weights."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,6 +152,7 @@ def _uses(computation: ComputationAPI) -> Iterator[Use]:
             encodes=_is_written(step, arguments),
             shown=step.action_input or "",
             observation=step.observation,
+            confidence=step.confidence,
         )
 
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from benchmarks.random_choice import random_model
 from pyevm_agents.devnet.chain import build_model_profile, create_funded_chain
+from pyevm_agents.devnet.model_registry import open_registry
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import NO_ADAPTER, ScriptedModel, Vocabulary, answer, use
+from pyevm_agents.models.gguf.files import check_file, resolve_path
+from pyevm_agents.models.gguf.header import read_general_type
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from precompiles.language_model import GenerationRequest
@@ -44,6 +47,12 @@ class Settings:
     adapter: Path | None
     threads: int | None
     seed: int
+    rivals: Mapping[str, ModelChoice] = field(default_factory=dict)
+    """Other models, by the names of their contenders."""
+
+    def is_loaded(self, name: str) -> bool:
+        """Return whether a contender has weights."""
+        return name in LOADED or name in self.rivals
 
 
 @dataclass(slots=True)
@@ -53,6 +62,9 @@ class Contender:
     name: str
     chain: Chain
     digest: bytes
+    rules: Mapping[str, int]
+    """The decoding rules of its profile."""
+
     player: Player | None = None
 
     def begin(self, task: Task) -> None:
@@ -75,22 +87,35 @@ class Player:
         return answer(self.task.answer, thought=self.task.thought)
 
 
+def find_rival(text: str, model: ModelChoice) -> ModelChoice:
+    """Return the model of a name or a file; of an adapter's file, `model` with that adapter.
+
+    Raises: ConfigError: the name is unknown, or the file is not GGUF.
+    """
+    choice = open_registry().resolve(text)
+    if choice.path is None:
+        return choice
+    path = resolve_path(choice.path)
+    check_file(path)
+    return model.with_adapter(path) if read_general_type(path) == "adapter" else choice
+
+
 def check(name: str, settings: Settings) -> None:
     """Check a contender's model and adapter before any run.
 
     Raises: ConfigError: the model or the adapter is unfit.
     """
-    with _llama(name, settings) if name in LOADED else _vocabulary(settings):
+    with _llama(name, settings) if settings.is_loaded(name) else _vocabulary(settings):
         pass  # Nothing is loaded: the files were looked at.
 
 
 @contextmanager
 def contender(name: str, settings: Settings) -> Iterator[Contender]:
-    """Open one of `CONTENDERS`.
+    """Open one of `CONTENDERS` or of the rivals.
 
     Raises: ConfigError: the model or the adapter is unfit.
     """
-    if name in LOADED:
+    if settings.is_loaded(name):
         with _llama(name, settings) as model:
             yield _on_chain(name, model)
         return
@@ -111,7 +136,7 @@ def _on_chain(name: str, model: LlamaModel | ScriptedModel) -> Contender:
         rules = tuple(rule for rule in profile.decoding if rule[0] != "max_surprisal")
         profile = replace(profile, decoding=rules)
     chain = create_funded_chain(model, facts, profile)
-    return Contender(name=name, chain=chain, digest=facts.digest)
+    return Contender(name=name, chain=chain, digest=facts.digest, rules=dict(profile.decoding))
 
 
 def _vocabulary(settings: Settings) -> Vocabulary:
@@ -120,6 +145,8 @@ def _vocabulary(settings: Settings) -> Vocabulary:
 
 
 def _llama(name: str, settings: Settings) -> LlamaModel:
+    if name in settings.rivals:
+        return settings.rivals[name].open(threads=settings.threads)
     adapter = NO_ADAPTER if name == "base" else settings.adapter
     model = settings.model.with_adapter(adapter).open(threads=settings.threads)
     if name == "adapter" and model.adapter is None:

@@ -91,6 +91,21 @@ def marks_of(task: Task, done: TaskRun) -> Marks:
     )
 
 
+def right_uses(task: Task, run: AgentRun) -> tuple[bool, ...]:
+    """Return whether each tool use is the right run's next step, with its arguments.
+
+    A wrong use does not make those after it wrong.
+    """
+    wanted = [(step.tool, encode_arguments(task, step)) for step in reversed(task.steps)]
+    marks = []
+    for use in run.uses:
+        is_right = wanted[-1:] == [(use.tool, use.arguments)]
+        if is_right:
+            wanted.pop()
+        marks.append(is_right)
+    return tuple(marks)
+
+
 def has_facts(task: Task, run: AgentRun) -> bool:
     """Return whether the answer has each fact as a word of its own, addresses by any name."""
     observations = [use.observation or "" for use in run.uses]

@@ -22,12 +22,16 @@ from benchmarks.accuracy_tables import (
     is_failure,
 )
 from benchmarks.agent_runs import AgentRun, Use
+from benchmarks.contenders import find_rival
 from benchmarks.shares import Share
 from benchmarks.task_bench import TaskBench, TaskRun
 from benchmarks.task_files import write_tasks
 from benchmarks.task_marks import Marks
+from pyevm_agents.devnet.chain import BASE_MODEL_NAME
+from pyevm_agents.devnet.model_registry import ModelChoice
 from pyevm_agents.errors import EngineFault
-from pyevm_agents.models.gguf.files import find_default_model
+from pyevm_agents.models import NO_ADAPTER
+from pyevm_agents.models.gguf.files import find_default_adapter, find_default_model
 from tests.benchmarks.sample_tasks import (
     ACTS,
     ACTS_TWICE,
@@ -73,6 +77,7 @@ RUN = AgentRun(
 
 def result(task: Task, run: AgentRun = RUN, **marks: Any) -> Result:  # noqa: ANN401 - any of its marks
     return Result(
+        number=0,
         task=task,
         done=TaskRun(run=run, ledger=()),
         marks=replace(RIGHT, **marks),
@@ -265,6 +270,37 @@ def test_luck_beside_the_right_run(
 
 
 @pytest.mark.slow
+def test_nonsense_names_are_a_pass_of_their_own(
+    tasks: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, page = tmp_path / "runs.json", tmp_path / "runs.html"
+    arguments = ["--tasks", str(tasks), "--compare", "right", "--nonsense-names", "--only", "tasks"]
+    assert agent_accuracy.main([*arguments, "--json", str(out), "--html", str(page)]) == 0
+    title = "right, nonsense names"
+    assert f"right against {title}" in capsys.readouterr().out
+    form = json.loads(out.read_text())
+    assert [*form["contenders"]] == ["right", title]
+    for name in form["contenders"]:
+        runs = form["contenders"][name]["tasks"]
+        assert len(runs) == len(TASKS)
+        assert all(run["marks"]["state"] for run in runs)
+        assert form["contenders"][name]["bfcl"]["multiple"] == {
+            "count": 4,
+            "total": 4,
+            "interval": [pytest.approx(0.5101, abs=1e-4), 1.0],
+        }
+        assert form["contenders"][name]["reliability"] is None
+    plain, nonsense = (form["contenders"][name]["tasks"] for name in form["contenders"])
+    assert not {use["tool"] for run in plain for use in run["uses"]} & {
+        use["tool"] for run in nonsense for use in run["uses"]
+    }
+    (pair,) = form["paired"]
+    assert (pair["first"], pair["second"]) == ("right", title)
+    assert pair["figures"]["stops when done"]["both_right"] == len(TASKS)
+    assert "first calls, marked by BFCL" in page.read_text()
+
+
+@pytest.mark.slow
 def test_tasks_that_are_made_up_can_be_done(tmp_path: Path) -> None:
     out = tmp_path / "runs.json"
     options = ["--count", "10", "--seed", "3", "--only", "tasks", "--compare", "right"]
@@ -320,6 +356,11 @@ def test_scenarios_need_no_tasks(tmp_path: Path, capsys: pytest.CaptureFixture[s
         (["--adapter", "nowhere.gguf"], "there is no file nowhere.gguf"),
         (["--tasks", "nowhere"], "there is no file nowhere"),
         (["--compare", "luck"], "invalid choice: 'luck'"),
+        (["--rival", "old.gguf"], "rival 'old.gguf': must be NAME=MODEL"),
+        (["--rival", "old="], "rival 'old=': must be NAME=MODEL"),
+        (["--rival", "[red]=old.gguf"], "must be NAME=MODEL"),
+        (["--rival", "random=old.gguf"], "rival random: is a contender's name"),
+        (["--html", "/"], "can't write to /"),
         (["--only", "jokes"], "invalid choice: 'jokes'"),
         (["--tasks", __file__, "--count", "3"], "not allowed with argument"),
         (["--processes", "-1"], "'-1' is no whole number"),
@@ -334,6 +375,36 @@ def test_bad_options_are_named(
         agent_accuracy.main(arguments)
     assert caught.value.code == 2
     assert reason in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("rivals", "reason"),
+    [
+        (["old=nowhere.gguf"], "nowhere.gguf does not exist"),
+        ([f"old={__file__}"], "test_agent_accuracy.py"),
+        (["old=no-such-model"], "there is no model 'no-such-model'"),
+        (["old=smollm2-135m-react", "old=smollm2-135m-instruct"], "two rivals have one name"),
+    ],
+)
+def test_a_rival_that_is_no_model_is_named_before_anything_is_run(
+    rivals: list[str], reason: str, tasks: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["--tasks", str(tasks), "--compare", "right"]
+    for rival in rivals:
+        arguments += ["--rival", rival]
+    assert agent_accuracy.main(arguments) == 2
+    said = capsys.readouterr()
+    assert reason in " ".join(said.err.split())
+    assert said.out == ""
+
+
+def test_a_rival_is_an_adapter_of_the_model_or_a_model_of_its_own() -> None:
+    model = ModelChoice(path=find_default_model(), context_tokens=512)
+    adapter, file = find_default_adapter(), find_default_model()
+    assert adapter is not None
+    assert find_rival(str(adapter), model) == replace(model, adapter=adapter)
+    assert find_rival(str(file), model) == ModelChoice(path=str(file))
+    assert find_rival(BASE_MODEL_NAME, model) == ModelChoice(adapter=NO_ADAPTER)
 
 
 @pytest.mark.parametrize(

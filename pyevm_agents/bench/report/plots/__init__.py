@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pyevm_agents.bench.extras import require_package
@@ -23,6 +24,7 @@ __all__ = [
     "as_file",
     "as_inline",
     "build_css",
+    "draw_plot",
     "draw_plots",
     "require_matplotlib",
 ]
@@ -47,15 +49,25 @@ def draw_plots(
     Raises: ConfigError: matplotlib is not installed.
     """
     require_matplotlib()
+    painters = {name: _get_painter(name) for name in PLOTS if name in names}
+    return {
+        name: draw_plot(partial(paint, report), is_narrow=is_narrow)
+        for name, paint in painters.items()
+    }
+
+
+def draw_plot(paint: Callable[[Sheet], Figure], *, is_narrow: bool = False) -> str:
+    """Return the SVG of a plot, for a wide or a narrow page, in the style of all plots.
+
+    Raises: ConfigError: matplotlib is not installed.
+    """
+    require_matplotlib()
     import matplotlib as mpl  # noqa: PLC0415 - an extra
 
     from pyevm_agents.bench.report.plots.axes import NARROW, WIDE  # noqa: PLC0415 - as above
 
-    sheet = NARROW if is_narrow else WIDE
     with mpl.rc_context(RC):
-        return {
-            name: _render_svg(_get_painter(name)(report, sheet)) for name in PLOTS if name in names
-        }
+        return _render_svg(paint(NARROW if is_narrow else WIDE))
 
 
 def _get_painter(name: str) -> Callable[[Report, Sheet], Figure]:
