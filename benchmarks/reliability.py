@@ -193,7 +193,7 @@ def bins_table(name: str, found: Reliability) -> Table:
         "right",
         title=f"{name}: reliability of tool uses",
     )
-    for title, bins in (("equal widths", found.equal_width), ("equal numbers", found.equal_mass)):
+    for title, bins in (("equal widths", found.equal_width), ("equal sizes", found.equal_mass)):
         for one in bins:
             table.add_row(
                 title, str(one.right.total), f"{percent(one.confidence)} %", str(one.right)
