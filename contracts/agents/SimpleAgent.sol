@@ -7,6 +7,7 @@ import {IERCAgentTool} from "../interfaces/IERCAgentTool.sol";
 /// @title An agent that anybody may run
 /// @notice Everything about it is given at deployment. Its tools see the agent as `msg.sender`: don't give it
 ///   tools that act on what the agent owns, or strangers will use them through it.
+///   It returns an unsure answer as any other, and the steps before it stay: its caller asks `Unsure.isUnsure`.
 contract SimpleAgent is IERCAgent {
     /// @notice The arguments are those of IERCAgent.
     constructor(

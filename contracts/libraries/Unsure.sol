@@ -45,8 +45,12 @@ library Unsure {
         return string(toolName);
     }
 
-    function _lineEnd(bytes memory text, uint256 position) private pure returns (uint256) {
-        while (position < text.length && text[position] != "\n") position++;
-        return position;
+    function _lineEnd(bytes memory text, uint256 position) private pure returns (uint256 end) {
+        assembly ("memory-safe") {
+            end := position
+            for {} lt(end, mload(text)) { end := add(end, 1) } {
+                if eq(byte(0, mload(add(add(text, 32), end))), 10) { break }
+            }
+        }
     }
 }

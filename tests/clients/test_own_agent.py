@@ -90,5 +90,6 @@ def test_the_script_for_hardhat_pays_bob(node: RunningNode, tmp_path: Path) -> N
 
 
 def test_the_solidity_of_the_page_is_that_of_the_project() -> None:
-    (excerpt,) = code_blocks("solidity")
-    assert excerpt in (EXAMPLE / "src" / "PayTool.sol").read_text()
+    tool, agent = code_blocks("solidity")
+    assert tool in (EXAMPLE / "src" / "PayTool.sol").read_text()
+    assert agent in (EXAMPLE / "src" / "PayAgent.sol").read_text()
