@@ -18,7 +18,7 @@ from pyevm_agents.models import Vocabulary
 from training.choices import Source, training_choices
 from training.kinds import SEEN
 from training.kinds.composed import OPERATIONS, THINGS
-from training.router import Reader, Training, fit, quantise, read_embedding
+from training.router import Reader, Training, fit, quantise, read_table
 
 PROGRESS_STEPS = 25
 
@@ -31,6 +31,7 @@ def main(arguments: list[str] | None = None) -> int:
     add = parser.add_argument
     add("out", type=Path, help="file to write, .npz")
     add("--model", type=Path, help="GGUF file of the embedding table; default: the default model")
+    add("--wordnet", type=Path, metavar="FOLDER", help="WordNet's database files, for synonyms")
     add("--choices", type=int, default=20_000, help="training choices (default: %(default)s)")
     add("--steps", type=int, default=400, help="training steps (default: %(default)s)")
     add("--seed", type=int, default=1, help="seed of data and training (default: 1)")
@@ -41,7 +42,7 @@ def main(arguments: list[str] | None = None) -> int:
             sys.stderr.write(f"step {step}  loss {loss:.3f}  {right:.0%} right\n")
 
     with Vocabulary(options.model) as vocabulary:
-        embedding = read_embedding(vocabulary.path)
+        embedding = read_table(vocabulary.path, options.wordnet)
         reader = Reader(lambda text: vocabulary.tokenize((Segment(text=text),)))
         source = Source(kinds=SEEN, things=THINGS, operations=OPERATIONS)
         batch = reader.read(training_choices(source, options.choices, options.seed))

@@ -1,6 +1,7 @@
 """A router: scores of (clause, tool) on a model's own embedding table, with a "none of these".
 
-Each token has a row: a projected, normalised embedding of `WIDTH` numbers, and a weight. A token of
+Each token has a row: a projected, normalised embedding of `WIDTH` numbers, and a weight. Vectors
+of words from WordNet may extend the embedding. A token of
 the clause is matched with the most similar token of the tool's name, description and parameters,
 and the reverse. The score of a tool is linear in the weighted means of these matches, in the
 overlap of words, and in the counts of numbers, addresses and texts less those of the parameters.
@@ -38,6 +39,7 @@ from pyevm_agents.models.decoding.router import (
     compute_hard_features,
     compute_soft_features,
 )
+from training.wordnet import read_wordnet, word_vectors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -52,8 +54,11 @@ if TYPE_CHECKING:
     Floats: TypeAlias = npt.NDArray[np.floating[Any]]
     Integers: TypeAlias = npt.NDArray[np.int64]
 
-EMBEDDING = "token_embd.weight"
+EMBEDDING, TOKENS = "token_embd.weight", "tokenizer.ggml.tokens"
 TOOL_TOKENS = FIELDS[-1].stop
+
+WORD_WIDTH = 128
+"""Numbers of a word's vector from WordNet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,6 +149,29 @@ def read_embedding(path: Path) -> Floats:
     table: Floats = gguf.quants.dequantize(found.data, found.tensor_type).astype(np.float32)
     centred: Floats = table - table.mean(axis=0)
     return centred
+
+
+def read_word_tokens(path: Path) -> dict[str, int]:
+    """Read the tokens of a GGUF file that are a space and a word in lower case."""
+    tokens = gguf.GGUFReader(path).fields[TOKENS].contents()
+    found = (re.fullmatch("Ġ([a-z]{2,})", token) for token in tokens)
+    return {word[1]: number for number, word in enumerate(found) if word}
+
+
+def read_table(path: Path, wordnet: Path | None) -> Floats:
+    """Read the embedding table, with columns of the words' vectors if there is a WordNet folder.
+
+    Those columns have the embedding's mean length. Tokens that are no word of WordNet have zeros.
+    """
+    embedding = read_embedding(path)
+    if wordnet is None:
+        return embedding
+    tokens = read_word_tokens(path)
+    columns = np.zeros((len(embedding), WORD_WIDTH), np.float32)
+    vectors = word_vectors(read_wordnet(wordnet), tuple(tokens), WORD_WIDTH, seed=1)
+    columns[list(tokens.values())] = vectors
+    length = np.linalg.norm(embedding, axis=1).mean()
+    return np.concatenate([embedding, columns * length], axis=1)
 
 
 @dataclass(slots=True, kw_only=True)

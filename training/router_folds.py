@@ -36,7 +36,7 @@ from training.router import (
     integer_scores,
     overlap,
     quantise,
-    read_embedding,
+    read_table,
 )
 
 if TYPE_CHECKING:
@@ -84,6 +84,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     add = parser.add_argument
     add("--model", type=Path, help="GGUF file of the embedding table; default: the default model")
+    add("--wordnet", type=Path, metavar="FOLDER", help="WordNet's database files, for synonyms")
     add("--held-out", action="store_true", help="measure on the benchmark's held-out families")
     add("--folds", type=int, default=6, help="number of folds (default: 6)")
     add("--requests", type=int, default=60, help="measured requests of a family (default: 60)")
@@ -99,7 +100,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         pairs = folds(SEEN, options.folds, options.seed)
     marks: list[Mark] = []
     with Vocabulary(options.model) as vocabulary:
-        embedding = read_embedding(vocabulary.path)
+        embedding = read_table(vocabulary.path, options.wordnet)
         reader = Reader(lambda text: vocabulary.tokenize((Segment(text=text),)))
         for fold, (trained, left_out) in enumerate(pairs):
             marks += _run(fold, len(pairs), trained, left_out, reader, embedding, options)
