@@ -38,9 +38,6 @@ RELATIONS = {
 }
 """Weights of the senses related to a word's own, by pointer symbol. Others are not read."""
 
-SENSES = 6
-"""Senses read of a word and part of speech; a sense's weight is 1 over its rank."""
-
 GLOSS_WEIGHT = 0.3
 """Weight of a word of a definition."""
 
@@ -50,7 +47,7 @@ ENDINGS = (
 )  # fmt: skip
 """Endings of inflected words, and those of their base forms."""
 
-OVERSAMPLED, ITERATIONS = 8, 3
+OVERSAMPLED, ITERATIONS = 16, 4
 """Extra vectors and iterations of the randomised decomposition.
 
 Source: Halko, Martinsson and Tropp 2011, algorithm 4.4."""
@@ -78,11 +75,14 @@ class WordNet:
         return [base for base in dict.fromkeys(_base_forms(word)) if base in self.senses]
 
     def columns(self, word: str) -> dict[str, float]:
-        """Return the row of a word: senses and words of definitions, with their weights."""
+        """Return the row of a word: senses and words of definitions, with their weights.
+
+        A sense's columns weigh 1 over its rank.
+        """
         row: defaultdict[str, float] = defaultdict(float)
         for base in self.bases(word):
             for ranked in self.senses[base]:
-                for rank, key in enumerate(ranked[:SENSES], start=1):
+                for rank, key in enumerate(ranked, start=1):
                     for column, weight in self._sense_columns(key):
                         row[column] += weight / rank
         return row
