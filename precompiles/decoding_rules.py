@@ -6,7 +6,7 @@
 | `router_weight` | the router's weight in the choice of a tool, in 256ths | 0: no router |
 | `max_surprisal` | upper bound of an action's surprisal, in 65,536ths of a nat | 0: no bound |
 
-The last two need the first. Source: docs/architecture.md#short-format, #gate.
+`router_weight` needs `short_format`. Source: docs/architecture.md#short-format, #gate.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ class DecodingRules:
                     f"decoding rule {name} {value}: must be 1 to {limits[name]}; leave it out for 0"
                 )
         values = dict(rules)
-        if values and not values.get("short_format"):
-            raise ValueError(f"decoding rules {', '.join(sorted(values))}: need short_format 1")
+        if "router_weight" in values and "short_format" not in values:
+            raise ValueError("decoding rule router_weight: needs short_format 1")
         return cls(
             short_format=bool(values.get("short_format")),
             router_weight=values.get("router_weight", 0),

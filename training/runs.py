@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from precompiles.abi import ToolUse
     from precompiles.clauses import Clause
     from precompiles.language_model import ModelProfile, Segment
+    from precompiles.react import HistoryStep
     from training.tasks import Task, TaskStep
 
 
@@ -56,6 +57,7 @@ class ReadyStep:
     grammar: str
     tools: tuple[Tool, ...]
     book: AddressBook
+    steps: tuple[HistoryStep, ...]
     form: ShortFormat | None
     """None in the free format."""
 
@@ -94,6 +96,7 @@ def prepare_step(
         grammar=build_grammar(tools, handles) if form is None else form.grammar,
         tools=tools,
         book=book,
+        steps=steps,
         form=form,
     )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -22,7 +21,6 @@ from precompiles.abi import (
     encode_result,
 )
 from precompiles.address_handles import AddressBook
-from precompiles.language_model import Confidence
 from precompiles.react import GrammarViolationError, intern_reasoning, parse_history
 from precompiles.short_format import ShortFormat
 from precompiles.tool_metadata import Tool
@@ -499,51 +497,7 @@ def test_an_answer_truncates_no_address() -> None:
     assert answer.answer.replace(OTHER, "").count("0x") == 0
 
 
-# -- the gate -- #
-
-USE = call("pay BOB 5", "pay", "BOB", 5)
-SURE = Confidence(surprisal=10, tool_scores=(3, 1, 0, -5, -5, -5, -5, -5))
-
-
-@pytest.mark.parametrize(
-    ("confidence", "max_surprisal", "names"),
-    [
-        (None, 10, None),
-        (SURE, 0, None),
-        (SURE, 10, None),
-        (SURE, 9, "pay or note"),
-        (replace(SURE, surprisal=1 << 40), 1 << 32, "pay or note"),
-        (replace(SURE, tool_scores=()), 10, None),
-        (replace(SURE, tool_scores=(), surprisal=11), 10, "pay or none"),
-        (replace(SURE, tool_scores=(3, 3, 0, 0, 0, 0, 0, 0)), 10, None),
-        (replace(SURE, tool_scores=(3, 4, 0, 0, 0, 0, 0, 0)), 10, "pay or note"),
-        (replace(SURE, tool_scores=(0, 0, 0, 0, 0, 0, 0, 0)), 10, "pay or none"),
-        (replace(SURE, tool_scores=(0, 0, 0, 0, 0, 0, 0, 1)), 10, "pay or mood"),
-        (replace(SURE, tool_scores=(1, 0, 0, 0, 0, 0, 0, 0)), 10, None),
-    ],
-)
-def test_the_gate(confidence: Confidence | None, max_surprisal: int, names: str | None) -> None:
-    form, _ = form_of("pay BOB 5", steps=[ran("ping", "ok")])
-    use = form.parse(USE)
-    result = form.withhold(use, confidence, max_surprisal)
-    if names is None:
-        assert result is use
-    else:
-        said = f"UNSURE: I am not sure which tool to use: {names}?; done before: ping: ok"
-        assert result == FinalAnswer(answer=said)
-
-
-def test_of_equal_scores_the_first_tool_is_preferred() -> None:
-    form, _ = form_of("note BOB 5")
-    use = form.parse(call("note BOB 5", "note", "BOB", not YES))
-    result = form.withhold(use, Confidence(surprisal=0, tool_scores=(2, 2, 0, 0, 0, 0, 0, 0)), 1)
-    assert result == FinalAnswer(answer="UNSURE: I am not sure which tool to use: note or pay?")
-
-
-def test_the_gate_lets_answers_pass() -> None:
-    form, _ = form_of("pay BOB 5")
-    answer = form.parse(" pay BOB 5\nFinal Answer: I can't do that.")
-    assert form.withhold(answer, Confidence(surprisal=1 << 40), 1) is answer
+# -- scores -- #
 
 
 def test_a_generation_is_scored_on_the_admitted_tools_of_each_clause() -> None:
