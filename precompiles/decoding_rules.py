@@ -5,6 +5,7 @@
 | `short_format` | 1: steps have the short format (`short_format.py`) | 0: the free format |
 | `router_weight` | the router's weight in the choice of a tool, in 256ths | 0: no router |
 | `max_surprisal` | upper bound of an action's surprisal, in 65,536ths of a nat | 0: no bound |
+| `stated_values` | 1: arguments are values that descriptions state (`stated_values.py`) | 0 |
 
 `router_weight` needs `short_format`. Source: docs/architecture.md#short-format, #gate.
 """
@@ -31,6 +32,7 @@ class DecodingRules:
     short_format: bool = False
     router_weight: int = 0
     max_surprisal: int = 0
+    stated_values: bool = False
 
     @classmethod
     def parse(cls, rules: Sequence[tuple[str, int]]) -> DecodingRules:
@@ -42,6 +44,7 @@ class DecodingRules:
             "short_format": 1,
             "router_weight": MAX_ROUTER_WEIGHT,
             "max_surprisal": MAX_SURPRISAL,
+            "stated_values": 1,
         }
         for name, value in rules:
             if name not in limits:
@@ -59,4 +62,5 @@ class DecodingRules:
             short_format=bool(values.get("short_format")),
             router_weight=values.get("router_weight", 0),
             max_surprisal=values.get("max_surprisal", 0),
+            stated_values=bool(values.get("stated_values")),
         )

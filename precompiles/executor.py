@@ -27,6 +27,7 @@ from precompiles.language_model import GenerationRequest
 from precompiles.react import build_prompt, parse, parse_history
 from precompiles.short_format import ShortFormat, build_scoring
 from precompiles.spec import EXECUTOR_ADDRESS, MAX_CALLDATA_BYTES, MAX_TOOLS
+from precompiles.stated_values import limit_tools
 from precompiles.tool_metadata import is_reading_metadata, read_tools
 from precompiles.warm_prefixes import WarmPrompt
 
@@ -192,11 +193,13 @@ class Executor:
         if len(request.tools) > MAX_TOOLS:
             raise Refusal("TooManyTools", len(request.tools), MAX_TOOLS)
         tools = read_tools(computation, request.tools, self._schedule)
+        rules = self._rules[profile.name]
+        if rules.stated_values:
+            tools = limit_tools(tools)
 
         # GAS
         self._charge_grammar(computation, tools)
         book = _build_address_book(request)
-        rules = self._rules[profile.name]
         form = None
         if rules.short_format and tools:
             form = ShortFormat(request, steps, tools, book)

@@ -23,7 +23,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from precompiles.abi import FinalAnswer
-from precompiles.choices import Choice, Sources, read_parameter, to_json
+from precompiles.choices import Choice, Sources, read_parameter
 from precompiles.clauses import Clause, split_clauses
 from precompiles.escaping import escape_line
 from precompiles.gate import DONE_BEFORE, FREE_SCORING
@@ -35,6 +35,7 @@ from precompiles.spec import (
     MAX_BRANCHES,
     MAX_COPIED_BYTES,
 )
+from precompiles.stated_values import to_json
 from precompiles.step_answers import compose_answer
 from precompiles.tool_words import read_clause_words, read_tool_words
 

@@ -27,6 +27,7 @@ from precompiles.short_format import (
     REFUSAL,
     ShortFormat,
 )
+from precompiles.stated_values import limit_tools
 from precompiles.tool_metadata import Tool
 from pyevm_agents.models.fakes.script_steps import AnswerStep, ToolStep, render_step
 
@@ -87,8 +88,10 @@ def prepare_step(
     )
     book = AddressBook(request.base_prompt, [request.prompt, *results])
     steps = parse_history(request)
-    form = None
-    if tools and DecodingRules.parse(profile.decoding).short_format:
+    form, rules = None, DecodingRules.parse(profile.decoding)
+    if rules.stated_values:
+        tools = limit_tools(tools)
+    if tools and rules.short_format:
         form = ShortFormat(request, steps, tools, book)
     handles = [handle for handle, _ in book.handles]
     return ReadyStep(

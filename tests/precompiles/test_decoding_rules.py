@@ -12,6 +12,10 @@ def test_no_rules_are_the_free_format() -> None:
     assert not DecodingRules().short_format
 
 
+def test_both_formats_can_have_stated_values() -> None:
+    assert DecodingRules.parse((("stated_values", 1),)) == DecodingRules(stated_values=True)
+
+
 def test_the_free_format_can_have_a_gate() -> None:
     assert DecodingRules.parse((("max_surprisal", 1),)) == DecodingRules(max_surprisal=1)
 

@@ -318,6 +318,20 @@ def test_without_tools_there_is_nothing_to_withhold(bench: MakeBench) -> None:
     assert b.model.requests[0].scoring is None
 
 
+@pytest.mark.parametrize("is_stated", [False, True])
+def test_stated_values_are_a_rule_of_the_profile(bench: MakeBench, is_stated: bool) -> None:
+    rules = (("stated_values", 1),) if is_stated else ()
+    b = bench(lambda _: FREE_USE, profile=replace(PROFILE, decoding=rules))
+    tool = with_parameters(b, (UINT, "p0", "a score from 0 to 5"))
+    data = request(tools=[tool], prompt=QUESTION)
+    if is_stated:
+        with pytest.raises(GrammarViolationError, match="not arguments of BadMetadataTool"):
+            b.call(EXECUTOR, data)
+    else:
+        b.call(EXECUTOR, data).raise_if_error()
+    assert ("STATED0: /0|" in b.model.requests[0].grammar) == is_stated
+
+
 def test_a_rule_that_does_not_exist_is_refused_at_registration() -> None:
     with pytest.raises(ValueError, match="unknown decoding rule 'luck'"):
         Executor([(replace(PROFILE, decoding=(("luck", 1),)), ByteModel([]))])

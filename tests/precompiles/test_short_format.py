@@ -23,6 +23,7 @@ from precompiles.abi import (
 from precompiles.address_handles import AddressBook
 from precompiles.react import GrammarViolationError, intern_reasoning, parse_history
 from precompiles.short_format import ShortFormat
+from precompiles.stated_values import limit_tools
 from precompiles.tool_metadata import Tool
 from tests.precompiles.test_grammar import BYTES, OTHER, THIRD, compiled
 
@@ -495,6 +496,55 @@ def test_an_answer_truncates_no_address() -> None:
     assert isinstance(answer, FinalAnswer)
     assert len(answer.answer) <= 1_024
     assert answer.answer.replace(OTHER, "").count("0x") == 0
+
+
+# -- stated ranges -- #
+
+SCORE = tool("score", (UINT, "from 0 to 100"), (STRING, "one of good, bad"), number=9)
+RATED_PAY = tool("rated", (UINT, "points from 1 to 10"), (UINT, "amount"), number=10)
+WIDE = tool("wide", (UINT, "from 1 to 1025"), number=11)
+
+
+@pytest.mark.parametrize(
+    ("question", "values", "admitted"),
+    [
+        ("score the harbour", (0, "good"), True),
+        ("score the harbour", (100, "bad"), True),
+        ("score the harbour", (101, "bad"), False),
+        ("score the harbour with 80", (80, "bad"), True),
+        ("score the harbour with 80", (81, "bad"), False),
+        ("score house 1234", (5, "bad"), True),
+        ("score house 1234", (1234, "bad"), False),
+    ],
+)
+def test_a_number_that_no_text_gives_is_chosen_in_its_range(
+    question: str, values: tuple[object, ...], admitted: bool
+) -> None:
+    form, _ = form_of(question, limit_tools([SCORE]))
+    text = call(question, "score", *values)
+    assert admits(form, text) == parses(form, text) == admitted
+
+
+def test_without_the_rule_no_number_is_chosen() -> None:
+    form, _ = form_of("score the harbour", [SCORE], base_prompt="")
+    assert not admits(form, call("score the harbour", "score", 5, "good"))
+
+
+@pytest.mark.parametrize(("points", "amount", "admitted"), [(3, 50, True), (3, 3, False)])
+def test_a_chosen_number_leaves_the_clauses_to_the_others(
+    points: int, amount: int, admitted: bool
+) -> None:
+    form, _ = form_of("reward her with 50", limit_tools([RATED_PAY]), base_prompt="")
+    text = call("reward her with 50", "rated", points, amount)
+    assert admits(form, text) == parses(form, text) == admitted
+
+
+def test_a_wide_range_is_not_chosen_from() -> None:
+    form, _ = form_of("go wide", limit_tools([WIDE]), base_prompt="")
+    assert not admits(form, call("go wide", "wide", 5))
+    form, _ = form_of("go wide 1025 and wide 1026", limit_tools([WIDE]), base_prompt="")
+    assert admits(form, call("go wide 1025", "wide", 1025))
+    assert not admits(form, call("wide 1026", "wide", 1026))
 
 
 # -- scores -- #
