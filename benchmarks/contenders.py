@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from benchmarks.random_choice import random_model
+from precompiles.decoding_rules import MAX_SURPRISAL
 from pyevm_agents.devnet.chain import build_model_profile, create_funded_chain
 from pyevm_agents.devnet.model_registry import open_registry
 from pyevm_agents.errors import ConfigError
@@ -133,8 +134,11 @@ def _on_chain(name: str, model: LlamaModel | ScriptedModel) -> Contender:
     facts = model.profile_facts
     profile = build_model_profile(facts)
     if name == "ungated":
-        rules = tuple(rule for rule in profile.decoding if rule[0] != "max_surprisal")
-        profile = replace(profile, decoding=rules)
+        rules = dict(profile.decoding)
+        # In the free format, the rule is the reason for the score as well.
+        if rules.pop("max_surprisal", 0) and "short_format" not in rules:
+            rules["max_surprisal"] = MAX_SURPRISAL
+        profile = replace(profile, decoding=tuple(sorted(rules.items())))
     chain = create_funded_chain(model, facts, profile)
     return Contender(name=name, chain=chain, digest=facts.digest, rules=dict(profile.decoding))
 

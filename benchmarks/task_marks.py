@@ -10,7 +10,7 @@ from eth_utils import keccak
 
 from benchmarks.task_bench import encode_arguments
 from precompiles.address_handles import AddressBook
-from precompiles.short_format import UNSURE
+from precompiles.gate import UNSURE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

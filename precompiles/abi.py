@@ -114,6 +114,10 @@ class ParamDescription:
     name: str
     description: str
 
+    values: range | tuple[str, ...] | None = None
+    """The values of an argument, or of a list's items: integers, or texts in JSON. None: all of the
+    type."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolUse:

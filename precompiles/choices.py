@@ -8,7 +8,6 @@ Source: docs/architecture.md#short-format.
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,15 +16,16 @@ from typing import TYPE_CHECKING
 
 from precompiles.abi import ParamType
 from precompiles.clauses import LETTER, NameIndex, fold_case, mask_quotations
-from precompiles.escaping import CONTROL_CLASS
+from precompiles.integer_patterns import build_range_pattern
 from precompiles.quantities import find_quantities
 from precompiles.spec import (
+    MAX_CHOSEN_NUMBERS,
     MAX_COPIED_WORDS,
     MAX_COPIES,
     MAX_SPAN_WORD_BYTES,
     MAX_SPAN_WORDS,
-    MAX_TEXT_CHARACTERS,
 )
+from precompiles.stated_values import is_free, keep_free, read_texts, to_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -61,10 +61,6 @@ _PERCENT = re.compile(
     _FLAGS,
 )
 _BASIS_POINTS = re.compile("basis points?|bps", _FLAGS)
-_SET = re.compile(r"one of:? ([^.;()]+)")
-_SET_COMMA = re.compile(", ?(?:or )?| or ")
-_BLANK = re.compile(r"\s+", re.ASCII)
-_NOT_FREE = re.compile(f"0[xX]|[{CONTROL_CLASS}]")
 _PUNCTUATION = ".,;:!?()"
 _WORD = re.compile(f"[0-9{LETTER}]{{2,}}")
 _ACRONYM = re.compile("[A-Z]{2}")
@@ -121,25 +117,33 @@ class Choice:
     """Texts that are values as well."""
 
     is_list: bool = False
+    numbers: range | None = None
+    """Numbers that are values as well."""
 
     @property
     def size_bytes(self) -> int:
-        """Size of the values and spans as UTF-8."""
-        spans = self.spans.size_bytes if self.spans else 0
-        return spans + sum(len(value.encode()) for value in self.values)
+        """Size of the values, spans and numbers as UTF-8."""
+        others = self.spans.size_bytes if self.spans else 0
+        others += len(build_range_pattern(self.numbers)) if self.numbers else 0
+        return others + sum(len(value.encode()) for value in self.values)
 
     @property
     def pattern(self) -> str:
         """A regular expression of a value, or of an item of a list."""
-        escaped = map(_escape_pattern, self.values)
-        return "|".join((*escaped, self.spans.pattern) if self.spans else escaped)
+        patterns = [*map(_escape_pattern, self.values)]
+        patterns += [self.spans.pattern] if self.spans else []
+        patterns += [build_range_pattern(self.numbers)] if self.numbers else []
+        return "|".join(patterns)
 
     def admits(self, value: object) -> bool:
         """Return whether a decoded argument is one of the values, or a list of them."""
         items = value if isinstance(value, list) else [value]
-        return bool(items) and all(
-            to_json(item) in self.values or item in (self.spans or ()) for item in items
-        )
+        return bool(items) and all(map(self._admits_item, items))
+
+    def _admits_item(self, item: object) -> bool:
+        is_number = isinstance(item, int) and not isinstance(item, bool)
+        is_stated = is_number and item in (self.numbers or ())
+        return is_stated or to_json(item) in self.values or item in (self.spans or ())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,20 +166,30 @@ class ParameterRule:
     stated: tuple[str, ...] | None
     """The values of a text, in JSON, if the description states them."""
 
+    numbers: range | None
+    """The values of an integer, if the description states them and the profile has
+    `stated_values`."""
+
+    @property
+    def can_be_chosen(self) -> bool:
+        """Return whether the model can choose a number: one of few that the description states."""
+        numbers = self.numbers
+        return numbers is not None and numbers.stop - numbers.start <= MAX_CHOSEN_NUMBERS
+
 
 def read_parameter(parameter: ParamDescription) -> ParameterRule:
     """Read a parameter."""
     described = f"{parameter.name} {parameter.description}"
     is_percent, is_basis_points = _PERCENT.search(described), _BASIS_POINTS.search(described)
     factor, unit = _read_factor(parameter.description)
-    stated = _SET.search(parameter.description)
     return ParameterRule(
         kind=ParamType(parameter.param_type % ParamType.STRING_ARRAY),
         is_list=parameter.param_type >= ParamType.STRING_ARRAY,
         factor=factor,
         unit=unit,
         percent_factor=0 if not is_percent else 100 if is_basis_points else 1,
-        stated=_read_set(stated[1]) if stated else None,
+        stated=read_texts(parameter.description),
+        numbers=parameter.values if isinstance(parameter.values, range) else None,
     )
 
 
@@ -191,12 +205,6 @@ def _read_factor(description: str) -> tuple[int, str]:
     if each:
         return _EACH_FACTORS[each[1].lower()], unit
     return _UNITS.get(unit, 1), unit
-
-
-def _read_set(items: str) -> tuple[str, ...]:
-    """Return the texts of a stated set, in JSON."""
-    found = _SET_COMMA.split(_BLANK.sub(" ", items).strip(" "))
-    return _keep_free(item.strip("\"'") for item in found)
 
 
 class Sources:
@@ -225,16 +233,23 @@ class Sources:
     ) -> tuple[Choice, ...] | None:
         """Return how each parameter is filled for a clause; None if one can't be.
 
-        A clause with fewer addresses or numbers than parameters takes the others elsewhere.
+        A clause with fewer addresses or numbers than parameters takes the others elsewhere; the
+        model chooses those that it can. It also chooses a number if none of the clause's is in the
+        stated range.
         """
         kinds = [parameter.kind for parameter in parameters]
-        counts = kinds.count(ParamType.ADDRESS), sum(map(kinds.count, _NUMBERS))
+        addresses, numbers = kinds.count(ParamType.ADDRESS), sum(map(kinds.count, _NUMBERS))
+        has_too_few = len(self._read_quantities(clause.text)) < numbers
+        if has_too_few:
+            numbers -= sum(parameter.can_be_chosen for parameter in parameters)
         found: list[Choice] = []
         for parameter in parameters:
-            key = (clause.text, parameter, *counts)
+            key = (clause.text, parameter, addresses, numbers)
             if key not in self._choices:
-                self._choices[key] = self._find_choice(clause, parameter, *counts)
+                self._choices[key] = self._find_choice(clause, parameter, addresses, numbers)
             choice = self._choices[key]
+            if parameter.can_be_chosen and (has_too_few or choice is None):
+                choice = Choice((), None, parameter.is_list, parameter.numbers)
             if choice is None:
                 return None
             found.append(choice)
@@ -335,31 +350,16 @@ class Sources:
         if parameter.stated is not None:
             return parameter.stated, None
         if clause.quotations:
-            return _keep_free(clause.quotations), None
+            return keep_free(clause.quotations), None
         return self._quoted, self._spans
 
     @cached_property
     def _quoted(self) -> tuple[str, ...]:
-        return _keep_free(mask_quotations(self._texts[0])[1])
+        return keep_free(mask_quotations(self._texts[0])[1])
 
     @cached_property
     def _spans(self) -> Spans:
         return Spans(mask_quotations(text)[0] for text in self._texts[:2])
-
-
-def to_json(value: object) -> str:
-    """Return a value in JSON, with text as it is."""
-    return json.dumps(value, ensure_ascii=False)
-
-
-def _keep_free(texts: Iterable[str]) -> tuple[str, ...]:
-    """Return the first `MAX_COPIES` texts, in JSON, that a generated argument can have."""
-    free = (text for text in texts if _is_free(text))
-    return tuple(map(to_json, islice(free, MAX_COPIES)))
-
-
-def _is_free(text: str) -> bool:
-    return 0 < len(text) <= MAX_TEXT_CHARACTERS and not _NOT_FREE.search(text)
 
 
 def _convert(
@@ -371,7 +371,9 @@ def _convert(
     parameter's unit follows the number. A percentage counts where the description is of one.
     """
     is_signed = parameter.kind is ParamType.INT
-    low, high = (-(2**255), 2**255) if is_signed else (0, 2**256)
+    limits = range(-(2**255), 2**255) if is_signed else range(2**256)
+    if parameter.numbers is not None:
+        limits = parameter.numbers
     for quantity, is_of_user in quantities:
         factor = parameter.factor
         if quantity.unit == "percent":
@@ -379,7 +381,7 @@ def _convert(
         elif not is_of_user or (parameter.unit and quantity.unit.rstrip("s") == parameter.unit):
             factor = 1
         value = quantity.value * factor
-        if factor and value.denominator == 1 and low <= value < high:
+        if factor and value.denominator == 1 and int(value) in limits:
             yield int(value)
 
 
@@ -388,7 +390,7 @@ def _split_runs(text: str) -> Iterator[tuple[str, ...]]:
     words: list[str] = []
     for word in text.replace("\\n", " , ").split(" ", MAX_SPAN_WORDS)[:MAX_SPAN_WORDS]:
         bare = word.strip(_PUNCTUATION)
-        is_word = _is_free(bare) and len(bare.encode()) <= MAX_SPAN_WORD_BYTES
+        is_word = is_free(bare) and len(bare.encode()) <= MAX_SPAN_WORD_BYTES
         is_word = is_word and '"' not in bare and "\\" not in bare
         if words and not (is_word and word.startswith(bare)):
             yield tuple(words)

@@ -5,8 +5,9 @@
 | `short_format` | 1: steps have the short format (`short_format.py`) | 0: the free format |
 | `router_weight` | the router's weight in the choice of a tool, in 256ths | 0: no router |
 | `max_surprisal` | upper bound of an action's surprisal, in 65,536ths of a nat | 0: no bound |
+| `stated_values` | 1: arguments are values that descriptions state (`stated_values.py`) | 0 |
 
-The last two need the first. Source: docs/architecture.md#short-format, #gate.
+`router_weight` needs `short_format`. Source: docs/architecture.md#short-format, #gate.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ class DecodingRules:
     short_format: bool = False
     router_weight: int = 0
     max_surprisal: int = 0
+    stated_values: bool = False
 
     @classmethod
     def parse(cls, rules: Sequence[tuple[str, int]]) -> DecodingRules:
@@ -42,6 +44,7 @@ class DecodingRules:
             "short_format": 1,
             "router_weight": MAX_ROUTER_WEIGHT,
             "max_surprisal": MAX_SURPRISAL,
+            "stated_values": 1,
         }
         for name, value in rules:
             if name not in limits:
@@ -53,10 +56,11 @@ class DecodingRules:
                     f"decoding rule {name} {value}: must be 1 to {limits[name]}; leave it out for 0"
                 )
         values = dict(rules)
-        if values and not values.get("short_format"):
-            raise ValueError(f"decoding rules {', '.join(sorted(values))}: need short_format 1")
+        if "router_weight" in values and "short_format" not in values:
+            raise ValueError("decoding rule router_weight: needs short_format 1")
         return cls(
             short_format=bool(values.get("short_format")),
             router_weight=values.get("router_weight", 0),
             max_surprisal=values.get("max_surprisal", 0),
+            stated_values=bool(values.get("stated_values")),
         )

@@ -21,11 +21,13 @@ from precompiles.address_handles import AddressBook
 from precompiles.decoding_rules import DecodingRules
 from precompiles.errors import Refusal
 from precompiles.gas import DEFAULT_SCHEDULE
+from precompiles.gate import withhold
 from precompiles.grammar import build_grammar
 from precompiles.language_model import GenerationRequest
 from precompiles.react import build_prompt, parse, parse_history
-from precompiles.short_format import ShortFormat
+from precompiles.short_format import ShortFormat, build_scoring
 from precompiles.spec import EXECUTOR_ADDRESS, MAX_CALLDATA_BYTES, MAX_TOOLS
+from precompiles.stated_values import limit_tools
 from precompiles.tool_metadata import is_reading_metadata, read_tools
 from precompiles.warm_prefixes import WarmPrompt
 
@@ -81,7 +83,7 @@ class Inference:
     """The smallest gap between two candidate tokens; None if the model reports none."""
 
     confidence: Confidence | None = None
-    """How sure the model was; None in the free format."""
+    """How sure the model was; None for a request without scoring."""
 
     segments: tuple[Segment, ...] = ()
     """The prompt, with handles in place of addresses."""
@@ -191,11 +193,13 @@ class Executor:
         if len(request.tools) > MAX_TOOLS:
             raise Refusal("TooManyTools", len(request.tools), MAX_TOOLS)
         tools = read_tools(computation, request.tools, self._schedule)
+        rules = self._rules[profile.name]
+        if rules.stated_values:
+            tools = limit_tools(tools)
 
         # GAS
         self._charge_grammar(computation, tools)
         book = _build_address_book(request)
-        rules = self._rules[profile.name]
         form = None
         if rules.short_format and tools:
             form = ShortFormat(request, steps, tools, book)
@@ -208,14 +212,15 @@ class Executor:
         # OPERATION
         self._observer.on_prompt(computation, prompt)
         free_grammar = build_grammar(tools, [handle for handle, _ in book.handles])
+        scoring = build_scoring(form, rules, tools)
         generation_request = GenerationRequest(
             segments=segments,
             prompt_tokens=prompt_tokens,
             grammar=free_grammar if form is None else form.grammar,
             max_tokens=profile.max_output_tokens,
             handles=book.handles,
-            scoring=None if form is None else form.build_scoring(rules.router_weight),
-            free_grammar="" if form is None else free_grammar,
+            scoring=scoring,
+            free_grammar="" if scoring is None else free_grammar,
         )
         generation = self._generate(computation, profile, model, generation_request)
 
@@ -223,9 +228,8 @@ class Executor:
         if form is None or generation.is_free:
             result = parse(generation.text, tools, book)
         else:
-            result = form.withhold(
-                form.parse(generation.text), generation.confidence, rules.max_surprisal
-            )
+            result = form.parse(generation.text)
+        result = withhold(result, generation.confidence, rules.max_surprisal, tools, steps)
         inference = _summarize(profile, prompt, generation_request, generation, result)
         self._observer.on_result(computation, inference)
         return encode_result(result)
@@ -259,7 +263,7 @@ class Executor:
         Raises: OutOfGas: the text needs more tokens than the gas pays for.
                 Refusal: OutputTooLong: it needs more than the model's limit.
         """
-        # In the short format, a forced token is as cheap as a cold one of the prompt.
+        # With a scoring, a forced token is as cheap as a cold one of the prompt.
         least_price = (
             profile.output_token_gas
             if request.scoring is None
@@ -332,8 +336,8 @@ def _charge_prompt(
 def _output_gas(profile: ModelProfile, request: GenerationRequest, generation: Generation) -> int:
     """Return the gas of a generation.
 
-    In the short format, a forced token is evaluated in a batch with its neighbours, for the price
-    of a cold prompt token; those after the last choice are not evaluated, for that of a warm one.
+    With a scoring, a forced token is evaluated in a batch with its neighbours, for the price of a
+    cold prompt token; those after the last choice are not evaluated, for that of a warm one.
     """
     tokens = len(generation.tokens)
     if request.scoring is None or generation.is_free or not generation.is_complete:

@@ -57,7 +57,7 @@ class ScoredClause:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scoring:
-    """What a generation in the short format is scored on, beyond its grammar."""
+    """What a generation is scored on, beyond its grammar."""
 
     tools: tuple[ToolWords, ...]
     """The tools of the call, in order."""
@@ -66,6 +66,7 @@ class Scoring:
     """Their names."""
 
     clauses: tuple[ScoredClause, ...]
+    """The possible thoughts. Empty in the free format, as are tools and names."""
 
     router_weight: int
     """Weight of the router's scores in the choice of a tool, in 256ths; 0 for none."""
@@ -94,14 +95,14 @@ class GenerationRequest:
     `grammar` contain the same information."""
 
     scoring: Scoring | None = None
-    """None for the free format."""
+    """None for the free format without a gate."""
 
     free_grammar: str = ""
-    """With `scoring`: the grammar of the free format. A fake, which has no short format, follows it
-    instead of `grammar`, and says so (`Generation.is_free`)."""
+    """With `scoring`: the grammar of the free format. A fake, which has neither short format nor
+    scores, follows it instead of `grammar`, and reports that (`Generation.is_free`)."""
 
     def to_free_format(self) -> GenerationRequest:
-        """Return the request in the free format; itself if it is in that format."""
+        """Return the request in the free format without scores; itself if it is in that format."""
         if self.scoring is None:
             return self
         return replace(self, grammar=self.free_grammar, scoring=None, free_grammar="")
@@ -136,8 +137,13 @@ class Confidence:
     """How sure a model was of a step, in integers that every machine computes alike."""
 
     surprisal: int
-    """Sum of -log p of the chosen tokens after the thought, over the whole vocabulary, in 65,536ths
-    of a nat. What the grammar forbids counts: a model that wanted something else is not sure."""
+    """Sum of -log p of chosen tokens, over the whole vocabulary, in 65,536ths of a nat. What the
+    grammar forbids counts: a model that wanted something else is not sure.
+
+    In the short format, of the tokens after the thought. In the free format, of those that decide:
+    they begin in the second line, before `Final Answer:` or the tool's name ends. So the choice
+    between acting and answering counts, and that of the tool; thoughts, arguments and answers do
+    not. Forced tokens are not chosen, and count nothing."""
 
     tool_scores: tuple[int, ...] = ()
     """The router's score of each tool for the thought, in 65,536ths of a nat; a positive score says

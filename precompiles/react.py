@@ -24,6 +24,7 @@ from precompiles.errors import Refusal
 from precompiles.escaping import CONTROL_CLASS, escape_line, escape_lines
 from precompiles.language_model import Segment
 from precompiles.spec import MAX_ARRAY_ITEMS, MAX_TEXT_CHARACTERS, MAX_THOUGHT_CHARACTERS
+from precompiles.stated_values import to_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -193,7 +194,7 @@ def parse(text: str, tools: Sequence[Tool], book: AddressBook) -> ToolUse | Fina
                 f"not the parameters of {tool.name}: {_quote(match['arguments'])}"
             )
         values = tuple(
-            _convert_value(parameter.param_type, value, book)
+            _convert_value(parameter, value, book)
             for parameter, value in zip(tool.parameters, arguments.values(), strict=True)
         )
     except (ValueError, TypeError, KeyError, RecursionError) as error:
@@ -244,7 +245,10 @@ def _describe_parameter(parameter: ParamDescription, book: AddressBook) -> str:
     return f"{name} ({parameter.param_type.words}): {description}"
 
 
-def _convert_value(param_type: ParamType, value: object, book: AddressBook) -> Value:
+def _convert_value(parameter: ParamDescription, value: object, book: AddressBook) -> Value:
+    param_type = parameter.param_type
+    for item in value if isinstance(value, list) else [value]:
+        _require_stated(parameter, item)
     if param_type >= ParamType.STRING_ARRAY:
         item_type = ParamType(param_type - ParamType.STRING_ARRAY)
         if not isinstance(value, list):
@@ -253,6 +257,15 @@ def _convert_value(param_type: ParamType, value: object, book: AddressBook) -> V
             raise ValueError(f"{len(value)} items, at most {MAX_ARRAY_ITEMS}")
         return [_convert_item(item_type, item, book) for item in value]  # type: ignore[return-value]
     return _convert_item(param_type, value, book)
+
+
+def _require_stated(parameter: ParamDescription, item: object) -> None:
+    """Raise ValueError unless an item is one of the values that a parameter is limited to."""
+    values = parameter.values
+    if values is None:
+        return
+    if (item if isinstance(values, range) else to_json(item)) not in values:
+        raise ValueError(f"not a stated value of {parameter.name}: {item!r}")
 
 
 def _convert_item(param_type: ParamType, value: object, book: AddressBook) -> str | bool | int:

@@ -23,19 +23,20 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from precompiles.abi import FinalAnswer
-from precompiles.choices import Choice, Sources, read_parameter, to_json
+from precompiles.choices import Choice, Sources, read_parameter
 from precompiles.clauses import Clause, split_clauses
-from precompiles.escaping import ADDRESS, escape_line
-from precompiles.language_model import Confidence, ScoredClause, Scoring
+from precompiles.escaping import escape_line
+from precompiles.gate import DONE_BEFORE, FREE_SCORING
+from precompiles.language_model import ScoredClause, Scoring
 from precompiles.react import GrammarViolationError, intern_reasoning, parse
 from precompiles.spec import (
     BRANCH_PARAMETERS,
     MAX_ARRAY_ITEMS,
     MAX_BRANCHES,
     MAX_COPIED_BYTES,
-    MAX_QUOTED_RESULT_CHARACTERS,
-    MAX_TEXT_CHARACTERS,
 )
+from precompiles.stated_values import to_json
+from precompiles.step_answers import compose_answer
 from precompiles.tool_words import read_clause_words, read_tool_words
 
 if TYPE_CHECKING:
@@ -43,19 +44,15 @@ if TYPE_CHECKING:
 
     from precompiles.abi import IterationRequest, ToolUse
     from precompiles.address_handles import AddressBook
+    from precompiles.decoding_rules import DecodingRules
     from precompiles.react import HistoryStep
     from precompiles.tool_metadata import Tool
 
 ALL_DONE, FAILED, NOTHING = "All done.", "It failed.", "Nothing to do."
 """Thoughts that are no clause: all is done; a tool failed; the question has no clause."""
 
-UNSURE = "UNSURE:"
-"""Beginning of an answer that asks back instead of acting."""
-
 DONE_ANSWER, FAILED_ANSWER, REFUSAL = "Done.", "Failed.", "I can't do that."
 """The answers that the model chooses from; `ShortFormat.parse` composes the rest."""
-
-ADDRESS_CHARACTERS = 42
 
 _ANSWER = "Final Answer: "
 _ENDS = {(ALL_DONE, DONE_ANSWER): DONE_ANSWER, (FAILED, FAILED_ANSWER): FAILED_ANSWER}
@@ -218,51 +215,22 @@ class ShortFormat:
     def _find_tool(self, use: ToolUse) -> int:
         return next(i for i, tool in enumerate(self._tools) if tool.address == use.tool)
 
-    def withhold(
-        self, result: ToolUse | FinalAnswer, confidence: Confidence | None, max_surprisal: int
-    ) -> ToolUse | FinalAnswer:
-        """Return a tool use that the model is sure of, else an answer that asks back: the gate.
-
-        0 switches the gate off. A model without weights reports no confidence, and passes.
-        """
-        if isinstance(result, FinalAnswer) or confidence is None or not max_surprisal:
-            return result
-        chosen = self._find_tool(result)
-        if is_sure(chosen, confidence, max_surprisal):
-            return result
-        ranked = _rank_tools(confidence)
-        other = next((index for index in ranked if index != chosen), None)
-        names = self._tools[chosen].name, "none" if other is None else self._tools[other].name
-        return self._compose(f"{UNSURE} I am not sure which tool to use: {' or '.join(names)}?")
-
     def _compose(self, start: str) -> FinalAnswer:
         """Compose an answer: its start, and each tool that ran with its result."""
-        ran = [f"{_name_tool(step)}: {_cut(escape_line(step.observation))}" for step in self._steps]
-        if not ran:
-            return FinalAnswer(answer=start)
-        if start in {DONE_ANSWER, FAILED_ANSWER}:
-            said = f"{start} {'; '.join(ran)}"
-        else:
-            said = f"{start}; done before: {'; '.join(ran)}"
-        return FinalAnswer(answer=_cut(said, MAX_TEXT_CHARACTERS))
+        is_end = start in {DONE_ANSWER, FAILED_ANSWER}
+        return compose_answer(start, self._steps, " " if is_end else DONE_BEFORE)
 
 
-def is_sure(chosen: int, confidence: Confidence, max_surprisal: int) -> bool:
-    """Return whether the gate lets a tool use pass.
+def build_scoring(
+    form: ShortFormat | None, rules: DecodingRules, tools: Sequence[Tool]
+) -> Scoring | None:
+    """Return what a step is scored on; None without tools, and for a free format without a gate.
 
-    It passes if its surprisal is at most `max_surprisal`, and the router, if there is one, prefers
-    its tool: of the scores above none's, 0, it is the highest, and of equal ones the first.
-
-    Input:  the index of the chosen tool.
+    A score costs less than the evaluation of its token, whose price is charged.
     """
-    is_routed = not confidence.tool_scores or _rank_tools(confidence)[:1] == [chosen]
-    return is_routed and confidence.surprisal <= max_surprisal
-
-
-def _rank_tools(confidence: Confidence) -> list[int]:
-    """Return the tools that the router prefers to none, best first."""
-    scores = enumerate(confidence.tool_scores)
-    return [index for _, index in sorted((-score, index) for index, score in scores if score > 0)]
+    if form is not None:
+        return form.build_scoring(rules.router_weight)
+    return FREE_SCORING if rules.max_surprisal and tools else None
 
 
 def _build_list(name: str) -> str:
@@ -281,18 +249,3 @@ def _build_call(tool: Tool, filling: Sequence[Choice], values: dict[Choice, str]
         parts += [to_json(literal), name.replace("VALUE", "list") if choice.is_list else name]
         literal = ""
     return " ".join([*parts, to_json(literal + "}")])
-
-
-def _name_tool(step: HistoryStep) -> str:
-    return step.reasoning.split("\n")[1].removeprefix("Action: ")
-
-
-def _cut(text: str, limit: int = MAX_QUOTED_RESULT_CHARACTERS) -> str:
-    """Return a text, or its beginning if it is too long; no address is truncated."""
-    if len(text) <= limit:
-        return text
-    end = limit - 1
-    for match in ADDRESS.finditer(text[: limit + ADDRESS_CHARACTERS]):
-        if match.start() < end < match.end():
-            end = match.start()
-    return text[:end] + "…"

@@ -89,6 +89,10 @@ MAX_CLAUSE_PARTS = 6
 MAX_COPIES = 64
 """Upper bound of the values among which an argument is chosen in the short format."""
 
+MAX_CHOSEN_NUMBERS = 1_024
+"""Upper bound of the numbers of a stated range from which a model chooses in the short format:
+scores and percentages, no amounts. They are one terminal of the grammar, and no branches."""
+
 MAX_COPIED_WORDS = 12
 """Upper bound of the words of a text that an argument copies in the short format."""
 

@@ -3,9 +3,10 @@
     python -m training.rehearsal --calibration --tasks 400 --adapter FILE --json RUNS.json
     python -m training.calibrate RUNS.json [--precision 0.98]
 
-The runs are made without a gate, on families that are neither trained nor measured. For each
-threshold the gate's effect on a run is what it would have been: the run ends before its first tool
-use that does not pass. Prints a table and the decoding rule for `training.export --rule`.
+The runs are made without a gate: in the short format as above, in the free format with `--free
+--rule max_surprisal=4294967296`, which scores all steps and lets them pass. Their families are
+neither trained nor measured. Under a threshold a run ends before its first tool use that does
+not pass. Prints a table and the decoding rule for `training.export --rule`.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.shares import share_of
+from precompiles.gate import is_sure
 from precompiles.language_model import NAT, Confidence
-from precompiles.short_format import is_sure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

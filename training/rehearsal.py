@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, TypeAlias
 from benchmarks.shares import share_of
 from precompiles.abi import FinalAnswer
 from precompiles.decoding_rules import DecodingRules
+from precompiles.gate import UNSURE, withhold
 from precompiles.language_model import NAT, GenerationRequest
-from precompiles.short_format import UNSURE
+from precompiles.short_format import build_scoring
 from pyevm_agents.devnet.chain import build_model_profile
 from pyevm_agents.models import LlamaModel
 from training.runs import build_tools, prepare_step
@@ -128,7 +129,7 @@ def generate_step(
     ready: ReadyStep, model: LanguageModel, profile: ModelProfile
 ) -> tuple[Generation, ToolUse | FinalAnswer]:
     """Generate and parse a step as the executor does, without gas."""
-    rules, form = DecodingRules.parse(profile.decoding), ready.form
+    rules = DecodingRules.parse(profile.decoding)
     generation = model.generate(
         GenerationRequest(
             segments=ready.segments,
@@ -136,12 +137,16 @@ def generate_step(
             grammar=ready.grammar,
             max_tokens=profile.max_output_tokens,
             handles=ready.book.handles,
-            scoring=None if form is None else form.build_scoring(rules.router_weight),
+            scoring=build_scoring(ready.form, rules, ready.tools),
         )
     )
-    result = ready.parse(generation.text)
-    if form is not None:
-        result = form.withhold(result, generation.confidence, rules.max_surprisal)
+    result = withhold(
+        ready.parse(generation.text),
+        generation.confidence,
+        rules.max_surprisal,
+        ready.tools,
+        ready.steps,
+    )
     return generation, result
 
 

@@ -27,6 +27,7 @@ from precompiles.short_format import (
     REFUSAL,
     ShortFormat,
 )
+from precompiles.stated_values import limit_tools
 from precompiles.tool_metadata import Tool
 from pyevm_agents.models.fakes.script_steps import AnswerStep, ToolStep, render_step
 
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from precompiles.abi import ToolUse
     from precompiles.clauses import Clause
     from precompiles.language_model import ModelProfile, Segment
+    from precompiles.react import HistoryStep
     from training.tasks import Task, TaskStep
 
 
@@ -56,6 +58,7 @@ class ReadyStep:
     grammar: str
     tools: tuple[Tool, ...]
     book: AddressBook
+    steps: tuple[HistoryStep, ...]
     form: ShortFormat | None
     """None in the free format."""
 
@@ -85,8 +88,10 @@ def prepare_step(
     )
     book = AddressBook(request.base_prompt, [request.prompt, *results])
     steps = parse_history(request)
-    form = None
-    if tools and DecodingRules.parse(profile.decoding).short_format:
+    form, rules = None, DecodingRules.parse(profile.decoding)
+    if rules.stated_values:
+        tools = limit_tools(tools)
+    if tools and rules.short_format:
         form = ShortFormat(request, steps, tools, book)
     handles = [handle for handle, _ in book.handles]
     return ReadyStep(
@@ -94,6 +99,7 @@ def prepare_step(
         grammar=build_grammar(tools, handles) if form is None else form.grammar,
         tools=tools,
         book=book,
+        steps=steps,
         form=form,
     )
 

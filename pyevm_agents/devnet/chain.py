@@ -35,6 +35,9 @@ ALIASES = ("llama_model_3", "default")
 DEFAULT_MODEL_NAME = "smollm2-135m-react"
 """The default model with its adapter; the name is in the adapter file."""
 
+FREE_MODEL_NAME = "smollm2-135m-free"
+"""The default model with the adapter of the free format, `gguf.files.FREE_ADAPTER`."""
+
 BASE_MODEL_NAME = "smollm2-135m-instruct"
 BASE_MODEL_DIGEST = bytes.fromhex(
     "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"

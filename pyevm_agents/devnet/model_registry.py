@@ -22,11 +22,13 @@ from pyevm_agents.devnet.chain import (
     ALIASES,
     BASE_MODEL_NAME,
     DEFAULT_MODEL_NAME,
+    FREE_MODEL_NAME,
     build_model_profile,
 )
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import NO_ADAPTER, LlamaModel
 from pyevm_agents.models.gguf.files import (
+    FREE_ADAPTER,
     FileStamp,
     combine_digests,
     hash_file,
@@ -160,9 +162,11 @@ def build_profiles(
 
 BUILT_IN = {
     DEFAULT_MODEL_NAME: ModelChoice(),
+    FREE_MODEL_NAME: ModelChoice(adapter=FREE_ADAPTER, name=FREE_MODEL_NAME),
     BASE_MODEL_NAME: ModelChoice(adapter=NO_ADAPTER),
 }
-"""The installed models: the default one, with and without its adapter."""
+"""The installed models: the default one, with its adapter, with that of the free format, and
+without one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

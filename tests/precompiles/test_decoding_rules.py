@@ -12,6 +12,14 @@ def test_no_rules_are_the_free_format() -> None:
     assert not DecodingRules().short_format
 
 
+def test_both_formats_can_have_stated_values() -> None:
+    assert DecodingRules.parse((("stated_values", 1),)) == DecodingRules(stated_values=True)
+
+
+def test_the_free_format_can_have_a_gate() -> None:
+    assert DecodingRules.parse((("max_surprisal", 1),)) == DecodingRules(max_surprisal=1)
+
+
 def test_rules_are_read_by_name() -> None:
     rules = DecodingRules.parse(
         (("max_surprisal", 1 << 32), ("router_weight", 65_536), ("short_format", 1))
@@ -28,8 +36,7 @@ def test_rules_are_read_by_name() -> None:
         ((("router_weight", 65_537),), "router_weight 65537: must be 1 to 65536"),
         ((("short_format", 1), ("router_weight", -1)), "router_weight -1: must be 1 to 65536"),
         ((("max_surprisal", (1 << 32) + 1),), "max_surprisal 4294967297: must be 1 to 4294967296"),
-        ((("router_weight", 256),), "decoding rules router_weight: need short_format 1"),
-        ((("max_surprisal", 1),), "decoding rules max_surprisal: need short_format 1"),
+        ((("router_weight", 256),), "decoding rule router_weight: needs short_format 1"),
     ],
 )  # fmt: skip
 def test_refuses(rules: tuple[tuple[str, int], ...], message: str) -> None:

@@ -11,6 +11,7 @@ from eth_abi import decode
 
 from precompiles.executor import Executor, Inference, NullObserver
 from precompiles.gas import DEFAULT_SCHEDULE
+from precompiles.gate import FREE_SCORING
 from precompiles.language_model import Confidence
 from precompiles.react import GrammarViolationError
 from tests.byte_model import PROFILE, ByteModel
@@ -244,6 +245,91 @@ def test_a_withheld_action_costs_as_much_as_one_that_passes(bench: MakeBench) ->
     passed = gate(bench(), Confidence(surprisal=100), GATED)
     withheld = gate(bench(), Confidence(surprisal=101), GATED)
     assert passed.get_gas_used() == withheld.get_gas_used()
+
+
+# -- the gate in the free format -- #
+
+GATED_FREE = replace(PROFILE, decoding=(("max_surprisal", 100),))
+FREE_USE = ' my own words\nAction: BadMetadataTool\nAction Input: {"p0": 6}'
+
+
+class FreeModel(SureModel):
+    """Uses the tool in the free format, with forced tokens."""
+
+    def __init__(self, confidence: Confidence | None, forced_tokens: int = 0) -> None:
+        super().__init__(confidence)
+        self._script = lambda _: FREE_USE
+        self._forced_tokens = forced_tokens
+
+    def generate(self, request: GenerationRequest) -> Generation:
+        return replace(super().generate(request), forced_tokens=self._forced_tokens)
+
+
+def run_free(b: Bench, model: FreeModel, profile: ModelProfile = GATED_FREE) -> ComputationAPI:
+    data = request(tools=[adder(b)], prompt=QUESTION)
+    return apply_message(b, data, executor=Executor([(profile, model)]))
+
+
+@pytest.mark.parametrize(
+    ("confidence", "profile", "is_withheld"),
+    [
+        (None, GATED_FREE, False),
+        (Confidence(surprisal=100), GATED_FREE, False),
+        (Confidence(surprisal=101), GATED_FREE, True),
+        (Confidence(surprisal=101), PROFILE, False),
+    ],
+)
+def test_the_free_format_has_the_same_gate(
+    bench: MakeBench, confidence: Confidence | None, profile: ModelProfile, is_withheld: bool
+) -> None:
+    model = FreeModel(confidence)
+    computation = run_free(bench(), model, profile)
+    computation.raise_if_error()
+    ((is_final, answer, *_),) = decode([RESULT_TYPE], computation.output)
+    assert is_final == is_withheld
+    asked = "UNSURE: I am not sure which tool to use: BadMetadataTool or none?"
+    assert answer == (asked if is_withheld else "")
+    assert (model.requests[0].scoring == FREE_SCORING) == (profile is GATED_FREE)
+
+
+def test_a_step_in_the_free_format_names_the_steps_before_it(bench: MakeBench) -> None:
+    b = bench()
+    steps = ["Thought: t\nAction: BadMetadataTool\nAction Input: {}"]
+    data = request(tools=[adder(b)], reasoning=steps, results=["paid"], prompt=QUESTION)
+    executor = Executor([(GATED_FREE, FreeModel(Confidence(surprisal=101)))])
+    answer = answer_of(apply_message(b, data, executor=executor))
+    assert answer.endswith("or none?; done before: BadMetadataTool: paid")
+
+
+def test_the_free_formats_gate_pays_for_no_branches_and_less_for_forced_tokens(
+    bench: MakeBench,
+) -> None:
+    used = [
+        run_free(bench(), FreeModel(Confidence(surprisal=0), forced), profile).get_gas_used()
+        for profile, forced in ((PROFILE, 9), (GATED_FREE, 0), (GATED_FREE, 9))
+    ]
+    assert used[0] == used[1]
+    assert used[1] - used[2] == 9 * (10_000 - 6_000)
+
+
+def test_without_tools_there_is_nothing_to_withhold(bench: MakeBench) -> None:
+    b = short_bench(bench, " easy\nFinal Answer: done", GATED_FREE)
+    assert answer_of(b.call(EXECUTOR, request(prompt=QUESTION))) == "done"
+    assert b.model.requests[0].scoring is None
+
+
+@pytest.mark.parametrize("is_stated", [False, True])
+def test_stated_values_are_a_rule_of_the_profile(bench: MakeBench, is_stated: bool) -> None:
+    rules = (("stated_values", 1),) if is_stated else ()
+    b = bench(lambda _: FREE_USE, profile=replace(PROFILE, decoding=rules))
+    tool = with_parameters(b, (UINT, "p0", "a score from 0 to 5"))
+    data = request(tools=[tool], prompt=QUESTION)
+    if is_stated:
+        with pytest.raises(GrammarViolationError, match="not arguments of BadMetadataTool"):
+            b.call(EXECUTOR, data)
+    else:
+        b.call(EXECUTOR, data).raise_if_error()
+    assert ("STATED0: /0|" in b.model.requests[0].grammar) == is_stated
 
 
 def test_a_rule_that_does_not_exist_is_refused_at_registration() -> None:

@@ -24,7 +24,8 @@ from precompiles.abi import (
     encode_result,
 )
 from precompiles.address_handles import AddressBook
-from precompiles.grammar import _build_range_pattern, build_grammar
+from precompiles.grammar import build_grammar
+from precompiles.integer_patterns import build_range_pattern
 from precompiles.react import GrammarViolationError, intern_reasoning, parse, parse_history
 from precompiles.tool_metadata import Tool
 
@@ -502,7 +503,7 @@ class TestUpTo:
         numbers = [str(number) for number in range(2_101)]
         lines = "\n".join([*numbers, "", "00", "01", "010", "0999", "-1", "9999", "99999", "1e1"])
         for maximum in range(10, 2_001):
-            found = re.findall(rf"(?m)^(?:{_build_range_pattern(maximum)})$", lines)
+            found = re.findall(rf"(?m)^(?:{build_range_pattern(range(1, maximum + 1))})$", lines)
             assert found == numbers[1 : maximum + 1], maximum
 
     @pytest.mark.parametrize("maximum", [INT_MAX, -INT_MIN, UINT_MAX], ids=["max", "min", "uint"])
@@ -511,7 +512,7 @@ class TestUpTo:
         near = st.integers(-(2**70), 2**70).map(lambda offset: maximum + offset)
         cut = st.integers(0, 260).map(lambda bits: maximum >> bits)
         number = data.draw(near | cut | st.integers(1, 2 * maximum))
-        assert bool(re.fullmatch(_build_range_pattern(maximum), str(number))) == (
+        assert bool(re.fullmatch(build_range_pattern(range(1, maximum + 1)), str(number))) == (
             1 <= number <= maximum
         )
 

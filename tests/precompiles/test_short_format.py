@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -22,9 +21,9 @@ from precompiles.abi import (
     encode_result,
 )
 from precompiles.address_handles import AddressBook
-from precompiles.language_model import Confidence
 from precompiles.react import GrammarViolationError, intern_reasoning, parse_history
 from precompiles.short_format import ShortFormat
+from precompiles.stated_values import limit_tools
 from precompiles.tool_metadata import Tool
 from tests.precompiles.test_grammar import BYTES, OTHER, THIRD, compiled
 
@@ -499,51 +498,56 @@ def test_an_answer_truncates_no_address() -> None:
     assert answer.answer.replace(OTHER, "").count("0x") == 0
 
 
-# -- the gate -- #
+# -- stated ranges -- #
 
-USE = call("pay BOB 5", "pay", "BOB", 5)
-SURE = Confidence(surprisal=10, tool_scores=(3, 1, 0, -5, -5, -5, -5, -5))
+SCORE = tool("score", (UINT, "from 0 to 100"), (STRING, "one of good, bad"), number=9)
+RATED_PAY = tool("rated", (UINT, "points from 1 to 10"), (UINT, "amount"), number=10)
+WIDE = tool("wide", (UINT, "from 1 to 1025"), number=11)
 
 
 @pytest.mark.parametrize(
-    ("confidence", "max_surprisal", "names"),
+    ("question", "values", "admitted"),
     [
-        (None, 10, None),
-        (SURE, 0, None),
-        (SURE, 10, None),
-        (SURE, 9, "pay or note"),
-        (replace(SURE, surprisal=1 << 40), 1 << 32, "pay or note"),
-        (replace(SURE, tool_scores=()), 10, None),
-        (replace(SURE, tool_scores=(), surprisal=11), 10, "pay or none"),
-        (replace(SURE, tool_scores=(3, 3, 0, 0, 0, 0, 0, 0)), 10, None),
-        (replace(SURE, tool_scores=(3, 4, 0, 0, 0, 0, 0, 0)), 10, "pay or note"),
-        (replace(SURE, tool_scores=(0, 0, 0, 0, 0, 0, 0, 0)), 10, "pay or none"),
-        (replace(SURE, tool_scores=(0, 0, 0, 0, 0, 0, 0, 1)), 10, "pay or mood"),
-        (replace(SURE, tool_scores=(1, 0, 0, 0, 0, 0, 0, 0)), 10, None),
+        ("score the harbour", (0, "good"), True),
+        ("score the harbour", (100, "bad"), True),
+        ("score the harbour", (101, "bad"), False),
+        ("score the harbour with 80", (80, "bad"), True),
+        ("score the harbour with 80", (81, "bad"), False),
+        ("score house 1234", (5, "bad"), True),
+        ("score house 1234", (1234, "bad"), False),
     ],
 )
-def test_the_gate(confidence: Confidence | None, max_surprisal: int, names: str | None) -> None:
-    form, _ = form_of("pay BOB 5", steps=[ran("ping", "ok")])
-    use = form.parse(USE)
-    result = form.withhold(use, confidence, max_surprisal)
-    if names is None:
-        assert result is use
-    else:
-        said = f"UNSURE: I am not sure which tool to use: {names}?; done before: ping: ok"
-        assert result == FinalAnswer(answer=said)
+def test_a_number_that_no_text_gives_is_chosen_in_its_range(
+    question: str, values: tuple[object, ...], admitted: bool
+) -> None:
+    form, _ = form_of(question, limit_tools([SCORE]))
+    text = call(question, "score", *values)
+    assert admits(form, text) == parses(form, text) == admitted
 
 
-def test_of_equal_scores_the_first_tool_is_preferred() -> None:
-    form, _ = form_of("note BOB 5")
-    use = form.parse(call("note BOB 5", "note", "BOB", not YES))
-    result = form.withhold(use, Confidence(surprisal=0, tool_scores=(2, 2, 0, 0, 0, 0, 0, 0)), 1)
-    assert result == FinalAnswer(answer="UNSURE: I am not sure which tool to use: note or pay?")
+def test_without_the_rule_no_number_is_chosen() -> None:
+    form, _ = form_of("score the harbour", [SCORE], base_prompt="")
+    assert not admits(form, call("score the harbour", "score", 5, "good"))
 
 
-def test_the_gate_lets_answers_pass() -> None:
-    form, _ = form_of("pay BOB 5")
-    answer = form.parse(" pay BOB 5\nFinal Answer: I can't do that.")
-    assert form.withhold(answer, Confidence(surprisal=1 << 40), 1) is answer
+@pytest.mark.parametrize(("points", "amount", "admitted"), [(3, 50, True), (3, 3, False)])
+def test_a_chosen_number_leaves_the_clauses_to_the_others(
+    points: int, amount: int, admitted: bool
+) -> None:
+    form, _ = form_of("reward her with 50", limit_tools([RATED_PAY]), base_prompt="")
+    text = call("reward her with 50", "rated", points, amount)
+    assert admits(form, text) == parses(form, text) == admitted
+
+
+def test_a_wide_range_is_not_chosen_from() -> None:
+    form, _ = form_of("go wide", limit_tools([WIDE]), base_prompt="")
+    assert not admits(form, call("go wide", "wide", 5))
+    form, _ = form_of("go wide 1025 and wide 1026", limit_tools([WIDE]), base_prompt="")
+    assert admits(form, call("go wide 1025", "wide", 1025))
+    assert not admits(form, call("wide 1026", "wide", 1026))
+
+
+# -- scores -- #
 
 
 def test_a_generation_is_scored_on_the_admitted_tools_of_each_clause() -> None:

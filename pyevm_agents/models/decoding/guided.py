@@ -158,7 +158,7 @@ class GuidedDecoder:
             known: the first tokens of the output, from a generation with a lower limit. The output
                 includes them; `forced_tokens`, `margin` and the scores describe only the tokens
                 after them.
-            scorer: scores the step, and takes part in its choices; None for the free format.
+            scorer: scores the step, and takes part in its choices; None for no scores.
 
         Raises:
             GrammarError: llguidance rejects the grammar or fails on it.
@@ -242,7 +242,7 @@ class GuidedDecoder:
         forced if the grammar left no choice at that point of the canonical tokens.
 
         Input:
-            is_scored: whether it is a step in the short format, see `Generation.tail_tokens`.
+            is_scored: whether the request has a scoring, see `Generation.tail_tokens`.
 
         Raises:
             GrammarError: llguidance rejects the grammar.

@@ -1,13 +1,14 @@
-"""Scores of a step in the short format: which tool the router prefers, and how sure the model was.
+"""Scores of a step: which tool the router prefers, and how sure the model was.
 
-After the thought, the choice between acting and refusing, and between tools, is made by the
-language model's logit plus the router's score. A token's score is that of the best tool whose name
-continues with the token; the refusal scores 0. So a name of several tokens is chosen token by
-token, and no other branch is evaluated. Logits are rounded to 2^-16 first. Other choices are the
-language model's alone.
+In the short format, after the thought, the choice between acting and refusing, and between tools,
+is made by the language model's logit plus the router's score. A token's score is that of the best
+tool whose name continues with the token; the refusal scores 0. So a name of several tokens is
+chosen token by token, and no other branch is evaluated. Logits are rounded to 2^-16 first. Other
+choices are the language model's alone.
 
-The surprisal is summed over all chosen tokens after the thought, from the logits without the
-router, over the whole vocabulary. Forced tokens are not chosen, and count nothing.
+The surprisal is summed from the logits without the router, over the whole vocabulary, over the
+chosen tokens that `language_model.Confidence` names: all after the thought in the short format,
+those that decide between acting, answering and tools in the free format.
 
 Source: docs/architecture.md#router, #gate.
 """
@@ -36,6 +37,7 @@ MAX_BIAS = 64 * SCALE
 float32."""
 
 ACTION, REFUSAL = b"Action: ", b"Final"
+ANSWER = b"Final Answer:"
 
 
 class StepScorer:
@@ -89,7 +91,7 @@ class StepScorer:
         return adjusted
 
     def add(self, text: bytes, logits: NDArray[np.float32], token: int) -> None:
-        """Add a chosen token's surprisal.
+        """Add a chosen token's surprisal, if it counts.
 
         Input:
             text: the text before the token.
@@ -98,7 +100,8 @@ class StepScorer:
         Raises:
             EngineFault: a logit is not finite, or its size is not below 2^31.
         """
-        if b"\n" in text:
+        _, newline, rest = text.partition(b"\n")
+        if newline and (self._scoring.clauses or _is_deciding(rest)):
             self.surprisal += compute_surprisal(logits, token)
 
     def _score_tools(self, clause: ScoredClause, router: Router) -> None:
@@ -109,3 +112,8 @@ class StepScorer:
             score = self.tool_scores[index] * scoring.router_weight // WEIGHT_ONE
             bounded = min(max(score, -MAX_BIAS), MAX_BIAS)
             self._options.append((ACTION + scoring.names[index].encode() + b"\n", bounded))
+
+
+def _is_deciding(rest: bytes) -> bool:
+    """Return whether the text after a thought does not yet say which tool it uses, or none."""
+    return b"\n" not in rest and not rest.startswith(ANSWER)

@@ -194,8 +194,7 @@ class RecordedModel:
         Raises:
             RecordError: as `generate`.
         """
-        key = _compute_key(request.prompt_tokens, request.grammar)
-        exchange = self._exchanges_by_key.get(key)
+        exchange = self._find_exchange(request)
         generation = None if exchange is None else exchange.generation
         limit = 0 if exchange is None else exchange.max_tokens or 0
         if generation is not None and (generation.is_complete or request.max_tokens <= limit):
@@ -216,6 +215,15 @@ class RecordedModel:
             f"the record has no generation for {prompt}, under this grammar; it holds "
             f"{len(self._exchanges_by_key)}. Pass a fallback model for other requests"
         )
+
+    def _find_exchange(self, request: GenerationRequest) -> Exchange | None:
+        """Return the exchange of a prompt and a grammar; None for a text without wanted scores."""
+        key = _compute_key(request.prompt_tokens, request.grammar)
+        exchange = self._exchanges_by_key.get(key)
+        known = None if exchange is None else exchange.generation
+        if known is None or request.scoring is None or known.is_free or not known.is_complete:
+            return exchange
+        return None if known.confidence is None else exchange
 
     def _add_exchange(self, exchange: Exchange) -> None:
         known_tokens = self._tokens.setdefault(exchange.segments, exchange.prompt_tokens)

