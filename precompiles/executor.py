@@ -225,11 +225,20 @@ class Executor:
         generation = self._generate(computation, profile, model, generation_request)
 
         # OUTPUT
+        is_fitting = True
         if form is None or generation.is_free:
             result = parse(generation.text, tools, book)
         else:
             result = form.parse(generation.text)
-        result = withhold(result, generation.confidence, rules.max_surprisal, tools, steps)
+            is_fitting = form.uses_named_values(generation.text)
+        result = withhold(
+            result,
+            generation.confidence,
+            rules.max_surprisal,
+            tools,
+            steps,
+            uses_named_values=is_fitting,
+        )
         inference = _summarize(profile, prompt, generation_request, generation, result)
         self._observer.on_result(computation, inference)
         return encode_result(result)

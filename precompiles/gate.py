@@ -3,7 +3,8 @@
 The rule `max_surprisal` of `decoding_rules.py` is the threshold; 0 switches the gate off.
 `language_model.Confidence` defines the surprisal: in the short format, that of all tokens after the
 thought; in the free format, that of the choice between acting and answering, and of the tool's
-name.
+name. In the short format a tool use must also use the values that its clause names
+(`named_values.py`).
 
 Source: docs/architecture.md#gate.
 """
@@ -34,25 +35,33 @@ FREE_SCORING = Scoring(tools=(), names=(), clauses=(), router_weight=0)
 """The scoring of a step in the free format: a surprisal, and no scores of tools."""
 
 
-def withhold(
+def withhold(  # noqa: PLR0913 - the gate's inputs
     result: ToolUse | FinalAnswer,
     confidence: Confidence | None,
     max_surprisal: int,
     tools: Sequence[Tool],
     steps: Sequence[HistoryStep],
+    *,
+    uses_named_values: bool = True,
 ) -> ToolUse | FinalAnswer:
     """Return a tool use that the model is sure of, else an answer that asks back.
 
-    The answer names the chosen tool and the best other one of the router, or "none". A model
-    without weights reports no confidence, and passes.
+    The answer names the chosen tool and the best other one of the router, or "none"; or the tool
+    and its input, if these are not the values of the clause. A model without weights reports no
+    confidence, and passes.
 
-    Input:  a result, the threshold in 65,536ths of a nat, the call's tools, and its history.
+    Input:  a result, the threshold in 65,536ths of a nat, the call's tools, its history, and
+            whether the arguments are the values that the clause names.
     """
     if isinstance(result, FinalAnswer) or confidence is None or not max_surprisal:
         return result
     chosen = next(i for i, tool in enumerate(tools) if tool.address == result.tool)
     if is_sure(chosen, confidence, max_surprisal):
-        return result
+        if uses_named_values:
+            return result
+        values = result.agent_reasoning.rpartition("\nAction Input: ")[2]
+        asked = f"{UNSURE} I am not sure which values to use: {tools[chosen].name} {values}?"
+        return compose_answer(asked, steps, DONE_BEFORE)
     ranked = _rank_tools(confidence)
     other = next((index for index in ranked if index != chosen), None)
     names = tools[chosen].name, "none" if other is None else tools[other].name

@@ -28,6 +28,7 @@ from precompiles.clauses import Clause, split_clauses
 from precompiles.escaping import escape_line
 from precompiles.gate import DONE_BEFORE, FREE_SCORING
 from precompiles.language_model import ScoredClause, Scoring
+from precompiles.named_values import uses_named_values
 from precompiles.react import GrammarViolationError, intern_reasoning, parse
 from precompiles.spec import (
     BRANCH_PARAMETERS,
@@ -201,6 +202,18 @@ class ShortFormat:
             raise GrammarViolationError(f"not an answer of the short format: {text[:200]!r}")
         self._require_copies(place, use, rest)
         return use
+
+    def uses_named_values(self, text: str) -> bool:
+        """Return whether a tool use has the values that its clause names; true of answers.
+
+        Input:  a text that `parse` accepts.
+        """
+        thought, _, rest = text.removeprefix(" ").partition("\n")
+        action, _, arguments = rest.removeprefix("Action: ").partition("\nAction Input: ")
+        tool = next((tool for tool in self._tools if tool.name == action), None)
+        return tool is None or uses_named_values(
+            thought, self._sources.names, tool.parameters, json.loads(arguments)
+        )
 
     def _require_copies(self, place: int, use: ToolUse, rest: str) -> None:
         """Raise GrammarViolationError unless a clause can fill a tool so."""

@@ -25,9 +25,15 @@ PROFILE = ModelProfile(
 
 
 class ByteModel:
-    """Generates the given texts in order, or the result of a function of the request."""
+    """Generates the given texts in order, or the result of a function of the request.
 
-    def __init__(self, script: Iterable[str] | Callable[[GenerationRequest], str]) -> None:
+    With `is_free`, its texts have the free format under every profile, as a script's have.
+    """
+
+    def __init__(
+        self, script: Iterable[str] | Callable[[GenerationRequest], str], *, is_free: bool = False
+    ) -> None:
+        self._is_free = is_free
         self._script = script if callable(script) else iter(script)
         self.requests: list[GenerationRequest] = []
 
@@ -43,6 +49,7 @@ class ByteModel:
             tokens=tokens[: request.max_tokens],
             forced_tokens=0,
             is_complete=len(tokens) <= request.max_tokens,
+            is_free=self._is_free and request.scoring is not None,
         )
 
     @property

@@ -80,7 +80,8 @@ def _passes(step: dict[str, Any], max_surprisal: int) -> bool:
     if not step["tool"]:
         return True
     confidence = Confidence(surprisal=step["surprisal"], tool_scores=tuple(step["toolScores"]))
-    return is_sure(step["toolIndex"], confidence, max_surprisal)
+    is_fitting = step.get("usesNamedValues", True)  # Transactions do not tell.
+    return is_fitting and is_sure(step["toolIndex"], confidence, max_surprisal)
 
 
 def choose(runs: Sequence[dict[str, Any]], precision: float) -> tuple[list[Gated], Gated | None]:

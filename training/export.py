@@ -18,9 +18,10 @@ import numpy as np
 from training import checkpoint
 from training.checkpoint import CheckpointError
 from training.gguf_weights import ARCHITECTURE
+from training.set_rules import RulesError, read_rules
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from training.checkpoint import Checkpoint
 
@@ -121,16 +122,6 @@ def _add_router(writer: gguf.GGUFWriter, path: Path) -> None:
         writer.add_array("router.weights", numbers.astype("<i8").tobytes())
 
 
-def _read_rules(rules: Sequence[str]) -> dict[str, int]:
-    found = {}
-    for rule in rules:
-        name, _, value = rule.partition("=")
-        if not value.isdigit():
-            raise ExportError(f"--rule {rule}: must be NAME=NUMBER, such as short_format=1")
-        found[name] = int(value)
-    return found
-
-
 def main(arguments: list[str] | None = None) -> int:
     """Export an adapter; return the exit status."""
     parser = argparse.ArgumentParser(
@@ -152,9 +143,9 @@ def main(arguments: list[str] | None = None) -> int:
             numbers=options.numbers,
             called=options.name,
             router=options.router,
-            rules=_read_rules(options.rule),
+            rules=read_rules(options.rule),
         )
-    except (CheckpointError, ExportError, OSError) as error:
+    except (CheckpointError, ExportError, RulesError, OSError) as error:
         sys.stderr.write(f"{error}\n")
         return 1
     sys.stdout.write(f"{options.out}: {options.out.stat().st_size:,} bytes\n")

@@ -54,6 +54,7 @@ class Rehearsed:
     was left."""
 
     confidence: Confidence | None
+    uses_named_values: bool
     output_tokens: int
     forced_tokens: int
 
@@ -117,6 +118,7 @@ def rehearse(task: Task, model: LanguageModel, profile: ModelProfile) -> Rehears
                 arguments=tuple(call[1]),
                 is_right=is_right,
                 confidence=generation.confidence,
+                uses_named_values=uses_named_values(ready, generation),
                 output_tokens=len(generation.tokens),
                 forced_tokens=generation.forced_tokens,
             )
@@ -146,8 +148,14 @@ def generate_step(
         rules.max_surprisal,
         ready.tools,
         ready.steps,
+        uses_named_values=uses_named_values(ready, generation),
     )
     return generation, result
+
+
+def uses_named_values(ready: ReadyStep, generation: Generation) -> bool:
+    """Return whether a step's arguments are the values that its clause names."""
+    return ready.form is None or ready.form.uses_named_values(generation.text)
 
 
 def expect(step: TaskStep) -> Call:
@@ -240,6 +248,7 @@ def _to_form(run: Rehearsal) -> dict[str, object]:
                 "isRight": step.is_right,
                 "surprisal": step.confidence and step.confidence.surprisal,
                 "toolScores": step.confidence and step.confidence.tool_scores,
+                "usesNamedValues": step.uses_named_values,
             }
             for step in run.steps
         ],

@@ -38,7 +38,7 @@ def open_bench(
     codes: Mapping[Address, bytes] | None = None,
 ) -> Bench:
     """Return a chain whose model generates the given texts, with a funded account."""
-    model = ByteModel(script)
+    model = ByteModel(script, is_free=True)
     config = ChainConfig(models=(profile,), schedule=schedule)
     accounts = {at: GenesisAccount(balance_wei=10**30) for at in (OWNER, DEVELOPMENT_ADDRESS)}
     accounts |= {at: GenesisAccount(code=code, nonce=1) for at, code in (codes or {}).items()}

@@ -580,7 +580,7 @@ def _ask_to_set_node(asked: _Asked) -> None:
 
 
 def _agent_answers(vocabulary: Vocabulary) -> Mapping[str, Json]:
-    asked, wallet = _agent_node(SwappableModel(ByteModel(_deposit_then_done)))
+    asked, wallet = _agent_node(SwappableModel(ByteModel(_deposit_then_done, is_free=True)))
     form = {
         "from": to_checksum_address(DEVELOPMENT_ADDRESS),
         "to": to_checksum_address(wallet.agent),

@@ -184,8 +184,8 @@ def test_a_refusal_of_the_context_is_charged_for_its_branches(bench: MakeBench) 
 class SureModel(ByteModel):
     """Reports a confidence."""
 
-    def __init__(self, confidence: Confidence | None) -> None:
-        super().__init__(lambda r: use(r.scoring.names[0]))  # type: ignore[union-attr]
+    def __init__(self, confidence: Confidence | None, thought: str = "Add 5") -> None:
+        super().__init__(lambda r: use(r.scoring.names[0], thought))  # type: ignore[union-attr]
         self._confidence = confidence
 
     def generate(self, request: GenerationRequest) -> Generation:
@@ -239,6 +239,18 @@ def test_an_action_that_the_model_is_not_sure_of_is_withheld(
     (inference,) = recorder.seen
     assert inference.confidence == confidence
     assert "Action: " in inference.text
+
+
+def test_an_action_without_a_number_that_its_clause_names_is_withheld(bench: MakeBench) -> None:
+    b, model = bench(), SureModel(Confidence(surprisal=0), "Add 5 and 6")
+    data = request(tools=[adder(b)], prompt="Add 5 and 6")
+    for profile, is_withheld in ((GATED, True), (SHORT, False)):
+        computation = apply_message(b, data, executor=Executor([(profile, model)]))
+        computation.raise_if_error()
+        ((is_final, answer, *_),) = decode([RESULT_TYPE], computation.output)
+        assert is_final == is_withheld
+        said = 'UNSURE: I am not sure which values to use: BadMetadataTool {"p0": 5}?'
+        assert answer == (said if is_withheld else "")
 
 
 def test_a_withheld_action_costs_as_much_as_one_that_passes(bench: MakeBench) -> None:

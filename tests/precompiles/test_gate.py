@@ -50,6 +50,16 @@ def test_of_equal_scores_the_first_tool_is_preferred() -> None:
     assert result == FinalAnswer(answer="UNSURE: I am not sure which tool to use: note or pay?")
 
 
+def test_values_that_a_clause_does_not_name_are_asked_back() -> None:
+    reasoning = 'Thought: x\nAction: pay\nAction Input: {"amount": 5}'
+    use = replace(USE, agent_reasoning=reasoning)
+    asked = withhold(use, SURE, 10, TOOLS, [PINGED], uses_named_values=False)
+    said = 'UNSURE: I am not sure which values to use: pay {"amount": 5}?; done before: ping: ok'
+    assert asked == FinalAnswer(answer=said)
+    assert withhold(use, SURE, 0, TOOLS, (), uses_named_values=False) is use
+    assert withhold(use, None, 10, TOOLS, (), uses_named_values=False) is use
+
+
 def test_answers_pass() -> None:
     answer = FinalAnswer(answer="I can't do that.")
     assert withhold(answer, Confidence(surprisal=1 << 40), 1, TOOLS, ()) is answer

@@ -16,6 +16,7 @@ from pyevm_agents.bench.attacks.case import BEFORE_END, AttackTarget, build_atta
 from pyevm_agents.bench.attacks.cases import make_attack_cases
 from pyevm_agents.bench.measurement.intervals import estimate_median, scale_interval
 from pyevm_agents.bench.measurement.models import warm_up_model
+from pyevm_agents.bench.measurement.profile import build_measured_profile
 from pyevm_agents.bench.measurement.results import BLOCK_GAS, Attack
 from pyevm_agents.bench.measurement.rounds import spread_rounds, time_with_result
 from pyevm_agents.bench.measurement.usage import (
@@ -31,7 +32,6 @@ from pyevm_agents.devnet.chain import (
     DEVELOPMENT_ADDRESS,
     DEVELOPMENT_BALANCE_WEI,
     DevelopmentAccount,
-    build_model_profile,
 )
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def measure_attacks(
         prices: schedules under which to compute its gas; the chain has the default one.
     """
     facts = setting.model.profile_facts
-    profile = build_model_profile(facts)
+    profile = build_measured_profile(facts)
     target = AttackTarget(
         model=setting.model,
         profile=profile,

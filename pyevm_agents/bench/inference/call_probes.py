@@ -21,6 +21,7 @@ from precompiles.abi import RUN_NEXT_ITERATION_SELECTOR, ParamDescription, Param
 from precompiles.language_model import Generation, GenerationRequest, Segment
 from precompiles.spec import EXECUTOR_ADDRESS
 from pyevm_agents.bench.inference.probe import ProbeCase
+from pyevm_agents.bench.measurement.profile import build_measured_profile
 from pyevm_agents.bench.measurement.texts import OrdinaryText
 from pyevm_agents.bench.measurement.tool_contracts import build_tool_code
 from pyevm_agents.bench.measurement.usage import (
@@ -35,7 +36,6 @@ from pyevm_agents.devnet.chain import (
     ALIASES,
     DEVELOPMENT_ADDRESS,
     DEVELOPMENT_BALANCE_WEI,
-    build_model_profile,
 )
 from pyevm_agents.errors import EngineFault
 from pyevm_agents.models import CachingModel
@@ -171,7 +171,7 @@ class CallProbes:
     def __init__(self, model: LlamaModel) -> None:
         """Create the chain."""
         facts = model.profile_facts
-        self._profile = build_model_profile(facts)
+        self._profile = build_measured_profile(facts)
         self._room_tokens = self._profile.context_tokens - self._profile.max_output_tokens
         self._text = OrdinaryText(model)
         self._serial = itertools.count(1)

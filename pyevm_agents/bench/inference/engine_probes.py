@@ -17,9 +17,9 @@ from precompiles.grammar import build_grammar
 from precompiles.language_model import GenerationRequest
 from precompiles.tool_metadata import Tool
 from pyevm_agents.bench.inference.probe import ProbeCase
+from pyevm_agents.bench.measurement.profile import build_measured_profile
 from pyevm_agents.bench.measurement.texts import OrdinaryText
 from pyevm_agents.bench.measurement.usage import Usage
-from pyevm_agents.devnet.chain import build_model_profile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -69,7 +69,7 @@ class EngineProbes:
             longest_tokens: length of the longest prompt; None for the context less the longest
             output.
         """
-        profile = build_model_profile(model.profile_facts)
+        profile = build_measured_profile(model.profile_facts)
         room_tokens = profile.context_tokens - profile.max_output_tokens
         self.longest_tokens = min(longest_tokens or room_tokens, room_tokens)
         self._model = model

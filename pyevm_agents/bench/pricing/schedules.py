@@ -21,6 +21,7 @@ import numpy as np
 from precompiles.spec import DEFAULT_MAX_OUTPUT_TOKENS
 from pyevm_agents.bench.inference.fits import find_longest_measured, index_coefficients
 from pyevm_agents.bench.measurement.fit_result import NS
+from pyevm_agents.bench.measurement.profile import build_measured_profile
 from pyevm_agents.bench.measurement.results import (
     BLOCK_GAS,
     REFERENCES,
@@ -30,7 +31,6 @@ from pyevm_agents.bench.measurement.results import (
 from pyevm_agents.bench.pricing.parity import build_parity_schedule
 from pyevm_agents.config import DEFAULT_BLOCK_GAS_LIMIT, ChainConfig
 from pyevm_agents.config.schedule_file import ScheduleFile
-from pyevm_agents.devnet.chain import build_model_profile
 from pyevm_agents.display import pluralize
 
 if TYPE_CHECKING:
@@ -232,7 +232,7 @@ def build_own_schedules(
 ) -> tuple[NamedSchedule, ...]:
     """Return the default schedule, and those at parity if terms and yardsticks are known."""
     config = ChainConfig(
-        models=(build_model_profile(facts),), profile_fingerprint=facts.fingerprint
+        models=(build_measured_profile(facts),), profile_fingerprint=facts.fingerprint
     )
     files = {DEFAULT: ScheduleFile()}
     if terms and yardsticks:

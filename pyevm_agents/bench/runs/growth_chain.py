@@ -16,6 +16,7 @@ from eth_utils import to_checksum_address
 from precompiles.abi import ParamType
 from precompiles.spec import EXECUTOR_ADDRESS
 from pyevm_agents.bench.measurement.models import DictatedModel, OwnAnswer
+from pyevm_agents.bench.measurement.profile import build_measured_profile
 from pyevm_agents.bench.measurement.usage import count_usage
 from pyevm_agents.bench.pricing.schedules import add_evm_gas
 from pyevm_agents.chain import Call, Chain, GenesisAccount
@@ -27,7 +28,6 @@ from pyevm_agents.devnet.chain import (
     DEVELOPMENT_BALANCE_WEI,
     DEVELOPMENT_KEY,
     DevelopmentAccount,
-    build_model_profile,
 )
 from pyevm_agents.models import use
 from pyevm_agents.models.fakes.parsed_request import AllowedParameter, parse_grammar, parse_prompt
@@ -116,7 +116,7 @@ class GrowthChain:
     def __post_init__(self) -> None:
         """Create the chain, and deploy the contracts that all agents share."""
         facts = self.model.profile_facts
-        self.profile = build_model_profile(facts)
+        self.profile = build_measured_profile(facts)
         config = ChainConfig(
             models=(self.profile,),
             profile_fingerprint=facts.fingerprint,

@@ -22,6 +22,7 @@ from pyevm_agents.bench.measurement.models import (
     build_dictated_grammar,
     warm_up_model,
 )
+from pyevm_agents.bench.measurement.profile import build_measured_profile
 from pyevm_agents.bench.measurement.results import Run
 from pyevm_agents.bench.measurement.rounds import time_with_result
 from pyevm_agents.bench.measurement.usage import count_usage
@@ -30,7 +31,6 @@ from pyevm_agents.contracts import load_artifact
 from pyevm_agents.devnet.chain import (
     ALIASES,
     DevelopmentAccount,
-    build_model_profile,
     create_funded_chain,
 )
 from pyevm_agents.devnet.wallet_demo import WalletDemo
@@ -135,7 +135,7 @@ class RunBench:
     def __init__(self, setting: BenchSettings) -> None:
         """Deploy the agents."""
         facts = setting.model.profile_facts
-        self.profile = build_model_profile(facts)
+        self.profile = build_measured_profile(facts)
         self.model = StopwatchModel(DictatedModel(setting.model, self._dictate))
         self.chain = create_funded_chain(self.model, facts, self.profile)
         self._long_characters: int | None = None

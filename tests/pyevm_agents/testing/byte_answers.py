@@ -19,4 +19,4 @@ def counting(request: GenerationRequest) -> str:
 
 
 def five() -> ByteModel:
-    return ByteModel(counting)
+    return ByteModel(counting, is_free=True)

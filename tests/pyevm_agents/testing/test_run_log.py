@@ -142,7 +142,7 @@ def test_a_call_is_kept_without_gas(chain: AgentChain) -> None:
 
 
 def test_a_run_that_reverted_says_why(chain: AgentChain) -> None:
-    chain.model.use_model(ByteModel(lambda _: USE))
+    chain.model.use_model(ByteModel(lambda _: USE, is_free=True))
     agent = clerk(chain, chain.deploy("CounterTool"), steps=2)
     with pytest.raises(ContractLogicError, match="NoFinalAnswer"):
         chain.ask(agent, "Add five")
@@ -157,7 +157,7 @@ def test_a_run_that_has_no_end_shows_what_was_done(chain: AgentChain) -> None:
             raise RuntimeError("no words left")
         return USE
 
-    chain.model.use_model(ByteModel(said))
+    chain.model.use_model(ByteModel(said, is_free=True))
     agent = clerk(chain, chain.deploy("CounterTool"))
     with pytest.raises(RuntimeError, match="no words left"):
         chain.ask(agent, "Add five")

@@ -31,13 +31,13 @@ from pyevm_agents.bench.attacks.runner import (
     measure_attacks,
 )
 from pyevm_agents.bench.measurement.budget import TimeBudget
+from pyevm_agents.bench.measurement.profile import build_measured_profile
 from pyevm_agents.bench.measurement.rounds import BenchSettings
 from pyevm_agents.bench.measurement.tool_contracts import build_tool_code
 from pyevm_agents.bench.measurement.usage import Usage, count_usage, iter_executor_calls
 from pyevm_agents.bench.pricing.schedules import NamedSchedule, add_evm_gas, transaction_gas
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.config.schedule_file import ScheduleFile, read_schedule
-from pyevm_agents.devnet.chain import build_model_profile
 from pyevm_agents.models import ScriptedModel, again
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def target(vocabulary: Vocabulary) -> AttackTarget:
     facts = vocabulary.profile_facts
     return AttackTarget(
         model=vocabulary,  # type: ignore[arg-type]
-        profile=build_model_profile(facts),
+        profile=build_measured_profile(facts),
         fingerprint=facts.fingerprint,
         is_quick=True,
     )
@@ -308,7 +308,7 @@ def test_attacks_are_timed_and_priced(
     few = {"_make_unpaid_prompt_case", "_make_aliases_case", "_make_small_calls_case"}
     makers = tuple(make for make in MAKERS if make.__name__ in few)
     monkeypatch.setattr(attack_cases, "MAKERS", makers)
-    profile = build_model_profile(reduced_llama.profile_facts)
+    profile = build_measured_profile(reduced_llama.profile_facts)
     prices = [
         NamedSchedule(name="default", schedule=GasSchedule(), profile=profile),
         NamedSchedule(name="dear", schedule=GasSchedule(input_byte_gas=160), profile=profile),
@@ -367,7 +367,7 @@ def test_long_attacks_are_not_all_in_one_round(
         def finish_step(self, detail: str) -> None:
             names.append(detail.partition(":")[0])
 
-    profile = build_model_profile(reduced_llama.profile_facts)
+    profile = build_measured_profile(reduced_llama.profile_facts)
     target = AttackTarget(model=reduced_llama, profile=profile, fingerprint="", is_quick=True)
     first, second, third = (case.name for case in attack_cases.make_attack_cases(target))
     rounds |= {first: 1, second: 3, third: 1}

@@ -12,6 +12,7 @@ from precompiles.grammar import build_grammar
 from precompiles.language_model import GenerationRequest, Segment
 from pyevm_agents.bench.measurement.budget import TimeBudget
 from pyevm_agents.bench.measurement.models import OwnAnswer, build_dictated_grammar
+from pyevm_agents.bench.measurement.profile import build_measured_profile
 from pyevm_agents.bench.measurement.rounds import BenchSettings
 from pyevm_agents.bench.pricing.schedules import NamedSchedule, transaction_gas
 from pyevm_agents.bench.runs import runner as bench_runs
@@ -21,7 +22,6 @@ from pyevm_agents.bench.runs.runner import (
     find_answer_characters,
     measure_runs,
 )
-from pyevm_agents.devnet.chain import build_model_profile
 
 if TYPE_CHECKING:
     from pyevm_agents.models import LlamaModel
@@ -71,7 +71,7 @@ def test_every_run_is_measured_and_priced(
     llama: LlamaModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bench_runs, "LONG_ANSWER_TOKENS", 20)
-    profile = build_model_profile(llama.profile_facts)
+    profile = build_measured_profile(llama.profile_facts)
     prices = [NamedSchedule(name="default", schedule=GasSchedule(), profile=profile)]
     its = setting(llama)
     done = {run.name: run for run in measure_runs(its, prices)}
