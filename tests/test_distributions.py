@@ -111,7 +111,7 @@ def run_installed(environment: Path, folder: Path, *command: str) -> str:
 
 def test_the_installed_wheel_runs_the_demo(environment: Path, tmp_path: Path) -> None:
     printed = run_installed(environment, tmp_path, "pyevm-agents", "demo")
-    assert re.search(r"Answer +Done: deposit 10 USDC into the pool\.", printed)
+    assert re.search(r"Answer +Done\. DeployTool: Successfully deployed", printed)
     assert re.search(r"pool +USDC +500 +510 +\+10", printed)
 
 

