@@ -142,8 +142,8 @@ def returns(data: bytes) -> Fault:
     Reaction: the run reverts with `MalformedToolResult(tool, size)` unless the bytes are a run ID
     and a string, and with `AsynchronousToolUnsupported(tool, runId)` if the run ID is not -1, as in
     a mebibyte of zeros. A string that is not UTF-8 reaches the executor, which rejects it in the
-    next step with `InvalidUtf8("toolResults")`. A mebibyte costs the tool and the agent some 2.3
-    million gas each.
+    next step with `InvalidUtf8("toolResults")`, unless it begins with `UNSURE:` and ends the run. A
+    mebibyte costs the tool and the agent some 2.3 million gas each.
 
     Raises:
         ConfigError: the value is not of type bytes.
@@ -161,7 +161,8 @@ def answers(text: str) -> Fault:
     wrote the text. A text that is too long is rejected in the next step, and the run reverts:
     `ContextTooLong` beyond the model's context, `CalldataTooLarge` beyond 64 KiB. If the gas for
     its tokens is not left, the run reverts without data. A copy of a mebibyte uses all gas of a
-    block.
+    block. A text that begins with `UNSURE:` ends the run: it is the answer, unchecked, with the
+    steps done before.
 
     Raises:
         ConfigError: the value is not a text.

@@ -12,6 +12,7 @@ import pytest
 from web3.exceptions import ContractCustomError, ContractLogicError, Web3RPCError
 from web3.logs import DISCARD
 
+from precompiles.gate import UNSURE
 from pyevm_agents.models.fakes.parsed_request import parse_prompt
 from pyevm_agents.testing import AgentChain, Deploy, ModelStub, answer, faults, use
 
@@ -64,6 +65,36 @@ def wallet(deploy: Deploy, usdc: Contract) -> Contract:
     )
     usdc.functions.transfer(wallet.functions.account().call(), 10**9).transact()
     return wallet
+
+
+# -- tools that are not sure: the run ends -- #
+
+
+def test_a_tools_doubt_ends_the_run(
+    agent_chain: AgentChain, model: ModelStub, counter: Contract, clerk: Contract
+) -> None:
+    faults.tool(agent_chain, counter, faults.answers(f"{UNSURE} Which one?"), after=1)
+    one, two = use("CounterTool", amount=1), use("CounterTool", amount=2)
+    model.script(one, two)
+    receipt = agent_chain.ask(clerk, "Add one, then two")
+    (run,) = clerk.events.AgentRunResult().process_receipt(receipt, errors=DISCARD)
+    said = "UNSURE: Which one?; done before: CounterTool: The counter is: 1"
+    assert run["args"]["answer"] == said
+    model.verify()
+
+
+def test_a_wallet_undoes_what_it_did_before_a_doubt(
+    agent_chain: AgentChain, model: ModelStub, wallet: Contract, usdc: Contract
+) -> None:
+    faults.tool(agent_chain, "ViewBalanceTool", faults.answers("UNSURE: Hm?"), of=wallet)
+    model.script(
+        use("DeployTool", asset=usdc.address, amount=10), use("ViewBalanceTool", asset=usdc.address)
+    )
+    before = usdc.functions.balanceOf(wallet.functions.account().call()).call()
+    with pytest.raises(ContractCustomError, match="UnsureAnswer"):
+        wallet.functions.instruct("Deposit 10 USDC and look").transact()
+    assert usdc.functions.balanceOf(wallet.functions.account().call()).call() == before
+    model.verify()
 
 
 # -- tools that fail: the run reverts -- #
