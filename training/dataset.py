@@ -13,7 +13,7 @@ import json
 import re
 import zlib
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
@@ -24,11 +24,12 @@ from precompiles.language_model import GenerationRequest, Segment
 from precompiles.react import GrammarViolationError
 from pyevm_agents.devnet.chain import build_model_profile
 from pyevm_agents.models import Vocabulary
+from training.kinds.judgement import judgement_groups
 from training.runs import turns
 from training.sample import held_out, training_groups
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from precompiles.language_model import ModelProfile
     from training.runs import Turn
@@ -58,12 +59,15 @@ class Spelling:
     `skipped` counts the tasks that the format has no run for.
     """
 
-    def __init__(self, vocabulary: Vocabulary, *, is_short: bool = True) -> None:
+    def __init__(
+        self, vocabulary: Vocabulary, *, is_short: bool = True, has_stated_values: bool = False
+    ) -> None:
         self.vocabulary = vocabulary
         self.is_short = is_short
+        rules = {"short_format": is_short, "stated_values": has_stated_values}
         self.profile: ModelProfile = replace(
             build_model_profile(vocabulary.profile_facts),
-            decoding=(("short_format", 1),) * is_short,
+            decoding=tuple((name, 1) for name, is_set in rules.items() if is_set),
         )
         self.skipped = 0
         self._known: dict[Segment, list[int]] = {}
@@ -195,6 +199,14 @@ def rows(groups: Iterable[tuple[Task, ...]], spelling: Spelling) -> Iterable[Gro
             yield GroupRow(system=system, requests=requests)
 
 
+def _generate_groups(options: argparse.Namespace) -> Iterator[tuple[Task, ...]]:
+    groups = training_groups(options.seed, requests=options.requests)
+    if not options.judgements:
+        return groups
+    judgements = judgement_groups(options.seed, requests=options.requests)
+    return chain.from_iterable(zip(groups, judgements, strict=False))
+
+
 def main() -> None:
     """Write a file of groups."""
     parser = argparse.ArgumentParser(
@@ -206,16 +218,26 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1, help="seed of the tasks")
     parser.add_argument("--held-out", action="store_true", help="write held-out tasks instead")
     parser.add_argument("--free", action="store_true", help="write the free format, not the short")
+    parser.add_argument(
+        "--judgements",
+        action="store_true",
+        help="every second group has tasks whose arguments depend on what was read;\n"
+        "the free format with the rule stated_values",
+    )
     options = parser.parse_args()
     console = Console(stderr=True)
     groups: Iterable[tuple[Task, ...]] = (
         ((task,) for task in held_out(options.groups, options.seed))
         if options.held_out
-        else islice(training_groups(options.seed, requests=options.requests), options.groups)
+        else islice(_generate_groups(options), options.groups)
     )
     learned = total = 0
     with Vocabulary() as vocabulary, gzip.open(options.out, "wt", compresslevel=6) as file:
-        spelling = Spelling(vocabulary, is_short=not options.free)
+        spelling = Spelling(
+            vocabulary,
+            is_short=not (options.free or options.judgements),
+            has_stated_values=options.judgements,
+        )
         for row in track(rows(groups, spelling), "groups", total=options.groups, console=console):
             total += len(row["system"]) + sum(len(r["tokens"]) for r in row["requests"])
             learned += sum(sum(w > 0 for w in r["learn"]) for r in row["requests"])

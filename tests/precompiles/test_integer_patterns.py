@@ -17,7 +17,7 @@ def test_it_is_exact_for_small_ranges() -> None:
     for low in range(-121, 122, 3):
         for high in range(low, 122):
             pattern = build_range_pattern(range(low, high + 1))
-            found = re.findall(rf"(?m)^(?:{pattern})$", LINES)
+            found = [match[0] for match in re.finditer(rf"(?m)^(?:{pattern})$", LINES)]
             assert found == [str(number) for number in range(low, high + 1)], (low, high)
 
 

@@ -229,7 +229,7 @@ def test_a_chain_with_a_section_that_is_not_implemented_is_refused(
         (RULES, "unknown decoding rule 'format': must be one of short_format, router_weight, max"),
         ((("short_format", 2),), "decoding rule short_format 2: must be 1 to 1"),
         ((("short_format", 0),), "decoding rule short_format 0: must be 1 to 1"),
-        ((("router_weight", 256),), "decoding rules router_weight: need short_format 1"),
+        ((("router_weight", 256),), "decoding rule router_weight: needs short_format 1"),
         (
             (("router_weight", (1 << 16) + 1), ("short_format", 1)),
             "decoding rule router_weight 65537: must be 1 to 65536",

@@ -91,7 +91,7 @@ def test_the_weights_have_one_thread() -> None:
         ("gpt", "there is no model 'gpt', and no file; `pyevm-agents model list` lists"),
         (
             "smollm2-135m",
-            "there is no model 'smollm2-135m', and no file; did you mean smollm2-135m-react.",
+            "there is no model 'smollm2-135m', and no file; did you mean smollm2-135m-free.",
         ),
         ("models/none", "model file .*models/none does not exist"),
     ],

@@ -42,7 +42,7 @@ def test_the_starved_call_is_named(node: ThinkingNode, method: str) -> None:
     assert raised.value.message == (
         "execution reverted: no reason given; a call of the executor at "
         "0x0000000000000000000000000000000000000019 ran out of gas: "
-        "it had 527,391 and needed at least 1,750,888 (Executor prompt tokens)"
+        "it had 527,345 and needed at least 1,750,888 (Executor prompt tokens)"
     )
 
 
