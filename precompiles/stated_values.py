@@ -37,13 +37,15 @@ _SET_COMMA = re.compile(", ?(?:or )?| or ")
 _BLANK = re.compile(r"\s+", re.ASCII)
 _NOT_FREE = re.compile(f"0[xX]|[{CONTROL_CLASS}]")
 _START = re.compile(r"(?<![a-z])(?P<word>from|between) $", _FLAGS)
-_JOINT = re.compile(r"(?: ?%| ?[a-z]+)? (?P<word>to|and) ", _FLAGS)
+_JOINT = re.compile(r"(?: ?(?P<unit>%|[a-z]+))? (?P<word>to|and) ", _FLAGS)
 _END = re.compile(r"(?: ?(?P<unit>%|[a-z]+))?(?! ?[\^*/+]| ?- ?\d|[\w%])", _FLAGS)
 _JOINTS = {"from": "to", "between": "and"}
 _OTHER_UNIT = re.compile(r"(?<![a-z])in (?P<unit>[a-z]+s)(?![a-z])", _FLAGS)
 _UNCLEAR = re.compile(
-    r"\d decimals|10 ?(?:\^|\*\*)|1e\d|(?<![a-z])(?:each|g?wei|exclusive(?:ly)?)(?![a-z])", _FLAGS
+    r"\d decimals|10 ?(?:\^|\*\*)|1e\d|(?<![a-z])(?:each|g?wei|exclu[a-z]+)(?![a-z])", _FLAGS
 )
+_PERCENT = re.compile("%|per ?cent", _FLAGS)
+_BASIS_POINTS = re.compile("basis points?|bps", _FLAGS)
 _NUMBERS = {
     ParamType.UINT: range(2**256),
     ParamType.INT: range(-(2**255), 2**255),
@@ -79,18 +81,24 @@ def read_range(description: str, limits: range) -> range | None:
         joint = _JOINT.fullmatch(description, end, next_start)
         last = _END.match(description, next_end)
         if first and joint and last and joint["word"].lower() == _JOINTS[first["word"].lower()]:
-            if _is_unclear(description, last) or not low.denominator == high.denominator == 1:
+            if (
+                _is_unclear(description, joint, last)
+                or not low.denominator == high.denominator == 1
+            ):
                 return None
             bounds = max(int(low), limits.start), min(int(high) + 1, limits.stop)
             return range(*bounds) if bounds[0] < bounds[1] else None
     return None
 
 
-def _is_unclear(description: str, last: re.Match[str]) -> bool:
+def _is_unclear(description: str, joint: re.Match[str], last: re.Match[str]) -> bool:
     """Return whether the range may be in another unit than the parameter, or without a bound."""
     unit, other = (last["unit"] or "").lower(), _OTHER_UNIT.search(description)
     is_other = bool(unit) and other is not None and other["unit"].lower() != unit
-    return is_other or _UNCLEAR.search(description) is not None
+    is_mixed = bool(joint["unit"]) and joint["unit"].lower().rstrip("s") != unit.rstrip("s")
+    is_percent = _PERCENT.fullmatch(unit) is not None
+    is_mixed = is_mixed or (is_percent and _BASIS_POINTS.search(description) is not None)
+    return is_other or is_mixed or _UNCLEAR.search(description) is not None
 
 
 def read_texts(description: str) -> tuple[str, ...] | None:

@@ -89,6 +89,9 @@ def test_a_range_is_read(description: str, low: int | None, high: int | None) ->
         "from 1 to 10, exclusive",
         "amount with 6 decimals, from 1 to 5",
         "from 1 to 30 days, in seconds",
+        "from 1 minute to 2 hours",
+        "fee (basis points) from 0 to 5 percent",
+        "between 1 and 5, excluding both",
         "between one hundred and twenty",
     ],
 )
