@@ -94,7 +94,7 @@ def test_what_the_gas_cut_is_continued_when_there_is_more(llama: LlamaModel) -> 
     wallet = WalletDemo(create_development_chain(model, model.profile_facts))
     data = load_artifact("WalletAgent").encode_call("instruct", DEFAULT_INSTRUCTION)
     call = Call(to=wallet.agent, sender=wallet._owner.address, data=data)  # noqa: SLF001
-    for gas in range(3_500_000, 6_500_000, 80_000):  # A step's text takes some 250,000.
+    for gas in range(2_400_000, 3_400_000, 20_000):  # A step's text takes some 94,000.
         outcome = wallet.chain.call(replace(call, gas=gas))
     assert outcome.error is None
     assert model.resumed

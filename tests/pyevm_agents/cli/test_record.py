@@ -46,7 +46,10 @@ def test_a_chain_is_recorded_anew_under_a_schedule(tmp_path: Path) -> None:
     assert said is not None
     assert said == before.steps[0].exchange.generation
     used = [one.blocks[0].block.header.gas_used for one in (before, after)]
-    assert used[0] - used[1] == (5_000 - 41) + (10_000 - 29) * len(said.tokens)
+    chosen = len(said.tokens) - said.forced_tokens
+    evaluated = said.forced_tokens - said.tail_tokens
+    assert chosen > 0 < evaluated
+    assert used[0] - used[1] == ((5_000 - 41) + (10_000 - 29) * chosen + (6_000 - 29) * evaluated)
 
 
 @pytest.mark.parametrize(
