@@ -25,7 +25,7 @@ from precompiles.spec import (
     MAX_SPAN_WORD_BYTES,
     MAX_SPAN_WORDS,
 )
-from precompiles.stated_values import is_free, keep_free, read_texts, to_json
+from precompiles.stated_values import BASIS_POINTS, is_free, keep_free, read_texts, to_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -60,7 +60,6 @@ _PERCENT = re.compile(
     "discount|royalty|commission|interest|quorum|margin",
     _FLAGS,
 )
-_BASIS_POINTS = re.compile("basis points?|bps", _FLAGS)
 _PUNCTUATION = ".,;:!?()"
 _WORD = re.compile(f"[0-9{LETTER}]{{2,}}")
 _ACRONYM = re.compile("[A-Z]{2}")
@@ -180,7 +179,7 @@ class ParameterRule:
 def read_parameter(parameter: ParamDescription) -> ParameterRule:
     """Read a parameter."""
     described = f"{parameter.name} {parameter.description}"
-    is_percent, is_basis_points = _PERCENT.search(described), _BASIS_POINTS.search(described)
+    is_percent, is_basis_points = _PERCENT.search(described), BASIS_POINTS.search(described)
     factor, unit = _read_factor(parameter.description)
     return ParameterRule(
         kind=ParamType(parameter.param_type % ParamType.STRING_ARRAY),

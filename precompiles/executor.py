@@ -230,7 +230,7 @@ class Executor:
             result = parse(generation.text, tools, book)
         else:
             result = form.parse(generation.text)
-            is_fitting = form.uses_named_values(generation.text)
+            is_fitting = not rules.max_surprisal or form.uses_named_values(generation.text)
         result = withhold(
             result,
             generation.confidence,

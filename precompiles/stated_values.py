@@ -45,7 +45,7 @@ _UNCLEAR = re.compile(
     r"\d decimals|10 ?(?:\^|\*\*)|1e\d|(?<![a-z])(?:each|g?wei|exclu[a-z]+)(?![a-z])", _FLAGS
 )
 _PERCENT = re.compile("%|per ?cent", _FLAGS)
-_BASIS_POINTS = re.compile("basis points?|bps", _FLAGS)
+BASIS_POINTS = re.compile("basis points?|bps", _FLAGS)
 _NUMBERS = {
     ParamType.UINT: range(2**256),
     ParamType.INT: range(-(2**255), 2**255),
@@ -97,7 +97,7 @@ def _is_unclear(description: str, joint: re.Match[str], last: re.Match[str]) -> 
     is_other = bool(unit) and other is not None and other["unit"].lower() != unit
     is_mixed = bool(joint["unit"]) and joint["unit"].lower().rstrip("s") != unit.rstrip("s")
     is_percent = _PERCENT.fullmatch(unit) is not None
-    is_mixed = is_mixed or (is_percent and _BASIS_POINTS.search(description) is not None)
+    is_mixed = is_mixed or (is_percent and BASIS_POINTS.search(description) is not None)
     return is_other or is_mixed or _UNCLEAR.search(description) is not None
 
 

@@ -126,7 +126,7 @@ def make_agent(kind: Kind, others: Sequence[Kind], rng: random.Random) -> Agent:
             keys.add(pattern.key)
     patterns = list(dict.fromkeys(patterns))
     rng.shuffle(patterns)
-    style = rng.choice([_camel, _camel, _pascal, _snake, _tool])
+    style = rng.choice([to_camel, to_camel, _to_pascal, to_snake, to_tool_name])
     tools: list[AgentTool] = []
     for pattern in patterns:
         has_amount = any(p.slot == "amount" for p in pattern.parameters)
@@ -155,7 +155,7 @@ def make_agent(kind: Kind, others: Sequence[Kind], rng: random.Random) -> Agent:
 
 def _tool_of(pattern: Pattern, style: Style, unit: Unit | None, rng: random.Random) -> TaskTool:
     # Parameter names start with a lower-case letter.
-    case = _camel if style in {_pascal, _tool} else style
+    case = to_camel if style in {_to_pascal, to_tool_name} else style
     parameters = []
     for p in pattern.parameters:
         description = rng.choice(p.descriptions) if rng.random() < 0.9 else ""
@@ -200,23 +200,26 @@ def _words(name: str) -> list[str]:
     return re.findall(r"[A-Z]?[a-z0-9]+|[A-Z0-9]+(?![a-z])", name)
 
 
-def _camel(name: str) -> str:
+def to_camel(name: str) -> str:
+    """Return a name in words as `askOwner`."""
     if name[0].isupper():
         return name
     first, *rest = name.split()
     return first + "".join(word.capitalize() for word in rest)
 
 
-def _pascal(name: str) -> str:
+def _to_pascal(name: str) -> str:
     return name if name[0].isupper() else "".join(w.capitalize() for w in name.split())
 
 
-def _tool(name: str) -> str:
-    pascal = _pascal(name)
+def to_tool_name(name: str) -> str:
+    """Return a name in words as `AskOwnerTool`."""
+    pascal = _to_pascal(name)
     return pascal if pascal.endswith("Tool") else f"{pascal}Tool"
 
 
-def _snake(name: str) -> str:
+def to_snake(name: str) -> str:
+    """Return a name in words as `ask_owner`."""
     return (
         "_".join(word.lower() for word in _words(name))
         if name[0].isupper()

@@ -18,7 +18,7 @@ import numpy as np
 from training import checkpoint
 from training.checkpoint import CheckpointError
 from training.gguf_weights import ARCHITECTURE
-from training.set_rules import RulesError, read_rules
+from training.set_rules import RulesError, read_rules, write_beside
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -97,11 +97,7 @@ def export(
                 "with a lower --learning-rate, or export with --numbers f32"
             )
         writer.add_tensor(name, written, raw_dtype=NUMBERS[numbers])
-    unfinished = path.with_name(path.name + ".new")
-    writer.write_header_to_file(unfinished)
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
+    unfinished = write_beside(writer, path)
     size_bytes = unfinished.stat().st_size
     if size_bytes > MAX_BYTES:
         unfinished.unlink()

@@ -25,6 +25,7 @@ from pyevm_agents.devnet.chain import build_model_profile
 from pyevm_agents.models import LlamaModel
 from training.runs import build_tools, prepare_step
 from training.sample import calibration, held_out
+from training.set_rules import RulesError, read_rules
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -203,7 +204,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add("--json", type=Path, help="write every run")
     options = parser.parse_args(arguments)
     rules = {} if options.free else {"short_format": 1}
-    rules |= {name: int(value) for name, value in (rule.split("=") for rule in options.rule)}
+    try:
+        rules |= read_rules(options.rule)
+    except RulesError as error:
+        parser.error(str(error))
     runs: list[Rehearsal] = []
     with LlamaModel(adapter=options.adapter) as model:
         profile = replace(

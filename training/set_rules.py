@@ -58,13 +58,18 @@ def set_rules(source: Path, target: Path, rules: Mapping[str, int]) -> dict[str,
         writer.add_uint64(f"{PREFIX}{name}", value)
     for tensor in reader.tensors:
         writer.add_tensor(tensor.name, tensor.data, raw_dtype=tensor.tensor_type)
+    write_beside(writer, target).replace(target)
+    return new
+
+
+def write_beside(writer: gguf.GGUFWriter, target: Path) -> Path:
+    """Write a GGUF file under an unfinished name beside its own; return that path."""
     unfinished = target.with_name(target.name + ".new")
     writer.write_header_to_file(unfinished)
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
     writer.close()
-    unfinished.replace(target)
-    return new
+    return unfinished
 
 
 def read_rules(rules: list[str]) -> dict[str, int]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from precompiles.abi import ParamDescription, ParamType
+from training.agents import to_camel, to_snake, to_tool_name
 from training.tasks import Task, TaskStep, TaskTool
 
 if TYPE_CHECKING:
@@ -200,12 +201,8 @@ def _weigh_opinions(rng: random.Random, requests: int) -> tuple[Task, ...]:
 
 def _name(rng: random.Random, verb: str, noun: str) -> str:
     """Return a tool's name in one of the usual styles."""
-    words = f"{verb} {noun}".split()
-    style = rng.randrange(3)
-    if style == 0:
-        return "_".join(words)
-    capital = "".join(word.capitalize() for word in words)
-    return f"{capital}Tool" if style == 1 else capital[0].lower() + capital[1:]
+    style = rng.choice((to_snake, to_tool_name, to_camel))
+    return style(f"{verb} {noun}".strip())
 
 
 def _tool(
