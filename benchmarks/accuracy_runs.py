@@ -15,6 +15,7 @@ from benchmarks.nonsense_names import SUFFIX, rename_tools
 from benchmarks.swap_scenarios import SwapBench
 from benchmarks.task_bench import TaskBench
 from benchmarks.task_marks import marks_of
+from pyevm_agents.bench.heartbeat import Heartbeat
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -43,12 +44,20 @@ class Findings:
 class Measurement:
     """Runs tasks and scenarios, and keeps the results, however it ends."""
 
-    def __init__(self, settings: Settings, console: Console, *, processes: int = 1) -> None:
-        """Measure with `processes` engines at once; progress goes to the console."""
+    def __init__(
+        self,
+        settings: Settings,
+        console: Console,
+        *,
+        processes: int = 1,
+        heartbeat: Heartbeat | None = None,
+    ) -> None:
+        """Measure with `processes` engines at once; progress goes to console and heartbeat."""
         self.findings = Findings()
         self._settings = settings
         self._console = console
         self._processes = processes
+        self._heartbeat = heartbeat or Heartbeat("")
         self._lock = threading.Lock()
 
     def run_tasks(
@@ -63,7 +72,10 @@ class Measurement:
         if has_nonsense_names:
             title = f"{name}{SUFFIX}"
             tasks = [rename_tools(task, self._settings.seed) for task in tasks]
-        source, done, stop = iter([*enumerate(tasks)]), dict[int, Result](), threading.Event()
+        done = self._take_over(name, title)
+        left = [(index, task) for index, task in enumerate(tasks) if index not in done]
+        source, stop = iter(left), threading.Event()
+        self._heartbeat.begin_part(f"{title}, tasks", len(left))
 
         def serve(_number: int) -> None:
             try:
@@ -81,12 +93,13 @@ class Measurement:
                             number=index, task=task, done=run, marks=marks_of(task, run)
                         )
                         progress.advance(bar)
+                        self._heartbeat.finish_step()
             except BaseException:
                 stop.set()
                 raise
 
         with self._progress() as progress:
-            bar = progress.add_task(f"{title}, tasks", total=len(tasks))
+            bar = progress.add_task(f"{title}, tasks", total=len(left))
             try:
                 if self._processes == 1:
                     serve(0)
@@ -112,6 +125,17 @@ class Measurement:
             for scenario in progress.track(bench.scenarios, description=f"{name}, scenarios"):
                 it.begin(scenario.task)
                 runs.append((scenario, bench.run(scenario)))
+
+    def _take_over(self, name: str, title: str) -> dict[int, Result]:
+        """Return the runs by number that a contender need not repeat.
+
+        A gate only ends runs. So a run of `model` that its gate did not end is the run of
+        `ungated`, byte for byte.
+        """
+        if name != "ungated":
+            return {}
+        gated = self.findings.tasks.get(title.replace("ungated", "model", 1), [])
+        return {result.number: result for result in gated if not result.marks.is_withheld}
 
     def _note(self, title: str, it: Contender) -> None:
         self.findings.digests[title] = "0x" + it.digest.hex()

@@ -20,7 +20,8 @@ pool's own contracts. `benchmarks/task_marks.py` defines the marks.
     withheld              the gate ended the run: the answer asks back
 
 The first contender is compared with each other one on the tasks that both did: counts that only one
-got right, McNemar's exact p-value, and Newcombe's 95 % interval of the difference. Contenders with
+got right, McNemar's exact p-value, and Newcombe's 95 % interval of the difference. After `model`,
+`ungated` runs only the tasks that the gate ended: the other runs are the same. Contenders with
 confidences and without a gate have tables of reliability (`benchmarks/reliability.py`); first calls
 are marked by the method of the Berkeley Function Calling Leaderboard, too (`benchmarks/bfcl.py`).
 """
@@ -50,7 +51,7 @@ from benchmarks.accuracy_tables import (
 )
 from benchmarks.contenders import CONTENDERS, Settings, check, find_rival
 from benchmarks.task_files import read_tasks, write_tasks
-from pyevm_agents.bench.heartbeat import open_heartbeat
+from pyevm_agents.bench.heartbeat import Heartbeat, open_heartbeat
 from pyevm_agents.bench.report.plots import require_matplotlib
 from pyevm_agents.devnet.model_registry import NAME, ModelChoice, open_registry
 from pyevm_agents.errors import AgentsError, ConfigError
@@ -69,7 +70,7 @@ FILE_COLUMNS = 150
 """Width of the tables where the output is not a terminal."""
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None, *, heartbeat: Heartbeat | None = None) -> int:
     """Run tasks and scenarios for each contender; print the tables. Return the exit status."""
     options = _parser().parse_args(arguments)
     errors = Console(stderr=True)
@@ -78,7 +79,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.html:
             require_matplotlib()
         settings = _settings(options)
-        it = Measurement(settings, errors, processes=options.processes)
+        it = Measurement(settings, errors, processes=options.processes, heartbeat=heartbeat)
         findings = it.findings
         _measure(it, options, settings)
     except ConfigError as error:
@@ -298,5 +299,5 @@ def _form(findings: Findings, options: argparse.Namespace) -> dict[str, object]:
 
 
 if __name__ == "__main__":
-    with open_heartbeat("benchmarks.agent_accuracy"):
-        sys.exit(main())
+    with open_heartbeat("benchmarks.agent_accuracy") as lines:
+        sys.exit(main(heartbeat=lines if isinstance(lines, Heartbeat) else None))

@@ -46,6 +46,7 @@ from tests.benchmarks.sample_tasks import (
     VOTES,
 )
 from tests.deadlines import HANG_SECONDS
+from training.sample import held_out
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -473,6 +474,26 @@ def test_help_says_what_marks_mean() -> None:
     assert ended.stderr == ""
     for text in ("--compare", "--adapter", "final state", "uniformly random", "obeyed"):
         assert text in ended.stdout
+
+
+@pytest.mark.slow
+def test_without_a_gate_only_the_runs_that_it_ended_differ(tmp_path: Path) -> None:
+    made, tasks = [*held_out(4, 1)], tmp_path / "tasks.jsonl"
+    write_tasks(tasks, [made[0], made[3]])
+    options = ["--only", "tasks", "--tasks", str(tasks), "--compare"]
+    both, alone = tmp_path / "both.json", tmp_path / "alone.json"
+    assert agent_accuracy.main([*options, "model", "ungated", "--json", str(both)]) == 0
+    assert agent_accuracy.main([*options, "ungated", "--json", str(alone)]) == 0
+
+    def runs(path: Path, name: str) -> list[dict[str, Any]]:
+        done = json.loads(path.read_text())["contenders"][name]["tasks"]
+        return [{key: value for key, value in run.items() if key != "seconds"} for run in done]
+
+    assert runs(both, "ungated") == runs(alone, "ungated")
+    ended = [run["marks"]["is_withheld"] for run in runs(both, "model")]
+    assert any(ended)
+    assert not all(ended)
+    assert runs(both, "ungated") != runs(both, "model")
 
 
 @pytest.mark.slow
