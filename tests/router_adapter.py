@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import gguf
@@ -16,10 +17,11 @@ from precompiles.short_format import ShortFormat
 from precompiles.tool_metadata import Tool
 from pyevm_agents.devnet.chain import build_model_profile
 from pyevm_agents.models.decoding.router import FEATURES, UNIT, WEIGHT_UNIT, WIDTH, RouterWeights
+from pyevm_agents.models.gguf.adapter import DECODING
 from pyevm_agents.models.llama import router_file
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from pyevm_agents.models import LlamaModel, Vocabulary
@@ -52,9 +54,13 @@ def list_entries(router: RouterWeights) -> dict[str, bytes]:
 
 
 def write_adapter(
-    path: Path, entries: dict[str, bytes], *, version: int | None = router_file.VERSION
+    path: Path,
+    entries: dict[str, bytes],
+    *,
+    version: int | None = router_file.VERSION,
+    rules: Mapping[str, int] = MappingProxyType({}),
 ) -> Path:
-    """Write an adapter that changes nothing, with the arrays of a router."""
+    """Write an adapter that changes nothing, with the arrays of a router and decoding rules."""
     writer = gguf.GGUFWriter(path, "llama")
     writer.add_type("adapter")
     writer.add_string("adapter.type", "lora")
@@ -63,6 +69,8 @@ def write_adapter(
         writer.add_uint32(router_file.VERSION_KEY, version)
     for key, content in entries.items():
         writer.add_array(key, content)
+    for name, value in rules.items():
+        writer.add_uint64(f"{DECODING}{name}", value)
     writer.add_tensor(f"{MATRIX}.lora_a", np.ones((4, 576), np.float32))
     writer.add_tensor(f"{MATRIX}.lora_b", np.zeros((576, 4), np.float32))
     writer.write_header_to_file()

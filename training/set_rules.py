@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING
 import gguf
 
 from precompiles.decoding_rules import DecodingRules
+from pyevm_agents.models.gguf.adapter import DECODING
+from pyevm_agents.models.llama.router_file import VERSION_KEY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-PREFIX = "decoding."
 ARCHITECTURE = "general.architecture"
 
 
@@ -41,21 +42,23 @@ def set_rules(source: Path, target: Path, rules: Mapping[str, int]) -> dict[str,
         raise RulesError(f"adapter {source} can't be read: {error}") from error
     fields = {name: one for name, one in reader.fields.items() if not name.startswith("GGUF.")}
     old = {
-        name.removeprefix(PREFIX): int(fields.pop(name).contents())
+        name.removeprefix(DECODING): int(fields.pop(name).contents())
         for name in sorted(fields)
-        if name.startswith(PREFIX)
+        if name.startswith(DECODING)
     }
     new = {name: value for name, value in sorted((old | dict(rules)).items()) if value}
     try:
         DecodingRules.parse(tuple(new.items()))
     except ValueError as error:
         raise RulesError(str(error)) from error
+    if "router_weight" in new and VERSION_KEY not in fields:
+        raise RulesError(f"router_weight {new['router_weight']}: {source} has no router")
     writer = gguf.GGUFWriter(None, str(fields.pop(ARCHITECTURE).contents()))
     for name, field in fields.items():
         inner = field.types[-1] if field.types[0] is gguf.GGUFValueType.ARRAY else None
         writer.add_key_value(name, field.contents(), field.types[0], sub_type=inner)
     for name, value in new.items():
-        writer.add_uint64(f"{PREFIX}{name}", value)
+        writer.add_uint64(f"{DECODING}{name}", value)
     for tensor in reader.tensors:
         writer.add_tensor(tensor.name, tensor.data, raw_dtype=tensor.tensor_type)
     write_beside(writer, target).replace(target)

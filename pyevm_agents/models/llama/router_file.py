@@ -11,6 +11,7 @@ import numpy as np
 
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models.decoding.router import FEATURES, WIDTH, RouterWeights
+from pyevm_agents.models.gguf.adapter import DECODING
 from pyevm_agents.models.gguf.header import read_byte_arrays, read_header
 from pyevm_agents.models.gguf.load_errors import describe_file
 
@@ -33,12 +34,18 @@ def read_router(path: Path, vocabulary_tokens: int) -> RouterWeights | None:
         path: a file that `adapter.read_adapter` accepts.
 
     Raises:
-        ConfigError: it is of another version, damaged, or does not fit the vocabulary.
+        ConfigError: it is of another version, damaged, or does not fit the vocabulary; or the file
+            has none, but a rule that needs one.
     """
-    version = read_header(path).entries.get(VERSION_KEY)
+    entries = read_header(path).entries
+    version, file = entries.get(VERSION_KEY), f"adapter file {describe_file(path)}"
     if version is None:
+        if f"{DECODING}router_weight" in entries:
+            raise ConfigError(
+                f"{file} has the decoding rule router_weight and no router; export it with one "
+                "(training/README.md), or remove the rule with `python -m training.set_rules`"
+            )
         return None
-    file = f"adapter file {describe_file(path)}"
     if version.value != VERSION:
         raise ConfigError(
             f"{file} has a router of version {version.value}: must be {VERSION}; install the "

@@ -52,6 +52,14 @@ def test_an_adapter_without_a_router_has_none(path: Path) -> None:
     assert read_router(write_adapter(path, {}, version=None), TOKENS) is None
 
 
+def test_a_weight_without_a_router_is_rejected(path: Path) -> None:
+    write_adapter(path, {}, version=None, rules={"router_weight": 1, "short_format": 1})
+    with pytest.raises(ConfigError, match="the decoding rule router_weight and no router; export"):
+        read_router(path, TOKENS)
+    write_adapter(path, {}, version=None, rules={"short_format": 1})
+    assert read_router(path, TOKENS) is None
+
+
 @pytest.mark.parametrize("version", [0, 2])
 def test_another_version_is_rejected(path: Path, version: int) -> None:
     write_adapter(path, list_entries(ROUTER), version=version)
