@@ -105,7 +105,11 @@ class Chain(ChainSimulator):
         if foreign is None:
             header = build_genesis_header(config)
             chain_class = build_chain_class(
-                executor, config.chain_id, self.agent_events, fork=FORKS[config.fork]
+                executor,
+                config.chain_id,
+                self.agent_events,
+                fork=FORKS[config.fork],
+                code_size_bytes=config.code_size_bytes,
             )
         else:
             header = dict(foreign.genesis_header)
@@ -219,7 +223,12 @@ class Chain(ChainSimulator):
     def _build_chain_class(self, models: Mapping[str, LanguageModel]) -> type[AgentMiningChain]:
         """Return the chain's class with other models, whose steps are not announced."""
         executor = build_executor(self.config, models, AgentEventBus())
-        return build_chain_class(executor, self.config.chain_id, fork=self.fork)
+        return build_chain_class(
+            executor,
+            self.config.chain_id,
+            fork=self.fork,
+            code_size_bytes=self.config.code_size_bytes,
+        )
 
     def _make_block(
         self,

@@ -46,6 +46,12 @@ DEFAULT_FORK = "prague"
 FORKS = ("cancun", DEFAULT_FORK)
 """Supported forks: py-evm's newest. The executor needs Cancun's transient storage."""
 
+DEFAULT_CODE_SIZE_BYTES = 24_576
+"""Upper bound of a contract's code. Source: EIP-170."""
+
+MAX_CODE_SIZE_BYTES = 1 << 20
+"""Upper bound of the limit of a contract's code: depositing 1 MiB costs 210 million gas."""
+
 MIN_BLOCK_GAS_LIMIT = 5_000
 """Lower bound of the block gas limit. Source: yellow paper, 4.4.4."""
 
@@ -117,6 +123,10 @@ class ChainConfig:
     origin: ForkOrigin | None = None
     """The block of another chain that this one continues. Optional section."""
 
+    code_size_bytes: int = DEFAULT_CODE_SIZE_BYTES
+    """Upper bound of a contract's code, at least EIP-170's; initcode may have twice as much
+    (EIP-3860). The canonical JSON omits the default."""
+
     def __post_init__(self) -> None:
         """Validate all fields."""
         _check_kinds(self)
@@ -142,6 +152,11 @@ class ChainConfig:
             raise ConfigError(
                 f"block gas limit {self.block_gas_limit}: must be at least {MIN_BLOCK_GAS_LIMIT}"
             )
+        if not DEFAULT_CODE_SIZE_BYTES <= self.code_size_bytes <= MAX_CODE_SIZE_BYTES:
+            raise ConfigError(
+                f"code size limit {self.code_size_bytes}: must be {DEFAULT_CODE_SIZE_BYTES} to "
+                f"{MAX_CODE_SIZE_BYTES} bytes"
+            )
         if self.base_fee_wei < 0:
             raise ConfigError(f"base fee {self.base_fee_wei} wei: must not be negative")
         if not 0 <= self.genesis_timestamp_seconds < MAX_TIMESTAMP_SECONDS:
@@ -163,6 +178,8 @@ class ChainConfig:
             _fill_or_omit(model, "fingerprint", model["fingerprint"])
         _fill_or_omit(form, "numeric_models", [each.to_form() for each in self.numeric_models])
         _fill_or_omit(form, "origin", self.origin and self.origin.to_form())
+        if self.code_size_bytes == DEFAULT_CODE_SIZE_BYTES:
+            del form["code_size_bytes"]
         form["limits"] = {name: getattr(spec, name) for name in _LIMITS}
         form["schedule"] = {name.upper(): gas for name, gas in form["schedule"].items()}
         return json.dumps(form, sort_keys=True, separators=(",", ":"), ensure_ascii=True)

@@ -17,6 +17,9 @@ DEFAULT_MNEMONIC = "test test test test test test test test test test test junk"
 """The mnemonic of anvil and Hardhat."""
 
 DEFAULT_PATH = "m/44'/60'/0'/0"
+MNEMONIC_LENGTHS = ("12", "15", "18", "21", "24")
+"""Numbers of words of a mnemonic. Source: BIP-39."""
+
 MAX_ACCOUNTS = 1_000
 """Upper bound of derived accounts; deriving one takes some 0.2 ms."""
 
@@ -33,6 +36,14 @@ DEFAULT_KEYS = (
     "2a871d0798f97d79848a013d4936a73bf4cc922c825d33c1cf7073dff6d409c6",
 )
 """The first ten keys of the default mnemonic, so that a start derives none."""
+
+
+def generate_mnemonic(words: int) -> str:
+    """Return a random BIP-39 mnemonic. Input: words: one of `MNEMONIC_LENGTHS`."""
+    from eth_account.hdaccount import generate_mnemonic as generate  # noqa: PLC0415 - slow to import
+    from eth_account.types import Language  # noqa: PLC0415 - belongs to the above
+
+    return str(generate(words, Language.ENGLISH))
 
 
 def derive_keys(mnemonic: str, count: int, path: str = DEFAULT_PATH) -> list[PrivateKey]:

@@ -25,7 +25,7 @@ from pyevm_agents.node.listeners import NodeListeners
 from pyevm_agents.node.mining import MiningMode, Ticker
 from pyevm_agents.node.pending_block import PendingBlock
 from pyevm_agents.node.snapshots import History
-from pyevm_agents.node.txpool import PoolError, TxPool
+from pyevm_agents.node.txpool import ORDERS, PoolError, TxPool
 from pyevm_agents.node.validation import ValidationContext, require_admissible
 from pyevm_agents.node.write_queue import BusyError, WriteQueue
 
@@ -73,6 +73,7 @@ class Node:
         now: Callable[[], float],
         keys: Keys | None = None,
         mining: MiningMode | None = None,
+        order: str = ORDERS[0],
     ) -> None:
         """Start from the chain's current head.
 
@@ -80,10 +81,11 @@ class Node:
             now: returns the wall-clock time in Unix seconds.
             keys: the accounts to sign for; none by default.
             mining: when to make blocks; by default one for each transaction.
+            order: of a block's transactions, one of `txpool.ORDERS`.
         """
         self.chain = chain
         self.keys = keys or Keys()
-        self.pool = TxPool()
+        self.pool = TxPool(order)
         self.clock = Clock(now)
         self.next_block = NextBlock(chain, self.clock)
         self.pending = PendingBlock(chain, self.pool, self.clock, self.next_block)
@@ -161,6 +163,7 @@ class Node:
             gas_limit=header.gas_limit,
             base_fee_wei=int(header.base_fee_per_gas or 0),
             fork=self.chain.fork,
+            initcode_bytes=2 * self.chain.config.code_size_bytes,
             blob_base_fee_wei=self.chain.fork.blob_base_fee(header),
             requires_base_fee=self._mining.is_automatic,
         )

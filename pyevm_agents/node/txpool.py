@@ -1,7 +1,7 @@
 """The txpool: pending and queued transactions, per sender in the order of their nonces.
 
 A transaction is ready if the nonces up to it have no gap; otherwise it is queued. Senders are
-ordered by the tip of their next transaction, then by arrival.
+ordered by the tip of their next transaction, then by arrival; or by arrival alone.
 """
 
 from __future__ import annotations
@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 
     from eth.abc import SignedTransactionAPI
     from eth_typing import Address
+
+ORDERS = ("fees", "fifo")
+"""Orders of senders: by the tip of their next transaction, then by arrival; by arrival alone.
+The names are anvil's."""
 
 MAX_WAITING = 10_000
 """Upper bound of transactions in the pool; one takes some 2 KB in addition to its data."""
@@ -42,7 +46,9 @@ class PoolTransaction:
 class TxPool:
     """Pending and queued transactions. Thread-safe."""
 
-    def __init__(self) -> None:
+    def __init__(self, order: str = ORDERS[0]) -> None:
+        """Input: order: one of `ORDERS`."""
+        self._ranks_by_tip = order == ORDERS[0]
         self._by_sender: dict[Address, dict[int, PoolTransaction]] = {}
         self._by_hash: dict[bytes, PoolTransaction] = {}
         self._arrivals = 0
@@ -167,7 +173,7 @@ class TxPool:
                 lines.append((line, 0))
         while lines:
             best = min(
-                range(len(lines)), key=lambda i: _rank(lines[i][0][lines[i][1]], base_fee_wei)
+                range(len(lines)), key=lambda i: self._rank(lines[i][0][lines[i][1]], base_fee_wei)
             )
             line, position = lines[best]
             yield line[position]
@@ -190,6 +196,14 @@ class TxPool:
                 (ready if nonce < end else queued).setdefault(sender, []).append(entry)
         return ready, queued
 
+    def _rank(self, waiting: PoolTransaction, base_fee_wei: int) -> tuple[int, int]:
+        """Return a sort key: the miner's tip, highest first, then the arrival."""
+        if not self._ranks_by_tip:
+            return 0, waiting.arrival
+        transaction = waiting.transaction
+        tip = min(transaction.max_priority_fee_per_gas, transaction.max_fee_per_gas - base_fee_wei)
+        return -tip, waiting.arrival
+
     def _copy_by_sender(self) -> list[tuple[Address, dict[int, PoolTransaction]]]:
         """Return a consistent copy of the pool by sender."""
         with self._lock:
@@ -206,13 +220,6 @@ class TxPool:
             self._by_sender, self._by_hash, self._data_bytes = {}, {}, 0
             for waiting in content:
                 self._put(waiting)
-
-
-def _rank(waiting: PoolTransaction, base_fee_wei: int) -> tuple[int, int]:
-    """Return a sort key: the miner's tip, highest first, then the arrival."""
-    transaction = waiting.transaction
-    tip = min(transaction.max_priority_fee_per_gas, transaction.max_fee_per_gas - base_fee_wei)
-    return -tip, waiting.arrival
 
 
 def _can_replace(new: SignedTransactionAPI, old: SignedTransactionAPI) -> bool:

@@ -18,7 +18,6 @@ from pyevm_agents.chain.transactions import (
     is_impersonated,
 )
 from pyevm_agents.node.txpool import PoolError
-from pyevm_agents.vm.transaction_executor import MAX_INITCODE_BYTES
 
 if TYPE_CHECKING:
     from eth.abc import SignedTransactionAPI, StateAPI
@@ -43,6 +42,9 @@ class ValidationContext:
     fork: Fork
     gas_limit: int
     """Gas limit of the next block."""
+
+    initcode_bytes: int
+    """Upper bound of a creation's data."""
 
     base_fee_wei: int
     blob_base_fee_wei: int
@@ -96,10 +98,10 @@ def _require_well_formed(transaction: SignedTransactionAPI, terms: ValidationCon
     fee, tip = transaction.max_fee_per_gas, transaction.max_priority_fee_per_gas
     if fee < tip:
         raise PoolError(f"max priority fee per gas higher than max fee per gas: {tip} and {fee}")
-    if not transaction.to and len(transaction.data) > MAX_INITCODE_BYTES:
+    if not transaction.to and len(transaction.data) > terms.initcode_bytes:
         raise PoolError(
             f"max initcode size exceeded: code size {len(transaction.data)}, "
-            f"limit {MAX_INITCODE_BYTES}"
+            f"limit {terms.initcode_bytes}"
         )
     _require_enough_gas(transaction, terms)
     _require_type_fields(transaction, terms)

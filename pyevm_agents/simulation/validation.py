@@ -6,7 +6,7 @@ internal/ethapi/errors.go.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from eth.vm.forks.prague.state import PragueState
 from eth_utils import to_checksum_address
@@ -19,7 +19,6 @@ from pyevm_agents.chain.transactions import (
 )
 from pyevm_agents.errors import AgentsError
 from pyevm_agents.vm import floor_gas
-from pyevm_agents.vm.transaction_executor import MAX_INITCODE_BYTES
 
 if TYPE_CHECKING:
     from eth.abc import SignedTransactionAPI, StateAPI
@@ -66,7 +65,7 @@ def require_valid(
     if get_transaction_type(transaction) == BLOB_TYPE:
         _require_blobs(transaction, state, validates=validates)
     _require_funds(transaction, state)
-    _require_gas(transaction, has_floor=isinstance(state, PragueState))
+    _require_gas(transaction, state)
 
 
 def _make_error(transaction: SignedTransactionAPI, code: int, reason: str) -> SimulationError:
@@ -145,19 +144,20 @@ def _require_funds(transaction: SignedTransactionAPI, state: StateAPI) -> None:
         )
 
 
-def _require_gas(transaction: SignedTransactionAPI, *, has_floor: bool) -> None:
+def _require_gas(transaction: SignedTransactionAPI, state: StateAPI) -> None:
     least = transaction.intrinsic_gas
     if transaction.gas < least:
         reason = f"intrinsic gas too low: have {transaction.gas}, want {least}"
         raise _make_error(transaction, INTRINSIC_GAS, reason)
     floor = floor_gas(transaction)
-    if has_floor and transaction.gas < floor:
+    if isinstance(state, PragueState) and transaction.gas < floor:
         reason = f"insufficient gas for floor data gas cost: gas {transaction.gas}, minimum {floor}"
         raise _make_error(transaction, INTRINSIC_GAS, reason)
-    if not transaction.to and len(transaction.data) > MAX_INITCODE_BYTES:
+    computation_class: Any = state.computation_class
+    limit = 2 * computation_class.code_size_bytes
+    if not transaction.to and len(transaction.data) > limit:
         raise _make_error(
             transaction,
             INITCODE_SIZE,
-            f"max initcode size exceeded: code size {len(transaction.data)} "
-            f"limit {MAX_INITCODE_BYTES}",
+            f"max initcode size exceeded: code size {len(transaction.data)} limit {limit}",
         )

@@ -136,8 +136,7 @@ class TracerDispatcher:
         frame.output = bytes(computation.output)
         if computation.is_error:
             if frame.error is None:
-                code = computation._output  # noqa: SLF001 - `output` is empty after an error
-                frame.error = describe_deposit_error(computation.error, code)
+                frame.error = describe_deposit_error(computation.error)
         elif self._open_calls:
             self._open_calls[-1].refund_of_children += (
                 ended.refund_of_children + ended.get_own_refund()

@@ -21,11 +21,11 @@ from eth.exceptions import (
     StackDepthLimit,
     WriteProtection,
 )
-from eth.vm.forks.spurious_dragon.constants import EIP170_CODE_SIZE_LIMIT
 from eth_abi import decode
 from eth_abi.exceptions import DecodingError
 
 from pyevm_agents.tracing.opcodes import get_opcode
+from pyevm_agents.vm import CodeTooLargeError
 
 if TYPE_CHECKING:
     from eth.exceptions import VMError
@@ -79,11 +79,11 @@ def describe_error(error: VMError, op: int | None) -> str:
     return _ERROR_MESSAGES.get(type(error), PRECOMPILE_FAILED)
 
 
-def describe_deposit_error(error: VMError, code: bytes) -> str:
+def describe_deposit_error(error: VMError) -> str:
     """Return geth's message for a creation whose code could not be deposited."""
-    if not isinstance(error, OutOfGas):
-        return describe_error(error, None)
-    return CODE_TOO_LARGE if len(code) > EIP170_CODE_SIZE_LIMIT else NO_GAS_FOR_CODE
+    if isinstance(error, CodeTooLargeError):
+        return CODE_TOO_LARGE
+    return NO_GAS_FOR_CODE if isinstance(error, OutOfGas) else describe_error(error, None)
 
 
 def decode_revert_reason(output: bytes) -> str | None:

@@ -19,6 +19,7 @@ Source: docs/architecture.md#fork-is-a-class, #executor-address.
 
 from pyevm_agents.vm.computation import (
     AgentComputation,
+    CodeTooLargeError,
     RecordingObserver,
     hash_prompt,
 )
@@ -42,6 +43,7 @@ __all__ = [
     "AgentState",
     "AgentTransactionExecutor",
     "AgentVM",
+    "CodeTooLargeError",
     "ExecutionListener",
     "Fork",
     "NestedCallError",

@@ -7,9 +7,11 @@ from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from eth.exceptions import Halt
+from eth.exceptions import Halt, OutOfGas, ReservedBytesInCode
 from eth.vm.forks.cancun.computation import CancunComputation
+from eth.vm.forks.london.constants import EIP3541_RESERVED_STARTING_BYTE
 from eth.vm.forks.prague.computation import PragueComputation
+from eth.vm.forks.spurious_dragon.constants import EIP170_CODE_SIZE_LIMIT
 from eth.vm.logic.invalid import InvalidOpcode
 from eth.vm.opcode_values import STOP
 from eth_utils.toolz import merge
@@ -52,6 +54,10 @@ OWN_PRECOMPILES: dict[Address, Any] = {
 """Replacements of py-evm's precompiles."""
 
 
+class CodeTooLargeError(OutOfGas):
+    """A contract's code exceeds the limit (EIP-170)."""
+
+
 class AgentComputation(CancunComputation):
     """The computation class of Cancun. Base of the later forks.
 
@@ -70,6 +76,9 @@ class AgentComputation(CancunComputation):
 
     gas_retained_by_caller: int = 0
     """The remaining gas of the caller at the call."""
+
+    code_size_bytes: ClassVar[int] = EIP170_CODE_SIZE_LIMIT
+    """Upper bound of a contract's code. Initcode may have twice as much (EIP-3860)."""
 
     remembers_reads: ClassVar[bool] = True
     """Whether pure metadata reads are cached. Tracers and changed instructions switch it off."""
@@ -130,6 +139,28 @@ class AgentComputation(CancunComputation):
             except Halt:
                 pass
         return computation
+
+    @classmethod
+    def validate_create_message(cls, message: MessageAPI) -> None:
+        """Reject initcode above the limit (EIP-3860).
+
+        Raises: OutOfGas.
+        """
+        size = len(message.code)
+        if size > 2 * cls.code_size_bytes:
+            raise OutOfGas(f"initcode of {size} bytes: the limit is {2 * cls.code_size_bytes}")
+
+    @classmethod
+    def validate_contract_code(cls, contract_code: bytes) -> None:
+        """Reject code above the limit (EIP-170), or that begins with 0xEF (EIP-3541).
+
+        Raises: CodeTooLargeError, ReservedBytesInCode.
+        """
+        size = len(contract_code)
+        if size > cls.code_size_bytes:
+            raise CodeTooLargeError(f"code of {size} bytes: the limit is {cls.code_size_bytes}")
+        if contract_code[:1] == EIP3541_RESERVED_STARTING_BYTE:
+            raise ReservedBytesInCode("code begins with EIP-3541's reserved byte 0xEF")
 
     @property
     def is_origin_computation(self) -> bool:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from eth.chains.base import MiningChain
 from eth.consensus.noproof import NoProofConsensus
+from eth.vm.forks.spurious_dragon.constants import EIP170_CODE_SIZE_LIMIT
 from eth_typing import BlockNumber
 from eth_utils.toolz import merge
 
@@ -37,6 +38,7 @@ def build_chain_class(
     listener: ExecutionListener | None = None,
     *,
     fork: Fork = PRAGUE,
+    code_size_bytes: int = EIP170_CODE_SIZE_LIMIT,
 ) -> type[AgentMiningChain]:
     """Return the chain class for a chain ID.
 
@@ -45,8 +47,10 @@ def build_chain_class(
         chain_id: for replay protection.
         listener: notified of transactions and calls.
         fork: the rules of all blocks.
+        code_size_bytes: upper bound of a contract's code.
     """
-    configuration = ((BlockNumber(0), build_vm_class(executor, listener, fork=fork)),)
+    vm_class = build_vm_class(executor, listener, fork=fork, code_size_bytes=code_size_bytes)
+    configuration = ((BlockNumber(0), vm_class),)
     return AgentMiningChain.configure(
         __name__="AgentMiningChain", vm_configuration=configuration, chain_id=chain_id
     )
@@ -78,7 +82,11 @@ def _build_watched_vm_class(vm_class: type[FrontierVM]) -> type[FrontierVM]:
 
 
 def build_vm_class(
-    executor: Executor | None, listener: ExecutionListener | None = None, *, fork: Fork = PRAGUE
+    executor: Executor | None,
+    listener: ExecutionListener | None = None,
+    *,
+    fork: Fork = PRAGUE,
+    code_size_bytes: int = EIP170_CODE_SIZE_LIMIT,
 ) -> type[AgentVM]:
     """Return the VM class of a chain, with `executor` at 0x19 if it is not None.
 
@@ -95,6 +103,10 @@ def build_vm_class(
         computation_class = computation_class.configure(
             __name__="AgentComputation",
             _precompiles=merge(computation_class.get_precompiles(), added),
+        )
+    if code_size_bytes != computation_class.code_size_bytes:
+        computation_class = computation_class.configure(
+            __name__="AgentComputation", code_size_bytes=code_size_bytes
         )
     state_class = plain_state.configure(
         __name__="AgentState",

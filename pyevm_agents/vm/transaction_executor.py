@@ -6,7 +6,7 @@ a sixth of a plain call's time, so the message is built here.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from eth._utils.address import generate_contract_address
 from eth.constants import CREATE_CONTRACT_ADDRESS
@@ -26,10 +26,6 @@ if TYPE_CHECKING:
     from eth_typing import Address
 
 
-MAX_INITCODE_BYTES = 49_152
-"""Upper bound of initcode. Source: EIP-3860."""
-
-
 def floor_gas(transaction: TransactionFieldsAPI) -> int:
     """Return the floor price of a transaction's calldata, in gas (EIP-7623)."""
     return int(PragueTransactionExecutor.calc_data_floor_gas(transaction, 0, 0))  # type: ignore[arg-type]
@@ -47,10 +43,11 @@ class AgentTransactionExecutor(CancunTransactionExecutor):
         Raises: ValidationError: with the reason.
         """
         super().validate_transaction(transaction)
-        if not transaction.to and len(transaction.data) > MAX_INITCODE_BYTES:
+        computation_class: Any = self.vm_state.computation_class
+        limit = 2 * computation_class.code_size_bytes
+        if not transaction.to and len(transaction.data) > limit:
             raise ValidationError(
-                f"max initcode size exceeded: code size {len(transaction.data)}, "
-                f"limit {MAX_INITCODE_BYTES}"
+                f"max initcode size exceeded: code size {len(transaction.data)}, limit {limit}"
             )
 
     def finalize_computation(

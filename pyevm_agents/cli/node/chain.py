@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from pyevm_agents.chain import Chain, read_chain_config
-from pyevm_agents.config import ChainConfig
+from pyevm_agents.config import DEFAULT_CODE_SIZE_BYTES, ChainConfig
 from pyevm_agents.config.chain_config import get_fingerprint
 from pyevm_agents.config.schedule_file import ScheduleFile
 from pyevm_agents.devnet.chain import add_models
@@ -44,6 +44,9 @@ class ChainOptions:
     schedule: ScheduleFile | None
     """Gas prices; None for those of the stored chain, or the defaults of a new one."""
 
+    code_size: int = DEFAULT_CODE_SIZE_BYTES
+    """Size limit of a contract's code, in bytes."""
+
     def build_config(self, rows: Rows) -> ChainConfig:
         """Return the config of a chain without models.
 
@@ -61,6 +64,7 @@ class ChainOptions:
             base_fee_wei=self.base_fee,
             genesis_timestamp_seconds=timestamp,
             fork=self.fork,
+            code_size_bytes=self.code_size,
         )
 
     def apply_schedule(self, config: ChainConfig, rows: Rows) -> ChainConfig:
@@ -87,6 +91,10 @@ class NodeChain:
     """Agents of a fixture."""
 
     notes: tuple[str, ...] = ()
+
+    def with_note(self, note: str) -> NodeChain:
+        """Return the same with another note at the end."""
+        return replace(self, notes=(*self.notes, note))
 
 
 @dataclass(slots=True, kw_only=True)

@@ -16,6 +16,7 @@ from pyevm_agents.chain import GenesisAccount
 from pyevm_agents.chain.lmdb import LmdbRows
 from pyevm_agents.cli.cache_folder import get_facts_folder
 from pyevm_agents.cli.node.chain import WEI, ChainOptions, NodeChain, NodeSetup
+from pyevm_agents.cli.node.config_file import write_config
 from pyevm_agents.cli.node.genesis_file import GenesisFile, read_genesis
 from pyevm_agents.cli.node.run import NodeOutput, NodeRun
 from pyevm_agents.cli.node.state_file import read_state, require_writable
@@ -32,14 +33,23 @@ from pyevm_agents.config import (
     DEFAULT_BASE_FEE_WEI,
     DEFAULT_BLOCK_GAS_LIMIT,
     DEFAULT_CHAIN_ID,
+    DEFAULT_CODE_SIZE_BYTES,
     DEFAULT_FORK,
     FORKS,
+    MAX_CODE_SIZE_BYTES,
     MIN_BLOCK_GAS_LIMIT,
 )
 from pyevm_agents.devnet.chain import build_predeploys
 from pyevm_agents.node import DEFAULT_MNEMONIC, Keys, MiningMode, Node
-from pyevm_agents.node.keys import DEFAULT_PATH, MAX_ACCOUNTS, derive_keys
+from pyevm_agents.node.keys import (
+    DEFAULT_PATH,
+    MAX_ACCOUNTS,
+    MNEMONIC_LENGTHS,
+    derive_keys,
+    generate_mnemonic,
+)
 from pyevm_agents.node.state_dump import load
+from pyevm_agents.node.txpool import ORDERS
 from pyevm_agents.server import ServerOptions
 
 if TYPE_CHECKING:
@@ -60,9 +70,12 @@ EXCLUSIVE_OPTIONS = {
     "no_mining": ("block_time", "mixed_mining"),
     "quiet": ("json_logs",),
     "state_path": ("load_path", "dump_path"),
+    "random_words": ("mnemonic",),
+    "unlimited_code": ("code_size",),
     "no_model": ("models", "adapter", "threads", "schedule"),
     "fixture": (
         *("chain_id", "gas_limit", "base_fee", "timestamp", "fork", "schedule", "genesis"),
+        *("code_size", "unlimited_code"),
         *("load_path", "state_path"),
     ),
 }
@@ -124,6 +137,12 @@ def _validate_derivation_path(_context: click.Context, _option: click.Parameter,
     help="BIP-39 mnemonic of the accounts.",
 )  # fmt: skip
 @click.option(
+    "--mnemonic-random", "random_words", is_flag=False, flag_value="12", metavar="[WORDS]",
+    type=click.Choice(MNEMONIC_LENGTHS),
+    help="Derive the accounts from a new random mnemonic of 12, 15, 18, 21 or 24 words.  "
+    "[default: 12]",
+)  # fmt: skip
+@click.option(
     "--derivation-path", "path", default=DEFAULT_PATH, show_default=True, metavar="PATH",
     callback=_validate_derivation_path, help="Derivation path of the accounts, without the index.",
 )  # fmt: skip
@@ -142,10 +161,23 @@ def _validate_derivation_path(_context: click.Context, _option: click.Parameter,
     "--no-mining", "--no-mine", "no_mining", is_flag=True,
     help="Mine only on request (evm_mine).",
 )  # fmt: skip
+@click.option(
+    "--order", type=click.Choice(ORDERS), default=ORDERS[0], show_default=True,
+    help="Order of the transactions in a block: by tip, or by arrival.",
+)  # fmt: skip
 @click.option("--auto-impersonate", is_flag=True, help="Send from any address without its key.")
 @click.option(
     "--gas-limit", type=click.IntRange(MIN_BLOCK_GAS_LIMIT, MAX_GAS_LIMIT),
     default=DEFAULT_BLOCK_GAS_LIMIT, show_default=True, help="Gas limit of a block.",
+)  # fmt: skip
+@click.option(
+    "--code-size-limit", "code_size", default=DEFAULT_CODE_SIZE_BYTES, show_default=True,
+    type=click.IntRange(DEFAULT_CODE_SIZE_BYTES, MAX_CODE_SIZE_BYTES), metavar="BYTES",
+    help="Size limit of a contract's code; initcode may have twice as much.",
+)  # fmt: skip
+@click.option(
+    "--disable-code-size-limit", "unlimited_code", is_flag=True,
+    help=f"The same as --code-size-limit {MAX_CODE_SIZE_BYTES}.",
 )  # fmt: skip
 @click.option(
     "--base-fee", "--block-base-fee-per-gas", "base_fee", type=click.IntRange(0, MAX_BASE_FEE_WEI),
@@ -200,6 +232,11 @@ def _validate_derivation_path(_context: click.Context, _option: click.Parameter,
     help="Load this file at the start if it exists, and dump to it at the end.",
 )  # fmt: skip
 @click.option(
+    "--config-out", "config_path", type=click.Path(path_type=Path), metavar="FILE",
+    help="Write the accounts, their private keys and the chain's parameters to this file, as "
+    "anvil does.",
+)  # fmt: skip
+@click.option(
     "--allow-origin", "origins", multiple=True, metavar="ORIGIN",
     help="Allow requests from web pages of this origin, such as https://app.example; `*` for all. "
     "May be repeated.",
@@ -226,13 +263,17 @@ def node(  # noqa: PLR0913 - one for each option
     chain_id: int,
     accounts: int,
     mnemonic: str,
+    random_words: str | None,
     path: str,
     balance: int,
     block_time: float | None,
     mixed_mining: bool,
     no_mining: bool,
+    order: str,
     auto_impersonate: bool,
     gas_limit: int,
+    code_size: int,
+    unlimited_code: bool,
     base_fee: int,
     timestamp: int | None,
     fork: str,
@@ -249,6 +290,7 @@ def node(  # noqa: PLR0913 - one for each option
     load_path: Path | None,
     dump_path: Path | None,
     state_path: Path | None,
+    config_path: Path | None,
     origins: tuple[str, ...],
     hosts: tuple[str, ...],
     artifacts: tuple[Path, ...],
@@ -266,7 +308,11 @@ def node(  # noqa: PLR0913 - one for each option
         load_path = state_path if state_path.exists() else None
     state = None if load_path is None else read_state(load_path)
     dump_path = None if dump_path is None else require_writable(dump_path)
+    if config_path is not None:
+        require_writable(config_path, "config file")
     folders = _open_artifacts(artifacts)
+    if random_words is not None:
+        mnemonic = generate_mnemonic(int(random_words))
     keys = Keys(derive_keys(mnemonic, accounts, path))
     keys.impersonates_all = auto_impersonate
     mining = MiningMode(
@@ -280,6 +326,7 @@ def node(  # noqa: PLR0913 - one for each option
         base_fee=defaults.get("base_fee", base_fee),
         timestamp=defaults.get("timestamp", timestamp),
         fork=fork,
+        code_size=MAX_CODE_SIZE_BYTES if unlimited_code else code_size,
         schedule=schedule,
     )
     run = NodeRun(NodeOutput.from_options(is_quiet=quiet, is_json=json_logs))
@@ -313,10 +360,14 @@ def node(  # noqa: PLR0913 - one for each option
             beginning.open_chain() if fixture is None else beginning.open_fixture_chain(fixture)
         )
         node_chain.chain.known_contracts.watch(folders)
-        running = Node(node_chain.chain, now=time.time, keys=keys, mining=mining)
+        running = Node(node_chain.chain, now=time.time, keys=keys, mining=mining, order=order)
         stack.callback(running.close)
         if state is not None:
             _load(running, node_chain, state)
+        if random_words is not None:
+            node_chain = node_chain.with_note(f"Mnemonic: {mnemonic}")
+        if config_path is not None:
+            write_config(config_path, running, mnemonic, path)
         options = ServerOptions(
             host=host,
             port=port,

@@ -41,8 +41,10 @@ def read_state(path: Path) -> object:
         ) from error
 
 
-def require_writable(path: Path) -> Path:
+def require_writable(path: Path, kind: str = "state file") -> Path:
     """Return the path of a dump: the file itself, or `state.json` in a folder, as in anvil.
+
+    Input:  kind: the kind of file, for the error.
 
     Raises: ConfigError: the file can't be written.
     """
@@ -52,13 +54,22 @@ def require_writable(path: Path) -> Path:
             return path
     except OSError as error:
         raise ConfigError(
-            f"state file {path} can't be written: {error.strerror}; pass another file"
+            f"{kind} {path} can't be written: {error.strerror}; pass another file"
         ) from error
 
 
 def write_state(path: Path, form: object) -> int:
     """Write a dump, replacing the file; return its size in bytes.
 
+    Raises: AgentsError: see `write_json`.
+    """
+    return write_json(path, form, "state file")
+
+
+def write_json(path: Path, form: object, kind: str) -> int:
+    """Write a file that only its owner can read, replacing the old one; return its size in bytes.
+
+    Input:  kind: the kind of file, for the error.
     Raises: AgentsError: the disk is full, or the folder is gone. The file is unchanged.
     """
     data = orjson.dumps(form)
@@ -75,7 +86,7 @@ def write_state(path: Path, form: object) -> int:
             raise
     except OSError as error:
         raise AgentsError(
-            f"state file {path} can't be written: {error.strerror}; the file is unchanged"
+            f"{kind} {path} can't be written: {error.strerror}; the file is unchanged"
         ) from error
     return len(data)
 

@@ -26,16 +26,11 @@ REASONS = {
     "--print-traces": ALWAYS,
     "--gas-price": "gas prices follow from the base fee; set --base-fee",
     "--disable-block-gas-limit": "set a high --gas-limit",
-    "--code-size-limit": "the limit is Ethereum's (EIP-170)",
-    "--disable-code-size-limit": "the limit is Ethereum's (EIP-170)",
     "--no-cors": "web pages need --allow-origin; omit it",
-    "--order": "transactions are ordered by fees, as in anvil by default",
     "--number": "the first block is 0",
     "--ipc": "IPC is not supported; connect by HTTP or WebSocket",
     "--ipcpath": "IPC is not supported; connect by HTTP or WebSocket",
-    "--config-out": "the first line of --json-logs has the URL and the accounts",
-    "--mnemonic-random": "pass a mnemonic with --mnemonic",
-    "--mnemonic-seed-unsafe": "pass a mnemonic with --mnemonic",
+    "--mnemonic-seed-unsafe": "pass a mnemonic with --mnemonic, or --mnemonic-random",
     "--optimism": "only Ethereum's rules are supported",
 }
 """Reason and replacement by option."""

@@ -44,6 +44,7 @@ RULES = (("format", 1), ("threshold", 2**63 - 1))
 SECTIONS = [
     pytest.param({"numeric_models": (NUMERIC, replace(NUMERIC, name="b"))}, id="numeric models"),
     pytest.param({"origin": ORIGIN}, id="origin"),
+    pytest.param({"code_size_bytes": 24_577}, id="code size"),
     pytest.param({"models": (replace(PROFILE, decoding=RULES),)}, id="decoding"),
 ]
 PLAIN_DIGEST = "501eab111224f4d0d48a35e1c7febc712e327e68a85b2b065f8d854d33104cd2"
@@ -119,6 +120,12 @@ def test_the_digest_changes_with_every_part() -> None:
             {"genesis_timestamp_seconds": 2**64 - 1}, "must be 0 to 2.64 - 2", id="end of time"
         ),
         pytest.param({"models": (PROFILE, PROFILE)}, "two models are called", id="one name twice"),
+        pytest.param(
+            {"code_size_bytes": 24_575},
+            "code size limit 24575: must be 24576 to 1048576",
+            id="code",
+        ),
+        pytest.param({"code_size_bytes": 2**20 + 1}, "code size limit 1048577: must", id="1 MiB"),
         pytest.param({"fork": "osaka"}, "fork 'osaka': must be one of", id="fork"),
         pytest.param({"base_fee_wei": 1.5}, "base_fee_wei 1.5: must be a whole", id="half a wei"),
         pytest.param({"profile_fingerprint": 5}, "fingerprint 5: must be a text", id="number"),
@@ -195,7 +202,7 @@ def test_an_optional_section_is_part_of_the_digest_and_of_the_form(
 def test_an_empty_section_is_not_in_the_form() -> None:
     form = json.loads(ChainConfig(models=(PROFILE,)).to_json())
     assert form["version"] == 2
-    assert not {"numeric_models", "origin"} & form.keys()
+    assert not {"numeric_models", "origin", "code_size_bytes"} & form.keys()
     assert "decoding" not in form["models"][0]
 
 
@@ -205,6 +212,7 @@ def test_an_empty_section_is_not_in_the_form() -> None:
         ('"version":2', '"numeric_models":[],"version":2', "numeric_models"),
         ('"version":2', '"origin":{},"version":2', "invalid chain configuration: missing key"),
         ('"digest":', '"decoding":{},"digest":', "models"),
+        ('"chain_id":', '"code_size_bytes":24576,"chain_id":', "code_size_bytes: not canonical"),
     ],
 )
 def test_an_empty_section_that_is_stated_is_refused(old: str, new: str, name: str) -> None:
@@ -213,7 +221,9 @@ def test_an_empty_section_that_is_stated_is_refused(old: str, new: str, name: st
         ChainConfig.from_json(text.replace(old, new, 1))
 
 
-@pytest.mark.parametrize("section", [one for one in SECTIONS if one.id != "decoding"])
+@pytest.mark.parametrize(
+    "section", [one for one in SECTIONS if one.id not in {"decoding", "code size"}]
+)
 def test_a_chain_with_a_section_that_is_not_implemented_is_refused(
     section: dict[str, Any], request: pytest.FixtureRequest
 ) -> None:

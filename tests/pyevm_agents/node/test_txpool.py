@@ -137,6 +137,21 @@ def test_of_equal_tips_the_first_comes_first() -> None:
     ]
 
 
+def test_by_arrival_a_higher_tip_comes_later() -> None:
+    arrivals = [
+        transaction(1),
+        transaction(0, 1, max_fee_wei=8 * GWEI, max_priority_fee_wei=4 * GWEI),
+        transaction(2, max_fee_wei=8 * GWEI, max_priority_fee_wei=4 * GWEI),
+        transaction(0),
+    ]
+    for order, expected in (("fifo", [1, 2, 0, 0]), ("fees", [2, 1, 0, 0])):
+        pool = TxPool(order)
+        for one in arrivals:
+            pool.add(one)
+        ready = [one.sender for one in pool.iter_ready(lambda _: 0, GWEI)]
+        assert ready == [ADDRESSES[index] for index in expected]
+
+
 def test_a_full_pool_takes_replacements_only(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pool_module, "MAX_WAITING", 2)
     pool = TxPool()

@@ -35,6 +35,7 @@ TERMS = ValidationContext(
     chain_id=CHAIN_ID,
     fork=PRAGUE,
     gas_limit=30_000_000,
+    initcode_bytes=49_152,
     base_fee_wei=GWEI,
     blob_base_fee_wei=5,
     requires_base_fee=True,

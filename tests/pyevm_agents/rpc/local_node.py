@@ -77,11 +77,12 @@ class LocalNode:
 
 
 @contextmanager
-def local_node() -> Iterator[LocalNode]:
+def local_node(config: ChainConfig | None = None) -> Iterator[LocalNode]:
     keys = Keys(derive_keys(DEFAULT_MNEMONIC, 3))
     accounts = {one: GenesisAccount(balance_wei=10_000 * ETHER) for one in keys.addresses}
     seconds = itertools.count(START_SECONDS)
-    node = Node(Chain(ChainConfig(), accounts=accounts), now=lambda: next(seconds), keys=keys)
+    chain = Chain(config or ChainConfig(), accounts=accounts)
+    node = Node(chain, now=lambda: next(seconds), keys=keys)
     yield LocalNode(node, build_node_service(node, send_seconds=240))
     node.close()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from eth.exceptions import InvalidInstruction, OutOfGas, Revert, VMError
+from eth.exceptions import InvalidInstruction, OutOfGas, ReservedBytesInCode, Revert, VMError
 from eth_abi import encode
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,6 +15,7 @@ from pyevm_agents.tracing.error_messages import (
     describe_deposit_error,
     describe_error,
 )
+from pyevm_agents.vm import CodeTooLargeError
 
 
 def test_every_failure_has_words() -> None:
@@ -26,10 +27,10 @@ def test_every_failure_has_words() -> None:
 
 
 def test_code_that_was_not_kept() -> None:
-    assert describe_deposit_error(OutOfGas(), bytes(0x6001)) == "max code size exceeded"
-    assert (
-        describe_deposit_error(OutOfGas(), bytes(5)) == "contract creation code storage out of gas"
-    )
+    assert describe_deposit_error(CodeTooLargeError()) == "max code size exceeded"
+    assert describe_deposit_error(OutOfGas()) == "contract creation code storage out of gas"
+    starts = "invalid code: must not begin with 0xef"
+    assert describe_deposit_error(ReservedBytesInCode()) == starts
 
 
 @given(text=st.text())

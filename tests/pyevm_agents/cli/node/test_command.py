@@ -29,6 +29,7 @@ from pyevm_agents.chain.lmdb import LmdbRows
 from pyevm_agents.cli.app import main
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.contracts import load_artifact
+from pyevm_agents.node.keys import derive_keys
 from pyevm_agents.server import Server
 from tests.deadlines import HANG_SECONDS
 
@@ -202,6 +203,11 @@ def test_a_folder_has_one_node_and_one_configuration(tmp_path: Path) -> None:
         (["-f", "https://x"], "unsupported option -f: forking a remote"),
         (["--prune-history"], "unsupported option --prune-history: history is stored on disk"),
         (["--chainid", "5"], "Did you mean"),
+        (["--mnemonic-random", "13"], "'13' is not one of '12', '15', '18', '21', '24'"),
+        (["--mnemonic-random", "--mnemonic", "x"], "--mnemonic-random and --mnemonic exclude"),
+        (["--order", "price"], "'price' is not one of 'fees', 'fifo'"),
+        (["--code-size-limit", "24575"], "24575 is not in the range 24576<=x<=1048576"),
+        (["--config-out", "{empty}/none/x"], "config file {empty}/none/x can't be written"),
         (["--derivation-path", "x"], "must be a BIP-32 path, such as m/44'/60'/0'/0"),
         (["--init", "{empty}/none"], "can't be read: No such file"),
     ],
@@ -216,7 +222,7 @@ def test_a_mistake_gets_one_clear_line(
         options = ["--no-model", *options]
     told = CliRunner().invoke(main, ["node", *options])
     assert told.exit_code == 2
-    assert message in told.output
+    assert message.replace("{empty}", str(tmp_path)) in " ".join(told.output.split())
     assert "Traceback" not in told.output
 
 
@@ -228,6 +234,33 @@ def test_a_taken_port_is_told_with_what_to_do(plain: Running) -> None:
         f"cannot listen on 127.0.0.1:{port}: the port is in use: stop the other program"
         in told.output
     )
+
+
+def test_a_random_mnemonic_and_the_file_of_the_accounts(tmp_path: Path) -> None:
+    path = tmp_path / "config.json"
+    options = ["--mnemonic-random", "15", "--config-out", str(path), "--accounts", "2"]
+    with node("--no-model", *options) as running:
+        form = json.loads(path.read_text())
+        assert path.stat().st_mode & 0o777 == 0o600
+        assert running.result("eth_accounts") == form["available_accounts"]
+        assert running.result("eth_gasPrice") == hex(int(form["gas_price"]))
+        words = form["wallet"]["mnemonic"]
+        assert len(words.split()) == 15
+        assert running.said["notes"] == [f"Mnemonic: {words}"]
+    assert form["wallet"]["derivation_path"] == "m/44'/60'/0'/0/"
+    assert form["private_keys"] == [str(key) for key in derive_keys(words, 2)]
+    assert (form["base_fee"], form["gas_limit"]) == ("1000000000", "30000000")
+
+
+def test_order_and_code_size_reach_the_node() -> None:
+    with node("--no-model", "--no-mining", "--order", "fifo", "--disable-code-size-limit") as it:
+        first = it.send()
+        dear = {"from": SECOND, "to": FIRST, "gas": "0x5208", "maxPriorityFeePerGas": hex(10**12)}
+        later = it.result("eth_sendTransaction", dear | {"maxFeePerGas": hex(10**13)})
+        it.result("evm_mine")
+        assert it.result("eth_getBlockByNumber", "latest", False)["transactions"] == [first, later]  # noqa: FBT003 - JSON-RPC has places
+        code = {"data": "0x620186a05ff3", "gas": hex(29_000_000)}  # 100,000 bytes.
+        assert len(it.result("eth_call", code)) == 2 + 200_000
 
 
 @pytest.mark.slow
