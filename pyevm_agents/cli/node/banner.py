@@ -1,4 +1,4 @@
-"""Start message of a node: accounts, keys, agents, chain, URLs."""
+"""Start message of a node: accounts, keys, agents, chain, URLs; to a terminal or as JSON."""
 
 from __future__ import annotations
 
@@ -10,9 +10,13 @@ from eth_utils import to_checksum_address
 from rich.markup import escape
 
 from precompiles import spec
+from pyevm_agents.cli.node.state_file import write_json
 from pyevm_agents.cli.output import out
+from pyevm_agents.node.transaction_defaults import suggest_gas_price
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pyevm_agents.cli.node.chain import NodeChain
     from pyevm_agents.config import ChainConfig
     from pyevm_agents.node import Node
@@ -51,6 +55,30 @@ def print_json_banner(node: Node, node_chain: NodeChain, url: str) -> None:
         "notes": [*node_chain.notes],
     }
     click.echo(json.dumps(form))
+
+
+def write_config(path: Path, node: Node, mnemonic: str, derivation_path: str) -> None:
+    """Write the file of `--config-out` in anvil's format, readable by its owner alone.
+
+    Input:
+        mnemonic: the words that the node's keys are derived from.
+        derivation_path: without the index.
+
+    Source: anvil 1.7.1, `--config-out`.
+    Raises: AgentsError: the file can't be written.
+    """
+    base_fee = int(node.next_block.build_header().base_fee_per_gas or 0)
+    addresses = node.keys.addresses
+    form = {
+        "available_accounts": ["0x" + address.hex() for address in addresses],
+        "private_keys": [str(node.keys.get_key(address)) for address in addresses],
+        "wallet": {"mnemonic": mnemonic, "derivation_path": f"{derivation_path}/"},
+        "base_fee": str(base_fee),
+        "gas_price": str(suggest_gas_price(node)),
+        "gas_limit": str(node.chain.config.block_gas_limit),
+        "genesis_timestamp": str(node.chain.config.genesis_timestamp_seconds),
+    }
+    write_json(path, form, "config file")
 
 
 def _print_accounts(node: Node) -> None:

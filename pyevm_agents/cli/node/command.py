@@ -15,8 +15,8 @@ from pyevm_agents.agents.known_contracts import ArtifactFolders
 from pyevm_agents.chain import GenesisAccount
 from pyevm_agents.chain.lmdb import LmdbRows
 from pyevm_agents.cli.cache_folder import get_facts_folder
+from pyevm_agents.cli.node.banner import write_config
 from pyevm_agents.cli.node.chain import WEI, ChainOptions, NodeChain, NodeSetup
-from pyevm_agents.cli.node.config_file import write_config
 from pyevm_agents.cli.node.genesis_file import GenesisFile, read_genesis
 from pyevm_agents.cli.node.run import NodeOutput, NodeRun
 from pyevm_agents.cli.node.state_file import read_state, require_writable
