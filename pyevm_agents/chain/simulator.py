@@ -130,7 +130,7 @@ class ChainSimulator(ChainReader):
         return self.transaction_builder.create_unsigned_transaction(
             nonce=self.nonce(call.sender),
             gas_price=price_wei,
-            gas=self.config.block_gas_limit if call.gas is None else call.gas,
+            gas=self.fork.cap_gas(self.config.block_gas_limit) if call.gas is None else call.gas,
             to=call.to or Address(b""),
             value=call.value_wei,
             data=call.data,
@@ -258,7 +258,7 @@ class ChainSimulator(ChainReader):
                 the host failed.
         """
         state = self._build_call_state(call, header, overrides, block)
-        most = state.gas_limit if call.gas is None else call.gas
+        most = self.fork.cap_gas(state.gas_limit if call.gas is None else call.gas)
 
         def attempt(gas: int) -> GasTrial:
             before = state.snapshot()

@@ -43,8 +43,9 @@ DEFAULT_BLOCK_GAS_LIMIT = 30_000_000
 """Block gas limit; a wallet run of five steps at default prices fits."""
 
 DEFAULT_FORK = "prague"
-FORKS = ("cancun", DEFAULT_FORK)
-"""Supported forks: py-evm's newest. The executor needs Cancun's transient storage."""
+FORKS = ("cancun", DEFAULT_FORK, "osaka", "bpo1", "bpo2")
+"""Supported forks; `bpo1` and `bpo2` are Osaka with later blob schedules (EIP-7892). The executor
+needs Cancun's transient storage."""
 
 DEFAULT_CODE_SIZE_BYTES = 24_576
 """Upper bound of a contract's code. Source: EIP-170."""

@@ -83,7 +83,7 @@ class PendingBlock:
         base_fee = int(header.base_fee_per_gas or 0)
         return PendingTransactions(
             header=header,
-            max_blobs=self._chain.fork.max_blobs,
+            max_blobs=self._chain.fork.blobs.maximum,
             clock=self._clock.settings,
             ready=tuple(self._pool.iter_ready(self._chain.nonce, base_fee)),
         )

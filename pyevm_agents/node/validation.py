@@ -95,6 +95,8 @@ def _require_well_formed(transaction: SignedTransactionAPI, terms: ValidationCon
             f"exceeds block gas limit: the transaction's is {transaction.gas}, the block's "
             f"{terms.gas_limit}"
         )
+    if (capped := terms.fork.cap_gas(transaction.gas)) < transaction.gas:
+        raise PoolError(f"transaction gas limit too high (cap: {capped}, tx: {transaction.gas})")
     fee, tip = transaction.max_fee_per_gas, transaction.max_priority_fee_per_gas
     if fee < tip:
         raise PoolError(f"max priority fee per gas higher than max fee per gas: {tip} and {fee}")
@@ -124,7 +126,7 @@ def _require_blobs(transaction: SignedTransactionAPI, terms: ValidationContext) 
         raise PoolError("input transaction of type blob cannot create contracts")
     if not hashes:
         raise PoolError("blob transaction missing blob hashes")
-    if len(hashes) > (most := terms.fork.max_blobs):
+    if len(hashes) > (most := terms.fork.max_transaction_blobs):
         raise PoolError(f"too many blobs in transaction: have {len(hashes)}, permitted {most}")
     for index, blob_hash in enumerate(hashes):
         if blob_hash[0] != BLOB_VERSION:

@@ -66,9 +66,9 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
     group.addoption(
         "--agent-fork",
         metavar="NAME",
-        help="Ethereum fork of the chains: cancun or prague [default: prague]",
+        help="Ethereum fork of the chains: cancun, prague, osaka, bpo1 or bpo2 [default: prague]",
     )
-    parser.addini("agent_fork", "Ethereum fork of agent chains: cancun or prague (the default)")
+    parser.addini("agent_fork", "Ethereum fork of agent chains: prague by default")
     parser.addini(
         "agent_schedule",
         "gas schedule of agent chains: a JSON file, relative to the root",

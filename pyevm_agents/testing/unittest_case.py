@@ -40,7 +40,7 @@ class AgentTestCase(unittest.TestCase):
     """The gas schedule or its file; None for the default prices."""
 
     agent_fork: ClassVar[str | None] = None
-    """Ethereum's fork, such as "cancun"; None for the newest."""
+    """Ethereum's fork, such as "cancun"; None for Prague."""
 
     agent_artifacts: ClassVar[Sequence[Path]] = ()
     """Folders of compiled contracts; if empty, those of the working folder."""

@@ -1,6 +1,6 @@
 """Opcodes: geth's names, and the numbers of stack items that they pop and push.
 
-Source: the Prague column of the execution specs; the names are those of geth's traces.
+Source: the Osaka column of the execution specs; the names are those of geth's traces.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ _TABLE = """\
 00 STOP:0:0 ADD:2:1 MUL:2:1 SUB:2:1 DIV:2:1 SDIV:2:1 MOD:2:1 SMOD:2:1
 08 ADDMOD:3:1 MULMOD:3:1 EXP:2:1 SIGNEXTEND:2:1
 10 LT:2:1 GT:2:1 SLT:2:1 SGT:2:1 EQ:2:1 ISZERO:1:1 AND:2:1 OR:2:1
-18 XOR:2:1 NOT:1:1 BYTE:2:1 SHL:2:1 SHR:2:1 SAR:2:1
+18 XOR:2:1 NOT:1:1 BYTE:2:1 SHL:2:1 SHR:2:1 SAR:2:1 CLZ:1:1
 20 KECCAK256:2:1
 30 ADDRESS:0:1 BALANCE:1:1 ORIGIN:0:1 CALLER:0:1 CALLVALUE:0:1 CALLDATALOAD:1:1
 36 CALLDATASIZE:0:1 CALLDATACOPY:3:0 CODESIZE:0:1 CODECOPY:3:0 GASPRICE:0:1

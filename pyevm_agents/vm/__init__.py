@@ -1,18 +1,18 @@
-"""py-evm's Cancun and Prague with the executor precompile, as class attributes.
+"""py-evm's Cancun and Prague, and our Osaka, with the executor precompile, as class attributes.
 
 Nothing in py-evm is patched or copied: a fork is a subclass whose attributes are the difference.
 These are the only subclasses of py-evm's VM classes.
 
-* vm.py: the VM and state classes of Cancun and Prague
+* vm.py: the VM and state classes of the forks
 * state.py: a state that notifies a listener of transactions and calls
 * computation.py: a call of the EVM, with the generation and inference of the executor
 * transaction_executor.py: validity, cost and execution of transactions
-* headers.py: blocks and headers; forks.py: parameters of the forks
+* headers.py: blocks and headers; forks.py: parameters of the forks; blobs.py: of their blobs
 * configure.py: the VM and chain classes of one chain
 * opcodes.py, fast_opcodes.py, jump_destinations.py: opcodes and bytecode
 * metadata_cache.py: cached reads of tool metadata
 * stack_depth.py: Python's stack
-* modexp.py, bn254.py, kzg.py, bls12_381.py: precompiles
+* modexp.py, bn254.py, kzg.py, bls12_381.py, p256.py: precompiles
 
 Source: docs/architecture.md#fork-is-a-class, #executor-address.
 """

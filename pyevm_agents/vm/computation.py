@@ -16,7 +16,7 @@ from eth.vm.logic.invalid import InvalidOpcode
 from eth.vm.opcode_values import STOP
 from eth_utils.toolz import merge
 
-from pyevm_agents.vm import bls12_381, bn254, modexp
+from pyevm_agents.vm import bls12_381, bn254, modexp, p256
 from pyevm_agents.vm.jump_destinations import AgentCode
 from pyevm_agents.vm.kzg import POINT_EVALUATION_ADDRESS, point_evaluation
 from pyevm_agents.vm.metadata_cache import (
@@ -26,7 +26,7 @@ from pyevm_agents.vm.metadata_cache import (
     is_metadata_read,
     put_cached_read,
 )
-from pyevm_agents.vm.opcodes import CANCUN_OPCODES, PRAGUE_OPCODES
+from pyevm_agents.vm.opcodes import CANCUN_OPCODES, OSAKA_OPCODES, PRAGUE_OPCODES
 from pyevm_agents.vm.stack_depth import iter_computations, run_at_depth
 from pyevm_agents.vm.state import NestedCallError, WatchedState
 
@@ -251,6 +251,16 @@ class PragueAgentComputation(AgentComputation, PragueComputation):
     )
 
     opcodes = PRAGUE_OPCODES
+
+
+class OsakaAgentComputation(PragueAgentComputation):
+    """The computation class of Osaka."""
+
+    _precompiles = merge(
+        PragueAgentComputation.get_precompiles(), modexp.OSAKA_PRECOMPILES, p256.PRECOMPILES
+    )
+
+    opcodes = OSAKA_OPCODES
 
 
 def _drop_frames(error: BaseException | None) -> None:

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from eth._utils.calculations import fake_exponential
 from eth.vm.forks.cancun import constants as cancun
 from eth.vm.forks.prague import constants as prague
 
-from pyevm_agents.vm.transaction_executor import floor_gas
-from pyevm_agents.vm.vm import AgentVM, PragueAgentVM
+from pyevm_agents.vm.blobs import (
+    BPO1_BLOBS,
+    BPO2_BLOBS,
+    CANCUN_BLOBS,
+    PRAGUE_BLOBS,
+    BlobSchedule,
+)
+from pyevm_agents.vm.transaction_executor import (
+    MAX_TRANSACTION_BLOBS,
+    MAX_TRANSACTION_GAS,
+    floor_gas,
+)
+from pyevm_agents.vm.vm import AgentVM, Bpo1AgentVM, Bpo2AgentVM, OsakaAgentVM, PragueAgentVM
 
 if TYPE_CHECKING:
     from eth.abc import BlockHeaderAPI, TransactionFieldsAPI
@@ -25,14 +35,12 @@ class Fork:
     last_type: int
     """The highest transaction type."""
 
-    target_blobs: int
-    """Blobs per block that leave the blob base fee unchanged."""
+    blobs: BlobSchedule
+    max_transaction_blobs: int
+    """Upper bound of a transaction's blobs."""
 
-    max_blobs: int
-    """Upper bound of blobs per block."""
-
-    blob_base_fee_fraction: int
-    """Excess blob gas that raises the blob base fee by the factor e (EIP-4844)."""
+    max_transaction_gas: int | None = None
+    """Upper bound of a transaction's gas limit (EIP-7825); None for the block's."""
 
     has_floor: bool
     """Whether calldata has a floor price (EIP-7623)."""
@@ -47,8 +55,11 @@ class Fork:
 
     def blob_base_fee(self, header: BlockHeaderAPI) -> int:
         """Return the blob base fee of a block, in wei per blob gas."""
-        excess = header.excess_blob_gas
-        return int(fake_exponential(cancun.MIN_BLOB_BASE_FEE, excess, self.blob_base_fee_fraction))
+        return self.blobs.compute_base_fee(header.excess_blob_gas)
+
+    def cap_gas(self, gas: int) -> int:
+        """Return a gas limit, or the most that a transaction of the fork may have."""
+        return gas if self.max_transaction_gas is None else min(gas, self.max_transaction_gas)
 
     def floor_gas(self, transaction: TransactionFieldsAPI) -> int:
         """Return the floor price of a transaction's calldata, in gas; 0 before EIP-7623."""
@@ -59,9 +70,8 @@ CANCUN = Fork(
     name="cancun",
     vm_class=AgentVM,
     last_type=3,
-    target_blobs=cancun.TARGET_BLOB_GAS_PER_BLOCK // cancun.GAS_PER_BLOB,
-    max_blobs=cancun.MAX_BLOB_GAS_PER_BLOCK // cancun.GAS_PER_BLOB,
-    blob_base_fee_fraction=cancun.BLOB_BASE_FEE_UPDATE_FRACTION,
+    blobs=CANCUN_BLOBS,
+    max_transaction_blobs=CANCUN_BLOBS.maximum,
     has_floor=False,
     system_contracts=(("BEACON_ROOTS_ADDRESS", cancun.BEACON_ROOTS_ADDRESS),),
 )
@@ -69,9 +79,8 @@ PRAGUE = Fork(
     name="prague",
     vm_class=PragueAgentVM,
     last_type=4,
-    target_blobs=prague.TARGET_BLOB_GAS_PER_BLOCK // cancun.GAS_PER_BLOB,
-    max_blobs=prague.MAX_BLOB_GAS_PER_BLOCK // cancun.GAS_PER_BLOB,
-    blob_base_fee_fraction=prague.BLOB_BASE_FEE_UPDATE_FRACTION_PRAGUE,
+    blobs=PRAGUE_BLOBS,
+    max_transaction_blobs=PRAGUE_BLOBS.maximum,
     has_floor=True,
     system_contracts=(
         *CANCUN.system_contracts,
@@ -81,6 +90,15 @@ PRAGUE = Fork(
         ("WITHDRAWAL_REQUEST_PREDEPLOY_ADDRESS", prague.WITHDRAWAL_REQUEST_PREDEPLOY_ADDRESS),
     ),
 )
+OSAKA = replace(
+    PRAGUE,
+    name="osaka",
+    vm_class=OsakaAgentVM,
+    max_transaction_blobs=MAX_TRANSACTION_BLOBS,
+    max_transaction_gas=MAX_TRANSACTION_GAS,
+)
+BPO1 = replace(OSAKA, name="bpo1", vm_class=Bpo1AgentVM, blobs=BPO1_BLOBS)
+BPO2 = replace(OSAKA, name="bpo2", vm_class=Bpo2AgentVM, blobs=BPO2_BLOBS)
 
-FORKS = {fork.name: fork for fork in (CANCUN, PRAGUE)}
+FORKS = {fork.name: fork for fork in (CANCUN, PRAGUE, OSAKA, BPO1, BPO2)}
 """Forks by the names of `chain_config.FORKS`."""

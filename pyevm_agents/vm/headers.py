@@ -48,6 +48,8 @@ from rlp.sedes.serializable import make_immutable
 if TYPE_CHECKING:
     from eth.abc import BlockHeaderAPI, ChainDatabaseAPI, ReceiptAPI
 
+    from pyevm_agents.vm.blobs import BlobSchedule
+
 CACHED_ATTRIBUTES = ("_cached_rlp", "_hash_cache", "_hash")
 """Attributes of an `rlp.Serializable` that depend on its fields."""
 
@@ -155,6 +157,19 @@ def build_prague_header(
         return _derive_header(PragueHeader, parent, excess, requests_hash=EMPTY_SHA256)
     defaults = _build_defaults(parent)
     return PragueHeader(**create_prague_header_from_parent(parent, **defaults | fields).as_dict())
+
+
+def build_osaka_header(
+    blobs: BlobSchedule,
+    parent: BlockHeaderAPI | None,
+    **fields: Any,  # noqa: ANN401 - py-evm's
+) -> BlockHeaderAPI:
+    """Return the header of a child of `parent`, or a genesis header if it is None."""
+    if parent is not None and not fields and _has_same_fields(parent, PragueHeader):
+        excess = blobs.compute_excess(parent)
+        return _derive_header(PragueHeader, parent, excess, requests_hash=EMPTY_SHA256)
+    header = build_prague_header(parent, **fields)
+    return header if parent is None else header.copy(excess_blob_gas=blobs.compute_excess(parent))
 
 
 def _build_defaults(parent: BlockHeaderAPI | None) -> dict[str, Any]:

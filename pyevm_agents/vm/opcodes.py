@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
     from eth.abc import OpcodeAPI
 
+CLZ, CLZ_GAS = 0x1E, 5
+"""Source: EIP-7939."""
+
 STORE_LEAVES_GAS = 2_301
 """Gas that must remain before SSTORE. Source: EIP-2200."""
 
@@ -62,3 +65,10 @@ def _note_store(computation: Any) -> None:  # noqa: ANN401 - see `GasObserver`
 
 CANCUN_OPCODES = observe_gas(add_fast_opcodes(CancunComputation.opcodes))
 PRAGUE_OPCODES = observe_gas(add_fast_opcodes(PragueComputation.opcodes))
+
+
+def _count_leading_zeros(computation: Any) -> None:  # noqa: ANN401 - py-evm's abstract type lacks the stack
+    computation.stack_push_int(256 - computation.stack_pop1_int().bit_length())
+
+
+OSAKA_OPCODES = PRAGUE_OPCODES | {CLZ: as_opcode(_count_leading_zeros, "CLZ", CLZ_GAS)}

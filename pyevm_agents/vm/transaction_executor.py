@@ -26,6 +26,13 @@ if TYPE_CHECKING:
     from eth_typing import Address
 
 
+MAX_TRANSACTION_GAS = 1 << 24
+"""Upper bound of a transaction's gas limit from Osaka on. Source: EIP-7825."""
+
+MAX_TRANSACTION_BLOBS = 6
+"""Upper bound of a transaction's blobs from Osaka on. Source: EIP-7594."""
+
+
 def floor_gas(transaction: TransactionFieldsAPI) -> int:
     """Return the floor price of a transaction's calldata, in gas (EIP-7623)."""
     return int(PragueTransactionExecutor.calc_data_floor_gas(transaction, 0, 0))  # type: ignore[arg-type]
@@ -109,6 +116,27 @@ class PragueAgentTransactionExecutor(AgentTransactionExecutor, PragueTransaction
         if delegate is not None and delegate in self.vm_state.computation_class.get_precompiles():
             return b"", delegate
         return code, delegate
+
+
+class OsakaAgentTransactionExecutor(PragueAgentTransactionExecutor):
+    """The transaction rules of Osaka: at most six blobs (EIP-7594).
+
+    The limit of a transaction's gas (EIP-7825) is the VM's: calls, which are not in blocks, may
+    have more.
+    """
+
+    def validate_transaction(self, transaction: SignedTransactionAPI) -> None:
+        """Reject an invalid transaction.
+
+        Raises: ValidationError: with the reason.
+        """
+        super().validate_transaction(transaction)
+        if transaction.type_id == BLOB_TX_TYPE:
+            blobs = len(cast("BlobTransaction", transaction).blob_versioned_hashes)
+            if blobs > MAX_TRANSACTION_BLOBS:
+                raise ValidationError(
+                    f"transaction with {blobs} blobs: must be at most {MAX_TRANSACTION_BLOBS}"
+                )
 
 
 def build_message(

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
+import rlp
+from eth._utils.db import get_block_header_by_hash
 from eth.consensus.noproof import NoProofConsensus
 from eth.constants import BLANK_ROOT_HASH
 from eth.vm.forks.cancun import CancunVM
 from eth.vm.forks.cancun.constants import (
     BEACON_ROOTS_ADDRESS,
     BEACON_ROOTS_CONTRACT_CODE,
+    GAS_PER_BLOB,
     HISTORY_BUFFER_LENGTH,
 )
+from eth.vm.forks.cancun.state import get_total_blob_gas
 from eth.vm.forks.frontier import FrontierVM
 from eth.vm.forks.prague import PragueVM
 from eth.vm.forks.prague.constants import (
@@ -23,17 +28,25 @@ from eth.vm.forks.prague.state import PragueState
 from eth_utils import ValidationError
 
 from pyevm_agents.state import StateAccountDB, compute_list_root
-from pyevm_agents.vm.computation import AgentComputation, PragueAgentComputation
+from pyevm_agents.vm.blobs import BPO1_BLOBS, BPO2_BLOBS, PRAGUE_BLOBS
+from pyevm_agents.vm.computation import (
+    AgentComputation,
+    OsakaAgentComputation,
+    PragueAgentComputation,
+)
 from pyevm_agents.vm.headers import (
     AgentBlock,
     CancunBlock,
     PragueBlock,
     build_cancun_header,
+    build_osaka_header,
     build_prague_header,
 )
 from pyevm_agents.vm.state import WatchedState
 from pyevm_agents.vm.transaction_executor import (
+    MAX_TRANSACTION_GAS,
     AgentTransactionExecutor,
+    OsakaAgentTransactionExecutor,
     PragueAgentTransactionExecutor,
 )
 
@@ -51,6 +64,10 @@ if TYPE_CHECKING:
     from eth_typing import Address
 
     OnTransaction = Callable[[SignedTransactionAPI, ReceiptAPI, ComputationAPI], None]
+
+
+MAX_BLOCK_BYTES = 8 * 2**20
+"""Upper bound of a block's RLP from Osaka on. Source: EIP-7934."""
 
 
 class AgentState(WatchedState):
@@ -96,6 +113,31 @@ class PragueAgentState(AgentState, PragueState):
             self.set_storage(
                 HISTORY_STORAGE_ADDRESS, slot, int.from_bytes(header.parent_hash, "big")
             )
+
+
+class OsakaAgentState(PragueAgentState):
+    """The state class of Osaka, with the executor."""
+
+    computation_class = OsakaAgentComputation
+    transaction_executor_class = OsakaAgentTransactionExecutor
+    blobs = PRAGUE_BLOBS
+
+    @property
+    def blob_base_fee(self) -> int:
+        """The blob base fee of the block, in wei per blob gas."""
+        return self.blobs.compute_base_fee(self.execution_context.excess_blob_gas or 0)
+
+
+class Bpo1AgentState(OsakaAgentState):
+    """The state class of Osaka with the first blob schedule after it."""
+
+    blobs = BPO1_BLOBS
+
+
+class Bpo2AgentState(OsakaAgentState):
+    """The state class of Osaka with the second blob schedule after it."""
+
+    blobs = BPO2_BLOBS
 
 
 class WatchedVM(FrontierVM):
@@ -196,3 +238,73 @@ class PragueAgentVM(AgentVM, PragueVM):
     block_class = PragueBlock
     _state_class = PragueAgentState
     create_header_from_parent = staticmethod(build_prague_header)
+
+
+class OsakaAgentVM(PragueAgentVM):
+    """The VM of Osaka, configurable with an executor.
+
+    Source: EIP-7607: EIP-7594, 7823, 7825, 7883, 7918, 7934, 7939, 7951. py-evm has none of them.
+    """
+
+    fork = "osaka"
+    _state_class = OsakaAgentState
+    blobs = PRAGUE_BLOBS
+    create_header_from_parent = staticmethod(partial(build_osaka_header, PRAGUE_BLOBS))
+
+    def apply_transaction(
+        self, header: BlockHeaderAPI, transaction: SignedTransactionAPI
+    ) -> tuple[ReceiptAPI, ComputationAPI]:
+        """Execute a transaction and call `on_transaction`.
+
+        Raises: ValidationError: it is invalid; also if its gas limit exceeds 2^24 (EIP-7825).
+        """
+        if transaction.gas > MAX_TRANSACTION_GAS:
+            raise ValidationError(
+                f"transaction gas limit {transaction.gas}: must be at most {MAX_TRANSACTION_GAS}"
+            )
+        return super().apply_transaction(header, transaction)
+
+    def validate_block(self, block: BlockAPI) -> None:
+        """Validate an imported block.
+
+        Raises: ValidationError: the block is invalid; also if its RLP exceeds 8 MiB (EIP-7934).
+        """
+        super().validate_block(block)
+        size = len(rlp.encode(block))
+        if not self.is_own_block and size > MAX_BLOCK_BYTES:
+            raise ValidationError(f"block of {size} bytes: must be at most {MAX_BLOCK_BYTES}")
+
+    def validate_block_blobs(self, block: BlockAPI) -> None:
+        """Validate the blob gas of a block.
+
+        Raises: ValidationError: the excess or the sum is wrong, or there are too many blobs.
+        """
+        parent = get_block_header_by_hash(block.header.parent_hash, self.chaindb)
+        excess, expected = block.header.excess_blob_gas, self.blobs.compute_excess(parent)
+        if excess != expected:
+            raise ValidationError(f"excess blob gas {excess}: must be {expected}")
+        used, stated = sum(map(get_total_blob_gas, block.transactions)), block.header.blob_gas_used
+        if used > self.blobs.maximum * GAS_PER_BLOB:
+            raise ValidationError(
+                f"blob gas {used}: must be at most {self.blobs.maximum * GAS_PER_BLOB}"
+            )
+        if used != stated:
+            raise ValidationError(f"blob gas used {stated}: must be {used}, that of the blobs")
+
+
+class Bpo1AgentVM(OsakaAgentVM):
+    """The VM of Osaka with the first blob schedule after it (EIP-7892)."""
+
+    fork = "bpo1"
+    _state_class = Bpo1AgentState
+    blobs = BPO1_BLOBS
+    create_header_from_parent = staticmethod(partial(build_osaka_header, BPO1_BLOBS))
+
+
+class Bpo2AgentVM(OsakaAgentVM):
+    """The VM of Osaka with the second blob schedule after it (EIP-7892)."""
+
+    fork = "bpo2"
+    _state_class = Bpo2AgentState
+    blobs = BPO2_BLOBS
+    create_header_from_parent = staticmethod(partial(build_osaka_header, BPO2_BLOBS))

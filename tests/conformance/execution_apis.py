@@ -32,6 +32,7 @@ from eth_typing import Address
 from pyevm_agents.chain import Chain, ForeignRules, GenesisAccount
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.vm import PragueAgentVM
+from pyevm_agents.vm.forks import BPO1, BPO2, OSAKA
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,6 +62,9 @@ FORKS = (
     ("shanghaiTime", ShanghaiVM),
     ("cancunTime", CancunVM),
     ("pragueTime", PragueAgentVM),
+    ("osakaTime", OSAKA.vm_class),
+    ("bpo1Time", BPO1.vm_class),
+    ("bpo2Time", BPO2.vm_class),
 )
 
 
@@ -115,7 +119,11 @@ def imported_chain(folder: Path) -> Chain:
             for address, told in genesis["alloc"].items()
         },
         foreign=ForeignRules(
-            forks=tuple((_number(genesis, name), vm_class) for name, vm_class in FORKS),
+            forks=tuple(
+                (_number(genesis, name), vm_class)
+                for name, vm_class in FORKS
+                if name in genesis["config"]
+            ),
             genesis_header={
                 "difficulty": int(genesis["difficulty"], 16),
                 "extra_data": bytes.fromhex(genesis["extraData"][2:]),

@@ -41,7 +41,7 @@ PRECOMPILES = {
         ),
         start=1,
     )
-} | {bytes(EXECUTOR_ADDRESS): "AGENT_EXECUTOR"}
+} | {(0x100).to_bytes(20, "big"): "P256VERIFY", bytes(EXECUTOR_ADDRESS): "AGENT_EXECUTOR"}
 """Names of precompiles: those of EIP-7910, and the executor's."""
 
 
@@ -55,9 +55,9 @@ def config(rpc: RequestContext) -> Json:
         "current": {
             "activationTime": 0,
             "blobSchedule": {
-                "baseFeeUpdateFraction": fork.blob_base_fee_fraction,
-                "max": fork.max_blobs,
-                "target": fork.target_blobs,
+                "baseFeeUpdateFraction": fork.blobs.base_fee_fraction,
+                "max": fork.blobs.maximum,
+                "target": fork.blobs.target,
             },
             "chainId": hex(chain.config.chain_id),
             # With all forks at genesis, EIP-6122's hash is that of genesis alone.

@@ -87,7 +87,7 @@ def fee_history(
     headers = [rpc.node.chain.header(number) for number in range(last + 1 - count, last + 1)]
     records = [rpc.node.chain.block_with_receipts(header) for header in headers]
     fees = [int(header.as_dict().get("base_fee_per_gas") or 0) for header in headers]
-    most_blob_gas = rpc.node.chain.fork.max_blobs * BLOB_GAS
+    most_blob_gas = rpc.node.chain.fork.blobs.maximum * BLOB_GAS
     form: Json = {
         "oldestBlock": hex(last + 1 - count),
         "baseFeePerGas": [hex(fee) for fee in [*fees, _get_next_base_fee(rpc, last)]],

@@ -126,7 +126,7 @@ def test_the_digest_changes_with_every_part() -> None:
             id="code",
         ),
         pytest.param({"code_size_bytes": 2**20 + 1}, "code size limit 1048577: must", id="1 MiB"),
-        pytest.param({"fork": "osaka"}, "fork 'osaka': must be one of", id="fork"),
+        pytest.param({"fork": "amsterdam"}, "fork 'amsterdam': must be one of", id="fork"),
         pytest.param({"base_fee_wei": 1.5}, "base_fee_wei 1.5: must be a whole", id="half a wei"),
         pytest.param({"profile_fingerprint": 5}, "fingerprint 5: must be a text", id="number"),
         pytest.param(

@@ -517,11 +517,15 @@ def test_a_receipt_that_is_awaited_is_explained(suite: Run) -> None:
     result.stdout.fnmatch_lines(["*AgentChain.ask returns the receipt itself*without await*"])
 
 
-@pytest.mark.parametrize(("arguments", "ini"), [(["--agent-fork=osaka"], ""), ([], "osaka")])
+@pytest.mark.parametrize(
+    ("arguments", "ini"), [(["--agent-fork=amsterdam"], ""), ([], "amsterdam")]
+)
 def test_an_unknown_fork_is_one_usage_error(suite: Run, arguments: list[str], ini: str) -> None:
     result = suite(PLAIN, *arguments, ini=f"agent_fork = {ini}" if ini else "")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["ERROR: --agent-fork osaka*: must be cancun or prague"])
+    result.stderr.fnmatch_lines(
+        ["ERROR: --agent-fork amsterdam*: must be cancun or prague or osaka or bpo1 or bpo2"]
+    )
 
 
 FORKS = """
@@ -534,7 +538,7 @@ FORKS = """
     def test_marker(agent_chain):
         assert agent_chain.chain.fork.name == "cancun"
 
-    @pytest.mark.agent_fork("osaka")
+    @pytest.mark.agent_fork("amsterdam")
     def test_unknown(agent_chain): ...
 
     @pytest.mark.agent_fork
@@ -556,7 +560,7 @@ def test_a_fork_is_chosen(suite: Run, arguments: tuple[str, ...], ini: str, fork
     result.assert_outcomes(passed=2, errors=2)
     result.stdout.fnmatch_lines(
         [
-            "*fork 'osaka': must be one of 'cancun', 'prague'*",
+            "*fork 'amsterdam': must be one of 'cancun', 'prague'*",
             "*the marker agent_fork of *takes the name of one fork*",
         ]
     )

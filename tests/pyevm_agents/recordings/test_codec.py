@@ -183,8 +183,8 @@ def test_what_does_not_fit_is_named_even_with_fitting_digests(
     [
         (
             ["config", "fork"],
-            "osaka",
-            r"config: fork 'osaka': must be one of 'cancun', 'prague'",
+            "amsterdam",
+            r"config: fork 'amsterdam': must be one of 'cancun', 'prague'",
         ),
         (["config", "limits", "MAX_TOOLS"], 65, r"config: chain configuration with MAX_TOOLS = 65"),
         (["config", "schedule", "NEW_GAS"], 1, r"config: chain configuration with NEW_GAS = 1"),

@@ -1,4 +1,4 @@
-"""A node of an earlier fork, without the features of Prague."""
+"""Nodes of other forks than the default: features that are missing, and those of Osaka."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from pyevm_agents.rpc.transaction_params import parse_authorizations
 from tests.pyevm_agents.node.senders_of_tests import ADDRESSES, KEYS
 from tests.pyevm_agents.rpc.contracts_to_trace import CODES, COUNTER, OTHER, SENDER, send
 from tests.pyevm_agents.rpc.served import RefusedError, Served
+from tests.pyevm_agents.vm.test_osaka import VALID
 from tests.thinking_node import ThinkingNode
 
 if TYPE_CHECKING:
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 
     Serve = Callable[..., Served]
 
-FORKS = ("cancun", "prague")
+FORKS = ("cancun", "prague", "osaka", "bpo1", "bpo2")
+MOST_GAS = 1 << 24
 BLOB = "0x01" + "aa" * 31
 FULL = True
 
@@ -195,7 +197,67 @@ def test_nobodys_code_is_anothers_before_prague(serve: Serve, fork: str) -> None
     served.ask("anvil_setCode", OTHER, "0xef0100" + COUNTER[2:])
     call = {"from": SENDER, "to": OTHER, "gas": hex(100_000)}
     touched = served.ask("debug_traceCall", call, "latest", {"tracer": "prestateTracer"})
-    assert (COUNTER in touched) == (fork == "prague")
+    assert (COUNTER in touched) == (fork != "cancun")
+
+
+@pytest.mark.parametrize(
+    ("fork", "most", "target"), [("osaka", 9, 6), ("bpo1", 15, 10), ("bpo2", 21, 14)]
+)
+def test_a_transaction_has_six_blobs_from_osaka_on(
+    serve: Serve, fork: str, most: int, target: int
+) -> None:
+    served = serve(fork=fork)
+    with pytest.raises(RefusedError, match="have 7, permitted 6"):
+        send(served, OTHER, blobVersionedHashes=[BLOB] * 7)  # type: ignore[arg-type]
+    schedule = served.ask("eth_config")["current"]["blobSchedule"]
+    assert (schedule["max"], schedule["target"]) == (most, target)
+    served.ask("evm_setAutomine", False)  # noqa: FBT003 - JSON-RPC has places
+    for _ in range(4):
+        send(served, OTHER, blobVersionedHashes=[BLOB] * 6, maxFeePerBlobGas=hex(10**6))  # type: ignore[arg-type]
+    served.ask("evm_mine")
+    full = served.ask("eth_getBlockByNumber", "latest", FULL)
+    assert full["blobGasUsed"] == hex(most // 6 * 6 * 2**17)
+    served.ask("evm_mine")
+    after = served.ask("eth_getBlockByNumber", "latest", FULL)
+    # Execution is dearer than blobs at 1 gwei, so the excess does not fall (EIP-7918).
+    used = int(full["blobGasUsed"], 16)
+    assert int(after["excessBlobGas"], 16) == (
+        0 if used < target * 2**17 else used * (most - target) // most
+    )
+
+
+def test_a_transaction_has_at_most_16777216_gas_from_osaka_on(serve: Serve) -> None:
+    served = serve(codes=CODES, fork="osaka")
+    with pytest.raises(
+        RefusedError, match=r"transaction gas limit too high \(cap: 16777216, tx: 16777217\)"
+    ):
+        send(served, COUNTER, gas=hex(MOST_GAS + 1))
+    sent = send(served, COUNTER, gas=hex(MOST_GAS))
+    assert served.ask("eth_getTransactionReceipt", sent)["status"] == "0x1"
+    # A call is in no block, and may have the block's gas. An estimate may not.
+    left = {"to": OTHER, "data": "0x"}
+    code = {OTHER: {"code": "0x5a5f5260205ff3"}}
+    remaining = int(served.ask("eth_call", left, "latest", code), 16)
+    assert remaining > MOST_GAS
+    # It reverts below 17,000,000 gas.
+    needs = {OTHER: {"code": "0x63010366405a11600d575f5ffd5b00"}}
+    assert served.ask("eth_call", left, "latest", needs) == "0x"
+    with pytest.raises(RefusedError, match="execution reverted"):
+        served.ask("eth_estimateGas", left | {"gas": hex(30_000_000)}, "latest", needs)
+
+
+def test_opcodes_and_precompiles_of_osaka(serve: Serve) -> None:
+    count = {OTHER: {"code": "0x6001" + "1e" + "5f5260205ff3"}}
+    verify = {"to": "0x" + "100".rjust(40, "0"), "data": "0x" + VALID.hex()}
+    for fork in ("osaka", "bpo2"):
+        served = serve(fork=fork)
+        assert int(served.ask("eth_call", {"to": OTHER}, "latest", count), 16) == 255
+        assert int(served.ask("eth_call", verify), 16) == 1
+        assert served.ask("eth_config")["current"]["precompiles"]["P256VERIFY"] == verify["to"]
+    served = serve()
+    assert served.ask("eth_call", verify) == "0x"
+    with pytest.raises(RefusedError, match="Invalid opcode 0x1e"):
+        served.ask("eth_call", {"to": OTHER}, "latest", count)
 
 
 def test_an_agent_runs_and_its_estimate_is_exact() -> None:
@@ -212,4 +274,4 @@ def test_an_agent_runs_and_its_estimate_is_exact() -> None:
             gas[fork] = receipt["gasUsed"]
             (run,) = it.ask("agent_traceTransaction", sent)["steps"]
             assert run["answer"] == "As you like."
-    assert gas["cancun"] == gas["prague"]
+    assert len(set(gas.values())) == 1, gas

@@ -136,8 +136,8 @@ def test_a_fork_has_a_genesis_of_its_own_beside_any_schedule() -> None:
         assert not chain.chain.code(HISTORY_STORAGE_ADDRESS)
         chain.model.script(answer("done"))
         assert chain.ask(clerk(chain), "Nothing")["status"] == 1
-    with pytest.raises(ConfigError, match="fork 'osaka': must be one of 'cancun'"):
-        AgentChain(fork="osaka")
+    with pytest.raises(ConfigError, match="fork 'amsterdam': must be one of 'cancun'"):
+        AgentChain(fork="amsterdam")
 
 
 def test_a_chain_begins_with_what_a_nodes_does() -> None:

@@ -59,8 +59,8 @@ def test_adds_one_precompile_and_replaces_some(
 def test_a_configuration_knows_the_same_forks() -> None:
     assert set(FORKS) == set(config.FORKS)
     assert [fork.vm_class.fork for fork in FORKS.values()] == [*FORKS]
-    assert (PRAGUE.target_blobs, PRAGUE.max_blobs) == (6, 9)  # EIP-7691.
-    assert (CANCUN.target_blobs, CANCUN.max_blobs) == (3, 6)  # EIP-4844.
+    assert (PRAGUE.blobs.target, PRAGUE.blobs.maximum) == (6, 9)  # EIP-7691.
+    assert (CANCUN.blobs.target, CANCUN.blobs.maximum) == (3, 6)  # EIP-4844.
 
 
 def test_two_chains_can_have_different_executors() -> None:

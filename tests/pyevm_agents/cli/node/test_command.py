@@ -185,7 +185,10 @@ def test_a_folder_has_one_node_and_one_configuration(tmp_path: Path) -> None:
         (["--mnemonic", "test test"], "is not a mnemonic"),
         (["--port", "70000"], "70000 is not in the range"),
         (["--state-dir", "/dev/null/x"], "can't be used"),
-        (["--fork-name", "osaka"], "'osaka' is not one of 'cancun', 'prague', 'latest'"),
+        (
+            ["--fork-name", "amsterdam"],
+            "'amsterdam' is not one of 'cancun', 'prague', 'osaka', 'bpo1', 'bpo2', 'latest'",
+        ),
         (["--load-state", "{empty}/none/x"], "can't be read: No such file"),
         (
             ["--dump-state", "{empty}/none/x"],
