@@ -220,7 +220,10 @@ class ChainSimulator(ChainReader):
         """
         block = record.block
         root = record.root_before or self.state_root_before(block.header)
-        header = block.header.copy(gas_used=0, blob_gas_used=0, state_root=root)
+        zeros = {
+            name: 0 for name in ("gas_used", "blob_gas_used") if name in block.header.as_dict()
+        }
+        header = block.header.copy(**zeros, state_root=root)
         vm_class = self.get_replay_vm_class(block.header)
         if trace is not None:
             vm_class = trace(require_traceable_vm(vm_class, header))

@@ -162,7 +162,12 @@ def find_logs(node: Node, criteria: LogCriteria) -> Iterator[Json]:
         raise RpcError(
             INVALID_PARAMS, f"invalid block range params: fromBlock {first} > toBlock {last}"
         )
-    for number in range(first, min(last, latest) + 1):
+    if last > latest:
+        raise RpcError(
+            INVALID_PARAMS,
+            f"block range extends beyond current head block: toBlock {last}, head {latest}",
+        )
+    for number in range(first, last + 1):
         header = node.chain.header(number)
         if criteria.can_match_bloom(header.bloom):
             yield from filter_logs(node.chain.block_with_receipts(header), criteria)

@@ -129,6 +129,7 @@ def serialize_transaction(
     form: Json = {
         "blockHash": None if header is None else encode_data(header.hash),
         "blockNumber": None if header is None else encode_quantity(header.block_number),
+        "blockTimestamp": None if header is None else encode_quantity(header.timestamp),
         "transactionIndex": None if header is None else encode_quantity(index),
         "hash": encode_data(transaction.hash),
         "type": encode_quantity(kind),

@@ -79,6 +79,7 @@ UNSUPPORTED_METHODS: Mapping[str, str] = {
     "admin_removePeer": NO_NETWORK,
     "admin_peers": NO_NETWORK,
     "admin_nodeInfo": "use web3_clientVersion and anvil_nodeInfo",
+    "testing_buildBlockV1": "blocks are built by evm_mine; eth_simulateV1 executes without mining",
     "admin_datadir": NO_FILES,
     "admin_startHTTP": NO_SERVER,
     "admin_stopHTTP": NO_SERVER,

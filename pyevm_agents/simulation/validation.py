@@ -28,6 +28,7 @@ SERVER_ERROR = -32000
 INTERNAL_ERROR = -32603
 NONCE_TOO_LOW = -38010
 NONCE_TOO_HIGH = -38011
+FEE_TOO_LOW = -38012
 INTRINSIC_GAS = -38013
 INSUFFICIENT_FUNDS = -38014
 BLOCK_GAS_LIMIT = -38015
@@ -101,7 +102,7 @@ def _require_fee(transaction: SignedTransactionAPI, base_fee: int, *, validates:
     if fee < base_fee:
         raise _make_error(
             transaction,
-            INVALID_PARAMS,
+            FEE_TOO_LOW,
             f"max fee per gas less than block base fee: {whose}, maxFeePerGas: {fee}, "
             f"baseFee: {base_fee}",
         )

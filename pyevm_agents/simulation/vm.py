@@ -93,7 +93,8 @@ def build_simulated_vm(vm_class: type[VM], rules: SimulationRules) -> type[Simul
             "transaction_executor_class": executor_class,
         },
     )
-    return type("SimulatedVM", (SimulatedVM, vm_class), {"_state_class": state_class})
+    attributes = {"_state_class": state_class, "max_transaction_gas": None}
+    return type("SimulatedVM", (SimulatedVM, vm_class), attributes)
 
 
 def has_base_fee(vm_class: type[VM]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import rlp
 from eth._utils.db import get_block_header_by_hash
@@ -247,6 +247,9 @@ class OsakaAgentVM(PragueAgentVM):
     """
 
     fork = "osaka"
+    max_transaction_gas: ClassVar[int | None] = MAX_TRANSACTION_GAS
+    """Upper bound of a transaction's gas limit; None for simulated blocks."""
+
     _state_class = OsakaAgentState
     blobs = PRAGUE_BLOBS
     create_header_from_parent = staticmethod(partial(build_osaka_header, PRAGUE_BLOBS))
@@ -258,9 +261,10 @@ class OsakaAgentVM(PragueAgentVM):
 
         Raises: ValidationError: it is invalid; also if its gas limit exceeds 2^24 (EIP-7825).
         """
-        if transaction.gas > MAX_TRANSACTION_GAS:
+        most = self.max_transaction_gas
+        if most is not None and transaction.gas > most:
             raise ValidationError(
-                f"transaction gas limit {transaction.gas}: must be at most {MAX_TRANSACTION_GAS}"
+                f"transaction gas limit {transaction.gas}: must be at most {most}"
             )
         return super().apply_transaction(header, transaction)
 

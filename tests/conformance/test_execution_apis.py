@@ -60,13 +60,50 @@ def test_answers_as_the_suite_says(case: Case, ask: Ask) -> None:
     for exchange in case.exchanges:
         answer, wanted = ask(exchange.request), exchange.answer
         if "error" in wanted:
-            assert answer.get("error", answer)["code"] == wanted["error"]["code"], answer
+            expected = NEWER_CODES.get(case.name, wanted["error"]["code"])
+            assert answer.get("error", answer)["code"] == expected, answer
             continue
         assert "result" in answer, answer
         if case.is_spec_only:
             assert shape(answer["result"]) == shape(wanted["result"])
         else:
-            assert answer["result"] == wanted["result"]
+            assert in_older_form(answer["result"], wanted["result"], case.name) == wanted["result"]
+
+
+NEWER_FIELDS = {"blockTimestamp", "maxUsedGas"}
+"""Fields that later versions of the suite expect in transactions and simulated calls."""
+
+
+FEE_TOO_LOW = -38012
+NEWER_CODES = {
+    "eth_getStorageAt/get-storage-invalid-key": -32602,
+    "eth_getStorageAt/get-storage-invalid-key-too-large": -32602,
+    "eth_simulateV1/ethSimulate-basefee-too-low-with-validation-38012": FEE_TOO_LOW,
+    "eth_simulateV1/ethSimulate-check-invalid-nonce": FEE_TOO_LOW,
+    "eth_simulateV1/ethSimulate-gas-fees-and-value-error-38014-with-validation": FEE_TOO_LOW,
+    "eth_simulateV1/ethSimulate-simple-no-funds-with-validation": FEE_TOO_LOW,
+    "eth_simulateV1/ethSimulate-simple-no-funds-with-validation-without-nonces": FEE_TOO_LOW,
+    "eth_simulateV1/ethSimulate-simple-send-from-contract-with-validation": FEE_TOO_LOW,
+    "eth_simulateV1/ethSimulate-eth-send-should-not-produce-logs-on-revert": 3,
+    "eth_simulateV1/ethSimulate-eth-send-should-produce-no-logs-on-forward-revert": 3,
+    "eth_simulateV1/ethSimulate-fee-recipient-receiving-funds": 3,
+}
+"""Error codes that execution-apis 033ca6e6 expects, where this version has others."""
+
+
+def in_older_form(value: Any, wanted: Any, name: str) -> Any:  # noqa: ANN401 - JSON
+    """Return an answer as this version of the suite has it: without newer fields and codes."""
+    if isinstance(value, list) and isinstance(wanted, list) and len(value) == len(wanted):
+        return [in_older_form(*pair, name) for pair in zip(value, wanted, strict=True)]
+    if not (isinstance(value, dict) and isinstance(wanted, dict)):
+        return value
+    if "code" in wanted and value.get("code") == NEWER_CODES.get(name):
+        value = value | {"code": wanted["code"]}
+    return {
+        key: in_older_form(item, wanted.get(key), name)
+        for key, item in value.items()
+        if key in wanted or key not in NEWER_FIELDS
+    }
 
 
 def shape(value: object) -> object:

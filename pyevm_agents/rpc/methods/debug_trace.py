@@ -58,6 +58,8 @@ def trace_transaction(rpc: RequestContext, transaction_hash: bytes, options: obj
 def trace_block_by_number(rpc: RequestContext, number: BlockId, options: object) -> list[Json]:
     """Trace each transaction of a block with one of geth's tracers."""
     record = require_record(rpc, number)
+    if record.block.header.block_number == 0:
+        raise RpcError(SERVER_ERROR, "genesis is not traceable")
     return _collect_results(record, trace_transactions(rpc, record, _build_tracer_factory(options)))
 
 

@@ -1,4 +1,7 @@
-"""`eth_config`: the fork configuration of the chain. Source: EIP-7910."""
+"""The fork configuration of the chain, and the history that the node serves.
+
+Source: EIP-7910 for `eth_config`; execution-apis for `eth_capabilities`.
+"""
 
 from __future__ import annotations
 
@@ -71,4 +74,16 @@ def config(rpc: RequestContext) -> Json:
         },
         "next": None,
         "last": None,
+    }
+
+
+@METHODS.method("eth_capabilities")
+def capabilities(rpc: RequestContext) -> Json:
+    """Return the head, and the oldest block whose state, transactions and logs are served: 0."""
+    head = rpc.node.chain.head
+    served = {"disabled": False, "oldestBlock": "0x0"}
+    kinds = ("state", "tx", "logs", "receipts", "blocks", "stateproofs")
+    return {
+        "head": {"number": hex(head.block_number), "hash": serializers.encode_data(head.hash)},
+        **{kind: dict(served) for kind in kinds},
     }

@@ -11,7 +11,7 @@ from pyevm_agents.agents.revert_reasons import read_revert_context
 from pyevm_agents.chain import BlockRecord
 from pyevm_agents.rpc import serializers
 from pyevm_agents.rpc.block_views import resolve_sealed_view
-from pyevm_agents.rpc.errors import INVALID_PARAMS, SERVER_ERROR, RpcError, revert_message
+from pyevm_agents.rpc.errors import EXECUTION_REVERTED, INVALID_PARAMS, RpcError, revert_message
 from pyevm_agents.rpc.method_table import MethodTable, optional
 from pyevm_agents.rpc.params import (
     LATEST,
@@ -37,6 +37,7 @@ from pyevm_agents.simulation import (
     SimulationError,
 )
 from pyevm_agents.tracing.error_messages import describe_error
+from pyevm_agents.vm import floor_gas
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -193,6 +194,7 @@ def _serialize_block(result: SimulatedBlock, known: KnownContracts, *, is_full: 
                 else serializers.encode_data(computation.output),
                 "logs": _serialize_logs(result, index, logs_before),
                 "gasUsed": hex(receipt.gas_used - gas_before),
+                "maxUsedGas": hex(_compute_gas_before_refunds(result, index)),
                 "status": hex(computation.is_success),
             }
         )
@@ -202,6 +204,13 @@ def _serialize_block(result: SimulatedBlock, known: KnownContracts, *, is_full: 
         # The index of the next log counts reverted logs as well.
         logs_before += computation.transaction_context.get_next_log_counter()
     return form | {"calls": calls}
+
+
+def _compute_gas_before_refunds(result: SimulatedBlock, index: int) -> int:
+    """Return the gas that a call used before refunds, or its calldata's floor if that is more."""
+    transaction, computation = result.block.transactions[index], result.computations[index]
+    used = transaction.gas - computation.get_gas_remaining()
+    return int(max(used, floor_gas(transaction) if computation.data_floor_gas else 0))
 
 
 def _serialize_logs(result: SimulatedBlock, index: int, before: int) -> list[Json]:
@@ -229,7 +238,11 @@ def _serialize_error(computation: SimulatedComputation, known: KnownContracts) -
     if isinstance(error, Revert):
         output = bytes(computation.output)
         message = revert_message(output, read_revert_context(computation), known)
-        return {"code": SERVER_ERROR, "message": message, "data": serializers.encode_data(output)}
+        return {
+            "code": EXECUTION_REVERTED,
+            "message": message,
+            "data": serializers.encode_data(output),
+        }
     op = None
     if isinstance(error, InvalidInstruction):
         op = computation.msg.code[computation.code.program_counter - 1]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pyevm_agents.rpc import serializers
 from pyevm_agents.rpc.block_ids import BlockNotFoundError, resolve_header
 from pyevm_agents.rpc.block_views import resolve_view
-from pyevm_agents.rpc.errors import SERVER_ERROR, RpcError
+from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError
 from pyevm_agents.rpc.method_table import MethodTable, optional
 from pyevm_agents.rpc.params import (
     LATEST,
@@ -93,7 +93,7 @@ def parse_storage_key(value: object, name: str) -> int:
     try:
         return parse_slot(value, name)
     except RpcError as error:
-        raise RpcError(SERVER_ERROR, f"unable to decode storage key: {error.message}") from error
+        raise RpcError(INVALID_PARAMS, f"unable to decode storage key: {error.message}") from error
 
 
 @METHODS.method("eth_getStorageAt", parse_address, parse_storage_key, AT, is_quick=True)

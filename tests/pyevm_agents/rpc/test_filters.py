@@ -83,7 +83,9 @@ def test_ranges_and_blocks(served: Served) -> None:
     assert only["blockNumber"] == "0x2"
     found = served.ask("eth_getLogs", {"fromBlock": "0x2", "toBlock": "0x3"})
     assert [one["blockNumber"] for one in found] == ["0x2", "0x3"]
-    assert len(served.ask("eth_getLogs", {"fromBlock": "0x1", "toBlock": "0x63"})) == 4
+    assert len(served.ask("eth_getLogs", {"fromBlock": "0x1", "toBlock": "0x4"})) == 4
+    with pytest.raises(RefusedError, match="extends beyond current head block: toBlock 5, head 4"):
+        served.ask("eth_getLogs", {"fromBlock": "0x1", "toBlock": "0x5"})
     assert served.ask("eth_getLogs", {"topics": [None, None, None]}) == []
     with pytest.raises(RefusedError, match="fromBlock 3 > toBlock 2"):
         served.ask("eth_getLogs", {"fromBlock": "0x3", "toBlock": "0x2"})
