@@ -24,12 +24,14 @@ from eth_utils import ValidationError
 
 from pyevm_agents.state import StateAccountDB, compute_list_root
 from pyevm_agents.vm.computation import AgentComputation, PragueAgentComputation
+from pyevm_agents.vm.fork_block import get_remote_block_hash
 from pyevm_agents.vm.headers import (
     AgentBlock,
     CancunBlock,
     PragueBlock,
     build_cancun_header,
     build_prague_header,
+    complete_header,
 )
 from pyevm_agents.vm.state import WatchedState
 from pyevm_agents.vm.transaction_executor import (
@@ -48,7 +50,9 @@ if TYPE_CHECKING:
         SignedTransactionAPI,
         WithdrawalAPI,
     )
-    from eth_typing import Address
+    from eth_typing import Address, Hash32
+
+    from pyevm_agents.vm.fork_block import ForkBlock
 
     OnTransaction = Callable[[SignedTransactionAPI, ReceiptAPI, ComputationAPI], None]
 
@@ -59,6 +63,19 @@ class AgentState(WatchedState):
     computation_class = AgentComputation
     transaction_executor_class = AgentTransactionExecutor
     account_db_class = StateAccountDB
+
+    fork_block: ForkBlock | None = None
+    """The block of a remote chain that the chain continues, if any."""
+
+    def get_ancestor_hash(self, block_number: int) -> Hash32:
+        """Return the value of BLOCKHASH; on a fork, also of remote blocks.
+
+        Raises: RemoteFault: the remote chain did not answer.
+        """
+        fork_block = self.fork_block
+        if fork_block is None or block_number > fork_block.header.block_number:
+            return super().get_ancestor_hash(block_number)
+        return get_remote_block_hash(fork_block, block_number, current=self.block_number)
 
     def has_code_or_nonce(self, address: Address) -> bool:
         """Whether no contract can be created at an address; storage is enough (EIP-7610).
@@ -103,6 +120,11 @@ class WatchedVM(FrontierVM):
 
     on_transaction: OnTransaction | None = None
     """Called after each transaction, as py-evm's block import returns no computations."""
+
+    @classmethod
+    def complete_header(cls, header: BlockHeaderAPI) -> BlockHeaderAPI:
+        """Return a header with all fields that an execution reads."""
+        return header
 
     is_own_block: bool = False
     """Whether this process mines the block. It is not validated then, since a development node may
@@ -158,6 +180,27 @@ class AgentVM(WatchedVM, CancunVM):
     block_class = CancunBlock
     _state_class = AgentState
     create_header_from_parent = staticmethod(build_cancun_header)
+
+    fork_block: ForkBlock | None = None
+    """The block of a remote chain that the chain continues, if any."""
+
+    @classmethod
+    def complete_header(cls, header: BlockHeaderAPI) -> BlockHeaderAPI:
+        """Return a header with all fields of this fork, for execution after an older fork block."""
+        return complete_header(header, cls.block_class)
+
+    @classmethod
+    def validate_gas(cls, header: BlockHeaderAPI, parent_header: BlockHeaderAPI) -> None:
+        """Validate gas limit and base fee of a block.
+
+        The first block of a fork has the gas limit of the chain config. An import computes its base
+        fee.
+
+        Raises: ValidationError: the header is invalid.
+        """
+        fork_block = cls.fork_block
+        if fork_block is None or parent_header.hash != fork_block.header.hash:
+            super().validate_gas(header, parent_header)
 
     def block_preprocessing(self, block: BlockAPI) -> None:
         """Run a block's system calls, by a method of the state that simulations use as well."""
