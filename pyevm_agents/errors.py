@@ -7,7 +7,8 @@
     └── EngineFault          a fault of the host; no block contains it
         ├── GrammarError     a grammar does not compile, or exceeds llguidance's limits
         ├── ScriptError      a script is used up, or its text is outside the grammar
-        └── RecordError      a recorded model has no generation for a prompt
+        ├── RecordError      a recorded model has no generation for a prompt
+        └── RemoteFault      the remote chain of a fork does not answer, or answers wrongly
 
 Errors of one layer derive from this root and are defined there: `node/errors.py`,
 `rpc/errors.py`, `testing/deployment.py`.
@@ -61,3 +62,7 @@ class RecordError(EngineFault):
         """Input: a message; the prompt's segments if the prompt is not recorded."""
         super().__init__(message)
         self.segments = segments
+
+
+class RemoteFault(EngineFault):
+    """The remote chain of a fork does not answer, has no state of the fork block, or lies."""

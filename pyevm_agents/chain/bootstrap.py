@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pyevm_agents.agents.events import AgentEventBus
     from pyevm_agents.chain.database import Database, Rows
     from pyevm_agents.chain.genesis import GenesisAccount
+    from pyevm_agents.config import ForkOrigin
     from pyevm_agents.vm import AgentMiningChain
 
 
@@ -52,7 +53,7 @@ def setup_genesis(
     """
     require_supported(config)
     if db.exists(CONFIG_KEY):
-        _require_config(db, config)
+        require_config(db, config)
         _require_genesis(db, chain_class, header, accounts)
         return
     chain_class.from_genesis(AtomicDB(db), dict(header), build_genesis_state(accounts))
@@ -60,21 +61,42 @@ def setup_genesis(
     db.commit()
 
 
-def require_supported(config: ChainConfig) -> None:
+def require_supported(config: ChainConfig, origin: ForkOrigin | None = None) -> None:
     """Reject a chain config with a section that this version reads but does not implement.
 
-    Raises: ConfigError: names the section.
+    Input: origin: of the fork that the chain is opened with, if any.
+
+    Raises: ConfigError: names the section; or the origin is not that of the fork.
     """
-    sections = {
-        "numeric_models": bool(config.numeric_models),
-        "origin": config.origin is not None,
-    }
-    for name, is_used in sections.items():
-        if is_used:
-            raise ConfigError(
-                f"chain configuration with {name}: this version of pyevm-agents does not implement "
-                "it; open the chain with the version that created it"
-            )
+    if config.numeric_models:
+        raise ConfigError(
+            "chain configuration with numeric_models: this version of pyevm-agents does not "
+            "implement it; open the chain with the version that created it"
+        )
+    if config.origin is None and origin is not None:
+        raise ConfigError(
+            f"chain configuration without an origin, opened as {_describe_origin(origin)}; use "
+            "that fork's configuration, or open the chain without a fork"
+        )
+    if config.origin is not None and origin is None:
+        raise ConfigError(
+            f"this chain is {_describe_origin(config.origin)}: open it with --fork-url and the URL "
+            f"of that chain, and --fork-block-number {config.origin.block_number}"
+        )
+    if config.origin != origin:
+        assert config.origin is not None  # noqa: S101 - see above
+        assert origin is not None  # noqa: S101 - see above
+        raise ConfigError(
+            f"this chain is {_describe_origin(config.origin)}, not {_describe_origin(origin)}; "
+            "give it the fork that it was created with"
+        )
+
+
+def _describe_origin(origin: ForkOrigin) -> str:
+    return (
+        f"a fork of chain {origin.chain_id} at block {origin.block_number} "
+        f"(0x{origin.block_hash.hex()})"
+    )
 
 
 def _require_decoding_rules(config: ChainConfig) -> None:
@@ -125,7 +147,11 @@ def build_executor(
     return Executor(pairs, schedule=config.schedule, observer=RecordingObserver(agent_events))
 
 
-def _require_config(db: Database, config: ChainConfig) -> None:
+def require_config(db: Database, config: ChainConfig) -> None:
+    """Verify the config of the chain in a database.
+
+    Raises: ConfigError: it is another one; the message names the first difference.
+    """
     stated = db[CONFIG_KEY].decode()
     if stated != config.to_json():
         ChainConfig.from_json(stated)  # Another version has an error of its own.

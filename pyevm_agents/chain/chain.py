@@ -23,8 +23,9 @@ from pyevm_agents.agents.events import AgentEventBus
 from pyevm_agents.agents.known_contracts import KnownContracts
 from pyevm_agents.agents.trace import extract_inferences, trace_agents
 from pyevm_agents.chain.block_rlp import decode_block, require_same
-from pyevm_agents.chain.bootstrap import build_executor, setup_genesis
+from pyevm_agents.chain.bootstrap import build_executor, require_supported, setup_genesis
 from pyevm_agents.chain.database import (
+    FORK_STATE_KEY,
     HEAD_STATE_KEY,
     Database,
     MemoryRows,
@@ -34,6 +35,7 @@ from pyevm_agents.chain.database import (
     trace_key,
 )
 from pyevm_agents.chain.draft_block import DraftBlock, DraftChain, UnavailableModel, get_watched_vm
+from pyevm_agents.chain.fork_setup import setup_fork
 from pyevm_agents.chain.genesis import add_executor, build_genesis_header
 from pyevm_agents.chain.inference_log import ReplayModel, decode_generations, encode_generations
 from pyevm_agents.chain.reader import find_vm_class
@@ -41,6 +43,7 @@ from pyevm_agents.chain.records import BlockRecord, BlockSettings, MinedBlock
 from pyevm_agents.chain.simulator import ChainSimulator
 from pyevm_agents.chain.trace_codec import encode_trace
 from pyevm_agents.chain.transactions import is_impersonated
+from pyevm_agents.errors import BlockError
 from pyevm_agents.state.dump import load_accounts
 from pyevm_agents.vm import FORKS, WatchedVM, build_chain_class, build_foreign_chain_class
 
@@ -62,7 +65,7 @@ if TYPE_CHECKING:
     from pyevm_agents.chain.database import Rows
     from pyevm_agents.chain.genesis import ForeignRules, GenesisAccount
     from pyevm_agents.config import ChainConfig
-    from pyevm_agents.vm import AgentMiningChain
+    from pyevm_agents.vm import AgentMiningChain, ForkBlock
     from pyevm_agents.vm.vm import OnTransaction
 
 
@@ -77,21 +80,25 @@ class Chain(ChainSimulator):
         accounts: Mapping[Address, GenesisAccount] | None = None,
         rows: Rows | None = None,
         foreign: ForeignRules | None = None,
+        fork: ForkBlock | None = None,
         are_own_rows: bool = False,
     ) -> None:
-        """Start at genesis, or open the chain in `rows`.
+        """Start at genesis or at a fork block, or open the chain in `rows`.
 
         Input:
             config: the chain config.
             models: a language model for each model name of the config.
-            accounts: genesis accounts.
+            accounts: genesis accounts; on a fork, accounts that differ from the start.
             rows: the database; in memory by default.
             foreign: the rules of a chain made elsewhere, which has no models.
+            fork: the block of a remote chain to continue: the `origin` of the config.
             are_own_rows: the rows are a copy of a chain that this process created with the same
                 config and accounts, so genesis is not computed again to verify them.
 
         Raises: ConfigError: a configured model has no language model, or one is left over; the
-                rows hold a chain of another config or genesis.
+                rows hold a chain of another config or genesis; the config is that of another fork,
+                or the remote chain uses the executor's address. RemoteFault: the remote chain of a
+                fork did not answer.
         """
         self.models: Mapping[str, LanguageModel] = dict(models or {})
         self.genesis_accounts = add_executor(config, accounts or {})
@@ -100,6 +107,9 @@ class Chain(ChainSimulator):
 
         self.agent_events = AgentEventBus(self.known_contracts)
         """The bus that announces agent steps while they are executed."""
+
+        self.fork_block = fork
+        """The block of a remote chain that this one continues, if any."""
 
         executor = build_executor(config, self.models, self.agent_events)
         if foreign is None:
@@ -110,13 +120,18 @@ class Chain(ChainSimulator):
                 self.agent_events,
                 fork=FORKS[config.fork],
                 code_size_bytes=config.code_size_bytes,
+                fork_block=fork,
             )
         else:
             header = dict(foreign.genesis_header)
             chain_class = build_foreign_chain_class(foreign.forks, config.chain_id)
         db = Database(rows if rows is not None else MemoryRows())
-        if not are_own_rows:
+        if are_own_rows:
+            require_supported(config, None if fork is None else fork.origin)
+        elif fork is None:
             setup_genesis(db, chain_class, config, header, self.genesis_accounts)
+        else:
+            setup_fork(db, chain_class, config, fork, self.genesis_accounts)
         super().__init__(config, chain_class, db)
 
     # -- writing -- #
@@ -228,6 +243,7 @@ class Chain(ChainSimulator):
             self.config.chain_id,
             fork=self.fork,
             code_size_bytes=self.config.code_size_bytes,
+            fork_block=self.fork_block,
         )
 
     def _make_block(
@@ -250,8 +266,15 @@ class Chain(ChainSimulator):
                 invalid header or transaction. EngineFault: the host failed. The chain is unchanged
                 in all cases.
         """
-        header = self._chain.create_header_from_parent(self._head)
+        header = self._chain.create_header_from_parent(self._head).copy(
+            state_root=self.state_root(self._head)
+        )
         block = decode_block(encoded, self._get_vm_class(header).get_block_class())
+        if self._is_fork_block(self._head) and block.header.extra_data != self.config.digest:
+            raise BlockError(
+                f"first block of a fork with extraData 0x{block.header.extra_data.hex()}: must be "
+                f"the chain configuration's digest, 0x{self.config.digest.hex()}"
+            )
         with self._discard_on_error():
             mined = self._execute(get_watched_vm(self._chain, header), block, watch)
             require_same(block, mined.block)
@@ -272,12 +295,15 @@ class Chain(ChainSimulator):
         self._set_head(self._head)
 
     def load_accounts(self, accounts: object) -> None:
-        """Replace accounts of the head's state by those of a dump.
+        """Replace accounts of the head's state by those of a dump; on a fork, of the same fork.
 
         Raises: ConfigError: `accounts` is not in the format of a dump.
         """
         with self._discard_on_error():
-            root = load_accounts(self._db, self.state_root(self._head), accounts)
+            before = self.state_root(self._head)
+            root = load_accounts(
+                self._db, before, accounts, is_overlay=self.config.origin is not None
+            )
             self._db[HEAD_STATE_KEY] = root
             self._db.commit()
         self._set_head(self._head)
@@ -319,7 +345,9 @@ class Chain(ChainSimulator):
             no_gaps = rlp.encode(((), number + 1), sedes=chain_gaps)
             self._db[SchemaV1.make_header_chain_gaps_lookup_key()] = no_gaps
             self._db[SchemaV1.make_chain_gaps_lookup_key()] = no_gaps
-            if self._db.exists(HEAD_STATE_KEY):
+            if self._is_fork_block(target):
+                self._db[HEAD_STATE_KEY] = self._db[FORK_STATE_KEY]
+            elif self._db.exists(HEAD_STATE_KEY):
                 del self._db[HEAD_STATE_KEY]
             self._db.commit()
         self._set_head(target)

@@ -27,7 +27,11 @@ CONFIG_KEY = b"agents:config"
 """Row of the chain config, as canonical JSON."""
 
 HEAD_STATE_KEY = b"agents:head-state"
-"""Row of the head's state root if accounts were set after it was mined."""
+"""Row of the head's state root if accounts were set after it was mined. The header of a fork block
+never has the root of a local state, so its root is always here while it is the head."""
+
+FORK_STATE_KEY = b"agents:fork-state"
+"""Row of the state root that a fork starts from."""
 
 
 def trace_key(transaction_hash: bytes) -> bytes:

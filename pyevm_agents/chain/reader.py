@@ -88,8 +88,17 @@ class ChainReader:
         return self._head
 
     @property
+    def first_number(self) -> int:
+        """The number of the first block: 0, or on a fork that of the fork block."""
+        origin = self.config.origin
+        return 0 if origin is None else origin.block_number
+
+    @property
     def genesis_hash(self) -> bytes:
-        """The hash of block 0."""
+        """The hash of block 0.
+
+        Raises: HeaderNotFound: the chain is a fork.
+        """
         return bytes(self.header(0).hash)
 
     @property
@@ -115,6 +124,11 @@ class ChainReader:
             return head
         if number > head.block_number:
             raise HeaderNotFound(f"no block {number}: the latest one is {head.block_number}")
+        if number < self.first_number:
+            raise HeaderNotFound(
+                f"no block {number} here: the fork begins at block {self.first_number}; ask the "
+                "remote chain"
+            )
         return self._chain.get_canonical_block_header_by_number(BlockNumber(number))
 
     def header_by_hash(self, block_hash: bytes) -> BlockHeaderAPI:
@@ -146,10 +160,14 @@ class ChainReader:
         return self.block_with_receipts(self.header(number)).block
 
     def block_with_receipts(self, header: BlockHeaderAPI) -> BlockRecord:
-        """Return the block of a header, with its receipts."""
+        """Return the block of a header, with its receipts.
+
+        Raises: HeaderNotFound: it is a fork block, whose transactions only the remote chain has.
+        """
         block_hash = header.hash
         record = self._records.get(block_hash)
         if record is None:
+            self._require_local(header)
             block = self._chain.get_block_by_header(header)
             for transaction in block.transactions:
                 self._impersonate_if_known(transaction)
@@ -157,6 +175,17 @@ class ChainReader:
             record = BlockRecord(block=block, receipts=tuple(receipts))
             self._records[block_hash] = record
         return record
+
+    def _is_fork_block(self, header: BlockHeaderAPI) -> bool:
+        origin = self.config.origin
+        return origin is not None and bool(header.hash == origin.block_hash)
+
+    def _require_local(self, header: BlockHeaderAPI) -> None:
+        if self._is_fork_block(header):
+            raise HeaderNotFound(
+                f"transactions of block {header.block_number} are not here: it is the fork block; "
+                "ask the remote chain"
+            )
 
     def find_transaction(self, transaction_hash: bytes) -> tuple[BlockRecord, int] | None:
         """Return a transaction's block and its index there; None if it is not mined."""
@@ -257,8 +286,11 @@ class ChainReader:
             storage={slot: value for slot, value in storage.items() if value},
         )
 
-    def dump_accounts(self) -> dict[str, dict[str, object]]:
-        """Return all accounts at the head, by the hashes of their addresses."""
+    def dump_accounts(self) -> dict[str, dict[str, object] | None]:
+        """Return all accounts at the head, by the hashes of their addresses.
+
+        Those of a fork are the ones that differ from the remote state.
+        """
         return dump_accounts(self._db, self.state_root(self._head))
 
     @property
@@ -299,6 +331,7 @@ class ChainReader:
         Input: number: the block's real number, for BLOCKHASH, if the header overrides it.
         """
         vm_class = self._get_vm_class(header)
+        header = vm_class.complete_header(header)
         if trace is not None:
             vm_class = trace(require_traceable_vm(vm_class, header))
         hashes = vm_class.get_prev_hashes(header.parent_hash, self._chain.chaindb) or ()

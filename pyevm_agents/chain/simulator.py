@@ -115,6 +115,8 @@ class ChainSimulator(ChainReader):
             "mix_hash": spec.prev_randao,
             "parent_beacon_block_root": spec.parent_beacon_root,
         }
+        if self._is_fork_block(parent):
+            fields["extra_data"] = self.config.digest
         return header.copy(**{name: value for name, value in fields.items() if value is not None})
 
     def build_unsigned_transaction(
@@ -305,7 +307,7 @@ class ChainSimulator(ChainReader):
         meant = self.build_next_header() if header is None else header
         root, number = self.state_root(meant), meant.block_number
         override = block or BlockOverride()
-        header = override.apply_to(meant)
+        header = override.apply_to(self._get_vm_class(meant).complete_header(meant))
         base_fee = _get_base_fee(header)
         state = self._build_state(self._make_free_header(header, root), root, trace, number=number)
         if isinstance(state, AgentState):

@@ -301,6 +301,7 @@ class Node:
         Raises: ConfigError: the chain is shorter. ValidationError: a transaction is invalid in its
                 block. EngineFault: the host failed. The chain is unchanged in every case.
         """
+        self.history.require_height(len(blocks))
         gone = [self.chain.header(self.chain.head.block_number - i) for i in range(len(blocks))]
         number = self.history.snapshot()
         try:
@@ -317,9 +318,9 @@ class Node:
         self.history.forget(number)
 
     def reset(self) -> None:
-        """Go back to genesis; clear the pool, impersonations and snapshots."""
+        """Go back to genesis or the fork block; clear pool, impersonations and snapshots."""
         with self.history.track_reorg():
-            self.chain.rollback(0)
+            self.chain.rollback(self.chain.first_number)
             self.pool.clear()
             self.clock.settings = ClockSettings()
             self.next_block.reset()

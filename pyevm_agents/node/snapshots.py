@@ -95,14 +95,22 @@ class History:
         Input:  depth: the number of blocks.
         Raises: ConfigError: the chain is shorter.
         """
-        height = self._chain.head.block_number
-        if depth > height:
+        self.require_height(depth)
+        with self.track_reorg():
+            self._chain.rollback(self._chain.head.block_number - depth)
+
+    def require_height(self, depth: int) -> None:
+        """Reject a number of blocks that the chain does not have after its first one.
+
+        Raises: ConfigError: the chain is shorter; on a fork, it has fewer local blocks.
+        """
+        height, first = self._chain.head.block_number, self._chain.first_number
+        if depth > height - first:
+            since = f", fork block {first}" if first else ""
             raise ConfigError(
-                f"depth must not exceed current chain height: current height {height}, "
+                f"depth must not exceed current chain height: current height {height}{since}, "
                 f"depth {depth}"
             )
-        with self.track_reorg():
-            self._chain.rollback(height - depth)
 
     @contextmanager
     def track_reorg(self) -> Iterator[None]:

@@ -5,10 +5,14 @@
 
 `state/dump.py` has the accounts. `load` also takes anvil's dumps, of which it uses the accounts
 and the head's number and time.
+
+A dump of a fork has the accounts that differ from the remote state, and an `origin`: chain ID,
+number and hash of the fork block. Only the same fork loads it.
 """
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from pyevm_agents.errors import ConfigError
@@ -27,9 +31,11 @@ MAX_TIME = 2**64 - 1
 def dump(node: Node) -> dict[str, object]:
     """Return all accounts and the head's number and time. Write queue's thread only."""
     chain = node.chain
+    origin = chain.config.origin
     return {
         "format": DUMP_FORMAT,
         "block": {"number": hex(chain.head.block_number), "timestamp": hex(chain.head.timestamp)},
+        **({} if origin is None else {"origin": origin.to_form()}),
         "accounts": chain.dump_accounts(),
     }
 
@@ -39,7 +45,7 @@ def load(node: Node, form: object) -> None:
 
     Only the write queue's thread calls it.
 
-    Raises: ConfigError: `form` is not a dump, or too far ahead of the chain.
+    Raises: ConfigError: `form` is not a dump, of another fork, or too far ahead of the chain.
     """
     if not isinstance(form, dict):
         raise ConfigError("not a state dump: must be a JSON object, as anvil_dumpState returns")
@@ -50,6 +56,7 @@ def load(node: Node, form: object) -> None:
         raise ConfigError(
             f"state dump format {kind!r}: must be {DUMP_FORMAT!r} or a dump of anvil's"
         )
+    _require_same_origin(node, form.get("origin"))
     number, timestamp = _parse_quantity(block, "number"), _parse_quantity(block, "timestamp")
     missing = number - node.chain.head.block_number
     if missing > MAX_FILLED_BLOCKS:
@@ -62,6 +69,17 @@ def load(node: Node, form: object) -> None:
         after = node.chain.head.timestamp + 1
         node.mine_transactions(
             (), node.next_block.build_settings(after if left > 1 else max(after, timestamp))
+        )
+
+
+def _require_same_origin(node: Node, stated: object) -> None:
+    """Reject a dump of another fork: its accounts differ from another state."""
+    origin = node.chain.config.origin
+    own = None if origin is None else origin.to_form()
+    if stated != own:
+        raise ConfigError(
+            f"state dump with origin {json.dumps(stated)}: must be this chain's, "
+            f"{json.dumps(own)}; load it into a fork of the same block"
         )
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from pyevm_agents.node.state_view import StateView, build_next_view, build_pending_view
 from pyevm_agents.rpc.block_ids import resolve_header
+from pyevm_agents.rpc.errors import SERVER_ERROR, RpcError
 
 if TYPE_CHECKING:
     from eth_typing import Address
@@ -41,6 +42,22 @@ def resolve_next_view(
     if len(rpc.node.pool) and not rpc.node.mining.is_automatic:
         rpc.require_blocking_allowed()
     return build_next_view(rpc.node, sender, nonce)
+
+
+def require_ethereum_state(rpc: RequestContext, subject: str) -> None:
+    """Reject a request for parts of the state trie on a fork.
+
+    Raises: RpcError: the chain is a fork.
+    """
+    origin = rpc.node.chain.config.origin
+    if origin is not None:
+        raise RpcError(
+            SERVER_ERROR,
+            f"{subject} of local blocks of a fork: not available, as their state root is not "
+            "Ethereum's: it covers the accounts that differ from block "
+            f"{origin.block_number} of chain {origin.chain_id}; ask the remote chain about its "
+            "own blocks",
+        )
 
 
 def resolve_sealed_view(rpc: RequestContext, block: BlockId) -> StateView:

@@ -23,6 +23,9 @@ CODES = 256
 PATHS = 16_384
 """Size of the LRU of hashes of addresses and slots."""
 
+HIDES_REMOTE = b"\x01"
+"""The fifth item of an account that hides the remote slots, as RLP."""
+
 
 class Account(NamedTuple):
     """An account; the defaults are those of an empty one."""
@@ -31,9 +34,11 @@ class Account(NamedTuple):
     balance: int = 0
     storage_root: bytes = BLANK_ROOT_HASH
     code_hash: bytes = EMPTY_SHA3
+    hides_remote: bool = False
+    """On a fork: whether it was created or cleared here, so that no remote slot is visible."""
 
     def encode(self) -> bytes:
-        """Return the account as RLP."""
+        """Return the account as RLP, with a fifth item if it hides the remote slots."""
         return encode_list(
             encode_integer(self.nonce)
             + encode_integer(self.balance)
@@ -41,6 +46,7 @@ class Account(NamedTuple):
             + self.storage_root
             + HASH_PREFIX
             + self.code_hash
+            + (HIDES_REMOTE if self.hides_remote else b"")
         )
 
     @classmethod
@@ -49,11 +55,13 @@ class Account(NamedTuple):
         at, end = locate_content(encoded, 0)
         nonce_at, nonce_end = locate_content(encoded, at)
         balance_at, balance_end = locate_content(encoded, nonce_end)
+        hashes_end = balance_end + 66
         return cls(
             int.from_bytes(encoded[nonce_at:nonce_end], "big"),
             int.from_bytes(encoded[balance_at:balance_end], "big"),
             encoded[balance_end + 1 : balance_end + 33],
-            encoded[end - 32 : end],
+            encoded[balance_end + 34 : hashes_end],
+            hashes_end < end,
         )
 
 

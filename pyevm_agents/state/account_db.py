@@ -41,6 +41,9 @@ class StateAccountDB(AccountDatabaseAPI):
     cache: StateCache | None = None
     """The chain's state cache, set on a subclass. None: each instance has its own."""
 
+    new_account: Account = EMPTY_ACCOUNT
+    """An account as it is created."""
+
     def __init__(self, db: AtomicDatabaseAPI, state_root: Hash32 = BLANK_ROOT_HASH) -> None:
         """Open the accounts at a state root."""
         self._db = db
@@ -86,10 +89,11 @@ class StateAccountDB(AccountDatabaseAPI):
             if account == self._read_from_trie(address):
                 continue
             path = self._cache.get_path(address)
-            if account is None:
+            encoded = self._encode_account(address, account)
+            if encoded is None:
                 trie.delete(path)
             else:
-                trie.set(path, account.encode())
+                trie.set(path, encoded)
         self._shown_root = trie.compute_root(self._written)  # type: ignore[assignment]
         return self._shown_root
 
@@ -102,7 +106,7 @@ class StateAccountDB(AccountDatabaseAPI):
         root = storage.compute_root(self._written)
         if account is None and root != BLANK_ROOT_HASH:
             self.touch_account(address)  # An account with storage exists.
-            account = EMPTY_ACCOUNT
+            account = self.new_account
         return None if account is None else account._replace(storage_root=root)
 
     def persist(self) -> MetaWitnessAPI:
@@ -172,10 +176,16 @@ class StateAccountDB(AccountDatabaseAPI):
             raise MissingAccountTrieNode(
                 Hash32(error.node_hash), self._base_root, Hash32(bytes.fromhex(path)), None
             ) from error
-        account = self._trie_accounts[address] = (
-            None if encoded is None else Account.decode(encoded)
-        )
+        account = self._trie_accounts[address] = self._decode_account(address, encoded)
         return account
+
+    def _decode_account(self, address: Address, encoded: bytes | None) -> Account | None:  # noqa: ARG002 - for subclasses
+        """Return the account of a value in the trie; None if it does not exist."""
+        return None if encoded is None else Account.decode(encoded)
+
+    def _encode_account(self, address: Address, account: Account | None) -> bytes | None:  # noqa: ARG002 - for subclasses
+        """Return an account's value in the trie; None for no value."""
+        return None if account is None else account.encode()
 
     def _get_account(self, address: Address) -> Account | None:
         try:
@@ -201,7 +211,9 @@ class StateAccountDB(AccountDatabaseAPI):
         """Set an account's balance in wei."""
         if not 0 <= balance <= MAX_UINT256:
             validate_uint256(balance, title="Account Balance")
-        self._set(address, (self._get_account(address) or EMPTY_ACCOUNT)._replace(balance=balance))
+        self._set(
+            address, (self._get_account(address) or self.new_account)._replace(balance=balance)
+        )
 
     def get_nonce(self, address: Address) -> int:
         """Return an account's nonce."""
@@ -211,7 +223,7 @@ class StateAccountDB(AccountDatabaseAPI):
         """Set an account's nonce."""
         if not 0 <= nonce <= MAX_UINT64:
             validate_uint64(nonce, title="Nonce")
-        self._set(address, (self._get_account(address) or EMPTY_ACCOUNT)._replace(nonce=nonce))
+        self._set(address, (self._get_account(address) or self.new_account)._replace(nonce=nonce))
 
     def increment_nonce(self, address: Address) -> None:
         """Increment an account's nonce."""
@@ -237,7 +249,7 @@ class StateAccountDB(AccountDatabaseAPI):
 
     def touch_account(self, address: Address) -> None:
         """Create an account if it does not exist."""
-        self._set(address, self._get_account(address) or EMPTY_ACCOUNT)
+        self._set(address, self._get_account(address) or self.new_account)
 
     def delete_account(self, address: Address) -> None:
         """Delete an account."""
@@ -261,24 +273,27 @@ class StateAccountDB(AccountDatabaseAPI):
         self._codes_queried.add(address)
         code = self._codes.get(code_hash) or self._cache.codes.get(code_hash)
         if code is None:
-            try:
-                code = self._cache.codes[code_hash] = self._db[code_hash]
-            except KeyError as error:
-                raise MissingBytecode(code_hash) from error
+            code = self._cache.codes[code_hash] = self._load_code(address, code_hash)
         return code
+
+    def _load_code(self, address: Address, code_hash: Hash32) -> bytes:  # noqa: ARG002 - for subclasses
+        try:
+            return self._db[code_hash]
+        except KeyError as error:
+            raise MissingBytecode(code_hash) from error
 
     def set_code(self, address: Address, code: bytes) -> None:
         """Set an account's code."""
         code_hash: bytes = keccak(code)
         self._codes[code_hash] = code
         self._set(
-            address, (self._get_account(address) or EMPTY_ACCOUNT)._replace(code_hash=code_hash)
+            address, (self._get_account(address) or self.new_account)._replace(code_hash=code_hash)
         )
 
     def delete_code(self, address: Address) -> None:
         """Delete an account's code."""
         self._set(
-            address, (self._get_account(address) or EMPTY_ACCOUNT)._replace(code_hash=EMPTY_SHA3)
+            address, (self._get_account(address) or self.new_account)._replace(code_hash=EMPTY_SHA3)
         )
 
     # -- storage -- #
@@ -286,9 +301,12 @@ class StateAccountDB(AccountDatabaseAPI):
     def _open_storage(self, address: Address) -> AccountStorage:
         storage = self._storages.get(address)
         if storage is None:
-            root = (self._get_account(address) or EMPTY_ACCOUNT).storage_root
-            storage = self._storages[address] = AccountStorage(self._db, root, self._cache)
+            account = self._get_account(address) or self.new_account
+            storage = self._storages[address] = self._make_storage(address, account)
         return storage
+
+    def _make_storage(self, address: Address, account: Account) -> AccountStorage:  # noqa: ARG002 - for subclasses
+        return AccountStorage(self._db, account.storage_root, self._cache)
 
     def get_storage(self, address: Address, slot: int, from_journal: bool = True) -> int:  # noqa: FBT001, FBT002 - py-evm's
         """Return the value of a slot: the current one, or that before the transaction."""
@@ -316,9 +334,12 @@ class StateAccountDB(AccountDatabaseAPI):
 
     def delete_storage(self, address: Address) -> None:
         """Clear an account's storage."""
-        account = self._get_account(address) or EMPTY_ACCOUNT
+        account = self._get_account(address) or self.new_account
         self._replace_storage(address)
-        self._set(address, account._replace(storage_root=BLANK_ROOT_HASH))
+        hides_remote = self.new_account.hides_remote
+        self._set(
+            address, account._replace(storage_root=BLANK_ROOT_HASH, hides_remote=hides_remote)
+        )
 
     def _replace_storage(self, address: Address) -> None:
         """Replace an account's storage by an empty one."""

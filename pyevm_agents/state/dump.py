@@ -5,6 +5,9 @@ A trie has hashes of addresses and slots only, so such a dump is always complete
     {"0x<keccak of the address>": {"nonce": "0x1", "balance": "0x0", "code": "0x60…",
                                    "storage": {"0x<keccak of the slot>": "0x2a"}}}
 
+A dump of a fork has the accounts that differ from the remote state, and their differing slots. An
+account that was deleted is null; one that hides the remote slots has `"hidesRemote": true`.
+
 `load_accounts` also reads anvil's dumps, which are keyed by addresses and slots, with nonces as
 numbers.
 
@@ -17,13 +20,14 @@ from typing import TYPE_CHECKING
 
 import rlp
 from eth.constants import BLANK_ROOT_HASH, EMPTY_SHA3
-from eth.rlp.accounts import Account
 from eth_utils import keccak
 from rlp.sedes import big_endian_int
 from trie.hexary import HexaryTrie
 from trie.iter import NodeIterator
 
 from pyevm_agents.errors import ConfigError
+from pyevm_agents.state.account import Account
+from pyevm_agents.state.overlay_account_db import DELETED, ORIGIN_KEY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,33 +37,45 @@ if TYPE_CHECKING:
 HASH_BYTES, ADDRESS_BYTES = 32, 20
 
 
-def dump_accounts(db: DatabaseAPI, root: bytes) -> dict[str, dict[str, object]]:
-    """Return all accounts of a state, as JSON values."""
-    accounts: dict[str, dict[str, object]] = {}
-    for key, encoded in NodeIterator(HexaryTrie(db, root)).items():
-        account = rlp.decode(encoded, sedes=Account)
-        code = b"" if account.code_hash == EMPTY_SHA3 else db[account.code_hash]
-        slots = NodeIterator(HexaryTrie(db, account.storage_root)).items()
-        accounts["0x" + key.hex()] = {
-            "nonce": hex(account.nonce),
-            "balance": hex(account.balance),
-            "code": "0x" + code.hex(),
-            "storage": {
-                "0x" + slot.hex(): hex(rlp.decode(value, sedes=big_endian_int))
-                for slot, value in slots
-            },
-        }
-    return accounts
+def dump_accounts(db: DatabaseAPI, root: bytes) -> dict[str, dict[str, object] | None]:
+    """Return all accounts of a state, or of a fork's overlay, as JSON values."""
+    return {
+        "0x" + key.hex(): _dump_account(db, encoded)
+        for key, encoded in NodeIterator(HexaryTrie(db, root)).items()
+        if key != ORIGIN_KEY
+    }
 
 
-def load_accounts(db: DatabaseAPI, root: bytes, accounts: object) -> bytes:
+def _dump_account(db: DatabaseAPI, encoded: bytes) -> dict[str, object] | None:
+    if encoded == DELETED:
+        return None
+    account = Account.decode(encoded)
+    code = b"" if account.code_hash == EMPTY_SHA3 else db[account.code_hash]
+    slots = NodeIterator(HexaryTrie(db, account.storage_root)).items()
+    form: dict[str, object] = {
+        "nonce": hex(account.nonce),
+        "balance": hex(account.balance),
+        "code": "0x" + code.hex(),
+        "storage": {
+            "0x" + slot.hex(): hex(rlp.decode(value, sedes=big_endian_int)) for slot, value in slots
+        },
+    }
+    return {**form, "hidesRemote": True} if account.hides_remote else form
+
+
+def load_accounts(
+    db: DatabaseAPI, root: bytes, accounts: object, *, is_overlay: bool = False
+) -> bytes:
     """Replace accounts of a state by those of a dump; return the new state root.
+
+    Input: is_overlay: whether the state is a fork's overlay, with a dump of the same fork.
 
     Raises: ConfigError: `accounts` is in neither the format of `dump_accounts` nor anvil's.
     """
     try:
         assert isinstance(accounts, dict)  # noqa: S101 - becomes a ConfigError below
-        read = dict(_parse_entry(db, key, form) for key, form in accounts.items())
+        parse = _parse_overlay_entry if is_overlay else _parse_entry
+        read = dict(parse(db, key, form) for key, form in accounts.items())
     except (
         AssertionError,
         AttributeError,
@@ -74,11 +90,26 @@ def load_accounts(db: DatabaseAPI, root: bytes, accounts: object) -> bytes:
         ) from error
     state = HexaryTrie(db, root)
     for key, account in read.items():
-        state[key] = rlp.encode(account)
+        state[key] = DELETED if account is None else account.encode()
     return bytes(state.root_hash)
 
 
-def _parse_entry(db: DatabaseAPI, key: object, form: Mapping[str, object]) -> tuple[bytes, Account]:
+def _parse_overlay_entry(
+    db: DatabaseAPI, key: object, form: Mapping[str, object] | None
+) -> tuple[bytes, Account | None]:
+    """Parse an entry of a fork's dump; an account that was deleted is None."""
+    if form is None:
+        return _parse_hash(key), None
+    hides_remote = form.get("hidesRemote", False)
+    if not isinstance(hides_remote, bool):
+        raise TypeError(f"hidesRemote {hides_remote!r}: not true or false")
+    account = _parse_account(db, form, has_hashes=True, has_zeros=not hides_remote)
+    return _parse_hash(key), account._replace(hides_remote=hides_remote)
+
+
+def _parse_entry(
+    db: DatabaseAPI, key: object, form: Mapping[str, object]
+) -> tuple[bytes, Account | None]:
     """Parse an entry of a dump; return the hash of its address, and the account."""
     name = _parse_bytes(key)
     if len(name) == ADDRESS_BYTES:
@@ -89,8 +120,15 @@ def _parse_entry(db: DatabaseAPI, key: object, form: Mapping[str, object]) -> tu
     return _parse_hash(key), _parse_account(db, form, has_hashes=True)
 
 
-def _parse_account(db: DatabaseAPI, form: Mapping[str, object], *, has_hashes: bool) -> Account:
-    """Parse an account. Input: has_hashes: whether its slots are keyed by their hashes."""
+def _parse_account(
+    db: DatabaseAPI, form: Mapping[str, object], *, has_hashes: bool, has_zeros: bool = False
+) -> Account:
+    """Parse an account.
+
+    Input:
+        has_hashes: whether its slots are keyed by their hashes.
+        has_zeros: whether a slot of 0 differs from no slot.
+    """
     code = _parse_bytes(form["code"])
     code_hash = keccak(code)
     if code:
@@ -100,7 +138,7 @@ def _parse_account(db: DatabaseAPI, form: Mapping[str, object], *, has_hashes: b
     assert isinstance(slots, dict)  # noqa: S101 - becomes a ConfigError in `load_accounts`
     for slot, value in slots.items():
         name, number = _parse_hash(slot), _parse_quantity(value, 256)
-        if number:
+        if number or has_zeros:
             storage[name if has_hashes else keccak(name)] = rlp.encode(number, sedes=big_endian_int)
     return Account(
         nonce=_parse_quantity(form["nonce"], 64),

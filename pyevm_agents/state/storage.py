@@ -51,8 +51,14 @@ class AccountStorage:
         value = self._kept.get(slot)
         if value is None:
             encoded = self._trie.get(self._get_path(slot))
-            value = self._kept[slot] = 0 if encoded is None else decode_integer(encoded)
+            value = self._kept[slot] = (
+                self._get_default(slot) if encoded is None else decode_integer(encoded)
+            )
         return value
+
+    def _get_default(self, slot: int) -> int:  # noqa: ARG002 - for subclasses
+        """Return the value of a slot that is not in the trie."""
+        return 0
 
     def _get_path(self, slot: int) -> str:
         return self._cache.get_path(slot.to_bytes(32, "big"))
@@ -66,8 +72,8 @@ class AccountStorage:
         for slot, value in self.changed.items():
             if value == self._read_from_trie(slot):
                 continue
-            if value:
-                trie.set(self._get_path(slot), encode_integer(value))
-            else:
+            if value == self._get_default(slot):
                 trie.delete(self._get_path(slot))
+            else:
+                trie.set(self._get_path(slot), encode_integer(value))
         return trie.compute_root(written)

@@ -8,6 +8,7 @@ These are the only subclasses of py-evm's VM classes.
 * computation.py: a call of the EVM, with the generation and inference of the executor
 * transaction_executor.py: validity, cost and execution of transactions
 * headers.py: blocks and headers; forks.py: parameters of the forks; blobs.py: of their blobs
+* fork_block.py: the block of a remote chain that a chain continues
 * configure.py: the VM and chain classes of one chain
 * opcodes.py, fast_opcodes.py, jump_destinations.py: opcodes and bytecode
 * metadata_cache.py: cached reads of tool metadata
@@ -29,6 +30,7 @@ from pyevm_agents.vm.configure import (
     build_foreign_chain_class,
     build_vm_class,
 )
+from pyevm_agents.vm.fork_block import ForkBlock
 from pyevm_agents.vm.forks import CANCUN, FORKS, PRAGUE, Fork
 from pyevm_agents.vm.state import ExecutionListener, NestedCallError
 from pyevm_agents.vm.transaction_executor import AgentTransactionExecutor, floor_gas
@@ -46,6 +48,7 @@ __all__ = [
     "CodeTooLargeError",
     "ExecutionListener",
     "Fork",
+    "ForkBlock",
     "NestedCallError",
     "PragueAgentVM",
     "RecordingObserver",

@@ -11,7 +11,7 @@ from eth_typing import BlockNumber
 from eth_utils.toolz import merge
 
 from precompiles.spec import EXECUTOR_ADDRESS
-from pyevm_agents.state import StateAccountDB, StateCache
+from pyevm_agents.state import OverlayAccountDB, OverlayCache, StateAccountDB, StateCache
 from pyevm_agents.vm.forks import PRAGUE
 from pyevm_agents.vm.vm import WatchedVM
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from eth_typing import Address
 
     from precompiles.executor import Executor
+    from pyevm_agents.vm.fork_block import ForkBlock
     from pyevm_agents.vm.forks import Fork
     from pyevm_agents.vm.state import ExecutionListener
     from pyevm_agents.vm.vm import AgentVM
@@ -32,13 +33,14 @@ class AgentMiningChain(MiningChain):
     """A chain whose VMs are `WatchedVM`s."""
 
 
-def build_chain_class(
+def build_chain_class(  # noqa: PLR0913 - keyword arguments
     executor: Executor | None,
     chain_id: int,
     listener: ExecutionListener | None = None,
     *,
     fork: Fork = PRAGUE,
     code_size_bytes: int = EIP170_CODE_SIZE_LIMIT,
+    fork_block: ForkBlock | None = None,
 ) -> type[AgentMiningChain]:
     """Return the chain class for a chain ID.
 
@@ -48,8 +50,11 @@ def build_chain_class(
         listener: notified of transactions and calls.
         fork: the rules of all blocks.
         code_size_bytes: upper bound of a contract's code.
+        fork_block: the block of a remote chain that the chain continues, if any.
     """
-    vm_class = build_vm_class(executor, listener, fork=fork, code_size_bytes=code_size_bytes)
+    vm_class = build_vm_class(
+        executor, listener, fork=fork, code_size_bytes=code_size_bytes, fork_block=fork_block
+    )
     configuration = ((BlockNumber(0), vm_class),)
     return AgentMiningChain.configure(
         __name__="AgentMiningChain", vm_configuration=configuration, chain_id=chain_id
@@ -87,13 +92,13 @@ def build_vm_class(
     *,
     fork: Fork = PRAGUE,
     code_size_bytes: int = EIP170_CODE_SIZE_LIMIT,
+    fork_block: ForkBlock | None = None,
 ) -> type[AgentVM]:
     """Return the VM class of a chain, with `executor` at 0x19 if it is not None.
 
     The precompile is set on the class: EIP-2929 warmth is looked up there, not on instances.
     Source: docs/architecture.md#fork-is-a-class.
     """
-    account_db_class = type("AccountDB", (StateAccountDB,), {"cache": StateCache()})
     plain_state = fork.vm_class.get_state_class()
     computation_class: Any = plain_state.computation_class
     if executor is not None:
@@ -110,8 +115,19 @@ def build_vm_class(
         )
     state_class = plain_state.configure(
         __name__="AgentState",
-        account_db_class=account_db_class,
+        account_db_class=_build_account_db_class(fork_block),
         computation_class=computation_class,
         listener=listener,
+        fork_block=fork_block,
     )
-    return fork.vm_class.configure(__name__="AgentVM", _state_class=state_class)
+    return fork.vm_class.configure(
+        __name__="AgentVM", _state_class=state_class, fork_block=fork_block
+    )
+
+
+def _build_account_db_class(fork_block: ForkBlock | None) -> type[StateAccountDB]:
+    """Return the class of a chain's accounts, with the chain's state cache."""
+    if fork_block is None:
+        return type("AccountDB", (StateAccountDB,), {"cache": StateCache()})
+    members = {"cache": OverlayCache(), "remote": fork_block.state}
+    return type("ForkAccountDB", (OverlayAccountDB,), members)

@@ -34,6 +34,7 @@ from eth.vm.forks.cancun.headers import (
     calc_excess_blob_gas_cancun,
     create_cancun_header_from_parent,
 )
+from eth.vm.forks.london.constants import INITIAL_BASE_FEE
 from eth.vm.forks.london.headers import calculate_expected_base_fee_per_gas
 from eth.vm.forks.prague import blocks as of_prague
 from eth.vm.forks.prague.headers import (
@@ -134,6 +135,30 @@ class PragueBlock(AgentBlock, of_prague.PragueBlock):
     """A block of Prague."""
 
     fields = [("header", PragueHeader), *of_prague.PragueBlock._meta.fields[1:]]  # noqa: SLF001, RUF012 - rlp's way
+
+
+def complete_header(header: BlockHeaderAPI, block_class: type[AgentBlock]) -> BlockHeaderAPI:
+    """Return a header with all fields of a fork's headers; itself if it has them.
+
+    The fork block of a chain may be of an earlier fork. Its missing fields get the values that the
+    fork's first block starts from: a base fee of 1 gwei, and no blob gas.
+    """
+    header_class = block_class._meta.fields[0][1]  # noqa: SLF001 - where rlp says what the fields are
+    if _has_same_fields(header, header_class):
+        return header
+    fields: dict[str, Any] = {
+        "base_fee_per_gas": INITIAL_BASE_FEE,
+        "withdrawals_root": BLANK_ROOT_HASH,
+        "blob_gas_used": 0,
+        "excess_blob_gas": 0,
+        "parent_beacon_block_root": ZERO_HASH32,
+        "requests_hash": EMPTY_SHA256,
+    }
+    names = header_class._meta.field_names  # noqa: SLF001 - see above
+    for name, value in header.as_dict().items():
+        fields[str(name)] = value
+    completed: BlockHeaderAPI = header_class(**{name: fields[name] for name in names})
+    return completed
 
 
 def build_cancun_header(

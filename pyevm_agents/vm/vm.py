@@ -34,6 +34,7 @@ from pyevm_agents.vm.computation import (
     OsakaAgentComputation,
     PragueAgentComputation,
 )
+from pyevm_agents.vm.fork_block import get_remote_block_hash
 from pyevm_agents.vm.headers import (
     AgentBlock,
     CancunBlock,
@@ -41,6 +42,7 @@ from pyevm_agents.vm.headers import (
     build_cancun_header,
     build_osaka_header,
     build_prague_header,
+    complete_header,
 )
 from pyevm_agents.vm.state import WatchedState
 from pyevm_agents.vm.transaction_executor import (
@@ -61,7 +63,9 @@ if TYPE_CHECKING:
         SignedTransactionAPI,
         WithdrawalAPI,
     )
-    from eth_typing import Address
+    from eth_typing import Address, Hash32
+
+    from pyevm_agents.vm.fork_block import ForkBlock
 
     OnTransaction = Callable[[SignedTransactionAPI, ReceiptAPI, ComputationAPI], None]
 
@@ -76,6 +80,19 @@ class AgentState(WatchedState):
     computation_class = AgentComputation
     transaction_executor_class = AgentTransactionExecutor
     account_db_class = StateAccountDB
+
+    fork_block: ForkBlock | None = None
+    """The block of a remote chain that the chain continues, if any."""
+
+    def get_ancestor_hash(self, block_number: int) -> Hash32:
+        """Return the value of BLOCKHASH; on a fork, also of remote blocks.
+
+        Raises: RemoteFault: the remote chain did not answer.
+        """
+        fork_block = self.fork_block
+        if fork_block is None or block_number > fork_block.header.block_number:
+            return super().get_ancestor_hash(block_number)
+        return get_remote_block_hash(fork_block, block_number, current=self.block_number)
 
     def has_code_or_nonce(self, address: Address) -> bool:
         """Whether no contract can be created at an address; storage is enough (EIP-7610).
@@ -146,6 +163,11 @@ class WatchedVM(FrontierVM):
     on_transaction: OnTransaction | None = None
     """Called after each transaction, as py-evm's block import returns no computations."""
 
+    @classmethod
+    def complete_header(cls, header: BlockHeaderAPI) -> BlockHeaderAPI:
+        """Return a header with all fields that an execution reads."""
+        return header
+
     is_own_block: bool = False
     """Whether this process mines the block. It is not validated then, since a development node may
     set its timestamp, gas limit and base fee freely."""
@@ -200,6 +222,27 @@ class AgentVM(WatchedVM, CancunVM):
     block_class = CancunBlock
     _state_class = AgentState
     create_header_from_parent = staticmethod(build_cancun_header)
+
+    fork_block: ForkBlock | None = None
+    """The block of a remote chain that the chain continues, if any."""
+
+    @classmethod
+    def complete_header(cls, header: BlockHeaderAPI) -> BlockHeaderAPI:
+        """Return a header with all fields of this fork, for execution after an older fork block."""
+        return complete_header(header, cls.block_class)
+
+    @classmethod
+    def validate_gas(cls, header: BlockHeaderAPI, parent_header: BlockHeaderAPI) -> None:
+        """Validate gas limit and base fee of a block.
+
+        The first block of a fork has the gas limit of the chain config. An import computes its base
+        fee.
+
+        Raises: ValidationError: the header is invalid.
+        """
+        fork_block = cls.fork_block
+        if fork_block is None or parent_header.hash != fork_block.header.hash:
+            super().validate_gas(header, parent_header)
 
     def block_preprocessing(self, block: BlockAPI) -> None:
         """Run a block's system calls, by a method of the state that simulations use as well."""

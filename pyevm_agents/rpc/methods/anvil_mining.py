@@ -232,5 +232,6 @@ def set_prev_randao(rpc: RequestContext, prev_randao: bytes) -> bool:
 
 @METHODS.method("anvil_getGenesisTime")
 def get_genesis_time(rpc: RequestContext) -> int:
-    """Return the timestamp of block 0, in Unix seconds."""
-    return int(rpc.node.chain.header(0).timestamp)
+    """Return the timestamp of block 0, or of the fork block, in Unix seconds."""
+    chain = rpc.node.chain
+    return int(chain.header(chain.first_number).timestamp)

@@ -21,6 +21,7 @@ from trie.iter import NodeIterator
 
 from pyevm_agents.rpc import serializers
 from pyevm_agents.rpc.block_ids import resolve_header
+from pyevm_agents.rpc.block_views import require_ethereum_state
 from pyevm_agents.rpc.errors import SERVER_ERROR, RpcError
 from pyevm_agents.rpc.method_table import MethodTable, optional
 from pyevm_agents.rpc.methods.eth_state import require_record
@@ -94,6 +95,7 @@ def db_get(rpc: RequestContext, key: bytes) -> str:
 @METHODS.method("debug_executionWitness", parse_block_id)
 def debug_execution_witness(rpc: RequestContext, number: BlockId) -> Json:
     """Return the execution witness of a block: trie nodes, codes, keys, and earlier headers."""
+    require_ethereum_state(rpc, "execution witnesses")
     record = require_record(rpc, number)
     if record.block.number == 0:
         raise RpcError(SERVER_ERROR, "block 0 is the genesis block: it is not executed")
@@ -139,6 +141,7 @@ def debug_storage_range_at(  # noqa: PLR0913, PLR0917 - JSON-RPC has places
     max_result: int,
 ) -> Json:
     """Return slots of an account, ordered by their hashes, before a transaction of a block."""
+    require_ethereum_state(rpc, "storage ranges")
     record = require_record(rpc, block_hash)
     count = len(record.block.transactions)
     if transaction_index > count:

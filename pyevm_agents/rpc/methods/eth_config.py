@@ -63,8 +63,9 @@ def config(rpc: RequestContext) -> Json:
                 "target": fork.blobs.target,
             },
             "chainId": hex(chain.config.chain_id),
-            # With all forks at genesis, EIP-6122's hash is that of genesis alone.
-            "forkId": f"0x{crc32(chain.header(0).hash):08x}",
+            # With all forks at genesis, EIP-6122's hash is that of genesis alone. The first block
+            # of a fork of a live chain is its fork block.
+            "forkId": f"0x{crc32(chain.header(chain.first_number).hash):08x}",
             "precompiles": {PRECOMPILES[key]: serializers.encode_data(key) for key in addresses},
             "systemContracts": {
                 name: serializers.encode_data(address)

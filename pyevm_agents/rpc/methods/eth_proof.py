@@ -7,7 +7,11 @@ from typing import TYPE_CHECKING
 from eth_utils import to_hex
 
 from pyevm_agents.rpc import serializers
-from pyevm_agents.rpc.block_views import resolve_sealed_view, resolve_view
+from pyevm_agents.rpc.block_views import (
+    require_ethereum_state,
+    resolve_sealed_view,
+    resolve_view,
+)
 from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError
 from pyevm_agents.rpc.method_table import MethodTable, optional
 from pyevm_agents.rpc.params import (
@@ -128,5 +132,6 @@ def get_storage_values(
 
 
 def _prove(rpc: RequestContext, account: Address, slots: list[int], block: BlockId) -> AccountProof:
+    require_ethereum_state(rpc, "Merkle proofs and storage roots")
     at = resolve_sealed_view(rpc, block)
     return prove(at.chain.rows, at.chain.state_root(at.header), account, slots)

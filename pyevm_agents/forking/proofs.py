@@ -1,0 +1,88 @@
+"""Accounts and slots of `eth_getProof`, checked against a state root.
+
+Source: EIP-1186.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import rlp
+from eth.constants import BLANK_ROOT_HASH, EMPTY_SHA3
+from eth.rlp.accounts import Account
+from eth_hash.auto import keccak
+
+from pyevm_agents.state.account import StateCache, decode_integer
+from pyevm_agents.state.trie import MissingNodeError, Trie
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from eth_typing import Address
+
+
+class ProofError(ValueError):
+    """A proof that does not belong to the state root, or is none."""
+
+
+class ProvenAccount(NamedTuple):
+    """An account by its proof; the values of one that does not exist are 0 and empty."""
+
+    nonce: int
+    balance_wei: int
+    storage_root: bytes
+    code_hash: bytes
+
+
+def verify_account(proof: object, state_root: bytes, address: Address) -> ProvenAccount:
+    """Return the account that a result of `eth_getProof` proves.
+
+    Raises: ProofError: it proves nothing about the address under this state root.
+    """
+    encoded = _verify(_get(proof, "accountProof"), state_root, keccak(address))
+    if encoded is None:
+        return ProvenAccount(0, 0, BLANK_ROOT_HASH, EMPTY_SHA3)
+    try:
+        account = rlp.decode(encoded, Account)
+    except rlp.exceptions.RLPException as error:
+        raise ProofError("its account is not one of Ethereum") from error
+    return ProvenAccount(account.nonce, account.balance, account.storage_root, account.code_hash)
+
+
+def verify_slot(proof: object, account: ProvenAccount, slot: int) -> int:
+    """Return the value of the one slot that a result of `eth_getProof` proves.
+
+    Raises: ProofError: it proves nothing about the slot of this account.
+    """
+    entries = _get(proof, "storageProof")
+    if not isinstance(entries, list) or len(entries) != 1:
+        raise ProofError("it does not have one storage proof")
+    nodes = _get(entries[0], "proof")
+    encoded = _verify(nodes, account.storage_root, keccak(slot.to_bytes(32, "big")))
+    return 0 if encoded is None else decode_integer(encoded)
+
+
+def _get(proof: object, name: str) -> object:
+    if not isinstance(proof, dict) or name not in proof:
+        raise ProofError(f"it has no {name}")
+    return proof[name]
+
+
+def _verify(nodes: object, root: bytes, key: bytes) -> bytes | None:
+    """Return the value of a key under a root, by the nodes of its path; None if there is none."""
+    try:
+        found = _index_nodes(nodes)
+        return Trie(found, root, StateCache()).get(key.hex())
+    except MissingNodeError as error:
+        raise ProofError(
+            f"node 0x{error.node_hash.hex()} under the root 0x{root.hex()} is missing in it"
+        ) from error
+    except (TypeError, ValueError, IndexError) as error:
+        raise ProofError("its nodes are not those of a trie") from error
+
+
+def _index_nodes(nodes: object) -> Mapping[bytes, bytes]:
+    if not isinstance(nodes, list):
+        raise TypeError
+    encoded = [bytes.fromhex(str(node).removeprefix("0x")) for node in nodes]
+    return {keccak(node): node for node in encoded}

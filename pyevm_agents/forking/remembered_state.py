@@ -1,0 +1,95 @@
+"""The state of a fork block: read once from the remote node, then from the cache."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyevm_agents.forking.state_reader import MAX_ANCESTORS
+from pyevm_agents.state.remote_state import RemoteAccount
+
+if TYPE_CHECKING:
+    from eth.abc import BlockHeaderAPI
+    from eth_typing import Address
+
+    from pyevm_agents.forking.cache import AnswerCache
+    from pyevm_agents.forking.state_reader import StateReader
+
+ACCOUNT, SLOT, ANCESTOR = b"a", b"s", b"n"
+"""First byte of a key: then an address; an address and a slot; a block number."""
+
+NONCE_BYTES, WORD_BYTES = 8, 32
+
+
+class RememberedState:
+    """A `RemoteState` with a cache. Thread-safe."""
+
+    def __init__(self, reader: StateReader, cache: AnswerCache, header: BlockHeaderAPI) -> None:
+        """Input: the reader of missing values; the cache; the fork block's header."""
+        self._reader = reader
+        self._cache = cache
+        self._header = header
+
+    def get_account(self, address: Address) -> RemoteAccount | None:
+        """Return an account; None if it does not exist.
+
+        Raises: RemoteFault: the remote chain did not answer.
+        """
+        stored = self._cache.get(ACCOUNT + address)
+        if stored is None:
+            read = _encode_account(self._reader.read_account(address))
+            stored = self._cache.put(ACCOUNT + address, read)
+        return _decode_account(stored)
+
+    def get_slot(self, address: Address, slot: int) -> int:
+        """Return the value of a slot.
+
+        Raises: RemoteFault: the remote chain did not answer.
+        """
+        key = SLOT + address + slot.to_bytes(WORD_BYTES, "big")
+        stored = self._cache.get(key)
+        if stored is None:
+            value = self._reader.read_slot(address, slot)
+            stored = self._cache.put(key, value.to_bytes((value.bit_length() + 7) // 8, "big"))
+        return int.from_bytes(stored, "big")
+
+    def get_block_hash(self, number: int) -> bytes:
+        """Return the hash of the fork block, or of one of the 256 blocks below it.
+
+        Each hash is that of a header, and is the parent hash of the next one.
+
+        Raises: RemoteFault: the remote chain did not answer. ValueError: another number.
+        """
+        top = self._header.block_number
+        if not max(0, top - MAX_ANCESTORS) <= number <= top:
+            raise ValueError(f"block {number}: must be one of the {MAX_ANCESTORS} below {top}")
+        if number == top:
+            return bytes(self._header.hash)
+        stored = self._cache.get(_ancestor_key(number))
+        if stored is None:
+            for header in self._reader.read_ancestors(self._header, number):
+                self._cache.put(_ancestor_key(header.block_number), header.hash)
+            stored = self._cache.get(_ancestor_key(number)) or b""
+        return stored
+
+
+def _encode_account(account: RemoteAccount | None) -> bytes:
+    """Return nonce, balance and code in one row: a kill leaves no account without its code."""
+    if account is None:
+        return b""
+    nonce = account.nonce.to_bytes(NONCE_BYTES, "big")
+    return nonce + account.balance_wei.to_bytes(WORD_BYTES, "big") + account.code
+
+
+def _decode_account(stored: bytes) -> RemoteAccount | None:
+    if not stored:
+        return None
+    numbers_end = NONCE_BYTES + WORD_BYTES
+    return RemoteAccount(
+        int.from_bytes(stored[:NONCE_BYTES], "big"),
+        int.from_bytes(stored[NONCE_BYTES:numbers_end], "big"),
+        stored[numbers_end:],
+    )
+
+
+def _ancestor_key(number: int) -> bytes:
+    return ANCESTOR + number.to_bytes(NONCE_BYTES, "big")

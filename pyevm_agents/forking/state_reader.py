@@ -1,0 +1,305 @@
+"""Reads of a remote chain's state at the fork block: nothing is remembered here.
+
+The block is named by its hash (EIP-1898), so no answer can be of another block. A node that does
+not take hashes is asked by number, together with the hash that it has at that number.
+
+Where the node answers `eth_getProof`, accounts and slots are checked against the header's state
+root. A node may keep proofs of recent blocks alone; then it is asked for plain values.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from eth_hash.auto import keccak
+
+from precompiles import spec
+from pyevm_agents.forking.headers import HeaderMismatchError, parse_header
+from pyevm_agents.forking.proofs import ProofError, verify_account, verify_slot
+from pyevm_agents.forking.remote_client import RemoteError, Request
+from pyevm_agents.state.remote_state import RemoteAccount
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from eth.abc import BlockHeaderAPI
+    from eth_typing import Address
+
+    from pyevm_agents.errors import RemoteFault
+    from pyevm_agents.forking.remote_client import RemoteClient
+
+MAX_ANCESTORS = 256
+"""Blocks below the fork block that BLOCKHASH sees."""
+
+HEADERS_IN_BATCH = 32
+"""Headers in one request: nodes limit batches, the strictest known one to 50."""
+
+MAX_NONCE, MAX_WORD = 2**64 - 1, 2**256 - 1
+"""Source: EIP-2681 for nonces."""
+
+REFUSED_CODES = frozenset({-32600, -32602})
+"""Codes of a node that does not take a block by hash: invalid request, invalid params."""
+
+REFUSED = re.compile(r"invalid argument|cannot unmarshal|invalid type|expected", re.IGNORECASE)
+PRUNED = re.compile(
+    r"missing trie node|header not found|block not found|unknown block|prun|archive|historical|"
+    r"state .{0,80}(?:not|un)\s?available|out of range|no state",
+    re.IGNORECASE,
+)
+"""Messages of geth, Erigon, Nethermind, reth and anvil without the state of a block."""
+
+NO_ARCHIVE = "pass the URL of an archive node, or a later block with --fork-block-number"
+FORK_AGAIN = "fork again, at an older block"
+LIES = "pass the URL of another node"
+
+
+class StateReader:
+    """Reads the state of one block from a remote node. Thread-safe."""
+
+    def __init__(
+        self,
+        client: RemoteClient,
+        header: BlockHeaderAPI,
+        *,
+        on_reorganized: Callable[[], None],
+        has_proofs: bool = True,
+    ) -> None:
+        """Ask nothing yet.
+
+        Input:
+            client: the client.
+            header: the fork block's header, with its right hash.
+            on_reorganized: called when the node has another block at the fork block's number.
+            has_proofs: the outcome of an earlier `probe`.
+        """
+        self._client = client
+        self._header = header
+        self._on_reorganized = on_reorganized
+        self._takes_hashes = True
+        self._has_proofs = has_proofs
+
+    @property
+    def is_verified(self) -> bool:
+        """Whether what was read is checked against the state root, by Merkle proofs."""
+        return self._has_proofs
+
+    def probe(self) -> None:
+        """Find out whether the node has the block's state, and proofs that fit its state root.
+
+        Raises: RemoteFault: it has no state of the block, or does not answer.
+        """
+        if self._has_proofs:
+            try:
+                self._read_proof(spec.EXECUTOR_ADDRESS, [])
+            except ProofError:
+                self._has_proofs = False
+        if not self._has_proofs:
+            self._read([Request("eth_getBalance", [_hex(spec.EXECUTOR_ADDRESS)])])
+
+    def read_account(self, address: Address) -> RemoteAccount | None:
+        """Return an account; None if it does not exist.
+
+        Raises: RemoteFault: the node does not answer, or lies.
+        """
+        account = self._read_proven_account(address) if self._has_proofs else None
+        if account is None:
+            account = self._read_plain_account(address)
+        return account if any(account) else None
+
+    def read_slot(self, address: Address, slot: int) -> int:
+        """Return the value of a slot.
+
+        Raises: RemoteFault: the node does not answer, or lies.
+        """
+        key = f"0x{slot:064x}"
+        if self._has_proofs:
+            try:
+                proof = self._read_proof(address, [key])
+                if proof is not None:
+                    owner = verify_account(proof, self._header.state_root, address)
+                    return verify_slot(proof, owner, slot)
+            except ProofError as error:
+                raise self._build_lie("eth_getProof", address, str(error)) from error
+        [value] = self._read([Request("eth_getStorageAt", [_hex(address), key])])
+        return self._parse_quantity("eth_getStorageAt", value)
+
+    def read_ancestors(self, child: BlockHeaderAPI, last: int) -> list[BlockHeaderAPI]:
+        """Return the headers below a header, down to a number; each is its child's parent.
+
+        Input:  child: of the remote chain, its hash checked. last: number of the lowest header.
+        Raises: RemoteFault: the node does not answer, or its headers are no chain.
+        """
+        headers = [child]
+        while (number := headers[-1].block_number) > last:
+            lowest = max(last, number - HEADERS_IN_BATCH)
+            requests = [
+                Request("eth_getBlockByNumber", [hex(each), False])
+                for each in range(number - 1, lowest - 1, -1)
+            ]
+            for block in self._require(requests, self._client.request_all(requests)):
+                headers.append(self._parse_parent(block, headers[-1]))
+        return headers[1:]
+
+    def _parse_parent(self, block: object, child: BlockHeaderAPI) -> BlockHeaderAPI:
+        number = child.block_number - 1
+        problem = f"block {number} is not the parent of block {child.block_number}"
+        try:
+            header = parse_header(block if isinstance(block, dict) else {})
+        except HeaderMismatchError as error:
+            problem, header = f"block {number}: {error}", None
+        if header is None or header.hash != child.parent_hash:
+            raise self._client.build_fault("eth_getBlockByNumber", problem, LIES)
+        return header
+
+    def _read_proven_account(self, address: Address) -> RemoteAccount | None:
+        """Return an account by its proof; None if the node has none any more."""
+        method = "eth_getProof"
+        requests = [
+            Request(method, [_hex(address), []]),
+            Request("eth_getCode", [_hex(address)]),
+        ]
+        proof, code_text = self._ask(requests)
+        if isinstance(proof, RemoteError):
+            self._has_proofs = False
+            return None
+        [code_text] = self._require(requests[1:], [code_text])
+        code = self._parse_data("eth_getCode", code_text)
+        try:
+            account = verify_account(proof, self._header.state_root, address)
+        except ProofError as error:
+            raise self._build_lie(method, address, str(error)) from error
+        if keccak(code) != account.code_hash:
+            problem = f"its code is not that of the code hash 0x{account.code_hash.hex()}"
+            raise self._build_lie("eth_getCode", address, problem)
+        return RemoteAccount(account.nonce, account.balance_wei, code)
+
+    def _read_plain_account(self, address: Address) -> RemoteAccount:
+        methods = ("eth_getTransactionCount", "eth_getBalance", "eth_getCode")
+        nonce, balance, code = self._read([Request(each, [_hex(address)]) for each in methods])
+        return RemoteAccount(
+            self._parse_quantity(methods[0], nonce),
+            self._parse_quantity(methods[1], balance),
+            self._parse_data(methods[2], code),
+        )
+
+    def _read_proof(self, address: Address, keys: Sequence[str]) -> object | None:
+        """Return the result of `eth_getProof`, checked for the account; None if it is refused.
+
+        Raises: ProofError: it does not fit the state root.
+        """
+        [proof] = self._ask([Request("eth_getProof", [_hex(address), list(keys)])])
+        if isinstance(proof, RemoteError):
+            self._has_proofs = False
+            return None
+        verify_account(proof, self._header.state_root, address)
+        return proof
+
+    # -- requests about the block -- #
+
+    def _read(self, requests: Sequence[Request]) -> list[object]:
+        return self._require(requests, self._ask(requests))
+
+    def _require(self, requests: Sequence[Request], results: list[object]) -> list[object]:
+        """Return results without errors.
+
+        Raises: RemoteFault: one of them is an error.
+        """
+        for request, result in zip(requests, results, strict=True):
+            if isinstance(result, RemoteError):
+                raise self._diagnose(request.method, result) from result
+        return results
+
+    def _ask(self, requests: Sequence[Request]) -> list[object]:
+        """Return results or errors of requests, to which the fork block is added."""
+        if self._takes_hashes:
+            block = {"blockHash": _hex(self._header.hash)}
+            results = self._client.request_all([_add_block(each, block) for each in requests])
+            if not all(_is_refusal(each) for each in results):
+                return results
+            by_number = self._ask_by_number(requests)
+            # A node that refuses the number as well refuses the method, not the hash.
+            self._takes_hashes = all(isinstance(each, RemoteError) for each in by_number)
+            return by_number
+        return self._ask_by_number(requests)
+
+    def _ask_by_number(self, requests: Sequence[Request]) -> list[object]:
+        number = hex(self._header.block_number)
+        check = Request("eth_getBlockByNumber", [number, False])
+        results = self._client.request_all(
+            [*(_add_block(each, number) for each in requests), check]
+        )
+        self._require_unchanged(results.pop())
+        return results
+
+    def _require_unchanged(self, block: object) -> None:
+        """Require that the node's block at the fork block's number is the fork block.
+
+        Raises: RemoteFault: it is another one.
+        """
+        stated = block.get("hash") if isinstance(block, dict) else None
+        if stated != _hex(self._header.hash):
+            self._on_reorganized()
+            found = f"now has the hash {stated}" if stated else "is unknown now"
+            raise self._client.build_fault(
+                "eth_getBlockByNumber",
+                f"block {self._header.block_number} was reorganized: it had the hash "
+                f"{_hex(self._header.hash)} and {found}",
+                FORK_AGAIN,
+            )
+
+    def _diagnose(self, method: str, error: RemoteError) -> RemoteFault:
+        """Return the fault of an error response.
+
+        Raises: RemoteFault: the fork block is not on the node's chain any more.
+        """
+        number = self._header.block_number
+        if PRUNED.search(error.message):
+            check = Request("eth_getBlockByNumber", [hex(number), False])
+            self._require_unchanged(self._client.request_all([check])[0])
+            problem = f"it has no state of block {number} ({error.message}): it is no archive node"
+            return self._client.build_fault(method, problem, NO_ARCHIVE)
+        problem = f"error {error.code}: {error.message}"
+        return self._client.build_fault(method, problem, "check that the node is in order")
+
+    def _build_lie(self, method: str, address: Address, problem: str) -> RemoteFault:
+        block = f"block {self._header.block_number}"
+        return self._client.build_fault(
+            method,
+            f"the answer for {_hex(address)} does not fit the state root of {block}: {problem}",
+            LIES,
+        )
+
+    def _parse_quantity(self, method: str, value: object) -> int:
+        number = int.from_bytes(self._parse_data(method, value, is_quantity=True), "big")
+        most = MAX_NONCE if method == "eth_getTransactionCount" else MAX_WORD
+        if number > most:
+            raise self._client.build_fault(method, f"{number} is more than {most}", LIES)
+        return number
+
+    def _parse_data(self, method: str, value: object, *, is_quantity: bool = False) -> bytes:
+        text = value.removeprefix("0x") if isinstance(value, str) else None
+        try:
+            if text is None:
+                raise ValueError  # noqa: TRY301 - the same message
+            return bytes.fromhex(text.zfill(len(text) + len(text) % 2) if is_quantity else text)
+        except ValueError as error:
+            shown = repr(value)[:80]
+            raise self._client.build_fault(method, f"{shown} is not hexadecimal", LIES) from error
+
+
+def _add_block(request: Request, block: object) -> Request:
+    return Request(request.method, [*request.params, block])
+
+
+def _is_refusal(result: object) -> bool:
+    """Return whether an error may be about the form of the block rather than about its state."""
+    return (
+        isinstance(result, RemoteError)
+        and not PRUNED.search(result.message)
+        and (result.code in REFUSED_CODES or REFUSED.search(result.message) is not None)
+    )
+
+
+def _hex(data: bytes) -> str:
+    return "0x" + data.hex()

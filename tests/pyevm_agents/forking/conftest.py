@@ -1,0 +1,26 @@
+"""A remote chain of three blocks, with a contract, and the folder of a fork's cache."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.pyevm_agents.forking.fake_remote import FakeRemote, build_remote_chain, fake_remote
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def remote() -> Iterator[FakeRemote]:
+    served = build_remote_chain()
+    with fake_remote(served) as remote:
+        yield remote
+    served.close()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "forks"
