@@ -37,6 +37,7 @@ def build_chain_class(
     listener: ExecutionListener | None = None,
     *,
     fork: Fork = PRAGUE,
+    cache: StateCache | None = None,
 ) -> type[AgentMiningChain]:
     """Return the chain class for a chain ID.
 
@@ -45,8 +46,10 @@ def build_chain_class(
         chain_id: for replay protection.
         listener: notified of transactions and calls.
         fork: the rules of all blocks.
+        cache: the state cache; None for a new one.
     """
-    configuration = ((BlockNumber(0), build_vm_class(executor, listener, fork=fork)),)
+    vm_class = build_vm_class(executor, listener, fork=fork, cache=cache)
+    configuration = ((BlockNumber(0), vm_class),)
     return AgentMiningChain.configure(
         __name__="AgentMiningChain", vm_configuration=configuration, chain_id=chain_id
     )
@@ -78,14 +81,18 @@ def _build_watched_vm_class(vm_class: type[FrontierVM]) -> type[FrontierVM]:
 
 
 def build_vm_class(
-    executor: Executor | None, listener: ExecutionListener | None = None, *, fork: Fork = PRAGUE
+    executor: Executor | None,
+    listener: ExecutionListener | None = None,
+    *,
+    fork: Fork = PRAGUE,
+    cache: StateCache | None = None,
 ) -> type[AgentVM]:
     """Return the VM class of a chain, with `executor` at 0x19 if it is not None.
 
     The precompile is set on the class: EIP-2929 warmth is looked up there, not on instances.
     Source: docs/architecture.md#fork-is-a-class.
     """
-    account_db_class = type("AccountDB", (StateAccountDB,), {"cache": StateCache()})
+    account_db_class = type("AccountDB", (StateAccountDB,), {"cache": cache or StateCache()})
     plain_state = fork.vm_class.get_state_class()
     computation_class: Any = plain_state.computation_class
     if executor is not None:
