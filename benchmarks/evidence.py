@@ -85,6 +85,12 @@ ENTRIES = {
         seed=1,
         test="tests/test_killed_node.py::test_all_that_was_acknowledged_outlives_every_kill",
     ),
+    "killed-pools": Entry(
+        shows="Every hash that a node returned is known after it is killed while agents think",
+        count=100,
+        seed=20,
+        test="tests/test_killed_pool.py::test_every_hash_is_known_after_each_kill",
+    ),
     "killed-stores": Entry(
         shows="Killed writers leave a generation store without a damaged row",
         count=300,

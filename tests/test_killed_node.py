@@ -27,6 +27,7 @@ from eth_abi import encode
 from eth_utils import to_hex
 
 from precompiles.spec import EXECUTOR_ADDRESS
+from pyevm_agents.chain.lmdb import LmdbRows
 from pyevm_agents.contracts import load_artifact
 from tests.deadlines import HANG_SECONDS
 from tests.kept_node import KEYS, kept_chain
@@ -190,7 +191,11 @@ def deployed(ask: Ask) -> str:
     )
     form = {"from": DEPLOYER, "data": to_hex(creation), "gas": hex(5_000_000)}
     made = ask("eth_sendTransaction", form)
-    return str(ask("eth_getTransactionReceipt", made)["contractAddress"])
+    end = time.monotonic() + HANG_SECONDS
+    while (receipt := ask("eth_getTransactionReceipt", made)) is None:
+        assert time.monotonic() < end, "the agent was not deployed"
+        time.sleep(0.01)
+    return str(receipt["contractAddress"])
 
 
 def check_answers(ask: Ask, told: Told, sample: Callable[[dict[str, Any]], list[str]]) -> None:
@@ -212,7 +217,7 @@ def check_answers(ask: Ask, told: Told, sample: Callable[[dict[str, Any]], list[
 
 def check_folder(folder: Path, told: Told, checked: int) -> int:
     """Check a killed node's folder from a block on; return the head's number."""
-    chain = kept_chain(folder)
+    chain = kept_chain(LmdbRows(folder))
     try:
         assert chain.dump_accounts()
         for number in range(max(1, checked), chain.head.block_number + 1):
@@ -234,7 +239,7 @@ def check_block(chain: Chain, number: int, told: Told) -> None:
             assert computation.state.make_state_root() == block.header.state_root
 
 
-def started(folder: Path, mining: tuple[str, str]) -> tuple[subprocess.Popen[str], str]:
+def started(folder: Path, mining: tuple[str, ...]) -> tuple[subprocess.Popen[str], str]:
     command = [sys.executable, "-m", "tests.kept_node", str(folder), *mining]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None

@@ -11,6 +11,7 @@ from pyevm_agents.chain.bootstrap import read_chain_config
 from pyevm_agents.chain.calls import AccountOverride, Call, CallResult
 from pyevm_agents.chain.chain import Chain
 from pyevm_agents.chain.draft_block import DraftBlock, DraftChain, ModelNeededError
+from pyevm_agents.chain.generation_notes import GenerationNotes
 from pyevm_agents.chain.genesis import ForeignRules, GenesisAccount
 from pyevm_agents.chain.records import BlockRecord, BlockSettings, MinedBlock
 from pyevm_agents.chain.simulator import ChainSimulator
@@ -26,6 +27,7 @@ __all__ = [
     "DraftBlock",
     "DraftChain",
     "ForeignRules",
+    "GenerationNotes",
     "GenesisAccount",
     "MinedBlock",
     "ModelNeededError",

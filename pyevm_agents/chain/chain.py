@@ -31,11 +31,13 @@ from pyevm_agents.chain.database import (
     MemoryRows,
     generations_key,
     patched_root_key,
+    pool_key,
     sender_key,
     trace_key,
 )
 from pyevm_agents.chain.draft_block import DraftBlock, DraftChain, UnavailableModel, get_watched_vm
 from pyevm_agents.chain.fork_setup import setup_fork
+from pyevm_agents.chain.generation_notes import NotedModel
 from pyevm_agents.chain.genesis import add_executor, build_genesis_header
 from pyevm_agents.chain.inference_log import ReplayModel, decode_generations, encode_generations
 from pyevm_agents.chain.reader import find_vm_class
@@ -44,6 +46,7 @@ from pyevm_agents.chain.simulator import ChainSimulator
 from pyevm_agents.chain.trace_codec import encode_trace
 from pyevm_agents.chain.transactions import is_impersonated
 from pyevm_agents.errors import BlockError
+from pyevm_agents.state import OverlayCache, StateCache
 from pyevm_agents.state.dump import load_accounts
 from pyevm_agents.vm import FORKS, WatchedVM, build_chain_class, build_foreign_chain_class
 
@@ -63,6 +66,7 @@ if TYPE_CHECKING:
     from precompiles.language_model import LanguageModel
     from pyevm_agents.agents.trace import AgentTrace
     from pyevm_agents.chain.database import Rows
+    from pyevm_agents.chain.generation_notes import GenerationNotes
     from pyevm_agents.chain.genesis import ForeignRules, GenesisAccount
     from pyevm_agents.config import ChainConfig
     from pyevm_agents.vm import AgentMiningChain, ForkBlock
@@ -111,6 +115,7 @@ class Chain(ChainSimulator):
         self.fork_block = fork
         """The block of a remote chain that this one continues, if any."""
 
+        self._state_cache = StateCache() if fork is None else OverlayCache()
         executor = build_executor(config, self.models, self.agent_events)
         if foreign is None:
             header = build_genesis_header(config)
@@ -121,6 +126,7 @@ class Chain(ChainSimulator):
                 fork=FORKS[config.fork],
                 code_size_bytes=config.code_size_bytes,
                 fork_block=fork,
+                cache=self._state_cache,
             )
         else:
             header = dict(foreign.genesis_header)
@@ -136,12 +142,15 @@ class Chain(ChainSimulator):
 
     # -- writing -- #
 
-    def mine(
+    def mine(  # noqa: PLR0913 - keyword arguments
         self,
         transactions: Sequence[SignedTransactionAPI] = (),
         *,
         timestamp_seconds: int | None = None,
         settings: BlockSettings | None = None,
+        notes: GenerationNotes | None = None,
+        may_infer: bool = True,
+        watch: OnTransaction | None = None,
     ) -> MinedBlock:
         """Mine a block of these transactions.
 
@@ -149,17 +158,51 @@ class Chain(ChainSimulator):
             transactions: signed, or with a known sender, in order.
             timestamp_seconds: Unix seconds; by default one second after the parent's.
             settings: overrides of header fields; replaces `timestamp_seconds`.
+            notes: generations to repeat, from `rehearse`.
+            may_infer: whether the models compute generations that are not in the notes.
+            watch: called after each transaction.
 
-        Raises: ValidationError: a transaction is invalid. EngineFault: the host failed. The chain
-                is unchanged in both cases.
+        Raises: ValidationError: a transaction is invalid. EngineFault: the host failed.
+                ModelNeededError: it needs inference, and may not infer. The chain is unchanged in
+                all cases.
         """
         header = self.build_next_header(
             settings or BlockSettings(timestamp_seconds=timestamp_seconds)
         )
         with self._discard_on_error():
-            mined = self._make_block(get_watched_vm(self._chain, header), transactions)
+            chain = self._select_mining_chain(notes, may_infer=may_infer)
+            mined = self._make_block(get_watched_vm(chain, header), transactions, watch)
             self._persist(mined)
         return mined
+
+    def _select_mining_chain(
+        self, notes: GenerationNotes | None, *, may_infer: bool
+    ) -> AgentMiningChain:
+        """Return py-evm's chain on this database with the models of a block."""
+        if not self.models or (notes is None and may_infer):
+            return self._chain
+        if notes is None:
+            return self._silent_chain
+        events = self.agent_events if may_infer else AgentEventBus()
+        return self._build_noted_class(notes, events, may_infer=may_infer)(AtomicDB(self._db))
+
+    def rehearse(
+        self, transaction: SignedTransactionAPI, header: BlockHeaderAPI, notes: GenerationNotes
+    ) -> None:
+        """Execute a transaction as the first of a block, and note its generations. Thread-safe.
+
+        Its steps are announced as those of a block.
+
+        Input:
+            transaction: valid on the head.
+            header: from `build_next_header`.
+            notes: are extended.
+
+        Raises: see `mine`.
+        """
+        chain_class = self._build_noted_class(notes, self.agent_events, may_infer=True)
+        chain = chain_class(AtomicDB(self._db.create_scratch()))
+        self._make_block(get_watched_vm(chain, header), [transaction])
 
     def draft_block(
         self,
@@ -201,6 +244,11 @@ class Chain(ChainSimulator):
         return get_watched_vm(self._chain, header).get_block().copy(transactions=transactions)
 
     @cached_property
+    def _silent_chain(self) -> AgentMiningChain:
+        """py-evm's chain on this database, with models that raise `ModelNeededError`."""
+        return self._silent_chain_class(AtomicDB(self._db))
+
+    @cached_property
     def _silent_chain_class(self) -> type[AgentMiningChain]:
         """The chain's class with models that raise `ModelNeededError`."""
         if not self.models:
@@ -235,15 +283,29 @@ class Chain(ChainSimulator):
         gas_before = record.receipts[index - 1].gas_used if index else 0
         return trace_agents(computation, receipt.gas_used - gas_before, self.models)
 
-    def _build_chain_class(self, models: Mapping[str, LanguageModel]) -> type[AgentMiningChain]:
-        """Return the chain's class with other models, whose steps are not announced."""
-        executor = build_executor(self.config, models, AgentEventBus())
+    def _build_noted_class(
+        self, notes: GenerationNotes, events: AgentEventBus, *, may_infer: bool
+    ) -> type[AgentMiningChain]:
+        """Return the chain's class with models that repeat notes."""
+        noted = {
+            name: NotedModel(name, model, notes, may_infer=may_infer)
+            for name, model in self.models.items()
+        }
+        return self._build_chain_class(noted, events)
+
+    def _build_chain_class(
+        self, models: Mapping[str, LanguageModel], events: AgentEventBus | None = None
+    ) -> type[AgentMiningChain]:
+        """Return the chain's class with other models; their steps are announced to `events`."""
+        executor = build_executor(self.config, models, events or AgentEventBus())
         return build_chain_class(
             executor,
             self.config.chain_id,
+            events,
             fork=self.fork,
             code_size_bytes=self.config.code_size_bytes,
             fork_block=self.fork_block,
+            cache=self._state_cache,
         )
 
     def _make_block(
@@ -389,6 +451,9 @@ class Chain(ChainSimulator):
         for transaction in block.transactions:
             if is_impersonated(transaction):
                 self._db[sender_key(transaction.hash)] = bytes(transaction.sender)
+            waiting = pool_key(transaction.sender, transaction.nonce)
+            if self._db.exists(waiting):
+                del self._db[waiting]
         if self.models:
             self._persist_inferences(mined)
         before = patched_root_key(block.hash)

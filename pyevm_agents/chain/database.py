@@ -16,7 +16,7 @@ from eth_utils import keccak
 from pyevm_agents.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 
 HASH_BYTES = 32
@@ -63,14 +63,29 @@ def sender_key(transaction_hash: bytes) -> bytes:
     return keccak(b"agents:sender:" + transaction_hash)
 
 
+POOL_PREFIX = b"agents:pool:"
+"""Prefix of the rows of the pool's journal. A revert restores those that blocks deleted since."""
+
+
+def pool_key(sender: bytes, nonce: int) -> bytes:
+    """Return the key of the journal's row for a sender's nonce."""
+    return POOL_PREFIX + sender + nonce.to_bytes(8, "big")
+
+
 class Rows(Protocol):
     """A key-value store that may be read while another thread writes."""
 
     def get(self, key: bytes) -> bytes | None:
         """Return the value of a key; None if it is missing."""
 
+    def list_rows(self, prefix: bytes) -> Sequence[tuple[bytes, bytes]]:
+        """Return the rows whose keys have a prefix, in the order of their keys."""
+
     def write(self, changes: Mapping[bytes, bytes | None]) -> None:
         """Set values atomically; None deletes a key."""
+
+    def sync(self) -> None:
+        """Wait until all written values would survive a crash of the machine."""
 
     def close(self) -> None:
         """Close the store. Idempotent."""
@@ -86,6 +101,10 @@ class MemoryRows:
         """Return the value of a key; None if it is missing."""
         return self._rows.get(key)
 
+    def list_rows(self, prefix: bytes) -> Sequence[tuple[bytes, bytes]]:
+        """Return the rows whose keys have a prefix, in the order of their keys."""
+        return sorted(row for row in self._rows.items() if row[0].startswith(prefix))
+
     def write(self, changes: Mapping[bytes, bytes | None]) -> None:
         """Set values; None deletes a key."""
         for key, value in changes.items():
@@ -99,6 +118,9 @@ class MemoryRows:
         rows = MemoryRows()
         rows._rows = self._rows.copy()
         return rows
+
+    def sync(self) -> None:
+        """Do nothing: memory survives no crash."""
 
     def close(self) -> None:
         """Do nothing: memory needs no closing."""

@@ -1,13 +1,14 @@
 """A chain's database in a folder: LMDB, which stays consistent after a kill.
 
-Writes reach the operating system immediately and the disk later. Acknowledged writes survive the
-process; a crash of the machine may lose the last seconds.
+Writes reach the operating system immediately, and the disk later or by `sync`. Acknowledged writes
+survive the process; a crash of the machine may lose the last seconds.
 """
 
 from __future__ import annotations
 
 import fcntl
 import os
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 import lmdb
@@ -15,7 +16,7 @@ import lmdb
 from pyevm_agents.errors import ConfigError, EngineFault
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
 MAX_BYTES = 1 << 38
@@ -62,6 +63,12 @@ class LmdbRows:
             value: bytes | None = transaction.get(key)
             return value
 
+    def list_rows(self, prefix: bytes) -> Sequence[tuple[bytes, bytes]]:
+        """Return the rows whose keys have a prefix, in the order of their keys."""
+        with self._environment.begin() as transaction, transaction.cursor() as cursor:
+            cursor.set_range(prefix)
+            return [*takewhile(lambda row: row[0].startswith(prefix), cursor)]
+
     def write(self, changes: Mapping[bytes, bytes | None]) -> None:
         """Set values atomically; None deletes a key.
 
@@ -80,10 +87,23 @@ class LmdbRows:
                 "free disk space, then try again"
             ) from error
 
+    def sync(self) -> None:
+        """Wait until the disk has everything that was written.
+
+        Raises: EngineFault: the disk failed.
+        """
+        try:
+            self._environment.sync(True)  # noqa: FBT003 - before lmdb 3 it has no name
+        except lmdb.Error as error:
+            raise EngineFault(
+                f"the chain in {self._folder} can't be written ({error}); check the disk, then try "
+                "again"
+            ) from error
+
     def close(self) -> None:
         """Sync to disk and release the folder."""
         if self._is_open:
             self._is_open = False
-            self._environment.sync(True)  # noqa: FBT003 - before lmdb 3 it has no name
+            self._environment.sync(True)  # noqa: FBT003 - as above
             self._environment.close()
             os.close(self._lock)

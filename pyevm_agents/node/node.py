@@ -1,27 +1,29 @@
 """A development node: a chain with a txpool, a clock, keys and snapshots.
 
 Changes of the chain are queued and executed one after another in one thread. Reads, and the
-admission of transactions, may happen in any thread: neither waits for a running inference.
+admission of transactions, may happen in any thread. Inference for a transaction that a client sent
+happens in another thread, ahead of its block: neither reads nor changes wait for it.
 """
 
 from __future__ import annotations
 
 import os
 import threading
+from concurrent.futures import Future, wait
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from eth_typing import Address
-from eth_utils import ValidationError, keccak
-from lru import LRU
+from eth_utils import keccak
 
-from precompiles.react import GrammarViolationError
-from pyevm_agents.errors import EngineFault
+from pyevm_agents.chain import MinedBlock
 from pyevm_agents.node.block_settings import NextBlock
 from pyevm_agents.node.clock import Clock, ClockSettings
+from pyevm_agents.node.journal import JournalContent
 from pyevm_agents.node.keys import Keys
 from pyevm_agents.node.listeners import NodeListeners
+from pyevm_agents.node.miner import Miner
 from pyevm_agents.node.mining import MiningMode, Ticker
 from pyevm_agents.node.pending_block import PendingBlock
 from pyevm_agents.node.snapshots import History
@@ -30,17 +32,15 @@ from pyevm_agents.node.validation import ValidationContext, require_admissible
 from pyevm_agents.node.write_queue import BusyError, WriteQueue
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from concurrent.futures import Future
+    from collections.abc import Callable, Collection, Sequence
 
     from eth.abc import BlockHeaderAPI, SignedTransactionAPI, StateAPI
 
-    from pyevm_agents.chain import BlockSettings, Chain, MinedBlock
+    from pyevm_agents.chain import BlockSettings, Chain
+    from pyevm_agents.node.journal import Journal
+    from pyevm_agents.node.miner import KnownBlock
 
 T = TypeVar("T")
-
-KEPT_FAULTS = 1_000
-"""Size of the LRU of transactions that ended in a fault."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +66,7 @@ class SubmittedTransaction:
 class Node:
     """A chain with accounts, a txpool, a clock and snapshots."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - keyword arguments
         self,
         chain: Chain,
         *,
@@ -74,18 +74,26 @@ class Node:
         keys: Keys | None = None,
         mining: MiningMode | None = None,
         order: str = ORDERS[0],
+        journal: Journal | None = None,
     ) -> None:
-        """Start from the chain's current head.
+        """Start from the chain's current head, with the transactions of the journal.
 
         Input:
             now: returns the wall-clock time in Unix seconds.
             keys: the accounts to sign for; none by default.
             mining: when to make blocks; by default one for each transaction.
             order: of a block's transactions, one of `txpool.ORDERS`.
+            journal: the pool's journal in the chain's database; None to forget the pool at the end.
+
+        Raises: EngineFault: the journal can't be written.
         """
         self.chain = chain
         self.keys = keys or Keys()
-        self.pool = TxPool(order)
+        self._journal = journal
+        self.pool = TxPool(journal, order=order)
+        self.restored = JournalContent() if journal is None else self._restore_pool(journal)
+        """The transactions that came back from the journal, and its damaged rows."""
+
         self.clock = Clock(now)
         self.next_block = NextBlock(chain, self.clock)
         self.pending = PendingBlock(chain, self.pool, self.clock, self.next_block)
@@ -105,17 +113,55 @@ class Node:
         """Held from the choice of a nonce until its transaction is in the pool."""
 
         self._mining = mining or MiningMode()
-        self._faults: LRU[bytes, str] = LRU(KEPT_FAULTS)
+        self._miner = Miner(chain, self.pool, self.pending, self.next_block, self._on_rehearsed)
+        self._results: dict[bytes, Future[MinedBlock | None]] = {}
+        """Futures of the transactions that have a turn, by hash."""
+
         self._ticker = Ticker(self._tick)
         self._write_queue = WriteQueue()
         self._ticker.set(self._mining.interval_seconds)
 
+    def _restore_pool(self, journal: Journal) -> JournalContent:
+        """Put the journal's transactions into the pool, without those whose nonces are used."""
+        found = journal.read(self.chain.transaction_builder)
+        waiting = tuple(
+            entry
+            for entry in found.transactions
+            if entry.transaction.nonce >= self.chain.nonce(entry.sender)
+        )
+        self.pool.restore(waiting)
+        return replace(found, transactions=waiting)
+
+    def resume(self) -> None:
+        """Mine the ready transactions of the journal if automine is on, without waiting."""
+        for entry in self.restored.transactions:
+            self.queue_turn(entry.transaction)
+
     def _tick(self) -> None:
-        self.submit_change(self.mine).result()
+        self.submit_change(lambda: self._mine_known(None, may_be_empty=True)).result()
+
+    def wait_idle(self, timeout_seconds: float | None = None) -> bool:
+        """Wait until no transaction is executed or has its turn; return False after the timeout."""
+        while True:
+            futures: list[Future[Any]] = [
+                *self._results.values(),
+                *self._miner.rehearsals.get_running().values(),
+                self.submit_change(lambda: None),
+            ]
+            if wait(futures, timeout_seconds).not_done:
+                return False
+            if not self._results:
+                return True
+
+    def begin_stop(self) -> None:
+        """Leave transactions that end in a fault in the pool, for the next start."""
+        self._miner.drops_faulted = False
 
     def close(self) -> None:
-        """Stop mining, wait for a block in progress, and close the chain."""
+        """Stop mining, wait for the transactions that are executed, and close the chain."""
+        self.begin_stop()
         self._ticker.stop()
+        self._miner.rehearsals.close()
         self._write_queue.close()
         self.chain.close()
 
@@ -169,7 +215,7 @@ class Node:
         )
         require_admissible(transaction, self.chain.state(), terms)
         self.pool.add(transaction)
-        self._faults.pop(transaction.hash, None)
+        self._miner.forget_fault(transaction.hash)
         if self.chain.head is not head:
             self._require_current_nonce(transaction)
         self.listeners.on_pending(transaction)
@@ -189,8 +235,85 @@ class Node:
         Raises: PoolError: the transaction is invalid.
         """
         transaction = self._admit_made(make)
-        mined = self.submit_change(lambda: self.mine_if_ready(transaction))
-        return SubmittedTransaction(transaction=transaction, mined=mined)
+        return SubmittedTransaction(transaction=transaction, mined=self.queue_turn(transaction))
+
+    # -- turns -- #
+
+    def queue_turn(self, transaction: SignedTransactionAPI) -> Future[MinedBlock | None]:
+        """Queue a block of a transaction of the pool; return the future of its block.
+
+        A transaction that needs inference is rehearsed first, and has another turn afterwards.
+        """
+        result = self._results.setdefault(transaction.hash, Future())
+        self.submit_change(lambda: self._take_turn(transaction))
+        return result
+
+    def _take_turn(self, transaction: SignedTransactionAPI) -> None:
+        is_waiting = self._mining.is_automatic and transaction.hash in self.pool
+        if not is_waiting or transaction.nonce != self.chain.nonce(transaction.sender):
+            self._settle(transaction.hash, None)
+            return
+        try:
+            known = self._mine_known(transaction)
+        except BaseException as error:  # noqa: BLE001 - raised in the waiting thread
+            self._on_fault(transaction, error)
+            return
+        if transaction.hash not in known.rehearsed:
+            self._settle(transaction.hash, known.mined)
+        if known.mined is not None and len(self.pool):
+            self._queue_next_turn(known.rehearsed)
+
+    def _queue_next_turn(self, rehearsed: Collection[bytes]) -> None:
+        """Queue a block of transactions that became ready, or did not fit into the last one."""
+        header = self.next_block.build_header()
+        for transaction in self.pending.select_transactions(header, rehearsed)[:1]:
+            self.queue_turn(transaction)
+
+    def _mine_known(
+        self, turn: SignedTransactionAPI | None, *, may_be_empty: bool = False
+    ) -> KnownBlock:
+        known = self._miner.mine_known(turn, may_be_empty=may_be_empty)
+        if known.mined is not None:
+            self._on_mined(known.mined)
+        return known
+
+    def _on_rehearsed(self, transaction: SignedTransactionAPI, fault: BaseException | None) -> None:
+        """Give a transaction its next turn, in the thread of the rehearsals."""
+        if fault is not None:
+            self._on_fault(transaction, fault)
+            return
+        try:
+            self.queue_turn(transaction)
+        except RuntimeError:  # The node is closed.
+            self._settle(transaction.hash, None)
+
+    def _on_fault(self, transaction: SignedTransactionAPI, fault: BaseException) -> None:
+        try:
+            self._miner.drop(transaction, fault)
+        finally:
+            self._settle(transaction.hash, None, fault)
+
+    def _settle(
+        self, transaction_hash: bytes, mined: MinedBlock | None, fault: BaseException | None = None
+    ) -> None:
+        """Set the result of a transaction's turns, if it has any."""
+        result = self._results.pop(transaction_hash, None)
+        if result is None:
+            return
+        if fault is None:
+            result.set_result(mined)
+        else:
+            result.set_exception(fault)
+
+    def sync_pool(self, transaction_hash: bytes) -> None:
+        """Wait until the disk has the journal if a transaction is in the pool.
+
+        Called before a client is given the hash of a transaction that no block has yet.
+
+        Raises: EngineFault: the disk failed.
+        """
+        if self._journal is not None and transaction_hash in self.pool:
+            self._journal.sync()
 
     def submit(self, transaction: SignedTransactionAPI) -> MinedBlock | None:
         """Admit a transaction, and mine it in this thread if automine is on; return its block.
@@ -228,11 +351,11 @@ class Node:
     # -- blocks -- #
 
     def mine(self, timestamp_seconds: int | None = None) -> MinedBlock:
-        """Mine a block of the pool's ready transactions.
+        """Mine a block of the pool's ready transactions, with inference in this thread.
 
-        Raises: EngineFault: the host failed; the block's transactions are removed from the pool.
+        Raises: EngineFault: the host failed; the transaction that it failed in leaves the pool.
         """
-        return self._on_mined(self._mine_fitting(self.next_block.build_settings(timestamp_seconds)))
+        return self._on_mined(self._miner.mine(timestamp_seconds))
 
     def mine_transactions(
         self, transactions: Sequence[SignedTransactionAPI], settings: BlockSettings
@@ -247,50 +370,38 @@ class Node:
 
     def _on_mined(self, mined: MinedBlock) -> MinedBlock:
         """Update pool and clock after a new block, and notify the listeners."""
+        self.pool.on_mined(mined.block.transactions)
         for transaction in mined.block.transactions:
-            self.pool.remove(transaction.hash)
-            self.pool.remove_below(transaction.sender, transaction.nonce)
+            self._settle(transaction.hash, mined)
         self.clock.on_mined(mined.block.header.timestamp)
         self.next_block.on_mined()
         self.pending.forget()
         self.listeners.on_mined(mined)
         return mined
 
-    def _mine_fitting(self, settings: BlockSettings) -> MinedBlock:
+    def mine_rehearsed(self, timestamp_seconds: int | None = None) -> MinedBlock:
+        """Mine a block of the pool's ready transactions; inference happens before it.
+
+        Others' transactions are mined meanwhile. Any thread but the write queue's may call it.
+
+        Raises: see `mine`.
+        """
         while True:
-            transactions = self.pending.select_transactions(self.chain.build_next_header(settings))
-            try:
-                with self.chain.agent_events.run("block"):
-                    return self.chain.mine(transactions, settings=settings)
-            except ValidationError:
-                self._drop_first_invalid(transactions, settings)
-            except BaseException as error:
-                for transaction in transactions:
-                    self.pool.remove(transaction.hash)
-                    if isinstance(error, (EngineFault, GrammarViolationError)):
-                        self._faults[transaction.hash] = str(error)
-                raise
+            outcome = self.submit_change(lambda: self._mine_or_rehearse(timestamp_seconds)).result()
+            if isinstance(outcome, MinedBlock):
+                return outcome
+            outcome.result()
+
+    def _mine_or_rehearse(self, timestamp_seconds: int | None) -> MinedBlock | Future[None]:
+        outcome = self._miner.mine_or_rehearse(timestamp_seconds)
+        return self._on_mined(outcome) if isinstance(outcome, MinedBlock) else outcome
 
     def find_fault(self, transaction_hash: bytes) -> str | None:
         """Return the fault that a recent transaction ended in; None if it did not.
 
         Such a transaction is neither in the pool nor in a block. It may be sent again.
         """
-        return self._faults.get(transaction_hash)
-
-    def _drop_first_invalid(
-        self, transactions: list[SignedTransactionAPI], settings: BlockSettings
-    ) -> None:
-        """Remove the first transaction from the pool that is invalid after those before it."""
-        ended: list[bytes] = []
-        try:
-            self.chain.draft_block(
-                transactions,
-                self.chain.build_next_header(settings),
-                watch=lambda transaction, *_: ended.append(transaction.hash),
-            )
-        except ValidationError:
-            self.pool.remove(transactions[len(ended)].hash)
+        return self._miner.find_fault(transaction_hash)
 
     # -- reorganizations -- #
 

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from pyevm_agents.chain import Chain, ChainSimulator, DraftBlock, DraftChain
     from pyevm_agents.node.block_settings import NextBlock
     from pyevm_agents.node.clock import Clock, ClockSettings
-    from pyevm_agents.node.txpool import PoolTransaction, TxPool
+    from pyevm_agents.node.journal import PoolTransaction
+    from pyevm_agents.node.txpool import TxPool
 
 
 GAS_PER_SECOND = 2_000_000
@@ -63,9 +64,14 @@ class PendingBlock:
         )
         return PendingBlockBuilder(self._chain).get_simulator(replace(upcoming, ready=ready))
 
-    def select_transactions(self, header: BlockHeaderAPI) -> list[SignedTransactionAPI]:
-        """Return the ready transactions that fit into a block with this header, in order."""
-        return self._collect_for(header).select_fitting()
+    def select_transactions(
+        self, header: BlockHeaderAPI, without: Collection[bytes] = ()
+    ) -> list[SignedTransactionAPI]:
+        """Return the ready transactions that fit into a block with this header, in order.
+
+        Input: without: hashes to leave out, with the later transactions of their senders.
+        """
+        return self._collect_for(header).select_fitting(without)
 
     def forget(self) -> None:
         """Drop the executed draft: the head has changed."""

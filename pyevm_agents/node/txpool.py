@@ -7,14 +7,17 @@ ordered by the tip of their next transaction, then by arrival; or by arrival alo
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pyevm_agents.node.journal import PoolTransaction
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from eth.abc import SignedTransactionAPI
     from eth_typing import Address
+
+    from pyevm_agents.node.journal import Journal
 
 ORDERS = ("fees", "fifo")
 """Orders of senders: by the tip of their next transaction, then by arrival; by arrival alone.
@@ -34,21 +37,18 @@ class PoolError(ValueError):
     """The pool rejects a transaction; the message is geth's."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PoolTransaction:
-    """A transaction in the pool."""
-
-    transaction: SignedTransactionAPI
-    sender: Address
-    arrival: int
-
-
 class TxPool:
     """Pending and queued transactions. Thread-safe."""
 
-    def __init__(self, order: str = ORDERS[0]) -> None:
-        """Input: order: one of `ORDERS`."""
+    def __init__(self, journal: Journal | None = None, *, order: str = ORDERS[0]) -> None:
+        """Start without transactions.
+
+        Input:
+            journal: has the same content as the pool; None to keep nothing for the next start.
+            order: one of `ORDERS`.
+        """
         self._ranks_by_tip = order == ORDERS[0]
+        self._journal = journal
         self._by_sender: dict[Address, dict[int, PoolTransaction]] = {}
         self._by_hash: dict[bytes, PoolTransaction] = {}
         self._arrivals = 0
@@ -71,6 +71,7 @@ class TxPool:
         """Add a transaction; return the one that it replaced, if any.
 
         Raises: PoolError: it is known, its fees are too low for a replacement, or the pool is full.
+                EngineFault: the journal can't be written.
         """
         sender, transaction_hash = transaction.sender, transaction.hash
         with self._lock:
@@ -80,12 +81,12 @@ class TxPool:
             if replaced is not None and not _can_replace(transaction, replaced.transaction):
                 raise PoolError("replacement transaction underpriced")
             self._require_room(transaction, replaced)
+            entry = PoolTransaction(transaction=transaction, sender=sender, arrival=self._arrivals)
+            if self._journal is not None:
+                self._journal.put(entry)
             if replaced is not None:
-                self.remove(replaced.transaction.hash)
-            self._put(
-                PoolTransaction(transaction=transaction, sender=sender, arrival=self._arrivals)
-            )
-            self._arrivals += 1
+                self._forget(replaced)
+            self._put(entry)
             return replaced
 
     def _require_room(
@@ -105,18 +106,30 @@ class TxPool:
         self._by_sender.setdefault(waiting.sender, {})[transaction.nonce] = waiting
         self._by_hash[transaction.hash] = waiting
         self._data_bytes += len(transaction.data)
+        self._arrivals = max(self._arrivals, waiting.arrival + 1)
 
     def remove(self, transaction_hash: bytes) -> PoolTransaction | None:
         """Remove a transaction; return it, or None if it was not in the pool."""
         with self._lock:
-            waiting = self._by_hash.pop(transaction_hash, None)
+            waiting = self._by_hash.get(transaction_hash)
             if waiting is not None:
-                self._data_bytes -= len(waiting.transaction.data)
-                own = self._by_sender[waiting.sender]
-                del own[waiting.transaction.nonce]
-                if not own:
-                    del self._by_sender[waiting.sender]
+                self._remove([waiting])
             return waiting
+
+    def _remove(self, entries: Sequence[PoolTransaction]) -> None:
+        """Remove transactions from the journal, in one commit, and from the pool."""
+        if self._journal is not None:
+            self._journal.delete(entries)
+        for entry in entries:
+            self._forget(entry)
+
+    def _forget(self, waiting: PoolTransaction) -> None:
+        del self._by_hash[waiting.transaction.hash]
+        self._data_bytes -= len(waiting.transaction.data)
+        own = self._by_sender[waiting.sender]
+        del own[waiting.transaction.nonce]
+        if not own:
+            del self._by_sender[waiting.sender]
 
     def list_by_sender(self, sender: Address) -> list[PoolTransaction]:
         """Return an account's transactions in the pool."""
@@ -126,21 +139,26 @@ class TxPool:
     def remove_by_sender(self, sender: Address) -> list[PoolTransaction]:
         """Remove an account's transactions; return them."""
         with self._lock:
-            return [
-                entry
-                for entry in self.list_by_sender(sender)
-                if self.remove(entry.transaction.hash)
-            ]
+            removed = self.list_by_sender(sender)
+            self._remove(removed)
+            return removed
 
-    def remove_below(self, sender: Address, nonce: int) -> None:
-        """Remove an account's transactions with a lower nonce."""
-        for entry in self.list_by_sender(sender):
-            if entry.transaction.nonce < nonce:
-                self.remove(entry.transaction.hash)
+    def on_mined(self, transactions: Sequence[SignedTransactionAPI]) -> None:
+        """Remove the transactions of a new block, and those whose nonces it has passed.
+
+        The block's commit has deleted the journal's rows of its own nonces.
+        """
+        with self._lock:
+            for transaction in transactions:
+                own = self.list_by_sender(transaction.sender)
+                self._remove([it for it in own if it.transaction.nonce < transaction.nonce])
+                for entry in own:
+                    if entry.transaction.nonce == transaction.nonce:
+                        self._forget(entry)
 
     def clear(self) -> None:
         """Remove all transactions."""
-        self._restore(())
+        self.restore(())
 
     def next_nonce(self, sender: Address, nonce: int) -> int:
         """Return the next nonce of an account after its ready transactions.
@@ -213,10 +231,14 @@ class TxPool:
         """Return a function that restores the pool's current content."""
         with self._lock:
             content = tuple(self._by_hash.values())
-        return lambda: self._restore(content)
+        return lambda: self.restore(content)
 
-    def _restore(self, content: tuple[PoolTransaction, ...]) -> None:
+    def restore(self, content: Iterable[PoolTransaction]) -> None:
+        """Replace the pool's content, and its journal's."""
+        content = tuple(content)
         with self._lock:
+            if self._journal is not None:
+                self._journal.replace(content)
             self._by_sender, self._by_hash, self._data_bytes = {}, {}, 0
             for waiting in content:
                 self._put(waiting)

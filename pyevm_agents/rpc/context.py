@@ -60,7 +60,9 @@ class RequestContext:
         """
         sent = self.node.send(make)
         sent.wait(self.send_seconds)
-        return bytes(sent.transaction.hash)
+        transaction_hash = bytes(sent.transaction.hash)
+        self.node.sync_pool(transaction_hash)
+        return transaction_hash
 
     def run_exclusive(self, work: Callable[[], T]) -> T:
         """Run a short node mutation, after all earlier ones.

@@ -41,6 +41,7 @@ def build_chain_class(  # noqa: PLR0913 - keyword arguments
     fork: Fork = PRAGUE,
     code_size_bytes: int = EIP170_CODE_SIZE_LIMIT,
     fork_block: ForkBlock | None = None,
+    cache: StateCache | None = None,
 ) -> type[AgentMiningChain]:
     """Return the chain class for a chain ID.
 
@@ -51,9 +52,15 @@ def build_chain_class(  # noqa: PLR0913 - keyword arguments
         fork: the rules of all blocks.
         code_size_bytes: upper bound of a contract's code.
         fork_block: the block of a remote chain that the chain continues, if any.
+        cache: the state cache; None for a new one.
     """
     vm_class = build_vm_class(
-        executor, listener, fork=fork, code_size_bytes=code_size_bytes, fork_block=fork_block
+        executor,
+        listener,
+        fork=fork,
+        code_size_bytes=code_size_bytes,
+        fork_block=fork_block,
+        cache=cache,
     )
     configuration = ((BlockNumber(0), vm_class),)
     return AgentMiningChain.configure(
@@ -86,13 +93,14 @@ def _build_watched_vm_class(vm_class: type[FrontierVM]) -> type[FrontierVM]:
     )
 
 
-def build_vm_class(
+def build_vm_class(  # noqa: PLR0913 - keyword arguments
     executor: Executor | None,
     listener: ExecutionListener | None = None,
     *,
     fork: Fork = PRAGUE,
     code_size_bytes: int = EIP170_CODE_SIZE_LIMIT,
     fork_block: ForkBlock | None = None,
+    cache: StateCache | None = None,
 ) -> type[AgentVM]:
     """Return the VM class of a chain, with `executor` at 0x19 if it is not None.
 
@@ -115,7 +123,7 @@ def build_vm_class(
         )
     state_class = plain_state.configure(
         __name__="AgentState",
-        account_db_class=_build_account_db_class(fork_block),
+        account_db_class=_build_account_db_class(fork_block, cache),
         computation_class=computation_class,
         listener=listener,
         fork_block=fork_block,
@@ -125,9 +133,11 @@ def build_vm_class(
     )
 
 
-def _build_account_db_class(fork_block: ForkBlock | None) -> type[StateAccountDB]:
+def _build_account_db_class(
+    fork_block: ForkBlock | None, cache: StateCache | None
+) -> type[StateAccountDB]:
     """Return the class of a chain's accounts, with the chain's state cache."""
     if fork_block is None:
-        return type("AccountDB", (StateAccountDB,), {"cache": StateCache()})
-    members = {"cache": OverlayCache(), "remote": fork_block.state}
+        return type("AccountDB", (StateAccountDB,), {"cache": cache or StateCache()})
+    members = {"cache": cache or OverlayCache(), "remote": fork_block.state}
     return type("ForkAccountDB", (OverlayAccountDB,), members)

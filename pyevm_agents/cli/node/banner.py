@@ -12,9 +12,11 @@ from rich.markup import escape
 from precompiles import spec
 from pyevm_agents.cli.node.state_file import write_json
 from pyevm_agents.cli.output import out
+from pyevm_agents.display import pluralize
 from pyevm_agents.node.transaction_defaults import suggest_gas_price
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from pyevm_agents.cli.node.chain import NodeChain
@@ -34,7 +36,7 @@ def print_banner(node: Node, node_chain: NodeChain, url: str) -> None:
     out.print(f"  fork      {config.fork}")
     out.print(f"  block     {node.chain.head.block_number:,}, {config.block_gas_limit:,} gas each")
     out.print(f"  mining    {_describe_mining(node)}")
-    for note in node_chain.notes:
+    for note in _list_notes(node, node_chain):
         out.print(f"\n[yellow]{escape(note)}[/]", soft_wrap=True)
     out.print(f"\nListening on [bold]{url}[/] and {url.replace('http', 'ws', 1)}\n", soft_wrap=True)
 
@@ -52,7 +54,7 @@ def print_json_banner(node: Node, node_chain: NodeChain, url: str) -> None:
         "models": [profile.name for profile in config.models],
         "executor": to_checksum_address(spec.EXECUTOR_ADDRESS) if config.models else None,
         "agents": [to_checksum_address(address) for address in node_chain.agents],
-        "notes": [*node_chain.notes],
+        "notes": [*_list_notes(node, node_chain)],
     }
     click.echo(json.dumps(form))
 
@@ -79,6 +81,16 @@ def write_config(path: Path, node: Node, mnemonic: str, derivation_path: str) ->
         "genesis_timestamp": str(node.chain.config.genesis_timestamp_seconds),
     }
     write_json(path, form, "config file")
+
+
+def _list_notes(node: Node, node_chain: NodeChain) -> Iterator[str]:
+    """Yield the chain's notes, and what came back from the pool's journal."""
+    yield from node_chain.notes
+    count = len(node.restored.transactions)
+    if count:
+        yield f"Restored {pluralize(count, 'transaction')} of the pool from the last run."
+    for place in node.restored.damaged:
+        yield f"Skipped a damaged row of the pool's journal, {place}: send that transaction again."
 
 
 def _print_accounts(node: Node) -> None:

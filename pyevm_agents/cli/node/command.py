@@ -41,6 +41,7 @@ from pyevm_agents.config import (
 )
 from pyevm_agents.devnet.chain import build_predeploys
 from pyevm_agents.node import DEFAULT_MNEMONIC, Keys, MiningMode, Node
+from pyevm_agents.node.journal import Journal
 from pyevm_agents.node.keys import (
     DEFAULT_PATH,
     MAX_ACCOUNTS,
@@ -360,7 +361,14 @@ def node(  # noqa: PLR0913 - one for each option
             beginning.open_chain() if fixture is None else beginning.open_fixture_chain(fixture)
         )
         node_chain.chain.known_contracts.watch(folders)
-        running = Node(node_chain.chain, now=time.time, keys=keys, mining=mining, order=order)
+        running = Node(
+            node_chain.chain,
+            now=time.time,
+            keys=keys,
+            mining=mining,
+            order=order,
+            journal=None if state_dir is None else Journal(rows),
+        )
         stack.callback(running.close)
         if state is not None:
             _load(running, node_chain, state)

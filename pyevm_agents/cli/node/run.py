@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from concurrent.futures import TimeoutError as TooLate
 from enum import Enum
 from typing import TYPE_CHECKING, Self
 
@@ -119,12 +118,14 @@ class NodeRun:
                 signals += 1
                 server.stop()
                 if signals > 1:  # The running transaction ends with a fault and enters no block.
+                    node.begin_stop()
                     for engine in engines:
                         engine.close()
 
             for number in (signal.SIGINT, signal.SIGTERM):
                 loop.add_signal_handler(number, stop)
             self._start_log(node, node_chain, server.url)
+            node.resume()
             await server.wait_stopped()
         await asyncio.to_thread(self._finish, node, dump_path)
 
@@ -142,12 +143,9 @@ class NodeRun:
 
     def _finish(self, node: Node, dump_path: Path | None) -> None:
         """Wait for the running transaction; dump the state; close the node."""
-        idle = node.submit_change(lambda: None)
-        try:
-            idle.result(WAIT_SECONDS)
-        except TooLate:
+        if not node.wait_idle(WAIT_SECONDS):
             self._add_note("A transaction is still running. Press Ctrl-C again to abort it.")
-            idle.result()
+            node.wait_idle()
         if dump_path is not None:
             size = write_state(dump_path, node.submit_change(lambda: dump(node)).result())
             self._add_note(f"State written to {dump_path}, {size:,} bytes")

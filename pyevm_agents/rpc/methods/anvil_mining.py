@@ -26,6 +26,8 @@ from pyevm_agents.rpc.params import (
 )
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     from eth_typing import Address
 
     from pyevm_agents.agents.known_contracts import KnownContracts
@@ -62,10 +64,11 @@ def _mine_with_options(rpc: RequestContext, options: object) -> list[MinedBlock]
     count = form.get("blocks")
     more = 0 if count is None else parse_block_count(count, "blocks") - 1
 
-    def mine_all() -> list[MinedBlock]:
-        return [rpc.node.mine(at), *(rpc.node.mine() for _ in range(more))]
-
-    return rpc.node.submit_change(mine_all).result()
+    first = rpc.node.mine_rehearsed(at)
+    if not more:
+        return [first]
+    mine_more = rpc.node.submit_change(lambda: [rpc.node.mine() for _ in range(more)])
+    return [first, *mine_more.result()]
 
 
 def _serialize_detailed_block(mined: MinedBlock, known: KnownContracts) -> Json:
@@ -97,14 +100,16 @@ def parse_block_count(value: object, name: str) -> int:
 def mine_blocks(rpc: RequestContext, blocks: int, interval: int | None) -> None:
     """Mine `blocks` blocks, `interval` seconds apart if given."""
 
-    def mine_all() -> None:
-        for index in range(blocks):
+    def mine_more() -> None:
+        for _ in range(blocks - 1):
             at = None
-            if interval is not None and index > 0:
+            if interval is not None:
                 at = rpc.node.chain.head.timestamp + max(interval, 1)
             rpc.node.mine(at)
 
-    rpc.node.submit_change(mine_all).result()
+    if blocks:
+        rpc.node.mine_rehearsed()
+        rpc.node.submit_change(mine_more).result()
 
 
 @METHODS.method("evm_setAutomine", "anvil_setAutomine", parse_boolean)
@@ -112,12 +117,15 @@ def set_automine(rpc: RequestContext, enabled: bool) -> bool:  # noqa: FBT001 - 
     """Switch automine, a block for each transaction, on or off."""
     node = rpc.node
 
-    def switch_automine() -> None:
+    def switch_automine() -> list[Future[MinedBlock | None]]:
         node.set_mining(replace(node.mining, is_automatic=enabled))
-        if enabled and node.pending.select_transactions(node.next_block.build_header()):
-            node.mine()
+        if not enabled:
+            return []
+        ready = node.pending.select_transactions(node.next_block.build_header())
+        return [node.queue_turn(transaction) for transaction in ready]
 
-    node.submit_change(switch_automine).result()
+    for turn in node.submit_change(switch_automine).result():
+        turn.result()
     return True
 
 

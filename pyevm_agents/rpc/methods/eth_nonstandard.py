@@ -114,11 +114,13 @@ def get_uncle_by_hash_and_index(rpc: RequestContext, block_hash: bytes, index: i
 @METHODS.method("eth_getRawTransactionByHash", "debug_getRawTransaction", parse_hash32)
 def get_raw_transaction_by_hash(rpc: RequestContext, transaction_hash: bytes) -> str | None:
     """Return the encoded bytes of a mined or pending transaction, null if it is unknown."""
+    waiting = rpc.node.pool.get(
+        transaction_hash
+    )  # First: a block is stored, then the pool emptied.
     match = rpc.node.chain.find_transaction(transaction_hash)
     if match is not None:
         record, index = match
         return serializers.encode_data(record.block.transactions[index].encode())
-    waiting = rpc.node.pool.get(transaction_hash)
     return None if waiting is None else serializers.encode_data(waiting.transaction.encode())
 
 

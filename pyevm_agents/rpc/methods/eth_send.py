@@ -117,6 +117,7 @@ def _await_receipt(rpc: RequestContext, make: TransactionFactory, milliseconds: 
     finally:
         forget()
     if receipt is None:
+        rpc.node.sync_pool(transaction.hash)
         raise RpcError(
             NO_RECEIPT_YET,
             "the transaction is pending: call eth_getTransactionReceipt for "

@@ -172,11 +172,13 @@ def get_block_receipts(rpc: RequestContext, number: BlockId) -> list[Json] | Non
 @METHODS.method("eth_getTransactionByHash", parse_hash32)
 def get_transaction_by_hash(rpc: RequestContext, transaction_hash: bytes) -> Json | None:
     """Return a mined or pending transaction, null if it is unknown."""
+    waiting = rpc.node.pool.get(
+        transaction_hash
+    )  # First: a block is stored, then the pool emptied.
     match = rpc.node.chain.find_transaction(transaction_hash)
     if match is not None:
         record, index = match
         return serializers.serialize_transaction(record.block.transactions[index], record, index)
-    waiting = rpc.node.pool.get(transaction_hash)
     return None if waiting is None else serializers.serialize_transaction(waiting.transaction)
 
 

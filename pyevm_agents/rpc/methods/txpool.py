@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from eth.abc import SignedTransactionAPI
     from eth_typing import Address
 
-    from pyevm_agents.node.txpool import PoolTransaction
+    from pyevm_agents.node.journal import PoolTransaction
     from pyevm_agents.rpc.context import RequestContext
     from pyevm_agents.rpc.serializers import Json
 

@@ -6,10 +6,12 @@ import random
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from pyevm_agents.chain.database import MemoryRows
 from pyevm_agents.chain.lmdb import LmdbRows
 from pyevm_agents.errors import ConfigError, EngineFault
 from tests.counting_writer import PARTS
@@ -52,6 +54,19 @@ def test_rows_are_there_when_they_are_opened_again(tmp_path: Path) -> None:
     again = LmdbRows(tmp_path / "new" / "folder")
     assert (again.get(b"a"), again.get(b"b"), again.get(b"never")) == (None, b"3", None)
     again.close()
+
+
+@pytest.mark.parametrize("prefix", [b"", b"a", b"b:", b"b:2", b"c", b"\xff"])
+def test_rows_with_a_prefix_are_in_order_and_as_in_memory(tmp_path: Path, prefix: bytes) -> None:
+    content: dict[bytes, bytes | None] = {b"a": b"1", b"b:2": b"2", b"b:1": b"3", b"b;": b"4"}
+    memory = MemoryRows()
+    memory.write(content)
+    with closing(LmdbRows(tmp_path)) as rows:
+        rows.write(content)
+        rows.sync()
+        assert rows.list_rows(prefix) == memory.list_rows(prefix)
+    wanted = sorted(key for key in content if key.startswith(prefix))
+    assert [key for key, _ in memory.list_rows(prefix)] == wanted
 
 
 def test_a_write_that_fails_writes_nothing(tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ from pyevm_agents.chain import Chain
 from pyevm_agents.chain.transactions import BLOB_TYPE, DYNAMIC_FEE_TYPE, count_blobs
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.node.clock import ClockSettings
+from pyevm_agents.node.journal import PoolTransaction
 from pyevm_agents.node.pending_block import PendingTransactions
-from pyevm_agents.node.txpool import PoolTransaction
 from tests.pyevm_agents.node.senders_of_tests import ADDRESSES, GWEI, transaction
 
 HEADER = Chain(ChainConfig()).build_next_header()

@@ -6,10 +6,13 @@ import threading
 from typing import TYPE_CHECKING
 
 import pytest
+from eth.vm.forks.prague.transactions import PragueTransactionBuilder
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from pyevm_agents.chain.database import MemoryRows, pool_key
 from pyevm_agents.node import txpool as pool_module
+from pyevm_agents.node.journal import Journal
 from pyevm_agents.node.txpool import PoolError, TxPool
 from tests.pyevm_agents.node.senders_of_tests import ADDRESSES, GWEI, transaction
 
@@ -28,7 +31,8 @@ class PoolMachine(RuleBasedStateMachine):
 
     @initialize(nonces=st.tuples(*[st.integers(0, 2)] * len(ADDRESSES)))
     def begin(self, nonces: tuple[int, ...]) -> None:
-        self.pool = TxPool()
+        self.rows = MemoryRows()
+        self.pool = TxPool(Journal(self.rows))
         self.nonces = dict(zip(ADDRESSES, nonces, strict=True))
         self.waiting: list[SignedTransactionAPI] = []
         self.kept: tuple[Callable[[], None], list[SignedTransactionAPI]] | None = None
@@ -75,6 +79,16 @@ class PoolMachine(RuleBasedStateMachine):
         assert removed == {it.hash for it in self.waiting if it.sender == ADDRESSES[sender]}
         self.waiting = [it for it in self.waiting if it.sender != ADDRESSES[sender]]
 
+    @precondition(lambda self: self.waiting)
+    @rule(data=st.data())
+    def mine(self, data: st.DataObject) -> None:
+        one = data.draw(st.sampled_from(self.waiting))
+        self.rows.write({pool_key(one.sender, one.nonce): None})  # As the block's commit does.
+        self.pool.on_mined([one])
+        self.waiting = [
+            it for it in self.waiting if it.sender != one.sender or it.nonce > one.nonce
+        ]
+
     @rule()
     def keep(self) -> None:
         self.kept = (self.pool.checkpoint(), [*self.waiting])
@@ -101,6 +115,19 @@ class PoolMachine(RuleBasedStateMachine):
         for address, line in ready.items():
             end = self.pool.next_nonce(address, self.nonces[address])
             assert all(it.transaction.nonce < end for it in line)
+
+    @invariant()
+    def journal_holds_what_the_pool_holds(self) -> None:
+        found = Journal(self.rows).read(PragueTransactionBuilder)
+        assert [it.transaction.hash for it in found.transactions] == [
+            it.hash for it in sorted(self.waiting, key=lambda it: self._arrival(it.hash))
+        ]
+        assert found.damaged == ()
+
+    def _arrival(self, transaction_hash: bytes) -> int:
+        entry = self.pool.get(transaction_hash)
+        assert entry is not None
+        return entry.arrival
 
     @invariant()
     def what_is_ready_comes_in_the_order_of_nonces_and_tips(self) -> None:
@@ -145,7 +172,7 @@ def test_by_arrival_a_higher_tip_comes_later() -> None:
         transaction(0),
     ]
     for order, expected in (("fifo", [1, 2, 0, 0]), ("fees", [2, 1, 0, 0])):
-        pool = TxPool(order)
+        pool = TxPool(order=order)
         for one in arrivals:
             pool.add(one)
         ready = [one.sender for one in pool.iter_ready(lambda _: 0, GWEI)]

@@ -139,13 +139,12 @@ def test_the_pending_block_lists_what_an_agent_would_have_to_think_about() -> No
     asyncio.run(talk())
 
 
-def test_transactions_are_taken_while_an_agent_thinks_and_mined_in_their_turn() -> None:
+def test_later_transactions_of_the_sender_wait_for_its_agent() -> None:
     async def talk() -> None:
         async with serving() as client:
             it = client.it
-            others = [it.transfer()] * 3 + [it.transfer(**{"from": it.second})]
             sent = [await client.think()]
-            sent += [await client.ask("eth_sendTransaction", one) for one in others]
+            sent += [await client.ask("eth_sendTransaction", it.transfer()) for _ in range(3)]
             assert await client.ask("eth_getTransactionCount", it.first, "pending") == "0x4"
             assert await client.ask("eth_getTransactionCount", it.first, "latest") == "0x0"
             for one in sent:
@@ -155,9 +154,11 @@ def test_transactions_are_taken_while_an_agent_thinks_and_mined_in_their_turn() 
             it.model.go_on.set()
             await until(lambda: not len(it.node.pool))
             receipts = [await client.ask("eth_getTransactionReceipt", one) for one in sent]
-            assert [one["status"] for one in receipts] == ["0x1"] * 5
-            first = receipts[0]["blockNumber"]
-            assert all(int(one["blockNumber"], 16) > int(first, 16) for one in receipts[1:])
+            assert [one["status"] for one in receipts] == ["0x1"] * 4
+            places = [
+                (int(one["blockNumber"], 16), int(one["transactionIndex"], 16)) for one in receipts
+            ]
+            assert places == sorted(places)
 
     asyncio.run(talk())
 
@@ -179,19 +180,81 @@ def test_many_who_send_at_once_without_a_nonce_each_get_one_of_their_own() -> No
     asyncio.run(talk())
 
 
-def test_what_changes_the_chain_waits_for_the_agent() -> None:
+def test_transactions_of_others_are_mined_while_an_agent_thinks() -> None:
     async def talk() -> None:
         async with serving() as client:
-            sent = await client.think()
-            snapshot = asyncio.create_task(client.ask("evm_snapshot"))
-            setting = asyncio.create_task(client.ask("anvil_setBalance", client.it.third, "0x7"))
-            await asyncio.sleep(0.2)
-            assert not snapshot.done()
-            assert not setting.done()
-            client.it.model.go_on.set()
-            assert await client.ask("evm_revert", await snapshot) is True
-            await setting
-            assert (await client.ask("eth_getTransactionReceipt", sent))["status"] == "0x1"
+            it = client.it
+            run = await client.think()
+            for number in range(3):
+                sent = await client.ask("eth_sendTransaction", it.transfer(**{"from": it.second}))
+                await until_mined(client, sent)
+                assert await client.ask("eth_getTransactionCount", it.second, "latest") == hex(
+                    number + 1
+                )
+            assert await client.ask("eth_getTransactionReceipt", run) is None
+            assert it.model.requests == [], "the model has answered meanwhile"
+            it.model.go_on.set()
+            await until_mined(client, run)
+            assert len(it.model.requests) == 1
+
+    asyncio.run(talk())
+
+
+async def until_mined(client: Client, sent: str) -> None:
+    """Wait for a transaction's receipt, of status 1."""
+    pool = client.it.node.pool
+    await until(lambda: bytes.fromhex(sent[2:]) not in pool)
+    assert (await client.ask("eth_getTransactionReceipt", sent))["status"] == "0x1"
+
+
+def test_what_changes_the_chain_does_not_wait_for_the_agent() -> None:
+    async def talk() -> None:
+        async with serving() as client:
+            it = client.it
+            run = await client.think()
+            snapshot = await client.ask("evm_snapshot")
+            await client.ask("anvil_setBalance", it.third, "0x7")
+            assert await client.ask("eth_getBalance", it.third, "latest") == "0x7"
+            assert await client.ask("evm_revert", snapshot) is True
+            assert await client.ask("eth_getBalance", it.third, "latest") != "0x7"
+            it.model.go_on.set()
+            await until_mined(client, run)
+
+    asyncio.run(talk())
+
+
+def test_a_block_on_request_has_the_agent_and_does_not_delay_others() -> None:
+    async def talk() -> None:
+        async with serving() as client:
+            it = client.it
+            run = await client.think()
+            block = asyncio.create_task(client.ask("evm_mine"))
+            sent = await client.ask("eth_sendTransaction", it.transfer(**{"from": it.second}))
+            await until_mined(client, sent)
+            assert not block.done()
+            it.model.go_on.set()
+            await block
+            assert (await client.ask("eth_getTransactionReceipt", run))["status"] == "0x1"
+
+    asyncio.run(talk())
+
+
+def test_interval_mining_makes_blocks_while_an_agent_thinks() -> None:
+    async def talk() -> None:
+        mining = MiningMode(is_automatic=False, interval_seconds=0.01)
+        async with serving(mining=mining) as client:
+            it = client.it
+            run = await client.think()
+            sent = await client.ask("eth_sendTransaction", it.transfer(**{"from": it.second}))
+            await until_mined(client, sent)
+            head = it.node.chain.head.block_number
+            await until(lambda: it.node.chain.head.block_number > head)
+            assert await client.ask("eth_getTransactionReceipt", run) is None
+            it.model.go_on.set()
+            await until_mined(client, run)
+            assert len(it.model.requests) == 1
+
+    asyncio.run(talk())
 
     asyncio.run(talk())
 

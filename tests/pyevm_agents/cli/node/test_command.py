@@ -24,7 +24,7 @@ import pytest
 from click.testing import CliRunner
 from eth_abi import encode
 
-from pyevm_agents.chain.database import CONFIG_KEY
+from pyevm_agents.chain.database import CONFIG_KEY, pool_key
 from pyevm_agents.chain.lmdb import LmdbRows
 from pyevm_agents.cli.app import main
 from pyevm_agents.config import ChainConfig
@@ -264,6 +264,27 @@ def test_order_and_code_size_reach_the_node() -> None:
         assert it.result("eth_getBlockByNumber", "latest", False)["transactions"] == [first, later]  # noqa: FBT003 - JSON-RPC has places
         code = {"data": "0x620186a05ff3", "gas": hex(29_000_000)}  # 100,000 bytes.
         assert len(it.result("eth_call", code)) == 2 + 200_000
+
+
+@pytest.mark.slow
+def test_a_pool_comes_back_after_a_kill_and_the_start_reports_it(tmp_path: Path) -> None:
+    folder = ("--no-model", "--state-dir", str(tmp_path))
+    with node(*folder, "--no-mining") as running:
+        assert running.said["notes"] == []
+        sent = [running.send() for _ in range(2)]
+        running.process.kill()
+        running.process.wait(HANG_SECONDS)
+    with closing(LmdbRows(tmp_path)) as rows:
+        rows.write({pool_key(bytes(20), 7): b"damaged"})
+    with node(*folder, "--no-mining") as running:
+        restored, damaged = running.said["notes"]
+        assert restored == "Restored 2 transactions of the pool from the last run."
+        assert damaged.startswith("Skipped a damaged row of the pool's journal, nonce 7 of 0x0000")
+        for one in sent:
+            assert running.result("eth_getTransactionByHash", one)["hash"] == one
+        running.result("evm_mine")
+        for one in sent:
+            assert running.result("eth_getTransactionReceipt", one)["status"] == "0x1"
 
 
 @pytest.mark.slow

@@ -34,7 +34,7 @@ def test_it_gets_a_blocks_gas_where_what_it_needs_is_not_known_in_time(it: Think
     assert waiting["blockNumber"] is None
     assert waiting["gas"] == it.ask("eth_getBlockByNumber", "latest")["gasLimit"]
     it.model.go_on.set()
-    it.node.submit_change(int).result()
+    assert it.node.wait_idle(HANG_SECONDS)
     assert it.ask("eth_getTransactionReceipt", sent)["status"] == "0x1"
 
 
@@ -83,11 +83,11 @@ def test_whoever_waits_for_a_receipt_is_told_of_a_fault(
         sent = it.ask("eth_sendRawTransaction", signed)
         assert it.ask("eth_getTransactionReceipt", sent) is None
         it.model.go_on.set()
-        it.node.submit_change(int).result()
+        assert it.node.wait_idle(HANG_SECONDS)
     with pytest.raises(RpcError, match=r"dropped.*SIGKILL.*send it again") as told:
         it.ask("eth_getTransactionReceipt", sent)
     assert (told.value.code, told.value.data) == (RESOURCE_UNAVAILABLE, {"retry": False})
     assert it.ask("eth_getTransactionByHash", sent) is None
     assert it.ask("eth_sendRawTransaction", signed) == sent
-    it.node.submit_change(int).result()
+    assert it.node.wait_idle(HANG_SECONDS)
     assert it.ask("eth_getTransactionReceipt", sent)["status"] == "0x1"
