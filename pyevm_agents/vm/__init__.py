@@ -6,6 +6,7 @@ These are the only subclasses of py-evm's VM classes.
 * vm.py: the VM and state classes of Cancun and Prague
 * state.py: a state that notifies a listener of transactions and calls
 * computation.py: a call of the EVM, with the generation and inference of the executor
+* interruption.py: the end of a simulated call by another thread
 * transaction_executor.py: validity, cost and execution of transactions
 * headers.py: blocks and headers; forks.py: parameters of the forks
 * configure.py: the VM and chain classes of one chain
@@ -29,6 +30,7 @@ from pyevm_agents.vm.configure import (
     build_vm_class,
 )
 from pyevm_agents.vm.forks import CANCUN, FORKS, PRAGUE, Fork
+from pyevm_agents.vm.interruption import InterruptedExecutionError, Interruption
 from pyevm_agents.vm.state import ExecutionListener, NestedCallError
 from pyevm_agents.vm.transaction_executor import AgentTransactionExecutor, floor_gas
 from pyevm_agents.vm.vm import AgentState, AgentVM, PragueAgentVM, WatchedVM
@@ -44,6 +46,8 @@ __all__ = [
     "AgentVM",
     "ExecutionListener",
     "Fork",
+    "InterruptedExecutionError",
+    "Interruption",
     "NestedCallError",
     "PragueAgentVM",
     "RecordingObserver",
