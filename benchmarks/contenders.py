@@ -13,7 +13,7 @@ from pyevm_agents.devnet.model_registry import open_registry
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import NO_ADAPTER, ScriptedModel, Vocabulary, answer, use
 from pyevm_agents.models.gguf.files import check_file, resolve_path
-from pyevm_agents.models.gguf.header import read_general_type
+from pyevm_agents.models.gguf.header import read_first_entries
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -98,7 +98,8 @@ def find_rival(text: str, model: ModelChoice) -> ModelChoice:
         return choice
     path = resolve_path(choice.path)
     check_file(path)
-    return model.with_adapter(path) if read_general_type(path) == "adapter" else choice
+    kind = read_first_entries(path).get("general.type")
+    return choice if kind is None or kind.value != "adapter" else model.with_adapter(path)
 
 
 def check(name: str, settings: Settings) -> None:

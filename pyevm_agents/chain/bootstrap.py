@@ -115,7 +115,7 @@ def read_chain_config(rows: Rows) -> ChainConfig | None:
     Raises: ConfigError: the config is of another version.
     """
     row = rows.get(CONFIG_KEY)
-    return None if row is None else ChainConfig.from_json(row.decode())
+    return None if row is None else ChainConfig.from_json(row.decode(errors="replace"))
 
 
 def build_executor(
@@ -152,7 +152,7 @@ def require_config(db: Database, config: ChainConfig) -> None:
 
     Raises: ConfigError: it is another one; the message names the first difference.
     """
-    stated = db[CONFIG_KEY].decode()
+    stated = db[CONFIG_KEY].decode(errors="replace")
     if stated != config.to_json():
         ChainConfig.from_json(stated)  # Another version has an error of its own.
         raise ConfigError(

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from eth.exceptions import VMError
     from eth.vm.forks.prague.transactions import Authorization
 
+    from pyevm_agents.vm import Interruption
+
 AccountOverrides: TypeAlias = "Mapping[Address, AccountOverride]"
 
 
@@ -53,6 +55,9 @@ class Call:
 
     blob_hashes: tuple[bytes, ...] = ()
     """The values of BLOBHASH (EIP-4844)."""
+
+    interruption: Interruption | None = None
+    """Ends the execution from another thread; None for a call that always runs to its end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

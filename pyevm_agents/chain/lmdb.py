@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import fcntl
 import os
+import struct
+import subprocess
+import sys
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
@@ -22,7 +25,30 @@ if TYPE_CHECKING:
 MAX_BYTES = 1 << 38
 """256 GiB of address space. Only written data takes disk space."""
 
-LOCK = "in-use"
+DATA, READERS, LOCK = "data.mdb", "lock.mdb", "in-use"
+"""Files of a folder: LMDB's two, and the lock of the process that has it open."""
+
+OWN_FILE = 0o600
+"""Mode of the files: the keys of a development chain are public, its contents may not be."""
+
+META = struct.Struct("<16xI20xI92xQQ")
+"""A meta page: magic, page size, last page and transaction; all else is skipped. A file begins with
+two, and the one of the later transaction counts. Source: LMDB, mdb.c, `MDB_meta`."""
+
+MAGIC = 0xBEEFC0DE
+
+READ_ALL = """
+import lmdb, sys
+with lmdb.open(sys.argv[1], readonly=True, lock=False) as environment:
+    with environment.begin() as transaction:
+        for _ in transaction.cursor():
+            pass
+"""
+"""A program that reads all rows, and is killed by SIGBUS where the file lacks one."""
+
+
+class UnreadableChainError(EngineFault):
+    """The database is damaged."""
 
 
 class LmdbRows:
@@ -47,27 +73,41 @@ class LmdbRows:
                 f"another process has the chain in {folder} open; stop it, or name another folder"
             ) from error
         try:
-            self._environment = lmdb.open(
-                str(folder), map_size=MAX_BYTES, sync=False, metasync=False, max_readers=512
-            )
-        except lmdb.Error as error:
+            self._environment = _open_environment(folder)
+        except BaseException:
             os.close(self._lock)
-            raise ConfigError(
-                f"folder {folder}: not a readable chain: {error}; name another"
-            ) from error
+            raise
         self._is_open = True
 
     def get(self, key: bytes) -> bytes | None:
-        """Return the value of a key; None if it is missing."""
-        with self._environment.begin() as transaction:
-            value: bytes | None = transaction.get(key)
-            return value
+        """Return the value of a key; None if it is missing.
+
+        Raises: UnreadableChainError: the file is damaged.
+        """
+        try:
+            with self._environment.begin() as transaction:
+                value: bytes | None = transaction.get(key)
+                return value
+        except lmdb.Error as error:
+            raise self._describe_damage(error) from error
 
     def list_rows(self, prefix: bytes) -> Sequence[tuple[bytes, bytes]]:
-        """Return the rows whose keys have a prefix, in the order of their keys."""
-        with self._environment.begin() as transaction, transaction.cursor() as cursor:
-            cursor.set_range(prefix)
-            return [*takewhile(lambda row: row[0].startswith(prefix), cursor)]
+        """Return the rows whose keys have a prefix, in the order of their keys.
+
+        Raises: UnreadableChainError: the file is damaged.
+        """
+        try:
+            with self._environment.begin() as transaction, transaction.cursor() as cursor:
+                cursor.set_range(prefix)
+                return [*takewhile(lambda row: row[0].startswith(prefix), cursor)]
+        except lmdb.Error as error:
+            raise self._describe_damage(error) from error
+
+    def _describe_damage(self, error: lmdb.Error) -> UnreadableChainError:
+        return UnreadableChainError(
+            f"the chain in {self._folder} is damaged ({error}); restore a copy, or name another "
+            "folder"
+        )
 
     def write(self, changes: Mapping[bytes, bytes | None]) -> None:
         """Set values atomically; None deletes a key.
@@ -107,3 +147,66 @@ class LmdbRows:
             self._environment.sync(True)  # noqa: FBT003 - as above
             self._environment.close()
             os.close(self._lock)
+
+
+def _open_environment(folder: Path) -> lmdb.Environment:
+    """Open or create a database whose files only their owner can read.
+
+    Raises: ConfigError: it is damaged, or no database.
+    """
+    try:
+        _require_whole(folder)
+        for name in (DATA, READERS):  # An earlier version created them with mode 0644.
+            if (folder / name).exists():
+                (folder / name).chmod(OWN_FILE)
+        return lmdb.open(
+            str(folder),
+            map_size=MAX_BYTES,
+            sync=False,
+            metasync=False,
+            max_readers=512,
+            mode=OWN_FILE,
+        )
+    except (OSError, lmdb.Error) as error:
+        raise ConfigError(
+            f"folder {folder}: not a readable chain: {error}; name another"
+        ) from error
+
+
+def _require_whole(folder: Path) -> None:
+    """Require a file that has all of its rows; a read behind its end would kill the process.
+
+    LMDB does not write a page that the same transaction frees, so the file may end before its last
+    page. Only another process can find out whether rows are missing.
+
+    Raises: ConfigError: rows are missing.
+    """
+    data = folder / DATA
+    size_bytes = data.stat().st_size if data.exists() else 0
+    needed_bytes = _read_used_bytes(data) if size_bytes else 0
+    if size_bytes >= needed_bytes:
+        return
+    command = [sys.executable, "-c", READ_ALL, str(folder)]
+    if subprocess.run(command, capture_output=True, check=False).returncode:
+        raise ConfigError(
+            f"folder {folder}: the chain is damaged: {DATA} has {size_bytes:,} of {needed_bytes:,} "
+            "bytes; restore a copy, or name another folder"
+        )
+    os.truncate(data, needed_bytes)
+
+
+def _read_used_bytes(data: Path) -> int:
+    """Return the size of all pages of a database in bytes; 0 if it has no meta pages."""
+    used_bytes = at = 0
+    latest = -1
+    with data.open("rb") as file:
+        for _ in range(2):
+            file.seek(at)
+            meta = file.read(META.size)
+            if len(meta) < META.size or META.unpack(meta)[0] != MAGIC:
+                return 0  # LMDB refuses it.
+            _, page_bytes, last_page, transaction = META.unpack(meta)
+            if transaction > latest:
+                latest, used_bytes = transaction, (last_page + 1) * page_bytes
+            at = page_bytes
+    return used_bytes

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from pyevm_agents.chain.calls import AccountOverride, Call
     from pyevm_agents.chain.reader import VMClassWrapper
     from pyevm_agents.chain.records import BlockRecord
-    from pyevm_agents.vm import WatchedVM
+    from pyevm_agents.vm import Interruption, WatchedVM
 
 
 CHEAP_CALL_GAS = 10_000
@@ -208,6 +208,7 @@ class ChainSimulator(ChainReader):
         record: BlockRecord,
         index: int,
         trace: VMClassWrapper | None = None,
+        interruption: Interruption | None = None,
     ) -> tuple[ReceiptAPI, ComputationAPI]:
         """Execute a transaction of a block again, after those before it, without changing state.
 
@@ -217,6 +218,7 @@ class ChainSimulator(ChainReader):
             record: the block.
             index: of the transaction in the block.
             trace: wraps a VM class with a tracer.
+            interruption: ends the executions from another thread.
 
         Raises: EngineFault: the host failed.
         """
@@ -235,6 +237,8 @@ class ChainSimulator(ChainReader):
             chain_context=ChainContext(self.config.chain_id),
             consensus_context=self._chain.consensus_context,
         )
+        if isinstance(vm.state, AgentState):
+            vm.state.allow_interruption(interruption)
         vm.block_preprocessing(block)
         for transaction in block.transactions[:index]:
             receipt, _ = vm.apply_transaction(header, transaction)
@@ -315,6 +319,7 @@ class ChainSimulator(ChainReader):
             state.shown_base_fee_wei = base_fee if sees_fee else None
             state.shown_blob_base_fee_wei = override.blob_base_fee_wei
             state.shown_blob_hashes = call.blob_hashes
+            state.allow_interruption(call.interruption)
         self._begin_block_if_new(state, meant)
         apply_overrides(state, overrides or {})
         return state

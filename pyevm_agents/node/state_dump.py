@@ -13,11 +13,16 @@ number and hash of the fork block. Only the same fork loads it.
 from __future__ import annotations
 
 import json
+import zlib
 from typing import TYPE_CHECKING
+
+import orjson
 
 from pyevm_agents.errors import ConfigError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pyevm_agents.node.node import Node
 
 DUMP_FORMAT = "pyevm-agents-state-1"
@@ -26,6 +31,53 @@ MAX_FILLED_BLOCKS = 10_000
 """Upper bound of empty blocks that `load` mines to reach the number of a dump's head."""
 
 MAX_TIME = 2**64 - 1
+
+MAX_VALUES = 5_000_000
+"""Upper bound of commas and opening brackets of a dump, for some 300,000 accounts. An empty list
+takes three bytes of JSON, less than a hundredth of that in gzip, and 90 bytes of memory."""
+
+PIECE_BYTES = 2**20
+"""Bytes that are decompressed at a time."""
+
+GZIP = b"\x1f\x8b"
+
+
+def decode_dump(data: bytes, *, most_bytes: int) -> object:
+    """Decode the JSON of a dump, gzipped or not.
+
+    Input:  most_bytes: limit of the JSON.
+    Raises: ConfigError: it exceeds a limit, is truncated or damaged, or is not JSON.
+    """
+    is_packed = data.startswith(GZIP)
+    pieces: list[bytes] = []
+    size_bytes = values = 0
+    for piece in _unpack(data) if is_packed else (data,):
+        size_bytes += len(piece)
+        values += sum(map(piece.count, (b",", b"[", b"{")))
+        if size_bytes > most_bytes:
+            raise ConfigError(f"must be at most {most_bytes:,} bytes of JSON")
+        if values > MAX_VALUES:
+            raise ConfigError(f"must have at most {MAX_VALUES:,} commas and opening brackets")
+        pieces.append(piece)
+    try:
+        return orjson.loads(b"".join(pieces))
+    except ValueError as error:
+        raise ConfigError(f"not JSON: {error}; pass a dump of this node or anvil") from error
+
+
+def _unpack(data: bytes) -> Iterator[bytes]:
+    """Decompress gzip piece by piece."""
+    unpacker = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
+    rest = data
+    while not unpacker.eof:
+        try:
+            piece = unpacker.decompress(rest, PIECE_BYTES)
+        except zlib.error as error:
+            raise ConfigError(f"truncated or damaged: {error}") from error
+        rest = unpacker.unconsumed_tail
+        if not piece and not rest and not unpacker.eof:
+            raise ConfigError("truncated or damaged: the end is missing")
+        yield piece
 
 
 def dump(node: Node) -> dict[str, object]:

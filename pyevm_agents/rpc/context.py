@@ -7,17 +7,24 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pyevm_agents.node import BusyError
 from pyevm_agents.rpc.address_index import AddressIndex
+from pyevm_agents.rpc.call_watcher import CallWatcher
 from pyevm_agents.rpc.errors import WouldBlockError
+from pyevm_agents.vm import Interruption
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from pyevm_agents.chain.calls import BlockOverride, Call
     from pyevm_agents.node import Node
+    from pyevm_agents.node.state_view import StateView
     from pyevm_agents.node.transaction_defaults import TransactionFactory
     from pyevm_agents.rpc.filters import EventSystem
     from pyevm_agents.rpc.session import Session
 
 T = TypeVar("T")
+
+DEFAULT_CALL_GAS = 50_000_000
+"""Maximum gas limit of a call if the block's is lower. Source: geth's `--rpc.gascap`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +37,13 @@ class RequestContext:
     """Seconds that a send waits for its block: clients time out, and an agent may run for long."""
 
     call_gas: int | None = None
-    """Default and maximum gas limit of a call; None for the block gas limit."""
+    """Maximum gas limit of a call; None for the block gas limit, or `DEFAULT_CALL_GAS` if more."""
+
+    calls: CallWatcher = field(default_factory=CallWatcher)
+    """Ends executions that take too long, or whose client has left."""
+
+    interruption: Interruption = field(default_factory=Interruption)
+    """Ends the executions of this request."""
 
     address_index: AddressIndex = field(default_factory=AddressIndex)
     """Cache of the accounts of each transaction."""
@@ -42,8 +55,33 @@ class RequestContext:
     """Whether the thread may block. The server's event loop may not."""
 
     def for_session(self, session: Session, *, may_wait: bool = True) -> RequestContext:
-        """Return this context with a client's session."""
-        return replace(self, session=session, may_wait=may_wait)
+        """Return the context of a request of a client's session."""
+        return replace(self, session=session, may_wait=may_wait, interruption=Interruption())
+
+    def limit_call(self, call: Call, at: StateView, block: BlockOverride | None = None) -> Call:
+        """Return a call with at most the maximum gas, which ends when this request has to.
+
+        Input: the call; the state that it is executed on; the overrides of the block.
+        """
+        block_gas = at.header.gas_limit
+        most = self.call_gas or max(block_gas, DEFAULT_CALL_GAS)
+        gas = call.gas
+        if gas is None:
+            gas = block_gas if block is None or block.gas_limit is None else block.gas_limit
+        if gas > most:
+            call = replace(call, gas=most)
+        interruption = self.watch_execution()
+        return call if interruption is None else replace(call, interruption=interruption)
+
+    def watch_execution(self) -> Interruption | None:
+        """Return the switch that ends an execution of this request; None if it may not wait.
+
+        An execution that may not wait is short by itself.
+        """
+        if not self.may_wait or self.session is None:
+            return None
+        self.calls.watch(self.interruption, self.session)
+        return self.interruption
 
     def require_blocking_allowed(self) -> None:
         """Require a thread that may wait, or work for long.

@@ -42,6 +42,10 @@ MAX_QUEUED = 100_000
 """Unpolled results of all filters; beyond, the least recently polled filter is removed. A log takes
 about 2 KB."""
 
+MAX_SUBSCRIPTIONS = 1_000
+"""Open subscriptions of a session, each of which is notified of every block. A page needs some
+dozens."""
+
 IDLE_SECONDS = 300.0
 """Seconds after which an unpolled filter is removed. Source: geth's `deadline`, and anvil's."""
 
@@ -176,7 +180,8 @@ class EventSystem:
     ) -> str:
         """Subscribe a session; return the subscription id.
 
-        Raises: RpcError: the transport has no notifications.
+        Raises: RpcError: the transport has no notifications, or the session has too many
+                subscriptions.
         """
         notify = session.notify
         if notify is None:
@@ -193,6 +198,12 @@ class EventSystem:
             )
 
         with self._lock:
+            if self._count_subscriptions(session) >= MAX_SUBSCRIPTIONS:
+                raise RpcError(
+                    LIMIT_EXCEEDED,
+                    f"too many subscriptions on this connection: at most {MAX_SUBSCRIPTIONS:,}; "
+                    "cancel some with eth_unsubscribe",
+                )
             self._subscriptions[name] = Subscription(
                 kind=kind, criteria=criteria, is_full=is_full, session=session, send=send
             )
@@ -207,6 +218,9 @@ class EventSystem:
                 return False
             del self._subscriptions[name]
             return True
+
+    def _count_subscriptions(self, session: Session) -> int:
+        return sum(entry.session is session for entry in self._subscriptions.values())
 
     def _forget(self, name: str) -> None:
         with self._lock:

@@ -13,6 +13,7 @@ from pyevm_agents.rpc.errors import SERVER_ERROR, RpcError
 from pyevm_agents.tracing import (
     CallTree,
     FlatCallTracer,
+    TraceBudget,
     TransactionLocation,
     make_selectively_traced_vm,
 )
@@ -92,10 +93,10 @@ def locate_transaction(record: BlockRecord, index: int) -> TransactionLocation:
     )
 
 
-def parity_tracer(at: TransactionLocation, logs_before: int) -> FlatCallTracer:
-    """Return a flat call tracer in Parity's format."""
-    del logs_before
-    return FlatCallTracer(PARITY, at)
+def parity_tracers() -> TracerFactory[FlatCallTracer]:
+    """Return a factory of the flat call tracers of a request, in Parity's format."""
+    budget = TraceBudget()
+    return lambda at, _: FlatCallTracer(PARITY, at, budget)
 
 
 def flatten_calls(tracers: Sequence[FlatCallTracer]) -> list[Json]:
@@ -117,5 +118,8 @@ def _replay(rpc: RequestContext, record: BlockRecord, tracers: dict[int, TracerT
         return by_hash.get(transaction.hash)
 
     rpc.node.chain.replay(
-        record, max(tracers), partial(make_selectively_traced_vm, choose=choose_tracer)
+        record,
+        max(tracers),
+        partial(make_selectively_traced_vm, choose=choose_tracer),
+        rpc.watch_execution(),
     )

@@ -11,12 +11,15 @@ from pyevm_agents.node.errors import RequestError
 from pyevm_agents.rpc.block_ids import BlockNotFoundError
 from pyevm_agents.rpc.errors import (
     INVALID_PARAMS,
+    LIMIT_EXCEEDED,
     METHOD_NOT_FOUND,
     SERVER_ERROR,
     RpcError,
     convert_request_error,
 )
 from pyevm_agents.rpc.recent_faults import RecentFaults
+from pyevm_agents.tracing import TraceTooLargeError
+from pyevm_agents.vm import InterruptedExecutionError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -70,15 +73,15 @@ class NodeService:
         self._faults.raise_if_recent(method, params)
         try:
             return entry.handler(self._rpc.for_session(session, may_wait=may_wait), *arguments)
-        except PoolError as error:
+        except (PoolError, BlockNotFoundError) as error:
             raise RpcError(SERVER_ERROR, str(error)) from error
         except RequestError as error:
             known = self._rpc.node.chain.known_contracts
             raise convert_request_error(error, known) from error
-        except BlockNotFoundError as error:
-            raise RpcError(SERVER_ERROR, str(error)) from error
         except ConfigError as error:
             raise RpcError(INVALID_PARAMS, str(error)) from error
+        except (InterruptedExecutionError, TraceTooLargeError) as error:
+            raise RpcError(LIMIT_EXCEEDED, str(error)) from error
         except EngineFault as error:
             raise self._faults.record(method, params, error) from error
         except GrammarViolationError as error:

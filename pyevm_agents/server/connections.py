@@ -69,6 +69,7 @@ class Connections(web.Server):
 
     def __init__(self, handler: HttpHandler, options: ServerOptions) -> None:
         """Input: the handler of the requests; the server's options."""
+        self._handler = handler
         super().__init__(
             handler,
             request_factory=self._build_request,
@@ -85,8 +86,22 @@ class Connections(web.Server):
         self._sweep_timer = self._loop.call_later(SWEEP_SECONDS, self._sweep)
 
     def accept(self) -> asyncio.Protocol:
-        """Return the protocol of a new connection."""
-        return _FullServerProtocol() if len(self._readers) >= self._max_connections else self()
+        """Return the protocol of a new connection. If all are used, the slowest body makes room."""
+        if len(self._readers) < self._max_connections or self._close_oldest_body():
+            return self()
+        return _FullServerProtocol()
+
+    def _close_oldest_body(self) -> bool:
+        """Reject the request whose body has been incomplete for longest; return whether any is."""
+        oldest = next(iter(self._handler.receiving), None)
+        if oldest is None:
+            return False
+        del self._handler.receiving[oldest]
+        reader = self._readers.pop(oldest, None)
+        if reader is not None:  # Otherwise the client has just left.
+            reader.transport.write(REFUSAL)
+            oldest.force_close()
+        return True
 
     def connection_made(self, handler: web.RequestHandler, transport: asyncio.Transport) -> None:
         """Add a connection."""

@@ -63,6 +63,8 @@ class HttpHandler:
         self._sockets = sockets
         self.running_tasks: set[asyncio.Task[None]] = set()
         """HTTP requests that run in a thread."""
+        self.receiving: dict[web.RequestHandler, None] = {}
+        """Connections with an incomplete body, that of the oldest request first."""
         self.is_stopping = False
         """Whether every new request is rejected."""
 
@@ -100,11 +102,17 @@ class HttpHandler:
         """Return the response of a rejected request; None if it is accepted."""
         if self.is_stopping:
             return _close_after(_build_text_response(503, "The server is stopping."))
+        if (ambiguity := _find_ambiguity(request)) is not None:
+            return _close_after(_build_text_response(400, ambiguity))
         reason = self._explain_refusal(request.headers.get("Host"), request.headers.get("Origin"))
         return None if reason is None else _build_text_response(403, reason)
 
     async def _post(self, request: web.BaseRequest, shared: Mapping[str, str]) -> web.Response:
-        body = await self._read_body(request)
+        self.receiving[request.protocol] = None
+        try:
+            body = await self._read_body(request)
+        finally:
+            self.receiving.pop(request.protocol, None)
         if isinstance(body, web.Response):
             return body
         session = Session("http")
@@ -160,6 +168,20 @@ class HttpHandler:
             return await socket.serve(request)
         finally:
             self._sockets.discard(socket)
+
+
+def _find_ambiguity(request: web.BaseRequest) -> str | None:
+    """Return how a request's headers contradict each other; None if they do not."""
+    for name in ("Host", "Origin"):
+        if len(request.headers.getall(name, ())) > 1:
+            return f"The request has more than one {name} header; send one."
+    # An absolute target names the host as well. Source: RFC 9112, section 3.2.2.
+    scheme, separator, rest = request.raw_path.partition("://")
+    if separator and scheme.isalpha():
+        named = rest.partition("/")[0]
+        if named.lower() != request.headers.get("Host", "").lower():
+            return f"The target's host {named[:100]!r} is not that of the Host header."
+    return None
 
 
 def _build_cors_headers(origin: str | None) -> dict[str, str]:

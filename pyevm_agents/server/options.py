@@ -26,7 +26,8 @@ class ServerOptions:
     limits: Limits = field(default_factory=Limits)
 
     connections: int = 512
-    """Most open connections; beyond, the response is 503. At most half the limit of open files."""
+    """Most open connections, at most half the limit of open files. Beyond, the oldest request with
+    an incomplete body gets the response 503; if there is none, the new one."""
 
     threads: int = 64
     """Most requests that run concurrently. `CallThreadPool` shares the threads among methods."""

@@ -3,16 +3,23 @@
 A page of any site can send requests to this machine's ports. The browser then sends the page's site
 in `Origin`. A site whose name resolves to 127.0.0.1 is the same origin to the browser, but its name
 is in `Host`. An IP address in `Host` cannot be rebound.
+
+Pages of other ports of this machine and browser extensions are foreign as well: a development
+server may serve anybody's code. Programs that are no browsers send no `Origin`, or the node's own.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from ipaddress import ip_address
-from urllib.parse import urlsplit
 
-EXTENSION_SCHEMES = frozenset({"chrome-extension", "moz-extension", "safari-web-extension"})
-"""Origins of browser extensions such as wallets; a page cannot have them."""
+_ORIGIN = re.compile(r"null|[a-z][a-z0-9+.-]*://(?:[a-z0-9_.-]+|\[[0-9a-f:.]+\])?(?::[0-9]{1,5})?")
+"""An origin as browsers serialize it: `null`, or scheme, host and port, in ASCII and lower case.
+Source: the HTML standard, "ASCII serialization of an origin"."""
+
+_WILDCARD = re.compile(r"(?P<start>[a-z]+://[^/]+:|[a-z-]+-extension://)\*")
+"""An allowed origin with `*` in place of a port or of an extension's ID."""
 
 SHOWN_CHARACTERS = 100
 """Characters of a rejected header in the reason."""
@@ -33,20 +40,15 @@ class AccessPolicy:
                 f"Host {_quote_header(host)} is not allowed. If you trust it, allow "
                 f"{_quote_header(_parse_host(host or ''))} with --allow-host."
             )
-        if origin is not None and not self._is_trusted_origin(origin):
-            return (
-                f"Origin {_quote_header(origin)} is not allowed. If you trust it, allow it with "
-                "--allow-origin."
-            )
+        if origin is not None:
+            return self._explain_origin(host or "", origin)
         return None
 
     def is_cors_allowed(self, origin: str | None) -> bool:
         """Return whether a page of an origin may read responses: only if it is configured."""
-        if origin is None or not origin.isascii():  # A response header repeats it.
+        if origin is None or not _is_origin(origin):  # A response header repeats it.
             return False
-        return "*" in self.allowed_origins or _normalize_origin(origin) in _normalize_origins(
-            self.allowed_origins
-        )
+        return any(_matches(_normalize_origin(each), origin) for each in self.allowed_origins)
 
     def _is_own_host(self, host: str | None) -> bool:
         if "*" in self.allowed_hosts:
@@ -60,17 +62,18 @@ class AccessPolicy:
         # A server bound to the network can be reached by any address of the machine.
         return _is_address(name) and not _is_loopback(_normalize_host(self.bound_host))
 
-    def _is_trusted_origin(self, origin: str) -> bool:
-        if self.is_cors_allowed(origin):
-            return True
-        try:
-            parts = urlsplit(origin)
-            name = parts.hostname
-        except ValueError:
-            return False
-        if parts.scheme in EXTENSION_SCHEMES:
-            return True
-        return name is not None and (_is_loopback(name) or name == _normalize_host(self.bound_host))
+    def _explain_origin(self, host: str, origin: str) -> str | None:
+        """Return the reason to reject a request with this `Origin`; None to accept it."""
+        if not _is_origin(origin):
+            return (
+                f"Origin {_quote_header(origin)}: must be scheme://host:port, as browsers send it."
+            )
+        if self.is_cors_allowed(origin) or _normalize_origin(origin) == f"http://{host.lower()}":
+            return None
+        return (
+            f"Origin {_quote_header(origin)} is not allowed. If you trust its pages, start the "
+            f"node with --allow-origin {_normalize_origin(origin)[:SHOWN_CHARACTERS]}"
+        )
 
 
 def _parse_host(authority: str) -> str:
@@ -89,8 +92,18 @@ def _normalize_origin(origin: str) -> str:
     return origin.strip().rstrip("/").lower()
 
 
-def _normalize_origins(origins: frozenset[str]) -> set[str]:
-    return {_normalize_origin(origin) for origin in origins}
+def _is_origin(text: str) -> bool:
+    return _ORIGIN.fullmatch(text.lower()) is not None and text.isascii()
+
+
+def _matches(allowed: str, origin: str) -> bool:
+    """Return whether an allowed origin, which may have a wildcard, is that of a request."""
+    wildcard = _WILDCARD.fullmatch(allowed)
+    if allowed == "*" or wildcard is None:
+        return allowed in {"*", _normalize_origin(origin)}
+    start = wildcard["start"]
+    rest = _normalize_origin(origin).removeprefix(start)
+    return origin.lower().startswith(start) and re.fullmatch(r"[0-9a-z-]+", rest) is not None
 
 
 def _is_address(name: str) -> bool:

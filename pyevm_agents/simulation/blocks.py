@@ -39,6 +39,7 @@ from pyevm_agents.simulation.vm import (
     build_simulated_vm,
     has_base_fee,
 )
+from pyevm_agents.vm import AgentState
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
     from pyevm_agents.chain import ChainSimulator
     from pyevm_agents.simulation.request import SimulatedCall
     from pyevm_agents.simulation.vm import Precompile, SimulatedVM
-    from pyevm_agents.vm import WatchedVM
+    from pyevm_agents.vm import Interruption, WatchedVM
 
 MAX_BLOCKS = 256
 """Maximum number of blocks after the base block. Source: geth."""
@@ -76,7 +77,7 @@ class SimulatedBlock:
 class Simulation:
     """Simulated blocks on top of a block of a chain."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - keyword arguments
         self,
         chain: ChainSimulator,
         base: BlockHeaderAPI,
@@ -84,12 +85,15 @@ class Simulation:
         validates: bool,
         notes_transfers: bool,
         most_gas: int,
+        interruption: Interruption | None = None,
     ) -> None:
         """Start a simulation on top of a block.
 
         Input: `validates`: whether nonces and fees are checked. `notes_transfers`: whether
                transfers of value are reported as logs. `most_gas`: gas limit of all calls together.
+               `interruption`: ends the execution from another thread.
         """
+        self._interruption = interruption
         self._chain = chain
         self._base = base
         self._validates = validates
@@ -198,6 +202,8 @@ class Simulation:
         )
         before = plain.get_prev_hashes(self._base.hash, ChainDB(self._db)) or ()
         vm.parents = itertools.chain([*self._hashes], before)
+        if isinstance(vm.state, AgentState):
+            vm.state.allow_interruption(self._interruption)
         return vm
 
     def _execute(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from pyevm_agents.tracing.budget import TraceBudget
 from pyevm_agents.tracing.error_messages import REVERTED, decode_revert_reason
 from pyevm_agents.tracing.hex import encode_data, encode_quantity, encode_word
 from pyevm_agents.tracing.tracer import NoopTracer
@@ -15,6 +16,12 @@ if TYPE_CHECKING:
     from pyevm_agents.tracing.tracer import CallFrame, TracedLog, TransactionStart
 
 CREATIONS = frozenset({"CREATE", "CREATE2"})
+
+NODE_BYTES = 2_000
+"""Memory of a call or a log with its JSON form, without data."""
+
+DATA_FACTOR = 3
+"""Memory for each byte of data: itself, and two hexadecimal digits."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -30,7 +37,8 @@ class CallNode:
 class CallTree(NoopTracer):
     """Collects the calls and logs of a transaction."""
 
-    def __init__(self) -> None:
+    def __init__(self, budget: TraceBudget | None = None) -> None:
+        self._budget = budget or TraceBudget()
         self.root: CallNode | None = None
         self.logs: list[TracedLog] = []
         self.gas_limit = 0
@@ -43,6 +51,7 @@ class CallTree(NoopTracer):
 
     def on_enter(self, frame: CallFrame) -> None:
         """Add a call to the current one."""
+        self._budget.spend(NODE_BYTES + DATA_FACTOR * len(frame.input))
         node = CallNode(frame=frame)
         if self._path:
             self._path[-1].calls.append(node)
@@ -52,11 +61,12 @@ class CallTree(NoopTracer):
 
     def on_exit(self, frame: CallFrame) -> None:
         """Leave the current call."""
-        del frame
+        self._budget.spend(DATA_FACTOR * len(frame.output))
         self._path.pop()
 
     def on_log(self, entry: TracedLog) -> None:
         """Add a log to the current call."""
+        self._budget.spend(NODE_BYTES + DATA_FACTOR * len(entry.data))
         node = self._path[-1]
         node.logs.append((len(self.logs), len(node.calls)))
         self.logs.append(entry)
@@ -91,8 +101,10 @@ class CallTracerOptions:
 class CallTracer(CallTree):
     """geth's callTracer."""
 
-    def __init__(self, options: CallTracerOptions | None = None) -> None:
-        super().__init__()
+    def __init__(
+        self, options: CallTracerOptions | None = None, budget: TraceBudget | None = None
+    ) -> None:
+        super().__init__(budget)
         self._options = options or CallTracerOptions()
 
     def result(self) -> object:

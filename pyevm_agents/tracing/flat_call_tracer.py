@@ -18,6 +18,7 @@ from pyevm_agents.tracing.hex import encode_data, encode_quantity
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from pyevm_agents.tracing.budget import TraceBudget
     from pyevm_agents.tracing.call_tracer import CallNode
     from pyevm_agents.tracing.tracer import CallFrame, TransactionStart
 
@@ -65,10 +66,13 @@ class FlatCallTracer(CallTree):
     """geth's flatCallTracer."""
 
     def __init__(
-        self, options: FlatCallOptions | None = None, place: TransactionLocation | None = None
+        self,
+        options: FlatCallOptions | None = None,
+        place: TransactionLocation | None = None,
+        budget: TraceBudget | None = None,
     ) -> None:
         """Create a tracer for a transaction at `place`; None if it is not mined."""
-        super().__init__()
+        super().__init__(budget)
         self._options = options or FlatCallOptions()
         self._location = place
         self._precompiles: frozenset[bytes] = frozenset()

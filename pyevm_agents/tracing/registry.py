@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pyevm_agents.errors import ConfigError
+from pyevm_agents.tracing.budget import TraceBudget
 from pyevm_agents.tracing.call_tracer import CallTracer, CallTracerOptions
 from pyevm_agents.tracing.flat_call_tracer import (
     FlatCallOptions,
@@ -29,53 +31,62 @@ EXECUTION_OPTIONS = frozenset(
 """Options of a request that concern the execution, which the caller reads."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Traced:
+    """A tracer's transaction, and the budget of its request."""
+
+    place: TransactionLocation | None
+    first_log_index: int
+    budget: TraceBudget
+
+
 def create_tracer(
-    request: object = None, *, place: TransactionLocation | None = None, first_log_index: int = 0
+    request: object = None,
+    *,
+    place: TransactionLocation | None = None,
+    first_log_index: int = 0,
+    budget: TraceBudget | None = None,
 ) -> Tracer:
     """Create the tracer of a `debug_trace*` request.
 
     Input:  the request's last parameter, `{"tracer": …, "tracerConfig": {…}}` or the options of
             struct logs; the transaction's location, if it is mined; the number of logs of the
-            block's earlier transactions.
+            block's earlier transactions; the budget that the request's tracers share.
     Raises: ConfigError: the tracer is unknown, or an option is invalid.
     """
     options = TracerOptions("trace options", request)
     fields = {
         name: value for name, value in options.take_rest().items() if name not in EXECUTION_OPTIONS
     }
+    traced = _Traced(place=place, first_log_index=first_log_index, budget=budget or TraceBudget())
     name = fields.pop("tracer", None)
     settings = fields.pop("tracerConfig", None)
     if name is None or name == "":
-        return _create_struct_log_tracer(TracerOptions("struct logs", fields))
+        return _create_struct_log_tracer(TracerOptions("struct logs", fields), traced.budget)
     # Clients send the options of struct logs with any tracer's name; geth ignores them.
-    return _create_named_tracer(name, settings, place, first_log_index)
+    return _create_named_tracer(name, settings, traced)
 
 
-def _create_named_tracer(
-    name: object, settings: object, place: TransactionLocation | None, first_log_index: int
-) -> Tracer:
+def _create_named_tracer(name: object, settings: object, traced: _Traced) -> Tracer:
     if not isinstance(name, str):
         raise ConfigError(f"tracer {name!r}: must be a name, one of {_list_tracer_names()}")
     if name == "muxTracer":
         parts = TracerOptions(name, settings).take_rest()
         return MuxTracer(
-            {
-                part: _create_named_tracer(part, of, place, first_log_index)
-                for part, of in parts.items()
-            }
+            {part: _create_named_tracer(part, of, traced) for part, of in parts.items()}
         )
     make = TRACERS.get(name)
     if make is None:
         kind = "JavaScript tracers are not supported" if "{" in name else "unknown tracer"
         raise ConfigError(f"tracer {name[:80]!r}: {kind}; known are {_list_tracer_names()}")
-    return make(TracerOptions(name, settings), place, first_log_index)
+    return make(TracerOptions(name, settings), traced)
 
 
 def _list_tracer_names() -> str:
     return ", ".join([*TRACERS, "muxTracer"])
 
 
-def _create_struct_log_tracer(options: TracerOptions) -> Tracer:
+def _create_struct_log_tracer(options: TracerOptions, budget: TraceBudget) -> Tracer:
     # Older geth showed memory and return data unless disabled, newer geth only if enabled.
     memory, no_memory = options.take_flag("enableMemory"), options.take_flag("disableMemory")
     returned, no_returned = (
@@ -91,38 +102,30 @@ def _create_struct_log_tracer(options: TracerOptions) -> Tracer:
     )
     options.take_flag("debug")  # In geth, prints to its console.
     options.require_all_taken()
-    return StructLogTracer(wanted)
+    return StructLogTracer(wanted, budget)
 
 
-def _create_call_tracer(
-    options: TracerOptions, place: TransactionLocation | None, first_log_index: int
-) -> Tracer:
-    del place
+def _create_call_tracer(options: TracerOptions, traced: _Traced) -> Tracer:
     wanted = CallTracerOptions(
         only_top_call=options.take_flag("onlyTopCall"),
         with_log=options.take_flag("withLog"),
-        first_log_index=first_log_index,
+        first_log_index=traced.first_log_index,
     )
     options.require_all_taken()
-    return CallTracer(wanted)
+    return CallTracer(wanted, traced.budget)
 
 
-def _create_flat_call_tracer(
-    options: TracerOptions, place: TransactionLocation | None, first_log_index: int
-) -> Tracer:
-    del first_log_index
+def _create_flat_call_tracer(options: TracerOptions, traced: _Traced) -> Tracer:
     wanted = FlatCallOptions(
         convert_parity_errors=options.take_flag("convertParityErrors"),
         include_precompiles=options.take_flag("includePrecompiles"),
     )
     options.require_all_taken()
-    return FlatCallTracer(wanted, place)
+    return FlatCallTracer(wanted, traced.place, traced.budget)
 
 
-def _create_prestate_tracer(
-    options: TracerOptions, place: TransactionLocation | None, first_log_index: int
-) -> Tracer:
-    del place, first_log_index
+def _create_prestate_tracer(options: TracerOptions, traced: _Traced) -> Tracer:
+    del traced
     wanted = PrestateOptions(
         diff_mode=options.take_flag("diffMode"),
         code=not options.take_flag("disableCode"),
@@ -133,23 +136,19 @@ def _create_prestate_tracer(
     return PrestateTracer(wanted)
 
 
-def _create_four_byte_tracer(
-    options: TracerOptions, place: TransactionLocation | None, first_log_index: int
-) -> Tracer:
-    del place, first_log_index
+def _create_four_byte_tracer(options: TracerOptions, traced: _Traced) -> Tracer:
+    del traced
     options.require_all_taken()
     return FourByteTracer()
 
 
-def _create_noop_tracer(
-    options: TracerOptions, place: TransactionLocation | None, first_log_index: int
-) -> Tracer:
-    del place, first_log_index
+def _create_noop_tracer(options: TracerOptions, traced: _Traced) -> Tracer:
+    del traced
     options.require_all_taken()
     return NoopTracer()
 
 
-TRACERS: dict[str, Callable[[TracerOptions, TransactionLocation | None, int], Tracer]] = {
+TRACERS: dict[str, Callable[[TracerOptions, _Traced], Tracer]] = {
     "callTracer": _create_call_tracer,
     "prestateTracer": _create_prestate_tracer,
     "4byteTracer": _create_four_byte_tracer,

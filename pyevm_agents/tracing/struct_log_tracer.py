@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pyevm_agents.tracing.budget import TEXT_BYTES, TraceBudget
 from pyevm_agents.tracing.error_messages import REVERTED
 from pyevm_agents.tracing.hex import encode_data, encode_quantity, encode_word
 from pyevm_agents.tracing.opcodes import SLOAD, SSTORE, STORAGE_ACCESSES, get_opcode
@@ -17,6 +18,13 @@ if TYPE_CHECKING:
     from pyevm_agents.tracing.tracer import CallFrame, OpcodeStep, TransactionStart
 
 WORD_BYTES = 32
+
+ENTRY_BYTES = 500
+"""Memory of an entry without stack, storage and memory: a dictionary, a list, numbers."""
+
+WORD_TEXT_BYTES = TEXT_BYTES + 66
+SLOT_BYTES = 100
+"""Memory of a slot in an entry's copy of the storage, whose texts are shared."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,8 +46,11 @@ class StructLogTracer(NoopTracer):
 
     _state: StateAPI
 
-    def __init__(self, options: StructLogOptions | None = None) -> None:
+    def __init__(
+        self, options: StructLogOptions | None = None, budget: TraceBudget | None = None
+    ) -> None:
         self._options = options or StructLogOptions()
+        self._budget = budget or TraceBudget()
         self._entries: list[dict[str, object]] = []
         self._pending: list[dict[str, object] | None] = []
         self._storage: dict[Address, dict[str, str]] = {}
@@ -61,6 +72,7 @@ class StructLogTracer(NoopTracer):
         if limit and len(self._entries) >= limit:
             self._pending.append(None)
             return
+        self._budget.spend(ENTRY_BYTES)
         entry: dict[str, object] = {
             "pc": step.pc,
             "op": get_opcode(step.op).name,
@@ -69,10 +81,14 @@ class StructLogTracer(NoopTracer):
             "depth": step.depth,
         }
         if self._options.stack:
-            entry["stack"] = [encode_quantity(item) for item in step.read_stack()]
+            stack = [encode_quantity(item) for item in step.read_stack()]
+            self._budget.spend(sum(map(len, stack)) + TEXT_BYTES * len(stack))
+            entry["stack"] = stack
         if self._options.return_data and step.computation.return_data:
+            self._budget.spend(TEXT_BYTES + 2 * len(step.computation.return_data))
             entry["returnData"] = encode_data(step.computation.return_data)
         if self._options.memory and (memory := step.read_memory()):
+            self._budget.spend(WORD_TEXT_BYTES * (len(memory) // WORD_BYTES))
             entry["memory"] = [
                 encode_data(memory[start : start + WORD_BYTES])
                 for start in range(0, len(memory), WORD_BYTES)
@@ -121,4 +137,5 @@ class StructLogTracer(NoopTracer):
             seen[encode_word(stack[-1])] = encode_word(stack[-2])
         else:
             return
+        self._budget.spend(SLOT_BYTES * len(seen))
         entry["storage"] = dict(seen)

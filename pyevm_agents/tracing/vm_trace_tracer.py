@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from eth.vm.stack import to_int
 
-from pyevm_agents.errors import ConfigError
+from pyevm_agents.tracing.budget import TEXT_BYTES, TraceBudget
 from pyevm_agents.tracing.call_tracer import CREATIONS
 from pyevm_agents.tracing.error_messages import (
     COLLISION,
@@ -50,8 +50,8 @@ REFUSALS = frozenset({COLLISION, NONCE_OVERFLOW, TOO_DEEP, INSUFFICIENT_BALANCE}
 
 WORD_BYTES = 32
 
-MAX_OPS = 250_000
-"""Maximum number of listed opcodes; each takes a kilobyte."""
+OP_BYTES = 1_000
+"""Memory of an opcode without the code of a call and the memory written."""
 
 WRITES = {
     CALLDATACOPY: (0, 2),
@@ -88,10 +88,10 @@ class VmTracer(NoopTracer):
 
     watched_opcodes = EVERY_OPCODE
 
-    def __init__(self) -> None:
+    def __init__(self, budget: TraceBudget | None = None) -> None:
+        self._budget = budget or TraceBudget()
         self._root: dict[str, object] | None = None
         self._open: list[_CodeTrace] = []
-        self._count = 0
 
     def on_enter(self, frame: CallFrame) -> None:
         """Attach a call to the opcode that made it."""
@@ -117,11 +117,10 @@ class VmTracer(NoopTracer):
 
     def on_opcode(self, step: OpcodeStep) -> None:
         """Add an opcode."""
-        self._count += 1
-        if self._count > MAX_OPS:
-            return
+        self._budget.spend(OP_BYTES)
         code = self._open[-1]
         if not code.ops:
+            self._budget.spend(TEXT_BYTES + 2 * len(step.computation.msg.code))
             code.form["code"] = encode_data(bytes(step.computation.msg.code))
         code.ops.append(
             {"pc": step.pc, "op": get_opcode(step.op).name, "cost": 0, "ex": None, "sub": None}
@@ -133,8 +132,6 @@ class VmTracer(NoopTracer):
 
     def on_opcode_end(self, step: OpcodeStep) -> None:
         """Complete an opcode."""
-        if self._count > MAX_OPS:
-            return
         code = self._open[-1]
         op = code.ops[-1]
         op["cost"] = step.gas_cost + code.granted_gas
@@ -144,6 +141,7 @@ class VmTracer(NoopTracer):
         memory, store = None, None
         if code.written_range is not None:
             start, size = code.written_range
+            self._budget.spend(TEXT_BYTES + 2 * size)
             memory = {
                 "off": start,
                 "data": encode_data(step.computation.memory_read_bytes(start, size)),
@@ -161,15 +159,7 @@ class VmTracer(NoopTracer):
         }
 
     def result(self) -> object:
-        """Return the trace of the transaction's own call.
-
-        Raises: ConfigError: the transaction executes more than `MAX_OPS` opcodes.
-        """
-        if self._count > MAX_OPS:
-            raise ConfigError(
-                f"vmTrace of {self._count:,} opcodes: must be at most {MAX_OPS:,}; request trace "
-                "and stateDiff, or debug_traceTransaction with a limit"
-            )
+        """Return the trace of the transaction's own call."""
         return self._root
 
 

@@ -6,6 +6,7 @@ These are the only subclasses of py-evm's VM classes.
 * vm.py: the VM and state classes of the forks
 * state.py: a state that notifies a listener of transactions and calls
 * computation.py: a call of the EVM, with the generation and inference of the executor
+* interruption.py: the end of a simulated call by another thread
 * transaction_executor.py: validity, cost and execution of transactions
 * headers.py: blocks and headers; forks.py: parameters of the forks; blobs.py: of their blobs
 * fork_block.py: the block of a remote chain that a chain continues
@@ -32,6 +33,7 @@ from pyevm_agents.vm.configure import (
 )
 from pyevm_agents.vm.fork_block import ForkBlock
 from pyevm_agents.vm.forks import CANCUN, FORKS, PRAGUE, Fork
+from pyevm_agents.vm.interruption import InterruptedExecutionError, Interruption
 from pyevm_agents.vm.state import ExecutionListener, NestedCallError
 from pyevm_agents.vm.transaction_executor import AgentTransactionExecutor, floor_gas
 from pyevm_agents.vm.vm import AgentState, AgentVM, PragueAgentVM, WatchedVM
@@ -49,6 +51,8 @@ __all__ = [
     "ExecutionListener",
     "Fork",
     "ForkBlock",
+    "InterruptedExecutionError",
+    "Interruption",
     "NestedCallError",
     "PragueAgentVM",
     "RecordingObserver",

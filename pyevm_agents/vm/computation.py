@@ -96,6 +96,8 @@ class AgentComputation(CancunComputation):
         if message.code:
             is_watched = self.remembers_reads and is_metadata_read(message, self.precompiles)
             self.code = (PurityTrackingCode if is_watched else AgentCode)(message.code)
+        if isinstance(state, WatchedState) and state.watched_opcodes is not None:
+            self.opcodes = state.watched_opcodes  # type: ignore[assignment] # read alone
 
     @classmethod
     def apply_computation(
@@ -172,8 +174,12 @@ class AgentComputation(CancunComputation):
         return bool(self.msg.depth == 0)
 
     def add_child_computation(self, child_computation: ComputationAPI) -> None:
-        """Add a nested call's result, and notify the listener."""
+        """Add a nested call's result, and notify the listener.
+
+        Its stack, memory and code are dropped. py-evm keeps them until the transaction's end.
+        """
         super().add_child_computation(child_computation)
+        del child_computation._stack, child_computation._memory, child_computation.code  # noqa: SLF001 - its own class
         if child_computation.is_error:
             _drop_frames(child_computation.error)
         child_computation.gas_retained_by_caller = self.get_gas_remaining()  # type: ignore[attr-defined]

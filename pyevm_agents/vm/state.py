@@ -8,7 +8,11 @@ from eth.vm.forks.cancun.state import CancunState
 from eth_utils import get_extended_debug_logger
 
 if TYPE_CHECKING:
-    from eth.abc import ComputationAPI, SignedTransactionAPI, TransactionContextAPI
+    from collections.abc import Mapping
+
+    from eth.abc import ComputationAPI, OpcodeAPI, SignedTransactionAPI, TransactionContextAPI
+
+    from pyevm_agents.vm.interruption import Interruption
 
 
 class NestedCallError(Exception):
@@ -40,6 +44,9 @@ class WatchedState(CancunState):
     forbids_nested_calls: bool = False
     """Whether a nested call or creation raises `NestedCallError`."""
 
+    watched_opcodes: Mapping[int, OpcodeAPI] | None = None
+    """Opcodes of a simulated call that can be interrupted; None for the fork's."""
+
     shown_base_fee_wei: int | None = None
     """Value of BASEFEE in a simulated call; None for the block's."""
 
@@ -54,6 +61,11 @@ class WatchedState(CancunState):
 
     _retained_bytes: tuple[TransactionContextAPI | None, int] = (None, 0)
     """A transaction, and the size of the calldata that its computations retain."""
+
+    def allow_interruption(self, interruption: Interruption | None) -> None:
+        """Let a switch, if any, end the executions on this state."""
+        if interruption is not None:
+            self.watched_opcodes = interruption.watch(self.computation_class.opcodes)
 
     def try_reserve_bytes(
         self, size_bytes: int, transaction: TransactionContextAPI, *, most_bytes: int

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tempfile
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ import click
 
 from pyevm_agents.agents.known_contracts import ArtifactFolders
 from pyevm_agents.chain import GenesisAccount
-from pyevm_agents.chain.lmdb import LmdbRows
+from pyevm_agents.chain.lmdb import LmdbRows, UnreadableChainError
 from pyevm_agents.cli.cache_folder import get_facts_folder
 from pyevm_agents.cli.node.banner import write_config
 from pyevm_agents.cli.node.chain import WEI, ChainOptions, NodeChain, NodeSetup
@@ -40,6 +40,7 @@ from pyevm_agents.config import (
     MIN_BLOCK_GAS_LIMIT,
 )
 from pyevm_agents.devnet.chain import build_predeploys
+from pyevm_agents.errors import ConfigError
 from pyevm_agents.node import DEFAULT_MNEMONIC, Keys, MiningMode, Node
 from pyevm_agents.node.journal import Journal
 from pyevm_agents.node.keys import (
@@ -51,9 +52,13 @@ from pyevm_agents.node.keys import (
 )
 from pyevm_agents.node.state_dump import load
 from pyevm_agents.node.txpool import ORDERS
+from pyevm_agents.rpc.call_watcher import DEFAULT_SECONDS
+from pyevm_agents.rpc.methods.registry import build_node_service
 from pyevm_agents.server import ServerOptions
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pyevm_agents.config.schedule_file import ScheduleFile
     from pyevm_agents.devnet.model_registry import ModelChoice
     from pyevm_agents.models import Adapter, LlamaModel
@@ -238,9 +243,19 @@ def _validate_derivation_path(_context: click.Context, _option: click.Parameter,
     "anvil does.",
 )  # fmt: skip
 @click.option(
+    "--call-gas-cap", "call_gas", type=click.IntRange(MIN_BLOCK_GAS_LIMIT, MAX_GAS_LIMIT),
+    metavar="GAS",
+    help="Maximum gas of a call, an estimate or a traced call.  "
+    "[default: the block gas limit, at least 50,000,000]",
+)  # fmt: skip
+@click.option(
+    "--call-timeout", "call_seconds", type=click.FloatRange(0.1), default=DEFAULT_SECONDS,
+    show_default=True, metavar="SECONDS", help="Time limit of a call, an estimate or a trace.",
+)  # fmt: skip
+@click.option(
     "--allow-origin", "origins", multiple=True, metavar="ORIGIN",
-    help="Allow requests from web pages of this origin, such as https://app.example; `*` for all. "
-    "May be repeated.",
+    help="Allow requests from web pages of this origin, such as http://localhost:3000, or of all "
+    "ports with http://localhost:*; `*` for all. May be repeated.",
 )  # fmt: skip
 @click.option(
     "--allow-host", "hosts", multiple=True, metavar="NAME",
@@ -292,6 +307,8 @@ def node(  # noqa: PLR0913 - one for each option
     dump_path: Path | None,
     state_path: Path | None,
     config_path: Path | None,
+    call_gas: int | None,
+    call_seconds: float,
     origins: tuple[str, ...],
     hosts: tuple[str, ...],
     artifacts: tuple[Path, ...],
@@ -357,9 +374,10 @@ def node(  # noqa: PLR0913 - one for each option
             open_store=lambda: stack.enter_context(open_run_store(store_path, no_store=no_store)),
             stack=stack,
         )
-        node_chain = (
-            beginning.open_chain() if fixture is None else beginning.open_fixture_chain(fixture)
-        )
+        with report_damage():
+            node_chain = (
+                beginning.open_chain() if fixture is None else beginning.open_fixture_chain(fixture)
+            )
         node_chain.chain.known_contracts.watch(folders)
         running = Node(
             node_chain.chain,
@@ -382,7 +400,26 @@ def node(  # noqa: PLR0913 - one for each option
             allowed_origins=frozenset(origins),
             allowed_hosts=frozenset(hosts),
         )
-        run.serve(running, node_chain, options, engines=beginning.engines, dump_path=dump_path)
+        run.serve(
+            running,
+            node_chain,
+            options,
+            service=build_node_service(running, call_gas=call_gas, call_seconds=call_seconds),
+            engines=beginning.engines,
+            dump_path=dump_path,
+        )
+
+
+@contextmanager
+def report_damage() -> Iterator[None]:
+    """Report a damaged database of a chain that is being opened as a mistake in the options.
+
+    Raises: ConfigError.
+    """
+    try:
+        yield
+    except UnreadableChainError as error:
+        raise ConfigError(str(error)) from error
 
 
 def _open_artifacts(named: tuple[Path, ...]) -> ArtifactFolders:

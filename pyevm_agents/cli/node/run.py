@@ -12,7 +12,6 @@ from pyevm_agents.cli.node.log import NodeLog
 from pyevm_agents.cli.node.state_file import write_state
 from pyevm_agents.cli.output import LiveOutput, StatusLine, format_loading
 from pyevm_agents.node.state_dump import dump
-from pyevm_agents.rpc.methods.registry import build_node_service
 from pyevm_agents.server import Server
 
 if TYPE_CHECKING:
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from pyevm_agents.models import LlamaModel, Progress
     from pyevm_agents.node import Node
     from pyevm_agents.rpc.dispatcher import RequestLogEntry
+    from pyevm_agents.rpc.service import NodeService
     from pyevm_agents.server import ServerOptions
 
 WAIT_SECONDS = 0.5
@@ -80,37 +80,38 @@ class NodeRun:
         elif self._watch is not None:
             self._watch.on_progress(progress)
 
-    def serve(
+    def serve(  # noqa: PLR0913 - keyword arguments
         self,
         node: Node,
         node_chain: NodeChain,
         options: ServerOptions,
         *,
+        service: NodeService,
         engines: Sequence[LlamaModel],
         dump_path: Path | None,
     ) -> None:
         """Serve until a signal; then finish running requests, and dump the state.
 
-        Input:  dump_path: the file of the state; None for no dump.
+        Input:  service: the JSON-RPC service of the node.
+                dump_path: the file of the state; None for no dump.
         Raises: ConfigError: the port is in use. AgentsError: the state can't be written.
         """
         self._end_watch()
         self._steps = node_chain.chain.agent_events
-        asyncio.run(self._serve(node, node_chain, options, engines, dump_path))
+        watch = None if self._output is NodeOutput.NOTHING else self._on_request
+        server = Server(service, options, watch=watch, may_watch_wait=False)
+        asyncio.run(self._serve(node, node_chain, server, engines, dump_path))
 
     async def _serve(
         self,
         node: Node,
         node_chain: NodeChain,
-        options: ServerOptions,
+        server: Server,
         engines: Sequence[LlamaModel],
         dump_path: Path | None,
     ) -> None:
         loop = asyncio.get_running_loop()
-        watch = None if self._output is NodeOutput.NOTHING else self._on_request
-        async with Server(
-            build_node_service(node), options, watch=watch, may_watch_wait=False
-        ) as server:
+        async with server:
             signals = 0
 
             def stop() -> None:

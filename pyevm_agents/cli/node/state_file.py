@@ -4,41 +4,33 @@ from __future__ import annotations
 
 import os
 import tempfile
-import zlib
 from pathlib import Path
 
 import orjson
 
 from pyevm_agents.errors import AgentsError, ConfigError
+from pyevm_agents.node.state_dump import decode_dump
 
 MAX_BYTES = 2**30
-"""Limit of a file, and of its uncompressed content."""
-
-GZIP = b"\x1f\x8b"
+"""Limit of a file and of its uncompressed content, in bytes."""
 
 
 def read_state(path: Path) -> object:
     """Return the JSON of a dump, gzipped or not.
 
-    Raises: ConfigError: the file can't be read, or is not JSON.
+    Raises: ConfigError: the file can't be read, exceeds a limit, or is not JSON.
     """
     path = _resolve_path(path)
     try:
-        data = path.read_bytes() if path.stat().st_size <= MAX_BYTES else None
-        if data is not None and data.startswith(GZIP):
-            data = _decompress(data)
+        if path.stat().st_size > MAX_BYTES:
+            raise ConfigError(f"state file {path}: must be at most {MAX_BYTES:,} bytes")
+        data = path.read_bytes()
     except OSError as error:
         raise ConfigError(f"state file {path} can't be read: {error.strerror or error}") from error
-    except (zlib.error, EOFError) as error:
-        raise ConfigError(f"state file {path} is truncated or damaged: {error}") from error
-    if data is None:
-        raise ConfigError(f"state file {path}: must be at most {MAX_BYTES:,} bytes")
     try:
-        return orjson.loads(data)
-    except ValueError as error:
-        raise ConfigError(
-            f"state file {path}: not JSON: {error}; pass a file written by --dump-state"
-        ) from error
+        return decode_dump(data, most_bytes=MAX_BYTES)
+    except ConfigError as error:
+        raise ConfigError(f"state file {path}: {error}") from error
 
 
 def require_writable(path: Path, kind: str = "state file") -> Path:
@@ -93,14 +85,3 @@ def write_json(path: Path, form: object, kind: str) -> int:
 
 def _resolve_path(path: Path) -> Path:
     return path / "state.json" if path.is_dir() else path
-
-
-def _decompress(data: bytes) -> bytes | None:
-    """Decompress gzip; None if the content is too large."""
-    unpacker = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
-    text = unpacker.decompress(data, MAX_BYTES)
-    if unpacker.unconsumed_tail:
-        return None
-    if not unpacker.eof:
-        raise EOFError("the end is missing")
-    return text

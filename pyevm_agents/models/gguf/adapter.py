@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from precompiles.decoding_rules import DecodingRules
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models.gguf.files import check_file, find_default_adapter, resolve_path
-from pyevm_agents.models.gguf.header import FLOAT32, STRING, read_general_type, read_header
+from pyevm_agents.models.gguf.header import FLOAT32, STRING, read_first_entries, read_header
 from pyevm_agents.models.gguf.load_errors import describe_file
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
-    from pyevm_agents.models.gguf.header import GgufHeader, TensorInfo
+    from pyevm_agents.models.gguf.header import GgufHeader, MetadataEntry, TensorInfo
 
 TYPE, KIND, ARCHITECTURE = "general.type", "adapter.type", "general.architecture"
 ALPHA, NAME = "adapter.lora.alpha", "general.name"
@@ -38,6 +39,21 @@ TENSOR_NAME = re.compile(r"((?:blk\.\d+\.(?!\w*norm\.)\w+|output)\.weight)\.lora
 embeddings that are the output matrix too."""
 
 MATRIX_DIMENSIONS = 2
+
+MAX_WIDTH = 2**24
+"""Upper bound of a model's widths, a hundred times those of the largest models."""
+
+MAX_COUNTS = {
+    "block_count": 512,
+    "expert_count": 512,
+    "embedding_length": MAX_WIDTH,
+    "feed_forward_length": MAX_WIDTH,
+    "vocab_size": MAX_WIDTH,
+    "attention.head_count": MAX_WIDTH,
+    "attention.head_count_kv": MAX_WIDTH,
+}
+"""Upper bounds of a model's entries, after the name of its architecture. Source: llama.cpp,
+src/llama-hparams.h, `LLAMA_MAX_LAYERS` and `LLAMA_MAX_EXPERTS`, at which it aborts."""
 
 
 class NoAdapter(Enum):
@@ -99,16 +115,32 @@ def check_files(model: Path, adapter: Path | None) -> None:
     """Check the headers of a model file and an adapter file, before an engine starts.
 
     Raises:
-        ConfigError: see `files.check_file` and `read_adapter`; or the model file is an adapter.
+        ConfigError: see `files.check_file` and `read_adapter`; or the model file is an adapter, or
+            has a count above those of every model.
     """
     check_file(model)
-    if read_general_type(model) == "adapter":
+    entries = read_first_entries(model)
+    _check_counts(model, entries)
+    kind = entries.get("general.type")
+    if kind is not None and kind.value == "adapter":
         raise ConfigError(
             f"model file {describe_file(model)} is an adapter, not a model; "
             "pass the model that it was trained for with --model, and this file with --adapter"
         )
     if adapter is not None:
         read_adapter(adapter)
+
+
+def _check_counts(model: Path, entries: Mapping[str, MetadataEntry]) -> None:
+    """Reject counts at which llama.cpp aborts the process, or allocates all memory."""
+    for key, entry in entries.items():
+        most = MAX_COUNTS.get(key.partition(".")[2])
+        value = entry.value
+        if most is not None and isinstance(value, int) and not 0 <= value <= most:
+            raise ConfigError(
+                f"model file {describe_file(model)}: {key} {value:,}: must be at most {most:,}; "
+                "the file is damaged: download it again"
+            )
 
 
 def read_adapter(path: Path) -> AdapterFile:

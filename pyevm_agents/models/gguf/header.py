@@ -34,8 +34,8 @@ KIND = struct.Struct("<I")
 MAX_DIMENSIONS = 4
 """Maximum dimensions of a tensor. Source: ggml.h, `GGML_MAX_DIMS`."""
 
-HEAD_BYTES = 4096
-"""Bytes read when only an entry near the start of the file is needed."""
+HEAD_BYTES = 16_384
+"""Bytes read when only entries near the start of the file are needed."""
 
 Scalar: TypeAlias = "str | int | float | bool"
 _Content = TypeVar("_Content")
@@ -126,21 +126,23 @@ def _read_entries(
     return {key: found[key] for key in keys}
 
 
-def read_general_type(path: Path) -> str:
-    """Return the entry `general.type` (`model` or `adapter`); empty if not near the file's start.
+def read_first_entries(path: Path) -> Mapping[str, MetadataEntry]:
+    """Return the entries near the file's start: before the vocabulary, or the first malformed one.
 
     Raises:
         OSError: the file can't be read.
     """
+    found: dict[str, MetadataEntry] = {}
     with path.open("rb") as file:
+        _, _, _, entries = HEADER.unpack(file.read(HEADER.size))
         reading = _HeaderReader(file, HEAD_BYTES)
         try:
-            while True:
+            for _ in range(entries):
                 key, entry = reading.read_entry()
-                if key == "general.type":
-                    return entry.value if isinstance(entry.value, str) else ""
+                found[key] = entry
         except ValueError:
-            return ""
+            pass
+    return found
 
 
 class _HeaderReader:

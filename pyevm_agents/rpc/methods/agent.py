@@ -103,7 +103,7 @@ def trace_transaction(rpc: RequestContext, transaction_hash: bytes) -> Json:
 def estimate(rpc: RequestContext, transaction: TransactionRequest, block: BlockId | None) -> Json:
     """Return the least gas limit, and the gas used by the EVM, by prompts and by outputs."""
     at = resolve_next_view(rpc, block, transaction.sender, transaction.nonce)
-    call = transaction.to_call()
+    call = rpc.limit_call(transaction.to_call(), at)
     least = estimate_gas(rpc.node, call, at)
     result = at.chain.call(call, header=at.header)
     rpc.node.listeners.on_warning(find_warning(result.computation))

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import gzip
 import json
-import zlib
 from typing import TYPE_CHECKING
 
-import orjson
 from eth_utils import ValidationError, keccak
 
 from pyevm_agents.chain.calls import AccountOverride, Call
-from pyevm_agents.node.state_dump import dump, load
+from pyevm_agents.errors import ConfigError
+from pyevm_agents.node.state_dump import decode_dump, dump, load
 from pyevm_agents.rpc import serializers
 from pyevm_agents.rpc.errors import INVALID_PARAMS, SERVER_ERROR, RpcError
 from pyevm_agents.rpc.method_table import MethodTable, optional
@@ -44,7 +43,7 @@ PROBE = 0x1D0_5EED_0F_A_51_07
 """A balance that no token returns by chance."""
 
 MAX_DUMP_BYTES = 256 * 2**20
-"""Limit of a decompressed dump: 8 MB of gzip can expand a thousandfold."""
+"""Limit of a decompressed dump in bytes: 8 MB of gzip can expand a thousandfold."""
 
 
 @METHODS.method(
@@ -179,23 +178,11 @@ def dump_state(rpc: RequestContext, preserve_historical_states: bool | None) -> 
 @METHODS.method("anvil_loadState", "hardhat_loadState", parse_data)
 def load_state(rpc: RequestContext, state: bytes) -> bool:
     """Load a dump's accounts into the latest state, and mine up to its block number and time."""
-    form = _unpack_dump(state)
+    try:
+        form = decode_dump(state, most_bytes=MAX_DUMP_BYTES)
+    except ConfigError as error:
+        raise RpcError(
+            INVALID_PARAMS, f"invalid params: state: Failed to decode state dump: {error}"
+        ) from error
     rpc.node.submit_change(lambda: load(rpc.node, form)).result()
     return True
-
-
-def _unpack_dump(state: bytes) -> object:
-    """Decompress and decode a dump."""
-    unpacker = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
-    try:
-        text = unpacker.decompress(state, MAX_DUMP_BYTES)
-        form = orjson.loads(text) if unpacker.eof else None
-    except (zlib.error, ValueError) as error:
-        raise _invalid_dump_error(str(error)) from error
-    if not unpacker.eof:
-        raise _invalid_dump_error(f"truncated, or more than {MAX_DUMP_BYTES:,} bytes decompressed")
-    return form
-
-
-def _invalid_dump_error(reason: str) -> RpcError:
-    return RpcError(INVALID_PARAMS, f"invalid params: state: Failed to decode state dump: {reason}")

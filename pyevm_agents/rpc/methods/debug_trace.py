@@ -31,7 +31,12 @@ from pyevm_agents.rpc.transaction_params import (
     parse_state_overrides,
     parse_transaction_request,
 )
-from pyevm_agents.tracing import TransactionLocation, create_tracer, make_traced_vm
+from pyevm_agents.tracing import (
+    TraceBudget,
+    TransactionLocation,
+    create_tracer,
+    make_traced_vm,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -84,10 +89,11 @@ def trace_block(rpc: RequestContext, encoded: bytes, options: object) -> list[Js
     record = BlockRecord(block=block, receipts=())
     try:
         counts = count_logs(rpc, record)
+        budget = TraceBudget()
 
         def make_tracer(at: TransactionLocation, _: int) -> Tracer:
             before = sum(counts[: at.transaction_index])
-            return create_tracer(options, place=at, first_log_index=before)
+            return create_tracer(options, place=at, first_log_index=before, budget=budget)
 
         return _collect_results(record, trace_transactions(rpc, record, make_tracer))
     except ValidationError as error:
@@ -107,17 +113,20 @@ def trace_call(
     form = options if isinstance(options, dict) else {}
     accounts, block_fields = form.get("stateOverrides"), form.get("blockOverrides")
     tracer = create_tracer(options)
+    block_override = (
+        None
+        if block_fields is None
+        else parse_block_override(block_fields, "options.blockOverrides")
+    )
     at = resolve_view(rpc, block)
     try:
         at.chain.call(
-            transaction.to_call(),
+            rpc.limit_call(transaction.to_call(), at, block_override),
             header=at.header,
             overrides=None
             if accounts is None
             else parse_state_overrides(accounts, "options.stateOverrides"),
-            block=None
-            if block_fields is None
-            else parse_block_override(block_fields, "options.blockOverrides"),
+            block=block_override,
             trace=partial(make_traced_vm, tracer=tracer),
         )
     except ValidationError as error:
@@ -157,7 +166,10 @@ def _find_known_record(rpc: RequestContext, candidate: BlockAPI) -> BlockRecord 
 
 
 def _build_tracer_factory(options: object) -> TracerFactory[Tracer]:
-    return lambda at, before: create_tracer(options, place=at, first_log_index=before)
+    budget = TraceBudget()
+    return lambda at, before: create_tracer(
+        options, place=at, first_log_index=before, budget=budget
+    )
 
 
 def _collect_results(record: BlockRecord, tracers: Sequence[Tracer]) -> list[Json]:

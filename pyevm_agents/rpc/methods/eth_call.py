@@ -63,7 +63,7 @@ def call(
     """Simulate a call in the context of a block; return its output."""
     require_chain_id(rpc.node, transaction)
     at = resolve_view(rpc, block)
-    sent = transaction.to_call()
+    sent = rpc.limit_call(transaction.to_call(), at, block_override)
     require_funds(at, sent, state_overrides or {})
     try:
         result = _execute_call(rpc, sent, at, state_overrides, block_override)
@@ -118,7 +118,7 @@ def estimate_gas(
 ) -> str:
     """Return the exact least gas limit with which a transaction succeeds."""
     at = resolve_next_view(rpc, block, transaction.sender, transaction.nonce)
-    call = transaction.to_call()
+    call = rpc.limit_call(transaction.to_call(), at, block_override)
     gas = estimate_gas_limit(rpc.node, call, at, state_overrides, block_override)
     rpc.node.listeners.on_warning(find_call_warning(at, call, state_overrides or {}))
     return hex(gas)
@@ -167,7 +167,7 @@ def create_access_list(
 ) -> Json:
     """Return the access list of a transaction, and its gas with that list."""
     at = resolve_next_view(rpc, block, transaction.sender, transaction.nonce)
-    call = transaction.to_call()
+    call = rpc.limit_call(transaction.to_call(), at)
     for _ in range(MAX_ROUNDS):
         tracer = AccessListTracer(call.access_list)
         try:

@@ -32,7 +32,7 @@ from pyevm_agents.rpc.transaction_params import (
 )
 
 if TYPE_CHECKING:
-    from pyevm_agents.chain.calls import AccountOverrides, BlockOverride
+    from pyevm_agents.chain.calls import AccountOverrides, BlockOverride, Call
     from pyevm_agents.node.transaction_defaults import TransactionRequest
     from pyevm_agents.rpc.context import RequestContext
     from pyevm_agents.rpc.serializers import Json
@@ -102,9 +102,13 @@ def call_many(
     state_overrides: AccountOverrides | None = None,
 ) -> list[list[Json]]:
     """Simulate bundles of calls, each on the state after the one before; return the outputs."""
-    sequence = CallSequence(resolve_view(rpc, state_context), state_overrides)
+    at = resolve_view(rpc, state_context)
+    sequence = CallSequence(at, state_overrides)
     return [
-        [_try_call(rpc, sequence, call, bundle.block) for call in bundle.calls]
+        [
+            _try_call(rpc, sequence, rpc.limit_call(call.to_call(), at, bundle.block), bundle.block)
+            for call in bundle.calls
+        ]
         for bundle in bundles
     ]
 
@@ -112,11 +116,11 @@ def call_many(
 def _try_call(
     rpc: RequestContext,
     sequence: CallSequence,
-    transaction: TransactionRequest,
+    call: Call,
     block: BlockOverride | None,
 ) -> Json:
     try:
-        result = sequence.call(transaction.to_call(), block=block)
+        result = sequence.call(call, block=block)
     except ValidationError as error:
         return {"error": f"err: {error}"}
     rpc.node.listeners.on_console_log(result.computation)

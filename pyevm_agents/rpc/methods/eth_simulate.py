@@ -164,6 +164,7 @@ def simulate(rpc: RequestContext, options: Any, block: BlockId) -> list[Json]:  
         validates=options["validation"],
         notes_transfers=options["traceTransfers"],
         most_gas=rpc.call_gas or at.chain.config.block_gas_limit,
+        interruption=rpc.watch_execution(),
     )
     try:
         return [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pyevm_agents.rpc.call_watcher import DEFAULT_SECONDS, CallWatcher
 from pyevm_agents.rpc.context import RequestContext
 from pyevm_agents.rpc.filters import EventSystem
 from pyevm_agents.rpc.method_table import MethodTable
@@ -104,13 +105,26 @@ def collect_methods() -> dict[str, RpcMethod]:
     return merge_tables(TABLES)
 
 
-def build_node_service(node: Node, *, send_seconds: float = 2.0) -> NodeService:
+def build_node_service(
+    node: Node,
+    *,
+    send_seconds: float = 2.0,
+    call_gas: int | None = None,
+    call_seconds: float = DEFAULT_SECONDS,
+) -> NodeService:
     """Build the JSON-RPC service of a node.
 
-    Input: the node; the seconds that a send waits for its block before it returns the hash.
+    Input: the node; the seconds that a send waits for its block before it returns the hash; the
+           maximum gas limit of a call, None for the default; the time limit of a call in seconds.
     """
     methods = collect_methods()
-    rpc = RequestContext(node=node, events=EventSystem(node), send_seconds=send_seconds)
+    rpc = RequestContext(
+        node=node,
+        events=EventSystem(node),
+        send_seconds=send_seconds,
+        call_gas=call_gas,
+        calls=CallWatcher(call_seconds),
+    )
     return NodeService(
         rpc, methods, {n: why for n, why in UNSUPPORTED_METHODS.items() if n not in methods}
     )

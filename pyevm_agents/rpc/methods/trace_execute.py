@@ -48,6 +48,7 @@ from pyevm_agents.tracing import (
     FlatCallTracer,
     MuxTracer,
     StateDiffTracer,
+    TraceBudget,
     VmTracer,
     make_traced_vm,
 )
@@ -72,14 +73,17 @@ MAX_CALLS = 1_000
 class ReplayTracer(MuxTracer):
     """Tracer of the requested trace types of one transaction."""
 
-    def __init__(self, types: frozenset[str]) -> None:
-        self._calls = FlatCallTracer(PARITY)  # Always needed, for the output.
+    def __init__(self, types: frozenset[str], budget: TraceBudget | None = None) -> None:
+        """Input: the trace types; the budget that a request's tracers share."""
+        budget = budget or TraceBudget()
+        # Always needed, for the output.
+        self._calls = FlatCallTracer(PARITY, budget=budget)
         self._types = types
         tracers: dict[str, Tracer] = {TRACE: self._calls}
         if STATE_DIFFERENCE in types:
             tracers[STATE_DIFFERENCE] = StateDiffTracer()
         if VM_TRACE in types:
-            tracers[VM_TRACE] = VmTracer()
+            tracers[VM_TRACE] = VmTracer(budget)
         super().__init__(tracers)
 
     def result(self) -> Json:
@@ -143,7 +147,8 @@ def trace_call(  # noqa: PLR0913, PLR0917 - JSON-RPC has places
     block_override: BlockOverride | None = None,
 ) -> Json:
     """Simulate a call; return its requested traces: calls, state differences, opcodes."""
-    at, call = resolve_view(rpc, block), transaction.to_call()
+    at = resolve_view(rpc, block)
+    call = rpc.limit_call(transaction.to_call(), at, block_override)
     tracer = ReplayTracer(trace_types)
     try:
         at.chain.call(
@@ -163,11 +168,13 @@ def trace_call_many(
     rpc: RequestContext, calls: list[tuple[TransactionRequest, frozenset[str]]], block: BlockId
 ) -> list[Json]:
     """Simulate calls, each on the state after the one before; return their requested traces."""
-    sequence = CallSequence(resolve_view(rpc, block))
+    at = resolve_view(rpc, block)
+    sequence = CallSequence(at)
+    budget = TraceBudget()
     results = []
     for index, (transaction, types) in enumerate(calls):
-        call = transaction.to_call()
-        tracer = ReplayTracer(types)
+        call = rpc.limit_call(transaction.to_call(), at)
+        tracer = ReplayTracer(types, budget)
         try:
             sequence.call(call, tracer=tracer)
         except ValidationError as error:
@@ -184,6 +191,7 @@ def trace_raw_transaction(
     read = decode_transaction(transaction, rpc.node.chain.transaction_builder)
     at = resolve_next_view(rpc, None, read.sender, read.nonce)
     call = _build_transaction_call(read, int(at.header.base_fee_per_gas or 0))
+    call = rpc.limit_call(call, at)
     tracer = ReplayTracer(trace_types)
     try:
         at.chain.call(call, header=at.header, trace=partial(make_traced_vm, tracer=tracer))
@@ -210,10 +218,11 @@ def trace_replay_block_transactions(
     rpc: RequestContext, number: BlockId, trace_types: frozenset[str]
 ) -> list[Json]:
     """Replay a block's transactions; return the requested traces of each."""
+    budget = TraceBudget()
 
     def make_tracer(place: TransactionLocation, logs_before: int) -> ReplayTracer:
         del place, logs_before
-        return ReplayTracer(trace_types)
+        return ReplayTracer(trace_types, budget)
 
     record = require_record(rpc, number)
     return [

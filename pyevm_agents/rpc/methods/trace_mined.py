@@ -27,7 +27,7 @@ from pyevm_agents.rpc.params import (
 from pyevm_agents.rpc.replay import (
     find_mined,
     flatten_calls,
-    parity_tracer,
+    parity_tracers,
     trace_at_index,
     trace_transactions,
 )
@@ -51,13 +51,13 @@ MODES = ("union", "intersection")
 def trace_transaction(rpc: RequestContext, transaction_hash: bytes) -> list[Json]:
     """Return the calls of a mined transaction in Parity's flat format."""
     record, index = find_mined(rpc, transaction_hash)
-    return flatten_calls([trace_at_index(rpc, record, index, parity_tracer)])
+    return flatten_calls([trace_at_index(rpc, record, index, parity_tracers())])
 
 
 @METHODS.method("trace_block", parse_block_id)
 def trace_block(rpc: RequestContext, number: BlockId) -> list[Json]:
     """Return the calls of a block's transactions in Parity's flat format."""
-    return flatten_calls(trace_transactions(rpc, require_record(rpc, number), parity_tracer))
+    return flatten_calls(trace_transactions(rpc, require_record(rpc, number), parity_tracers()))
 
 
 @METHODS.method("trace_get", parse_hash32, parse_list_of(parse_uint64))
@@ -66,7 +66,7 @@ def trace_get(rpc: RequestContext, transaction_hash: bytes, path: list[int]) -> 
     match = rpc.node.chain.find_transaction(transaction_hash)
     if match is None:
         return None
-    calls = flatten_calls([trace_at_index(rpc, *match, parity_tracer)])
+    calls = flatten_calls([trace_at_index(rpc, *match, parity_tracers())])
     return next((call for call in calls if call["traceAddress"] == path), None)
 
 
@@ -185,7 +185,7 @@ def _iter_calls(rpc: RequestContext, numbers: range) -> Iterator[Json]:
     for number in numbers:
         header = resolve_header(rpc.node, BlockId(number=number))
         yield from flatten_calls(
-            trace_transactions(rpc, rpc.node.chain.block_with_receipts(header), parity_tracer)
+            trace_transactions(rpc, rpc.node.chain.block_with_receipts(header), parity_tracers())
         )
 
 

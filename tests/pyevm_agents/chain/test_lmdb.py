@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import subprocess
 import sys
@@ -9,10 +10,11 @@ import time
 from contextlib import closing
 from pathlib import Path
 
+import lmdb
 import pytest
 
 from pyevm_agents.chain.database import MemoryRows
-from pyevm_agents.chain.lmdb import LmdbRows
+from pyevm_agents.chain.lmdb import LmdbRows, UnreadableChainError
 from pyevm_agents.errors import ConfigError, EngineFault
 from tests.counting_writer import PARTS
 
@@ -96,3 +98,72 @@ def test_a_file_that_is_no_database_is_refused_and_the_folder_free_again(tmp_pat
     for _ in range(2):
         with pytest.raises(ConfigError, match="not a readable chain"):
             LmdbRows(tmp_path)
+
+
+def build_rows(folder: Path, count: int) -> dict[bytes, bytes]:
+    """Write rows of half a page each, and return them."""
+    chance = random.Random(count)  # noqa: S311 - rows that can't be compressed
+    written: dict[bytes, bytes] = {
+        chance.randbytes(32): chance.randbytes(2_000) for _ in range(count)
+    }
+    rows = LmdbRows(folder)
+    rows.write(written)
+    rows.close()
+    return written
+
+
+@pytest.mark.parametrize("share", [0.2, 0.5, 0.9])
+def test_a_file_that_was_cut_is_refused(tmp_path: Path, share: float) -> None:
+    build_rows(tmp_path, 50)
+    data = tmp_path / "data.mdb"
+    size_bytes = data.stat().st_size
+    os.truncate(data, int(share * size_bytes))
+    for _ in range(2):
+        with pytest.raises(ConfigError, match=f"{int(share * size_bytes):,} of {size_bytes:,} by"):
+            LmdbRows(tmp_path)
+
+
+def test_a_file_without_pages_that_were_never_written_is_whole(tmp_path: Path) -> None:
+    written = build_rows(tmp_path, 50)
+    data = tmp_path / "data.mdb"
+    environment = lmdb.open(str(tmp_path), map_size=2**30)
+    for size_bytes in range(40_000, 80_000, 4_000):
+        with environment.begin(write=True) as transaction:
+            transaction.put(b"freed", bytes(size_bytes))
+            transaction.delete(b"freed")
+            transaction.put(b"kept", b"1")
+    used_bytes = (environment.info()["last_pgno"] + 1) * environment.stat()["psize"]
+    environment.close()
+    assert data.stat().st_size < used_bytes
+    rows = LmdbRows(tmp_path)
+    assert data.stat().st_size == used_bytes
+    assert {key: rows.get(key) for key in written} == written
+    assert rows.get(b"kept") == b"1"
+    rows.close()
+
+
+def test_a_damaged_page_is_a_fault_and_not_a_crash(tmp_path: Path) -> None:
+    written = build_rows(tmp_path, 50)
+    data = tmp_path / "data.mdb"
+    content = data.read_bytes()
+    data.write_bytes(content[:8_192] + bytes(len(content) - 8_192))
+    rows = LmdbRows(tmp_path)
+    with pytest.raises(UnreadableChainError, match=f"the chain in {tmp_path} is damaged"):
+        rows.get(next(iter(written)))
+    rows.close()
+
+
+@pytest.mark.parametrize("content", [b"x", bytes(100), bytes(9_000), b"\xff" * 200])
+def test_any_bytes_are_refused(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "data.mdb").write_bytes(content)
+    with pytest.raises(ConfigError, match="not a readable chain"):
+        LmdbRows(tmp_path)
+
+
+def test_only_the_owner_can_read_the_files(tmp_path: Path) -> None:
+    build_rows(tmp_path, 1)
+    for name in ("data.mdb", "lock.mdb"):
+        (tmp_path / name).chmod(0o644)  # As earlier versions created them.
+    LmdbRows(tmp_path).close()
+    modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.iterdir()}
+    assert modes == {"data.mdb": 0o600, "lock.mdb": 0o600, "in-use": 0o600}

@@ -216,6 +216,18 @@ def test_what_filters_keep_is_bounded_together(
         events.poll_changes(second)
 
 
+def test_a_session_has_so_many_subscriptions_at_most(served: Served) -> None:
+    names = [
+        served.ask("eth_subscribe", "newHeads") for _ in range(events_module.MAX_SUBSCRIPTIONS)
+    ]
+    with pytest.raises(RefusedError, match="at most 1,000; cancel some with eth_unsubscribe"):
+        served.ask("eth_subscribe", "newHeads")
+    other = Session("other", lambda _: None)
+    assert served.service.call("eth_subscribe", ["newHeads"], other)
+    assert served.ask("eth_unsubscribe", names[0]) is True
+    assert served.ask("eth_subscribe", "newHeads")
+
+
 def test_there_are_so_many_filters_at_most(
     clocked: tuple[EventSystem, list[float]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,7 +15,7 @@ from pyevm_agents.rpc.replay import (
     count_logs,
     find_mined,
     locate_transaction,
-    parity_tracer,
+    parity_tracers,
     trace_at_index,
     trace_transactions,
 )
@@ -60,16 +60,16 @@ def test_tracers_know_where_they_are_and_how_many_logs_come_before(served: Serve
 
     def make(at: TransactionLocation, logs_before: int) -> FlatCallTracer:
         made.append((at, logs_before))
-        return parity_tracer(at, logs_before)
+        return parity_tracers()(at, logs_before)
 
     tracers = trace_transactions(rpc, record, make)
     assert [at for at, _ in made] == [locate_transaction(record, index) for index in range(4)]
     assert [before for _, before in made] == [0, 2, 2, 2]
     for index, tracer in enumerate(tracers):
-        assert trace_at_index(rpc, record, index, parity_tracer).result() == tracer.result()
-    chosen = trace_transactions(rpc, record, parity_tracer, [3, 1, 3])
+        assert trace_at_index(rpc, record, index, parity_tracers()).result() == tracer.result()
+    chosen = trace_transactions(rpc, record, parity_tracers(), [3, 1, 3])
     assert [one.result() for one in chosen] == [tracers[1].result(), tracers[3].result()]
-    assert trace_transactions(rpc, record, parity_tracer, []) == []
+    assert trace_transactions(rpc, record, parity_tracers(), []) == []
 
 
 def test_logs_that_were_not_undone_are_counted_without_receipts(served: Served) -> None:

@@ -31,6 +31,25 @@ def test_more_connections_than_allowed_are_told_so() -> None:
     serve(talk, options=ServerOptions(port=0, connections=3))
 
 
+def test_the_oldest_incomplete_body_makes_room() -> None:
+    async def talk(served: Served) -> None:
+        slow = [await served.connect() for _ in range(3)]
+        for connection in slow:  # Each gets an answer first, so the server has them in this order.
+            await connection.request(body=message("echo", 1))
+            assert (await connection.response()).status == 200
+            await connection.request(body=b"{", Content_Length="100", Expect="100-continue")
+            await connection.reader.readuntil(b"\r\n\r\n")
+        assert await served.ask("echo", 1) == [1]
+        first = await slow[0].response()
+        assert first.status == 503
+        assert b"close some" in first.body
+        for connection in slow[1:]:
+            await connection.send(b" " * 99)
+            assert (await connection.response()).status == 200
+
+    serve(talk, options=ServerOptions(port=0, connections=3))
+
+
 @pytest.mark.slow
 def test_who_reads_no_answer_is_disconnected() -> None:
     async def talk(served: Served) -> None:

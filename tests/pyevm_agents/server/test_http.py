@@ -231,10 +231,30 @@ def test_other_origins_are_refused() -> None:
             assert response.body.startswith(b"Origin ")
             assert "Access-Control-Allow-Origin" not in response.headers
         assert served.service.calls == 0
-        for origin in ("http://localhost:3000", f"http://127.0.0.1:{served.port}"):
-            response = await served.http(body=body, Origin=origin)
-            assert response.status == 200
-            assert "Access-Control-Allow-Origin" not in response.headers
+        response = await served.http(body=body, Origin="http://localhost:3000")
+        assert response.status == 403
+        assert response.body.endswith(b"--allow-origin http://localhost:3000\n")
+        response = await served.http(body=body, Origin=f"http://127.0.0.1:{served.port}")
+        assert response.status == 200
+        assert "Access-Control-Allow-Origin" not in response.headers
+
+    serve(talk)
+
+
+def test_headers_that_contradict_each_other_are_refused() -> None:
+    async def talk(served: Served) -> None:
+        own = f"127.0.0.1:{served.port}"
+        for head in (
+            f"POST / HTTP/1.1\r\nHost: {own}\r\nOrigin: http://{own}\r\nOrigin: http://a.b",
+            f"POST / HTTP/1.1\r\nHost: {own}\r\nHost: evil.example",
+            f"POST http://evil.example/ HTTP/1.1\r\nHost: {own}",
+        ):
+            connection = await served.connect()
+            await connection.send(f"{head}\r\nContent-Length: 0\r\n\r\n".encode())
+            assert (await connection.response()).status == 400
+        assert served.service.calls == 0
+        response = await served.http(body=message("echo", 1), path=f"http://{own}/")
+        assert response.status == 200
 
     serve(talk)
 
@@ -261,7 +281,7 @@ def test_a_page_may_ask_where_that_was_allowed() -> None:
         assert preflight.headers["Access-Control-Allow-Private-Network"] == "true"
         other = await served.http("OPTIONS", Origin="http://localhost:3000")
         assert other.status == 403
-        assert b"allow it with --allow-origin" in other.body
+        assert b"--allow-origin http://localhost:3000" in other.body
 
     serve(talk, options=ServerOptions(port=0, allowed_origins=frozenset({"https://app.example"})))
 

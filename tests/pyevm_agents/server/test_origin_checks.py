@@ -61,16 +61,40 @@ def test_no_host_is_refused() -> None:
     "origin",
     ["http://localhost:3000", "https://127.0.0.1", "http://[::1]:1", "chrome-extension://abc"],
 )
-def test_own_pages_and_wallets_may_ask(origin: str) -> None:
-    assert LOCAL.explain_refusal("localhost", origin) is None
-    assert not LOCAL.is_cors_allowed(origin)
+def test_pages_of_this_machine_and_wallets_need_an_option(origin: str) -> None:
+    reason = LOCAL.explain_refusal("localhost", origin)
+    assert reason is not None
+    assert reason.endswith(f"start the node with --allow-origin {origin}")
+    allowed = AccessPolicy(bound_host="127.0.0.1", allowed_origins=frozenset({origin}))
+    assert allowed.explain_refusal("localhost", origin) is None
+    assert allowed.is_cors_allowed(origin)
+
+
+@pytest.mark.parametrize("host", ["localhost:8545", "127.0.0.1:8545", "[::1]:8545", "LOCALHOST"])
+def test_the_nodes_own_origin_may_ask(host: str) -> None:
+    assert LOCAL.explain_refusal(host, f"http://{host}") is None
+    assert LOCAL.explain_refusal(host, f"http://{host}0") is not None
+    assert not LOCAL.is_cors_allowed(f"http://{host}")
+
+
+def test_a_wildcard_is_a_port_or_an_extension() -> None:
+    access = AccessPolicy(
+        bound_host="127.0.0.1",
+        allowed_origins=frozenset({"http://localhost:*", "chrome-extension://*", "https://*"}),
+    )
+    for origin in ("http://localhost:3000", "http://LOCALHOST:1", "chrome-extension://abc"):
+        assert access.is_cors_allowed(origin)
+    for origin in (
+        *("http://localhost", "https://localhost:3000", "http://localhost.evil:1"),
+        *("moz-extension://abc", "https://evil.example", "null"),
+    ):
+        assert not access.is_cors_allowed(origin)
 
 
 @pytest.mark.parametrize(
     "origin",
     [
-        *("null", "", "https://evil.example", "http://localhost.evil.example", "http://["),
-        *("http://evil.example/localhost", "http://localhost@evil.example", "file://", "localhost"),
+        *("null", "https://evil.example", "http://localhost.evil.example", "file://"),
     ],
 )
 def test_other_pages_may_not(origin: str) -> None:
@@ -78,6 +102,22 @@ def test_other_pages_may_not(origin: str) -> None:
     assert not LOCAL.is_cors_allowed(origin)
     assert ANY.explain_refusal("localhost", origin) is None
     assert ANY.is_cors_allowed(origin)
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        *("http://evil.com\\@localhost", "http://user@localhost", "http://evil.example/localhost"),
+        *("http://localhost/", "http://localhost?", "http://[", "localhost", "", "NULL/"),
+        *("http://localhost, http://evil.example", "http://localhost:", "http://localhost:123456"),
+    ],
+)
+def test_forms_that_no_browser_sends_are_refused_everywhere(origin: str) -> None:
+    for access in (LOCAL, ANY):
+        reason = access.explain_refusal("localhost", origin)
+        assert reason is not None
+        assert reason.endswith("must be scheme://host:port, as browsers send it.")
+        assert not access.is_cors_allowed(origin)
 
 
 def test_what_no_header_can_repeat_is_refused() -> None:
@@ -91,7 +131,7 @@ def test_pages_that_were_allowed() -> None:
         assert NAMED.is_cors_allowed(origin)
     for origin in ("http://app.example", "https://app.example:444", "http://10.0.0.1"):
         assert NAMED.explain_refusal("localhost", origin) is not None
-    assert NAMED.explain_refusal("localhost", "http://node.example:3000") is None
+    assert NAMED.explain_refusal("localhost", "http://node.example:3000") is not None
     assert not NAMED.is_cors_allowed(None)
 
 

@@ -227,7 +227,9 @@ def test_other_pages_are_refused() -> None:
             assert (await (await handshake(served, Origin=origin)).response()).status == 403
         assert (await (await handshake(served, Host="evil.example")).response()).status == 403
         for origin in ("http://localhost:3000", "chrome-extension://wallet"):
-            assert (await (await handshake(served, Origin=origin)).response()).status == 101
+            assert (await (await handshake(served, Origin=origin)).response()).status == 403
+        own = f"http://127.0.0.1:{served.port}"
+        assert (await (await handshake(served, Origin=own)).response()).status == 101
 
     serve(talk)
 

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pyevm_agents.errors import ConfigError
-from pyevm_agents.tracing import MuxTracer, VmTracer, vm_trace_tracer
+from pyevm_agents.tracing import MuxTracer, TraceBudget, TraceTooLargeError, VmTracer
 from pyevm_agents.tracing.opcodes import get_opcode
 from pyevm_agents.tracing.struct_log_tracer import StructLogOptions, StructLogTracer
 from tests.pyevm_agents.tracing.scenario import CONTRACT
@@ -108,7 +107,7 @@ def test_a_creation_costs_what_it_grants_too() -> None:
     assert ours["sub"]["code"] != "0x" + RUNTIME.hex()
 
 
-def test_too_many_opcodes_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vm_trace_tracer, "MAX_OPS", 20)
-    with pytest.raises(ConfigError, match=r"vmTrace of \d+ opcodes: must be at most 20; request"):
-        traced("calls of all kinds")
+def test_opcodes_memory_and_code_are_counted() -> None:
+    for name in ("calls of all kinds", "create and call"):
+        with pytest.raises(TraceTooLargeError, match="more than 20,000 bytes of memory"):
+            BY_NAME[name].trace(VmTracer(TraceBudget(20_000)))

@@ -76,3 +76,21 @@ def test_failed_calls_are_not_kept_by_their_errors(
         tracemalloc.stop()
     assert [child.is_error for child in ended.children] == [True] * 20
     assert peak_bytes < 10 * MIB
+
+
+@pytest.mark.parametrize("callee", ["0x01 0x010000 MSTORE", "0x01 0x010000 MSTORE INVALID"])
+def test_calls_leave_no_memory_behind(callee: str) -> None:
+    call = f"PUSH0 PUSH0 PUSH0 PUSH0 PUSH0 0x{CALLEE.hex()} 0x00ffff CALL POP "
+    accounts = {
+        LOOP: GenesisAccount(code=asm(call * 200)),
+        CALLEE: GenesisAccount(code=asm(callee)),
+    }
+    started = Chain(ChainConfig(), accounts=accounts)
+    tracemalloc.start()
+    try:
+        ended = started.call(Call(to=LOOP, sender=SENDER, gas=25_000_000)).computation
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert len(ended.children) == 200
+    assert kept < 3 * MIB  # The callees had 12 MiB together.

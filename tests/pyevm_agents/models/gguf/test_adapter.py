@@ -19,6 +19,7 @@ from pyevm_agents.models import NO_ADAPTER, LlamaModel
 from pyevm_agents.models.gguf import files
 from pyevm_agents.models.gguf.adapter import adapter_path, check_files, read_adapter
 from pyevm_agents.models.gguf.files import combine_digests, find_default_adapter, find_default_model
+from pyevm_agents.models.gguf.header import HEAD_BYTES
 from pyevm_agents.models.llama.child_process import OWN_VARIABLES
 from tests.deadlines import HANG_SECONDS
 
@@ -151,6 +152,24 @@ def test_a_model_is_no_adapter_and_an_adapter_no_model(tmp_path: Path) -> None:
         LlamaModel(path)
     check_files(find_default_model(), path)
     check_files(find_default_model(), None)
+
+
+@pytest.mark.parametrize("count", [513, 2**31 - 1, 2**32 - 1])
+def test_a_count_at_which_llama_cpp_aborts_is_refused(tmp_path: Path, count: int) -> None:
+    model = find_default_model()
+    with model.open("rb") as file:
+        head = file.read(HEAD_BYTES)
+    key = b"llama.block_count" + (4).to_bytes(4, "little")
+    assert key + (30).to_bytes(4, "little") in head
+    path = tmp_path / "model.gguf"
+    for accepted in (512, count):
+        changed = key + accepted.to_bytes(4, "little")
+        path.write_bytes(head.replace(key + (30).to_bytes(4, "little"), changed))
+        os.truncate(path, model.stat().st_size)
+        if accepted == 512:
+            check_files(path, None)
+    with pytest.raises(ConfigError, match=rf"block_count {count:,}: must be at most 512; the file"):
+        check_files(path, None)
 
 
 def test_who_asks_for_nothing_gets_what_is_installed(

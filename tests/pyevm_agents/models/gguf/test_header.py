@@ -16,7 +16,7 @@ from pyevm_agents.models.gguf.header import (
     MetadataEntry,
     TensorInfo,
     read_arrays,
-    read_general_type,
+    read_first_entries,
     read_header,
 )
 
@@ -38,7 +38,7 @@ def test_the_default_models_front() -> None:
     assert front.get_text("llama.block_count") == front.get_text("absent") == ""
     assert len(front.tensors) == 272
     assert TensorInfo("blk.29.ffn_down.weight", 3, (1536, 576)) in front.tensors
-    assert read_general_type(find_default_model()) == "model"
+    assert read_first_entries(find_default_model())["general.type"].value == "model"
 
 
 def test_an_adapters_front(tmp_path: Path) -> None:
@@ -48,7 +48,7 @@ def test_an_adapters_front(tmp_path: Path) -> None:
     assert (front.get_text("general.name"), front.entries["some.number"].value) == ("größer", 7)
     assert front.entries["adapter.lora.alpha"] == MetadataEntry(6, 16.0)
     assert front.tensors == (TensorInfo(NAMES[0], 1, (5, 2)), TensorInfo(NAMES[1], 1, (2, 3)))
-    assert read_general_type(path) == "adapter"
+    assert read_first_entries(path) == front.entries
 
 
 def test_the_default_models_vocabulary() -> None:
@@ -85,7 +85,7 @@ def test_what_is_not_whole_is_refused(tmp_path: Path, content: bytes, message: s
     path.write_bytes(content)
     with pytest.raises(ValueError, match=message):
         read_header(path)
-    assert read_general_type(path) == ""
+    assert read_first_entries(path) == {}
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
@@ -101,4 +101,4 @@ def test_nothing_but_a_value_error_comes_of_damage(
     path.write_bytes(content[:position] if cut else content)
     with suppress(ValueError):
         read_header(path)
-    read_general_type(path)
+    read_first_entries(path)

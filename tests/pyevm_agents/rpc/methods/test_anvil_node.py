@@ -291,8 +291,15 @@ def test_a_dump_that_unpacks_to_too_much_is_refused(
     local: LocalNode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(anvil_state, "MAX_DUMP_BYTES", 1_000)
-    with pytest.raises(RpcError, match="1,000 bytes decompressed"):
+    with pytest.raises(RpcError, match="must be at most 1,000 bytes of JSON"):
         local.ask("anvil_loadState", "0x" + gzip.compress(b" " * 2_000, mtime=0).hex())
+
+
+def test_a_bomb_of_empty_lists_is_refused_before_it_is_parsed(local: LocalNode) -> None:
+    bomb = gzip.compress(b"[" + b"[]," * 11_000_000 + b"[]]", mtime=0)
+    assert len(bomb) < 40_000
+    with pytest.raises(RpcError, match="at most 5,000,000 commas and opening brackets"):
+        local.ask("anvil_loadState", "0x" + bomb.hex())
 
 
 def test_node_info_and_metadata_are_those_of_the_chain(local: LocalNode) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,6 +10,9 @@ import rlp
 from eth_utils import to_hex
 
 from pyevm_agents.chain.block_rlp import decode_block
+from pyevm_agents.rpc.errors import LIMIT_EXCEEDED
+from pyevm_agents.rpc.methods import debug_trace
+from pyevm_agents.tracing import TraceBudget, create_tracer
 from tests.pyevm_agents.node.senders_of_tests import transaction
 from tests.pyevm_agents.rpc.contracts_to_trace import CODES, COUNTER, send
 from tests.pyevm_agents.rpc.served import RefusedError
@@ -87,3 +91,15 @@ def test_what_is_no_block_is_refused(serve: Serve) -> None:
     poor = block.copy(transactions=[transaction(value_wei=10**30)])
     with pytest.raises(RefusedError, match="err: "):
         served.ask("debug_traceBlock", to_hex(rlp.encode(poor)))
+
+
+def test_a_trace_beyond_its_budget_is_an_error_with_advice(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    budget = TraceBudget(100_000)
+    monkeypatch.setattr(debug_trace, "create_tracer", partial(create_tracer, budget=budget))
+    code = {LOGGER: {"code": to_hex(asm("PUSH0 0x4000 MSTORE JUMPDEST 0x05 JUMP"))}}
+    options = {"enableMemory": True, "stateOverrides": code}
+    with pytest.raises(RefusedError, match="enableMemory: false, or less gas") as refusal:
+        serve().ask("debug_traceCall", {"to": LOGGER, "gas": "0xafc8"}, "latest", options)
+    assert refusal.value.code == LIMIT_EXCEEDED
