@@ -20,6 +20,8 @@ clients."""
 CHECK_SECONDS = 0.5
 """Interval between checks."""
 
+ABANDONED = "execution aborted: the client has left"
+
 
 class CallWatcher:
     """Watches the executions of requests, in a thread that runs only while there are any."""
@@ -37,7 +39,13 @@ class CallWatcher:
         self._is_running = False
 
     def watch(self, interruption: Interruption, session: Session) -> None:
-        """Watch a request until its interruption is garbage. Idempotent."""
+        """Watch a request until its interruption is garbage. Idempotent.
+
+        A request whose client has left, such as the next one of a batch, ends immediately.
+        """
+        if not session.is_open:
+            interruption.end(ABANDONED)
+            return
         with self._lock:
             self._requests.setdefault(
                 weakref.ref(interruption), (self._now() + self._seconds, session)
@@ -61,7 +69,7 @@ class CallWatcher:
             if interruption is None:
                 continue
             if not session.is_open:
-                interruption.end("execution aborted: the client has left")
+                interruption.end(ABANDONED)
             elif self._now() > deadline:
                 interruption.end(
                     f"execution aborted: it took more than {self._seconds:g} seconds; pass less "

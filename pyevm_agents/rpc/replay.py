@@ -75,7 +75,8 @@ def trace_at_index(
 
 def count_logs(rpc: RequestContext, record: BlockRecord) -> list[int]:
     """Return the number of logs of each transaction of a block that has no receipts yet."""
-    trees = {index: CallTree() for index in range(len(record.block.transactions))}
+    budget = TraceBudget()
+    trees = {index: CallTree(budget) for index in range(len(record.block.transactions))}
     _replay(rpc, record, trees)
     return [
         sum(len(node.logs) for node, failed in tree.walk_nodes() if not failed)

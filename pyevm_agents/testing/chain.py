@@ -16,6 +16,7 @@ import logging
 from collections.abc import Mapping
 from contextlib import contextmanager
 from functools import cached_property
+from math import inf
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from eth.exceptions import VMError
@@ -126,7 +127,7 @@ class AgentChain:
 
         self.chain = self.genesis.create_chain(SwappableModel(self.model))
         self.node = Node(self.chain, now=self._get_time, keys=Keys(self.genesis.keys))
-        self.service = build_node_service(self.node, send_seconds=SEND_SECONDS)
+        self.service = build_node_service(self.node, send_seconds=SEND_SECONDS, call_seconds=inf)
         self.model.on_change = self.service.forget_faults
         self.accounts: tuple[ChecksumAddress, ...] = tuple(
             map(to_checksum_address, self.node.keys.addresses)

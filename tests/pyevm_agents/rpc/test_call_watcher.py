@@ -71,6 +71,9 @@ def test_late_and_abandoned_requests_end_and_no_others() -> None:
     assert ended(early) is None
     assert ended(left) == "execution aborted: the client has left"
     assert str(ended(late)).startswith("execution aborted: it took more than 10 seconds; pass less")
+    next_of_batch = Interruption()
+    watcher.watch(next_of_batch, closed)
+    assert ended(next_of_batch) == ended(left)
     del early, late, left
     gc.collect()
     assert not watcher.check()
