@@ -146,14 +146,16 @@ class NodeSetup:
             name: SwappableModel(model)
             for name, model in build_recorded_models(fixture, beyond).items()
         }
-        chain = Chain(fixture.config, models, accounts=fixture.pre, rows=self.rows)
-        if chain.head.block_number == 0:
+        chain = Chain(
+            fixture.config, models, accounts=fixture.pre, rows=self.rows, fork=fixture.fork
+        )
+        if chain.head.block_number == fixture.first_number:
             for recorded in fixture.blocks:
                 chain.import_block(recorded.encoded)
             chain.patch_state(self._fund)
         positions = {(step.block, step.transaction) for step in fixture.steps}
         called = [
-            fixture.blocks[block - 1].block.transactions[index].to
+            fixture.get_block(block).block.transactions[index].to
             for block, index in sorted(positions)
         ]
         notes = (f"Fixture {fixture.name}: {fixture.comment}", *note)
