@@ -18,6 +18,7 @@ from lru import LRU
 
 from precompiles.react import GrammarViolationError
 from pyevm_agents.errors import EngineFault
+from pyevm_agents.forking import RemoteFork
 from pyevm_agents.node.block_settings import NextBlock
 from pyevm_agents.node.clock import Clock, ClockSettings
 from pyevm_agents.node.keys import Keys
@@ -85,6 +86,8 @@ class Node:
         self.keys = keys or Keys()
         self.pool = TxPool()
         self.clock = Clock(now)
+        if chain.fork_block is not None:
+            self.clock.continue_from(chain.head.timestamp)
         self.next_block = NextBlock(chain, self.clock)
         self.pending = PendingBlock(chain, self.pool, self.clock, self.next_block)
         self.history = History(
@@ -107,6 +110,12 @@ class Node:
         self._ticker = Ticker(self._tick)
         self._write_queue = WriteQueue()
         self._ticker.set(self._mining.interval_seconds)
+
+    @property
+    def fork(self) -> RemoteFork | None:
+        """The fork block that the chain continues; None if there is no remote node to ask."""
+        fork_block = self.chain.fork_block
+        return fork_block if isinstance(fork_block, RemoteFork) else None
 
     def _tick(self) -> None:
         self.submit_change(self.mine).result()
@@ -320,6 +329,8 @@ class Node:
             self.chain.rollback(self.chain.first_number)
             self.pool.clear()
             self.clock.settings = ClockSettings()
+            if self.chain.fork_block is not None:
+                self.clock.continue_from(self.chain.head.timestamp)
             self.next_block.reset()
             self.keys.impersonated, self.keys.impersonates_all = frozenset(), False
             self.history.forget_all()

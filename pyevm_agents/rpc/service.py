@@ -17,6 +17,7 @@ from pyevm_agents.rpc.errors import (
     convert_request_error,
 )
 from pyevm_agents.rpc.recent_faults import RecentFaults
+from pyevm_agents.rpc.remote_blocks import BLOCKING_METHODS, LOCAL, RemoteBlocks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,6 +38,8 @@ class NodeService:
         self._methods = methods
         self._unsupported_reasons = unsupported
         self._faults = RecentFaults()
+        fork = rpc.node.fork
+        self._remote_blocks = None if fork is None else RemoteBlocks(rpc.node, fork)
 
     def forget_faults(self) -> None:
         """Clear the cache of recent faults."""
@@ -44,6 +47,8 @@ class NodeService:
 
     def is_quick(self, method: str) -> bool:
         """Return whether a method takes well under a millisecond, unless it has to wait."""
+        if self._remote_blocks is not None and method in BLOCKING_METHODS:
+            return False
         known = self._methods.get(method)
         return known is None or known.is_quick
 
@@ -69,7 +74,8 @@ class NodeService:
         self._faults.invalidate(method)
         self._faults.raise_if_recent(method, params)
         try:
-            return entry.handler(self._rpc.for_session(session, may_wait=may_wait), *arguments)
+            rpc = self._rpc.for_session(session, may_wait=may_wait)
+            return self._answer(entry, params, arguments, rpc)
         except PoolError as error:
             raise RpcError(SERVER_ERROR, str(error)) from error
         except RequestError as error:
@@ -84,3 +90,17 @@ class NodeService:
         except GrammarViolationError as error:
             fault = EngineFault(f"model output violates its grammar: {error}")
             raise self._faults.record(method, params, fault) from error
+
+    def _answer(
+        self,
+        method: RpcMethod,
+        params: Sequence[object] | Mapping[str, object],
+        arguments: list[object],
+        rpc: RequestContext,
+    ) -> object:
+        """Return a method's result: the remote node's if it is about a block below a fork."""
+        if self._remote_blocks is not None:
+            result = self._remote_blocks.answer(method, params, arguments)
+            if result is not LOCAL:
+                return result
+        return method.handler(rpc, *arguments)

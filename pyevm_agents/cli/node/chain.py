@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pyevm_agents.chain import Chain, read_chain_config
+from pyevm_agents.chain.fork_setup import require_known_hardfork
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.config.chain_config import get_fingerprint
 from pyevm_agents.config.schedule_file import ScheduleFile
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from pyevm_agents.chain import GenesisAccount
     from pyevm_agents.chain.database import Rows
     from pyevm_agents.devnet.model_registry import ModelChoice
+    from pyevm_agents.forking import RemoteFork
     from pyevm_agents.models import Store
     from pyevm_agents.recordings import Fixture
 
@@ -44,6 +46,9 @@ class ChainOptions:
     schedule: ScheduleFile | None
     """Gas prices; None for those of the stored chain, or the defaults of a new one."""
 
+    given: frozenset[str] = frozenset()
+    """Names of the command's parameters that the user gave."""
+
     def build_config(self, rows: Rows) -> ChainConfig:
         """Return the config of a chain without models.
 
@@ -61,6 +66,22 @@ class ChainOptions:
             base_fee_wei=self.base_fee,
             genesis_timestamp_seconds=timestamp,
             fork=self.fork,
+        )
+
+    def build_fork_config(self, fork_block: RemoteFork) -> ChainConfig:
+        """Return the config of a fork without models: the remote chain's, unless options differ.
+
+        Raises: ConfigError: the block's rules are not implemented, and no fork was given.
+        """
+        origin, header = fork_block.origin, fork_block.header
+        if "fork" not in self.given:
+            require_known_hardfork(origin, header)
+        return ChainConfig(
+            chain_id=self.chain_id if "chain_id" in self.given else origin.chain_id,
+            block_gas_limit=self.gas_limit if "gas_limit" in self.given else header.gas_limit,
+            genesis_timestamp_seconds=header.timestamp,
+            fork=self.fork,
+            origin=origin,
         )
 
     def apply_schedule(self, config: ChainConfig, rows: Rows) -> ChainConfig:
@@ -98,6 +119,9 @@ class NodeSetup:
     accounts: Mapping[Address, GenesisAccount]
     """Accounts of genesis; a fixture's chain gets the missing ones."""
 
+    fork_block: RemoteFork | None
+    """The block of a live chain to continue, if any."""
+
     choices: tuple[ModelChoice, ...]
     """The models; none for a plain chain."""
 
@@ -115,7 +139,11 @@ class NodeSetup:
 
     def open_chain(self) -> NodeChain:
         """Open the stored chain, or create one."""
-        config = self.rules.build_config(self.rows)
+        config = (
+            self.rules.build_config(self.rows)
+            if self.fork_block is None
+            else self.rules.build_fork_config(self.fork_block)
+        )
         models: dict[str, SwappableModel] = {}
         if self.choices:
             engines = [self._open_engine(self.open_model(each, None)) for each in self.choices]
@@ -129,7 +157,8 @@ class NodeSetup:
                 profile.name: SwappableModel(_wrap_in_cache(llama, store))
                 for profile, llama in zip(profiles, engines, strict=True)
             }
-        return NodeChain(chain=Chain(config, models, accounts=self.accounts, rows=self.rows))
+        chain = Chain(config, models, accounts=self.accounts, rows=self.rows, fork=self.fork_block)
+        return NodeChain(chain=chain)
 
     def open_fixture_chain(self, fixture: Fixture) -> NodeChain:
         """Open a chain at a fixture's head.

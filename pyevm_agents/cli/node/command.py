@@ -15,6 +15,7 @@ from pyevm_agents.agents.known_contracts import ArtifactFolders
 from pyevm_agents.chain import GenesisAccount
 from pyevm_agents.chain.lmdb import LmdbRows
 from pyevm_agents.cli.cache_folder import get_facts_folder
+from pyevm_agents.cli.fork_options import FORK_OPTIONS, add_fork_options
 from pyevm_agents.cli.node.chain import WEI, ChainOptions, NodeChain, NodeSetup
 from pyevm_agents.cli.node.genesis_file import GenesisFile, read_genesis
 from pyevm_agents.cli.node.run import NodeOutput, NodeRun
@@ -43,6 +44,7 @@ from pyevm_agents.node.state_dump import load
 from pyevm_agents.server import ServerOptions
 
 if TYPE_CHECKING:
+    from pyevm_agents.cli.fork_options import ForkOptions
     from pyevm_agents.config.schedule_file import ScheduleFile
     from pyevm_agents.devnet.model_registry import ModelChoice
     from pyevm_agents.models import Adapter, LlamaModel
@@ -65,14 +67,16 @@ EXCLUSIVE_OPTIONS = {
         *("chain_id", "gas_limit", "base_fee", "timestamp", "fork", "schedule", "genesis"),
         *("load_path", "state_path"),
     ),
+    "fork_url": ("fixture", "genesis", "timestamp", "base_fee"),
 }
-"""Options that exclude each other. A fixture defines the chain's parameters itself."""
+"""Options that exclude each other. A fixture, or a fork block, defines parameters itself."""
 
 EXAMPLES = """\b
 Examples:
   pyevm-agents node                              # like anvil, with agents at 0x19
   pyevm-agents node -p 9000 -b 2 --no-model      # a plain chain, a block every 2 s
   pyevm-agents node --fixture wallet_agent       # with a deployed wallet agent
+  pyevm-agents node --fork-url https://eth.example/key --fork-block-number 22000000
   pyevm-agents node --state chain.json           # load at the start, dump at the end
   pyevm-agents node --model other.gguf           # a file, or a name of `pyevm-agents model`
   pyevm-agents node --schedule cold=600,output=1000
@@ -169,6 +173,7 @@ def _validate_derivation_path(_context: click.Context, _option: click.Parameter,
     help="Genesis file in geth's format: chain ID, timestamp, gas limit, base fee, accounts. "
     "Options override it.",
 )  # fmt: skip
+@add_fork_options
 @schedule_option
 @click.option(
     "--fixture", callback=_load_fixture_option, metavar="NAME",
@@ -237,6 +242,7 @@ def node(  # noqa: PLR0913 - one for each option
     timestamp: int | None,
     fork: str,
     genesis: GenesisFile,
+    remote: ForkOptions | None,
     schedule: ScheduleFile | None,
     fixture: Fixture | None,
     models: tuple[ModelChoice, ...],
@@ -281,6 +287,7 @@ def node(  # noqa: PLR0913 - one for each option
         timestamp=defaults.get("timestamp", timestamp),
         fork=fork,
         schedule=schedule,
+        given=frozenset(name for name in context.params if is_given(context, name)),
     )
     run = NodeRun(NodeOutput.from_options(is_quiet=quiet, is_json=json_logs))
 
@@ -294,6 +301,10 @@ def node(  # noqa: PLR0913 - one for each option
 
     with ExitStack() as stack:
         stack.enter_context(run)
+        fork_block = None
+        if remote is not None:
+            fork_block = remote.open()
+            stack.callback(fork_block.close)
         rows = _open_temporary_rows() if state_dir is None else LmdbRows(state_dir)
         stack.callback(rows.close)
         funded_accounts = {
@@ -302,7 +313,10 @@ def node(  # noqa: PLR0913 - one for each option
         beginning = NodeSetup(
             rules=rules,
             rows=rows,
-            accounts={**funded_accounts, **build_predeploys(fork), **genesis.accounts},
+            accounts=funded_accounts
+            if fork_block
+            else {**funded_accounts, **build_predeploys(fork), **genesis.accounts},
+            fork_block=fork_block,
             choices=() if no_model else tuple(each.with_adapter(adapter) for each in models),
             open_model=open_model,
             is_own_model=is_given(context, "models") or is_given(context, "adapter"),
@@ -357,8 +371,10 @@ def _require_compatible_options(context: click.Context) -> None:
     require_single_model(context)
     if "fixture" in used_names and len(context.params["models"]) > 1:
         raise click.UsageError("--fixture needs a single --model")
-    if "mixed_mining" in used_names and "block_time" not in used_names:
-        raise click.UsageError("--mixed-mining needs --block-time")
+    needed = {"mixed_mining": "block_time", **dict.fromkeys(FORK_OPTIONS, "fork_url")}
+    for option, other in needed.items():
+        if option in used_names and other not in used_names:
+            raise click.UsageError(f"{names[option]} needs {names[other]}")
 
 
 def _load(running: Node, chain: NodeChain, state: object) -> None:

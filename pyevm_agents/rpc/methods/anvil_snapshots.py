@@ -24,7 +24,6 @@ from pyevm_agents.rpc.params import (
     parse_uint64,
 )
 from pyevm_agents.rpc.transaction_params import decode_transaction, parse_transaction_request
-from pyevm_agents.rpc.unsupported import NO_FORK
 
 if TYPE_CHECKING:
     from eth.abc import SignedTransactionAPI
@@ -119,8 +118,8 @@ def _parse_reorg_pair(
 
 @METHODS.method("anvil_reset", "hardhat_reset", optional(accept_any))
 def reset(rpc: RequestContext, options: object) -> None:
-    """Reset the chain to genesis, with an empty pool and without impersonated accounts."""
+    """Reset the chain to genesis or to the fork block, with an empty pool."""
     form = {} if options is None else parse_object(options, "options")
     if form.get("forking") is not None:
-        raise invalid_param_error("options.forking", form["forking"], NO_FORK)
+        raise RpcError(SERVER_ERROR, "options.forking: start the node with --fork-url")
     rpc.node.submit_change(rpc.node.reset).result()
