@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from pyevm_agents.cli.cache_folder import get_forks_folder
+from pyevm_agents.errors import ConfigError
 from pyevm_agents.forking import DEFAULT_RETRIES, DEFAULT_TIMEOUT_SECONDS, open_fork
 from pyevm_agents.forking.fork import MAX_BLOCK_NUMBER
 from pyevm_agents.forking.remote_client import MAX_RETRIES
@@ -29,11 +30,11 @@ class ForkOptions:
     """A block of a live chain, and how to ask for it."""
 
     url: str
-    block_number: int | None
-    chain_id: int | None
-    retries: int
-    timeout_seconds: float
-    is_cached: bool
+    block_number: int | None = None
+    chain_id: int | None = None
+    retries: int = DEFAULT_RETRIES
+    timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS
+    is_cached: bool = True
 
     def open(self) -> RemoteFork:
         """Open the block.
@@ -48,6 +49,47 @@ class ForkOptions:
             timeout_seconds=self.timeout_seconds,
             cache_folder=get_forks_folder() if self.is_cached else None,
         )
+
+
+class ForkOpener:
+    """Opens other blocks for `anvil_reset`, with the options of the last fork."""
+
+    def __init__(
+        self, options: ForkOptions | None, require_rules: Callable[[RemoteFork], None]
+    ) -> None:
+        """Start with a node's options, and a check of each block's rules.
+
+        Input: the options; None if the node is no fork. The check raises ConfigError.
+        """
+        self._options = options
+        self._require_rules = require_rules
+
+    def __call__(self, url: str | None, block_number: int | None) -> RemoteFork:
+        """Open a block.
+
+        Input:
+            url: of a node; None for the last one.
+            block_number: of the block; None for the latest, or that of `URL@BLOCK`.
+
+        Raises: ConfigError: there is no URL, or the rules are unknown. RemoteFault: the node does
+                not answer.
+        """
+        url, stated_number = _split_url(url)
+        options = self._options
+        if url is not None:
+            options = ForkOptions(url=url) if options is None else replace(options, url=url)
+        if options is None:
+            raise ConfigError("forking without jsonRpcUrl: must have the URL of a node")
+        number = stated_number if block_number is None else block_number
+        options = replace(options, block_number=number, chain_id=None)
+        fork = options.open()
+        try:
+            self._require_rules(fork)
+        except ConfigError:
+            fork.close()
+            raise
+        self._options = options
+        return fork
 
 
 def add_fork_options(command: Callable[..., None]) -> Callable[..., None]:

@@ -17,7 +17,8 @@ from eth_utils import ValidationError, keccak
 from lru import LRU
 
 from precompiles.react import GrammarViolationError
-from pyevm_agents.errors import EngineFault
+from pyevm_agents.chain import Chain
+from pyevm_agents.errors import ConfigError, EngineFault
 from pyevm_agents.forking import RemoteFork
 from pyevm_agents.node.block_settings import NextBlock
 from pyevm_agents.node.clock import Clock, ClockSettings
@@ -36,7 +37,9 @@ if TYPE_CHECKING:
 
     from eth.abc import BlockHeaderAPI, SignedTransactionAPI, StateAPI
 
-    from pyevm_agents.chain import BlockSettings, Chain, MinedBlock
+    from pyevm_agents.chain import BlockSettings, MinedBlock
+
+    OpenFork = Callable[[str | None, int | None], RemoteFork]
 
 T = TypeVar("T")
 
@@ -74,6 +77,7 @@ class Node:
         now: Callable[[], float],
         keys: Keys | None = None,
         mining: MiningMode | None = None,
+        open_fork: OpenFork | None = None,
     ) -> None:
         """Start from the chain's current head.
 
@@ -81,20 +85,17 @@ class Node:
             now: returns the wall-clock time in Unix seconds.
             keys: the accounts to sign for; none by default.
             mining: when to make blocks; by default one for each transaction.
+            open_fork: opens a block of a live chain for `fork_again`, given a URL and a number; by
+                default the node can't fork again.
         """
-        self.chain = chain
         self.keys = keys or Keys()
         self.pool = TxPool()
         self.clock = Clock(now)
-        if chain.fork_block is not None:
-            self.clock.continue_from(chain.head.timestamp)
-        self.next_block = NextBlock(chain, self.clock)
-        self.pending = PendingBlock(chain, self.pool, self.clock, self.next_block)
-        self.history = History(
-            chain,
-            (self.pool.checkpoint, self.clock.checkpoint, self.next_block.checkpoint),
-            self._on_reorg,
-        )
+        self._set_chain(chain)
+        self._open_fork = open_fork
+        self._own_fork: RemoteFork | None = None
+        """The fork that `fork_again` opened; that of the first chain belongs to its owner."""
+
         self.listeners = NodeListeners()
         self.is_logging = True
         """Whether the server logs requests and transactions. Source: anvil_setLoggingEnabled."""
@@ -111,6 +112,19 @@ class Node:
         self._write_queue = WriteQueue()
         self._ticker.set(self._mining.interval_seconds)
 
+    def _set_chain(self, chain: Chain) -> None:
+        self.chain = chain
+        self.clock.settings = ClockSettings()
+        if chain.fork_block is not None:
+            self.clock.continue_from(chain.head.timestamp)
+        self.next_block = NextBlock(chain, self.clock)
+        self.pending = PendingBlock(chain, self.pool, self.clock, self.next_block)
+        self.history = History(
+            chain,
+            (self.pool.checkpoint, self.clock.checkpoint, self.next_block.checkpoint),
+            self._on_reorg,
+        )
+
     @property
     def fork(self) -> RemoteFork | None:
         """The fork block that the chain continues; None if there is no remote node to ask."""
@@ -125,6 +139,8 @@ class Node:
         self._ticker.stop()
         self._write_queue.close()
         self.chain.close()
+        if self._own_fork is not None:
+            self._own_fork.close()
 
     # -- the write queue -- #
 
@@ -335,6 +351,54 @@ class Node:
             self.keys.impersonated, self.keys.impersonates_all = frozenset(), False
             self.history.forget_all()
             self.instance_id = os.urandom(32)
+
+    def fork_again(self, url: str | None, block_number: int | None) -> None:
+        """Continue another block in memory, with the same models, keys and listeners.
+
+        Input:
+            url: of a node; None for the one that the chain is a fork of.
+            block_number: of the block; None for the latest.
+
+        Raises: ConfigError: the node can't fork again, or has no URL. RemoteFault: the remote node
+                does not answer. The chain is unchanged in both cases.
+        """
+        if self._open_fork is None:
+            raise ConfigError("this node can't fork again: open a new one with the other fork")
+        fork = self._open_fork(url, block_number)
+        try:
+            chain = self._build_fork_chain(fork)
+        except BaseException:
+            fork.close()
+            raise
+        self.pool.clear()
+        self._set_chain(chain)
+        self.keys.impersonated, self.keys.impersonates_all = frozenset(), False
+        self.instance_id = os.urandom(32)
+        if self._own_fork is not None:
+            self._own_fork.close()
+        self._own_fork = fork
+
+    def _build_fork_chain(self, fork: RemoteFork) -> Chain:
+        """Return a chain in memory that continues a fork block with this chain's models.
+
+        A chain ID that differs from the former fork's was set by the user, and is kept.
+        """
+        former, origin = self.chain, fork.origin
+        config, accounts = former.config, former.genesis_accounts
+        is_own_id = config.origin is not None and config.chain_id != config.origin.chain_id
+        return Chain(
+            replace(
+                config,
+                origin=origin,
+                chain_id=config.chain_id if is_own_id else origin.chain_id,
+                block_gas_limit=max(config.block_gas_limit, fork.header.gas_limit),
+                genesis_timestamp_seconds=fork.header.timestamp,
+            ),
+            former.models,
+            accounts={each: accounts[each] for each in self.keys.addresses if each in accounts},
+            fork=fork,
+            former=former,
+        )
 
     def _on_reorg(self, headers: list[BlockHeaderAPI]) -> None:
         self.pending.forget()

@@ -38,8 +38,6 @@ class NodeService:
         self._methods = methods
         self._unsupported_reasons = unsupported
         self._faults = RecentFaults()
-        fork = rpc.node.fork
-        self._remote_blocks = None if fork is None else RemoteBlocks(rpc.node, fork)
 
     def forget_faults(self) -> None:
         """Clear the cache of recent faults."""
@@ -47,7 +45,7 @@ class NodeService:
 
     def is_quick(self, method: str) -> bool:
         """Return whether a method takes well under a millisecond, unless it has to wait."""
-        if self._remote_blocks is not None and method in BLOCKING_METHODS:
+        if method in BLOCKING_METHODS and self._rpc.node.fork is not None:
             return False
         known = self._methods.get(method)
         return known is None or known.is_quick
@@ -99,8 +97,9 @@ class NodeService:
         rpc: RequestContext,
     ) -> object:
         """Return a method's result: the remote node's if it is about a block below a fork."""
-        if self._remote_blocks is not None:
-            result = self._remote_blocks.answer(method, params, arguments)
+        fork = rpc.node.fork
+        if fork is not None:
+            result = RemoteBlocks(rpc.node, fork).answer(method, params, arguments)
             if result is not LOCAL:
                 return result
         return method.handler(rpc, *arguments)

@@ -71,18 +71,30 @@ class ChainOptions:
     def build_fork_config(self, fork_block: RemoteFork) -> ChainConfig:
         """Return the config of a fork without models: the remote chain's, unless options differ.
 
+        A block's gas limit is at least the default, since an agent's run may need more than a live
+        chain's block.
+
         Raises: ConfigError: the block's rules are not implemented, and no fork was given.
         """
+        self.require_rules(fork_block)
         origin, header = fork_block.origin, fork_block.header
-        if "fork" not in self.given:
-            require_known_hardfork(origin, header)
         return ChainConfig(
             chain_id=self.chain_id if "chain_id" in self.given else origin.chain_id,
-            block_gas_limit=self.gas_limit if "gas_limit" in self.given else header.gas_limit,
+            block_gas_limit=self.gas_limit
+            if "gas_limit" in self.given
+            else max(self.gas_limit, header.gas_limit),
             genesis_timestamp_seconds=header.timestamp,
             fork=self.fork,
             origin=origin,
         )
+
+    def require_rules(self, fork_block: RemoteFork) -> None:
+        """Reject a block whose rules are not implemented, unless the user gave a fork.
+
+        Raises: ConfigError.
+        """
+        if "fork" not in self.given:
+            require_known_hardfork(fork_block.origin, fork_block.header)
 
     def apply_schedule(self, config: ChainConfig, rows: Rows) -> ChainConfig:
         """Return the config with these gas prices, or with those of the stored chain.
@@ -119,9 +131,6 @@ class NodeSetup:
     accounts: Mapping[Address, GenesisAccount]
     """Accounts of genesis; a fixture's chain gets the missing ones."""
 
-    fork_block: RemoteFork | None
-    """The block of a live chain to continue, if any."""
-
     choices: tuple[ModelChoice, ...]
     """The models; none for a plain chain."""
 
@@ -134,6 +143,9 @@ class NodeSetup:
     open_store: Callable[[], Store]
     stack: ExitStack
     """Closes the engines when the node ends."""
+
+    fork_block: RemoteFork | None = None
+    """The block of a live chain to continue, if any."""
 
     engines: list[LlamaModel] = field(default_factory=list)
 

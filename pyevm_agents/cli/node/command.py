@@ -15,7 +15,7 @@ from pyevm_agents.agents.known_contracts import ArtifactFolders
 from pyevm_agents.chain import GenesisAccount
 from pyevm_agents.chain.lmdb import LmdbRows
 from pyevm_agents.cli.cache_folder import get_facts_folder
-from pyevm_agents.cli.fork_options import FORK_OPTIONS, add_fork_options
+from pyevm_agents.cli.fork_options import FORK_OPTIONS, ForkOpener, add_fork_options
 from pyevm_agents.cli.node.chain import WEI, ChainOptions, NodeChain, NodeSetup
 from pyevm_agents.cli.node.genesis_file import GenesisFile, read_genesis
 from pyevm_agents.cli.node.run import NodeOutput, NodeRun
@@ -327,7 +327,13 @@ def node(  # noqa: PLR0913 - one for each option
             beginning.open_chain() if fixture is None else beginning.open_fixture_chain(fixture)
         )
         node_chain.chain.known_contracts.watch(folders)
-        running = Node(node_chain.chain, now=time.time, keys=keys, mining=mining)
+        running = Node(
+            node_chain.chain,
+            now=time.time,
+            keys=keys,
+            mining=mining,
+            open_fork=ForkOpener(remote, rules.require_rules) if state_dir is None else None,
+        )
         stack.callback(running.close)
         if state is not None:
             _load(running, node_chain, state)

@@ -123,6 +123,25 @@ def test_a_node_continues_a_remote_chain_and_starts_again_without_it(
     assert not (tmp_path / "empty").exists()
 
 
+def test_a_reset_forks_another_block(remote: FakeRemote, tmp_path: Path) -> None:
+    with fork(tmp_path, "--no-mining") as node:
+        assert node.ask("hardhat_metadata")["forkedNetwork"] is None
+        instance = node.ask("anvil_metadata")["instanceId"]
+        pending = node.ask("eth_newBlockFilter")
+        node.ask("eth_sendTransaction", {"from": FIRST, "to": FIRST, "gas": "0x5208"})
+        forking = {"jsonRpcUrl": remote.url, "blockNumber": 1}
+        node.ask("hardhat_reset", {"forking": forking})
+        assert node.ask("eth_blockNumber") == "0x1"
+        assert node.ask("eth_pendingTransactions") == []
+        assert node.ask("anvil_metadata")["instanceId"] != instance
+        assert node.ask("eth_getStorageAt", CALLED, "0x7") == f"0x{0:064x}"
+        assert node.ask("eth_getBalance", FIRST) == hex(10_000 * 10**18)
+        node.ask("anvil_reset", {"forking": {}})
+        assert node.ask("eth_blockNumber") == "0x3"
+        node.ask("evm_mine")
+        assert len(node.ask("eth_getFilterChanges", pending)) == 1
+
+
 @pytest.mark.slow
 def test_the_chain_of_a_fork_is_stored(remote: FakeRemote, tmp_path: Path) -> None:
     options = ("--fork-url", remote.url, "--fork-block-number", "3")
