@@ -86,6 +86,7 @@ class Chain(ChainSimulator):
         foreign: ForeignRules | None = None,
         fork: ForkBlock | None = None,
         are_own_rows: bool = False,
+        former: Chain | None = None,
     ) -> None:
         """Start at genesis or at a fork block, or open the chain in `rows`.
 
@@ -98,6 +99,7 @@ class Chain(ChainSimulator):
             fork: the block of a remote chain to continue: the `origin` of the config.
             are_own_rows: the rows are a copy of a chain that this process created with the same
                 config and accounts, so genesis is not computed again to verify them.
+            former: the chain that this one replaces; names of contracts and listeners are kept.
 
         Raises: ConfigError: a configured model has no language model, or one is left over; the
                 rows hold a chain of another config or genesis; the config is that of another fork,
@@ -106,10 +108,14 @@ class Chain(ChainSimulator):
         """
         self.models: Mapping[str, LanguageModel] = dict(models or {})
         self.genesis_accounts = add_executor(config, accounts or {})
-        self.known_contracts = KnownContracts()
+        self.known_contracts: KnownContracts = (
+            KnownContracts() if former is None else former.known_contracts
+        )
         """Names of contracts, errors and functions, for display."""
 
-        self.agent_events = AgentEventBus(self.known_contracts)
+        self.agent_events: AgentEventBus = (
+            AgentEventBus(self.known_contracts) if former is None else former.agent_events
+        )
         """The bus that announces agent steps while they are executed."""
 
         self.fork_block = fork

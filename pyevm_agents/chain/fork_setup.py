@@ -15,6 +15,7 @@ from eth.vm.chain_context import ChainContext
 from precompiles.spec import EXECUTOR_ADDRESS
 from pyevm_agents.chain.bootstrap import require_config, require_supported
 from pyevm_agents.chain.database import CONFIG_KEY, FORK_STATE_KEY, HEAD_STATE_KEY
+from pyevm_agents.config import DEFAULT_FORK
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.state import write_origin
 
@@ -29,33 +30,48 @@ if TYPE_CHECKING:
     from pyevm_agents.config import ChainConfig, ForkOrigin
     from pyevm_agents.vm import AgentMiningChain, ForkBlock
 
-OSAKA_SECONDS = {
-    1: 1_764_798_551,
-    17_000: 1_759_308_480,
-    560_048: 1_761_677_592,
-    11_155_111: 1_760_427_360,
+ACTIVATIONS_SECONDS: Mapping[int, Mapping[str, int]] = {
+    1: {
+        "prague": 1_746_612_311,
+        "osaka": 1_764_798_551,
+        "bpo1": 1_765_290_071,
+        "bpo2": 1_767_747_671,
+    },
+    17_000: {
+        "prague": 1_740_434_112,
+        "osaka": 1_759_308_480,
+        "bpo1": 1_759_800_000,
+        "bpo2": 1_760_389_824,
+    },
+    560_048: {
+        "prague": 1_742_999_832,
+        "osaka": 1_761_677_592,
+        "bpo1": 1_762_365_720,
+        "bpo2": 1_762_955_544,
+    },
+    11_155_111: {
+        "prague": 1_741_159_776,
+        "osaka": 1_760_427_360,
+        "bpo1": 1_761_017_184,
+        "bpo2": 1_761_607_008,
+    },
 }
-"""Osaka's activation in Unix seconds, by chain ID. Source: EIP-7607."""
+"""Activations of hard forks in Unix seconds, by chain ID: mainnet, Holesky, Hoodi, Sepolia.
+
+Source: EIP-7600, EIP-7607, EIP-7892."""
 
 
-def require_known_hardfork(origin: ForkOrigin, header: BlockHeaderAPI) -> None:
-    """Reject a fork block under rules that this version does not implement.
+def choose_hardfork(origin: ForkOrigin, header: BlockHeaderAPI) -> str:
+    """Return the hard fork of the blocks after a fork block: the one that is active at its time.
 
-    A caller that was given a hardfork by the user does not call this.
-
-    Input:
-        origin: of the fork.
-        header: of the fork block.
-
-    Raises: ConfigError: the block is at or after Osaka's activation on its chain.
+    Before Prague it is Cancun, the earliest one with agents. On chains whose activations are not
+    known, it is the default.
     """
-    activation = OSAKA_SECONDS.get(origin.chain_id)
-    if activation is not None and header.timestamp >= activation:
-        raise ConfigError(
-            f"block {origin.block_number} of chain {origin.chain_id}: its rules are Osaka's or "
-            "later, which this version does not implement; fork an earlier block, or choose the "
-            "rules of local blocks: --hardfork prague"
-        )
+    activations = ACTIVATIONS_SECONDS.get(origin.chain_id)
+    if activations is None:
+        return DEFAULT_FORK
+    active = [name for name, seconds in activations.items() if seconds <= header.timestamp]
+    return active[-1] if active else "cancun"
 
 
 def setup_fork(

@@ -33,3 +33,9 @@ def get_generations_path() -> Path | None:
     """Return the path of the generation store; None if the user has no home folder."""
     folder = get_cache_folder()
     return None if folder is None else folder / "generations.sqlite3"
+
+
+def get_forks_folder() -> Path | None:
+    """Return the folder of what forks have read; None if the user has no home folder."""
+    folder = get_cache_folder()
+    return None if folder is None else folder / "forks"

@@ -1,10 +1,10 @@
 """Forks of live chains: a remote node's state and blocks, read when they are needed."""
 
-from pyevm_agents.forking.fork import Fork, open_fork
+from pyevm_agents.forking.fork import RemoteFork, open_fork
 from pyevm_agents.forking.remote_client import (
     DEFAULT_RETRIES,
     DEFAULT_TIMEOUT_SECONDS,
     RemoteError,
 )
 
-__all__ = ["DEFAULT_RETRIES", "DEFAULT_TIMEOUT_SECONDS", "Fork", "RemoteError", "open_fork"]
+__all__ = ["DEFAULT_RETRIES", "DEFAULT_TIMEOUT_SECONDS", "RemoteError", "RemoteFork", "open_fork"]

@@ -41,11 +41,11 @@ NUMBER_BYTES, HASH_BYTES = 8, 32
 MAX_BLOCK_NUMBER = 2**63 - 1
 
 MAX_KEPT_RESULT_BYTES = 2**20
-"""Longer results of `Fork.request` are not kept on disk."""
+"""Longer results of `RemoteFork.request` are not kept on disk."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fork:
+class RemoteFork:
     """An open fork block: its header, its state, and the rest of its chain by `request`."""
 
     origin: ForkOrigin
@@ -111,7 +111,7 @@ def open_fork(  # noqa: PLR0913 - keyword arguments
     retries: int = DEFAULT_RETRIES,
     timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS,
     cache_folder: Path | None = None,
-) -> Fork:
+) -> RemoteFork:
     """Open a block of a remote chain.
 
     With a block number and a cache that has the block, the remote node is not asked.
@@ -180,7 +180,7 @@ class _Opener:
                 raise RemoteFault(f"{error}; {hint}") from error
             raise
 
-    def open_block(self, origin: ForkOrigin, header: BlockHeaderAPI | None) -> Fork:
+    def open_block(self, origin: ForkOrigin, header: BlockHeaderAPI | None) -> RemoteFork:
         """Open the cache of a block, and the fork."""
         cache = AnswerCache(self._get_path(origin))
         try:
@@ -203,7 +203,7 @@ class _Opener:
         except BaseException:
             cache.close()
             raise
-        return Fork(
+        return RemoteFork(
             origin=origin,
             header=header,
             state=RememberedState(reader, cache, header),

@@ -67,13 +67,13 @@ class HttpTransport:
         Raises: ConfigError: it is not an HTTP URL.
         """
         parts = _split_url(url)
-        self._is_secure = parts.scheme == "https"
+        self.scheme = parts.scheme
         self._timeout_seconds = timeout_seconds
         self._name, self._port = str(parts.hostname), parts.port or PORTS[parts.scheme]
         self._target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         self._headers = _build_headers(parts)
         self._secrets = _list_secrets(parts)
-        self._context = ssl.create_default_context() if self._is_secure else None
+        self._context = ssl.create_default_context() if self.scheme == "https" else None
         self._lock = threading.Lock()
         self._idle: list[http.client.HTTPConnection] = []
         self.host = f"{self._name}:{self._port}"

@@ -115,6 +115,11 @@ class RemoteClient:
         """Host and port of the node; nothing else of the URL may be shown."""
         return self._transport.host
 
+    @property
+    def public_url(self) -> str:
+        """The URL without what may be secret: scheme, host and port."""
+        return f"{self._transport.scheme}://{self.host}"
+
     def request(self, method: str, params: Sequence[object]) -> object:
         """Call a method; return its result.
 

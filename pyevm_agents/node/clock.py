@@ -43,6 +43,11 @@ class Clock:
 
         return restore
 
+    def continue_from(self, timestamp_seconds: int) -> None:
+        """Continue from a block's timestamp, as the clock of a fork does. Source: anvil."""
+        offset = timestamp_seconds - int(self._now())
+        self.settings = replace(self.settings, offset_seconds=offset)
+
     def now_seconds(self) -> int:
         """Return the chain's time, in Unix seconds."""
         return int(self._now()) + self.settings.offset_seconds
@@ -61,8 +66,8 @@ class Clock:
     def on_mined(self, timestamp_seconds: int) -> None:
         """Continue from a block's timestamp if it had been set explicitly."""
         if self.settings.next_seconds is not None:
-            offset = timestamp_seconds - int(self._now())
-            self.settings = replace(self.settings, next_seconds=None, offset_seconds=offset)
+            self.settings = replace(self.settings, next_seconds=None)
+            self.continue_from(timestamp_seconds)
 
     def increase(self, seconds: int) -> int:
         """Move the chain's time forward; return the offset to wall-clock time, in seconds.

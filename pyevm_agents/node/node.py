@@ -17,7 +17,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from eth_typing import Address
 from eth_utils import keccak
 
-from pyevm_agents.chain import MinedBlock
+from pyevm_agents.chain import Chain, MinedBlock
+from pyevm_agents.chain.fork_setup import choose_hardfork
+from pyevm_agents.errors import ConfigError
+from pyevm_agents.forking import RemoteFork
 from pyevm_agents.node.block_settings import NextBlock
 from pyevm_agents.node.clock import Clock, ClockSettings
 from pyevm_agents.node.journal import JournalContent
@@ -36,9 +39,11 @@ if TYPE_CHECKING:
 
     from eth.abc import BlockHeaderAPI, SignedTransactionAPI, StateAPI
 
-    from pyevm_agents.chain import BlockSettings, Chain
+    from pyevm_agents.chain import BlockSettings
     from pyevm_agents.node.journal import Journal
     from pyevm_agents.node.miner import KnownBlock
+
+    OpenFork = Callable[[str | None, int | None], RemoteFork]
 
 T = TypeVar("T")
 
@@ -75,6 +80,7 @@ class Node:
         mining: MiningMode | None = None,
         order: str = ORDERS[0],
         journal: Journal | None = None,
+        open_fork: OpenFork | None = None,
     ) -> None:
         """Start from the chain's current head, with the transactions of the journal.
 
@@ -84,24 +90,23 @@ class Node:
             mining: when to make blocks; by default one for each transaction.
             order: of a block's transactions, one of `txpool.ORDERS`.
             journal: the pool's journal in the chain's database; None to forget the pool at the end.
+            open_fork: opens a block of a live chain for `fork_again`, given a URL and a number; by
+                default the node can't fork again.
 
         Raises: EngineFault: the journal can't be written.
         """
-        self.chain = chain
         self.keys = keys or Keys()
         self._journal = journal
         self.pool = TxPool(journal, order=order)
+        self.clock = Clock(now)
+        self._set_chain(chain)
         self.restored = JournalContent() if journal is None else self._restore_pool(journal)
         """The transactions that came back from the journal, and its damaged rows."""
 
-        self.clock = Clock(now)
-        self.next_block = NextBlock(chain, self.clock)
-        self.pending = PendingBlock(chain, self.pool, self.clock, self.next_block)
-        self.history = History(
-            chain,
-            (self.pool.checkpoint, self.clock.checkpoint, self.next_block.checkpoint),
-            self._on_reorg,
-        )
+        self._open_fork = open_fork
+        self._own_fork: RemoteFork | None = None
+        """The fork that `fork_again` opened; that of the first chain belongs to its owner."""
+
         self.listeners = NodeListeners()
         self.is_logging = True
         """Whether the server logs requests and transactions. Source: anvil_setLoggingEnabled."""
@@ -113,7 +118,6 @@ class Node:
         """Held from the choice of a nonce until its transaction is in the pool."""
 
         self._mining = mining or MiningMode()
-        self._miner = Miner(chain, self.pool, self.pending, self.next_block, self._on_rehearsed)
         self._results: dict[bytes, Future[MinedBlock | None]] = {}
         """Futures of the transactions that have a turn, by hash."""
 
@@ -136,6 +140,26 @@ class Node:
         """Mine the ready transactions of the journal if automine is on, without waiting."""
         for entry in self.restored.transactions:
             self.queue_turn(entry.transaction)
+
+    def _set_chain(self, chain: Chain) -> None:
+        self.chain = chain
+        self.clock.settings = ClockSettings()
+        if chain.fork_block is not None:
+            self.clock.continue_from(chain.head.timestamp)
+        self.next_block = NextBlock(chain, self.clock)
+        self.pending = PendingBlock(chain, self.pool, self.clock, self.next_block)
+        self._miner = Miner(chain, self.pool, self.pending, self.next_block, self._on_rehearsed)
+        self.history = History(
+            chain,
+            (self.pool.checkpoint, self.clock.checkpoint, self.next_block.checkpoint),
+            self._on_reorg,
+        )
+
+    @property
+    def fork(self) -> RemoteFork | None:
+        """The fork block that the chain continues; None if there is no remote node to ask."""
+        fork_block = self.chain.fork_block
+        return fork_block if isinstance(fork_block, RemoteFork) else None
 
     def _tick(self) -> None:
         self.submit_change(lambda: self._mine_known(None, may_be_empty=True)).result()
@@ -164,6 +188,8 @@ class Node:
         self._miner.rehearsals.close()
         self._write_queue.close()
         self.chain.close()
+        if self._own_fork is not None:
+            self._own_fork.close()
 
     # -- the write queue -- #
 
@@ -434,10 +460,67 @@ class Node:
             self.chain.rollback(self.chain.first_number)
             self.pool.clear()
             self.clock.settings = ClockSettings()
+            if self.chain.fork_block is not None:
+                self.clock.continue_from(self.chain.head.timestamp)
             self.next_block.reset()
             self.keys.impersonated, self.keys.impersonates_all = frozenset(), False
             self.history.forget_all()
             self.instance_id = os.urandom(32)
+
+    def fork_again(self, url: str | None, block_number: int | None) -> None:
+        """Continue another block in memory, with the same models, keys and listeners.
+
+        Input:
+            url: of a node; None for the one that the chain is a fork of.
+            block_number: of the block; None for the latest.
+
+        Raises: ConfigError: the node can't fork again, or has no URL. RemoteFault: the remote node
+                does not answer. The chain is unchanged in both cases.
+        """
+        if self._open_fork is None:
+            raise ConfigError("this node can't fork again: open a new one with the other fork")
+        fork = self._open_fork(url, block_number)
+        try:
+            chain = self._build_fork_chain(fork)
+        except BaseException:
+            fork.close()
+            raise
+        self.pool.clear()
+        former = self._miner
+        self._set_chain(chain)
+        former.rehearsals.close()
+        self.keys.impersonated, self.keys.impersonates_all = frozenset(), False
+        self.instance_id = os.urandom(32)
+        if self._own_fork is not None:
+            self._own_fork.close()
+        self._own_fork = fork
+
+    def _build_fork_chain(self, fork: RemoteFork) -> Chain:
+        """Return a chain in memory that continues a fork block with this chain's models.
+
+        A chain ID or a hard fork that differs from the former fork's was set by the user, and is
+        kept.
+        """
+        former, origin = self.chain, fork.origin
+        config, accounts, block = former.config, former.genesis_accounts, former.fork_block
+        is_own_id = block is not None and config.chain_id != block.origin.chain_id
+        is_own_fork = block is not None and config.fork != choose_hardfork(
+            block.origin, block.header
+        )
+        return Chain(
+            replace(
+                config,
+                origin=origin,
+                chain_id=config.chain_id if is_own_id else origin.chain_id,
+                fork=config.fork if is_own_fork else choose_hardfork(origin, fork.header),
+                block_gas_limit=max(config.block_gas_limit, fork.header.gas_limit),
+                genesis_timestamp_seconds=fork.header.timestamp,
+            ),
+            former.models,
+            accounts={each: accounts[each] for each in self.keys.addresses if each in accounts},
+            fork=fork,
+            former=former,
+        )
 
     def _on_reorg(self, headers: list[BlockHeaderAPI]) -> None:
         self.pending.forget()

@@ -4,6 +4,9 @@
     chain = open_chain(fixture)                      # at its head; replays recorded generations
     chain = open_chain(fixture, {name: model})       # a model for requests that are not recorded
 
+A fixture of a fork has the fork block's header and the remote state that its blocks read, in place
+of genesis: it replays without the remote chain.
+
 The format is close to the BlockchainTests of ethereum/tests. Every item has a digest, so that an
 altered byte is detected and located; every result is computed again on replay.
 

@@ -19,6 +19,7 @@ from pyevm_agents.recordings.fixture import (
     RecordedStep,
     RecordedTransaction,
 )
+from pyevm_agents.recordings.fork_record import ForkRecorder
 from pyevm_agents.recordings.generation_codec import normalize_exchange
 from pyevm_agents.recordings.replay import Replay, build_recorded_models
 
@@ -35,29 +36,30 @@ TOOL = f"pyevm-agents {__version__}"
 
 
 def record_chain(chain: Chain, *, name: str, comment: str) -> Fixture:
-    """Record a chain as a fixture, from genesis to its head.
+    """Record a chain as a fixture, from genesis or the fork block to its head.
 
     The blocks are executed again on a separate chain with the same models; cached generations cost
     nothing. The chain itself is only read.
 
     Raises: BlockError: a block gives different results the second time: a model is not
-            deterministic. FixtureError: the state contains accounts or slots that no block read.
-            EngineFault: the engine failed.
+            deterministic. FixtureError: the state contains accounts or slots that no block read,
+            or a fork's reads are too large. EngineFault: the engine failed.
     """
     recorder = _ChainRecorder(chain)
-    blocks = tuple(
-        recorder.record_block(number) for number in range(1, chain.head.block_number + 1)
-    )
+    blocks = recorder.record_blocks()
+    post = recorder.collect_state()
+    fork = None if recorder.fork is None else recorder.fork.finish()
     fixture = Fixture(
         name=name,
         comment=comment,
         tool=TOOL,
         config=chain.config,
-        genesis=rlp.encode(chain.block(0)),
+        genesis=rlp.encode(chain.block(0)) if fork is None else b"",
         pre=dict(chain.genesis_accounts),
+        fork=fork,
         blocks=blocks,
         steps=tuple(recorder.steps),
-        post=recorder.collect_state(),
+        post=post,
     )
     Replay(fixture).finish()
     return fixture
@@ -66,11 +68,12 @@ def record_chain(chain: Chain, *, name: str, comment: str) -> Fixture:
 def record_state(chain: Chain) -> dict[Address, GenesisAccount]:
     """Return all accounts of a chain's head, for the genesis of another chain.
 
-    Raises: as `record_chain`.
+    Raises: as `record_chain`; FixtureError also for a fork, which does not have all accounts.
     """
+    if chain.fork_block is not None:
+        raise FixtureError("the state of a fork: accounts that it did not read are missing")
     recorder = _ChainRecorder(chain)
-    for number in range(1, chain.head.block_number + 1):
-        recorder.record_block(number)
+    recorder.record_blocks()
     return recorder.collect_state()
 
 
@@ -98,8 +101,8 @@ def mine_again(
             invalid under it. EngineFault: the engine failed.
     """
     answering = build_recorded_models(fixture) if models is None else models
-    chain = Chain(config, answering, accounts=fixture.pre)
-    for number, recorded in enumerate(fixture.blocks, start=1):
+    chain = Chain(config, answering, accounts=fixture.pre, fork=fixture.fork)
+    for number, recorded in enumerate(fixture.blocks, start=fixture.first_number + 1):
         block = recorded.block
         try:
             chain.mine(block.transactions, timestamp_seconds=block.header.timestamp)
@@ -118,13 +121,21 @@ class _ChainRecorder:
             name: RecordingModel(model, name=name, log=self._log)
             for name, model in chain.models.items()
         }
-        self._chain = Chain(chain.config, recording, accounts=chain.genesis_accounts)
+        self.fork = None if chain.fork_block is None else ForkRecorder(chain.fork_block)
+        self._chain = Chain(
+            chain.config, recording, accounts=chain.genesis_accounts, fork=self.fork
+        )
         self._seen: dict[Address, set[int]] = {
             address: set(account.storage) for address, account in chain.genesis_accounts.items()
         }
         self.steps: list[RecordedStep] = []
 
-    def record_block(self, number: int) -> RecordedBlock:
+    def record_blocks(self) -> tuple[RecordedBlock, ...]:
+        """Execute all blocks and record them."""
+        first, head = self._source.first_number, self._source.head.block_number
+        return tuple(self._record_block(number) for number in range(first + 1, head + 1))
+
+    def _record_block(self, number: int) -> RecordedBlock:
         """Execute the next block and record it."""
         transactions: list[RecordedTransaction] = []
 
@@ -150,7 +161,7 @@ class _ChainRecorder:
         return RecordedBlock(encoded=encoded, transactions=tuple(transactions))
 
     def collect_state(self) -> dict[Address, GenesisAccount]:
-        """Return all accounts, checked against the state root.
+        """Return all accounts, checked against the state root; of a fork, those that were read.
 
         Raises: FixtureError: the state contains accounts or slots that no block read.
         """
@@ -161,6 +172,8 @@ class _ChainRecorder:
         accounts = {
             address: account for address, account in seen_accounts.items() if account is not None
         }
+        if self.fork is not None:
+            return accounts
         root = Chain(ChainConfig(), accounts=accounts).head.state_root
         if root != self._chain.head.state_root:
             raise FixtureError(

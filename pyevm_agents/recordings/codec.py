@@ -14,7 +14,7 @@ from eth_typing import Address
 from pyevm_agents.atomic_files import write_atomically
 from pyevm_agents.chain import GenesisAccount
 from pyevm_agents.chain.block_rlp import decode_block
-from pyevm_agents.config import DIGEST_BYTES, ChainConfig
+from pyevm_agents.config import DIGEST_BYTES, ChainConfig, ForkOrigin
 from pyevm_agents.errors import BlockError, ConfigError, FixtureError
 from pyevm_agents.recordings import canonical_json
 from pyevm_agents.recordings.fixture import (
@@ -23,14 +23,16 @@ from pyevm_agents.recordings.fixture import (
     RecordedStep,
     RecordedTransaction,
 )
+from pyevm_agents.recordings.fork_record import RecordedFork
 from pyevm_agents.recordings.generation_codec import encode_exchange, read_exchange
 from pyevm_agents.recordings.json_reader import NONCE_BITS, JsonReader, parse_quantity
+from pyevm_agents.state import RemoteAccount
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from eth.abc import BlockAPI
+    from eth.abc import BlockHeaderAPI
 
     from pyevm_agents.recordings.canonical_json import Json
 
@@ -123,8 +125,8 @@ def decode(data: bytes) -> Fixture:
 
 def build_sections(fixture: Fixture) -> dict[str, Json]:
     """Return the sections of a fixture's file."""
-    genesis = decode_block(fixture.genesis)
-    last = fixture.blocks[-1].block if fixture.blocks else genesis
+    start = _build_start(fixture)
+    last_hash = fixture.blocks[-1].block.hash if fixture.blocks else _get_start_hash(fixture)
     return {
         "_info": {
             "comment": fixture.comment,
@@ -136,20 +138,58 @@ def build_sections(fixture: Fixture) -> dict[str, Json]:
         "network": fixture.config.fork.capitalize(),
         "sealEngine": "NoProof",
         "config": json.loads(fixture.config.to_json()),
-        "genesisBlockHeader": _encode_header(genesis),
-        "genesisRLP": _to_hex(fixture.genesis),
+        **start,
         "pre": _encode_accounts(fixture.pre),
         "blocks": [_encode_block(block) for block in fixture.blocks],
         "steps": [_encode_step(step) for step in fixture.steps],
-        "lastblockhash": _to_hex(last.hash),
+        "lastblockhash": _to_hex(last_hash),
         "postState": _encode_accounts(fixture.post),
+    }
+
+
+def _get_start_hash(fixture: Fixture) -> bytes:
+    if fixture.fork is not None:
+        return fixture.fork.origin.block_hash
+    return bytes(decode_block(fixture.genesis).hash)
+
+
+def _build_start(fixture: Fixture) -> dict[str, Json]:
+    """Return the sections of genesis, or of the fork block."""
+    if fixture.fork is not None:
+        return {"fork": _encode_fork(fixture.fork)}
+    return {
+        "genesisBlockHeader": _encode_header(decode_block(fixture.genesis).header),
+        "genesisRLP": _to_hex(fixture.genesis),
+    }
+
+
+def _encode_fork(fork: RecordedFork) -> Json:
+    return {
+        "header": _encode_header(fork.header),
+        "headerRLP": _to_hex(fork.encoded_header),
+        "accounts": {
+            _to_hex(address): None
+            if account is None
+            else {
+                "balance": hex(account.balance_wei),
+                "code": _to_hex(account.code),
+                "nonce": hex(account.nonce),
+                "storage": {
+                    hex(slot): hex(value) for slot, value in fork.slots.get(address, {}).items()
+                },
+            }
+            for address, account in fork.accounts.items()
+        },
+        "blockHashes": {
+            hex(number): _to_hex(block_hash) for number, block_hash in fork.block_hashes.items()
+        },
     }
 
 
 def _encode_block(block: RecordedBlock) -> Json:
     return {
         "rlp": _to_hex(block.encoded),
-        "blockHeader": _encode_header(block.block),
+        "blockHeader": _encode_header(block.block.header),
         "transactions": [
             {
                 "hash": _to_hex(transaction.hash),
@@ -162,9 +202,9 @@ def _encode_block(block: RecordedBlock) -> Json:
     }
 
 
-def _encode_header(block: BlockAPI) -> dict[str, Json]:
-    values = block.header.as_dict()
-    written: dict[str, Json] = {"hash": _to_hex(block.hash)}
+def _encode_header(header: BlockHeaderAPI) -> dict[str, Json]:
+    values = header.as_dict()
+    written: dict[str, Json] = {"hash": _to_hex(header.hash)}
     for name, field in HEADER_FIELDS.items():
         if field not in values:  # A field of a later fork.
             continue
@@ -207,8 +247,9 @@ def _read_fixture(name: str, root: JsonReader) -> Fixture:
         comment=root["_info"]["comment"].read_text(),
         tool=root["_info"]["filledwith"].read_text(),
         config=chain_config,
-        genesis=_read_block(root["genesisRLP"]),
+        genesis=_read_block(root["genesisRLP"]) if chain_config.origin is None else b"",
         pre=_read_accounts(root["pre"]),
+        fork=None if chain_config.origin is None else _read_fork(root["fork"], chain_config.origin),
         blocks=tuple(
             RecordedBlock(
                 encoded=_read_block(block["rlp"]),
@@ -221,6 +262,36 @@ def _read_fixture(name: str, root: JsonReader) -> Fixture:
         steps=tuple(_read_step(step) for step in root["steps"].iter_items()),
         post=_read_accounts(root["postState"]),
     )
+
+
+def _read_fork(node: JsonReader, origin: ForkOrigin) -> RecordedFork:
+    accounts: dict[Address, RemoteAccount | None] = {}
+    slots: dict[Address, dict[int, int]] = {}
+    for key, account in node["accounts"].iter_fields():
+        address = _read_address(key, node["accounts"])
+        if account.value is None:
+            accounts[address] = None
+            continue
+        read = _read_account(account)
+        accounts[address] = RemoteAccount(read.nonce, read.balance_wei, read.code)
+        slots[address] = dict(read.storage)
+    fork = RecordedFork(
+        chain_id=origin.chain_id,
+        encoded_header=node["headerRLP"].read_data(),
+        accounts=accounts,
+        slots=slots,
+        block_hashes={
+            parse_quantity(number, value.path): value.read_data(DIGEST_BYTES)
+            for number, value in node["blockHashes"].iter_fields()
+        },
+    )
+    if fork.origin != origin:
+        raise FixtureError(
+            f"fork.headerRLP is block {fork.origin.block_number} with the hash "
+            f"0x{fork.origin.block_hash.hex()}: must be config.origin's block "
+            f"{origin.block_number}, 0x{origin.block_hash.hex()}"
+        )
+    return fork
 
 
 def _read_block(node: JsonReader) -> bytes:
@@ -245,18 +316,23 @@ def _read_transaction(node: JsonReader) -> RecordedTransaction:
 
 
 def _read_accounts(node: JsonReader) -> dict[Address, GenesisAccount]:
-    return {
-        Address(JsonReader(key, f"{node.path}'s address").read_data(ADDRESS_BYTES)): GenesisAccount(
-            balance_wei=account["balance"].read_quantity(),
-            nonce=account["nonce"].read_quantity(bits=NONCE_BITS),
-            code=account["code"].read_data(),
-            storage={
-                parse_quantity(slot, value.path): value.read_quantity()
-                for slot, value in account["storage"].iter_fields()
-            },
-        )
-        for key, account in node.iter_fields()
-    }
+    return {_read_address(key, node): _read_account(account) for key, account in node.iter_fields()}
+
+
+def _read_address(key: str, node: JsonReader) -> Address:
+    return Address(JsonReader(key, f"{node.path}'s address").read_data(ADDRESS_BYTES))
+
+
+def _read_account(node: JsonReader) -> GenesisAccount:
+    return GenesisAccount(
+        balance_wei=node["balance"].read_quantity(),
+        nonce=node["nonce"].read_quantity(bits=NONCE_BITS),
+        code=node["code"].read_data(),
+        storage={
+            parse_quantity(slot, value.path): value.read_quantity()
+            for slot, value in node["storage"].iter_fields()
+        },
+    )
 
 
 def _read_step(node: JsonReader) -> RecordedStep:
@@ -274,6 +350,7 @@ def _describe_source(place: str) -> str:
     if section.startswith("blocks["):
         return f"{section}.rlp"
     derived = {
+        "fork": "fork.headerRLP and config.origin",
         "genesisBlockHeader": "genesisRLP",
         "lastblockhash": "the last block's rlp",
         "network": "config.fork",

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pyevm_agents.chain import GenesisAccount
     from pyevm_agents.config import ChainConfig
     from pyevm_agents.models.fakes.recorded import Exchange
+    from pyevm_agents.recordings.fork_record import RecordedFork
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,19 +76,31 @@ class Fixture:
 
     config: ChainConfig
     genesis: bytes
-    """RLP of block 0."""
+    """RLP of block 0; empty for a fork."""
 
     pre: Mapping[Address, GenesisAccount]
-    """State of block 0."""
+    """State of block 0; for a fork, the accounts that differ from the start."""
+
+    fork: RecordedFork | None = None
+    """The fork block of a fork, with the remote state that was read."""
 
     blocks: tuple[RecordedBlock, ...]
-    """Blocks from number 1."""
+    """Blocks from number 1, or from the one after the fork block."""
 
     steps: tuple[RecordedStep, ...]
     """Steps in the order of execution."""
 
     post: Mapping[Address, GenesisAccount]
-    """State of the last block."""
+    """State of the last block; for a fork, the accounts and slots that its blocks read."""
+
+    @property
+    def first_number(self) -> int:
+        """The number of the block before the first recorded one: 0, or that of the fork block."""
+        return 0 if self.fork is None else self.fork.header.block_number
+
+    def get_block(self, number: int) -> RecordedBlock:
+        """Return a recorded block."""
+        return self.blocks[number - self.first_number - 1]
 
     def get_steps(self, block: int, transaction: int) -> tuple[RecordedStep, ...]:
         """Return the steps of one transaction."""

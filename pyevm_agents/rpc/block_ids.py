@@ -34,12 +34,14 @@ def resolve_header(node: Node, block: BlockId) -> BlockHeaderAPI:
             return header
         if block.number is not None:
             return chain.header(block.number)
+        if block.tag == "earliest":
+            return chain.header(0)
     except HeaderNotFound as error:
         raise BlockNotFoundError("header not found") from error
-    match block.tag:
-        case "pending":
-            return node.next_block.build_header()
-        case "earliest":
-            return chain.header(0)
-        case _:
-            return chain.head
+    return node.next_block.build_header() if block.tag == "pending" else chain.head
+
+
+def find_first_number(node: Node) -> int:
+    """Return the number of the first block with transactions: 0, or on a fork the local one's."""
+    first: int = node.chain.first_number
+    return first if node.chain.fork_block is None else first + 1

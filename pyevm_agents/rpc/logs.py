@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pyevm_agents.errors import RemoteFault
 from pyevm_agents.rpc import serializers
 from pyevm_agents.rpc.block_ids import resolve_header
 from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError
@@ -18,6 +19,7 @@ from pyevm_agents.rpc.params import (
     parse_list,
     parse_object,
 )
+from pyevm_agents.rpc.remote_blocks import is_remote_block, request_remote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from eth_typing import Address
 
     from pyevm_agents.chain import BlockRecord
+    from pyevm_agents.forking import RemoteFork
     from pyevm_agents.node import Node
     from pyevm_agents.rpc.serializers import Json
 
@@ -150,7 +153,13 @@ def find_logs(node: Node, criteria: LogCriteria) -> Iterator[Json]:
 
     Raises: BlockNotFoundError: the block hash is unknown. RpcError: the range is invalid.
     """
+    fork = node.fork
     if criteria.block_hash is not None:
+        if fork is not None and is_remote_block(node, fork, criteria.block_hash):
+            yield from _request_logs(
+                fork, criteria, blockHash=serializers.encode_data(criteria.block_hash)
+            )
+            return
         record = node.chain.block_with_receipts(
             resolve_header(node, BlockId(hash=criteria.block_hash))
         )
@@ -167,10 +176,36 @@ def find_logs(node: Node, criteria: LogCriteria) -> Iterator[Json]:
             INVALID_PARAMS,
             f"block range extends beyond current head block: toBlock {last}, head {latest}",
         )
+    if fork is not None and first <= fork.origin.block_number:
+        last_remote = min(last, fork.origin.block_number)
+        yield from _request_logs(fork, criteria, fromBlock=hex(first), toBlock=hex(last_remote))
+        first = fork.origin.block_number + 1
     for number in range(first, last + 1):
         header = node.chain.header(number)
         if criteria.can_match_bloom(header.bloom):
             yield from filter_logs(node.chain.block_with_receipts(header), criteria)
+
+
+def _request_logs(fork: RemoteFork, criteria: LogCriteria, **blocks: str) -> list[Json]:
+    """Return the matching logs of blocks of the remote chain, unverified.
+
+    Input:  blocks: the fields of a filter object that name the blocks.
+    Raises: RpcError: the remote node's error, such as too many logs. RemoteFault: it does not
+            answer, or answers no list.
+    """
+    form: Json = {
+        **blocks,
+        "topics": [
+            None if wanted is None else [serializers.encode_word(topic) for topic in sorted(wanted)]
+            for wanted in criteria.topics
+        ],
+    }
+    if criteria.addresses:
+        form["address"] = [serializers.encode_data(each) for each in sorted(criteria.addresses)]
+    logs = request_remote(fork, "eth_getLogs", [form])
+    if not isinstance(logs, list):
+        raise RemoteFault(f"remote chain at {fork.host}: eth_getLogs: the result is not a list")
+    return logs
 
 
 def filter_logs(record: BlockRecord, criteria: LogCriteria) -> Iterator[Json]:
@@ -184,6 +219,8 @@ def filter_logs(record: BlockRecord, criteria: LogCriteria) -> Iterator[Json]:
 
 def _resolve_number(node: Node, block: BlockId) -> int:
     """Return a block's number, which may be beyond the latest block."""
+    if block.tag == "earliest":
+        return 0
     return (
         block.number if block.number is not None else int(resolve_header(node, block).block_number)
     )

@@ -59,7 +59,7 @@ class RpcMethod:
 
         Raises: RpcError: a parameter is missing, superfluous or invalid.
         """
-        values = [*params] if not hasattr(params, "keys") else self._order_by_position(params)  # type: ignore[arg-type]
+        values = self.list_params(params)
         if len(values) > len(self.parameters):
             raise RpcError(
                 INVALID_PARAMS,
@@ -67,6 +67,13 @@ class RpcMethod:
                 f"not {len(values)}",
             )
         return [*self._parse(values)]
+
+    def list_params(self, params: Sequence[object] | Mapping[str, object]) -> list[object]:
+        """Return the parameters of a request by position, unparsed.
+
+        Raises: RpcError: a name is unknown.
+        """
+        return [*params] if not hasattr(params, "keys") else self._order_by_position(params)  # type: ignore[arg-type]
 
     def _parse(self, values: Sequence[object]) -> Iterator[object]:
         for index, (parameter, name) in enumerate(zip(self.parameters, self.names, strict=True)):

@@ -18,6 +18,7 @@ from pyevm_agents.rpc.errors import (
     convert_request_error,
 )
 from pyevm_agents.rpc.recent_faults import RecentFaults
+from pyevm_agents.rpc.remote_blocks import BLOCKING_METHODS, LOCAL, RemoteBlocks
 from pyevm_agents.tracing import TraceTooLargeError
 from pyevm_agents.vm import InterruptedExecutionError
 
@@ -47,6 +48,8 @@ class NodeService:
 
     def is_quick(self, method: str) -> bool:
         """Return whether a method takes well under a millisecond, unless it has to wait."""
+        if method in BLOCKING_METHODS and self._rpc.node.fork is not None:
+            return False
         known = self._methods.get(method)
         return known is None or known.is_quick
 
@@ -72,7 +75,8 @@ class NodeService:
         self._faults.invalidate(method)
         self._faults.raise_if_recent(method, params)
         try:
-            return entry.handler(self._rpc.for_session(session, may_wait=may_wait), *arguments)
+            rpc = self._rpc.for_session(session, may_wait=may_wait)
+            return self._answer(entry, params, arguments, rpc)
         except (PoolError, BlockNotFoundError) as error:
             raise RpcError(SERVER_ERROR, str(error)) from error
         except RequestError as error:
@@ -87,3 +91,18 @@ class NodeService:
         except GrammarViolationError as error:
             fault = EngineFault(f"model output violates its grammar: {error}")
             raise self._faults.record(method, params, fault) from error
+
+    def _answer(
+        self,
+        method: RpcMethod,
+        params: Sequence[object] | Mapping[str, object],
+        arguments: list[object],
+        rpc: RequestContext,
+    ) -> object:
+        """Return a method's result: the remote node's if it is about a block below a fork."""
+        fork = rpc.node.fork
+        if fork is not None:
+            result = RemoteBlocks(rpc.node, fork).answer(method, params, arguments)
+            if result is not LOCAL:
+                return result
+        return method.handler(rpc, *arguments)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-NO_FORK = "forking a remote network is not supported: py-evm needs the whole state"
 NO_WALLET = "the node has no delegation wallet; send a type 4 transaction (EIP-7702)"
 NO_BLOBS = "blobs are not stored, only their hashes"
 NO_TEMPO = "a method of Tempo networks; fees are paid in ether"
@@ -23,7 +22,7 @@ NO_FILES = "paths of files are not shown over the network"
 NO_SERVER = "the server starts and stops with its process"
 
 UNSUPPORTED_METHODS: Mapping[str, str] = {
-    "anvil_setRpcUrl": NO_FORK,
+    "anvil_setRpcUrl": "the URL belongs to the fork: start the node with --fork-url",
     "anvil_setChainId": "the chain id is part of genesis: start the node with --chain-id",
     "anvil_setMinGasPrice": "not supported when EIP-1559 is active: set the base fee "
     "(anvil_setNextBlockBaseFeePerGas)",

@@ -34,6 +34,7 @@ def print_banner(node: Node, node_chain: NodeChain, url: str) -> None:
     out.print("\n[bold]Chain[/]\n")
     out.print(f"  id        {config.chain_id}")
     out.print(f"  fork      {config.fork}")
+    _print_fork(node)
     out.print(f"  block     {node.chain.head.block_number:,}, {config.block_gas_limit:,} gas each")
     out.print(f"  mining    {_describe_mining(node)}")
     for note in _list_notes(node, node_chain):
@@ -56,6 +57,14 @@ def print_json_banner(node: Node, node_chain: NodeChain, url: str) -> None:
         "agents": [to_checksum_address(address) for address in node_chain.agents],
         "notes": [*_list_notes(node, node_chain)],
     }
+    if (fork := node.fork) is not None:
+        form["forked"] = {
+            "host": fork.host,
+            "chainId": fork.origin.chain_id,
+            "blockNumber": fork.origin.block_number,
+            "blockHash": "0x" + fork.origin.block_hash.hex(),
+            "isVerified": fork.is_verified,
+        }
     click.echo(json.dumps(form))
 
 
@@ -91,6 +100,19 @@ def _list_notes(node: Node, node_chain: NodeChain) -> Iterator[str]:
         yield f"Restored {pluralize(count, 'transaction')} of the pool from the last run."
     for place in node.restored.damaged:
         yield f"Skipped a damaged row of the pool's journal, {place}: send that transaction again."
+
+
+def _print_fork(node: Node) -> None:
+    fork = node.fork
+    if fork is None:
+        return
+    origin = fork.origin
+    proofs = "verified by Merkle proofs" if fork.is_verified else "unverified"
+    out.print(
+        f"  forked    chain {origin.chain_id} at {escape(fork.host)}, block {origin.block_number:,}"
+    )
+    out.print(f"            [dim]0x{origin.block_hash.hex()}[/]")
+    out.print(f"            state {proofs}; earlier blocks unverified")
 
 
 def _print_accounts(node: Node) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pyevm_agents.chain import Chain, read_chain_config
+from pyevm_agents.chain.fork_setup import choose_hardfork
 from pyevm_agents.config import DEFAULT_CODE_SIZE_BYTES, ChainConfig
 from pyevm_agents.config.chain_config import get_fingerprint
 from pyevm_agents.config.schedule_file import ScheduleFile
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from pyevm_agents.chain import GenesisAccount
     from pyevm_agents.chain.database import Rows
     from pyevm_agents.devnet.model_registry import ModelChoice
+    from pyevm_agents.forking import RemoteFork
     from pyevm_agents.models import Store
     from pyevm_agents.recordings import Fixture
 
@@ -47,6 +49,9 @@ class ChainOptions:
     code_size: int = DEFAULT_CODE_SIZE_BYTES
     """Size limit of a contract's code, in bytes."""
 
+    given: frozenset[str] = frozenset()
+    """Names of the command's parameters that the user gave."""
+
     def build_config(self, rows: Rows) -> ChainConfig:
         """Return the config of a chain without models.
 
@@ -65,6 +70,24 @@ class ChainOptions:
             genesis_timestamp_seconds=timestamp,
             fork=self.fork,
             code_size_bytes=self.code_size,
+        )
+
+    def build_fork_config(self, fork_block: RemoteFork) -> ChainConfig:
+        """Return the config of a fork without models: the remote chain's, unless options differ.
+
+        A block's gas limit is at least the default, since an agent's run may need more than a live
+        chain's block.
+        """
+        origin, header = fork_block.origin, fork_block.header
+        return ChainConfig(
+            chain_id=self.chain_id if "chain_id" in self.given else origin.chain_id,
+            block_gas_limit=self.gas_limit
+            if "gas_limit" in self.given
+            else max(self.gas_limit, header.gas_limit),
+            genesis_timestamp_seconds=header.timestamp,
+            fork=self.fork if "fork" in self.given else choose_hardfork(origin, header),
+            code_size_bytes=self.code_size,
+            origin=origin,
         )
 
     def apply_schedule(self, config: ChainConfig, rows: Rows) -> ChainConfig:
@@ -92,10 +115,6 @@ class NodeChain:
 
     notes: tuple[str, ...] = ()
 
-    def with_note(self, note: str) -> NodeChain:
-        """Return the same with another note at the end."""
-        return replace(self, notes=(*self.notes, note))
-
 
 @dataclass(slots=True, kw_only=True)
 class NodeSetup:
@@ -119,11 +138,18 @@ class NodeSetup:
     stack: ExitStack
     """Closes the engines when the node ends."""
 
+    fork_block: RemoteFork | None = None
+    """The block of a live chain to continue, if any."""
+
     engines: list[LlamaModel] = field(default_factory=list)
 
     def open_chain(self) -> NodeChain:
         """Open the stored chain, or create one."""
-        config = self.rules.build_config(self.rows)
+        config = (
+            self.rules.build_config(self.rows)
+            if self.fork_block is None
+            else self.rules.build_fork_config(self.fork_block)
+        )
         models: dict[str, SwappableModel] = {}
         if self.choices:
             engines = [self._open_engine(self.open_model(each, None)) for each in self.choices]
@@ -137,7 +163,8 @@ class NodeSetup:
                 profile.name: SwappableModel(_wrap_in_cache(llama, store))
                 for profile, llama in zip(profiles, engines, strict=True)
             }
-        return NodeChain(chain=Chain(config, models, accounts=self.accounts, rows=self.rows))
+        chain = Chain(config, models, accounts=self.accounts, rows=self.rows, fork=self.fork_block)
+        return NodeChain(chain=chain)
 
     def open_fixture_chain(self, fixture: Fixture) -> NodeChain:
         """Open a chain at a fixture's head.
@@ -154,14 +181,16 @@ class NodeSetup:
             name: SwappableModel(model)
             for name, model in build_recorded_models(fixture, beyond).items()
         }
-        chain = Chain(fixture.config, models, accounts=fixture.pre, rows=self.rows)
-        if chain.head.block_number == 0:
+        chain = Chain(
+            fixture.config, models, accounts=fixture.pre, rows=self.rows, fork=fixture.fork
+        )
+        if chain.head.block_number == fixture.first_number:
             for recorded in fixture.blocks:
                 chain.import_block(recorded.encoded)
             chain.patch_state(self._fund)
         positions = {(step.block, step.transaction) for step in fixture.steps}
         called = [
-            fixture.blocks[block - 1].block.transactions[index].to
+            fixture.get_block(block).block.transactions[index].to
             for block, index in sorted(positions)
         ]
         notes = (f"Fixture {fixture.name}: {fixture.comment}", *note)

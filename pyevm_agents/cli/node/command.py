@@ -6,6 +6,7 @@ import re
 import tempfile
 import time
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from pyevm_agents.agents.known_contracts import ArtifactFolders
 from pyevm_agents.chain import GenesisAccount
 from pyevm_agents.chain.lmdb import LmdbRows, UnreadableChainError
 from pyevm_agents.cli.cache_folder import get_facts_folder
+from pyevm_agents.cli.fork_options import FORK_OPTIONS, ForkOpener, add_fork_options
 from pyevm_agents.cli.node.banner import write_config
 from pyevm_agents.cli.node.chain import WEI, ChainOptions, NodeChain, NodeSetup
 from pyevm_agents.cli.node.genesis_file import GenesisFile, read_genesis
@@ -59,6 +61,7 @@ from pyevm_agents.server import ServerOptions
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from pyevm_agents.cli.fork_options import ForkOptions
     from pyevm_agents.config.schedule_file import ScheduleFile
     from pyevm_agents.devnet.model_registry import ModelChoice
     from pyevm_agents.models import Adapter, LlamaModel
@@ -84,14 +87,16 @@ EXCLUSIVE_OPTIONS = {
         *("code_size", "unlimited_code"),
         *("load_path", "state_path"),
     ),
+    "fork_url": ("fixture", "genesis", "timestamp", "base_fee"),
 }
-"""Options that exclude each other. A fixture defines the chain's parameters itself."""
+"""Options that exclude each other. A fixture, or a fork block, defines parameters itself."""
 
 EXAMPLES = """\b
 Examples:
   pyevm-agents node                              # like anvil, with agents at 0x19
   pyevm-agents node -p 9000 -b 2 --no-model      # a plain chain, a block every 2 s
   pyevm-agents node --fixture wallet_agent       # with a deployed wallet agent
+  pyevm-agents node --fork-url https://eth.example/key --fork-block-number 22000000
   pyevm-agents node --state chain.json           # load at the start, dump at the end
   pyevm-agents node --model other.gguf           # a file, or a name of `pyevm-agents model`
   pyevm-agents node --schedule cold=600,output=1000
@@ -207,6 +212,7 @@ def _validate_derivation_path(_context: click.Context, _option: click.Parameter,
     help="Genesis file in geth's format: chain ID, timestamp, gas limit, base fee, accounts. "
     "Options override it.",
 )  # fmt: skip
+@add_fork_options
 @schedule_option
 @click.option(
     "--fixture", callback=_load_fixture_option, metavar="NAME",
@@ -294,6 +300,7 @@ def node(  # noqa: PLR0913 - one for each option
     timestamp: int | None,
     fork: str,
     genesis: GenesisFile,
+    remote: ForkOptions | None,
     schedule: ScheduleFile | None,
     fixture: Fixture | None,
     models: tuple[ModelChoice, ...],
@@ -329,8 +336,7 @@ def node(  # noqa: PLR0913 - one for each option
     if config_path is not None:
         require_writable(config_path, "config file")
     folders = _open_artifacts(artifacts)
-    if random_words is not None:
-        mnemonic = generate_mnemonic(int(random_words))
+    mnemonic, *notes = _choose_mnemonic(mnemonic, random_words)
     keys = Keys(derive_keys(mnemonic, accounts, path))
     keys.impersonates_all = auto_impersonate
     mining = MiningMode(
@@ -346,6 +352,7 @@ def node(  # noqa: PLR0913 - one for each option
         fork=fork,
         code_size=MAX_CODE_SIZE_BYTES if unlimited_code else code_size,
         schedule=schedule,
+        given=frozenset(name for name in context.params if is_given(context, name)),
     )
     run = NodeRun(NodeOutput.from_options(is_quiet=quiet, is_json=json_logs))
 
@@ -359,6 +366,10 @@ def node(  # noqa: PLR0913 - one for each option
 
     with ExitStack() as stack:
         stack.enter_context(run)
+        fork_block = None
+        if remote is not None:
+            fork_block = remote.open()
+            stack.callback(fork_block.close)
         rows = _open_temporary_rows() if state_dir is None else LmdbRows(state_dir)
         stack.callback(rows.close)
         funded_accounts = {
@@ -367,7 +378,10 @@ def node(  # noqa: PLR0913 - one for each option
         beginning = NodeSetup(
             rules=rules,
             rows=rows,
-            accounts={**funded_accounts, **build_predeploys(fork), **genesis.accounts},
+            accounts=funded_accounts
+            if fork_block
+            else {**funded_accounts, **build_predeploys(fork), **genesis.accounts},
+            fork_block=fork_block,
             choices=() if no_model else tuple(each.with_adapter(adapter) for each in models),
             open_model=open_model,
             is_own_model=is_given(context, "models") or is_given(context, "adapter"),
@@ -386,12 +400,12 @@ def node(  # noqa: PLR0913 - one for each option
             mining=mining,
             order=order,
             journal=None if state_dir is None else Journal(rows),
+            open_fork=ForkOpener(remote) if state_dir is None else None,
         )
         stack.callback(running.close)
         if state is not None:
             _load(running, node_chain, state)
-        if random_words is not None:
-            node_chain = node_chain.with_note(f"Mnemonic: {mnemonic}")
+        node_chain = replace(node_chain, notes=(*node_chain.notes, *notes))
         if config_path is not None:
             write_config(config_path, running, mnemonic, path)
         options = ServerOptions(
@@ -420,6 +434,14 @@ def report_damage() -> Iterator[None]:
         yield
     except UnreadableChainError as error:
         raise ConfigError(str(error)) from error
+
+
+def _choose_mnemonic(mnemonic: str, random_words: str | None) -> tuple[str, ...]:
+    """Return the mnemonic, or a new one and a note that has it."""
+    if random_words is None:
+        return (mnemonic,)
+    mnemonic = generate_mnemonic(int(random_words))
+    return mnemonic, f"Mnemonic: {mnemonic}"
 
 
 def _open_artifacts(named: tuple[Path, ...]) -> ArtifactFolders:
@@ -453,8 +475,10 @@ def _require_compatible_options(context: click.Context) -> None:
     require_single_model(context)
     if "fixture" in used_names and len(context.params["models"]) > 1:
         raise click.UsageError("--fixture needs a single --model")
-    if "mixed_mining" in used_names and "block_time" not in used_names:
-        raise click.UsageError("--mixed-mining needs --block-time")
+    needed = {"mixed_mining": "block_time", **dict.fromkeys(FORK_OPTIONS, "fork_url")}
+    for option, other in needed.items():
+        if option in used_names and other not in used_names:
+            raise click.UsageError(f"{names[option]} needs {names[other]}")
 
 
 def _load(running: Node, chain: NodeChain, state: object) -> None:

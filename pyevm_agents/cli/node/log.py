@@ -11,6 +11,7 @@ import logging
 import threading
 import time
 from dataclasses import dataclass, field
+from functools import partial
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
@@ -18,12 +19,15 @@ import click
 
 from pyevm_agents.agents.address_names import AddressNames
 from pyevm_agents.cli.node.log_format import NodeLogFormatter, iter_mined_transactions
+from pyevm_agents.errors import EngineFault
 from pyevm_agents.node.listeners import NodeListener
 from pyevm_agents.rpc.agent_subscriptions import Throttle, serialize_event
 from pyevm_agents.rpc.dispatcher import RequestLogEntry
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from eth_typing import Address
 
     from pyevm_agents.agents.events import Event
     from pyevm_agents.chain import MinedBlock
@@ -93,8 +97,9 @@ class NodeLog:
     def __init__(self, node: Node, paper: LiveOutput, *, is_json: bool) -> None:
         """Listen to a node, and start the writing thread."""
         self._node, self._paper, self._is_json = node, paper, is_json
-        chain = node.chain
-        self._names = AddressNames(known=chain.known_contracts, get_code=chain.code)
+        self._names = AddressNames(
+            known=node.chain.known_contracts, get_code=partial(_get_code, node)
+        )
         self._lines = NodeLogFormatter(paper, self._names)
         self._rhythm = Throttle(JSON_SECONDS if is_json else LIVE_SECONDS)
         self._entries: SimpleQueue[_Entry | Event | None] = SimpleQueue()
@@ -284,6 +289,14 @@ class NodeLog:
         else:
             self._paper.set_live_line("")
             self._paper.write([text])
+
+
+def _get_code(node: Node, address: Address) -> bytes:
+    """Return an account's code; nothing if the remote chain of a fork does not answer."""
+    try:
+        return node.chain.code(address)
+    except EngineFault:
+        return b""
 
 
 def _can_mine_blocks(method: str) -> bool:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import click
 
-from pyevm_agents.rpc.unsupported import NO_FORK
-
 ON_DISK = "history is stored on disk, memory is bounded; omit it"
 ALWAYS = "debug_traceTransaction traces all transactions; omit it"
 STATE_DIR = "--state-dir stores every block when it is mined"
 
 REASONS = {
-    "--fork-url": NO_FORK,
-    "--rpc-url": NO_FORK,
-    "-f": NO_FORK,
-    "--fork-block-number": NO_FORK,
+    "--fork-transaction-hash": "--fork-block-number forks after a whole block",
+    "--fork-header": "put credentials into the URL, as https://user:password@host",
+    "--fork-retry-backoff": "a retry follows after 0.5 s, each further one after twice that",
+    "--no-storage-caching": "use --no-fork-cache",
+    "--timeout": "--fork-timeout has the limit in seconds",
+    "--compute-units-per-second": "a node that is busy is asked again later; omit it",
+    "--cups": "a node that is busy is asked again later; omit it",
+    "--no-rate-limit": "a node that is busy is asked again later; omit it",
+    "--no-rpc-rate-limit": "a node that is busy is asked again later; omit it",
     "--prune-history": ON_DISK,
     "--max-persisted-states": ON_DISK,
     "--transaction-block-keeper": ON_DISK,

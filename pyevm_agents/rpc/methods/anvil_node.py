@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
+from pyevm_agents.forking.remote_client import FIRST_DELAY_SECONDS
 from pyevm_agents.node.transaction_defaults import (
     prepare_transaction,
     suggest_gas_price,
@@ -115,7 +116,7 @@ def node_info(rpc: RequestContext) -> Json:
             "gasLimit": serializers.encode_quantity(following.gas_limit),
             "gasPrice": serializers.encode_quantity(suggest_gas_price(rpc.node)),
         },
-        "forkConfig": {"forkUrl": None, "forkBlockNumber": None, "forkRetryBackoff": None},
+        "forkConfig": _describe_fork(rpc),
     }
 
 
@@ -130,9 +131,31 @@ def metadata(rpc: RequestContext) -> Json:
         "instanceId": serializers.encode_data(rpc.node.instance_id),
         "latestBlockNumber": head.block_number,
         "latestBlockHash": serializers.encode_data(head.hash),
-        "forkedNetwork": None,
+        "forkedNetwork": _describe_network(rpc),
         "snapshots": {
             hex(number): [header.block_number, serializers.encode_data(header.hash)]
             for number, header in rpc.node.history.snapshots.items()
         },
+    }
+
+
+def _describe_fork(rpc: RequestContext) -> Json:
+    """Return anvil's fields of a fork. The URL has host and port alone: its path may be a key."""
+    fork = rpc.node.fork
+    return {
+        "forkUrl": None if fork is None else fork.client.public_url,
+        "forkBlockNumber": None if fork is None else fork.origin.block_number,
+        "forkRetryBackoff": None if fork is None else int(FIRST_DELAY_SECONDS * 1_000),
+    }
+
+
+def _describe_network(rpc: RequestContext) -> Json | None:
+    """Return Hardhat's fields of a fork."""
+    origin = rpc.node.chain.config.origin
+    if origin is None:
+        return None
+    return {
+        "chainId": origin.chain_id,
+        "forkBlockNumber": origin.block_number,
+        "forkBlockHash": serializers.encode_data(origin.block_hash),
     }

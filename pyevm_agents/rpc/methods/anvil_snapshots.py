@@ -21,10 +21,10 @@ from pyevm_agents.rpc.params import (
     parse_list,
     parse_object,
     parse_quantity,
+    parse_text,
     parse_uint64,
 )
 from pyevm_agents.rpc.transaction_params import decode_transaction, parse_transaction_request
-from pyevm_agents.rpc.unsupported import NO_FORK
 
 if TYPE_CHECKING:
     from eth.abc import SignedTransactionAPI
@@ -119,8 +119,18 @@ def _parse_reorg_pair(
 
 @METHODS.method("anvil_reset", "hardhat_reset", optional(accept_any))
 def reset(rpc: RequestContext, options: object) -> None:
-    """Reset the chain to genesis, with an empty pool and without impersonated accounts."""
+    """Reset the chain to its first block, or to `{forking: {jsonRpcUrl, blockNumber}}`."""
     form = {} if options is None else parse_object(options, "options")
-    if form.get("forking") is not None:
-        raise invalid_param_error("options.forking", form["forking"], NO_FORK)
-    rpc.node.submit_change(rpc.node.reset).result()
+    node = rpc.node
+    if form.get("forking") is None:
+        node.submit_change(node.reset).result()
+        return
+    forking = parse_object(form["forking"], "options.forking")
+    if unknown := forking.keys() - {"jsonRpcUrl", "blockNumber"}:
+        raise invalid_param_error(
+            "options.forking", sorted(unknown), "want jsonRpcUrl and blockNumber"
+        )
+    url, number = forking.get("jsonRpcUrl"), forking.get("blockNumber")
+    url_text = None if url is None else parse_text(url, "options.forking.jsonRpcUrl")
+    block = None if number is None else parse_uint64(number, "options.forking.blockNumber")
+    node.submit_change(lambda: node.fork_again(url_text, block)).result()

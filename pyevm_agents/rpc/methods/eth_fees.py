@@ -6,6 +6,7 @@ import itertools
 from typing import TYPE_CHECKING
 
 from pyevm_agents.chain.transactions import BLOB_GAS, effective_gas_price
+from pyevm_agents.errors import RemoteFault
 from pyevm_agents.node.transaction_defaults import (
     DEFAULT_PRIORITY_FEE_WEI,
     compute_next_base_fee,
@@ -21,9 +22,11 @@ from pyevm_agents.rpc.params import (
     parse_list_of,
     parse_seconds,
 )
+from pyevm_agents.rpc.remote_blocks import request_remote
 
 if TYPE_CHECKING:
     from pyevm_agents.chain import BlockRecord
+    from pyevm_agents.forking import RemoteFork
     from pyevm_agents.rpc.context import RequestContext
     from pyevm_agents.rpc.serializers import Json
 
@@ -33,6 +36,9 @@ MAX_HISTORY_BLOCKS = 1_024
 """The most blocks of a fee history. Source: geth."""
 
 MAX_PERCENTILES = 100
+
+NEXT_BLOCK_FIELDS = frozenset({"baseFeePerGas", "baseFeePerBlobGas"})
+"""Fields of a fee history with an entry for the block after the newest one."""
 
 
 @METHODS.method("eth_gasPrice")
@@ -83,34 +89,74 @@ def fee_history(
         )
     newest = resolve_header(rpc.node, newest_block)
     last = min(newest.block_number, rpc.node.chain.head.block_number)
-    count = min(block_count, MAX_HISTORY_BLOCKS, last + 1)
-    headers = [rpc.node.chain.header(number) for number in range(last + 1 - count, last + 1)]
+    first = last + 1 - min(block_count, MAX_HISTORY_BLOCKS, last + 1)
+    fork = rpc.node.fork
+    if fork is None or first > fork.origin.block_number:
+        return _build_local_history(rpc, first, last, percentiles)
+    fork_block = fork.origin.block_number
+    remote = _request_history(fork, first, fork_block, percentiles)
+    return _join_histories(remote, _build_local_history(rpc, fork_block + 1, last, percentiles))
+
+
+def _build_local_history(
+    rpc: RequestContext, first: int, last: int, percentiles: list[float]
+) -> Json:
+    headers = [rpc.node.chain.header(number) for number in range(first, last + 1)]
     records = [rpc.node.chain.block_with_receipts(header) for header in headers]
     fees = [int(header.as_dict().get("base_fee_per_gas") or 0) for header in headers]
     most_blob_gas = rpc.node.chain.fork.blobs.maximum * BLOB_GAS
+    is_head = last == rpc.node.chain.head.block_number
     form: Json = {
-        "oldestBlock": hex(last + 1 - count),
+        "oldestBlock": hex(first),
         "baseFeePerGas": [hex(fee) for fee in [*fees, _get_next_base_fee(rpc, last)]],
         # A block gas limit may be set to 0.
         "gasUsedRatio": [header.gas_used / max(header.gas_limit, 1) for header in headers],
         "baseFeePerBlobGas": [
             *(hex(_get_blob_base_fee(rpc, header.block_number)) for header in headers),
-            hex(
-                _get_blob_base_fee(
-                    rpc, last + 1 if last < rpc.node.chain.head.block_number else None
-                )
-            ),
+            hex(_get_blob_base_fee(rpc, None if is_head else last + 1)),
         ],
         "blobGasUsedRatio": [
             int(header.as_dict().get("blob_gas_used") or 0) / most_blob_gas for header in headers
         ],
     }
-    if reward_percentiles:
+    if percentiles:
         form["reward"] = [
             _compute_rewards(record, fee, percentiles)
             for record, fee in zip(records, fees, strict=True)
         ]
     return form
+
+
+def _request_history(fork: RemoteFork, first: int, last: int, percentiles: list[float]) -> Json:
+    """Return the fee history of blocks of the remote chain, unverified.
+
+    Raises: RpcError: the remote node's error. RemoteFault: it does not answer, or answers another
+            range.
+    """
+    count = last + 1 - first
+    params = [hex(count), hex(last), *([percentiles] if percentiles else [])]
+    history = request_remote(fork, "eth_feeHistory", params)
+    fees = history.get("baseFeePerGas") if isinstance(history, dict) else None
+    if not isinstance(history, dict) or not isinstance(fees, list) or len(fees) != count + 1:
+        raise RemoteFault(
+            f"remote chain at {fork.host}: eth_feeHistory: the result has not the {count} blocks "
+            f"up to {last}; request fewer blocks"
+        )
+    return history
+
+
+def _join_histories(remote: Json, local: Json) -> Json:
+    """Return the history of remote blocks and of the local blocks after them.
+
+    Fields that only one of them has, such as those of blobs, are omitted.
+    """
+    joined: Json = {"oldestBlock": remote["oldestBlock"]}
+    for name, values in local.items():
+        earlier = remote.get(name)
+        if isinstance(values, list) and isinstance(earlier, list):
+            count = len(earlier) - (1 if name in NEXT_BLOCK_FIELDS else 0)
+            joined[name] = [*earlier[:count], *values]
+    return joined
 
 
 def _get_next_base_fee(rpc: RequestContext, last: int) -> int:

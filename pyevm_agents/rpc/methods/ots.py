@@ -14,7 +14,7 @@ from eth.constants import BLANK_ROOT_HASH
 
 from pyevm_agents.chain.transactions import effective_gas_price
 from pyevm_agents.rpc import serializers
-from pyevm_agents.rpc.block_ids import resolve_header
+from pyevm_agents.rpc.block_ids import find_first_number, resolve_header
 from pyevm_agents.rpc.errors import LIMIT_EXCEEDED, RpcError
 from pyevm_agents.rpc.method_table import MethodTable, optional
 from pyevm_agents.rpc.methods.eth_nonstandard import (
@@ -263,7 +263,7 @@ def search_transactions_before(
     """Return transactions of an account before a block (0: the latest), newest first."""
     head = int(rpc.node.chain.head.block_number)
     first = head if block_number == 0 else min(block_number - 1, head)
-    page = _search(rpc, account, range(first, -1, -1), page_size)
+    page = _search(rpc, account, range(first, find_first_number(rpc.node) - 1, -1), page_size)
     newest_first = [(record, index) for record, places in page.blocks for index in places[::-1]]
     return _serialize_page(rpc, newest_first) | {
         "firstPage": block_number == 0 or block_number > head,
@@ -277,7 +277,8 @@ def search_transactions_after(
 ) -> Json:
     """Return transactions of an account after a block (0: the first), newest first."""
     head = int(rpc.node.chain.head.block_number)
-    page = _search(rpc, account, range(block_number + 1, head + 1), page_size)
+    first = max(block_number + 1, find_first_number(rpc.node))
+    page = _search(rpc, account, range(first, head + 1), page_size)
     oldest_first = [(record, index) for record, places in page.blocks for index in places]
     return _serialize_page(rpc, oldest_first[::-1]) | {
         "firstPage": page.is_exhausted,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from pyevm_agents.rpc.block_ids import resolve_header
+from pyevm_agents.rpc.block_ids import find_first_number, resolve_header
 from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError
 from pyevm_agents.rpc.method_table import MethodTable
 from pyevm_agents.rpc.methods.eth_state import require_record
@@ -193,4 +193,6 @@ def _resolve_number(rpc: RequestContext, wanted: BlockId) -> int:
     """Return a block's number, which may be beyond the latest block."""
     if wanted.number is not None:
         return wanted.number
+    if wanted.tag == "earliest":
+        return find_first_number(rpc.node)
     return int(resolve_header(rpc.node, wanted).block_number)

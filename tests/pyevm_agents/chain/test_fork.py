@@ -16,7 +16,7 @@ from eth_utils import ValidationError, keccak
 
 from pyevm_agents.chain import BlockSettings, Call, Chain, GenesisAccount
 from pyevm_agents.chain.database import MemoryRows
-from pyevm_agents.chain.fork_setup import OSAKA_SECONDS, require_known_hardfork
+from pyevm_agents.chain.fork_setup import ACTIVATIONS_SECONDS, choose_hardfork
 from pyevm_agents.config import ChainConfig, ForkOrigin
 from pyevm_agents.contracts import load_artifact
 from pyevm_agents.errors import BlockError, ConfigError, RemoteFault
@@ -395,14 +395,16 @@ def test_the_first_block_may_have_any_gas_limit_and_not_any_base_fee() -> None:
 # -- rules -- #
 
 
-@pytest.mark.parametrize("chain_id", sorted(OSAKA_SECONDS))
-def test_a_block_under_later_rules_is_refused(chain_id: int) -> None:
+@pytest.mark.parametrize("chain_id", sorted(ACTIVATIONS_SECONDS))
+def test_the_hard_fork_is_that_of_the_fork_block(chain_id: int) -> None:
     origin = ForkOrigin(chain_id=chain_id, block_number=100, block_hash=bytes(32))
-    header = old_header("shanghai").copy(timestamp=OSAKA_SECONDS[chain_id])
-    with pytest.raises(ConfigError, match=f"block 100 of chain {chain_id}: .* --hardfork prague"):
-        require_known_hardfork(origin, header)
-    require_known_hardfork(origin, header.copy(timestamp=OSAKA_SECONDS[chain_id] - 1))
-    require_known_hardfork(replace(origin, chain_id=31_337), header)
+    header, before = old_header("shanghai"), "cancun"
+    assert [*ACTIVATIONS_SECONDS[chain_id]] == ["prague", "osaka", "bpo1", "bpo2"]
+    for name, seconds in ACTIVATIONS_SECONDS[chain_id].items():
+        assert choose_hardfork(origin, header.copy(timestamp=seconds - 1)) == before
+        assert choose_hardfork(origin, header.copy(timestamp=seconds)) == name
+        before = name
+    assert choose_hardfork(replace(origin, chain_id=31_337), header) == "prague"
 
 
 def test_a_transaction_is_signed_for_the_forks_own_chain_id() -> None:

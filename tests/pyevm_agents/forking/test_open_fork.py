@@ -9,7 +9,7 @@ import pytest
 from eth_typing import Address
 
 from pyevm_agents.errors import ConfigError, RemoteFault
-from pyevm_agents.forking import Fork, open_fork
+from pyevm_agents.forking import RemoteFork, open_fork
 from pyevm_agents.forking.cache import AnswerCache
 from pyevm_agents.state.remote_state import RemoteAccount
 from tests.pyevm_agents.forking.fake_remote import (
@@ -30,12 +30,12 @@ CONTRACT_ACCOUNT = RemoteAccount(nonce=0, balance_wei=0, code=CODE)
 NAMED = ("S3CR3T-KEY", "T0KEN-VALUE")
 
 
-def open_remote(remote: FakeRemote, folder: Path | None = None, **told: Any) -> Fork:  # noqa: ANN401 - open_fork's
+def open_remote(remote: FakeRemote, folder: Path | None = None, **told: Any) -> RemoteFork:  # noqa: ANN401 - open_fork's
     """Open a fork without retries, unless a test gives their number."""
     return open_fork(remote.url, cache_folder=folder, **{"retries": 0, **told})
 
 
-def read_everything(fork: Fork) -> tuple[object, ...]:
+def read_everything(fork: RemoteFork) -> tuple[object, ...]:
     """Read an account with a key, a contract, a slot of it, and a missing account."""
     state = fork.state
     return (
@@ -56,7 +56,7 @@ def expected_state(remote: FakeRemote) -> tuple[object, ...]:
     return (owner, CONTRACT_ACCOUNT, STORED, 0, None, bytes(chain.genesis_hash))
 
 
-def fault_of(fork: Fork, address: Address = CONTRACT) -> str:
+def fault_of(fork: RemoteFork, address: Address = CONTRACT) -> str:
     """Return the message of the fault that a read of an account ends in."""
     with pytest.raises(RemoteFault) as raised:
         fork.state.get_account(address)

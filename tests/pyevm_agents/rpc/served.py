@@ -41,12 +41,14 @@ class Served:
     is_automatic: bool = True
     fork: str = DEFAULT_FORK
     now: Callable[[], float] = lambda: START + 100.0
+    chain: Chain | None = None
+    """The chain; a new one by default."""
 
     def __post_init__(self) -> None:
         accounts = {one: GenesisAccount(balance_wei=10**20) for one in ADDRESSES}
         accounts |= {one: GenesisAccount(code=code) for one, code in self.codes.items()}
         self.node = Node(
-            Chain(ChainConfig(fork=self.fork), accounts=accounts),
+            self.chain or Chain(ChainConfig(fork=self.fork), accounts=accounts),
             now=self.now,
             keys=Keys(KEYS),
             mining=MiningMode(is_automatic=self.is_automatic),

@@ -202,8 +202,6 @@ def test_a_folder_has_one_node_and_one_configuration(tmp_path: Path) -> None:
         (["--schedule", "output=0"], "output_token_gas is 0; choose from 1"),
         (["--quiet", "--json-logs"], "--quiet and --json-logs exclude"),
         (["--host", "1.2.3.4"], "not an address of this machine"),
-        (["--fork-url", "https://x"], "unsupported option --fork-url: forking a remote"),
-        (["-f", "https://x"], "unsupported option -f: forking a remote"),
         (["--prune-history"], "unsupported option --prune-history: history is stored on disk"),
         (["--chainid", "5"], "Did you mean"),
         (["--mnemonic-random", "13"], "'13' is not one of '12', '15', '18', '21', '24'"),

@@ -214,10 +214,12 @@ def test_whom_the_node_impersonates_is_among_its_accounts(local: LocalNode) -> N
     assert local.ask("eth_accounts") == own
 
 
-def test_forking_is_refused_with_a_reason(local: LocalNode) -> None:
-    with pytest.raises(RpcError, match="forking a remote network is not supported"):
+def test_forking_needs_a_node_that_can_open_forks(local: LocalNode) -> None:
+    with pytest.raises(RpcError, match="this node can't fork again: open a new one"):
         local.ask("anvil_reset", {"forking": {"jsonRpcUrl": "http://127.0.0.1:1"}})
-    with pytest.raises(RpcError, match="does not exist/is not available: forking a remote network"):
+    with pytest.raises(RpcError, match="want jsonRpcUrl and blockNumber"):
+        local.ask("anvil_reset", {"forking": {"url": "http://127.0.0.1:1"}})
+    with pytest.raises(RpcError, match="does not exist/is not available: the URL belongs to"):
         local.ask("anvil_setRpcUrl", "http://127.0.0.1:1")
 
 
