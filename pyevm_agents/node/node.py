@@ -1,8 +1,8 @@
 """A development node: a chain with a txpool, a clock, keys and snapshots.
 
 Changes of the chain are queued and executed one after another in one thread. Reads, and the
-admission of transactions, may happen in any thread. Inference for a transaction that a client sent
-happens in another thread, ahead of its block: neither reads nor changes wait for it.
+admission of transactions, may happen in any thread: neither waits for a running inference. In a
+node that rehearses, inference happens in another thread, and changes do not wait for it either.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class SubmittedTransaction:
 class Node:
     """A chain with accounts, a txpool, a clock and snapshots."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - keyword arguments
         self,
         chain: Chain,
         *,
@@ -74,6 +74,7 @@ class Node:
         keys: Keys | None = None,
         mining: MiningMode | None = None,
         journal: Journal | None = None,
+        rehearses: bool = False,
     ) -> None:
         """Start from the chain's current head, with the transactions of the journal.
 
@@ -82,6 +83,8 @@ class Node:
             keys: the accounts to sign for; none by default.
             mining: when to make blocks; by default one for each transaction.
             journal: the pool's journal in the chain's database; None to forget the pool at the end.
+            rehearses: whether inference happens ahead of a block, so that other clients do not wait
+                for it; otherwise each transaction is executed once, in its block.
 
         Raises: EngineFault: the journal can't be written.
         """
@@ -111,7 +114,13 @@ class Node:
         """Held from the choice of a nonce until its transaction is in the pool."""
 
         self._mining = mining or MiningMode()
-        self._miner = Miner(chain, self.pool, self.pending, self.next_block, self._on_rehearsed)
+        self._miner = Miner(
+            chain,
+            self.pool,
+            self.pending,
+            self.next_block,
+            self._on_rehearsed if rehearses else None,
+        )
         self._results: dict[bytes, Future[MinedBlock | None]] = {}
         """Futures of the transactions that have a turn, by hash."""
 
@@ -239,7 +248,8 @@ class Node:
     def queue_turn(self, transaction: SignedTransactionAPI) -> Future[MinedBlock | None]:
         """Queue a block of a transaction of the pool; return the future of its block.
 
-        A transaction that needs inference is rehearsed first, and has another turn afterwards.
+        In a node that rehearses, a transaction that needs inference is rehearsed first, and has
+        another turn afterwards.
         """
         result = self._results.setdefault(transaction.hash, Future())
         self.submit_change(lambda: self._take_turn(transaction))
@@ -368,12 +378,12 @@ class Node:
     def _on_mined(self, mined: MinedBlock) -> MinedBlock:
         """Update pool and clock after a new block, and notify the listeners."""
         self.pool.on_mined(mined.block.transactions)
-        for transaction in mined.block.transactions:
-            self._settle(transaction.hash, mined)
         self.clock.on_mined(mined.block.header.timestamp)
         self.next_block.on_mined()
         self.pending.forget()
         self.listeners.on_mined(mined)
+        for transaction in mined.block.transactions:
+            self._settle(transaction.hash, mined)
         return mined
 
     def mine_rehearsed(self, timestamp_seconds: int | None = None) -> MinedBlock:

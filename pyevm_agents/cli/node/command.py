@@ -320,6 +320,7 @@ def node(  # noqa: PLR0913 - one for each option
             keys=keys,
             mining=mining,
             journal=None if state_dir is None else Journal(rows),
+            rehearses=True,
         )
         stack.callback(running.close)
         if state is not None:
