@@ -63,6 +63,7 @@ def main() -> None:
         keys=KEYS,
         mining=mining,
         journal=Journal(rows),
+        rehearses=True,
     )
     # A hash is returned while its agent thinks.
     asyncio.run(serve(node, send_seconds=0.05 if thinking_seconds else 2.0))

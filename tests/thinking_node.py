@@ -56,6 +56,7 @@ class ThinkingNode:
         send_seconds: float = HANG_SECONDS,
         mining: MiningMode | None = None,
         fork: str = DEFAULT_FORK,
+        rehearses: bool = True,
     ) -> None:
         keys = Keys(derive_keys(DEFAULT_MNEMONIC, 3))
         accounts = {one: GenesisAccount(balance_wei=10_000 * ETHER) for one in keys.addresses}
@@ -63,7 +64,9 @@ class ThinkingNode:
         config = ChainConfig(models=(PROFILE,), fork=fork)
         chain = Chain(config, {PROFILE.name: self.model}, accounts=accounts)
         seconds = itertools.count(1_800_000_000)
-        self.node = Node(chain, now=lambda: next(seconds), keys=keys, mining=mining)
+        self.node = Node(
+            chain, now=lambda: next(seconds), keys=keys, mining=mining, rehearses=rehearses
+        )
         self.service = build_node_service(self.node, send_seconds=send_seconds)
         self.first, self.second, self.third = map(to_hex, keys.addresses)
         self._session = Session("test")

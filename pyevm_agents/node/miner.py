@@ -63,16 +63,22 @@ class Miner:
         pool: TxPool,
         pending: PendingBlock,
         next_block: NextBlock,
-        on_rehearsed: OnEnd,
+        on_rehearsed: OnEnd | None,
     ) -> None:
-        """Start without rehearsals; `on_rehearsed` is called at the end of each."""
+        """Start without rehearsals.
+
+        Input: on_rehearsed: called at the end of each; None to infer in blocks only.
+        """
         self._chain, self._pool, self._pending = chain, pool, pending
         self._next_block = next_block
         self._faults: LRU[bytes, str] = LRU(KEPT_FAULTS)
         self.drops_faulted = True
         """Whether a transaction that ended in a fault leaves the pool."""
 
-        self.rehearsals = Rehearsals(chain, next_block.build_header, on_rehearsed)
+        self._rehearses = on_rehearsed is not None
+        self.rehearsals = Rehearsals(
+            chain, next_block.build_header, on_rehearsed or (lambda *_: None)
+        )
 
     # -- faults -- #
 
@@ -112,6 +118,8 @@ class Miner:
         Output: the block, or the future of the rehearsal.
         Raises: see `mine`.
         """
+        if not self._rehearses:
+            return self.mine(timestamp_seconds)
         settings = self._next_block.build_settings(timestamp_seconds)
         while True:
             transactions = self._select(settings)
@@ -136,6 +144,8 @@ class Miner:
 
         Raises: EngineFault: the host failed; the chain is unchanged.
         """
+        if not self._rehearses:
+            return KnownBlock(mined=self.mine(), rehearsed=frozenset())
         self.rehearsals.keep_only(self._pool.__contains__)
         rehearsed, successors = {*self.rehearsals.get_running()}, set[bytes]()
         settings = self._next_block.build_settings()

@@ -1,8 +1,8 @@
 """A development node: a chain with a txpool, a clock, keys and snapshots.
 
 Changes of the chain are queued and executed one after another in one thread. Reads, and the
-admission of transactions, may happen in any thread. Inference for a transaction that a client sent
-happens in another thread, ahead of its block: neither reads nor changes wait for it.
+admission of transactions, may happen in any thread: neither waits for a running inference. In a
+node that rehearses, inference happens in another thread, and changes do not wait for it either.
 """
 
 from __future__ import annotations
@@ -81,6 +81,7 @@ class Node:
         order: str = ORDERS[0],
         journal: Journal | None = None,
         open_fork: OpenFork | None = None,
+        rehearses: bool = False,
     ) -> None:
         """Start from the chain's current head, with the transactions of the journal.
 
@@ -92,6 +93,8 @@ class Node:
             journal: the pool's journal in the chain's database; None to forget the pool at the end.
             open_fork: opens a block of a live chain for `fork_again`, given a URL and a number; by
                 default the node can't fork again.
+            rehearses: whether inference happens ahead of a block, so that other clients do not wait
+                for it; otherwise each transaction is executed once, in its block.
 
         Raises: EngineFault: the journal can't be written.
         """
@@ -99,6 +102,7 @@ class Node:
         self._journal = journal
         self.pool = TxPool(journal, order=order)
         self.clock = Clock(now)
+        self._rehearses = rehearses
         self._set_chain(chain)
         self.restored = JournalContent() if journal is None else self._restore_pool(journal)
         """The transactions that came back from the journal, and its damaged rows."""
@@ -148,7 +152,13 @@ class Node:
             self.clock.continue_from(chain.head.timestamp)
         self.next_block = NextBlock(chain, self.clock)
         self.pending = PendingBlock(chain, self.pool, self.clock, self.next_block)
-        self._miner = Miner(chain, self.pool, self.pending, self.next_block, self._on_rehearsed)
+        self._miner = Miner(
+            chain,
+            self.pool,
+            self.pending,
+            self.next_block,
+            self._on_rehearsed if self._rehearses else None,
+        )
         self.history = History(
             chain,
             (self.pool.checkpoint, self.clock.checkpoint, self.next_block.checkpoint),
@@ -268,7 +278,8 @@ class Node:
     def queue_turn(self, transaction: SignedTransactionAPI) -> Future[MinedBlock | None]:
         """Queue a block of a transaction of the pool; return the future of its block.
 
-        A transaction that needs inference is rehearsed first, and has another turn afterwards.
+        In a node that rehearses, a transaction that needs inference is rehearsed first, and has
+        another turn afterwards.
         """
         result = self._results.setdefault(transaction.hash, Future())
         self.submit_change(lambda: self._take_turn(transaction))
@@ -397,12 +408,12 @@ class Node:
     def _on_mined(self, mined: MinedBlock) -> MinedBlock:
         """Update pool and clock after a new block, and notify the listeners."""
         self.pool.on_mined(mined.block.transactions)
-        for transaction in mined.block.transactions:
-            self._settle(transaction.hash, mined)
         self.clock.on_mined(mined.block.header.timestamp)
         self.next_block.on_mined()
         self.pending.forget()
         self.listeners.on_mined(mined)
+        for transaction in mined.block.transactions:
+            self._settle(transaction.hash, mined)
         return mined
 
     def mine_rehearsed(self, timestamp_seconds: int | None = None) -> MinedBlock:

@@ -92,7 +92,7 @@ def thinking_node(vocabulary: Vocabulary) -> Iterator[ThinkingNode]:
     )
     assert keys.addresses[0] == DEVELOPMENT_ADDRESS
     wallet = WalletDemo(chain)
-    node = Node(chain, now=time.time, keys=keys)
+    node = Node(chain, now=time.time, keys=keys, rehearses=True)
     with _served(node) as url:
         yield ThinkingNode(url=url, model=model, wallet=wallet, chain=chain)
     node.close()

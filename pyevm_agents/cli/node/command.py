@@ -401,6 +401,7 @@ def node(  # noqa: PLR0913 - one for each option
             order=order,
             journal=None if state_dir is None else Journal(rows),
             open_fork=ForkOpener(remote) if state_dir is None else None,
+            rehearses=True,
         )
         stack.callback(running.close)
         if state is not None:
