@@ -104,10 +104,12 @@ class Chain(ChainSimulator):
         """
         self.models: Mapping[str, LanguageModel] = dict(models or {})
         self.genesis_accounts = add_executor(config, accounts or {})
-        self.known_contracts = KnownContracts() if former is None else former.known_contracts
+        self.known_contracts: KnownContracts = (
+            KnownContracts() if former is None else former.known_contracts
+        )
         """Names of contracts, errors and functions, for display."""
 
-        self.agent_events = (
+        self.agent_events: AgentEventBus = (
             AgentEventBus(self.known_contracts) if former is None else former.agent_events
         )
         """The bus that announces agent steps while they are executed."""

@@ -25,7 +25,7 @@ from pyevm_agents.devnet.chain import (
 )
 from pyevm_agents.devnet.model_registry import ModelChoice, open_registry
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.forking import Fork, open_fork
+from pyevm_agents.forking import RemoteFork, open_fork
 from pyevm_agents.node.keys import DEFAULT_MNEMONIC, derive_keys
 from pyevm_agents.testing.cached_vocabulary import CachingVocabulary
 from pyevm_agents.testing.inputs import require_text
@@ -82,7 +82,7 @@ class GenesisTemplate:
         self._variants = {_build_key(schedule, fork): self}
         """The templates of this model, by schedule and fork."""
 
-        self._fork_blocks: dict[tuple[str, int | None], Fork] = {}
+        self._fork_blocks: dict[tuple[str, int | None], RemoteFork] = {}
         """The open fork blocks, by URL and block number; shared by the variants."""
 
     def derive(
@@ -130,7 +130,7 @@ class GenesisTemplate:
         )
         return config if self._schedule is None else self._schedule.apply_to(config)
 
-    def open_fork(self, url: str, block_number: int | None = None) -> Fork:
+    def open_fork(self, url: str, block_number: int | None = None) -> RemoteFork:
         """Open a block of a live chain for the chains of this process; cached.
 
         The latest block is that of the first request, so that all chains continue the same one.
@@ -167,6 +167,7 @@ class GenesisTemplate:
             origin=fork.origin,
             chain_id=fork.origin.chain_id,
             block_gas_limit=max(self.config.block_gas_limit, fork.header.gas_limit),
+            genesis_timestamp_seconds=fork.header.timestamp,
         )
         return Chain(config, {self.profile.name: model}, accounts=self._funded_accounts, fork=fork)
 
