@@ -34,6 +34,11 @@ PARTS = (cassettes, gas_snapshot, reports, hints)
 MODEL_MARKER = "agent_model"
 SCHEDULE_MARKER = "agent_schedule"
 FORK_MARKER = "agent_fork"
+FORK_URL_MARKER = "agent_fork_url"
+FORK_BLOCK_MARKER = "agent_fork_block_number"
+
+MARKERS = (MODEL_MARKER, SCHEDULE_MARKER, FORK_MARKER, FORK_URL_MARKER, FORK_BLOCK_MARKER)
+"""The markers that select a test's chain."""
 
 CACHE_FOLDER = "pyevm-agents"
 """The folder in pytest's cache with the models' facts, which genesis needs."""
@@ -68,7 +73,21 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
         metavar="NAME",
         help="Ethereum fork of the chains: cancun, prague, osaka, bpo1 or bpo2 [default: prague]",
     )
+    group.addoption(
+        "--agent-fork-url",
+        metavar="URL",
+        help="fork a live chain: HTTP URL of a node of the chain that agent chains continue",
+    )
+    group.addoption(
+        "--agent-fork-block-number",
+        metavar="N",
+        help="block of the live chain that agent chains continue [default: the latest]",
+    )
     parser.addini("agent_fork", "Ethereum fork of agent chains: prague by default")
+    parser.addini("agent_fork_url", "node of a live chain that agent chains continue: an HTTP URL")
+    parser.addini(
+        "agent_fork_block_number", "block of the live chain that agent chains continue: a number"
+    )
     parser.addini(
         "agent_schedule",
         "gas schedule of agent chains: a JSON file, relative to the root",
@@ -99,6 +118,15 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     config.addinivalue_line(
         "markers", f"{FORK_MARKER}(name): Ethereum fork of the test's agent chain"
+    )
+    config.addinivalue_line(
+        "markers",
+        f"{FORK_URL_MARKER}(url): node of a live chain that the test's agent chain continues",
+    )
+    config.addinivalue_line(
+        "markers",
+        f"{FORK_BLOCK_MARKER}(number): block of the live chain that the test's agent chain "
+        "continues",
     )
     _require_known_fork(config)
 
@@ -154,7 +182,9 @@ def module_agent_chain(
     """
     from pyevm_agents.testing.chain import AgentChain  # noqa: PLC0415 - see above
 
-    with AgentChain(_agent_beginnings(request), artifacts=_agent_artifacts) as chain:
+    beginning = _agent_beginnings(request)
+    options = _select_fork_block(request)
+    with AgentChain(beginning, artifacts=_agent_artifacts, **options) as chain:
         yield chain
 
 
@@ -171,7 +201,7 @@ def agent_chain(
     _agent_beginnings: Callable[[pytest.FixtureRequest], GenesisTemplate],
     _agent_artifacts: ArtifactFinder,
 ) -> Iterator[AgentChain]:
-    """Agent chain at its genesis, with its own model, accounts, blocks and time.
+    """Agent chain at its genesis or fork block, with its own model, accounts, blocks and time.
 
     In a test that uses `module_agent_chain`, it is that chain.
     """
@@ -183,7 +213,9 @@ def agent_chain(
             chain: AgentChain = request.getfixturevalue(MODULE_CHAIN)
             stack.enter_context(chain.rolled_back())
         else:
-            chain = AgentChain(_agent_beginnings(request), artifacts=_agent_artifacts)
+            beginning = _agent_beginnings(request)
+            options = _select_fork_block(request)
+            chain = AgentChain(beginning, artifacts=_agent_artifacts, **options)
             stack.enter_context(chain)
         request.node.stash[_CHAIN] = chain
         yield chain
@@ -243,6 +275,22 @@ def _select_schedule(request: pytest.FixtureRequest) -> ScheduleFile | Path | No
     return config.rootpath / written if written else None
 
 
+def _select_fork_block(request: pytest.FixtureRequest) -> dict[str, Any]:
+    """Return the arguments of `AgentChain` for a test's live chain: none for a chain of its own."""
+    url = _get_setting(request, FORK_URL_MARKER, "one URL")
+    if url is None:
+        return {}
+    marked = _get_marker_value(request, FORK_BLOCK_MARKER, "the number of one block")
+    number = marked if marked is not None else _get_setting(request, FORK_BLOCK_MARKER, "a number")
+    if number is not None and not str(number).isdecimal():
+        pytest.fail(f"{FORK_BLOCK_MARKER} {number}: must be the number of a block", pytrace=False)
+    return {
+        "fork": _get_setting(request, FORK_MARKER, "the name of one fork"),
+        "fork_url": url,
+        "fork_block_number": None if number is None else int(number),
+    }
+
+
 def _get_setting(request: pytest.FixtureRequest, name: str, wanted: str) -> Any:  # noqa: ANN401 - see `_get_marker_value`
     """Return the value of a test's marker, else of an option, else of the configuration."""
     option, config = "--" + name.replace("_", "-"), request.config
@@ -266,7 +314,7 @@ def _get_marker_value(request: pytest.FixtureRequest, name: str, wanted: str) ->
 def _refuse_own_markers(item: pytest.Item) -> None:
     """Fail a test with a marker that the chain of its module does not have."""
     module = item.getparent(pytest.Module)
-    for name in (MODEL_MARKER, SCHEDULE_MARKER, FORK_MARKER):
+    for name in MARKERS:
         marker = item.get_closest_marker(name)
         if marker is not None and (module is None or module.get_closest_marker(name) != marker):
             pytest.fail(

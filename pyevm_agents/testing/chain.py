@@ -26,6 +26,7 @@ from pyevm_agents.agents.trace import extract_agent_steps
 from pyevm_agents.artifacts import describe_contract
 from pyevm_agents.chain import Call
 from pyevm_agents.chain.calls import BlockOverride
+from pyevm_agents.chain.fork_setup import require_known_hardfork
 from pyevm_agents.config import MAX_TIMESTAMP_SECONDS
 from pyevm_agents.errors import ConfigError, EngineFault
 from pyevm_agents.models import SwappableModel
@@ -73,6 +74,7 @@ if TYPE_CHECKING:
     from pyevm_agents.rpc.web3_provider import AgentProvider
     from pyevm_agents.testing.genesis_template import GenesisTemplate
     from pyevm_agents.testing.inputs import AddressLike
+    from pyevm_agents.vm import ForkBlock
 
 warnings = logging.getLogger(__name__)
 
@@ -96,24 +98,34 @@ ZERO_ADDRESS = "0x" + "00" * 20
 
 
 class AgentChain:
-    """A chain with a genesis of its own, closed by `close` or at the end of `with`."""
+    """A chain with a genesis of its own, or a fork of a live chain.
 
-    def __init__(
+    It is closed by `close` or at the end of `with`.
+    """
+
+    def __init__(  # noqa: PLR0913 - keyword arguments
         self,
         genesis: GenesisTemplate | None = None,
         *,
         artifacts: ArtifactFinder | None = None,
         schedule: ScheduleFile | Path | str | None = None,
         fork: str | None = None,
+        fork_url: str | None = None,
+        fork_block_number: int | None = None,
     ) -> None:
-        """Start a chain at genesis.
+        """Start a chain at genesis, or at a block of a live chain.
+
+        A fork of a live chain has its chain ID, accounts and contracts. The state root of its own
+        blocks is not Ethereum's: docs/architecture.md#fork-is-an-overlay.
 
         Input:  the genesis, with the model whose tokens and prices apply, None for the default
                 model's; the finder of compiled contracts, None to search the working folder and
                 those above it; the gas schedule or its file, and Ethereum's fork, None for those of
-                the genesis.
+                the genesis; the URL of a node of a live chain, None for a chain of its own; the
+                number of the block to continue, None for the latest when the process first asks.
         Raises: ConfigError: the default model is not installed, the schedule is invalid or not for
-                this model, or the fork is unknown.
+                this model, the fork is unknown, or the live chain has later rules and `fork` is
+                None. RemoteFault: the node of the live chain does not answer.
         """
         template = get_genesis_template() if genesis is None else genesis
         self.genesis = template.derive(load_schedule(schedule), fork=fork)
@@ -125,7 +137,11 @@ class AgentChain:
         self.model = ModelStub(lambda: self.genesis.vocabulary)
         """The model of the chain: a stub that a test scripts."""
 
-        self.chain = self.genesis.create_chain(SwappableModel(self.model))
+        self.chain = self.genesis.create_chain(
+            SwappableModel(self.model),
+            self._open_fork(fork_url, fork_block_number, has_rules=fork is not None),
+        )
+        self._start_seconds = self.chain.head.timestamp
         self.node = Node(self.chain, now=self._get_time, keys=Keys(self.genesis.keys))
         self.service = build_node_service(self.node, send_seconds=SEND_SECONDS, call_seconds=inf)
         self.model.on_change = self.service.forget_faults
@@ -144,6 +160,21 @@ class AgentChain:
         )
         record_runs(self.node, source=self)
         open_sources.add(self)
+
+    def _open_fork(
+        self, url: str | None, block_number: int | None, *, has_rules: bool
+    ) -> ForkBlock | None:
+        """Open the block that the chain continues, if any."""
+        if url is None:
+            if block_number is not None:
+                raise ConfigError(
+                    f"fork_block_number={block_number}: must be with fork_url, the URL of a node"
+                )
+            return None
+        fork = self.genesis.open_fork(require_text("fork_url=…", url), block_number)
+        if not has_rules:
+            require_known_hardfork(fork.origin, fork.header)
+        return fork
 
     def __enter__(self) -> Self:
         """Return the chain."""
@@ -349,8 +380,8 @@ class AgentChain:
 
     def _get_time(self) -> float:
         """Return the node's time: it advances by a second with each block."""
-        head = self.chain.head
-        return self.chain.config.genesis_timestamp_seconds + head.block_number
+        chain = self.chain
+        return self._start_seconds + chain.head.block_number - chain.first_number
 
     # -- snapshots -- #
 

@@ -2,7 +2,7 @@
 
 A genesis takes some 10 ms, the start of the vocabulary's process a second. Both are made once, the
 process on the first request for tokens. A chain copies the rows of its genesis. Each schedule has
-its own genesis; those of a model share its vocabulary.
+its own genesis; those of a model share its vocabulary, and the fork blocks of live chains.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from pyevm_agents.devnet.chain import (
 )
 from pyevm_agents.devnet.model_registry import ModelChoice, open_registry
 from pyevm_agents.errors import ConfigError
+from pyevm_agents.forking import RemoteFork, open_fork
 from pyevm_agents.node.keys import DEFAULT_MNEMONIC, derive_keys
 from pyevm_agents.testing.cached_vocabulary import CachingVocabulary
 from pyevm_agents.testing.inputs import require_text
@@ -35,8 +36,12 @@ if TYPE_CHECKING:
 
     from precompiles.language_model import LanguageModel, ModelProfile
     from pyevm_agents.models import LlamaModel
+    from pyevm_agents.vm import ForkBlock
 
 ACCOUNTS = 10
+
+FORKS_FOLDER = "forks"
+"""The folder, beside the models' facts, with the state of live chains that was read."""
 
 
 class GenesisTemplate:
@@ -77,6 +82,9 @@ class GenesisTemplate:
         self._variants = {_build_key(schedule, fork): self}
         """The templates of this model, by schedule and fork."""
 
+        self._fork_blocks: dict[tuple[str, int | None], RemoteFork] = {}
+        """The open fork blocks, by URL and block number; shared by the variants."""
+
     def derive(
         self, schedule: ScheduleFile | None = None, *, fork: str | None = None
     ) -> GenesisTemplate:
@@ -98,7 +106,7 @@ class GenesisTemplate:
                 fork=fork,
                 vocabulary=self.vocabulary,
             )
-            template._variants = self._variants
+            template._variants, template._fork_blocks = self._variants, self._fork_blocks
             self._variants[key] = template
         return self._variants[key]
 
@@ -122,8 +130,28 @@ class GenesisTemplate:
         )
         return config if self._schedule is None else self._schedule.apply_to(config)
 
-    def create_chain(self, model: LanguageModel) -> Chain:
-        """Return a chain at genesis, with a model for its agents."""
+    def open_fork(self, url: str, block_number: int | None = None) -> RemoteFork:
+        """Open a block of a live chain for the chains of this process; cached.
+
+        The latest block is that of the first request, so that all chains continue the same one.
+
+        Input:  HTTP URL of a node; the number of the block, None for the latest.
+        Raises: ConfigError: an invalid value. RemoteFault: the node does not answer.
+        """
+        key = (url, block_number)
+        if key not in self._fork_blocks:
+            folder = None if self.kept_facts is None else self.kept_facts / FORKS_FOLDER
+            self._fork_blocks[key] = open_fork(url, block_number=block_number, cache_folder=folder)
+        return self._fork_blocks[key]
+
+    def create_chain(self, model: LanguageModel, fork: ForkBlock | None = None) -> Chain:
+        """Return a chain at genesis or at a fork block, with a model for its agents.
+
+        Raises: ConfigError: the remote chain uses the executor's address. RemoteFault: it does not
+                answer.
+        """
+        if fork is not None:
+            return self._create_fork(model, fork)
         return Chain(
             self.config,
             {self.profile.name: model},
@@ -131,6 +159,17 @@ class GenesisTemplate:
             rows=self._rows.copy(),
             are_own_rows=True,
         )
+
+    def _create_fork(self, model: LanguageModel, fork: ForkBlock) -> Chain:
+        """Return a chain at a fork block, with its chain ID; a block holds at least an agent."""
+        config = replace(
+            self.config,
+            origin=fork.origin,
+            chain_id=fork.origin.chain_id,
+            block_gas_limit=max(self.config.block_gas_limit, fork.header.gas_limit),
+            genesis_timestamp_seconds=fork.header.timestamp,
+        )
+        return Chain(config, {self.profile.name: model}, accounts=self._funded_accounts, fork=fork)
 
     def weights(self) -> LlamaModel:
         """Return the model with its weights, loaded on first use; the caller closes it.
@@ -140,14 +179,19 @@ class GenesisTemplate:
         return self._choice.open(threads=1, kept_facts=self.kept_facts)
 
     def close(self) -> None:
-        """Stop the vocabulary's process, after which the chains can't run agents."""
+        """Stop the vocabulary's process and close the fork blocks; the chains can't run agents."""
         self.vocabulary.close()
+        while self._fork_blocks:
+            self._fork_blocks.popitem()[1].close()
+
+    @property
+    def _funded_accounts(self) -> dict[Address, GenesisAccount]:
+        funded = GenesisAccount(balance_wei=DEVELOPMENT_BALANCE_WEI)
+        return {Address(key.public_key.to_canonical_address()): funded for key in self.keys}
 
     @cached_property
     def _accounts(self) -> dict[Address, GenesisAccount]:
-        funded = GenesisAccount(balance_wei=DEVELOPMENT_BALANCE_WEI)
-        accounts = {Address(key.public_key.to_canonical_address()): funded for key in self.keys}
-        return {**build_predeploys(self.config.fork), **accounts}
+        return {**build_predeploys(self.config.fork), **self._funded_accounts}
 
     @cached_property
     def _rows(self) -> MemoryRows:

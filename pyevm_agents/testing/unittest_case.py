@@ -42,6 +42,12 @@ class AgentTestCase(unittest.TestCase):
     agent_fork: ClassVar[str | None] = None
     """Ethereum's fork, such as "cancun"; None for Prague."""
 
+    agent_fork_url: ClassVar[str | None] = None
+    """The URL of a node of a live chain that the chains continue; None for chains of their own."""
+
+    agent_fork_block_number: ClassVar[int | None] = None
+    """The number of the block that they continue; None for the latest."""
+
     agent_artifacts: ClassVar[Sequence[Path]] = ()
     """Folders of compiled contracts; if empty, those of the working folder."""
 
@@ -68,6 +74,8 @@ class AgentTestCase(unittest.TestCase):
             artifacts=ArtifactFinder(self.agent_artifacts),
             schedule=self.agent_schedule,
             fork=self.agent_fork,
+            fork_url=self.agent_fork_url,
+            fork_block_number=self.agent_fork_block_number,
         )
         self._is_run = False
         self.addCleanup(self.chain.close)

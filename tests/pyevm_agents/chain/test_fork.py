@@ -14,7 +14,7 @@ from eth.vm.forks.shanghai.blocks import ShanghaiBlockHeader
 from eth_typing import Address
 from eth_utils import ValidationError, keccak
 
-from pyevm_agents.chain import BlockSettings, Call, Chain, GenesisAccount
+from pyevm_agents.chain import BlockRecord, BlockSettings, Call, Chain, GenesisAccount
 from pyevm_agents.chain.database import MemoryRows
 from pyevm_agents.chain.fork_setup import ACTIVATIONS_SECONDS, choose_hardfork
 from pyevm_agents.config import ChainConfig, ForkOrigin
@@ -135,6 +135,31 @@ def test_reads_their_order_and_a_cold_cache_change_no_block() -> None:
         local.send(wallet.usdc, transfer)
         hashes.append(local.chain.head.hash)
     assert len(set(hashes)) == 1
+
+
+def test_blocks_of_a_fork_are_drafted_and_executed_again() -> None:
+    remote = remote_bench()
+    wallet = Wallet(remote)
+    local = fork(
+        fork_head(remote.chain),
+        [use("DeployTool", asset="USDC", amount=10), answer("Deposited.")] * 3,
+    )
+    chain = local.chain
+    unsigned = chain.build_unsigned_transaction(
+        Call(to=wallet.agent, sender=OWNER, data=instruct("Deposit 10 USDC"))
+    )
+    signed = unsigned.as_signed_transaction(OWNER_KEY, chain_id=chain.config.chain_id)
+    draft = chain.draft_block([signed], chain.build_next_header())
+    mined = chain.mine([signed])
+    assert draft.head.hash == mined.block.hash
+    receipt, computation = chain.replay(chain.block_with_receipts(chain.head), 0)
+    assert (receipt, computation.output) == (mined.receipts[0], mined.computations[0].output)
+    trace = chain.find_agent_trace(signed.hash)
+    assert trace is not None
+    assert [step.decision.action for step in trace.steps] == ["DeployTool", None]
+    chain.rollback(chain.first_number)
+    receipt, _ = chain.replay(BlockRecord(block=mined.block, receipts=mined.receipts), 0)
+    assert receipt == mined.receipts[0]
 
 
 # -- the first local block -- #

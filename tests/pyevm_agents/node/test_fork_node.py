@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -174,6 +174,28 @@ def test_a_fork_in_lmdb_is_opened_again(
             make(replace(remote, chain_id=5), rows=other)
     finally:
         other.close()
+
+
+def test_blocks_are_simulated_and_traced_on_a_fork(make: MakeNode) -> None:
+    node = make()
+    service, session = build_node_service(node, send_seconds=240.0), Session("test")
+
+    def ask(method: str, *params: object) -> Any:  # noqa: ANN401 - JSON
+        return service.call(method, params, session)
+
+    call = {"from": "0x" + ADDRESSES[0].hex(), "to": "0x" + NOBODY.hex(), "value": "0x1"}
+    request = {"blockStateCalls": [{"calls": [call]}, {"calls": [call]}]}
+    blocks = ask("eth_simulateV1", request, "latest")
+    assert [block["number"] for block in blocks] == ["0x4", "0x5"]
+    assert [block["calls"][0]["status"] for block in blocks] == ["0x1", "0x1"]
+    options = {"tracer": "prestateTracer"}
+    traced = ask("debug_traceCall", call, "latest", options)
+    assert traced["0x" + NOBODY.hex()]["balance"] == "0x5"
+    send(node, 1)
+    tracer = {"tracer": "prestateTracer", "tracerConfig": {"diffMode": True}}
+    (sent,) = node.chain.block(4).transactions
+    changed = ask("debug_traceTransaction", "0x" + sent.hash.hex(), tracer)
+    assert changed["post"]["0x" + NOBODY.hex()]["balance"] == "0x6"
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,8 @@ from textwrap import dedent
 
 import pytest
 
+from tests.pyevm_agents.forking.fake_remote import build_remote_chain, fake_remote
+
 pytest_plugins = ["pytester"]
 
 ROOT = Path(__file__).parents[3]
@@ -133,13 +135,18 @@ def test_its_options_fixtures_and_markers_are_shown(
         *("--agent-model", "agent_model", "agent_artifacts"),
         *("--agent-schedule", "agent_schedule"),
         *("--agent-fork", "agent_fork"),
+        *("--agent-fork-url", "agent_fork_url"),
+        *("--agent-fork-block-number", "agent_fork_block_number"),
     ):
         assert name in told
     told = suite(PLAIN, "--fixtures").stdout.str()
     for name in ("agent_chain", "w3", "accounts", "deploy", "model", "as_account"):
         assert re.search(rf"^{name} -- .*plugin.py", told, re.MULTILINE), name
     told = suite(PLAIN, "--markers").stdout.str()
-    for name in ("agent_model(name)", "agent_schedule(file)", "agent_fork(name)"):
+    for name in (
+        *("agent_model(name)", "agent_schedule(file)", "agent_fork(name)"),
+        *("agent_fork_url(url)", "agent_fork_block_number(number)"),
+    ):
         assert f"@pytest.mark.{name}" in told
 
 
@@ -564,6 +571,45 @@ def test_a_fork_is_chosen(suite: Run, arguments: tuple[str, ...], ini: str, fork
             "*the marker agent_fork of *takes the name of one fork*",
         ]
     )
+
+
+LIVE_FORKS = """
+    import pytest
+
+    def test_run(agent_chain, deploy):
+        assert agent_chain.w3.eth.block_number == RUN
+        assert deploy("CounterTool").functions.number().call() == 0
+
+    @pytest.mark.agent_fork_block_number(0)
+    def test_marker(agent_chain):
+        assert agent_chain.w3.eth.block_number == 0
+
+    @pytest.mark.agent_fork_block_number("one")
+    def test_not_a_number(agent_chain): ...
+    """
+
+
+@pytest.mark.parametrize(
+    ("option", "ini", "number"),
+    [
+        ("--agent-fork-url=URL", "", 3),
+        ("--agent-fork-block-number=2", "agent_fork_url = URL", 2),
+        ("--agent-fork-url=URL", "agent_fork_block_number = 1", 1),
+    ],
+)
+def test_a_live_chain_is_forked(suite: Run, option: str, ini: str, number: int) -> None:
+    served = build_remote_chain()
+    try:
+        with fake_remote(served) as remote:
+            result = suite(
+                LIVE_FORKS.replace("RUN", str(number)),
+                option.replace("URL", remote.url),
+                ini=ini.replace("URL", remote.url),
+            )
+    finally:
+        served.close()
+    result.assert_outcomes(passed=2, errors=1)
+    result.stdout.fnmatch_lines(["*agent_fork_block_number one: must be the number of a block*"])
 
 
 @pytest.mark.slow
