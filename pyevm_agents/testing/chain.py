@@ -26,8 +26,8 @@ from pyevm_agents.agents.trace import extract_agent_steps
 from pyevm_agents.artifacts import describe_contract
 from pyevm_agents.chain import Call
 from pyevm_agents.chain.calls import BlockOverride
-from pyevm_agents.chain.fork_setup import require_known_hardfork
-from pyevm_agents.config import MAX_TIMESTAMP_SECONDS
+from pyevm_agents.chain.fork_setup import choose_hardfork
+from pyevm_agents.config import DEFAULT_FORK, MAX_TIMESTAMP_SECONDS
 from pyevm_agents.errors import ConfigError, EngineFault
 from pyevm_agents.models import SwappableModel
 from pyevm_agents.node import Keys, Node
@@ -97,6 +97,19 @@ ZERO_ADDRESS = "0x" + "00" * 20
 """The callback address of `run`: agents that answer in the same transaction call nobody back."""
 
 
+def _open_fork(
+    genesis: GenesisTemplate, url: str | None, block_number: int | None
+) -> ForkBlock | None:
+    """Open the block that a chain continues, if any."""
+    if url is not None:
+        return genesis.open_fork(require_text("fork_url=…", url), block_number)
+    if block_number is not None:
+        raise ConfigError(
+            f"fork_block_number={block_number}: must be with fork_url, the URL of a node"
+        )
+    return None
+
+
 class AgentChain:
     """A chain with a genesis of its own, or a fork of a live chain.
 
@@ -121,14 +134,18 @@ class AgentChain:
         Input:  the genesis, with the model whose tokens and prices apply, None for the default
                 model's; the finder of compiled contracts, None to search the working folder and
                 those above it; the gas schedule or its file, and Ethereum's fork, None for those of
-                the genesis; the URL of a node of a live chain, None for a chain of its own; the
+                the genesis, or those of the live chain's block; the URL of a node of a live chain, None for a chain of its own; the
                 number of the block to continue, None for the latest when the process first asks.
         Raises: ConfigError: the default model is not installed, the schedule is invalid or not for
-                this model, the fork is unknown, or the live chain has later rules and `fork` is
-                None. RemoteFault: the node of the live chain does not answer.
+                this model, or the fork is unknown. RemoteFault: the node of the live chain does not
+                answer.
         """
         template = get_genesis_template() if genesis is None else genesis
-        self.genesis = template.derive(load_schedule(schedule), fork=fork)
+        template = template.derive(load_schedule(schedule), fork=fork)
+        block = _open_fork(template, fork_url, fork_block_number)
+        if block is not None and fork is None and template.config.fork == DEFAULT_FORK:
+            template = template.derive(fork=choose_hardfork(block.origin, block.header))
+        self.genesis = template
         """The genesis, and the vocabulary and weights of its model."""
 
         self.artifacts = ArtifactFinder() if artifacts is None else artifacts
@@ -137,10 +154,7 @@ class AgentChain:
         self.model = ModelStub(lambda: self.genesis.vocabulary)
         """The model of the chain: a stub that a test scripts."""
 
-        self.chain = self.genesis.create_chain(
-            SwappableModel(self.model),
-            self._open_fork(fork_url, fork_block_number, has_rules=fork is not None),
-        )
+        self.chain = self.genesis.create_chain(SwappableModel(self.model), block)
         self._start_seconds = self.chain.head.timestamp
         self.node = Node(self.chain, now=self._get_time, keys=Keys(self.genesis.keys))
         self.service = build_node_service(self.node, send_seconds=SEND_SECONDS, call_seconds=inf)
@@ -160,21 +174,6 @@ class AgentChain:
         )
         record_runs(self.node, source=self)
         open_sources.add(self)
-
-    def _open_fork(
-        self, url: str | None, block_number: int | None, *, has_rules: bool
-    ) -> ForkBlock | None:
-        """Open the block that the chain continues, if any."""
-        if url is None:
-            if block_number is not None:
-                raise ConfigError(
-                    f"fork_block_number={block_number}: must be with fork_url, the URL of a node"
-                )
-            return None
-        fork = self.genesis.open_fork(require_text("fork_url=…", url), block_number)
-        if not has_rules:
-            require_known_hardfork(fork.origin, fork.header)
-        return fork
 
     def __enter__(self) -> Self:
         """Return the chain."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given
 
-from pyevm_agents.chain.fork_setup import OSAKA_SECONDS
+from pyevm_agents.chain.fork_setup import ACTIVATIONS_SECONDS
 from pyevm_agents.errors import ConfigError, RemoteFault
 from pyevm_agents.testing import (
     Adversary,
@@ -102,15 +102,15 @@ def test_a_fork_is_misused(agent_chain: AgentChain, remote: FakeRemote) -> None:
         AgentChain(genesis, fork_url=remote.url, fork_block_number=2)
 
 
-def test_a_fork_under_later_rules_needs_a_hardfork(
+def test_a_fork_has_the_rules_of_its_block(
     agent_chain: AgentChain, remote: FakeRemote, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chain_id = remote.served.node.chain.config.chain_id
-    monkeypatch.setitem(OSAKA_SECONDS, chain_id, 0)
-    with pytest.raises(ConfigError, match="its rules are Osaka's or later"):
-        AgentChain(agent_chain.genesis, fork_url=remote.url)
+    monkeypatch.setitem(ACTIVATIONS_SECONDS, chain_id, {"osaka": 0})  # type: ignore[arg-type]
+    with AgentChain(agent_chain.genesis, fork_url=remote.url) as chain:
+        assert chain.chain.fork.name == "osaka"
     with AgentChain(agent_chain.genesis, fork="prague", fork_url=remote.url) as chain:
-        assert chain.chain.head.block_number == 3
+        assert chain.chain.fork.name == "prague"
 
 
 def test_unittest_has_forks(remote: FakeRemote) -> None:
