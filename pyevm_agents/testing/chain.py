@@ -133,8 +133,9 @@ class AgentChain:
 
         Input:  the genesis, with the model whose tokens and prices apply, None for the default
                 model's; the finder of compiled contracts, None to search the working folder and
-                those above it; the gas schedule or its file, and Ethereum's fork, None for those of
-                the genesis, or those of the live chain's block; the URL of a node of a live chain, None for a chain of its own; the
+                those above it; the gas schedule or its file, None for that of the genesis;
+                Ethereum's fork, None for that of the genesis or of the live chain's block; the URL
+                of a node of a live chain, None for a chain of its own; the
                 number of the block to continue, None for the latest when the process first asks.
         Raises: ConfigError: the default model is not installed, the schedule is invalid or not for
                 this model, or the fork is unknown. RemoteFault: the node of the live chain does not

@@ -106,7 +106,7 @@ def test_a_fork_has_the_rules_of_its_block(
     agent_chain: AgentChain, remote: FakeRemote, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chain_id = remote.served.node.chain.config.chain_id
-    monkeypatch.setitem(ACTIVATIONS_SECONDS, chain_id, {"osaka": 0})  # type: ignore[arg-type]
+    monkeypatch.setitem(ACTIVATIONS_SECONDS, chain_id, {"osaka": 0})
     with AgentChain(agent_chain.genesis, fork_url=remote.url) as chain:
         assert chain.chain.fork.name == "osaka"
     with AgentChain(agent_chain.genesis, fork="prague", fork_url=remote.url) as chain:
