@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pyevm_agents.rpc.dispatcher import Dispatcher
+    from pyevm_agents.server.client_socket import ClientSocket
     from pyevm_agents.server.options import ServerOptions
     from pyevm_agents.server.origin_checks import AccessPolicy
     from pyevm_agents.server.thread_pool import CallThreadPool
@@ -51,9 +52,9 @@ class HttpHandler:
         threads: CallThreadPool,
         access: AccessPolicy,
         options: ServerOptions,
-        sockets: set[WebSocket],
+        sockets: set[ClientSocket],
     ) -> None:
-        """Input: the dispatcher, threads, access rules and options; the set of open WebSockets."""
+        """Input: the dispatcher, threads, access rules and options; the set of open sockets."""
         self._dispatcher = dispatcher
         self._threads = threads
         self._access = access

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from pyevm_agents.rpc.codec import Limits
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,6 +20,9 @@ class ServerOptions:
 
     port: int = 8545
     """Port to listen on; 0 for a free one."""
+
+    ipc_path: Path | None = None
+    """Path of a Unix socket to listen on as well; None for none."""
 
     allowed_hosts: frozenset[str] = frozenset()
     """Accepted `Host` names in addition to loopback names and the bound one; `*` for all."""

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Self
 from pyevm_agents.rpc.dispatcher import Dispatcher
 from pyevm_agents.server.connections import Connections
 from pyevm_agents.server.http import HttpHandler
+from pyevm_agents.server.ipc import IpcSocket, listen_ipc
 from pyevm_agents.server.options import ServerOptions
 from pyevm_agents.server.origin_checks import AccessPolicy
 from pyevm_agents.server.request_log import RequestLogThread
@@ -23,10 +24,11 @@ from pyevm_agents.server.sockets import listen
 from pyevm_agents.server.thread_pool import CallThreadPool
 
 if TYPE_CHECKING:
+    from pathlib import Path
     from types import TracebackType
 
     from pyevm_agents.rpc.dispatcher import RequestListener, Service
-    from pyevm_agents.server.websocket import WebSocket
+    from pyevm_agents.server.client_socket import ClientSocket
 
 log = logging.getLogger(__name__)
 
@@ -36,7 +38,7 @@ request on the event loop up to three times."""
 
 
 class Server:
-    """JSON-RPC server of a service, over HTTP and WebSocket on one port."""
+    """JSON-RPC server of a service, over HTTP and WebSocket on one port, and over IPC."""
 
     def __init__(
         self,
@@ -56,7 +58,7 @@ class Server:
         self._watch = watch
         self._may_watch_wait = may_watch_wait
         self._stop_event = asyncio.Event()
-        self._sockets: set[WebSocket] = set()
+        self._sockets: set[ClientSocket] = set()
 
     @property
     def port(self) -> int:
@@ -70,6 +72,11 @@ class Server:
         if host in {"", "0.0.0.0", "::"}:  # noqa: S104 - not bound here, only shown
             host = "127.0.0.1"
         return f"http://[{host}]:{self._port}" if ":" in host else f"http://{host}:{self._port}"
+
+    @property
+    def ipc_path(self) -> Path | None:
+        """The path of the Unix socket that the server listens on; None if there is none."""
+        return self._options.ipc_path
 
     def stop(self) -> None:
         """Make `wait_stopped` return. For the event loop's thread, signal handlers included."""
@@ -90,8 +97,9 @@ class Server:
         if watch is not None and self._may_watch_wait:
             watch = self._log_thread = RequestLogThread(watch)
         self._threads = CallThreadPool(threads=options.threads, waiting=options.waiting)
+        self._dispatcher = Dispatcher(self._service, limits=options.limits, watch=watch)
         self._handler = HttpHandler(
-            dispatcher=Dispatcher(self._service, limits=options.limits, watch=watch),
+            dispatcher=self._dispatcher,
             threads=self._threads,
             access=AccessPolicy(
                 bound_host=options.host,
@@ -102,9 +110,14 @@ class Server:
             sockets=self._sockets,
         )
         self._connections = Connections(self._handler, options)
+        self._listeners: list[asyncio.Server] = []
         try:
-            self._listeners = await listen(self._connections.accept, options.host, options.port)
+            self._listeners += await listen(self._connections.accept, options.host, options.port)
+            if options.ipc_path is not None:
+                self._listeners.append(await listen_ipc(options.ipc_path, self._serve_ipc))
         except BaseException:
+            for listener in self._listeners:
+                listener.close()
             await self._connections.close()
             self._end_threads()
             raise
@@ -112,6 +125,17 @@ class Server:
         self._switch_seconds = sys.getswitchinterval()
         sys.setswitchinterval(SWITCH_SECONDS)
         return self
+
+    async def _serve_ipc(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if len(self._sockets) >= self._options.connections:
+            writer.close()
+            return
+        connection = IpcSocket(self._dispatcher, self._threads, self._options, writer)
+        self._sockets.add(connection)
+        try:
+            await connection.serve(reader)
+        finally:
+            self._sockets.discard(connection)
 
     async def __aexit__(
         self,
@@ -123,6 +147,8 @@ class Server:
         seconds = self._options.stop_seconds
         for listener in self._listeners:
             listener.close()
+        if self._options.ipc_path is not None:
+            self._options.ipc_path.unlink(missing_ok=True)
         self._handler.is_stopping = True
         ends = [asyncio.create_task(socket.stop(seconds)) for socket in self._sockets]
         if self._handler.running_tasks:

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 WEI = 10**18
 
 
-def print_banner(node: Node, node_chain: NodeChain, url: str) -> None:
-    """Print the accounts, keys, agents, chain and URLs."""
+def print_banner(node: Node, node_chain: NodeChain, url: str, ipc_path: Path | None = None) -> None:
+    """Print the accounts, keys, agents, chain, URLs and the IPC socket, if any."""
     _print_accounts(node)
     _print_agents(node_chain, node.chain.config)
     config = node.chain.config
@@ -39,15 +39,20 @@ def print_banner(node: Node, node_chain: NodeChain, url: str) -> None:
     out.print(f"  mining    {_describe_mining(node)}")
     for note in _list_notes(node, node_chain):
         out.print(f"\n[yellow]{escape(note)}[/]", soft_wrap=True)
-    out.print(f"\nListening on [bold]{url}[/] and {url.replace('http', 'ws', 1)}\n", soft_wrap=True)
+    urls = [url.replace("http", "ws", 1), *([] if ipc_path is None else [str(ipc_path)])]
+    shown = escape(" and ".join(urls))
+    out.print(f"\nListening on [bold]{url}[/] and {shown}\n", soft_wrap=True)
 
 
-def print_json_banner(node: Node, node_chain: NodeChain, url: str) -> None:
+def print_json_banner(
+    node: Node, node_chain: NodeChain, url: str, ipc_path: Path | None = None
+) -> None:
     """Print the same as one line of JSON, without the keys."""
     config = node.chain.config
-    form = {
+    form: dict[str, object] = {
         "event": "listening",
         "url": url,
+        **({} if ipc_path is None else {"ipc": str(ipc_path)}),
         "chainId": config.chain_id,
         "fork": config.fork,
         "block": node.chain.head.block_number,

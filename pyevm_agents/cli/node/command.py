@@ -69,6 +69,7 @@ if TYPE_CHECKING:
 
 DEFAULT_BALANCE_ETHER = 10_000
 DEFAULT_PORT = 8_545
+DEFAULT_IPC_PATH = "/tmp/anvil.ipc"  # noqa: S108 - anvil's own; only its owner can open it
 MAX_BALANCE_ETHER = 10**12
 MAX_GAS_LIMIT = 10**15
 MAX_BASE_FEE_WEI = 10**18
@@ -134,6 +135,11 @@ def _validate_derivation_path(_context: click.Context, _option: click.Parameter,
 @click.option(
     "-p", "--port", type=click.IntRange(0, 65_535), default=DEFAULT_PORT, show_default=True,
     help="Port for HTTP and WebSocket; 0 for any free port.",
+)  # fmt: skip
+@click.option(
+    "--ipc", "--ipcpath", "ipc_path", is_flag=False, flag_value=DEFAULT_IPC_PATH,
+    type=click.Path(path_type=Path), metavar="[PATH]",
+    help=f"Also listen on this Unix socket.  [default: {DEFAULT_IPC_PATH}]",
 )  # fmt: skip
 @click.option(
     "--chain-id", type=click.IntRange(1), default=DEFAULT_CHAIN_ID, show_default=True,
@@ -282,6 +288,7 @@ def node(  # noqa: PLR0913 - one for each option
     host: str,
     port: int,
     *,
+    ipc_path: Path | None,
     chain_id: int,
     accounts: int,
     mnemonic: str,
@@ -412,6 +419,7 @@ def node(  # noqa: PLR0913 - one for each option
         options = ServerOptions(
             host=host,
             port=port,
+            ipc_path=ipc_path,
             allowed_origins=frozenset(origins),
             allowed_hosts=frozenset(hosts),
         )

@@ -125,7 +125,7 @@ class NodeRun:
 
             for number in (signal.SIGINT, signal.SIGTERM):
                 loop.add_signal_handler(number, stop)
-            self._start_log(node, node_chain, server.url)
+            self._start_log(node, node_chain, server.url, server.ipc_path)
             node.resume()
             await server.wait_stopped()
         await asyncio.to_thread(self._finish, node, dump_path)
@@ -134,11 +134,13 @@ class NodeRun:
         if self._log is not None:
             self._log.record_request(answered)
 
-    def _start_log(self, node: Node, node_chain: NodeChain, url: str) -> None:
+    def _start_log(
+        self, node: Node, node_chain: NodeChain, url: str, ipc_path: Path | None
+    ) -> None:
         if self._output is NodeOutput.JSON:
-            print_json_banner(node, node_chain, url)
+            print_json_banner(node, node_chain, url, ipc_path)
         elif self._output is NodeOutput.LINES:
-            print_banner(node, node_chain, url)
+            print_banner(node, node_chain, url, ipc_path)
         if self._output is not NodeOutput.NOTHING:
             self._log = NodeLog(node, LiveOutput(), is_json=self._output is NodeOutput.JSON)
 

@@ -31,8 +31,6 @@ REASONS = {
     "--disable-block-gas-limit": "set a high --gas-limit",
     "--no-cors": "web pages need --allow-origin; omit it",
     "--number": "the first block is 0",
-    "--ipc": "IPC is not supported; connect by HTTP or WebSocket",
-    "--ipcpath": "IPC is not supported; connect by HTTP or WebSocket",
     "--mnemonic-seed-unsafe": "pass a mnemonic with --mnemonic, or --mnemonic-random",
     "--optimism": "only Ethereum's rules are supported",
 }

@@ -13,6 +13,7 @@ import socket
 import struct
 import subprocess
 import sys
+import tempfile
 import termios
 import time
 import urllib.request
@@ -23,6 +24,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from click.testing import CliRunner
 from eth_abi import encode
+from web3 import IPCProvider, Web3
+from web3.types import Wei
 
 from pyevm_agents.chain.database import CONFIG_KEY, pool_key
 from pyevm_agents.chain.lmdb import LmdbRows
@@ -251,6 +254,20 @@ def test_a_random_mnemonic_and_the_file_of_the_accounts(tmp_path: Path) -> None:
     assert form["wallet"]["derivation_path"] == "m/44'/60'/0'/0/"
     assert form["private_keys"] == [str(key) for key in derive_keys(words, 2)]
     assert (form["base_fee"], form["gas_limit"]) == ("1000000000", "30000000")
+
+
+def test_web3_connects_by_ipc() -> None:
+    # The path of a socket has at most 108 bytes.
+    with tempfile.TemporaryDirectory() as folder:
+        path = f"{folder}/node.ipc"
+        with node("--no-model", "--ipc", path) as it:
+            assert it.said["ipc"] == path
+            web3 = Web3(IPCProvider(path, timeout=HANG_SECONDS))
+            assert web3.eth.chain_id == 31_337
+            first, second = map(Web3.to_checksum_address, (FIRST, SECOND))
+            sent = web3.eth.send_transaction({"from": first, "to": second, "value": Wei(5)})
+            assert web3.eth.wait_for_transaction_receipt(sent)["status"] == 1
+            assert it.result("eth_blockNumber") == "0x1"
 
 
 def test_order_and_code_size_reach_the_node() -> None:
