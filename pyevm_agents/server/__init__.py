@@ -1,4 +1,4 @@
-"""JSON-RPC server: HTTP and WebSocket on one port, and IPC, around a service, independent of Ethereum."""
+"""JSON-RPC server: HTTP, WebSocket and IPC around a service, independent of Ethereum."""
 
 from pyevm_agents.server.options import ServerOptions
 from pyevm_agents.server.server import Server
