@@ -40,6 +40,9 @@ STRANGER = "0x" + "5e" * 20
 GAP = 10**6
 """Nonces that the node's own choice never reaches."""
 
+QUEUED_A_NODE = 5
+"""Transactions behind the gap that a node gets: they stay, and the pool has room for 10,000."""
+
 
 @dataclass
 class Returned:
@@ -79,7 +82,7 @@ class Senders:
     def _work(self, sender: str) -> None:
         try:
             with closing(Connection(self._url)) as connection:
-                while True:
+                while sender != QUEUER or self.sent[sender] < QUEUED_A_NODE:
                     sent = connection.ask("eth_sendTransaction", self._form(sender))
                     self._returned.add(sent, sender)
                     self.sent[sender] += 1
