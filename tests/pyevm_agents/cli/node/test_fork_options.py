@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import subprocess
 import sys
 import urllib.request
@@ -15,7 +16,9 @@ from click.testing import CliRunner
 
 from pyevm_agents.chain import fork_setup
 from pyevm_agents.cli.app import main
-from pyevm_agents.cli.fork_options import _split_url
+from pyevm_agents.cli.fork_options import FORK_OPTIONS, _split_url
+from pyevm_agents.cli.node.command import node as node_command
+from tests.checkout import ROOT
 from tests.deadlines import HANG_SECONDS
 from tests.pyevm_agents.forking.fake_remote import (
     CONTRACT,
@@ -207,6 +210,23 @@ def test_blocks_of_later_rules_need_a_stated_hardfork(
     monkeypatch.setitem(fork_setup.OSAKA_SECONDS, 31_337, 0)
     output = " ".join(invoke("--fork-url", remote.url).split())
     assert "its rules are Osaka's or later" in output
+
+
+PAGE = (ROOT / "docs" / "forks.md").read_text("utf-8")
+
+
+def test_the_page_has_every_option_and_its_commands_parse() -> None:
+    names = {
+        option
+        for parameter in node_command.params
+        if parameter.name in {"fork_url", *FORK_OPTIONS}
+        for option in parameter.opts
+    }
+    assert {name for name in names if f"`{name}" not in PAGE} == {"--retries"}
+    commands = re.findall(r"^pyevm-agents node (.*?)(?: +#.*)?$", PAGE, re.MULTILINE)
+    assert len(commands) == 3
+    for command in commands:
+        assert node_command.make_context("node", shlex.split(command)).params["fork_url"]
 
 
 @pytest.mark.parametrize(
