@@ -121,6 +121,8 @@ class NodeRun:
                 if signals > 1:  # The running transaction ends with a fault and enters no block.
                     for engine in engines:
                         engine.close()
+                    if node.fork is not None:
+                        node.fork.close()
 
             for number in (signal.SIGINT, signal.SIGTERM):
                 loop.add_signal_handler(number, stop)

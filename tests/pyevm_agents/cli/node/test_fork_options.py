@@ -126,6 +126,7 @@ def test_a_node_continues_a_remote_chain_and_starts_again_without_it(
     assert not (tmp_path / "empty").exists()
 
 
+@pytest.mark.slow
 def test_a_reset_forks_another_block(remote: FakeRemote, tmp_path: Path) -> None:
     with fork(tmp_path, "--no-mining") as node:
         assert node.ask("hardhat_metadata")["forkedNetwork"] is None
@@ -158,6 +159,7 @@ def test_the_chain_of_a_fork_is_stored(remote: FakeRemote, tmp_path: Path) -> No
     assert "a fork of chain 31337 at block 3" in invoke(*folder)
 
 
+@pytest.mark.slow
 def test_the_banner_names_the_remote_without_its_key(remote: FakeRemote, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "pyevm_agents", "node", "--port", "0", "--no-model"]
     with subprocess.Popen(
