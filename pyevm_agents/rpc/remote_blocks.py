@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
 from eth.exceptions import HeaderNotFound
 
 from pyevm_agents.forking import RemoteError
 from pyevm_agents.rpc.errors import RpcError
+from pyevm_agents.rpc.method_table import OptionalParam
 from pyevm_agents.rpc.params import BlockId
 
 if TYPE_CHECKING:
@@ -84,7 +86,7 @@ class RemoteBlocks:
         values = method.list_params(params)
         if place is not None:  # A tag has another meaning there, and may be a default.
             values[place:] = [hex(number), *values[place + 1 :]]
-        return request_remote(self._fork, method.name, values)
+        return request_remote(self._fork, method.name, _complete(method, values))
 
     def _find_block(
         self, method: RpcMethod, arguments: Sequence[object]
@@ -129,6 +131,13 @@ class RemoteBlocks:
         params = ["0x" + transaction_hash.hex()]
         transaction = request_remote(self._fork, "eth_getTransactionByHash", params)
         return _parse_number(transaction, "blockNumber")
+
+
+def _complete(method: RpcMethod, values: list[object]) -> list[object]:
+    """Return parameters with the omitted booleans, which geth and anvil require."""
+    omitted = method.parameters[len(values) :]
+    defaults = (each.default for each in omitted if isinstance(each, OptionalParam))
+    return [*values, *takewhile(lambda default: isinstance(default, bool), defaults)]
 
 
 def is_remote_block(node: Node, fork: RemoteFork, block_hash: bytes) -> bool:

@@ -122,6 +122,8 @@ class NodeRun:
                     node.begin_stop()
                     for engine in engines:
                         engine.close()
+                    if node.fork is not None:
+                        node.fork.close()
 
             for number in (signal.SIGINT, signal.SIGTERM):
                 loop.add_signal_handler(number, stop)

@@ -1,4 +1,4 @@
-"""A node that continues the chain of a fake remote."""
+"""A node that continues the chain of another one."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tests.pyevm_agents.forking.fake_remote import FakeRemote
-
 BALANCE_WEI = 10**21
 
 
@@ -32,10 +30,10 @@ def build_config(fork: RemoteFork) -> ChainConfig:
 
 @contextmanager
 def forked_node(
-    remote: FakeRemote, folder: Path | None = None, *, block_number: int | None = None
+    url: str, folder: Path | None = None, *, block_number: int | None = None
 ) -> Iterator[Served]:
-    """Fork a remote inside a context; the accounts of the tests are funded."""
-    fork = open_fork(remote.url, block_number=block_number, cache_folder=folder, retries=0)
+    """Fork a node inside a context; the accounts of the tests are funded."""
+    fork = open_fork(url, block_number=block_number, cache_folder=folder, retries=0)
     accounts = {each: GenesisAccount(balance_wei=BALANCE_WEI) for each in ADDRESSES}
     chain = Chain(build_config(fork), accounts=accounts, fork=fork)
     served = Served(chain=chain)

@@ -158,6 +158,18 @@ def test_a_fork_block_that_was_reorganized_is_a_fault(remote: FakeRemote, folder
     assert "eth_getBlockByNumber" in remote.methods
 
 
+def test_a_node_without_the_block_of_the_hash_was_reorganized(remote: FakeRemote) -> None:
+    fork = open_remote(remote)
+
+    def reorganize(method: str, result: Any) -> Any:  # noqa: ANN401 - JSON
+        return None if "BlockBy" in method else result
+
+    remote.faults.change_result = reorganize
+    remote.faults.is_pruned = True
+    assert "block 3 was reorganized: it had the hash 0x" in fault_of(fork)
+    fork.close()
+
+
 def test_a_remote_that_pruned_the_state_is_no_archive(remote: FakeRemote) -> None:
     fork = open_remote(remote)
     remote.faults.is_pruned = True

@@ -49,7 +49,7 @@ def remote(served_remote: FakeRemote) -> FakeRemote:
 
 @pytest.fixture
 def node(remote: FakeRemote) -> Iterator[Served]:
-    with forked_node(remote) as served:
+    with forked_node(remote.url) as served:
         yield served
 
 
@@ -136,7 +136,7 @@ def test_hashes_are_looked_up_here_and_then_there(node: Served, remote: FakeRemo
 def test_what_the_remote_mined_after_the_fork_block_is_unknown(remote: FakeRemote) -> None:
     block = remote.served.ask("eth_getBlockByNumber", "0x2", True)  # noqa: FBT003 - JSON-RPC
     [transaction] = block["transactions"]
-    with forked_node(remote, block_number=1) as node:
+    with forked_node(remote.url, block_number=1) as node:
         assert node.ask("eth_getBlockByHash", block["hash"]) is None
         assert node.ask("eth_getTransactionByHash", transaction["hash"]) is None
         assert node.ask("eth_getTransactionReceipt", transaction["hash"]) is None
@@ -163,7 +163,7 @@ def test_logs_over_the_border_are_joined(remote: FakeRemote) -> None:
     snapshot = remote.served.ask("evm_snapshot")
     remote.served.ask("eth_sendTransaction", {"from": FIRST, "to": logger})
     try:
-        with forked_node(remote) as node:
+        with forked_node(remote.url) as node:
             node.ask("eth_sendTransaction", {"from": FIRST, "to": logger})
             numbers = [
                 [int(log["blockNumber"], 16) for log in node.ask("eth_getLogs", criteria)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import subprocess
 import sys
 import urllib.request
@@ -17,9 +18,11 @@ from click.testing import CliRunner
 
 from pyevm_agents.chain import fork_setup
 from pyevm_agents.cli.app import main
-from pyevm_agents.cli.fork_options import _split_url
+from pyevm_agents.cli.fork_options import FORK_OPTIONS, _split_url
 from pyevm_agents.cli.node.chain import ChainOptions
+from pyevm_agents.cli.node.command import node as node_command
 from pyevm_agents.config import ForkOrigin
+from tests.checkout import ROOT
 from tests.deadlines import HANG_SECONDS
 from tests.pyevm_agents.forking.fake_remote import (
     CONTRACT,
@@ -129,6 +132,7 @@ def test_a_node_continues_a_remote_chain_and_starts_again_without_it(
     assert not (tmp_path / "empty").exists()
 
 
+@pytest.mark.slow
 def test_a_reset_forks_another_block(remote: FakeRemote, tmp_path: Path) -> None:
     with fork(tmp_path, "--no-mining") as node:
         assert node.ask("hardhat_metadata")["forkedNetwork"] is None
@@ -161,6 +165,7 @@ def test_the_chain_of_a_fork_is_stored(remote: FakeRemote, tmp_path: Path) -> No
     assert "a fork of chain 31337 at block 3" in invoke(*folder)
 
 
+@pytest.mark.slow
 def test_the_banner_names_the_remote_without_its_key(remote: FakeRemote, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "pyevm_agents", "node", "--port", "0", "--no-model"]
     with subprocess.Popen(
@@ -223,6 +228,23 @@ def test_the_hard_fork_is_that_of_the_block_unless_it_is_given() -> None:
     assert (found.fork, found.chain_id, found.block_gas_limit) == ("osaka", 1, 60_000_000)
     own = replace(rules, given=frozenset({"fork", "chain_id"})).build_fork_config(block)
     assert (own.fork, own.chain_id) == ("prague", 31_337)
+
+
+PAGE = (ROOT / "docs" / "forks.md").read_text("utf-8")
+
+
+def test_the_page_has_every_option_and_its_commands_parse() -> None:
+    names = {
+        option
+        for parameter in node_command.params
+        if parameter.name in {"fork_url", *FORK_OPTIONS}
+        for option in parameter.opts
+    }
+    assert {name for name in names if f"`{name}" not in PAGE} == {"--retries"}
+    commands = re.findall(r"^pyevm-agents node (.*?)(?: +#.*)?$", PAGE, re.MULTILINE)
+    assert len(commands) == 3
+    for command in commands:
+        assert node_command.make_context("node", shlex.split(command)).params["fork_url"]
 
 
 @pytest.mark.parametrize(
