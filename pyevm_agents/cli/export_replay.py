@@ -185,7 +185,7 @@ def _open_fixture(fixture: str) -> Iterator[tuple[Ask, tuple[str, ...]]]:
     session, service = Session("in process"), build_node_service(node)
     places = dict.fromkeys((step.block, step.transaction) for step in recorded.steps)
     hashes = tuple(
-        "0x" + recorded.blocks[block - 1].transactions[index].hash.hex() for block, index in places
+        "0x" + recorded.get_block(block).transactions[index].hash.hex() for block, index in places
     )
     try:
         yield lambda method, *params: service.call(method, list(params), session), hashes

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import rlp
+from click.testing import CliRunner
 
 from pyevm_agents.chain import Call
+from pyevm_agents.cli.app import main
 from pyevm_agents.errors import FixtureError, RemoteFault
 from pyevm_agents.recordings import (
     MismatchError,
@@ -18,6 +20,7 @@ from pyevm_agents.recordings import (
     open_chain,
     record_chain,
     record_state,
+    write_fixture,
 )
 from pyevm_agents.recordings.canonical_json import serialize
 from tests.conftest import STRANGER
@@ -26,6 +29,8 @@ from tests.remote_chain import fork_head
 from tests.test_agents import USDC_UNIT, Wallet, answer, instruct, use
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pyevm_agents.recordings import Fixture
     from tests.conftest import Bench
     from tests.remote_chain import RemoteBlock
@@ -135,3 +140,19 @@ def test_a_fixture_of_a_fork_has_no_genesis_section(recorded: Fixture) -> None:
     form = json.loads(codec.encode(recorded))["fork"]
     assert "genesisRLP" not in form
     assert form["fork"]["header"]["hash"] == "0x" + recorded.fork.origin.block_hash.hex()  # type: ignore[union-attr]
+
+
+def test_the_commands_replay_and_export_a_fork(recorded: Fixture, tmp_path: Path) -> None:
+    path, number = tmp_path / "fork.json", recorded.first_number + 1
+    write_fixture(recorded, path)
+    replayed = CliRunner().invoke(main, ["replay", "--json", str(path)])
+    assert replayed.exit_code == 0, replayed.output
+    assert [block["number"] for block in json.loads(replayed.output)[0]["blocks"]] == [
+        number,
+        number + 1,
+    ]
+    exported = CliRunner().invoke(
+        main, ["export-replay", "--fixture", str(path), "--format", "json"]
+    )
+    assert exported.exit_code == 0, exported.output
+    assert "DeployTool" in exported.output
