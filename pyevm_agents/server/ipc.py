@@ -44,7 +44,7 @@ class JsonSplitter:
         self._at = self._depth = 0
         self._is_in_string = False
 
-    def feed(self, data: bytes) -> list[bytes]:
+    def split(self, data: bytes) -> list[bytes]:
         """Add bytes; return the documents that they complete.
 
         An object or array ends with its last bracket, anything else with its line.
@@ -110,7 +110,7 @@ class IpcSocket(ClientSocket):
         taken = 0
         try:
             while data := await reader.read(READ_BYTES):
-                for message in splitter.feed(data):
+                for message in splitter.split(data):
                     self._receive(message)
                     taken += 1
                     if taken % MESSAGES_AT_A_TIME == 0:

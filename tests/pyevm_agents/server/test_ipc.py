@@ -84,15 +84,15 @@ def test_documents_are_told_apart_however_they_arrive(
         stream += data.draw(st.sampled_from([b"", b"\n", b" \r\n\n"]))
     splitter, found, begin = JsonSplitter(1 << 20), list[bytes](), 0
     for end in [*sorted(cut for cut in cuts if cut < len(stream)), len(stream)]:
-        found += splitter.feed(stream[begin:end])
+        found += splitter.split(stream[begin:end])
         begin = end
     assert [json.loads(one.decode("utf-8", "surrogatepass")) for one in found] == documents
 
 
 def test_what_is_no_json_ends_with_its_line() -> None:
     splitter = JsonSplitter(100)
-    assert splitter.feed(b'hello "wor') == []
-    assert splitter.feed(b'ld\n]\n{"a":"}\\"{"}5\n') == [
+    assert splitter.split(b'hello "wor') == []
+    assert splitter.split(b'ld\n]\n{"a":"}\\"{"}5\n') == [
         b'hello "world',
         b"]",
         b'{"a":"}\\"{"}',
@@ -101,10 +101,10 @@ def test_what_is_no_json_ends_with_its_line() -> None:
 
 
 def test_a_document_has_a_limit() -> None:
-    assert JsonSplitter(10).feed(b"[12345678]") == [b"[12345678]"]
-    assert JsonSplitter(10).feed(b"[123456789") == []
+    assert JsonSplitter(10).split(b"[12345678]") == [b"[12345678]"]
+    assert JsonSplitter(10).split(b"[123456789") == []
     with pytest.raises(ValueError, match="message too large: at most 10 bytes"):
-        JsonSplitter(10).feed(b"[1234567890")
+        JsonSplitter(10).split(b"[1234567890")
 
 
 def test_requests_are_answered(path: Path) -> None:

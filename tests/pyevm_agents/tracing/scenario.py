@@ -43,6 +43,7 @@ class Scenario:
     data: bytes = b""
     value_wei: int = 0
     gas: int = 1_000_000
+    fork: str = "prague"
     more: Mapping[str, object] = field(default_factory=dict)
     """Further fields of the transaction."""
 
@@ -74,7 +75,9 @@ class Scenario:
         return call if self.to is None else {**call, "to": "0x" + self.to.hex()}
 
     def chain(self) -> Chain:
-        config = ChainConfig(block_gas_limit=BLOCK_GAS_LIMIT, base_fee_wei=BASE_FEE_WEI)
+        config = ChainConfig(
+            fork=self.fork, block_gas_limit=BLOCK_GAS_LIMIT, base_fee_wei=BASE_FEE_WEI
+        )
         return Chain(config, accounts=self.all_accounts())
 
     def trace(self, tracer: Tracer) -> object:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from inspect import unwrap
 
 import pytest
-from eth.vm.forks.prague.computation import PragueComputation
 
 from pyevm_agents.chain import GenesisAccount
 from pyevm_agents.tracing.opcodes import OPCODE_TABLE, check_stack_height, get_opcode
 from pyevm_agents.tracing.tracer import NoopTracer, OpcodeStep
+from pyevm_agents.vm.computation import OsakaAgentComputation
 from tests.pyevm_agents.tracing.assembler import asm
 from tests.pyevm_agents.tracing.scenario import CONTRACT, Scenario
 
@@ -17,10 +17,10 @@ PY_EVMS_NAMES = {"SHA3": "KECCAK256", "PREVRANDAO": "DIFFICULTY"}
 """geth still calls 0x44 DIFFICULTY."""
 
 
-def test_names_every_opcode_of_prague() -> None:
+def test_names_every_opcode_of_osaka() -> None:
     theirs = {
         op: PY_EVMS_NAMES.get(name := unwrap(function).mnemonic, name)
-        for op, function in PragueComputation.opcodes.items()
+        for op, function in OsakaAgentComputation.opcodes.items()
     }
     assert {op: form.name for op, form in OPCODE_TABLE.items()} == {**theirs, 0xFE: "INVALID"}
 
@@ -61,10 +61,14 @@ def test_takes_and_leaves_as_many_as_py_evm_does(op: int) -> None:
     pushed = bytes(op - 0x5F) if 0x60 <= op <= 0x7F else b""
     code = asm("PUSH0 " * form.pops) + bytes([op]) + pushed + asm("STOP")
     heights = Heights()
-    Scenario(name="one", accounts={CONTRACT: GenesisAccount(code=code)}).trace(heights)
+    Scenario(name="one", accounts={CONTRACT: GenesisAccount(code=code)}, fork="osaka").trace(
+        heights
+    )
     assert heights.found[form.pops :] == [form.pops, form.pushes]
     if form.pops:
         short = Heights()
         code = asm("PUSH0 " * (form.pops - 1)) + bytes([op]) + pushed + asm("STOP")
-        Scenario(name="one less", accounts={CONTRACT: GenesisAccount(code=code)}).trace(short)
+        Scenario(
+            name="one less", accounts={CONTRACT: GenesisAccount(code=code)}, fork="osaka"
+        ).trace(short)
         assert len(short.found) == form.pops  # It failed: nothing came after it.

@@ -161,7 +161,7 @@ def test_nobody_listens_where_nobody_subscribes(bench: Bench) -> None:
     assert bench.ask("agent_unsubscribe", first) is False
     bench.session.close()
     assert bench.ask("agent_unsubscribe", second) is False
-    bench.ask("eth_call", bench.instruction())
+    bench.service.call("eth_call", [bench.instruction()], Session("http"))
     assert bench.messages == []
 
 
