@@ -103,7 +103,7 @@ class Chain(ChainSimulator):
 
         Raises: ConfigError: a configured model has no language model, or one is left over; the
                 rows hold a chain of another config or genesis; the config is that of another fork,
-                or the remote chain uses the executor's address. RemoteFault: the remote chain of a
+                or the remote chain has code at the executor's. RemoteFault: the remote chain of a
                 fork did not answer.
         """
         self.models: Mapping[str, LanguageModel] = dict(models or {})

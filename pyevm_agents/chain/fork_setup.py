@@ -12,7 +12,7 @@ from eth.db.atomic import AtomicDB
 from eth.db.header import HeaderDB
 from eth.vm.chain_context import ChainContext
 
-from precompiles.spec import EXECUTOR_ADDRESS
+from precompiles.spec import EXECUTOR_ADDRESS, EXECUTOR_CODE
 from pyevm_agents.chain.bootstrap import require_config, require_supported
 from pyevm_agents.chain.database import CONFIG_KEY, FORK_STATE_KEY, HEAD_STATE_KEY
 from pyevm_agents.config import DEFAULT_FORK
@@ -92,7 +92,7 @@ def setup_fork(
         fork_block: the block that the chain continues.
         accounts: accounts that differ from the start, with the executor's.
 
-    Raises: ConfigError: the database holds another chain; or the remote chain has an account at the
+    Raises: ConfigError: the database holds another chain; or the remote chain has code at the
             executor's address. RemoteFault: the remote chain did not answer.
     """
     require_supported(config, fork_block.origin)
@@ -122,14 +122,17 @@ def _write_header(db: Database, header: BlockHeaderAPI) -> None:
 
 
 def _require_free_executor_address(fork_block: ForkBlock) -> None:
+    """Reject a remote chain that uses the executor's address for other code.
+
+    Anybody may send ether there, and live chains have some at low addresses: it stays.
+    """
     remote = fork_block.state.get_account(EXECUTOR_ADDRESS)
-    if remote is not None:
+    if remote is not None and remote.code not in {b"", EXECUTOR_CODE}:
         origin = fork_block.origin
         raise ConfigError(
             f"the executor's address 0x{EXECUTOR_ADDRESS.hex()} has {len(remote.code)} bytes of "
-            f"code and {remote.balance_wei} wei at block {origin.block_number} of chain "
-            f"{origin.chain_id}: must be empty; fork an earlier block or another chain, or start "
-            "without models"
+            f"code at block {origin.block_number} of chain {origin.chain_id}: must have none; fork "
+            "an earlier block or another chain, or start without models"
         )
 
 
@@ -152,7 +155,8 @@ def _write_base_state(
 
 
 def _set_account(state: StateAPI, address: Address, account: GenesisAccount) -> None:
-    state.set_balance(address, account.balance_wei)
+    if address != EXECUTOR_ADDRESS:  # It keeps the ether that it has.
+        state.set_balance(address, account.balance_wei)
     if account.nonce:
         state.set_nonce(address, account.nonce)
     if account.code:

@@ -14,6 +14,7 @@ from eth.vm.forks.shanghai.blocks import ShanghaiBlockHeader
 from eth_typing import Address
 from eth_utils import ValidationError, keccak
 
+from precompiles.spec import EXECUTOR_CODE
 from pyevm_agents.chain import BlockRecord, BlockSettings, Call, Chain, GenesisAccount
 from pyevm_agents.chain.database import MemoryRows
 from pyevm_agents.chain.fork_setup import ACTIVATIONS_SECONDS, choose_hardfork
@@ -336,21 +337,22 @@ def test_the_state_after_the_fork_block_stays_the_first_one() -> None:
     assert local.balance(STRANGER) == 9
 
 
-@pytest.mark.parametrize(
-    ("account", "described"),
-    [
-        (RemoteAccount(0, 1, b""), "0 bytes of code and 1 wei"),
-        (RemoteAccount(1, 0, b"\x00\x01"), "2 bytes of code and 0 wei"),
-    ],
-)
-def test_a_remote_account_at_the_executors_address_is_refused(
-    account: RemoteAccount, described: str
-) -> None:
+def test_other_code_at_the_executors_address_is_refused() -> None:
     block = fork_head(remote_bench().chain)
+    account = RemoteAccount(1, 0, b"\x00\x01")
     taken = RemoteBlock(block.header, DictRemote(accounts={EXECUTOR: account}))
-    with pytest.raises(ConfigError, match=f"{described} at block 0 of chain 1: must be empty"):
+    with pytest.raises(ConfigError, match="2 bytes of code at block 0 of chain 1: must have none"):
         fork(taken, [])
     assert fork(taken).chain.code(EXECUTOR) == account.code
+
+
+@pytest.mark.parametrize("code", [b"", EXECUTOR_CODE])
+def test_ether_at_the_executors_address_stays(code: bytes) -> None:
+    block = fork_head(remote_bench().chain)
+    account = RemoteAccount(0, 7, code)
+    taken = RemoteBlock(block.header, DictRemote(accounts={EXECUTOR: account}))
+    local = fork(taken, []).chain
+    assert (local.balance(EXECUTOR), local.code(EXECUTOR)) == (7, EXECUTOR_CODE)
 
 
 def test_the_executor_of_a_fork_is_part_of_its_first_state() -> None:
