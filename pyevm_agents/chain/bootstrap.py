@@ -154,7 +154,8 @@ def require_config(db: Database, config: ChainConfig) -> None:
     """
     stated = db[CONFIG_KEY].decode(errors="replace")
     if stated != config.to_json():
-        ChainConfig.from_json(stated)  # Another version has an error of its own.
+        stored = ChainConfig.from_json(stated)  # Another version has an error of its own.
+        require_supported(stored, config.origin)
         raise ConfigError(
             "the chain stored there has another configuration: "
             f"{_describe_difference(stated, config.to_json())}; start it with the options that it "
