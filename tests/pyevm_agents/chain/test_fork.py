@@ -385,7 +385,7 @@ def test_a_stored_fork_is_opened_with_its_own_fork_only() -> None:
         Chain(config, rows=rows)
     remote.chain.mine()
     later = fork_head(remote.chain)
-    with pytest.raises(ConfigError, match=r"origin is .* there and .* here"):
+    with pytest.raises(ConfigError, match=r"at block 0 .*, not a fork of chain 31337 at block 1"):
         fork(later, rows=rows)
     with pytest.raises(ConfigError, match=r"at block 0 .*, not a fork of chain 31337 at block 1"):
         Chain(config, rows=rows, fork=later)
