@@ -1,13 +1,16 @@
-"""State dumps: all accounts and the head's number and time as one JSON object, and back.
+"""State dumps: all accounts and the head as one JSON object that anvil loads too, and back.
 
-    {"format": "pyevm-agents-state-1", "block": {"number": "0x2", "timestamp": "0x6b01cab6"},
-     "accounts": {…}}
+    {"format": "pyevm-agents-state-1",
+     "block": {"number": "0x2", "timestamp": "0x6b01cab6", "gas_limit": 30000000, …},
+     "accounts": {…}, "best_block_number": 2, "blocks": [{"header": {…}, …}], "transactions": []}
 
-`state/dump.py` has the accounts. `load` also takes anvil's dumps, of which it uses the accounts
+`state/dump.py` has the accounts. `load` takes dumps of this node and anvil's. It uses the accounts
 and the head's number and time.
 
 A dump of a fork has the accounts that differ from the remote state, and an `origin`: chain ID,
 number and hash of the fork block. Only the same fork loads it.
+
+Source: anvil 1.7.1, `--dump-state`; execution-apis, `Block`, for the header.
 """
 
 from __future__ import annotations
@@ -22,6 +25,8 @@ from pyevm_agents.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from eth.abc import BlockHeaderAPI
 
     from pyevm_agents.node.node import Node
 
@@ -40,6 +45,30 @@ PIECE_BYTES = 2**20
 """Bytes that are decompressed at a time."""
 
 GZIP = b"\x1f\x8b"
+
+HEADER_FIELDS = {
+    "parentHash": "parent_hash",
+    "sha3Uncles": "uncles_hash",
+    "miner": "coinbase",
+    "stateRoot": "state_root",
+    "transactionsRoot": "transaction_root",
+    "receiptsRoot": "receipt_root",
+    "difficulty": "difficulty",
+    "number": "block_number",
+    "gasLimit": "gas_limit",
+    "gasUsed": "gas_used",
+    "timestamp": "timestamp",
+    "extraData": "extra_data",
+    "mixHash": "mix_hash",
+    "nonce": "nonce",
+    "baseFeePerGas": "base_fee_per_gas",
+    "withdrawalsRoot": "withdrawals_root",
+    "blobGasUsed": "blob_gas_used",
+    "excessBlobGas": "excess_blob_gas",
+    "parentBeaconBlockRoot": "parent_beacon_block_root",
+    "requestsHash": "requests_hash",
+}
+"""py-evm's attribute of each field of a header, by its name in JSON-RPC."""
 
 
 def decode_dump(data: bytes, *, most_bytes: int) -> object:
@@ -81,15 +110,51 @@ def _unpack(data: bytes) -> Iterator[bytes]:
 
 
 def dump(node: Node) -> dict[str, object]:
-    """Return all accounts and the head's number and time. Write queue's thread only."""
+    """Return all accounts and the head. Write queue's thread only."""
     chain = node.chain
     origin = chain.config.origin
     return {
         "format": DUMP_FORMAT,
-        "block": {"number": hex(chain.head.block_number), "timestamp": hex(chain.head.timestamp)},
+        "block": _dump_environment(chain.head),
         **({} if origin is None else {"origin": origin.to_form()}),
         "accounts": chain.dump_accounts(),
+        "best_block_number": chain.head.block_number,
+        "blocks": [
+            {
+                "header": _dump_header(chain.head),
+                "transactions": [],
+                "ommers": [],
+                "withdrawals": None,
+            }
+        ],
+        "transactions": [],
+        "historical_states": None,
     }
+
+
+def _dump_environment(head: BlockHeaderAPI) -> dict[str, object]:
+    """Return the head as the block in which anvil executes calls."""
+    return {
+        "number": hex(head.block_number),
+        "beneficiary": "0x" + head.coinbase.hex(),
+        "timestamp": hex(head.timestamp),
+        "gas_limit": head.gas_limit,
+        "basefee": getattr(head, "base_fee_per_gas", 0),
+        "difficulty": hex(head.difficulty),
+        "prevrandao": "0x" + head.mix_hash.hex(),
+        "blob_excess_gas_and_price": None,
+    }
+
+
+def _dump_header(head: BlockHeaderAPI) -> dict[str, str]:
+    """Return the fields that the head's hard fork has."""
+    values = {name: getattr(head, field, None) for name, field in HEADER_FIELDS.items()}
+    form = {
+        name: "0x" + value.hex() if isinstance(value, bytes) else hex(value)
+        for name, value in values.items()
+        if value is not None
+    }
+    return {**form, "logsBloom": f"0x{head.bloom:0512x}"}
 
 
 def load(node: Node, form: object) -> None:

@@ -94,6 +94,7 @@ class StateAccountDB(AccountDatabaseAPI):
                 trie.delete(path)
             else:
                 trie.set(path, encoded)
+                self._written[bytes.fromhex(path)] = address
         self._shown_root = trie.compute_root(self._written)  # type: ignore[assignment]
         return self._shown_root
 

@@ -1,15 +1,17 @@
-"""Dumps of the accounts of a state trie, keyed by the hashes of their addresses.
+"""Dumps of the accounts of a state trie, keyed by address, as anvil's are.
 
-A trie has hashes of addresses and slots only, so such a dump is always complete.
+    {"0x<address>": {"nonce": 1, "balance": "0x0", "code": "0x60…",
+                     "storage": {"0x<slot>": "0x<value>"}}}
+
+A trie has the hashes of addresses and slots. The database has the addresses and slots by their
+hashes. Blocks that another client executed come without them: such an account is keyed by its hash.
 
     {"0x<keccak of the address>": {"nonce": "0x1", "balance": "0x0", "code": "0x60…",
                                    "storage": {"0x<keccak of the slot>": "0x2a"}}}
 
-A dump of a fork has the accounts that differ from the remote state, and their differing slots. An
-account that was deleted is null; one that hides the remote slots has `"hidesRemote": true`.
-
-`load_accounts` also reads anvil's dumps, which are keyed by addresses and slots, with nonces as
-numbers.
+A dump of a fork has the accounts that differ from the remote state, and their differing slots, all
+by hash. An account that was deleted is null; one that hides the remote slots has
+`"hidesRemote": true`.
 
 Source: yellow paper, 4.1, for the two tries; anvil 1.7.1, `--dump-state`.
 """
@@ -30,7 +32,7 @@ from pyevm_agents.state.account import Account
 from pyevm_agents.state.overlay_account_db import DELETED, ORIGIN_KEY
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from eth.abc import DatabaseAPI
 
@@ -39,28 +41,55 @@ HASH_BYTES, ADDRESS_BYTES = 32, 20
 
 def dump_accounts(db: DatabaseAPI, root: bytes) -> dict[str, dict[str, object] | None]:
     """Return all accounts of a state, or of a fork's overlay, as JSON values."""
-    return {
-        "0x" + key.hex(): _dump_account(db, encoded)
-        for key, encoded in NodeIterator(HexaryTrie(db, root)).items()
-        if key != ORIGIN_KEY
-    }
+    entries = list(NodeIterator(HexaryTrie(db, root)).items())
+    is_overlay = any(key == ORIGIN_KEY for key, _ in entries)
+    dump_entry = _dump_entry_by_hash if is_overlay else _dump_entry
+    return dict(dump_entry(db, key, encoded) for key, encoded in entries if key != ORIGIN_KEY)
 
 
-def _dump_account(db: DatabaseAPI, encoded: bytes) -> dict[str, object] | None:
-    if encoded == DELETED:
-        return None
+def _dump_entry(
+    db: DatabaseAPI, key: bytes, encoded: bytes
+) -> tuple[str, dict[str, object] | None]:
+    """Dump an account by its address, or by hash where the address or a slot is unknown."""
     account = Account.decode(encoded)
+    address = _find_preimage(db, key)
+    slots = {_find_preimage(db, name): value for name, value in _list_slots(db, account)}
+    if address is None or None in slots:
+        return _dump_entry_by_hash(db, key, encoded)
+    storage = {_encode(slot): f"0x{value:064x}" for slot, value in slots.items()}
+    return _encode(address), {"nonce": account.nonce, **_dump_rest(db, account, storage)}
+
+
+def _dump_entry_by_hash(
+    db: DatabaseAPI, key: bytes, encoded: bytes
+) -> tuple[str, dict[str, object] | None]:
+    if encoded == DELETED:
+        return _encode(key), None
+    account = Account.decode(encoded)
+    storage = {_encode(name): hex(value) for name, value in _list_slots(db, account)}
+    form = {"nonce": hex(account.nonce), **_dump_rest(db, account, storage)}
+    return _encode(key), {**form, "hidesRemote": True} if account.hides_remote else form
+
+
+def _dump_rest(db: DatabaseAPI, account: Account, storage: dict[str, str]) -> dict[str, object]:
+    """Dump what both formats have in common."""
     code = b"" if account.code_hash == EMPTY_SHA3 else db[account.code_hash]
-    slots = NodeIterator(HexaryTrie(db, account.storage_root)).items()
-    form: dict[str, object] = {
-        "nonce": hex(account.nonce),
-        "balance": hex(account.balance),
-        "code": "0x" + code.hex(),
-        "storage": {
-            "0x" + slot.hex(): hex(rlp.decode(value, sedes=big_endian_int)) for slot, value in slots
-        },
-    }
-    return {**form, "hidesRemote": True} if account.hides_remote else form
+    return {"balance": hex(account.balance), "code": _encode(code), "storage": storage}
+
+
+def _list_slots(db: DatabaseAPI, account: Account) -> Iterator[tuple[bytes, int]]:
+    """Yield the hashes of an account's slots, and their values."""
+    for name, value in NodeIterator(HexaryTrie(db, account.storage_root)).items():
+        yield name, rlp.decode(value, sedes=big_endian_int)
+
+
+def _find_preimage(db: DatabaseAPI, key: bytes) -> bytes | None:
+    """Return the address or slot of a hash; None if the database lacks it."""
+    return db.get(key)
+
+
+def _encode(data: bytes | None) -> str:
+    return "0x" + (data or b"").hex()
 
 
 def load_accounts(
@@ -116,7 +145,9 @@ def _parse_entry(
         nonce = form["nonce"]
         if type(nonce) is int:
             form = {**form, "nonce": hex(nonce)}
-        return keccak(name), _parse_account(db, form, has_hashes=False)
+        key = keccak(name)
+        db[key] = name
+        return key, _parse_account(db, form, has_hashes=False)
     return _parse_hash(key), _parse_account(db, form, has_hashes=True)
 
 
@@ -138,8 +169,12 @@ def _parse_account(
     assert isinstance(slots, dict)  # noqa: S101 - becomes a ConfigError in `load_accounts`
     for slot, value in slots.items():
         name, number = _parse_hash(slot), _parse_quantity(value, 256)
-        if number or has_zeros:
-            storage[name if has_hashes else keccak(name)] = rlp.encode(number, sedes=big_endian_int)
+        if not number and not has_zeros:
+            continue
+        key = name if has_hashes else keccak(name)
+        if not has_hashes:
+            db[key] = name
+        storage[key] = rlp.encode(number, sedes=big_endian_int)
     return Account(
         nonce=_parse_quantity(form["nonce"], 64),
         balance=_parse_quantity(form["balance"], 256),

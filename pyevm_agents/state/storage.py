@@ -64,7 +64,9 @@ class AccountStorage:
         return self._cache.get_path(slot.to_bytes(32, "big"))
 
     def compute_root(self, written: dict[bytes, bytes]) -> bytes:
-        """Compute the storage root with all changes; add new nodes to `written`.
+        """Compute the storage root with all changes.
+
+        It adds new nodes to `written`, and slots under their hashes.
 
         Raises: MissingNodeError: see `get`.
         """
@@ -75,5 +77,7 @@ class AccountStorage:
             if value == self._get_default(slot):
                 trie.delete(self._get_path(slot))
             else:
-                trie.set(self._get_path(slot), encode_integer(value))
+                path = self._get_path(slot)
+                trie.set(path, encode_integer(value))
+                written[bytes.fromhex(path)] = slot.to_bytes(32, "big")
         return trie.compute_root(written)

@@ -168,7 +168,7 @@ def _find_slot(chain: Chain, call: Call, token: Address) -> int | None:
 
 @METHODS.method("anvil_dumpState", "hardhat_dumpState", optional(parse_boolean))
 def dump_state(rpc: RequestContext, preserve_historical_states: bool | None) -> str:  # noqa: ARG001, FBT001 - anvil's
-    """Return all accounts and the latest block's number and time, as gzipped JSON in hex."""
+    """Return all accounts and the latest block's header, as gzipped JSON in hex."""
     form = json.dumps(
         rpc.node.submit_change(lambda: dump(rpc.node)).result(), separators=(",", ":")
     )

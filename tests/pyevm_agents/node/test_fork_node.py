@@ -170,7 +170,7 @@ def test_a_fork_in_lmdb_is_opened_again(
     again.close()
     other = LmdbRows(tmp_path / "chain")
     try:
-        with pytest.raises(ConfigError, match=r"origin is .* there and .* here"):
+        with pytest.raises(ConfigError, match=r"at block 3 .*, not a fork of chain 5 at block 3"):
             make(replace(remote, chain_id=5), rows=other)
     finally:
         other.close()

@@ -5,14 +5,19 @@ from __future__ import annotations
 import json
 
 import pytest
+from eth.constants import BLANK_ROOT_HASH
+from eth.db.atomic import AtomicDB
+from eth.db.backends.memory import MemoryDB
 from eth_typing import Address
-from eth_utils import to_hex
+from eth_utils import keccak, to_hex
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.errors import ConfigError
+from pyevm_agents.state.account_db import StateAccountDB
+from pyevm_agents.state.dump import dump_accounts, load_accounts
 
 ADDRESSES = st.binary(min_size=20, max_size=20).map(Address)
 ACCOUNTS = st.builds(
@@ -31,6 +36,59 @@ def test_a_state_is_the_same_after_dump_and_load(accounts: dict[Address, Genesis
     assert other.state_root(other.head) == chain.state_root(chain.head)
     for address, account in accounts.items():
         assert other.account(address, account.storage) == account
+
+
+@given(st.dictionaries(ADDRESSES, ACCOUNTS, max_size=5))
+def test_a_dump_has_addresses_and_slots_as_anvils(
+    accounts: dict[Address, GenesisAccount],
+) -> None:
+    chain = Chain(ChainConfig(), accounts=accounts)
+    dumped = chain.dump_accounts()
+    for address, account in accounts.items():
+        assert dumped[to_hex(address)] == {
+            "nonce": account.nonce,
+            "balance": hex(account.balance_wei),
+            "code": to_hex(account.code),
+            "storage": {
+                f"0x{slot:064x}": f"0x{value:064x}"
+                for slot, value in sorted(
+                    account.storage.items(), key=lambda item: keccak(item[0].to_bytes(32, "big"))
+                )
+            },
+        }
+    assert {len(key) for key in dumped} <= {42}
+
+
+@given(st.dictionaries(ADDRESSES, ACCOUNTS, max_size=5))
+def test_a_loaded_dump_is_dumped_again_as_it_was(
+    accounts: dict[Address, GenesisAccount],
+) -> None:
+    chain, other = Chain(ChainConfig(), accounts=accounts), Chain(ChainConfig())
+    other.load_accounts(chain.dump_accounts())
+    assert other.dump_accounts() == chain.dump_accounts()
+
+
+SLOT = 7
+ADDRESS = Address(b"\x01" * 20)
+
+
+@pytest.mark.parametrize("unknown", [ADDRESS, SLOT.to_bytes(32, "big")])
+def test_an_account_with_an_unknown_address_or_slot_is_dumped_by_hash(unknown: bytes) -> None:
+    db = AtomicDB(MemoryDB())
+    accounts = StateAccountDB(db)
+    accounts.set_balance(ADDRESS, 5)
+    accounts.set_code(ADDRESS, b"\x01")
+    accounts.set_storage(ADDRESS, SLOT, 42)
+    accounts.persist()
+    del db[keccak(unknown)]
+    dumped = dump_accounts(db, accounts.state_root)
+    assert dumped[to_hex(keccak(ADDRESS))] == {
+        "nonce": "0x0",
+        "balance": "0x5",
+        "code": "0x01",
+        "storage": {to_hex(keccak(SLOT.to_bytes(32, "big"))): "0x2a"},
+    }
+    assert load_accounts(db, BLANK_ROOT_HASH, dumped) == accounts.state_root
 
 
 @given(st.dictionaries(ADDRESSES, ACCOUNTS, max_size=5))
