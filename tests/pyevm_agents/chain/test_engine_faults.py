@@ -78,9 +78,10 @@ def test_an_abort_in_a_transaction_is_a_fault_that_no_block_holds(
     head, balances = wallet.chain.head, wallet.read_balances()
     killed: list[int] = []
 
-    def abort_in_the_second_step(progress: Progress) -> None:
+    def abort_in_the_second_step(_: Progress) -> None:
+        """Abort at the first report: on a busy machine a later one comes after the result."""
         pid = model.engine.process_id
-        if progress.phase == "output" and progress.done >= 5 and model.inferences == 4 and pid:
+        if model.inferences == 4 and pid:
             if not killed:
                 os.kill(pid, signal.SIGABRT)
             killed.append(pid)
