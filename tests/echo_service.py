@@ -10,7 +10,7 @@ from pyevm_agents.rpc.errors import METHOD_NOT_FOUND, RpcError, WouldBlockError
 from tests.deadlines import HANG_SECONDS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from pyevm_agents.rpc.request import Params
     from pyevm_agents.rpc.session import Session
@@ -41,6 +41,9 @@ class EchoService:
 
     def __init__(self) -> None:
         self.calls = 0
+        self.prepared: list[list[str]] = []
+        """The methods of each batch."""
+
         self.gate = threading.Event()
         self.sessions: list[Session] = []
         self.ended: list[Session] = []
@@ -68,6 +71,9 @@ class EchoService:
 
     def is_quick(self, method: str) -> bool:
         return method in QUICK or method not in self._methods
+
+    def prepare(self, requests: Sequence[tuple[str, Params]]) -> None:
+        self.prepared.append([method for method, _ in requests])
 
     def call(
         self, method: str, params: Params, session: Session, *, may_wait: bool = True

@@ -5,6 +5,14 @@ from pyevm_agents.forking.remote_client import (
     DEFAULT_RETRIES,
     DEFAULT_TIMEOUT_SECONDS,
     RemoteError,
+    Request,
 )
 
-__all__ = ["DEFAULT_RETRIES", "DEFAULT_TIMEOUT_SECONDS", "RemoteError", "RemoteFork", "open_fork"]
+__all__ = [
+    "DEFAULT_RETRIES",
+    "DEFAULT_TIMEOUT_SECONDS",
+    "RemoteError",
+    "RemoteFork",
+    "Request",
+    "open_fork",
+]

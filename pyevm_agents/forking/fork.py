@@ -20,19 +20,19 @@ from pyevm_agents.forking.remembered_state import RememberedState
 from pyevm_agents.forking.remote_client import (
     DEFAULT_RETRIES,
     DEFAULT_TIMEOUT_SECONDS,
+    MAX_BATCH,
     RemoteClient,
     RemoteError,
     Request,
+    split,
 )
 from pyevm_agents.forking.state_reader import StateReader
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from eth.abc import BlockHeaderAPI
-
-    from pyevm_agents.state.remote_state import RemoteState
 
 HEADER_KEY, PROOFS_KEY, RESULT_PREFIX = b"header", b"proofs", b"r"
 YES, NO = b"\x01", b"\x00"
@@ -40,8 +40,9 @@ REMOTES_FILE = "remotes.sqlite3"
 NUMBER_BYTES, HASH_BYTES = 8, 32
 MAX_BLOCK_NUMBER = 2**63 - 1
 
-MAX_KEPT_RESULT_BYTES = 2**20
-"""Longer results of `RemoteFork.request` are not kept on disk."""
+MAX_KEPT_RESULT_BYTES = 2**24
+"""Longer results of `RemoteFork.request_lasting` are not kept: the receipts of a block are shorter,
+its traces may be longer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +55,7 @@ class RemoteFork:
     header: BlockHeaderAPI
     """The header, whose hash is that of `origin`."""
 
-    state: RemoteState
+    state: RememberedState
     """The state after the block."""
 
     client: RemoteClient
@@ -85,16 +86,32 @@ class RemoteFork:
 
         Raises: see `request`.
         """
-        question = json.dumps([method, params], sort_keys=True)
-        key = RESULT_PREFIX + hashlib.sha256(question.encode()).digest()
-        stored = self.cache.get(key)
+        stored = self.cache.get(_get_result_key(method, params))
         if stored is None:
-            result = self.client.request(method, params)
-            encoded = orjson.dumps(result)
-            if result is None or len(encoded) > MAX_KEPT_RESULT_BYTES:
-                return result
-            stored = self.cache.put(key, encoded)
+            return self._keep(method, params, self.client.request(method, params))
         kept: object = orjson.loads(stored)
+        return kept
+
+    def prefetch_lasting(self, requests: Iterable[Request]) -> None:
+        """Keep the results of requests as `request_lasting` does, many in a round trip.
+
+        The node's error responses are not kept.
+
+        Raises: RemoteFault: it does not answer.
+        """
+        by_key = {_get_result_key(*each): each for each in requests}
+        missing = [each for key, each in by_key.items() if self.cache.get(key) is None]
+        for some in split(missing, MAX_BATCH):
+            for request, result in zip(some, self.client.request_all(some), strict=True):
+                if not isinstance(result, RemoteError):
+                    self._keep(*request, result)
+
+    def _keep(self, method: str, params: Sequence[object], result: object) -> object:
+        """Keep a result unless it is null or long; return it, or the one that was kept first."""
+        encoded = orjson.dumps(result)
+        if result is None or len(encoded) > MAX_KEPT_RESULT_BYTES:
+            return result
+        kept: object = orjson.loads(self.cache.put(_get_result_key(method, params), encoded))
         return kept
 
     def close(self) -> None:
@@ -143,6 +160,11 @@ def open_fork(  # noqa: PLR0913 - keyword arguments
         raise
     finally:
         remotes.close()
+
+
+def _get_result_key(method: str, params: Sequence[object]) -> bytes:
+    question = json.dumps([method, params], sort_keys=True)
+    return RESULT_PREFIX + hashlib.sha256(question.encode()).digest()
 
 
 def _require_chain_id(wanted: int | None, origin: ForkOrigin, host: str) -> None:

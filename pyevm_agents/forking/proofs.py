@@ -16,7 +16,7 @@ from pyevm_agents.state.account import StateCache, decode_integer
 from pyevm_agents.state.trie import MissingNodeError, Trie
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from eth_typing import Address
 
@@ -49,15 +49,20 @@ def verify_account(proof: object, state_root: bytes, address: Address) -> Proven
     return ProvenAccount(account.nonce, account.balance, account.storage_root, account.code_hash)
 
 
-def verify_slot(proof: object, account: ProvenAccount, slot: int) -> int:
-    """Return the value of the one slot that a result of `eth_getProof` proves.
+def verify_slots(proof: object, account: ProvenAccount, slots: Sequence[int]) -> list[int]:
+    """Return the values of the slots that a result of `eth_getProof` proves, in their order.
 
-    Raises: ProofError: it proves nothing about the slot of this account.
+    Raises: ProofError: it proves nothing about one of the slots of this account.
     """
     entries = _get(proof, "storageProof")
-    if not isinstance(entries, list) or len(entries) != 1:
-        raise ProofError("it does not have one storage proof")
-    nodes = _get(entries[0], "proof")
+    if not isinstance(entries, list) or len(entries) != len(slots):
+        number = "one storage proof" if len(slots) == 1 else f"{len(slots)} storage proofs"
+        raise ProofError(f"it does not have {number}")
+    return [_verify_slot(entry, account, slot) for entry, slot in zip(entries, slots, strict=True)]
+
+
+def _verify_slot(entry: object, account: ProvenAccount, slot: int) -> int:
+    nodes = _get(entry, "proof")
     encoded = _verify(nodes, account.storage_root, keccak(slot.to_bytes(32, "big")))
     return 0 if encoded is None else decode_integer(encoded)
 

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyevm_agents.forking.state_reader import MAX_ANCESTORS
+from pyevm_agents.forking.remote_client import split
+from pyevm_agents.forking.state_reader import (
+    ACCOUNTS_IN_BATCH,
+    MAX_ANCESTORS,
+    SLOTS_IN_BATCH,
+)
 from pyevm_agents.state.remote_state import RemoteAccount
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from eth.abc import BlockHeaderAPI
     from eth_typing import Address
 
@@ -36,8 +43,8 @@ class RememberedState:
         """
         stored = self._cache.get(ACCOUNT + address)
         if stored is None:
-            read = _encode_account(self._reader.read_account(address))
-            stored = self._cache.put(ACCOUNT + address, read)
+            [account] = self._reader.read_accounts([address])
+            stored = self._cache.put(ACCOUNT + address, _encode_account(account))
         return _decode_account(stored)
 
     def get_slot(self, address: Address, slot: int) -> int:
@@ -45,12 +52,32 @@ class RememberedState:
 
         Raises: RemoteFault: the remote chain did not answer.
         """
-        key = SLOT + address + slot.to_bytes(WORD_BYTES, "big")
-        stored = self._cache.get(key)
+        stored = self._cache.get(_slot_key(address, slot))
         if stored is None:
-            value = self._reader.read_slot(address, slot)
-            stored = self._cache.put(key, value.to_bytes((value.bit_length() + 7) // 8, "big"))
+            [value] = self._reader.read_slots(address, [slot])
+            stored = self._cache.put(_slot_key(address, slot), _encode_slot(value))
         return int.from_bytes(stored, "big")
+
+    def prefetch(self, accounts: Iterable[Address], slots: Iterable[tuple[Address, int]]) -> None:
+        """Read accounts and slots that are not here, many in a round trip.
+
+        Raises: RemoteFault: the remote chain did not answer.
+        """
+        get = self._cache.get
+        missing = [each for each in dict.fromkeys(accounts) if get(ACCOUNT + each) is None]
+        for addresses in split(missing, ACCOUNTS_IN_BATCH):
+            read = self._reader.read_accounts(addresses)
+            for address, account in zip(addresses, read, strict=True):
+                self._cache.put(ACCOUNT + address, _encode_account(account))
+        by_owner: dict[Address, list[int]] = {}
+        for address, slot in dict.fromkeys(slots):
+            if get(_slot_key(address, slot)) is None:
+                by_owner.setdefault(address, []).append(slot)
+        for address, its_slots in by_owner.items():
+            for some in split(its_slots, SLOTS_IN_BATCH):
+                values = self._reader.read_slots(address, some)
+                for slot, value in zip(some, values, strict=True):
+                    self._cache.put(_slot_key(address, slot), _encode_slot(value))
 
     def get_block_hash(self, number: int) -> bytes:
         """Return the hash of the fork block, or of one of the 256 blocks below it.
@@ -89,6 +116,14 @@ def _decode_account(stored: bytes) -> RemoteAccount | None:
         int.from_bytes(stored[NONCE_BYTES:numbers_end], "big"),
         stored[numbers_end:],
     )
+
+
+def _slot_key(address: Address, slot: int) -> bytes:
+    return SLOT + address + slot.to_bytes(WORD_BYTES, "big")
+
+
+def _encode_slot(value: int) -> bytes:
+    return value.to_bytes((value.bit_length() + 7) // 8, "big")
 
 
 def _ancestor_key(number: int) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import threading
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import orjson
 
@@ -18,7 +18,7 @@ from pyevm_agents.forking.http_transport import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from pyevm_agents.forking.http_transport import HttpAnswer
 
@@ -35,6 +35,9 @@ FIRST_DELAY_SECONDS = 0.5
 MAX_DELAY_SECONDS = 60.0
 """The longest delay. A server that asks for a longer one is not asked again."""
 
+MAX_BATCH = 48
+"""Requests in a batch, without one for the fork block: the strictest known node takes 50."""
+
 SHOWN_CHARACTERS = 300
 """Characters of a remote message in ours."""
 
@@ -48,6 +51,14 @@ RATE_LIMIT = re.compile(
     re.IGNORECASE,
 )
 """Messages of errors that end by themselves: Alchemy's, Infura's, QuickNode's, Ankr's."""
+
+
+Item = TypeVar("Item")
+
+
+def split(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
+    """Split a sequence into parts of at most `size` items, in order."""
+    return (items[start : start + size] for start in range(0, len(items), size))
 
 
 class Request(NamedTuple):

@@ -16,8 +16,8 @@ from eth_hash.auto import keccak
 
 from precompiles import spec
 from pyevm_agents.forking.headers import HeaderMismatchError, parse_header
-from pyevm_agents.forking.proofs import ProofError, verify_account, verify_slot
-from pyevm_agents.forking.remote_client import RemoteError, Request
+from pyevm_agents.forking.proofs import ProofError, verify_account, verify_slots
+from pyevm_agents.forking.remote_client import MAX_BATCH, RemoteError, Request
 from pyevm_agents.state.remote_state import RemoteAccount
 
 if TYPE_CHECKING:
@@ -33,7 +33,8 @@ MAX_ANCESTORS = 256
 """Blocks below the fork block that BLOCKHASH sees."""
 
 HEADERS_IN_BATCH = 32
-"""Headers in one request: nodes limit batches, the strictest known one to 50."""
+ACCOUNTS_IN_BATCH = MAX_BATCH // 3
+SLOTS_IN_BATCH = MAX_BATCH
 
 MAX_NONCE, MAX_WORD = 2**64 - 1, 2**256 - 1
 """Source: EIP-2681 for nonces."""
@@ -97,32 +98,35 @@ class StateReader:
         if not self._has_proofs:
             self._read([Request("eth_getBalance", [_hex(spec.EXECUTOR_ADDRESS)])])
 
-    def read_account(self, address: Address) -> RemoteAccount | None:
-        """Return an account; None if it does not exist.
+    def read_accounts(self, addresses: Sequence[Address]) -> list[RemoteAccount | None]:
+        """Return accounts, in one round trip; None for one that does not exist.
 
+        Input:  at most `ACCOUNTS_IN_BATCH` addresses.
         Raises: RemoteFault: the node does not answer, or lies.
         """
-        account = self._read_proven_account(address) if self._has_proofs else None
-        if account is None:
-            account = self._read_plain_account(address)
-        return account if any(account) else None
+        accounts = self._read_proven_accounts(addresses) if self._has_proofs else None
+        if accounts is None:
+            accounts = self._read_plain_accounts(addresses)
+        return [account if any(account) else None for account in accounts]
 
-    def read_slot(self, address: Address, slot: int) -> int:
-        """Return the value of a slot.
+    def read_slots(self, address: Address, slots: Sequence[int]) -> list[int]:
+        """Return the values of an account's slots, in one round trip.
 
+        Input:  at most `SLOTS_IN_BATCH` slots.
         Raises: RemoteFault: the node does not answer, or lies.
         """
-        key = f"0x{slot:064x}"
+        keys = [f"0x{slot:064x}" for slot in slots]
         if self._has_proofs:
             try:
-                proof = self._read_proof(address, [key])
+                proof = self._read_proof(address, keys)
                 if proof is not None:
                     owner = verify_account(proof, self._header.state_root, address)
-                    return verify_slot(proof, owner, slot)
+                    return verify_slots(proof, owner, slots)
             except ProofError as error:
                 raise self._build_lie("eth_getProof", address, str(error)) from error
-        [value] = self._read([Request("eth_getStorageAt", [_hex(address), key])])
-        return self._parse_quantity("eth_getStorageAt", value)
+        method = "eth_getStorageAt"
+        values = self._read([Request(method, [_hex(address), key]) for key in keys])
+        return [self._parse_quantity(method, value) for value in values]
 
     def read_ancestors(self, child: BlockHeaderAPI, last: int) -> list[BlockHeaderAPI]:
         """Return the headers below a header, down to a number; each is its child's parent.
@@ -152,36 +156,45 @@ class StateReader:
             raise self._client.build_fault("eth_getBlockByNumber", problem, LIES)
         return header
 
-    def _read_proven_account(self, address: Address) -> RemoteAccount | None:
-        """Return an account by its proof; None if the node has none any more."""
-        method = "eth_getProof"
-        requests = [
-            Request(method, [_hex(address), []]),
-            Request("eth_getCode", [_hex(address)]),
-        ]
-        proof, code_text = self._ask(requests)
-        if isinstance(proof, RemoteError):
+    def _read_proven_accounts(self, addresses: Sequence[Address]) -> list[RemoteAccount] | None:
+        """Return accounts by their proofs; None if the node has none any more."""
+        names = [_hex(address) for address in addresses]
+        proofs = [Request("eth_getProof", [name, []]) for name in names]
+        codes = [Request("eth_getCode", [name]) for name in names]
+        results = self._ask([*proofs, *codes])
+        proven, code_texts = results[: len(names)], results[len(names) :]
+        if any(isinstance(proof, RemoteError) for proof in proven):
             self._has_proofs = False
             return None
-        [code_text] = self._require(requests[1:], [code_text])
+        self._require(codes, code_texts)
+        return [
+            self._verify_account(address, proof, code_text)
+            for address, proof, code_text in zip(addresses, proven, code_texts, strict=True)
+        ]
+
+    def _verify_account(self, address: Address, proof: object, code_text: object) -> RemoteAccount:
         code = self._parse_data("eth_getCode", code_text)
         try:
             account = verify_account(proof, self._header.state_root, address)
         except ProofError as error:
-            raise self._build_lie(method, address, str(error)) from error
+            raise self._build_lie("eth_getProof", address, str(error)) from error
         if keccak(code) != account.code_hash:
             problem = f"its code is not that of the code hash 0x{account.code_hash.hex()}"
             raise self._build_lie("eth_getCode", address, problem)
         return RemoteAccount(account.nonce, account.balance_wei, code)
 
-    def _read_plain_account(self, address: Address) -> RemoteAccount:
+    def _read_plain_accounts(self, addresses: Sequence[Address]) -> list[RemoteAccount]:
         methods = ("eth_getTransactionCount", "eth_getBalance", "eth_getCode")
-        nonce, balance, code = self._read([Request(each, [_hex(address)]) for each in methods])
-        return RemoteAccount(
-            self._parse_quantity(methods[0], nonce),
-            self._parse_quantity(methods[1], balance),
-            self._parse_data(methods[2], code),
-        )
+        requests = [Request(method, [_hex(address)]) for address in addresses for method in methods]
+        values = iter(self._read(requests))
+        return [
+            RemoteAccount(
+                self._parse_quantity(methods[0], nonce),
+                self._parse_quantity(methods[1], balance),
+                self._parse_data(methods[2], code),
+            )
+            for nonce, balance, code in zip(values, values, values, strict=True)
+        ]
 
     def _read_proof(self, address: Address, keys: Sequence[str]) -> object | None:
         """Return the result of `eth_getProof`, checked for the account; None if it is refused.

@@ -228,6 +228,11 @@ class Node:
         """The mining mode."""
         return self._mining
 
+    @property
+    def max_transaction_gas(self) -> int:
+        """The highest gas limit of a transaction in the next block: the block's, or the fork's."""
+        return self.chain.fork.cap_gas(int(self.next_block.build_header().gas_limit))
+
     def set_mining(self, mining: MiningMode) -> None:
         """Set the mining mode."""
         self._mining = mining

@@ -143,17 +143,17 @@ def suggest_gas_price(node: Node) -> int:
 
 
 def choose_gas_limit(node: Node, request: TransactionRequest, sender: Address) -> int:
-    """Return the gas limit of a transaction: requested, estimated, or that of a block.
+    """Return the gas limit of a transaction: requested, estimated, or the highest one.
 
-    If the estimate fails, it is the block gas limit, as in anvil, so that the failure is mined.
+    If the estimate fails, it is the highest one, as in anvil, so that the failure is mined.
 
-    Raises: RequestError: the estimate fails, and the sender can't pay for a block's gas.
+    Raises: RequestError: the estimate fails, and the sender can't pay for the highest one.
             EngineFault: the host failed.
     """
     try:
         return _estimate_gas_limit(node, request, sender)
     except ExecutionFailedError:
-        limit = int(node.next_block.build_header().gas_limit)
+        limit = node.max_transaction_gas
         transaction = fill_transaction(node, replace(request, gas=limit), sender)
         if node.chain.balance(sender) < calculate_max_cost_wei(transaction):
             raise

@@ -25,7 +25,7 @@ from pyevm_agents.rpc.errors import (
 from pyevm_agents.rpc.request import JsonRpcRequest, encode_error, encode_result, read_request
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from pyevm_agents.rpc.request import Params
     from pyevm_agents.rpc.session import Session
@@ -56,6 +56,9 @@ class Service(Protocol):
         Quick methods run on the event loop. A method that subscribes should be quick and never
         wait: its response then precedes the first notification, whatever other threads do.
         """
+
+    def prepare(self, requests: Sequence[tuple[str, Params]]) -> None:
+        """Get ready for the requests of a batch, which follow. It may block."""
 
     def call(
         self, method: str, params: Params, session: Session, *, may_wait: bool = True
@@ -194,6 +197,15 @@ class Dispatcher:
         """Bytes of responses after which the rest of a batch is rejected."""
         return self._limits.batch_answer_bytes
 
+    def prepare(self, requests: Iterable[JsonRpcRequest]) -> None:
+        """Let the service get ready for the requests of a batch."""
+        try:
+            self._service.prepare(
+                [(each.method, each.params) for each in requests if each.refusal is None]
+            )
+        except Exception:
+            log.exception("prepare failed: this is a bug, please report it")
+
     def execute(self, request: JsonRpcRequest, session: Session, *, may_wait: bool) -> bytes | None:
         """Execute one request.
 
@@ -267,6 +279,8 @@ class _BatchResponse:
 
         Raises: WouldBlockError: the next request would block, and may not.
         """
+        if self._is_batch and may_wait:
+            self._dispatcher.prepare(self._remaining)
         while self._remaining:
             self._append(self._execute_next(self.next_request, may_wait=may_wait))
         return self._join()

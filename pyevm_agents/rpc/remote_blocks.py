@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Final
 
 from eth.exceptions import HeaderNotFound
 
-from pyevm_agents.forking import RemoteError
+from pyevm_agents.forking import RemoteError, Request
 from pyevm_agents.rpc.errors import RpcError
 from pyevm_agents.rpc.method_table import OptionalParam
 from pyevm_agents.rpc.params import BlockId
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from eth_typing import Address
 
     from pyevm_agents.forking import RemoteFork
     from pyevm_agents.node import Node
@@ -47,6 +49,11 @@ FORK_BLOCK_METHODS = frozenset(
 )
 """Methods that answer for the fork block themselves: the state after it is here, with the accounts
 that were funded. Its transactions and its trie are the remote node's."""
+
+STATE_METHODS = frozenset(
+    {"eth_getBalance", "eth_getCode", "eth_getStorageAt", "eth_getTransactionCount"}
+)
+TRANSACTION_METHODS = frozenset({"eth_getTransactionByHash", "eth_getTransactionReceipt"})
 
 BLOCKING_METHODS = FORK_BLOCK_METHODS
 """Methods that may wait for the remote node, so they must not run on the event loop."""
@@ -88,6 +95,39 @@ class RemoteBlocks:
             values[place:] = [hex(number), *values[place + 1 :]]
         return request_remote(self._fork, method.name, _complete(method, values))
 
+    def prefetch(self, requests: Sequence[tuple[RpcMethod, Sequence[object]]]) -> None:
+        """Read accounts, slots, transactions and receipts of several requests in few round trips.
+
+        Input:  methods with their parsed parameters.
+        Raises: RpcError: the remote node's error. RemoteFault: it does not answer.
+        """
+        accounts: list[Address] = []
+        slots: list[tuple[Address, int]] = []
+        for method, arguments in requests:
+            if method.name in STATE_METHODS and self._reads_state(method, arguments):
+                accounts.append(arguments[0])  # type: ignore[arg-type]
+                if method.name == "eth_getStorageAt":
+                    slots.append((arguments[0], arguments[1]))  # type: ignore[arg-type]
+        self._fork.state.prefetch(accounts, slots)
+        self._fork.prefetch_lasting([*self._list_lookups(requests)])
+
+    def _list_lookups(
+        self, requests: Sequence[tuple[RpcMethod, Sequence[object]]]
+    ) -> Iterator[Request]:
+        """Return the lookups of transactions that are not local."""
+        for method, arguments in requests:
+            if method.name in TRANSACTION_METHODS:
+                transaction_hash: bytes = arguments[0]  # type: ignore[assignment]
+                if not self._is_known_here(transaction_hash):
+                    yield _ask_for_transaction(transaction_hash)
+                    if method.name == "eth_getTransactionReceipt":
+                        yield Request(method.name, [_hex(transaction_hash)])
+
+    def _reads_state(self, method: RpcMethod, arguments: Sequence[object]) -> bool:
+        """Return whether a request is about the state of the fork block or of a local one."""
+        number, _ = self._find_block(method, arguments)
+        return number is None or number >= self._last
+
     def _find_block(
         self, method: RpcMethod, arguments: Sequence[object]
     ) -> tuple[int | None, int | None]:
@@ -121,16 +161,27 @@ class RemoteBlocks:
 
     def _find_transaction(self, transaction_hash: bytes) -> int | None:
         """Return the number of a remote transaction's block; None if it is known here."""
+        if self._is_known_here(transaction_hash):
+            return None
+        transaction = request_remote(self._fork, *_ask_for_transaction(transaction_hash))
+        return _parse_number(transaction, "blockNumber")
+
+    def _is_known_here(self, transaction_hash: bytes) -> bool:
+        """Return whether a transaction is one of the local chain's."""
         node = self._node
-        if (
+        return (
             node.chain.find_transaction(transaction_hash) is not None
             or node.pool.get(transaction_hash) is not None
             or node.find_fault(transaction_hash) is not None
-        ):
-            return None
-        params = ["0x" + transaction_hash.hex()]
-        transaction = request_remote(self._fork, "eth_getTransactionByHash", params)
-        return _parse_number(transaction, "blockNumber")
+        )
+
+
+def _ask_for_transaction(transaction_hash: bytes) -> Request:
+    return Request("eth_getTransactionByHash", [_hex(transaction_hash)])
+
+
+def _hex(data: bytes) -> str:
+    return "0x" + data.hex()
 
 
 def _complete(method: RpcMethod, values: list[object]) -> list[object]:

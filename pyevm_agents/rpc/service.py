@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from precompiles.react import GrammarViolationError
-from pyevm_agents.errors import ConfigError, EngineFault
+from pyevm_agents.errors import ConfigError, EngineFault, RemoteFault
 from pyevm_agents.node import PoolError
 from pyevm_agents.node.errors import RequestError
 from pyevm_agents.rpc.block_ids import BlockNotFoundError
@@ -23,10 +24,11 @@ from pyevm_agents.tracing import TraceTooLargeError
 from pyevm_agents.vm import InterruptedExecutionError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pyevm_agents.rpc.context import RequestContext
     from pyevm_agents.rpc.method_table import RpcMethod
+    from pyevm_agents.rpc.request import Params
     from pyevm_agents.rpc.session import Session
 
 
@@ -52,6 +54,27 @@ class NodeService:
             return False
         known = self._methods.get(method)
         return known is None or known.is_quick
+
+    def prepare(self, requests: Sequence[tuple[str, Params]]) -> None:
+        """Read what a batch needs from the remote node of a fork in few round trips.
+
+        Each request reads again what could not be read, and answers with its own error.
+        """
+        fork = self._rpc.node.fork
+        if fork is None:
+            return
+        with suppress(RpcError, RemoteFault):
+            RemoteBlocks(self._rpc.node, fork).prefetch([*self._parse_all(requests)])
+
+    def _parse_all(
+        self, requests: Sequence[tuple[str, Params]]
+    ) -> Iterator[tuple[RpcMethod, list[object]]]:
+        """Return the valid ones of requests, with parsed parameters."""
+        for name, params in requests:
+            method = self._methods.get(name)
+            if method is not None:
+                with suppress(RpcError):
+                    yield method, method.parse_arguments(params)
 
     def call(
         self,

@@ -201,7 +201,7 @@ class Adversary:
 
     @property
     def _gas(self) -> dict[str, int]:
-        return {"gas": self._require_chain().node.next_block.build_header().gas_limit}
+        return {"gas": self._require_chain().node.max_transaction_gas}
 
     def _require_chain(self) -> AgentChain:
         if self._chain is None:

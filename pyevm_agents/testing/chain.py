@@ -235,7 +235,7 @@ class AgentChain:
         libraries: Mapping[str, AddressLike] | None = None,
         **named: object,
     ) -> Contract:
-        """Deploy a contract with a block's gas; return it as a web3.py contract.
+        """Deploy a contract with the highest gas limit; return it as a web3.py contract.
 
         Traces and reports show the contract's name, and decode its errors, from now on.
 
@@ -262,7 +262,7 @@ class AgentChain:
             creation,
             sender=sender or w3.eth.default_account,
             value_wei=value,
-            gas=self.node.next_block.build_header().gas_limit,
+            gas=self.node.max_transaction_gas,
         )
         sent = self.request("eth_sendTransaction", transaction)
         if not self.has(sent):
@@ -498,8 +498,8 @@ class AgentChain:
         except (VMError, ValidationError, EngineFault):
             return None
         if gas is None:
-            limit = block.header.gas_limit
-            return f"the block's gas limit of {limit:,} would not have been enough"
+            limit = self.chain.fork.cap_gas(block.header.gas_limit)
+            return f"the highest gas limit, {limit:,}, would not have been enough"
         return f"a gas limit of {gas:,} would have been enough"
 
     def list_agent_tools(self, agents: Iterable[Address]) -> tuple[str, ...]:
@@ -511,7 +511,7 @@ class AgentChain:
     ) -> int | None:
         """Estimate the gas of a block's first transaction, with another model.
 
-        Output: None if the block's gas limit is too low.
+        Output: None if the highest gas limit is too low.
         Raises: VMError: the transaction fails for another reason.
         """
         call = Call(
@@ -519,7 +519,7 @@ class AgentChain:
             sender=transaction.sender,
             data=transaction.data,
             value_wei=transaction.value,
-            gas=header.gas_limit,
+            gas=self.chain.fork.cap_gas(header.gas_limit),
         )
         context = BlockOverride(
             number=header.block_number,

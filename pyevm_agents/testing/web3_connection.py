@@ -94,7 +94,7 @@ def _build_middleware(chain: RevertibleChain) -> type[Web3Middleware]:
     """Return a chain's middleware."""
 
     class SingleExecutionMiddleware(BufferedGasEstimateMiddleware):
-        """Sends transactions without a gas limit with a block's gas; rolls back failed ones."""
+        """Sends transactions without a gas limit with the highest one; rolls back failed ones."""
 
         def wrap_make_request(self, make_request: MakeRequestFn) -> MakeRequestFn:
             """Return a function that answers a request."""
@@ -107,7 +107,7 @@ def _build_middleware(chain: RevertibleChain) -> type[Web3Middleware]:
                     if method in REVERTING and "error" in response:
                         _raise_revert(response)
                     return response
-                gas = chain.node.next_block.build_header().gas_limit
+                gas = chain.node.max_transaction_gas
                 number = chain.snapshot()
                 try:
                     response = make_request(method, ({**params[0], "gas": hex(gas)},))

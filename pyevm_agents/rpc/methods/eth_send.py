@@ -54,7 +54,8 @@ def send_transaction(rpc: RequestContext, transaction: TransactionRequest) -> st
     """Sign and send a transaction, also for an impersonated account; return its hash.
 
     Without a gas limit, the gas is estimated. If the estimate fails, as in anvil, or takes longer
-    than `send_seconds`, as for a long agent run, the transaction gets the block gas limit.
+    than `send_seconds`, as for a long agent run, the transaction gets the block gas limit, or the
+    fork's limit of a transaction's gas.
     """
     node = rpc.node
     sender = resolve_signer(node, transaction)
@@ -62,7 +63,7 @@ def send_transaction(rpc: RequestContext, transaction: TransactionRequest) -> st
         gas = run_with_timeout(
             rpc.send_seconds, lambda: choose_gas_limit(node, transaction, sender)
         )
-        gas = node.next_block.build_header().gas_limit if gas is None else gas
+        gas = node.max_transaction_gas if gas is None else gas
         transaction = replace(transaction, gas=gas)
     return serializers.encode_data(rpc.send(prepare_transaction(node, transaction, sender)))
 

@@ -11,6 +11,8 @@ from eth_typing import Address
 from pyevm_agents.errors import ConfigError, RemoteFault
 from pyevm_agents.forking import RemoteFork, open_fork
 from pyevm_agents.forking.cache import AnswerCache
+from pyevm_agents.forking.remote_client import MAX_BATCH
+from pyevm_agents.forking.state_reader import ACCOUNTS_IN_BATCH, SLOTS_IN_BATCH
 from pyevm_agents.state.remote_state import RemoteAccount
 from tests.pyevm_agents.forking.fake_remote import (
     CODE,
@@ -95,6 +97,61 @@ def test_an_account_and_its_code_are_one_round_trip(remote: FakeRemote) -> None:
     assert remote.asked == [["eth_getProof", "eth_getCode"]]
     fork.state.get_account(CONTRACT)
     assert len(remote.asked) == 1
+    fork.close()
+
+
+@pytest.mark.parametrize("has_proofs", [True, False])
+def test_many_accounts_and_slots_are_few_round_trips(remote: FakeRemote, has_proofs: bool) -> None:
+    remote.faults.has_proofs = has_proofs
+    fork = open_remote(remote)
+    remote.forget()
+    accounts = [CONTRACT, *ADDRESSES, *(Address(bytes([each]) * 20) for each in range(80, 100))]
+    slots = [*((CONTRACT, slot) for slot in range(100)), (STRANGER, 5)]
+    fork.state.prefetch([*accounts, *accounts], [*slots, *slots])
+    posts = len(remote.asked)
+    assert posts == -(-len(accounts) // ACCOUNTS_IN_BATCH) + -(-100 // SLOTS_IN_BATCH) + 1
+    assert max(map(len, remote.asked)) <= MAX_BATCH
+    fork.state.prefetch(accounts, slots)
+    chain = remote.served.node.chain
+    for address in accounts:
+        account = fork.state.get_account(address)
+        expected = (chain.nonce(address), chain.balance(address))
+        assert ((0, 0) if account is None else account[:2]) == expected
+    assert fork.state.get_account(CONTRACT) == CONTRACT_ACCOUNT
+    assert [fork.state.get_slot(*each) for each in slots] == [
+        STORED if each == (CONTRACT, 7) else 0 for each in slots
+    ]
+    assert len(remote.asked) == posts
+    fork.close()
+
+
+def test_a_lie_among_many_slots_is_found(remote: FakeRemote) -> None:
+    fork = open_remote(remote)
+
+    def lie(method: str, result: Any) -> Any:  # noqa: ANN401 - JSON
+        if method != "eth_getProof":
+            return result
+        return result | {"storageProof": [*result["storageProof"][:-1], {"proof": []}]}
+
+    remote.faults.change_result = lie
+    with pytest.raises(RemoteFault, match="does not fit the state root"):
+        fork.state.prefetch([], [(CONTRACT, 7), (CONTRACT, 8)])
+    remote.faults.change_result = lambda _method, result: result
+    assert fork.state.get_slot(CONTRACT, 7) == STORED
+    fork.close()
+
+
+def test_a_long_result_is_kept(remote: FakeRemote, folder: Path) -> None:
+    receipts = ["0x" + "7" * 2**20] * 3
+    remote.faults.change_result = lambda method, result: (
+        receipts if method == "eth_getBlockReceipts" else result
+    )
+    fork = open_remote(remote, folder)
+    assert fork.request_lasting("eth_getBlockReceipts", ["0x1"]) == receipts
+    fork.close()
+    remote.faults.error = {"code": -32000, "message": "out of order"}
+    fork = open_remote(remote, folder, block_number=3)
+    assert fork.request_lasting("eth_getBlockReceipts", ["0x1"]) == receipts
     fork.close()
 
 

@@ -130,6 +130,24 @@ def test_interrupts_pass(bug: str, kind: type[BaseException]) -> None:
         Peer().ask(request("bug", bug))
 
 
+def test_the_service_prepares_for_a_batch() -> None:
+    peer = Peer()
+    peer.ask(request("slow_echo", 1))
+    peer.ask([request("echo", 1), request("slow_echo", 2), {"jsonrpc": "2.0"}])
+    assert peer.service.prepared == [["echo", "slow_echo"]]
+
+
+def test_a_service_that_fails_to_prepare(caplog: pytest.LogCaptureFixture) -> None:
+    class Service(EchoService):
+        def prepare(self, requests: object) -> None:
+            raise KeyError(requests)
+
+    peer = Peer()
+    peer.dispatcher = Dispatcher(Service())
+    assert [each["result"] for each in peer.ask([request("slow_echo", 1)])] == [[1]]
+    assert "prepare failed" in caplog.text
+
+
 def test_a_service_that_does_not_know_what_is_quick(caplog: pytest.LogCaptureFixture) -> None:
     class Service(EchoService):
         def is_quick(self, method: str) -> bool:

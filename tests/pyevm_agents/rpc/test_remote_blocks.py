@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import orjson
 import pytest
 
+from pyevm_agents.rpc.dispatcher import DeferredResponse
 from pyevm_agents.rpc.methods.registry import collect_methods
 from pyevm_agents.rpc.remote_blocks import BLOCKING_METHODS
 from tests.pyevm_agents.forking.fake_remote import (
@@ -21,7 +23,7 @@ from tests.pyevm_agents.node.senders_of_tests import ADDRESSES
 from tests.pyevm_agents.rpc.served import RefusedError, Served
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from pyevm_agents.rpc.method_table import RpcMethod
 
@@ -51,6 +53,19 @@ def remote(served_remote: FakeRemote) -> FakeRemote:
 def node(remote: FakeRemote) -> Iterator[Served]:
     with forked_node(remote.url) as served:
         yield served
+
+
+def ask_batch(node: Served, requests: Sequence[tuple[str, list[Any]]]) -> list[Any]:
+    """Send a batch; return the results and errors in order."""
+    forms = [
+        {"jsonrpc": "2.0", "id": index, "method": method, "params": params}
+        for index, (method, params) in enumerate(requests)
+    ]
+    answer = node.dispatcher.handle(orjson.dumps(forms), node.session)
+    if isinstance(answer, DeferredResponse):
+        answer = answer()
+    answers = {each["id"]: each for each in orjson.loads(answer or b"")}
+    return [answers[each].get("result", answers[each].get("error")) for each in range(len(forms))]
 
 
 def send(node: Served, **told: str) -> str:
@@ -117,6 +132,64 @@ def test_the_latest_block_is_the_fork_block_until_there_is_a_local_one(
     assert node.ask("eth_getBlockByNumber", "earliest")["number"] == "0x0"
     assert node.ask("eth_getBalance", FIRST, hex(LAST_REMOTE)) == hex(BALANCE_WEI)
     assert node.ask("eth_getBalance", FIRST, hex(LAST_REMOTE - 1)) != hex(BALANCE_WEI)
+
+
+def test_a_batch_is_few_round_trips(node: Served, remote: FakeRemote) -> None:
+    blocks = [remote.served.ask("eth_getBlockByNumber", hex(each)) for each in (1, 2)]
+    hashes = [each for block in blocks for each in block["transactions"]]
+    strangers = [f"0x{each:040x}" for each in range(1_000, 1_040)]
+    local = send(node)
+    requests: list[tuple[str, list[Any]]] = [
+        *(("eth_getBalance", [each, "latest"]) for each in strangers),
+        *(("eth_getTransactionCount", [each]) for each in strangers),
+        *(("eth_getStorageAt", [CALLED, hex(each), "pending"]) for each in range(40)),
+        *(("eth_getTransactionReceipt", [each]) for each in [*hashes, UNKNOWN, local]),
+        ("eth_getTransactionByHash", [hashes[0]]),
+        ("eth_getBalance", [RECEIVER, hex(LAST_REMOTE)]),
+        ("eth_getBalance", ["no address"]),
+        ("no_method", []),
+    ]
+    remote.forget()
+    results = ask_batch(node, requests)
+    # Three of accounts, one of slots, one of transactions with receipts, and one of the unknown
+    # transaction again, as a null is not kept.
+    assert len(remote.asked) == 6
+    alone = [ask_alone(node, *each) for each in requests]
+    assert results == alone
+    assert results[80 + 7] == f"0x{STORED:064x}"
+    assert [each and each["blockNumber"] for each in results[120:124]] == [
+        "0x1",
+        "0x2",
+        None,
+        hex(LAST_REMOTE + 1),
+    ]
+
+
+def test_a_batch_without_the_remote_has_an_error_for_each_request(
+    node: Served, remote: FakeRemote
+) -> None:
+    remote.faults.error = {"code": -32000, "message": "out of order"}
+    try:
+        results = ask_batch(
+            node,
+            [
+                ("eth_getBalance", ["0x" + "31" * 20]),
+                ("eth_getStorageAt", [CALLED, "0x31"]),
+                ("eth_chainId", []),
+            ],
+        )
+    finally:
+        remote.faults.error = None
+    assert [each["code"] for each in results[:2]] == [-32002, -32002]
+    assert "out of order" in results[0]["message"]
+    assert results[2] == node.ask("eth_chainId")
+
+
+def ask_alone(node: Served, method: str, params: list[Any]) -> Any:  # noqa: ANN401 - JSON
+    try:
+        return node.ask(method, *params)
+    except RefusedError as error:
+        return {"code": error.code, "message": error.message}
 
 
 def test_hashes_are_looked_up_here_and_then_there(node: Served, remote: FakeRemote) -> None:

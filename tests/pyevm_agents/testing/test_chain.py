@@ -20,6 +20,7 @@ from pyevm_agents.config.schedule_file import ScheduleFile
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import answer, use
 from pyevm_agents.rpc.errors import RpcError
+from pyevm_agents.testing import following_script
 from pyevm_agents.testing.chain import AgentChain
 from pyevm_agents.testing.genesis_template import GenesisTemplate
 from pyevm_agents.testing.run_log import open_sources
@@ -133,6 +134,22 @@ def test_an_agent_is_asked(agent_chain: AgentChain, counter: Any) -> None:  # no
     assert last.answer == "It is 5."
     assert first.inference.prompt_gas > 0
     assert first.inference.output_gas > 0
+
+
+def test_no_transaction_exceeds_the_gas_limit_of_its_fork() -> None:
+    with AgentChain(fork="osaka") as chain:
+        most = chain.node.max_transaction_gas
+        assert most == 2**24 < chain.w3.eth.get_block("latest")["gasLimit"]
+        counter = chain.deploy("CounterTool")
+        agent = clerk(chain, counter)
+        chain.model.script(use("CounterTool", amount=3), answer("done"))
+        assert chain.ask(agent, "Add three")["status"] == 1
+        # Its estimate fails, so it gets the highest gas limit.
+        failing = {"from": chain.accounts[0], "data": "0x5f5ffd"}
+        sent = chain.request("eth_sendTransaction", failing)
+        assert chain.request("eth_getTransactionByHash", sent)["gas"] == hex(most)
+        with following_script(use("CounterTool", amount=4), answer("done")).on(chain) as adversary:
+            assert adversary.ask(agent, "Add four")["status"] == 1
 
 
 def test_what_is_asked_is_mined_where_nothing_else_mines(

@@ -83,7 +83,7 @@ def test_a_run_out_of_gas_names_a_limit_that_is_enough(chain: AgentChain) -> Non
         agent = clerk(dear, dear.deploy("CounterTool"))
         dear.ask(agent, "Add five", gas=2_000_000)
         told = log.runs[-1].describe_needed_gas()
-        assert told == "the block's gas limit of 30,000,000 would not have been enough"
+        assert told == "the highest gas limit, 30,000,000, would not have been enough"
 
 
 def test_a_limit_is_unknown_where_the_model_would_have_to_be_asked(chain: AgentChain) -> None:
