@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
+import time
 import zlib
 from collections import OrderedDict
 from contextlib import closing
@@ -31,6 +32,9 @@ ENTRY_BYTES = 250
 
 BUSY_SECONDS = 30.0
 """Time to wait for another process's write, which takes milliseconds."""
+
+BUSY_PAUSE_SECONDS = 0.01
+"""Pause between two tries to open a file that another process opens or closes."""
 
 JOURNAL_BYTES = 4 * 2**20
 """Size to which the write-ahead log shrinks after a checkpoint."""
@@ -99,7 +103,7 @@ class AnswerCache:
                 check_same_thread=False,
             )
             try:
-                self._prepare()
+                self._prepare_when_free()
             except BaseException:
                 self._connection.close()
                 raise
@@ -176,12 +180,30 @@ class AnswerCache:
             raise self._build_fault("a checksum is wrong")
         return bytes(value)
 
+    def _prepare_when_free(self) -> None:
+        """Prepare the file; wait while another process opens or closes it.
+
+        SQLite does not wait for that: switching to a write-ahead log fails at once.
+        """
+        end = time.monotonic() + BUSY_SECONDS
+        while True:
+            try:
+                return self._prepare()
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > end:
+                    raise
+                if self._connection.in_transaction:
+                    self._connection.rollback()
+                time.sleep(BUSY_PAUSE_SECONDS)
+
     def _prepare(self) -> None:
         connection = self._connection
+        connection.execute("BEGIN")  # Else another process could write one of them in between.
         found = tuple(
             connection.execute(f"PRAGMA {name}").fetchone()[0]
             for name in ("application_id", "user_version")
         )
+        connection.execute("COMMIT")
         if found not in {IDENTITY, (0, 0)}:
             raise sqlite3.DatabaseError("it is no cache of a fork, or one of another version")
         connection.execute("PRAGMA journal_mode = WAL")

@@ -55,6 +55,40 @@ def test_two_processes_keep_the_same_values(tmp_path: Path) -> None:
     assert kept == {name for end in ends for name in end}
 
 
+OPENER = """
+import sys
+from pathlib import Path
+from pyevm_agents.forking.cache import AnswerCache
+for number in range(60):
+    print(number, flush=True)
+    sys.stdin.readline()
+    AnswerCache(Path(sys.argv[1]) / f"{number}.sqlite3").close()
+"""
+
+
+def test_processes_that_create_a_file_at_once_wait_for_each_other(tmp_path: Path) -> None:
+    openers = [
+        subprocess.Popen(
+            [sys.executable, "-c", OPENER, tmp_path],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(3)
+    ]
+    for number in range(60):
+        for opener in openers:
+            assert opener.stdout is not None
+            assert opener.stdout.readline() == f"{number}\n"
+        for opener in openers:
+            assert opener.stdin is not None
+            opener.stdin.write("\n")
+            opener.stdin.flush()
+    for opener in openers:
+        opener.communicate()
+        assert opener.returncode == 0
+
+
 def test_a_temporary_cache_leaves_no_file(tmp_path: Path) -> None:
     with closing(AnswerCache(None)) as cache:
         assert cache.put(b"key", b"value") == cache.get(b"key") == b"value"
