@@ -57,6 +57,8 @@ from pyevm_agents.node.txpool import ORDERS
 from pyevm_agents.rpc.call_watcher import DEFAULT_SECONDS
 from pyevm_agents.rpc.methods.registry import build_node_service
 from pyevm_agents.server import ServerOptions
+from pyevm_agents.tracing import TracePool
+from pyevm_agents.tracing.budget import DEFAULT_POOL_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,6 +71,7 @@ if TYPE_CHECKING:
 
 DEFAULT_BALANCE_ETHER = 10_000
 DEFAULT_PORT = 8_545
+MEBIBYTE = 2**20
 DEFAULT_IPC_PATH = "/tmp/anvil.ipc"  # noqa: S108 - anvil's own; only its owner can open it
 MAX_BALANCE_ETHER = 10**12
 MAX_GAS_LIMIT = 10**15
@@ -265,6 +268,11 @@ def _validate_derivation_path(_context: click.Context, _option: click.Parameter,
     show_default=True, metavar="SECONDS", help="Time limit of a call, an estimate or a trace.",
 )  # fmt: skip
 @click.option(
+    "--trace-memory", "trace_mebibytes", type=click.IntRange(1), metavar="MIB", show_default=True,
+    default=DEFAULT_POOL_BYTES // MEBIBYTE,
+    help="Memory that the traces of all requests may hold together, in MiB.",
+)  # fmt: skip
+@click.option(
     "--allow-origin", "origins", multiple=True, metavar="ORIGIN",
     help="Allow requests from web pages of this origin, such as http://localhost:3000, or of all "
     "ports with http://localhost:*; `*` for all. May be repeated.",
@@ -323,6 +331,7 @@ def node(  # noqa: PLR0913 - one for each option
     config_path: Path | None,
     call_gas: int | None,
     call_seconds: float,
+    trace_mebibytes: int,
     origins: tuple[str, ...],
     hosts: tuple[str, ...],
     artifacts: tuple[Path, ...],
@@ -427,7 +436,12 @@ def node(  # noqa: PLR0913 - one for each option
             running,
             node_chain,
             options,
-            service=build_node_service(running, call_gas=call_gas, call_seconds=call_seconds),
+            service=build_node_service(
+                running,
+                call_gas=call_gas,
+                call_seconds=call_seconds,
+                trace_pool=TracePool(trace_mebibytes * MEBIBYTE),
+            ),
             engines=beginning.engines,
             dump_path=dump_path,
         )
