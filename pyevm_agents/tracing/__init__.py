@@ -11,6 +11,7 @@ tracer.py           those events, and the protocol of a tracer
 registry.py         tracers by name; options.py: the options of a request
 budget.py           the bounds of a request's traces, and of all traces
 *_tracer.py         the tracers, a file each
+call_tree_text.py   the tree of calls as text, with names
 frames.py           call frames; touches.py: accounts and slots that an opcode touches
 touched_state.py    the values of those before and after
 gas.py              a gas meter that records charges

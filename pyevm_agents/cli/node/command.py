@@ -81,7 +81,7 @@ MAX_TIMESTAMP_SECONDS = 10**12
 EXCLUSIVE_OPTIONS = {
     "no_store": ("store_path",),
     "no_mining": ("block_time", "mixed_mining"),
-    "quiet": ("json_logs",),
+    "quiet": ("json_logs", "print_traces"),
     "state_path": ("load_path", "dump_path"),
     "random_words": ("mnemonic",),
     "unlimited_code": ("code_size",),
@@ -282,9 +282,14 @@ def _validate_derivation_path(_context: click.Context, _option: click.Parameter,
     help="Allow this name in the `Host` header, besides loopback; `*` for all. May be repeated.",
 )  # fmt: skip
 @click.option(
-    "--artifacts", type=click.Path(path_type=Path), multiple=True, metavar="FOLDER",
-    help="Compiled contracts of Foundry or Hardhat. The log, traces and errors name them. May be "
-    "repeated.  [default: out/ and artifacts/ in the working folder]",
+    "--artifacts", type=click.Path(path_type=Path), multiple=True, metavar="PATH",
+    help="Compiled contracts: a folder of Foundry or Hardhat, solc's JSON output, or an ABI. The "
+    "log, traces and errors name them. May be repeated.  "
+    "[default: out/ and artifacts/ in the working folder]",
+)  # fmt: skip
+@click.option(
+    "--print-traces", is_flag=True,
+    help="Print the calls, events and agent steps of each mined transaction.",
 )  # fmt: skip
 @click.option("-q", "--quiet", "--silent", "quiet", is_flag=True, help="Print only errors.")
 @click.option(
@@ -335,6 +340,7 @@ def node(  # noqa: PLR0913 - one for each option
     origins: tuple[str, ...],
     hosts: tuple[str, ...],
     artifacts: tuple[Path, ...],
+    print_traces: bool,
     quiet: bool,
     json_logs: bool,
 ) -> None:
@@ -353,6 +359,7 @@ def node(  # noqa: PLR0913 - one for each option
         require_writable(config_path, "config file")
     folders = _open_artifacts(artifacts)
     mnemonic, *notes = _choose_mnemonic(mnemonic, random_words)
+    notes += [f"Skipped {file}: {text}" for file, text in folders.list_problems().items()]
     keys = Keys(derive_keys(mnemonic, accounts, path))
     keys.impersonates_all = auto_impersonate
     mining = MiningMode(
@@ -370,7 +377,9 @@ def node(  # noqa: PLR0913 - one for each option
         schedule=schedule,
         given=frozenset(name for name in context.params if is_given(context, name)),
     )
-    run = NodeRun(NodeOutput.from_options(is_quiet=quiet, is_json=json_logs))
+    run = NodeRun(
+        NodeOutput.from_options(is_quiet=quiet, is_json=json_logs), has_traces=print_traces
+    )
 
     def open_model(choice: ModelChoice, context_tokens: int | None = None) -> LlamaModel:
         return choice.open(
@@ -470,7 +479,7 @@ def _choose_mnemonic(mnemonic: str, random_words: str | None) -> tuple[str, ...]
 def _open_artifacts(named: tuple[Path, ...]) -> ArtifactFolders:
     """Return the folders of compiled contracts.
 
-    Raises: ConfigError: a named folder is missing, or holds no artifact.
+    Raises: ConfigError: a named file or folder is missing, or holds no contract.
     """
     if not named:
         return ArtifactFolders(root=Path.cwd())
