@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import os
-import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eth_abi.exceptions import ABITypeError, ParseError
-from eth_abi.grammar import parse
-from eth_utils import function_signature_to_4byte_selector
-from eth_utils.abi import collapse_if_tuple
+from pyevm_agents.abi import (
+    MAX_ABI_ENTRIES,
+    ErrorDefinition,
+    EventDefinition,
+    FunctionDefinition,
+    compute_topic,
+    is_contract_name,
+    parse_abi_entry,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,38 +31,15 @@ HARDHAT_FOLDER = "artifacts"
 OTHER_FOLDERS = frozenset(("build-info", "cache", "node_modules"))
 """Folders without artifacts."""
 
+SELECTOR_BYTES = 4
 DEBUG_SUFFIX = ".dbg.json"
 """Of Hardhat's files that name the input of a compilation."""
 
-MAX_ABI_ENTRIES = 4_096
-MAX_TYPE_CHARACTERS = 1_024
-MAX_NAME_CHARACTERS = 256
 MAX_CODE_BYTES = 1 << 20
 MAX_GAPS = 4_096
 MAX_WALKED_FILES = 100_000
-MAX_NESTING = 16
-"""Tuples in each other, in a type."""
-
-_NAME = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
-_TYPE = re.compile(r"(?!.*\(\))[a-z0-9(),\[\]]+")
-_FIXED_SIZE = re.compile(r"\[(?:0[0-9]*|[0-9]{5,})\]")
-"""Array sizes of zero, or of more items than any error has."""
-
-CACHED_SELECTORS = 65_536
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ErrorDefinition:
-    """A custom error of a contract."""
-
-    name: str
-    types: tuple[str, ...]
-    argument_names: tuple[str, ...]
-
-    @property
-    def signature(self) -> str:
-        """The name and the types, such as `Undone(uint256)`."""
-        return f"{self.name}({','.join(self.types)})"
+MAX_FILE_CONTRACTS = 4_096
+"""The most contracts of one file of a compiler's output."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,14 +52,17 @@ class CodeGap:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContractDescription:
-    """A contract as people know it: its name, its errors and functions, its runtime code."""
+    """A contract as people know it: its name, its ABI, its runtime code."""
 
     name: str
     errors: Mapping[bytes, ErrorDefinition] = field(default_factory=dict)
     """By selector."""
 
-    functions: Mapping[bytes, str] = field(default_factory=dict)
-    """Signatures, such as `transfer(address,uint256)`, by selector."""
+    functions: Mapping[bytes, FunctionDefinition] = field(default_factory=dict)
+    """By selector."""
+
+    events: Mapping[bytes, EventDefinition] = field(default_factory=dict)
+    """By first topic, the hash of the signature."""
 
     runtime_code: bytes = b""
     """Empty if unknown, and for interfaces and abstract contracts."""
@@ -93,43 +77,29 @@ def describe_contract(
     name: str, abi: Sequence[object], runtime_code: bytes = b"", gaps: Sequence[CodeGap] = ()
 ) -> ContractDescription:
     """Return the description of a contract. ABI entries that are malformed are left out."""
-    errors, functions = {}, {}
+    errors: dict[bytes, ErrorDefinition] = {}
+    functions: dict[bytes, FunctionDefinition] = {}
+    events: dict[bytes, EventDefinition] = {}
     for entry in abi[:MAX_ABI_ENTRIES]:
         definition = parse_abi_entry(entry)
         if definition is None:
             continue
-        kind, error = definition
-        selector = _compute_selector(error.signature)
-        if kind == "error":
-            errors[selector] = error
-        else:
-            functions[selector] = error.signature
+        topic = compute_topic(definition.signature)
+        match definition:
+            case ErrorDefinition():
+                errors[topic[:SELECTOR_BYTES]] = definition
+            case FunctionDefinition():
+                functions[topic[:SELECTOR_BYTES]] = definition
+            case EventDefinition():
+                events[topic] = definition
     return ContractDescription(
         name=name,
         errors=errors,
         functions=functions,
+        events=events,
         runtime_code=runtime_code,
         gaps=tuple(gaps[:MAX_GAPS]),
     )
-
-
-def parse_abi_entry(entry: object) -> tuple[str, ErrorDefinition] | None:
-    """Return an error's or a function's kind and definition; None for other and malformed ones."""
-    # A tuple: a malformed type may be unhashable.
-    if not isinstance(entry, Mapping) or entry.get("type") not in ("error", "function"):
-        return None
-    name, inputs = entry.get("name"), entry.get("inputs", [])
-    if not is_contract_name(name) or not isinstance(inputs, list | tuple):
-        return None
-    types = [_format_type(parameter) for parameter in inputs]
-    if None in types or sum(len(text or "") for text in types) > MAX_TYPE_CHARACTERS:
-        return None
-    definition = ErrorDefinition(
-        name=str(name),
-        types=tuple(text for text in types if text is not None),
-        argument_names=tuple(_format_name(parameter.get("name")) for parameter in inputs),
-    )
-    return str(entry["type"]), definition
 
 
 def read_artifact(form: object, name: str) -> ContractDescription | None:
@@ -142,6 +112,8 @@ def read_artifact(form: object, name: str) -> ContractDescription | None:
         return None
     own_name = form.get("contractName")
     bytecode: Any = _get_mapping(form, "evm").get("deployedBytecode", form.get("deployedBytecode"))
+    if bytecode is None:
+        bytecode = form.get("bin-runtime")
     # Hardhat has the code and the references next to each other; Foundry and solc nest them.
     references = bytecode if isinstance(bytecode, Mapping) else form
     code = bytecode.get("object") if isinstance(bytecode, Mapping) else bytecode
@@ -157,6 +129,36 @@ def read_artifact(form: object, name: str) -> ContractDescription | None:
         _parse_code(code, gaps),
         gaps,
     )
+
+
+def read_contracts(form: object, name: str) -> tuple[ContractDescription, ...]:
+    """Return the contracts of a compiler's output; none if the JSON value is something else.
+
+    Input: the JSON value of an artifact of Foundry or Hardhat, of an ABI alone, or of solc's output
+           (`--standard-json`, `--combined-json`, Hardhat's build info); the name of a contract
+           whose form has none.
+    """
+    if isinstance(form, list):
+        is_abi = any(parse_abi_entry(entry) is not None for entry in form[:MAX_ABI_ENTRIES])
+        return (describe_contract(name, form),) if is_abi else ()
+    single = read_artifact(form, name)
+    if single is not None:
+        return (single,)
+    if not isinstance(form, Mapping):
+        return ()
+    found = (read_artifact(*pair) for pair in _iter_output(form))
+    return tuple(islice(filter(None, found), MAX_FILE_CONTRACTS))
+
+
+def _iter_output(form: Mapping[str, Any]) -> Iterator[tuple[object, str]]:
+    """Yield the forms and the names of the contracts in solc's output."""
+    contracts = _get_mapping(_get_mapping(form, "output"), "contracts")
+    for file, by_name in (contracts or _get_mapping(form, "contracts")).items():
+        path, colon, name = file.rpartition(":")
+        if colon and path and is_contract_name(name) and isinstance(by_name, Mapping):
+            yield by_name, name  # --combined-json has one key for a file and a contract.
+        elif isinstance(by_name, Mapping):
+            yield from ((each, key) for key, each in by_name.items() if is_contract_name(key))
 
 
 def _parse_code(code: object, gaps: Sequence[CodeGap]) -> bytes:
@@ -190,56 +192,6 @@ def _iter_gaps(references: object) -> Iterator[CodeGap]:
 def _get_mapping(form: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     value = form.get(key)
     return value if isinstance(value, Mapping) else {}
-
-
-def is_contract_name(value: object) -> bool:
-    """Return whether a value is a Solidity identifier of a reasonable length."""
-    return (
-        isinstance(value, str)
-        and len(value) <= MAX_NAME_CHARACTERS
-        and _NAME.fullmatch(value) is not None
-    )
-
-
-def _format_name(value: object) -> str:
-    return str(value) if is_contract_name(value) else ""
-
-
-def _format_type(parameter: object) -> str | None:
-    """Return a parameter's type with its tuples written out; None if it is malformed."""
-    if not isinstance(parameter, Mapping) or not _is_well_formed(parameter):
-        return None
-    text = collapse_if_tuple(dict(parameter))
-    return text if is_abi_type(text) else None
-
-
-def _is_well_formed(parameter: Mapping[str, Any], depth: int = 0) -> bool:
-    text, components = parameter.get("type"), parameter.get("components", [])
-    if not isinstance(text, str) or depth > MAX_NESTING:
-        return False
-    if not text.startswith("tuple"):
-        return True
-    return isinstance(components, list) and all(
-        isinstance(component, Mapping) and _is_well_formed(component, depth + 1)
-        for component in components
-    )
-
-
-@lru_cache(CACHED_SELECTORS)
-def is_abi_type(text: str) -> bool:
-    """Return whether a text is an ABI type that decoding can handle within bounds."""
-    if len(text) > MAX_TYPE_CHARACTERS or not _TYPE.fullmatch(text) or _FIXED_SIZE.search(text):
-        return False
-    try:
-        parse(text).validate()
-    except (ABITypeError, ParseError, ValueError):
-        return False
-    return True
-
-
-@lru_cache(CACHED_SELECTORS)
-def _compute_selector(signature: str) -> bytes:
-    return bytes(function_signature_to_4byte_selector(signature))
 
 
 # -- folders -- #

@@ -11,6 +11,7 @@ from tests.deadlines import HANG_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from contextlib import ExitStack
 
     from pyevm_agents.rpc.request import Params
     from pyevm_agents.rpc.session import Session
@@ -76,7 +77,13 @@ class EchoService:
         self.prepared.append([method for method, _ in requests])
 
     def call(
-        self, method: str, params: Params, session: Session, *, may_wait: bool = True
+        self,
+        method: str,
+        params: Params,
+        session: Session,
+        *,
+        may_wait: bool = True,
+        resources: ExitStack | None = None,  # noqa: ARG002 - of the protocol
     ) -> object:
         if method == "shy" and not may_wait:
             raise WouldBlockError

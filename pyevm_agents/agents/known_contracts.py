@@ -13,6 +13,7 @@ from __future__ import annotations
 import logging
 import threading
 import time  # noqa: TID251 - how often folders are scanned; no block depends on it
+from dataclasses import dataclass
 from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -26,6 +27,7 @@ from pyevm_agents.artifacts import (
     get_contract_name,
     iter_artifact_files,
     read_artifact,
+    read_contracts,
 )
 from pyevm_agents.contracts import list_artifacts, load_artifact_form
 from pyevm_agents.errors import ConfigError
@@ -34,7 +36,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from pyevm_agents.artifacts import CodeGap, ErrorDefinition
+    from pyevm_agents.abi import ErrorDefinition, EventDefinition, FunctionDefinition
+    from pyevm_agents.artifacts import CodeGap
 
 log = logging.getLogger(__name__)
 
@@ -69,15 +72,16 @@ class _Index:
     def __init__(self, contracts: Iterable[ContractDescription] = ()) -> None:
         self.contracts: tuple[ContractDescription, ...] = tuple(contracts)
         self.errors: dict[bytes, list[tuple[str, ErrorDefinition]]] = {}
-        self.functions: dict[bytes, list[str]] = {}
+        self.functions: dict[bytes, list[tuple[str, FunctionDefinition]]] = {}
+        self.events: dict[bytes, list[tuple[str, EventDefinition]]] = {}
         self.codes: dict[int, list[tuple[bytes, ContractDescription]]] = {}
         for contract in self.contracts:
             for selector, error in contract.errors.items():
                 self.errors.setdefault(selector, []).append((contract.name, error))
-            for selector, signature in contract.functions.items():
-                known = self.functions.setdefault(selector, [])
-                if signature not in known:
-                    known.append(signature)
+            for selector, function in contract.functions.items():
+                self.functions.setdefault(selector, []).append((contract.name, function))
+            for topic, event in contract.events.items():
+                self.events.setdefault(topic, []).append((contract.name, event))
             if contract.runtime_code:
                 bare = normalize_code(contract.runtime_code, contract.gaps)
                 self.codes.setdefault(len(bare), []).append((bare, contract))
@@ -146,11 +150,44 @@ class KnownContracts:
 
     def find_function(self, selector: bytes) -> str | None:
         """Return the signature of a selector; None if it is unknown or ambiguous."""
-        for index in self._list_indexes():
-            signatures = index.functions.get(selector, ())
-            if signatures:
-                return signatures[0] if len(signatures) == 1 else None
+        function = self.find_function_definition(selector)
+        return None if function is None else function.signature
+
+    def find_function_definition(
+        self, selector: bytes, contract: str | None = None
+    ) -> FunctionDefinition | None:
+        """Return the function of a selector; None if it is unknown or ambiguous.
+
+        Input: the selector; the name of the called contract, whose own function takes precedence.
+        """
+        indexes = self._list_indexes()
+        for index in indexes:
+            for name, function in index.functions.get(selector, ()):
+                if name == contract:
+                    return function
+        for index in indexes:
+            functions = [function for _, function in index.functions.get(selector, ())]
+            if functions:
+                is_one = len({function.signature for function in functions}) == 1
+                return functions[0] if is_one else None
         return None
+
+    def find_event(
+        self, topic: bytes, topics: int, contract: str | None = None
+    ) -> EventDefinition | None:
+        """Return the event of a log; None if it is unknown.
+
+        Input: the first topic; the number of topics, which differs between events of one signature;
+               the name of the contract that logs, whose own event takes precedence.
+        """
+        events = [
+            (name, event)
+            for index in self._list_indexes()
+            for name, event in index.events.get(topic, ())
+            if sum(event.indexed) == topics - 1
+        ]
+        own = (event for name, event in events if name == contract)
+        return next(own, events[0][1] if events else None)
 
     def find_name(self, code: bytes) -> str | None:
         """Return the name of the contract with a runtime code; None if it is unknown."""
@@ -205,32 +242,44 @@ class ArtifactFolders:
         self._given_folders, self._root = tuple(folders), root
         self._wait_seconds, self._rescan_seconds = wait_seconds, rescan_seconds
         self._lock = threading.Lock()
-        self._read: dict[Path, tuple[tuple[int, int], ContractDescription | None]] = {}
+        self._read: dict[Path, tuple[tuple[int, int], _FileContents]] = {}
         self._scan: threading.Thread | None = None
         self._scanned_at = float("-inf")
 
     def load(self) -> int:
-        """Read the named folders now; return the number of contracts.
+        """Read the named folders and files now; return the number of contracts.
 
-        Raises: ConfigError: a folder does not exist, or holds no artifact.
+        Raises: ConfigError: one does not exist, or holds no contract.
         """
         for folder in self._given_folders:
-            if not folder.is_dir():
+            if not folder.exists():
                 raise ConfigError(
-                    f"artifact folder {folder}: not a folder; compile the contracts, or name "
+                    f"artifacts {folder}: no such file or folder; compile the contracts, or name "
                     "another with --artifacts"
                 )
         self.scan()
+        problems = self.list_problems()
         for folder in self._given_folders:
             if not any(file.is_relative_to(folder) for file in self._list_artifacts()):
+                bad = [pair for pair in problems.items() if pair[0].is_relative_to(folder)]
+                nothing = "holds no artifact of Foundry, Hardhat or solc, and no ABI"
+                file, reason = bad[0] if bad else (folder, nothing)
                 raise ConfigError(
-                    f"artifact folder {folder}: holds no artifact of Foundry, Hardhat or solc; "
-                    "compile the contracts, or name another with --artifacts"
+                    f"artifacts {file}: {reason}; compile the contracts, or name others with "
+                    "--artifacts"
                 )
         return len(self.index.contracts)
 
+    def list_problems(self) -> dict[Path, str]:
+        """Return the reasons why files could not be read, by file."""
+        return {
+            file: contents.problem
+            for file, (_, contents) in self._read.items()
+            if contents.problem is not None
+        }
+
     def _list_artifacts(self) -> list[Path]:
-        return [file for file, (_, contract) in self._read.items() if contract is not None]
+        return [file for file, (_, contents) in self._read.items() if contents.contracts]
 
     def refresh(self) -> bool:
         """Start a scan unless the last one is recent; wait for it, but not for long.
@@ -253,7 +302,7 @@ class ArtifactFolders:
     def scan(self) -> None:
         """Read the files that changed since the last scan."""
         deadline = time.monotonic() + MAX_SCAN_SECONDS
-        read: dict[Path, tuple[tuple[int, int], ContractDescription | None]] = {}
+        read: dict[Path, tuple[tuple[int, int], _FileContents]] = {}
         left_bytes = MAX_TOTAL_BYTES
         for file in islice(self._iter_files(), MAX_CONTRACTS):
             try:
@@ -270,11 +319,9 @@ class ArtifactFolders:
                 continue
         if read != self._read:
             self._read = read
-            found = [contract for _, contract in read.values() if contract is not None]
-            self.index = _Index(found)
-            log.debug(
-                "%d contracts in artifacts; %d files skipped", len(found), len(read) - len(found)
-            )
+            found = [contract for _, contents in read.values() for contract in contents.contracts]
+            self.index = _Index(found[:MAX_CONTRACTS])
+            log.debug("%d contracts in %d files", len(found), len(read))
         self._scanned_at = time.monotonic()
 
     def _iter_files(self) -> Iterable[Path]:
@@ -282,17 +329,30 @@ class ArtifactFolders:
         if self._root is not None:
             folders |= dict.fromkeys(find_output_folders(self._root))
         for folder in folders:
-            yield from iter_artifact_files(folder)
+            if folder.is_file():
+                yield folder
+            else:
+                yield from iter_artifact_files(folder)
 
 
-def _read_file(file: Path, size_bytes: int) -> ContractDescription | None:
-    """Return the contract of an artifact; None if the file is too large or not an artifact."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _FileContents:
+    """The contracts of a file."""
+
+    contracts: tuple[ContractDescription, ...] = ()
+    problem: str | None = None
+    """The reason why the file can't be read."""
+
+
+def _read_file(file: Path, size_bytes: int) -> _FileContents:
+    """Return the contracts of a file; none if it is something else."""
     if size_bytes > MAX_FILE_BYTES:
-        return None
+        return _FileContents(problem=f"{size_bytes:,} bytes: must be at most {MAX_FILE_BYTES:,}")
     try:
-        return read_artifact(orjson.loads(file.read_bytes()), get_contract_name(file))
-    except ValueError:
-        return None
+        form = orjson.loads(file.read_bytes())
+    except ValueError as error:
+        return _FileContents(problem=f"not JSON: {error}")
+    return _FileContents(contracts=read_contracts(form, get_contract_name(file)))
 
 
 @cache

@@ -10,16 +10,14 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from eth.exceptions import OutOfGas
-from eth_abi import decode
-from eth_abi.exceptions import ABITypeError, DecodingError, ParseError
 from eth_utils import to_checksum_address
 
 from precompiles.abi import DESCRIPTION_SELECTOR, INPUT_DESCRIPTION_SELECTOR, NAME_SELECTOR
 from precompiles.errors import error_selector
 from precompiles.executor import Executor
 from precompiles.spec import EXECUTOR_ADDRESS
+from pyevm_agents.abi import ErrorDefinition, decode_values
 from pyevm_agents.agents.known_contracts import KnownContracts
-from pyevm_agents.artifacts import ErrorDefinition
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -53,10 +51,6 @@ SOLIDITY_ERRORS: Mapping[bytes, ErrorDefinition] = {
     ),
 }
 """Errors of the language itself, by selector."""
-
-MAX_DECODED_BYTES = (1 << 20, 16 << 10, 2 << 10)
-"""The most revert data that is decoded: without arrays, with arrays, with arrays in arrays. Items
-may share their bytes, so the decoded size grows with a power of this number."""
 
 BUNDLED = KnownContracts()
 """The bundled contracts alone."""
@@ -106,15 +100,11 @@ def _decode_error(
     error: ErrorDefinition, data: bytes, known: KnownContracts, codes: Sequence[bytes]
 ) -> str | None:
     """Return an error with its arguments; None if the data are not an encoding of them."""
-    arrays = max((text.count("[") for text in error.types), default=0)
-    if len(data) > MAX_DECODED_BYTES[min(arrays, 2)]:
-        return None
-    try:
-        values = decode(error.types, data[4:])
-    except (DecodingError, ABITypeError, ParseError, UnicodeDecodeError, OverflowError):
+    values = decode_values(error.types, data[4:])
+    if values is None:
         return None
     if error is SOLIDITY_ERRORS.get(bytes(data[:4])) and error.name == "Panic":
-        return f"Panic({_format_panic(values[0])})"
+        return f"Panic({_format_panic(int(str(values[0])))})"
     arguments = (
         f"{label}={_format_value(abi_type, value, known, codes)}"
         if label

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -9,6 +10,7 @@ from pyevm_agents.node import BusyError
 from pyevm_agents.rpc.address_index import AddressIndex
 from pyevm_agents.rpc.call_watcher import CallWatcher
 from pyevm_agents.rpc.errors import WouldBlockError
+from pyevm_agents.tracing import TraceBudget, TracePool
 from pyevm_agents.vm import Interruption
 
 if TYPE_CHECKING:
@@ -48,15 +50,36 @@ class RequestContext:
     address_index: AddressIndex = field(default_factory=AddressIndex)
     """Cache of the accounts of each transaction."""
 
+    trace_pool: TracePool = field(default_factory=TracePool)
+    """The memory that the traces of all requests share."""
+
+    resources: ExitStack = field(default_factory=ExitStack)
+    """Resources of this request, which are released when its response is encoded."""
+
     session: Session | None = None
     """The client's session."""
 
     may_wait: bool = True
     """Whether the thread may block. The server's event loop may not."""
 
-    def for_session(self, session: Session, *, may_wait: bool = True) -> RequestContext:
-        """Return the context of a request of a client's session."""
-        return replace(self, session=session, may_wait=may_wait, interruption=Interruption())
+    def for_session(
+        self, session: Session, resources: ExitStack, *, may_wait: bool = True
+    ) -> RequestContext:
+        """Return the context of a request of a client's session.
+
+        Input: the session; the stack that is closed at the end of the request.
+        """
+        return replace(
+            self,
+            session=session,
+            resources=resources,
+            may_wait=may_wait,
+            interruption=Interruption(),
+        )
+
+    def open_trace_budget(self) -> TraceBudget:
+        """Return a budget for traces, which is released at the end of this request."""
+        return self.resources.enter_context(TraceBudget(pool=self.trace_pool))
 
     def limit_call(self, call: Call, at: StateView, block: BlockOverride | None = None) -> Call:
         """Return a call with at most the maximum gas, which ends when this request has to.

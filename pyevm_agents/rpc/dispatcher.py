@@ -10,6 +10,7 @@ import logging
 import threading
 import traceback
 from collections import deque
+from contextlib import ExitStack
 from dataclasses import dataclass
 from time import perf_counter  # noqa: TID251 - how long a request takes is shown, and no more
 from typing import TYPE_CHECKING, Protocol
@@ -61,11 +62,18 @@ class Service(Protocol):
         """Get ready for the requests of a batch, which follow. It may block."""
 
     def call(
-        self, method: str, params: Params, session: Session, *, may_wait: bool = True
+        self,
+        method: str,
+        params: Params,
+        session: Session,
+        *,
+        may_wait: bool = True,
+        resources: ExitStack | None = None,
     ) -> object:
         """Execute a method; return its JSON-ready result.
 
-        Input:  whether the method may block: false on the event loop.
+        Input:  whether the method may block: false on the event loop; a stack that is closed once
+                the result is encoded, None if nobody closes one.
         Raises: RpcError: the error response. WouldBlockError: the method would block or take long,
                 and may not. It had no effect, and is called again in a thread.
         """
@@ -217,9 +225,17 @@ class Dispatcher:
         error = None
         answer = None
         try:
-            result = self._service.call(request.method, request.params, session, may_wait=may_wait)
-            if not request.is_notification:
-                answer = encode_result(request.id, result)
+            with ExitStack() as resources:
+                result = self._service.call(
+                    request.method,
+                    request.params,
+                    session,
+                    may_wait=may_wait,
+                    resources=resources,
+                )
+                if not request.is_notification:
+                    answer = encode_result(request.id, result)
+                del result  # Its memory is counted until here.
         except WouldBlockError:
             raise
         except Exception as exception:  # noqa: BLE001 - any bug becomes an error response

@@ -75,13 +75,13 @@ def trace_at_index(
 
 def count_logs(rpc: RequestContext, record: BlockRecord) -> list[int]:
     """Return the number of logs of each transaction of a block that has no receipts yet."""
-    budget = TraceBudget()
-    trees = {index: CallTree(budget) for index in range(len(record.block.transactions))}
-    _replay(rpc, record, trees)
-    return [
-        sum(len(node.logs) for node, failed in tree.walk_nodes() if not failed)
-        for tree in trees.values()
-    ]
+    with TraceBudget(pool=rpc.trace_pool) as budget:
+        trees = {index: CallTree(budget) for index in range(len(record.block.transactions))}
+        _replay(rpc, record, trees)
+        return [
+            sum(len(node.logs) for node, failed in tree.walk_nodes() if not failed)
+            for tree in trees.values()
+        ]
 
 
 def locate_transaction(record: BlockRecord, index: int) -> TransactionLocation:
@@ -94,9 +94,8 @@ def locate_transaction(record: BlockRecord, index: int) -> TransactionLocation:
     )
 
 
-def parity_tracers() -> TracerFactory[FlatCallTracer]:
-    """Return a factory of the flat call tracers of a request, in Parity's format."""
-    budget = TraceBudget()
+def parity_tracers(budget: TraceBudget) -> TracerFactory[FlatCallTracer]:
+    """Return a factory of flat call tracers that share a budget, in Parity's format."""
     return lambda at, _: FlatCallTracer(PARITY, at, budget)
 
 

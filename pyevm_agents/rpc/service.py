@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
 
 from precompiles.react import GrammarViolationError
@@ -83,12 +83,21 @@ class NodeService:
         session: Session,
         *,
         may_wait: bool = True,
+        resources: ExitStack | None = None,
     ) -> object:
         """Call a method.
 
+        Input:  the stack that keeps the resources of the result; None to release them on return.
         Raises: RpcError: every error except a bug. WouldBlockError: it would block, and `may_wait`
                 is false.
         """
+        with ExitStack() as own:
+            context = self._rpc.for_session(session, resources or own, may_wait=may_wait)
+            return self._call(method, params, context)
+
+    def _call(
+        self, method: str, params: Sequence[object] | Mapping[str, object], rpc: RequestContext
+    ) -> object:
         entry = self._methods.get(method)
         if entry is None:
             reason = self._unsupported_reasons.get(method)
@@ -98,7 +107,6 @@ class NodeService:
         self._faults.invalidate(method)
         self._faults.raise_if_recent(method, params)
         try:
-            rpc = self._rpc.for_session(session, may_wait=may_wait)
             return self._answer(entry, params, arguments, rpc)
         except (PoolError, BlockNotFoundError) as error:
             raise RpcError(SERVER_ERROR, str(error)) from error

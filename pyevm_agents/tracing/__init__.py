@@ -9,8 +9,9 @@ vm.py               the traced VM class
 dispatch.py         dispatcher from py-evm's execution to geth's tracer events
 tracer.py           those events, and the protocol of a tracer
 registry.py         tracers by name; options.py: the options of a request
-budget.py           the bound of a request's traces
+budget.py           the bounds of a request's traces, and of all traces
 *_tracer.py         the tracers, a file each
+call_tree_text.py   the tree of calls as text, with names
 frames.py           call frames; touches.py: accounts and slots that an opcode touches
 touched_state.py    the values of those before and after
 gas.py              a gas meter that records charges
@@ -23,7 +24,7 @@ witness.py          the state that a block reads
 from __future__ import annotations
 
 from pyevm_agents.tracing.access_list_tracer import AccessListTracer
-from pyevm_agents.tracing.budget import TraceBudget, TraceTooLargeError
+from pyevm_agents.tracing.budget import TraceBudget, TracePool, TraceTooLargeError
 from pyevm_agents.tracing.call_tracer import CallTree
 from pyevm_agents.tracing.flat_call_tracer import PARITY, FlatCallTracer, TransactionLocation
 from pyevm_agents.tracing.mux_tracer import MuxTracer
@@ -44,6 +45,7 @@ __all__ = [
     "StateDiffTracer",
     "TouchedStateTracer",
     "TraceBudget",
+    "TracePool",
     "TraceTooLargeError",
     "Tracer",
     "TransactionLocation",

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from pyevm_agents.abi import is_abi_type, parse_abi_entry
 from pyevm_agents.artifacts import (
     CodeGap,
     find_output_folders,
-    is_abi_type,
     iter_artifact_files,
-    parse_abi_entry,
     read_artifact,
+    read_contracts,
 )
 
 if TYPE_CHECKING:
@@ -78,9 +78,43 @@ def test_the_artifacts_of_three_compilers_are_read_alike(form: object) -> None:
     assert contract is not None
     assert contract.name == "Vault"
     assert [error.signature for error in contract.errors.values()] == ["Undone(uint256)"]
-    assert [*contract.functions.values()] == ["send((address,(bytes4))[])"]
+    assert [function.signature for function in contract.functions.values()] == [
+        "send((address,(bytes4))[])"
+    ]
+    assert [event.signature for event in contract.events.values()] == ["Done()"]
     assert contract.runtime_code == bytes.fromhex("60000060000060")
     assert contract.gaps == (CodeGap(start=1, length=2), CodeGap(start=4, length=1))
+
+
+def contracts_of(form: object) -> list[tuple[str, bytes, int]]:
+    """Return the names, the runtime codes and the numbers of functions of a form's contracts."""
+    return [(c.name, c.runtime_code, len(c.functions)) for c in read_contracts(form, "File")]
+
+
+SOLC = {"a.sol": {"Vault": {"abi": ABI, "evm": {"deployedBytecode": {"object": "60"}}}}}
+
+
+@pytest.mark.parametrize(
+    ("form", "expected"),
+    [
+        ({"contracts": SOLC, "sources": {}}, [("Vault", b"\x60", 1)]),
+        ({"input": {}, "output": {"contracts": SOLC}}, [("Vault", b"\x60", 1)]),
+        (
+            {"contracts": {"a.sol:Vault": {"abi": ABI, "bin-runtime": "6001"}}, "version": "0.8"},
+            [("Vault", b"\x60\x01", 1)],
+        ),
+        (ABI, [("File", b"", 1)]),
+        ({"abi": ABI, "contractName": "Shop"}, [("Shop", b"", 1)]),
+        ([], []),
+        ([1, {"type": "other"}], []),
+        ({"contracts": {"a.sol": {"not a name": {"abi": ABI}, "Vault": 1}}}, []),
+        ({"contracts": []}, []),
+        ({"name": "package", "dependencies": {}}, []),
+        (7, []),
+    ],
+)
+def test_the_outputs_of_compilers_have_contracts(form: object, expected: object) -> None:
+    assert contracts_of(form) == expected
 
 
 KEYS = (
@@ -103,7 +137,8 @@ values = st.recursive(
 @example(form={}, entry={"type": []})
 @given(form=values, entry=values)
 def test_foreign_json_is_no_artifact_and_no_failure(form: object, entry: object) -> None:
-    read_artifact(form, "X")
+    read_contracts(form, "X")
+    read_contracts({"contracts": form}, "X")
     read_artifact({"abi": [entry, form], "deployedBytecode": form}, "X")
     parse_abi_entry(entry)
 

@@ -57,6 +57,8 @@ from pyevm_agents.node.txpool import ORDERS
 from pyevm_agents.rpc.call_watcher import DEFAULT_SECONDS
 from pyevm_agents.rpc.methods.registry import build_node_service
 from pyevm_agents.server import ServerOptions
+from pyevm_agents.tracing import TracePool
+from pyevm_agents.tracing.budget import DEFAULT_POOL_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,6 +71,7 @@ if TYPE_CHECKING:
 
 DEFAULT_BALANCE_ETHER = 10_000
 DEFAULT_PORT = 8_545
+MEBIBYTE = 2**20
 DEFAULT_IPC_PATH = "/tmp/anvil.ipc"  # noqa: S108 - anvil's own; only its owner can open it
 MAX_BALANCE_ETHER = 10**12
 MAX_GAS_LIMIT = 10**15
@@ -78,7 +81,7 @@ MAX_TIMESTAMP_SECONDS = 10**12
 EXCLUSIVE_OPTIONS = {
     "no_store": ("store_path",),
     "no_mining": ("block_time", "mixed_mining"),
-    "quiet": ("json_logs",),
+    "quiet": ("json_logs", "print_traces"),
     "state_path": ("load_path", "dump_path"),
     "random_words": ("mnemonic",),
     "unlimited_code": ("code_size",),
@@ -265,6 +268,11 @@ def _validate_derivation_path(_context: click.Context, _option: click.Parameter,
     show_default=True, metavar="SECONDS", help="Time limit of a call, an estimate or a trace.",
 )  # fmt: skip
 @click.option(
+    "--trace-memory", "trace_mebibytes", type=click.IntRange(1), metavar="MIB", show_default=True,
+    default=DEFAULT_POOL_BYTES // MEBIBYTE,
+    help="Memory that the traces of all requests may hold together, in MiB.",
+)  # fmt: skip
+@click.option(
     "--allow-origin", "origins", multiple=True, metavar="ORIGIN",
     help="Allow requests from web pages of this origin, such as http://localhost:3000, or of all "
     "ports with http://localhost:*; `*` for all. May be repeated.",
@@ -274,9 +282,14 @@ def _validate_derivation_path(_context: click.Context, _option: click.Parameter,
     help="Allow this name in the `Host` header, besides loopback; `*` for all. May be repeated.",
 )  # fmt: skip
 @click.option(
-    "--artifacts", type=click.Path(path_type=Path), multiple=True, metavar="FOLDER",
-    help="Compiled contracts of Foundry or Hardhat. The log, traces and errors name them. May be "
-    "repeated.  [default: out/ and artifacts/ in the working folder]",
+    "--artifacts", type=click.Path(path_type=Path), multiple=True, metavar="PATH",
+    help="Compiled contracts: a folder of Foundry or Hardhat, solc's JSON output, or an ABI. The "
+    "log, traces and errors name them. May be repeated.  "
+    "[default: out/ and artifacts/ in the working folder]",
+)  # fmt: skip
+@click.option(
+    "--print-traces", is_flag=True,
+    help="Print the calls, events and agent steps of each mined transaction.",
 )  # fmt: skip
 @click.option("-q", "--quiet", "--silent", "quiet", is_flag=True, help="Print only errors.")
 @click.option(
@@ -323,9 +336,11 @@ def node(  # noqa: PLR0913 - one for each option
     config_path: Path | None,
     call_gas: int | None,
     call_seconds: float,
+    trace_mebibytes: int,
     origins: tuple[str, ...],
     hosts: tuple[str, ...],
     artifacts: tuple[Path, ...],
+    print_traces: bool,
     quiet: bool,
     json_logs: bool,
 ) -> None:
@@ -344,6 +359,7 @@ def node(  # noqa: PLR0913 - one for each option
         require_writable(config_path, "config file")
     folders = _open_artifacts(artifacts)
     mnemonic, *notes = _choose_mnemonic(mnemonic, random_words)
+    notes += [f"Skipped {file}: {text}" for file, text in folders.list_problems().items()]
     keys = Keys(derive_keys(mnemonic, accounts, path))
     keys.impersonates_all = auto_impersonate
     mining = MiningMode(
@@ -361,7 +377,9 @@ def node(  # noqa: PLR0913 - one for each option
         schedule=schedule,
         given=frozenset(name for name in context.params if is_given(context, name)),
     )
-    run = NodeRun(NodeOutput.from_options(is_quiet=quiet, is_json=json_logs))
+    run = NodeRun(
+        NodeOutput.from_options(is_quiet=quiet, is_json=json_logs), has_traces=print_traces
+    )
 
     def open_model(choice: ModelChoice, context_tokens: int | None = None) -> LlamaModel:
         return choice.open(
@@ -427,7 +445,12 @@ def node(  # noqa: PLR0913 - one for each option
             running,
             node_chain,
             options,
-            service=build_node_service(running, call_gas=call_gas, call_seconds=call_seconds),
+            service=build_node_service(
+                running,
+                call_gas=call_gas,
+                call_seconds=call_seconds,
+                trace_pool=TracePool(trace_mebibytes * MEBIBYTE),
+            ),
             engines=beginning.engines,
             dump_path=dump_path,
         )
@@ -456,7 +479,7 @@ def _choose_mnemonic(mnemonic: str, random_words: str | None) -> tuple[str, ...]
 def _open_artifacts(named: tuple[Path, ...]) -> ArtifactFolders:
     """Return the folders of compiled contracts.
 
-    Raises: ConfigError: a named folder is missing, or holds no artifact.
+    Raises: ConfigError: a named file or folder is missing, or holds no contract.
     """
     if not named:
         return ArtifactFolders(root=Path.cwd())

@@ -18,11 +18,14 @@ from typing import TYPE_CHECKING
 import click
 
 from pyevm_agents.agents.address_names import AddressNames
+from pyevm_agents.cli.node.call_trees import CallTrees
 from pyevm_agents.cli.node.log_format import NodeLogFormatter, iter_mined_transactions
 from pyevm_agents.errors import EngineFault
 from pyevm_agents.node.listeners import NodeListener
 from pyevm_agents.rpc.agent_subscriptions import Throttle, serialize_event
 from pyevm_agents.rpc.dispatcher import RequestLogEntry
+from pyevm_agents.server.thread_pool import STACK_BYTES
+from pyevm_agents.vm.stack_depth import thread_stack_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -94,13 +97,20 @@ class _HeldEntries:
 class NodeLog:
     """The log of a node, while the node's logging is on."""
 
-    def __init__(self, node: Node, paper: LiveOutput, *, is_json: bool) -> None:
-        """Listen to a node, and start the writing thread."""
+    def __init__(
+        self, node: Node, paper: LiveOutput, *, is_json: bool, has_traces: bool = False
+    ) -> None:
+        """Listen to a node, and start the writing thread.
+
+        Input: the node; the output; whether entries are JSON; whether transactions have the tree of
+               their calls.
+        """
         self._node, self._paper, self._is_json = node, paper, is_json
         self._names = AddressNames(
             known=node.chain.known_contracts, get_code=partial(_get_code, node)
         )
         self._lines = NodeLogFormatter(paper, self._names)
+        self._traces = CallTrees(node, self._names) if has_traces else None
         self._rhythm = Throttle(JSON_SECONDS if is_json else LIVE_SECONDS)
         self._entries: SimpleQueue[_Entry | Event | None] = SimpleQueue()
         self._dropped_count = 0
@@ -116,7 +126,8 @@ class NodeLog:
             node.chain.agent_events.listen(self._on_step),
         ]
         self._thread = threading.Thread(target=self._write, name="log", daemon=True)
-        self._thread.start()
+        with thread_stack_size(STACK_BYTES):  # It replays transactions for their traces.
+            self._thread.start()
 
     def record_request(self, answered: RequestLogEntry) -> None:
         """Log a request."""
@@ -262,10 +273,15 @@ class NodeLog:
 
     def _write_transactions(self, transactions: list[MinedTransaction]) -> None:
         for transaction in transactions:
+            tree = () if self._traces is None else self._traces.trace(transaction.hash)
             if self._is_json:
-                _write_json(event="transaction", **transaction.as_json(self._names.known))
+                fields = transaction.as_json(self._names.known)
+                if self._traces is not None:
+                    fields["trace"] = [line.branches + line.text for line in tree]
+                _write_json(event="transaction", **fields)
             else:
-                self._paper.write(self._lines.format_transaction(transaction))
+                lines = self._lines.format_transaction(transaction)
+                self._paper.write([*lines, *self._lines.format_tree(tree)])
 
     def _write_step(self, event: Event) -> None:
         if self._is_json:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from pyevm_agents.chain import MinedBlock
     from pyevm_agents.cli.output import LiveOutput
     from pyevm_agents.rpc.dispatcher import RequestLogEntry
+    from pyevm_agents.tracing.call_tree_text import TreeLine
 
 INDENT = " " * 14
 """Column of a request's method, and of the lines below it. A hash then ends at column 80."""
@@ -187,6 +188,14 @@ class NodeLogFormatter:
             text = sanitize(self._name_addresses(reason, mined.handles))
             lines.append(INDENT + self._paint(f"reverted: {text}", "red"))
         return [*lines, *self.format_console_lines(mined.printed)]
+
+    def format_tree(self, tree: Iterable[TreeLine]) -> list[str]:
+        """Return the lines of a transaction's calls."""
+        return [
+            self._paint(line.branches, dim=True)
+            + (self._paint(line.text, "red") if line.is_failure else line.text)
+            for line in tree
+        ]
 
     def format_step(self, event: Event) -> list[str]:
         """Return the lines of an agent's event; one per step in a call or an estimate."""

@@ -48,9 +48,12 @@ class NodeOutput(Enum):
 class NodeRun:
     """The output of a node, from the loading of the model to the last line."""
 
-    def __init__(self, output: NodeOutput) -> None:
-        """Start with this kind of output."""
-        self._output = output
+    def __init__(self, output: NodeOutput, *, has_traces: bool = False) -> None:
+        """Start with this kind of output.
+
+        Input: the kind; whether the log has the calls of each transaction.
+        """
+        self._output, self._has_traces = output, has_traces
         self._watch: StatusLine | None = StatusLine() if output is NodeOutput.LINES else None
         self._log: NodeLog | None = None
         self._steps: AgentEventBus | None = None
@@ -144,7 +147,12 @@ class NodeRun:
         elif self._output is NodeOutput.LINES:
             print_banner(node, node_chain, url, ipc_path)
         if self._output is not NodeOutput.NOTHING:
-            self._log = NodeLog(node, LiveOutput(), is_json=self._output is NodeOutput.JSON)
+            self._log = NodeLog(
+                node,
+                LiveOutput(),
+                is_json=self._output is NodeOutput.JSON,
+                has_traces=self._has_traces,
+            )
 
     def _finish(self, node: Node, dump_path: Path | None) -> None:
         """Wait for the running transaction; dump the state; close the node."""

@@ -26,7 +26,6 @@ REASONS = {
     "-s": STATE_DIR,
     "--steps-tracing": ALWAYS,
     "--tracing": ALWAYS,
-    "--print-traces": ALWAYS,
     "--gas-price": "gas prices follow from the base fee; set --base-fee",
     "--disable-block-gas-limit": "set a high --gas-limit",
     "--no-cors": "web pages need --allow-origin; omit it",

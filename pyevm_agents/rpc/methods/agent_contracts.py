@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyevm_agents.artifacts import (
+from pyevm_agents.abi import (
     MAX_ABI_ENTRIES,
-    MAX_CODE_BYTES,
     MAX_NAME_CHARACTERS,
-    describe_contract,
     is_contract_name,
     parse_abi_entry,
-    read_artifact,
 )
+from pyevm_agents.artifacts import MAX_CODE_BYTES, describe_contract, read_artifact
 from pyevm_agents.rpc.method_table import MethodTable, optional
 from pyevm_agents.rpc.params import (
     accept_any,
@@ -44,7 +42,7 @@ def parse_contract_name(value: object, name: str) -> str:
 
 
 def parse_abi(value: object, name: str) -> list[object]:
-    """Parse an ABI: a list of objects, with errors and functions among them."""
+    """Parse an ABI: a list of objects, with errors, events and functions among them."""
     entries = parse_list(value, name)
     if len(entries) > MAX_ABI_ENTRIES:
         raise invalid_param_error(
@@ -76,7 +74,7 @@ def parse_runtime_code(value: object, name: str) -> bytes:
 
 @METHODS.method("agent_addAbi", parse_contract_name, parse_abi, optional(parse_runtime_code, b""))
 def add_abi(rpc: RequestContext, name: str, abi: list[object], runtime_code: bytes) -> bool:
-    """Add a contract, whose errors and functions texts then name, and addresses with its code.
+    """Add a contract, whose errors, functions and events get names, and addresses with its code.
 
     Input: the contract's name; its ABI; its deployed bytecode, which recognizes its addresses.
     """

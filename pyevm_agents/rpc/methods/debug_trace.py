@@ -32,7 +32,6 @@ from pyevm_agents.rpc.transaction_params import (
     parse_transaction_request,
 )
 from pyevm_agents.tracing import (
-    TraceBudget,
     TransactionLocation,
     create_tracer,
     make_traced_vm,
@@ -56,7 +55,7 @@ METHODS = MethodTable()
 def trace_transaction(rpc: RequestContext, transaction_hash: bytes, options: object) -> object:
     """Trace a mined transaction with one of geth's tracers, by default the struct logger."""
     record, index = find_mined(rpc, transaction_hash)
-    return trace_at_index(rpc, record, index, _build_tracer_factory(options)).result()
+    return trace_at_index(rpc, record, index, _build_tracer_factory(rpc, options)).result()
 
 
 @METHODS.method("debug_traceBlockByNumber", parse_block_id, optional(accept_any))
@@ -65,7 +64,9 @@ def trace_block_by_number(rpc: RequestContext, number: BlockId, options: object)
     record = require_record(rpc, number)
     if record.block.header.block_number == 0:
         raise RpcError(SERVER_ERROR, "genesis is not traceable")
-    return _collect_results(record, trace_transactions(rpc, record, _build_tracer_factory(options)))
+    return _collect_results(
+        record, trace_transactions(rpc, record, _build_tracer_factory(rpc, options))
+    )
 
 
 @METHODS.method("debug_traceBlockByHash", parse_hash32, optional(accept_any))
@@ -84,12 +85,12 @@ def trace_block(rpc: RequestContext, encoded: bytes, options: object) -> list[Js
     known = _find_known_record(rpc, block)
     if known is not None:
         return _collect_results(
-            known, trace_transactions(rpc, known, _build_tracer_factory(options))
+            known, trace_transactions(rpc, known, _build_tracer_factory(rpc, options))
         )
     record = BlockRecord(block=block, receipts=())
     try:
         counts = count_logs(rpc, record)
-        budget = TraceBudget()
+        budget = rpc.open_trace_budget()
 
         def make_tracer(at: TransactionLocation, _: int) -> Tracer:
             before = sum(counts[: at.transaction_index])
@@ -112,7 +113,7 @@ def trace_call(
     """Trace a simulated call with one of geth's tracers."""
     form = options if isinstance(options, dict) else {}
     accounts, block_fields = form.get("stateOverrides"), form.get("blockOverrides")
-    tracer = create_tracer(options)
+    tracer = create_tracer(options, budget=rpc.open_trace_budget())
     block_override = (
         None
         if block_fields is None
@@ -165,8 +166,8 @@ def _find_known_record(rpc: RequestContext, candidate: BlockAPI) -> BlockRecord 
     return record if hashes[0] == hashes[1] else None
 
 
-def _build_tracer_factory(options: object) -> TracerFactory[Tracer]:
-    budget = TraceBudget()
+def _build_tracer_factory(rpc: RequestContext, options: object) -> TracerFactory[Tracer]:
+    budget = rpc.open_trace_budget()
     return lambda at, before: create_tracer(
         options, place=at, first_log_index=before, budget=budget
     )

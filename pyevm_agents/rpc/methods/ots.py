@@ -40,7 +40,7 @@ from pyevm_agents.rpc.params import (
     parse_uint64,
 )
 from pyevm_agents.rpc.replay import find_mined, trace_at_index, trace_transactions
-from pyevm_agents.tracing import CallTree
+from pyevm_agents.tracing import CallTree, TraceBudget
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,8 +49,8 @@ if TYPE_CHECKING:
 
     from pyevm_agents.chain import BlockRecord
     from pyevm_agents.rpc.context import RequestContext
+    from pyevm_agents.rpc.replay import TracerFactory
     from pyevm_agents.rpc.serializers import Json
-    from pyevm_agents.tracing import TransactionLocation
     from pyevm_agents.tracing.tracer import CallFrame
 
 
@@ -209,7 +209,7 @@ def get_contract_creator(rpc: RequestContext, account: Address) -> Json | None:
     if number is None:
         return None
     record = require_record(rpc, BlockId(number=number))
-    trees = trace_transactions(rpc, record, call_tracer)
+    trees = trace_transactions(rpc, record, call_tracers(rpc.open_trace_budget()))
     for transaction, calls in zip(record.block.transactions, trees, strict=True):
         for node, failed in calls.walk_nodes():
             is_creation = OPERATIONS.get(node.frame.kind) in CREATIONS
@@ -221,10 +221,9 @@ def get_contract_creator(rpc: RequestContext, account: Address) -> Json | None:
     return None
 
 
-def call_tracer(at: TransactionLocation, logs_before: int) -> CallTree:
-    """Return a tracer that records the calls of a transaction."""
-    del at, logs_before
-    return CallTree()
+def call_tracers(budget: TraceBudget) -> TracerFactory[CallTree]:
+    """Return a factory of tracers that record calls and share a budget."""
+    return lambda _at, _logs_before: CallTree(budget)
 
 
 def with_timestamp(receipt: Json, record: BlockRecord) -> Json:
@@ -236,7 +235,8 @@ def _trace_frames(
     rpc: RequestContext, transaction_hash: bytes, *, with_reverted: bool = True
 ) -> list[CallFrame]:
     """Return a transaction's calls, starting with the top-level one."""
-    calls = trace_at_index(rpc, *find_mined(rpc, transaction_hash), call_tracer)
+    tracers = call_tracers(rpc.open_trace_budget())
+    calls = trace_at_index(rpc, *find_mined(rpc, transaction_hash), tracers)
     return [node.frame for node, reverted in calls.walk_nodes() if with_reverted or not reverted]
 
 
@@ -315,10 +315,10 @@ def _search(
             if executed == MAX_EXECUTED:
                 return _stop_search(page, account, numbers[: numbers.index(number)])
             executed += 1
-            execute = partial(
-                trace_transactions, rpc, chain.block_with_receipts(header), call_tracer
-            )
-            parties = rpc.address_index.find(header.hash, execute)
+            record = chain.block_with_receipts(header)
+            with TraceBudget(pool=rpc.trace_pool) as budget:
+                execute = partial(trace_transactions, rpc, record, call_tracers(budget))
+                parties = rpc.address_index.find(header.hash, execute)
         if places := [index for index, accounts in enumerate(parties) if account in accounts]:
             page.blocks.append((chain.block_with_receipts(header), places))
             count += len(places)

@@ -37,6 +37,7 @@ from pyevm_agents.rpc.methods import (
 )
 from pyevm_agents.rpc.service import NodeService
 from pyevm_agents.rpc.unsupported import UNSUPPORTED_METHODS
+from pyevm_agents.tracing import TracePool
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -111,11 +112,13 @@ def build_node_service(
     send_seconds: float = 2.0,
     call_gas: int | None = None,
     call_seconds: float = DEFAULT_SECONDS,
+    trace_pool: TracePool | None = None,
 ) -> NodeService:
     """Build the JSON-RPC service of a node.
 
     Input: the node; the seconds that a send waits for its block before it returns the hash; the
-           maximum gas limit of a call, None for the default; the time limit of a call in seconds.
+           maximum gas limit of a call, None for the default; the time limit of a call in seconds;
+           the memory that the traces of all requests share, None for the default.
     """
     methods = collect_methods()
     rpc = RequestContext(
@@ -124,6 +127,7 @@ def build_node_service(
         send_seconds=send_seconds,
         call_gas=call_gas,
         calls=CallWatcher(call_seconds),
+        trace_pool=TracePool() if trace_pool is None else trace_pool,
     )
     return NodeService(
         rpc, methods, {n: why for n, why in UNSUPPORTED_METHODS.items() if n not in methods}

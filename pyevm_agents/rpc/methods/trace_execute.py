@@ -73,9 +73,8 @@ MAX_CALLS = 1_000
 class ReplayTracer(MuxTracer):
     """Tracer of the requested trace types of one transaction."""
 
-    def __init__(self, types: frozenset[str], budget: TraceBudget | None = None) -> None:
+    def __init__(self, types: frozenset[str], budget: TraceBudget) -> None:
         """Input: the trace types; the budget that a request's tracers share."""
-        budget = budget or TraceBudget()
         # Always needed, for the output.
         self._calls = FlatCallTracer(PARITY, budget=budget)
         self._types = types
@@ -149,7 +148,7 @@ def trace_call(  # noqa: PLR0913, PLR0917 - JSON-RPC has places
     """Simulate a call; return its requested traces: calls, state differences, opcodes."""
     at = resolve_view(rpc, block)
     call = rpc.limit_call(transaction.to_call(), at, block_override)
-    tracer = ReplayTracer(trace_types)
+    tracer = ReplayTracer(trace_types, rpc.open_trace_budget())
     try:
         at.chain.call(
             call,
@@ -170,7 +169,7 @@ def trace_call_many(
     """Simulate calls, each on the state after the one before; return their requested traces."""
     at = resolve_view(rpc, block)
     sequence = CallSequence(at)
-    budget = TraceBudget()
+    budget = rpc.open_trace_budget()
     results = []
     for index, (transaction, types) in enumerate(calls):
         call = rpc.limit_call(transaction.to_call(), at)
@@ -192,7 +191,7 @@ def trace_raw_transaction(
     at = resolve_next_view(rpc, None, read.sender, read.nonce)
     call = _build_transaction_call(read, int(at.header.base_fee_per_gas or 0))
     call = rpc.limit_call(call, at)
-    tracer = ReplayTracer(trace_types)
+    tracer = ReplayTracer(trace_types, rpc.open_trace_budget())
     try:
         at.chain.call(call, header=at.header, trace=partial(make_traced_vm, tracer=tracer))
     except ValidationError as error:
@@ -205,10 +204,11 @@ def trace_replay_transaction(
     rpc: RequestContext, transaction_hash: bytes, trace_types: frozenset[str]
 ) -> Json:
     """Replay a mined transaction; return its requested traces."""
+    budget = rpc.open_trace_budget()
 
     def make_tracer(place: TransactionLocation, logs_before: int) -> ReplayTracer:
         del place, logs_before
-        return ReplayTracer(trace_types)
+        return ReplayTracer(trace_types, budget)
 
     return trace_at_index(rpc, *find_mined(rpc, transaction_hash), make_tracer).result()
 
@@ -218,7 +218,7 @@ def trace_replay_block_transactions(
     rpc: RequestContext, number: BlockId, trace_types: frozenset[str]
 ) -> list[Json]:
     """Replay a block's transactions; return the requested traces of each."""
-    budget = TraceBudget()
+    budget = rpc.open_trace_budget()
 
     def make_tracer(place: TransactionLocation, logs_before: int) -> ReplayTracer:
         del place, logs_before

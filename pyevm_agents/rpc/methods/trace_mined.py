@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from pyevm_agents.rpc.block_ids import find_first_number, resolve_header
+from pyevm_agents.rpc.codec import encode
 from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError
 from pyevm_agents.rpc.method_table import MethodTable
 from pyevm_agents.rpc.methods.eth_state import require_record
@@ -31,6 +32,8 @@ from pyevm_agents.rpc.replay import (
     trace_at_index,
     trace_transactions,
 )
+from pyevm_agents.tracing import TraceBudget
+from pyevm_agents.tracing.call_tracer import NODE_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,13 +54,15 @@ MODES = ("union", "intersection")
 def trace_transaction(rpc: RequestContext, transaction_hash: bytes) -> list[Json]:
     """Return the calls of a mined transaction in Parity's flat format."""
     record, index = find_mined(rpc, transaction_hash)
-    return flatten_calls([trace_at_index(rpc, record, index, parity_tracers())])
+    tracers = parity_tracers(rpc.open_trace_budget())
+    return flatten_calls([trace_at_index(rpc, record, index, tracers)])
 
 
 @METHODS.method("trace_block", parse_block_id)
 def trace_block(rpc: RequestContext, number: BlockId) -> list[Json]:
     """Return the calls of a block's transactions in Parity's flat format."""
-    return flatten_calls(trace_transactions(rpc, require_record(rpc, number), parity_tracers()))
+    tracers = parity_tracers(rpc.open_trace_budget())
+    return flatten_calls(trace_transactions(rpc, require_record(rpc, number), tracers))
 
 
 @METHODS.method("trace_get", parse_hash32, parse_list_of(parse_uint64))
@@ -66,7 +71,8 @@ def trace_get(rpc: RequestContext, transaction_hash: bytes, path: list[int]) -> 
     match = rpc.node.chain.find_transaction(transaction_hash)
     if match is None:
         return None
-    calls = flatten_calls([trace_at_index(rpc, *match, parity_tracers())])
+    tracers = parity_tracers(rpc.open_trace_budget())
+    calls = flatten_calls([trace_at_index(rpc, *match, tracers)])
     return next((call for call in calls if call["traceAddress"] == path), None)
 
 
@@ -172,11 +178,13 @@ def trace_filter(rpc: RequestContext, criteria: CallCriteria) -> list[Json]:
             f"{MAX_BLOCKS}: set fromBlock and toBlock",
         )
     end = None if criteria.count is None else criteria.skipped + criteria.count
+    budget = rpc.open_trace_budget()
     calls: list[Json] = []
     for call in _iter_calls(rpc, range(first, last + 1)):
         if end is not None and len(calls) >= end:
             break
         if criteria.matches(call):
+            budget.spend(measure_call(call))
             calls.append(call)
     return calls[criteria.skipped :]
 
@@ -184,9 +192,14 @@ def trace_filter(rpc: RequestContext, criteria: CallCriteria) -> list[Json]:
 def _iter_calls(rpc: RequestContext, numbers: range) -> Iterator[Json]:
     for number in numbers:
         header = resolve_header(rpc.node, BlockId(number=number))
-        yield from flatten_calls(
-            trace_transactions(rpc, rpc.node.chain.block_with_receipts(header), parity_tracers())
-        )
+        record = rpc.node.chain.block_with_receipts(header)
+        with TraceBudget(pool=rpc.trace_pool) as budget:
+            yield from flatten_calls(trace_transactions(rpc, record, parity_tracers(budget)))
+
+
+def measure_call(call: Json) -> int:
+    """Return the memory of a call in Parity's format, in bytes."""
+    return NODE_BYTES + len(encode(call))
 
 
 def _resolve_number(rpc: RequestContext, wanted: BlockId) -> int:

@@ -10,9 +10,10 @@ import pytest
 from eth_abi import encode
 from eth_utils import function_signature_to_4byte_selector as selector_of
 
+from pyevm_agents.abi import ErrorDefinition, compute_topic
 from pyevm_agents.agents.known_contracts import ArtifactFolders, KnownContracts, normalize_code
 from pyevm_agents.agents.revert_reasons import Failure, RevertContext, decode_revert
-from pyevm_agents.artifacts import CodeGap, ContractDescription, ErrorDefinition, describe_contract
+from pyevm_agents.artifacts import CodeGap, ContractDescription, describe_contract
 from pyevm_agents.contracts import load_artifact_form
 from pyevm_agents.errors import ConfigError
 
@@ -200,8 +201,78 @@ def test_a_projects_folder_is_searched_for_output(tmp_path: Path) -> None:
 
 
 def test_named_folders_must_hold_artifacts(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"nowhere: not a folder; compile the contracts"):
+    with pytest.raises(ConfigError, match=r"nowhere: no such file or folder; compile the contr"):
         ArtifactFolders([tmp_path / "nowhere"]).load()
     (tmp_path / "foreign.json").write_text("{}")
     with pytest.raises(ConfigError, match=r"holds no artifact of Foundry, Hardhat or solc"):
         ArtifactFolders([tmp_path]).load()
+
+
+def test_a_contracts_own_function_takes_precedence() -> None:
+    def entry(argument: str) -> dict[str, Any]:
+        inputs = [{"name": argument, "type": "uint256"}]
+        return {"type": "function", "name": "add", "inputs": inputs}
+
+    known = KnownContracts()
+    known.add(contract("One", b"\x60", entry("first")), contract("Two", b"\x61", entry("second")))
+    selector = selector_of("add(uint256)")
+    for name, argument in (("One", "first"), ("Two", "second")):
+        function = known.find_function_definition(selector, name)
+        assert function is not None
+        assert function.argument_names == (argument,)
+    assert known.find_function_definition(selector) is not None
+    assert known.find_function_definition(b"\x00" * 4) is None
+
+
+def test_events_of_one_signature_differ_by_their_topics() -> None:
+    def entry(indexed: list[bool]) -> dict[str, Any]:
+        inputs = [{"name": "", "type": "address", "indexed": each} for each in indexed]
+        return {"type": "event", "name": "Moved", "inputs": inputs}
+
+    known = KnownContracts()
+    known.add(contract("A", b"\x60", entry([True, False])))
+    known.add(contract("B", b"\x61", entry([True, True])))
+    topic = compute_topic("Moved(address,address)")
+    found = [known.find_event(topic, topics) for topics in (1, 2, 3)]
+    assert [None if event is None else event.indexed for event in found] == [
+        None,
+        (True, False),
+        (True, True),
+    ]
+    transfer = known.find_event(compute_topic("Transfer(address,address,uint256)"), 3)
+    assert transfer is not None  # Of a bundled contract.
+
+
+def test_a_named_file_holds_contracts(tmp_path: Path) -> None:
+    abi = tmp_path / "Shop.json"
+    abi.write_text(json.dumps([error_entry("Undone", "uint256")]))
+    known = watch(abi)
+    assert [name for name, _ in known.find_errors(selector_of("Undone(uint256)"))] == ["Shop"]
+    assert ArtifactFolders([abi]).load() == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("{", r"artifacts .*bad\.json: not JSON: unexpected end of data.*compile the contracts"),
+        ("{}", r"artifacts .*bad\.json: holds no artifact of Foundry, Hardhat or solc, and no ABI"),
+    ],
+)
+def test_a_file_without_contracts_is_refused_by_name(
+    tmp_path: Path, text: str, reason: str
+) -> None:
+    bad = tmp_path / "bad.json"
+    bad.write_text(text)
+    with pytest.raises(ConfigError, match=reason):
+        ArtifactFolders([bad]).load()
+
+
+def test_files_that_cannot_be_read_are_listed(tmp_path: Path) -> None:
+    write_artifact(tmp_path, "Vault", b"\x60\x01")
+    (tmp_path / "broken.json").write_text("{")
+    (tmp_path / "foreign.json").write_text("{}")
+    folders = ArtifactFolders([tmp_path])
+    assert folders.load() == 1
+    [(file, reason)] = folders.list_problems().items()
+    assert file.name == "broken.json"
+    assert reason.startswith("not JSON: ")

@@ -19,6 +19,7 @@ from pyevm_agents.rpc.replay import (
     trace_at_index,
     trace_transactions,
 )
+from pyevm_agents.tracing import TraceBudget
 from tests.pyevm_agents.rpc.contracts_to_trace import CODES, COUNTER, send
 from tests.pyevm_agents.tracing.assembler import asm, calling
 
@@ -60,16 +61,17 @@ def test_tracers_know_where_they_are_and_how_many_logs_come_before(served: Serve
 
     def make(at: TransactionLocation, logs_before: int) -> FlatCallTracer:
         made.append((at, logs_before))
-        return parity_tracers()(at, logs_before)
+        return parity_tracers(TraceBudget())(at, logs_before)
 
     tracers = trace_transactions(rpc, record, make)
     assert [at for at, _ in made] == [locate_transaction(record, index) for index in range(4)]
     assert [before for _, before in made] == [0, 2, 2, 2]
     for index, tracer in enumerate(tracers):
-        assert trace_at_index(rpc, record, index, parity_tracers()).result() == tracer.result()
-    chosen = trace_transactions(rpc, record, parity_tracers(), [3, 1, 3])
+        again = trace_at_index(rpc, record, index, parity_tracers(TraceBudget()))
+        assert again.result() == tracer.result()
+    chosen = trace_transactions(rpc, record, parity_tracers(TraceBudget()), [3, 1, 3])
     assert [one.result() for one in chosen] == [tracers[1].result(), tracers[3].result()]
-    assert trace_transactions(rpc, record, parity_tracers(), []) == []
+    assert trace_transactions(rpc, record, parity_tracers(TraceBudget()), []) == []
 
 
 def test_logs_that_were_not_undone_are_counted_without_receipts(served: Served) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from typing import TYPE_CHECKING
 
@@ -11,13 +12,16 @@ from eth_abi import encode
 from eth_utils import keccak
 from rich.console import Console
 
+from pyevm_agents.agents.address_names import AddressNames
 from pyevm_agents.cli import output
-from pyevm_agents.cli.node import log
+from pyevm_agents.cli.node import call_trees, log
+from pyevm_agents.cli.node.call_trees import CallTrees
 from pyevm_agents.cli.node.log import NodeLog
 from pyevm_agents.cli.output import LiveOutput
 from pyevm_agents.errors import EngineFault
 from pyevm_agents.rpc.dispatcher import Dispatcher
 from pyevm_agents.rpc.session import Session
+from pyevm_agents.tracing import call_tree_text
 from pyevm_agents.tracing.console_log import CONSOLE_ADDRESS
 from tests.deadlines import HANG_SECONDS
 from tests.pyevm_agents.cli.agent_node import FIRST, AgentNode
@@ -27,6 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from precompiles.language_model import GenerationRequest
+
+DEEP = "0x" + "de" * 20
 
 PRINTING = {
     "from": FIRST,
@@ -41,9 +47,9 @@ PRINTING = {
 class Written:
     """A node, its log, and a client of it."""
 
-    def __init__(self, *, is_json: bool = False) -> None:
+    def __init__(self, *, is_json: bool = False, has_traces: bool = False) -> None:
         self.agents = AgentNode()
-        self.log = NodeLog(self.agents.node, LiveOutput(), is_json=is_json)
+        self.log = NodeLog(self.agents.node, LiveOutput(), is_json=is_json, has_traces=has_traces)
         self._dispatcher = Dispatcher(self.agents.service, watch=self.log.record_request)
 
     def ask(self, method: str, *params: object) -> None:
@@ -288,3 +294,81 @@ def test_a_terminal_has_a_line_that_changes(
         "",
         "end\n",
     ]
+
+
+def test_a_transaction_has_its_calls_and_the_steps_of_its_agents(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(log, "HELD_SECONDS", 600.0)
+    monkeypatch.setattr(log, "END_SECONDS", HANG_SECONDS)
+    written = Written(has_traces=True)
+    written.ask("eth_sendTransaction", written.agents.instruction())
+    written.log.close()
+    written.agents.node.close()
+    tree = [line for line in capsys.readouterr().out.splitlines() if line.startswith("  ")]
+    tree = [re.sub(r"\[[0-9,]+\]", "[GAS]", line) for line in tree]
+    root = tree.index('  [GAS] WalletAgent::instruct(prompt: "Deposit 10 USDC")')
+    executor = [i for i, line in enumerate(tree) if "AgentExecutor::runNextIteration(" in line]
+    assert len(executor) == 2
+    steps = [i for i, line in enumerate(tree) if " inference: " in line]
+    assert root < executor[0] < steps[0] < executor[1] < steps[1]
+    assert [line.partition("├─ ")[2] for line in tree[steps[0] - 4 : steps[0]]] == [
+        "thought: Deposit.",
+        "tool: DeployTool",
+        'input: {"asset": "DemoToken (0x5FbD…0aa3)", "amount": 10}',
+        "observation: Successfully deployed",
+    ]
+    assert re.search(r"inference: [\d,]+ gas, [\d,]+ tokens read, ", tree[steps[0]])
+    assert tree[steps[1] - 1] == "    │   ├─ answer: Done."
+    moved = next(line for line in tree if "LiquidityPool::deploy(" in line)
+    assert moved.endswith("asset: DemoToken (0x5FbD…0aa3), amount: 10000000 [1e7])")
+    assert any("emit Transfer(from: WalletAccount (0x" in line for line in tree)
+    assert tree[-1] == '    └─ ← [Return] answer: "Done."'
+
+
+def test_json_has_the_calls(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(log, "HELD_SECONDS", 600.0)
+    monkeypatch.setattr(log, "END_SECONDS", HANG_SECONDS)
+    written = Written(is_json=True, has_traces=True)
+    written.ask("eth_sendTransaction", PRINTING)
+    written.log.close()
+    written.agents.node.close()
+    entries = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    [trace] = [entry["trace"] for entry in entries if entry["event"] == "transaction"]
+    assert trace == ['  [0] console::log("got 7\\u001b[2J")', "    └─ ← [Stop]"]
+
+
+def test_a_transaction_that_is_gone_has_no_calls() -> None:
+    agents = AgentNode()
+    names = AddressNames(known=agents.node.chain.known_contracts, get_code=agents.node.chain.code)
+    assert [*CallTrees(agents.node, names).trace("0x" + "ab" * 32)] == []
+    agents.node.close()
+
+
+def test_a_trace_that_is_too_large_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(call_trees, "MAX_TREE_BYTES", 5_000)
+    agents = AgentNode()
+    sent = agents.ask("eth_sendTransaction", agents.instruction())
+    names = AddressNames(known=agents.node.chain.known_contracts, get_code=agents.node.chain.code)
+    [line] = CallTrees(agents.node, names).trace(sent)
+    assert line.is_failure
+    assert line.text.startswith("no trace: trace too large: more than 5,000 bytes")
+    agents.node.close()
+
+
+def test_deep_calls_are_written(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(log, "HELD_SECONDS", 600.0)
+    monkeypatch.setattr(log, "END_SECONDS", HANG_SECONDS)
+    monkeypatch.setattr(call_tree_text, "MAX_LINES", 5_000)
+    written = Written(has_traces=True)
+    calls_itself = "0x5f5f5f5f5f305af100"  # PUSH0 five times, ADDRESS, GAS, CALL, STOP
+    written.agents.ask("anvil_setCode", DEEP, calls_itself)
+    written.ask("eth_sendTransaction", {"from": FIRST, "to": DEEP, "gas": hex(29_000_000)})
+    written.log.close()
+    written.agents.node.close()
+    tree = [line for line in capsys.readouterr().out.splitlines() if "::receive()" in line]
+    assert len(tree) > 500

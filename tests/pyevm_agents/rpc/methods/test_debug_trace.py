@@ -10,9 +10,9 @@ import rlp
 from eth_utils import to_hex
 
 from pyevm_agents.chain.block_rlp import decode_block
+from pyevm_agents.rpc import context
 from pyevm_agents.rpc.errors import LIMIT_EXCEEDED
-from pyevm_agents.rpc.methods import debug_trace
-from pyevm_agents.tracing import TraceBudget, create_tracer
+from pyevm_agents.tracing import TraceBudget
 from tests.pyevm_agents.node.senders_of_tests import transaction
 from tests.pyevm_agents.rpc.contracts_to_trace import CODES, COUNTER, send
 from tests.pyevm_agents.rpc.served import RefusedError
@@ -96,8 +96,7 @@ def test_what_is_no_block_is_refused(serve: Serve) -> None:
 def test_a_trace_beyond_its_budget_is_an_error_with_advice(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    budget = TraceBudget(100_000)
-    monkeypatch.setattr(debug_trace, "create_tracer", partial(create_tracer, budget=budget))
+    monkeypatch.setattr(context, "TraceBudget", partial(TraceBudget, 100_000))
     code = {LOGGER: {"code": to_hex(asm("PUSH0 0x4000 MSTORE JUMPDEST 0x05 JUMP"))}}
     options = {"enableMemory": True, "stateOverrides": code}
     with pytest.raises(RefusedError, match="enableMemory: false, or less gas") as refusal:

@@ -1,0 +1,290 @@
+"""The tree of a transaction's calls as text, in the style of forge's traces.
+
+lines = [*iter_call_lines(tree, steps, names)]
+
+  [29,733] DemoToken::transfer(to: 0x7099…79C8, amount: 5)
+    ├─ emit Transfer(from: 0xf39F…2266, to: 0x7099…79C8, value: 5)
+    └─ ← [Return] true
+
+The number is the gas that the call used. A call of the executor has the decision of its model.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from eth.constants import CREATE_CONTRACT_ADDRESS
+from eth_utils import to_canonical_address, to_checksum_address
+
+from precompiles.spec import EXECUTOR_ADDRESS
+from pyevm_agents.abi import (
+    decode_event,
+    decode_values,
+    format_arguments,
+    format_bytes,
+)
+from pyevm_agents.agents.address_names import MAX_ADDRESSES, list_addresses
+from pyevm_agents.agents.revert_reasons import decode_revert
+from pyevm_agents.display import name_addresses, sanitize
+from pyevm_agents.tracing.call_tracer import CREATIONS
+from pyevm_agents.tracing.console_log import CONSOLE_ADDRESS, decode_console_line
+from pyevm_agents.tracing.error_messages import REVERTED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from eth_typing import Address
+
+    from pyevm_agents.abi import FunctionDefinition
+    from pyevm_agents.agents.address_names import AddressNames
+    from pyevm_agents.agents.trace import TracedStep
+    from pyevm_agents.tracing.call_tracer import CallNode, CallTree
+    from pyevm_agents.tracing.tracer import CallFrame, TracedLog
+
+MAX_LINES = 1_000
+"""The most lines of a transaction."""
+
+MAX_LINE_CHARACTERS = 1_000
+SELECTOR_BYTES = 4
+WORD_BYTES = 32
+
+MARGIN, BRANCH, END, STEM = "  ", "  ├─ ", "  └─ ", "  │ "
+
+EXECUTOR = "AgentExecutor"
+PRECOMPILES = {
+    1: "ecrecover", 2: "sha256", 3: "ripemd160", 4: "identity", 5: "modexp", 6: "ecadd", 7: "ecmul",
+    8: "ecpairing", 9: "blake2f", 10: "pointEvaluation", 11: "bls12G1Add", 12: "bls12G1Msm",
+    13: "bls12G2Add", 14: "bls12G2Msm", 15: "bls12PairingCheck", 16: "bls12MapFpToG1",
+    17: "bls12MapFp2ToG2", 256: "p256Verify",
+}  # fmt: skip
+"""Names of Ethereum's precompiles by address."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TreeLine:
+    """A line of the tree."""
+
+    branches: str
+    """The lines of the tree before the text."""
+
+    text: str
+    is_failure: bool = False
+    """Whether it tells that a call failed."""
+
+
+def iter_call_lines(
+    tree: CallTree, steps: Sequence[TracedStep], names: AddressNames
+) -> Iterator[TreeLine]:
+    """Yield the lines of a transaction's calls.
+
+    Input: the calls; the steps of the transaction's agents, in order; the names of addresses, after
+           the transaction.
+    """
+    if tree.root is None:
+        return
+    texts = _CallTexts(names=names, tree=tree, steps=_assign_steps(tree, steps))
+    pending: list[TreeLine | tuple[CallNode, str, str]] = [(tree.root, MARGIN, MARGIN)]
+    lines = 0
+    while pending:
+        entry = pending.pop()
+        if isinstance(entry, TreeLine):
+            yield entry
+        else:
+            node, branches, margin = entry
+            yield TreeLine(branches=branches, text=texts.describe_call(node.frame))
+            pending += reversed([*texts.iter_contents(node, margin)])
+        lines += 1
+        if lines == MAX_LINES and pending:
+            yield TreeLine(
+                branches=MARGIN,
+                text="… more calls; debug_traceTransaction with callTracer has all of them",
+            )
+            return
+
+
+def _assign_steps(tree: CallTree, steps: Sequence[TracedStep]) -> dict[int, TracedStep]:
+    """Return the step of each call of the executor, by the frame's identity.
+
+    None where their numbers differ: a transaction to the executor itself has no steps.
+    """
+    calls = [
+        node.frame
+        for node, _ in tree.walk_nodes()
+        if node.frame.to == EXECUTOR_ADDRESS and node.frame.error is None
+    ]
+    if len(calls) != len(steps):
+        return {}
+    return {id(frame): step for frame, step in zip(calls, steps, strict=True)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _CallTexts:
+    """Texts of one transaction's calls."""
+
+    names: AddressNames
+    tree: CallTree
+    steps: dict[int, TracedStep]
+    _contracts: dict[Address, str | None] = field(default_factory=dict)
+
+    # -- calls -- #
+
+    def describe_call(self, frame: CallFrame) -> str:
+        """Return a call's gas, contract, function and arguments."""
+        gas = f"[{frame.gas_used:,}] "
+        address = to_checksum_address(frame.to or CREATE_CONTRACT_ADDRESS)
+        if frame.kind in CREATIONS:
+            code = b"" if frame.error else frame.output
+            name = self.names.known.find_name(code) or "<unknown>"
+            return f"{gas}→ new {name}@{address}{_format_value(frame)}"
+        if frame.kind == "SELFDESTRUCT":
+            return f"{gas}selfdestruct to {self._find_name(frame.to) or address}"
+        name = self._find_name(frame.to) or address
+        kind = "" if frame.kind == "CALL" else f" [{frame.kind.lower()}]"
+        return f"{gas}{name}::{self._add_names(self._describe_input(frame))}{kind}"
+
+    def _describe_input(self, frame: CallFrame) -> str:
+        data, value = frame.input, _format_value(frame)
+        if frame.to == CONSOLE_ADDRESS:
+            line = decode_console_line(data)
+            return f"log({format_bytes(data)})" if line is None else f'log("{line}")'
+        if _get_number(frame.to) in PRECOMPILES:
+            return f"{PRECOMPILES[_get_number(frame.to)]}({format_bytes(data)})"
+        function = self._find_function(frame)
+        if function is None:
+            if len(data) < SELECTOR_BYTES:
+                return f"{'fallback' if data else 'receive'}{value}({data.hex()})"
+            rest = format_bytes(data[SELECTOR_BYTES:]) if data[SELECTOR_BYTES:] else ""
+            return f"{data[:SELECTOR_BYTES].hex()}{value}({rest})"
+        if frame.to == EXECUTOR_ADDRESS:
+            return f"{function.name}({len(data):,} bytes)"
+        arguments = decode_values(function.types, data[SELECTOR_BYTES:])
+        text = (
+            format_bytes(data[SELECTOR_BYTES:])
+            if arguments is None
+            else format_arguments(function.types, function.argument_names, arguments)
+        )
+        return f"{function.name}{value}({text})"
+
+    def _find_function(self, frame: CallFrame) -> FunctionDefinition | None:
+        if len(frame.input) < SELECTOR_BYTES:
+            return None
+        return self.names.known.find_function_definition(
+            frame.input[:SELECTOR_BYTES], self._find_name(frame.to)
+        )
+
+    def _find_name(self, address: Address) -> str | None:
+        """Return the name of the contract at an address; None if it is unknown."""
+        if address not in self._contracts:
+            self._contracts[address] = self._look_up_name(address)
+        return self._contracts[address]
+
+    def _look_up_name(self, address: Address) -> str | None:
+        if address == EXECUTOR_ADDRESS:
+            return EXECUTOR
+        if address == CONSOLE_ADDRESS:
+            return "console"
+        if _get_number(address) in PRECOMPILES:
+            return "PRECOMPILES"
+        return self.names.find_contract(address)
+
+    # -- what happens in a call -- #
+
+    def iter_contents(
+        self, node: CallNode, margin: str
+    ) -> Iterator[TreeLine | tuple[CallNode, str, str]]:
+        """Yield the lines and the inner calls of a call, in order, and its end."""
+        frame, branch = node.frame, margin + BRANCH
+        logs = deque(node.logs)
+        for position, call in enumerate([*node.calls, None]):
+            while logs and logs[0][1] == position:
+                entry = self.tree.logs[logs.popleft()[0]]
+                yield TreeLine(branches=branch, text=self._describe_log(entry, frame))
+            if call is not None:
+                yield (call, branch, margin + STEM)
+        step = self.steps.get(id(frame))
+        for text in () if step is None else self._iter_step_texts(step):
+            yield TreeLine(branches=branch, text=self._add_names(text))
+        yield TreeLine(
+            branches=margin + END,
+            text=self._add_names(f"← {self._describe_end(frame)}"),
+            is_failure=frame.error is not None,
+        )
+
+    def _iter_step_texts(self, step: TracedStep) -> Iterator[str]:
+        decision, usage = step.decision, step.usage
+        yield f"thought: {decision.thought}"
+        if decision.answer is not None:
+            yield f"answer: {decision.answer}"
+        else:
+            yield f"tool: {decision.action}"
+            yield f"input: {decision.action_input}"
+            failure = step.tool_failure
+            reverted = "reverted" if failure is None else failure.explain(self.names.known)
+            yield f"observation: {reverted if step.observation is None else step.observation}"
+        yield (
+            f"inference: {usage.prompt_gas + usage.output_gas:,} gas, "
+            f"{usage.cold_tokens + usage.warm_tokens:,} tokens read, {usage.cold_tokens:,} of them "
+            f"new, {usage.output_tokens:,} written"
+        )
+
+    def _describe_log(self, entry: TracedLog, frame: CallFrame) -> str:
+        topics = [topic.to_bytes(WORD_BYTES, "big") for topic in entry.topics]
+        event = None
+        if topics:
+            name = self._find_name(frame.to)
+            event = self.names.known.find_event(topics[0], len(topics), name)
+        values = None if event is None else decode_event(event, topics, entry.data)
+        if event is None or values is None:
+            shown = [f"topic {at}: 0x{topic.hex()}" for at, topic in enumerate(topics)]
+            return self._add_names(
+                "emit " + ", ".join([*shown, f"data: {format_bytes(entry.data)}"])
+            )
+        text = format_arguments(event.types, event.argument_names, values)
+        return self._add_names(f"emit {event.name}({text})")
+
+    def _describe_end(self, frame: CallFrame) -> str:
+        if frame.error == REVERTED:
+            reason = decode_revert(frame.output, self.names.known)
+            return f"[Revert] {reason}"
+        if frame.error is not None:
+            return f"[Halt] {frame.error}"
+        if frame.kind in CREATIONS or frame.to == EXECUTOR_ADDRESS:
+            what = "bytes of code" if frame.kind in CREATIONS else "bytes"
+            return f"[Return] {len(frame.output):,} {what}"
+        return f"[Return] {self._describe_output(frame)}" if frame.output else "[Stop]"
+
+    def _describe_output(self, frame: CallFrame) -> str:
+        function = self._find_function(frame)
+        values = None
+        if function is not None and function.output_types:
+            values = decode_values(function.output_types, frame.output)
+        if function is None or values is None:
+            return format_bytes(frame.output)
+        return format_arguments(function.output_types, function.output_names, values)
+
+    def _add_names(self, text: str) -> str:
+        """Return a text on one line, with the names of its addresses."""
+        names = {}
+        for address in list_addresses(text):
+            account = to_canonical_address(address)
+            is_looked_up = account in self._contracts or len(self._contracts) < MAX_ADDRESSES
+            name = self._find_name(account) if is_looked_up else None
+            if name is not None and _get_number(account) not in PRECOMPILES:
+                names[address] = name
+        return _limit(name_addresses(text, names))
+
+
+def _get_number(address: Address) -> int:
+    return int.from_bytes(address, "big")
+
+
+def _format_value(frame: CallFrame) -> str:
+    return (
+        f"{{value: {frame.value_wei}}}" if frame.value_wei and frame.kind != "DELEGATECALL" else ""
+    )
+
+
+def _limit(text: str) -> str:
+    return sanitize(text, MAX_LINE_CHARACTERS)
