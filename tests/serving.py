@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from contextlib import suppress
+import threading
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,11 +14,11 @@ from tests.deadlines import HANG_SECONDS
 from tests.echo_service import EchoService
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Iterator
 
     import aiohttp
 
-    from pyevm_agents.rpc.dispatcher import RequestListener
+    from pyevm_agents.rpc.dispatcher import RequestListener, Service
 
     Talk = Callable[["Served"], Awaitable[None]]
 
@@ -159,6 +160,29 @@ async def _serve(
         finally:
             service.gate.set()
             await served.close()
+
+
+@contextmanager
+def serve_in_thread(service: Service) -> Iterator[str]:
+    """Serve in a thread with a loop of its own inside a context; give the URL."""
+    is_up = threading.Event()
+    found: list[tuple[asyncio.AbstractEventLoop, Server]] = []
+
+    async def run() -> None:
+        async with Server(service, ServerOptions(port=0)) as server:
+            found.append((asyncio.get_running_loop(), server))
+            is_up.set()
+            await server.wait_stopped()
+
+    thread = threading.Thread(target=lambda: asyncio.run(run()))
+    thread.start()
+    try:
+        assert is_up.wait(HANG_SECONDS)
+        yield found[0][1].url
+    finally:
+        loop, server = found[0]
+        loop.call_soon_threadsafe(server.stop)
+        thread.join()
 
 
 async def until(condition: Callable[[], object]) -> None:

@@ -53,6 +53,7 @@ PRUNED = re.compile(
 NO_ARCHIVE = "pass the URL of an archive node, or a later block with --fork-block-number"
 FORK_AGAIN = "fork again, at an older block"
 LIES = "pass the URL of another node"
+UNFIT = f"{LIES}; a local node whose state was changed without a block has to mine one first"
 
 
 class StateReader:
@@ -280,7 +281,7 @@ class StateReader:
         return self._client.build_fault(
             method,
             f"the answer for {_hex(address)} does not fit the state root of {block}: {problem}",
-            LIES,
+            UNFIT,
         )
 
     def _parse_quantity(self, method: str, value: object) -> int:

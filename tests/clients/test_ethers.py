@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.clients.conftest import ON_BOTH
 from tests.clients.stories import (
     require_agent_run,
     require_local_chain,
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     Run = Callable[..., Any]
+
+pytestmark = ON_BOTH
 
 
 @pytest.mark.parametrize("model", ["scripted", "model"])

@@ -17,7 +17,7 @@ from eth_utils import (
 from eth_utils.abi import get_abi_input_types
 
 from pyevm_agents.devnet.wallet_demo import BASE_PROMPT
-from tests.clients.conftest import ARTIFACTS
+from tests.clients.conftest import ARTIFACTS, ON_BOTH
 from tests.clients.stories import (
     FIRST,
     SCRIPT,
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 web3 = pytest.importorskip("web3")
 exceptions = pytest.importorskip("web3.exceptions")
+
+pytestmark = ON_BOTH
 
 EXECUTOR = "0x0000000000000000000000000000000000000019"
 STRANGER = "0x00000000000000000000000000000000000faCe1"

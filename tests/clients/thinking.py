@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import threading
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -18,8 +16,7 @@ from pyevm_agents.models import CachingModel, ScriptedModel, SwappableModel, ans
 from pyevm_agents.node import DEFAULT_MNEMONIC, Keys, Node
 from pyevm_agents.node.keys import derive_keys
 from pyevm_agents.rpc.methods.registry import build_node_service
-from pyevm_agents.server import Server, ServerOptions
-from tests.deadlines import HANG_SECONDS
+from tests.serving import serve_in_thread
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -93,29 +90,6 @@ def thinking_node(vocabulary: Vocabulary) -> Iterator[ThinkingNode]:
     assert keys.addresses[0] == DEVELOPMENT_ADDRESS
     wallet = WalletDemo(chain)
     node = Node(chain, now=time.time, keys=keys, rehearses=True)
-    with _served(node) as url:
+    with serve_in_thread(build_node_service(node)) as url:
         yield ThinkingNode(url=url, model=model, wallet=wallet, chain=chain)
     node.close()
-
-
-@contextmanager
-def _served(node: Node) -> Iterator[str]:
-    """Answer in a thread with a loop of its own; give the address."""
-    is_up = threading.Event()
-    found: list[tuple[asyncio.AbstractEventLoop, Server]] = []
-
-    async def serve() -> None:
-        async with Server(build_node_service(node), ServerOptions(port=0)) as server:
-            found.append((asyncio.get_running_loop(), server))
-            is_up.set()
-            await server.wait_stopped()
-
-    thread = threading.Thread(target=lambda: asyncio.run(serve()))
-    thread.start()
-    try:
-        assert is_up.wait(HANG_SECONDS)
-        yield found[0][1].url
-    finally:
-        loop, server = found[0]
-        loop.call_soon_threadsafe(server.stop)
-        thread.join()

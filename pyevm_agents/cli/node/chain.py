@@ -171,20 +171,20 @@ class NodeSetup:
 
         Recorded generations are replayed; the model computes others.
 
-        Raises: ConfigError: the model that the user passed is not the fixture's.
+        Raises: ConfigError: the fixture is a fork's, which lacks state that new blocks read; the
+                model that the user passed is not the fixture's.
                 BlockError: a block's results differ from the fixture's.
         """
         from pyevm_agents.recordings.replay import build_recorded_models  # noqa: PLC0415 - seldom needed
 
+        _require_own_chain(fixture)
         beyond, note = self._open_fixture_models(fixture)
         models = {
             name: SwappableModel(model)
             for name, model in build_recorded_models(fixture, beyond).items()
         }
-        chain = Chain(
-            fixture.config, models, accounts=fixture.pre, rows=self.rows, fork=fixture.fork
-        )
-        if chain.head.block_number == fixture.first_number:
+        chain = Chain(fixture.config, models, accounts=fixture.pre, rows=self.rows)
+        if chain.head.block_number == 0:
             for recorded in fixture.blocks:
                 chain.import_block(recorded.encoded)
             chain.patch_state(self._fund)
@@ -228,6 +228,17 @@ class NodeSetup:
     def _open_engine(self, llama: LlamaModel) -> LlamaModel:
         self.engines.append(self.stack.enter_context(llama))
         return llama
+
+
+def _require_own_chain(fixture: Fixture) -> None:
+    origin = fixture.config.origin
+    if origin is not None:
+        raise ConfigError(
+            f"fixture {fixture.name}: a recorded fork of chain {origin.chain_id} has only the "
+            "remote state that its own blocks read, and a node reads more: must be a chain of its "
+            "own; replay the fixture with pyevm-agents replay, or fork the chain itself with "
+            f"--fork-url and --fork-block-number {origin.block_number}"
+        )
 
 
 def _wrap_in_cache(llama: LlamaModel, store: Store) -> CachingModel:

@@ -7,7 +7,8 @@ wait are run with mining by hand, all others with a block for each transaction.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from contextlib import closing
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -16,10 +17,13 @@ from eth_keys.datatypes import PrivateKey
 
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
+from pyevm_agents.forking import open_fork
 from pyevm_agents.node import DEFAULT_MNEMONIC, Keys, MiningMode, Node
 from pyevm_agents.node.keys import derive_keys
 from pyevm_agents.rpc.methods.registry import build_node_service
 from tests.conformance.web3.not_here import NOT_HERE
+from tests.pyevm_agents.forking.forked_node import build_config
+from tests.serving import serve_in_thread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -45,7 +49,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "tests/conformance/web3/" not in item.path.as_posix() or item.parent is None:
             continue
-        name = f"{item.parent.name}::{item.name}"
+        name = f"{item.parent.name}::{item.name}".replace("[fork-", "[").replace("[own-", "[")
         for known in (name, name.split("[", maxsplit=1)[0], item.parent.name):
             if known in NOT_HERE:
                 item.add_marker(pytest.mark.xfail(reason=NOT_HERE[known], strict=True))
@@ -67,15 +71,30 @@ class World:
     """Hash by name."""
 
 
-@pytest.fixture(scope="module")
-def world() -> Iterator[World]:
-    keys = Keys([*derive_keys(DEFAULT_MNEMONIC, 3), KEYFILE_KEY])
+@pytest.fixture(scope="module", params=["own", pytest.param("fork", marks=pytest.mark.slow)])
+def world(request: pytest.FixtureRequest) -> Iterator[World]:
+    """A chain with everything that the tests need, or a fork of that chain's head."""
+    with closing(_build_node()) as node:
+        world = _filled(node, build_node_service(node, send_seconds=240))
+        if request.param == "own":
+            yield world
+            return
+        with serve_in_thread(world.service) as url, closing(open_fork(url, retries=0)) as fork:
+            chain = Chain(build_config(fork), fork=fork)
+            with closing(Node(chain, now=time.time, keys=_build_keys())) as forked:
+                service = build_node_service(forked, send_seconds=240)
+                yield replace(world, node=forked, service=service)
+
+
+def _build_keys() -> Keys:
+    return Keys([*derive_keys(DEFAULT_MNEMONIC, 3), KEYFILE_KEY])
+
+
+def _build_node() -> Node:
+    keys = _build_keys()
     accounts = {one: GenesisAccount(balance_wei=10_000 * ETHER) for one in keys.addresses}
     chain = Chain(ChainConfig(chain_id=CHAIN_ID, base_fee_wei=10**8), accounts=accounts)
-    node = Node(chain, now=time.time, keys=keys)
-    service = build_node_service(node, send_seconds=240)
-    yield _filled(node, service)
-    node.close()
+    return Node(chain, now=time.time, keys=keys)
 
 
 def _filled(node: Node, service: NodeService) -> World:

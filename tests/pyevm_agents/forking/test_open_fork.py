@@ -273,6 +273,7 @@ def test_a_lie_about_an_account_is_found(remote: FakeRemote, name: str) -> None:
     message = fault_of(fork)
     assert "does not fit the state root of block 3" in message
     assert problem in message
+    assert "changed without a block has to mine one first" in message
     fork.close()
 
 

@@ -156,3 +156,14 @@ def test_the_commands_replay_and_export_a_fork(recorded: Fixture, tmp_path: Path
     )
     assert exported.exit_code == 0, exported.output
     assert "DeployTool" in exported.output
+
+
+def test_a_node_takes_no_recorded_fork(recorded: Fixture, tmp_path: Path) -> None:
+    path, origin = tmp_path / "fork.json", recorded.config.origin
+    assert origin is not None
+    write_fixture(recorded, path)
+    told = CliRunner().invoke(main, ["node", "--no-model", "-p", "0", "--fixture", str(path)])
+    assert told.exit_code == 2
+    words = " ".join(told.output.split())
+    assert f"fixture fork: a recorded fork of chain {origin.chain_id} has only" in words
+    assert f"--fork-url and --fork-block-number {origin.block_number}" in words

@@ -417,6 +417,32 @@ def test_a_model_says_what_a_fixture_did_not_and_its_steps_are_logged() -> None:
         assert json.loads(said.splitlines()[-1])["text"] == "Stopped."
 
 
+@pytest.mark.slow
+def test_the_second_signal_abandons_a_rehearsal_and_the_pool_keeps_its_transaction(
+    tmp_path: Path,
+) -> None:
+    """With the real model, which works on the transaction ahead of its block."""
+    options = ("--fixture", "wallet_agent", "--no-store", "--state-dir", str(tmp_path))
+    with node(*options) as running:
+        (agent,) = running.said["agents"]
+        form = instruction(agent, "Withdraw 7 DAI") | {"gas": hex(8_000_000)}
+        sent = running.result("eth_sendTransaction", form)
+        stdout = running.process.stdout
+        assert stdout is not None
+        lines = (json.loads(line) for line in stdout)
+        assert next(one for one in lines if one.get("kind") == "reading")["source"] == "block"
+        port = int(running.said["url"].rsplit(":", 1)[1])
+        running.process.send_signal(signal.SIGINT)
+        while is_taken(port):
+            time.sleep(0.01)
+        running.process.send_signal(signal.SIGINT)
+        said, wrong = running.process.communicate(timeout=HANG_SECONDS)
+        assert (running.process.returncode, wrong) == (0, "")
+        assert json.loads(said.splitlines()[-1])["text"] == "Stopped."
+    with node(*options, "--no-model", "--no-mining") as running:
+        assert running.result("eth_getTransactionByHash", sent)["hash"] == sent
+
+
 def _is_not_answered(line: dict[str, object]) -> bool:
     return line.get("method") != "eth_call"
 
