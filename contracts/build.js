@@ -32,6 +32,15 @@ function sourcePaths(folder = '') {
   }).sort();
 }
 
+// What an import of an npm package names, for example @openzeppelin/contracts/….
+function readPackage(name) {
+  try {
+    return { contents: fs.readFileSync(path.join(ROOT, 'node_modules', name), 'utf8') };
+  } catch (error) {
+    return { error: `${error.message}: run npm ci` };
+  }
+}
+
 function compile() {
   const sources = {};
   for (const name of sourcePaths()) {
@@ -40,24 +49,32 @@ function compile() {
   const outputs = ['abi', 'evm.bytecode.object', 'evm.bytecode.sourceMap', 'evm.deployedBytecode.object',
     'evm.deployedBytecode.sourceMap', 'evm.deployedBytecode.immutableReferences'];
   const settings = { ...SETTINGS, outputSelection: { '*': { '*': outputs } } };
-  const output = JSON.parse(solc.compile(JSON.stringify({ language: 'Solidity', sources, settings })));
+  const input = JSON.stringify({ language: 'Solidity', sources, settings });
+  const output = JSON.parse(solc.compile(input, { import: readPackage }));
 
-  const messages = output.errors || [];
+  const messages = (output.errors || []).filter((message) => message.severity === 'error'
+    || !message.sourceLocation || message.sourceLocation.file.startsWith(PREFIX)); // not a package's warnings
   for (const message of messages) console.error(message.formattedMessage);
   if (messages.length > 0) throw new Error(`solc reported ${messages.length} errors or warnings, see above`);
   return output;
 }
 
-// A source map names files by number. Only those that this contract's maps mention are listed.
-function sourceNames(evm, nameOf) {
-  const numbers = new Set();
-  for (const map of [evm.bytecode.sourceMap, evm.deployedBytecode.sourceMap]) {
-    for (const entry of map.split(';')) {
-      const file = entry.split(':')[2];
-      if (file !== undefined && nameOf.has(file)) numbers.add(file);
-    }
-  }
-  return Object.fromEntries([...numbers].map((number) => [number, nameOf.get(number)]));
+// A source map names files by the numbers of one compilation. Here they are numbered for each contract, by name, so
+// that an artifact depends on its own sources alone. Numbers after the last name are the compiler's own code.
+function sourceMaps(evm, nameOf) {
+  const maps = [evm.bytecode.sourceMap, evm.deployedBytecode.sourceMap];
+  const used = new Set(maps.flatMap((map) => map.split(';').map((entry) => entry.split(':')[2]))
+    .filter((file) => file !== undefined && file !== '' && file !== '-1'));
+  const named = [...used].filter((file) => nameOf.has(file)).sort((a, b) => (nameOf.get(a) < nameOf.get(b) ? -1 : 1));
+  const others = [...used].filter((file) => !nameOf.has(file)).sort((a, b) => a - b);
+  const numberOf = new Map([...named, ...others].map((file, number) => [file, String(number)]));
+  const renumbered = maps.map((map) => map.split(';').map((entry) => {
+    const fields = entry.split(':');
+    if (numberOf.has(fields[2])) fields[2] = numberOf.get(fields[2]);
+    return fields.join(':');
+  }).join(';'));
+  const sources = Object.fromEntries(named.map((file) => [numberOf.get(file), nameOf.get(file)]));
+  return { sourceMap: renumbered[0], deployedSourceMap: renumbered[1], sources };
 }
 
 function artifacts() {
@@ -65,6 +82,7 @@ function artifacts() {
   const nameOf = new Map(Object.entries(output.sources).map(([name, source]) => [String(source.id), name]));
   const found = new Map();
   for (const [sourceName, contracts] of Object.entries(output.contracts)) {
+    if (!sourceName.startsWith(PREFIX)) continue; // a package's
     for (const [contractName, { abi, evm }] of Object.entries(contracts)) {
       if (found.has(contractName)) throw new Error(`two contracts are named ${contractName}: rename one`);
       found.set(contractName, {
@@ -74,9 +92,7 @@ function artifacts() {
         bytecode: `0x${evm.bytecode.object}`,
         deployedBytecode: `0x${evm.deployedBytecode.object}`,
         immutableReferences: evm.deployedBytecode.immutableReferences || {},
-        sourceMap: evm.bytecode.sourceMap,
-        deployedSourceMap: evm.deployedBytecode.sourceMap,
-        sources: sourceNames(evm, nameOf),
+        ...sourceMaps(evm, nameOf),
         compiler: { name: 'solc', version: solc.version(), settings: SETTINGS },
       });
     }

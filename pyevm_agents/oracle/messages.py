@@ -1,0 +1,88 @@
+"""What an oracle and its workers tell each other, as Python values.
+
+The names and meanings are those of contracts/callback/IAgentOracle.sol.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commitment:
+    """A request as the oracle knows it; the oracle stores its hash alone."""
+
+    request_id: int
+    client: bytes
+    """20 bytes."""
+
+    budget_id: int
+    arguments_hash: bytes
+    """keccak-256 of the arguments."""
+
+    callback_gas_limit: int
+    fee: int
+    """In wei."""
+
+    block_number: int
+    deadline: int
+    """In seconds since 1970: the last second in which an answer is taken."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentRequest:
+    """An `AgentRequested` event and where it stands."""
+
+    oracle: bytes
+    """20 bytes."""
+
+    commitment: Commitment
+    arguments: bytes
+    """Calldata for the executor."""
+
+    block_hash: bytes
+    """The block of the event; the answer is the executor's on the state after it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the executor returned, or the typed error that it reverted with."""
+
+    refused: bool
+    output: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What somebody needs in order to compute an answer again; 32 bytes each."""
+
+    block_hash: bytes
+    model_digest: bytes
+    profile_fingerprint: bytes
+    prompt_hash: bytes
+    output_hash: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class ComputedAnswer:
+    """An answer and its evidence, not signed yet."""
+
+    answer: Answer
+    evidence: Evidence
+
+
+class AnswerComputer(Protocol):
+    """Computes answers; closes what it holds."""
+
+    def compute(self, request: AgentRequest) -> ComputedAnswer:
+        """Return what the executor answers on the state after the request's block.
+
+        Raises an exception that is not a refusal where the model or the remote node fails; the
+        request is then tried again, and nothing is signed.
+        """
+        ...
+
+    def close(self) -> None:
+        """Release the model and the fork."""
+        ...
