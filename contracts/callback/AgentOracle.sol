@@ -10,9 +10,8 @@ import {ERC165, IERC165} from "@openzeppelin/contracts/utils/introspection/ERC16
 import {EnumerableSet} from "@openzeppelin/contracts/utils/structs/EnumerableSet.sol";
 import {DataAsCode} from "./DataAsCode.sol";
 import {ExactGasCall} from "./ExactGasCall.sol";
-import {
-    Answer, Commitment, Evidence, IAgentOracle, IAgentOracleClient, Order, Outcome
-} from "./IAgentOracle.sol";
+import {Answer, Commitment, Evidence, IAgentOracle, Order} from "./IAgentOracle.sol";
+import {IAgentOracleClient, Outcome} from "./IAgentOracleClient.sol";
 
 /// @title Asks registered workers for what the executor would answer, and calls back with it
 /// @notice Its rules:

@@ -9,7 +9,8 @@ import {AgentIterationResult, IERCAgentExecutor} from "../interfaces/IERCAgentEx
 import {IERCAgentTool} from "../interfaces/IERCAgentTool.sol";
 import {AbiString} from "../libraries/AbiString.sol";
 import {Unsure} from "../libraries/Unsure.sol";
-import {IAgentOracle, IAgentOracleClient, Order, Outcome} from "./IAgentOracle.sol";
+import {IAgentOracle, Order} from "./IAgentOracle.sol";
+import {IAgentOracleClient, Outcome} from "./IAgentOracleClient.sol";
 
 /// @title An agent whose model runs off the chain, by an oracle
 /// @notice The same prompt, tools and steps as `IERCAgent`. A run takes one transaction to start and one for each answer

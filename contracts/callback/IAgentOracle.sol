@@ -2,16 +2,7 @@
 pragma solidity ^0.8.24;
 
 import {IERC165} from "@openzeppelin/contracts/utils/introspection/IERC165.sol";
-
-/// @notice What became of a request.
-/// @dev None: no answer yet. Answered: the executor's result. Refused: the executor's typed error. Expired: no worker
-///   answered before the deadline.
-enum Outcome {
-    None,
-    Answered,
-    Refused,
-    Expired
-}
+import {Outcome} from "./IAgentOracleClient.sol";
 
 /// @notice What a client asks for, and who pays for it.
 /// @param arguments calldata for the executor: `abi.encodeCall(IERCAgentExecutor.runNextIteration, (…))`, at most
@@ -70,15 +61,6 @@ struct Evidence {
     bytes32 profileFingerprint;
     bytes32 promptHash;
     bytes32 outputHash;
-}
-
-/// @title Takes the answers to a client's requests
-interface IAgentOracleClient {
-    /// @notice Called once for each request, with at least the gas of its budget. What it returns is ignored.
-    /// @dev Must refuse every sender but the oracle. Of the oracle's functions that change its state, only `request` and
-    ///   `release` may be called from here. If it reverts, anybody may call it again by `IAgentOracle.retry`.
-    /// @param output `Answer.output`; empty if the request expired
-    function handleAnswer(uint256 requestId, Outcome outcome, bytes calldata output) external;
 }
 
 /// @title Asks off-chain workers for the executor's answers

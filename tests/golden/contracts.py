@@ -36,12 +36,17 @@ SAMPLE: tuple[Parameter, ...] = ((4, "amount", "how much"),)
 
 CONSTRUCTORS: Mapping[str, tuple[object, ...]] = {
     "AgentOnlyTool": ("Only", "For agents", NOWHERE, bytes(4), (list(SAMPLE),), True, "", NOWHERE),
+    "AskHumanTool": (NOWHERE, 60, "AskOwner", "Ask the owner"),
     "BadMetadataTool": (bytes(4), 0, b""),
     "GuardedPurse": (NOWHERE, 5),
     "RawTool": (b"",),
     "RevertingTool": (0,),
     "ScriptedTool": ("Scripted", "Says what it is told", list(SAMPLE), NOWHERE, "", []),
     "SimpleAgent": (EXECUTOR, "bytes", "Agent", "An agent", "What to do", "Help.", [], 5),
+    "SimpleCallbackAgent": (
+        (NOWHERE, 1_000_000, 60, 600),
+        *("bytes", "Agent", "An agent", "What to do", "Help.", [], 5),
+    ),
     "SimpleSmartContractTool": (
         *("Simple", "Calls a contract", NOWHERE, bytes(4)),
         *((list(SAMPLE),), True, "", NOWHERE),
