@@ -77,6 +77,12 @@ function sourceMaps(evm, nameOf) {
   return { sourceMap: renumbered[0], deployedSourceMap: renumbered[1], sources };
 }
 
+// solc names immutables by numbers of the whole compilation; here they are counted for each contract.
+function immutableReferences(deployed) {
+  const references = Object.entries(deployed.immutableReferences || {}).sort(([a], [b]) => a - b);
+  return Object.fromEntries(references.map(([, places], number) => [number, places]));
+}
+
 function artifacts() {
   const output = compile();
   const nameOf = new Map(Object.entries(output.sources).map(([name, source]) => [String(source.id), name]));
@@ -91,7 +97,7 @@ function artifacts() {
         abi,
         bytecode: `0x${evm.bytecode.object}`,
         deployedBytecode: `0x${evm.deployedBytecode.object}`,
-        immutableReferences: evm.deployedBytecode.immutableReferences || {},
+        immutableReferences: immutableReferences(evm.deployedBytecode),
         ...sourceMaps(evm, nameOf),
         compiler: { name: 'solc', version: solc.version(), settings: SETTINGS },
       });
