@@ -77,6 +77,12 @@ function sourceMaps(evm, nameOf) {
   return { sourceMap: renumbered[0], deployedSourceMap: renumbered[1], sources };
 }
 
+// solc names an immutable by its place in the whole compilation. Here they are numbered in that order.
+function numbered(references) {
+  const ids = Object.keys(references).sort((a, b) => a - b);
+  return Object.fromEntries(ids.map((id, number) => [number, references[id]]));
+}
+
 function artifacts() {
   const output = compile();
   const nameOf = new Map(Object.entries(output.sources).map(([name, source]) => [String(source.id), name]));
@@ -91,7 +97,7 @@ function artifacts() {
         abi,
         bytecode: `0x${evm.bytecode.object}`,
         deployedBytecode: `0x${evm.deployedBytecode.object}`,
-        immutableReferences: evm.deployedBytecode.immutableReferences || {},
+        immutableReferences: numbered(evm.deployedBytecode.immutableReferences || {}),
         ...sourceMaps(evm, nameOf),
         compiler: { name: 'solc', version: solc.version(), settings: SETTINGS },
       });
