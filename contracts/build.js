@@ -77,6 +77,12 @@ function sourceMaps(evm, nameOf) {
   return { sourceMap: renumbered[0], deployedSourceMap: renumbered[1], sources };
 }
 
+// Immutables are named by numbers of one compilation too; here by their order.
+function immutableReferences(evm) {
+  const found = Object.entries(evm.deployedBytecode.immutableReferences || {}).sort(([a], [b]) => a - b);
+  return Object.fromEntries(found.map(([, places], number) => [String(number), places]));
+}
+
 function artifacts() {
   const output = compile();
   const nameOf = new Map(Object.entries(output.sources).map(([name, source]) => [String(source.id), name]));
@@ -91,7 +97,7 @@ function artifacts() {
         abi,
         bytecode: `0x${evm.bytecode.object}`,
         deployedBytecode: `0x${evm.deployedBytecode.object}`,
-        immutableReferences: evm.deployedBytecode.immutableReferences || {},
+        immutableReferences: immutableReferences(evm),
         ...sourceMaps(evm, nameOf),
         compiler: { name: 'solc', version: solc.version(), settings: SETTINGS },
       });

@@ -37,7 +37,9 @@ SAMPLE: tuple[Parameter, ...] = ((4, "amount", "how much"),)
 CONSTRUCTORS: Mapping[str, tuple[object, ...]] = {
     "AgentOnlyTool": ("Only", "For agents", NOWHERE, bytes(4), (list(SAMPLE),), True, "", NOWHERE),
     "AskHumanTool": (NOWHERE, 60, "AskOwner", "Ask the owner"),
+    "AsynchronousTool": (0,),
     "BadMetadataTool": (bytes(4), 0, b""),
+    "GreedyTool": (0, 0, 0),
     "GuardedPurse": (NOWHERE, 5),
     "RawTool": (b"",),
     "RevertingTool": (0,),
@@ -52,6 +54,7 @@ CONSTRUCTORS: Mapping[str, tuple[object, ...]] = {
         *((list(SAMPLE),), True, "", NOWHERE),
     ),
     "UnguardedPurse": (NOWHERE, 5),
+    "WalletCallbackAgent": ((NOWHERE, 1_000_000, 60, 600), "bytes", NOWHERE, "", NOWHERE),
 }
 """Arguments of tools that cannot be made without; the wallet's agent is the demo's."""
 
