@@ -36,6 +36,7 @@ COMMANDS = {
     "script": "agents",
     "store": "store",
     "trace": "trace",
+    "verify": "verify",
 }
 """Module of each command."""
 

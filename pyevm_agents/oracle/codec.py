@@ -103,6 +103,22 @@ def encode_expire(commitment: Commitment) -> bytes:
     return load_artifact(INTERFACE).encode_call("expire", astuple(commitment))
 
 
+def encode_answer_query(request_id: int) -> bytes:
+    """Return the calldata of `answerOf`."""
+    return load_artifact(INTERFACE).encode_call("answerOf", request_id)
+
+
+def decode_answer_record(returned: bytes) -> bytes:
+    """Return the output in the return data of `answerOf`; empty if there is no answer.
+
+    Raises: MessageError: not the return data of `answerOf`.
+    """
+    values: Any = decode_values(_find_function("answerOf").output_types, returned)
+    if values is None:
+        raise MessageError(f"{len(returned)} bytes: not the return data of answerOf of an oracle")
+    return bytes(values[1])
+
+
 def decode_answer(calldata: bytes) -> SubmittedAnswer:
     """Return the arguments of calldata of `answer`.
 
