@@ -77,10 +77,10 @@ function sourceMaps(evm, nameOf) {
   return { sourceMap: renumbered[0], deployedSourceMap: renumbered[1], sources };
 }
 
-// solc names an immutable by its place in the whole compilation. Here they are numbered in that order.
-function numbered(references) {
-  const ids = Object.keys(references).sort((a, b) => a - b);
-  return Object.fromEntries(ids.map((id, number) => [number, references[id]]));
+// Immutables are named by numbers of one compilation too; here by their order.
+function immutableReferences(evm) {
+  const found = Object.entries(evm.deployedBytecode.immutableReferences || {}).sort(([a], [b]) => a - b);
+  return Object.fromEntries(found.map(([, places], number) => [String(number), places]));
 }
 
 function artifacts() {
@@ -97,7 +97,7 @@ function artifacts() {
         abi,
         bytecode: `0x${evm.bytecode.object}`,
         deployedBytecode: `0x${evm.deployedBytecode.object}`,
-        immutableReferences: numbered(evm.deployedBytecode.immutableReferences || {}),
+        immutableReferences: immutableReferences(evm),
         ...sourceMaps(evm, nameOf),
         compiler: { name: 'solc', version: solc.version(), settings: SETTINGS },
       });
