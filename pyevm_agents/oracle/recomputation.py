@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from eth.abc import BlockHeaderAPI
+
     from precompiles.language_model import LanguageModel, ModelProfile
     from pyevm_agents.chain import CallResult
     from pyevm_agents.config.schedule_file import ScheduleFile
@@ -238,23 +240,8 @@ class ForkComputer:
             self._require_block(request)
             fork = self._open_fork(request)
             self._log.clear()
-            call = Call(
-                to=EXECUTOR_ADDRESS,
-                sender=Address(request.commitment.client),
-                data=request.arguments,
-                gas=COMPUTATION_GAS,
-            )
-            try:
-                result = fork.chain.call(call, header=fork.chain.head)
-            except GrammarViolationError as error:
-                raise EngineFault(f"model output violates its grammar: {error}") from error
-            answer = _read_answer(result)
-            prompt = self._get_prompt()
-            return ComputedAnswer(
-                answer=answer,
-                evidence=self._build_evidence(request, answer, prompt),
-                prompt=prompt,
-            )
+            answer, _ = call_executor(fork.chain, fork.chain.head, request)
+            return build_computed_answer(self._hosted, request, answer, self._get_prompt())
 
     def close(self) -> None:
         """Close the forks and the connection."""
@@ -304,22 +291,6 @@ class ForkComputer:
         if not self._log:
             return None
         return "".join(segment.text for segment in self._log[-1].segments)
-
-    def _build_evidence(
-        self, request: AgentRequest, answer: Answer, prompt: str | None
-    ) -> Evidence:
-        config = self._hosted.config
-        profile = self._hosted.find_profile(request.arguments)
-        fingerprint = (
-            config.profile_fingerprint if profile is None else get_fingerprint(config, profile)
-        )
-        return Evidence(
-            block_hash=request.block_hash,
-            model_digest=NO_HASH if profile is None else profile.digest,
-            profile_fingerprint=hash_fingerprint(fingerprint),
-            prompt_hash=NO_HASH if prompt is None else keccak(text=prompt),
-            output_hash=keccak(answer.output),
-        )
 
 
 def open_computer(
@@ -371,19 +342,53 @@ def hash_fingerprint(fingerprint: str) -> bytes:
     return bytes(keccak(text=fingerprint))
 
 
-def _read_answer(result: CallResult) -> Answer:
-    """Return the executor's answer.
+def call_executor(
+    chain: Chain, header: BlockHeaderAPI, request: AgentRequest
+) -> tuple[Answer, CallResult]:
+    """Call the executor as a request's client on the state after a block.
 
-    Raises: ExecutorHaltedError: it ended without one.
+    Raises: EngineFault: the model failed, or the executor ended without an answer.
     """
+    call = Call(
+        to=EXECUTOR_ADDRESS,
+        sender=Address(request.commitment.client),
+        data=request.arguments,
+        gas=COMPUTATION_GAS,
+    )
+    try:
+        result = chain.call(call, header=header)
+    except GrammarViolationError as error:
+        raise EngineFault(f"model output violates its grammar: {error}") from error
     if result.error is None:
-        return Answer(refused=False, output=result.output)
+        return Answer(refused=False, output=result.output), result
     if isinstance(result.error, Revert) and is_refusal(result.output):
-        return Answer(refused=True, output=result.output)
+        return Answer(refused=True, output=result.output), result
     raise ExecutorHaltedError(
         f"the executor gave no answer: {type(result.error).__name__}: {result.error}; this is a "
         "bug, please report it"
     )
+
+
+def build_computed_answer(
+    hosted: HostedModels, request: AgentRequest, answer: Answer, prompt: str | None
+) -> ComputedAnswer:
+    """Return an answer with its evidence.
+
+    Input: the prompt that the model read; None if the call ended before there was one.
+    """
+    config = hosted.config
+    profile = hosted.find_profile(request.arguments)
+    fingerprint = (
+        config.profile_fingerprint if profile is None else get_fingerprint(config, profile)
+    )
+    evidence = Evidence(
+        block_hash=request.block_hash,
+        model_digest=NO_HASH if profile is None else profile.digest,
+        profile_fingerprint=hash_fingerprint(fingerprint),
+        prompt_hash=NO_HASH if prompt is None else keccak(text=prompt),
+        output_hash=keccak(answer.output),
+    )
+    return ComputedAnswer(answer=answer, evidence=evidence, prompt=prompt)
 
 
 def is_refusal(output: bytes) -> bool:
