@@ -7,6 +7,7 @@ import {ReentrancyGuard} from "@openzeppelin/contracts/utils/ReentrancyGuard.sol
 import {ECDSA} from "@openzeppelin/contracts/utils/cryptography/ECDSA.sol";
 import {EIP712} from "@openzeppelin/contracts/utils/cryptography/EIP712.sol";
 import {ERC165, IERC165} from "@openzeppelin/contracts/utils/introspection/ERC165.sol";
+import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
 import {EnumerableSet} from "@openzeppelin/contracts/utils/structs/EnumerableSet.sol";
 import {DataAsCode} from "./DataAsCode.sol";
 import {ExactGasCall} from "./ExactGasCall.sol";
@@ -21,8 +22,9 @@ import {IAgentOracleClient, Outcome} from "./IAgentOracleClient.sol";
 ///     call again with more gas;
 ///   - after the deadline anybody may end a request, and its fee goes back;
 ///   - wei go out by `withdraw` alone;
-///   - during a callback `request` and `release` may be called. Everything else that changes the state reverts.
-///     `release` calls nobody and sends nothing; by it a run that ends gives back what it did not use.
+///   - during a callback `request` and `release` may be called. Everything else that changes the state reverts, but for
+///     handing over the ownership. `release` calls nobody and sends nothing; by it a run that ends gives back what it did
+///     not use.
 /// @dev The contract's wei are: what is claimable, budgets, subscriptions, and the fees of requests without an answer.
 contract AgentOracle is IAgentOracle, ERC165, EIP712, Ownable2Step, ReentrancyGuard {
     using EnumerableSet for EnumerableSet.AddressSet;
@@ -145,7 +147,7 @@ contract AgentOracle is IAgentOracle, ERC165, EIP712, Ownable2Step, ReentrancyGu
 
     uint256 public constant MAX_ARGUMENTS_BYTES = 65_536; // the executor reads no more
     uint256 public constant MAX_OUTPUT_BYTES = 24_575; // EIP-170, less the first byte of the code that keeps it
-    uint256 public constant MAX_CALLBACK_GAS = 12_000_000; // fits into a transaction of EIP-7825, 16,777,216 gas
+    uint256 public constant MAX_CALLBACK_GAS = 11_000_000; // with the longest output 16,739,262: EIP-7825 has 16,777,216
     uint256 public constant MAX_TIMEOUT = 7 days;
     uint256 public constant MAX_LIFETIME = 30 days;
 
@@ -417,7 +419,7 @@ contract AgentOracle is IAgentOracle, ERC165, EIP712, Ownable2Step, ReentrancyGu
         if (answer_.output.length > MAX_OUTPUT_BYTES) revert OutputTooLong(answer_.output.length, MAX_OUTPUT_BYTES);
         bytes32 outputHash = keccak256(answer_.output);
         if (evidence.outputHash != outputHash) revert WrongOutputHash(evidence.outputHash, outputHash);
-        bytes32 blockHash = blockhash(commitment.blockNumber); // zero for blocks older than 256
+        bytes32 blockHash = blockhash(commitment.blockNumber); // zero for this block and for those older than 256
         if (blockHash != 0 && evidence.blockHash != blockHash) {
             revert WrongBlock(commitment.blockNumber, evidence.blockHash, blockHash);
         }
@@ -504,8 +506,8 @@ contract AgentOracle is IAgentOracle, ERC165, EIP712, Ownable2Step, ReentrancyGu
             released: false,
             payer: payer,
             releasableAt: uint64(block.timestamp) + order.lifetime,
-            fee: uint128(fee),
-            balance: uint128(amount)
+            fee: SafeCast.toUint128(fee),
+            balance: SafeCast.toUint128(amount)
         });
         emit BudgetOpened(budgetId, msg.sender, order.subscriptionId, payer, amount);
     }
@@ -527,7 +529,7 @@ contract AgentOracle is IAgentOracle, ERC165, EIP712, Ownable2Step, ReentrancyGu
     }
 
     function _fund(uint64 subscriptionId) private {
-        subscriptions[subscriptionId].balance += uint128(msg.value);
+        subscriptions[subscriptionId].balance += SafeCast.toUint128(msg.value);
         emit SubscriptionFunded(subscriptionId, msg.value);
     }
 

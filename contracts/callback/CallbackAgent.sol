@@ -119,6 +119,9 @@ abstract contract CallbackAgent is IERCAgentTool, IERCAgentClient, IAgentOracleC
     /// @notice The tool used up its gas. Call `retry` of the oracle with more.
     error ToolOutOfGas(address tool);
 
+    /// @notice The oracle was called with too little gas. Repeat the call with more.
+    error OracleOutOfGas();
+
     /// @notice The run's deadline is not over, or it has ended.
     error CannotExpire(int256 runId, Status status, uint256 deadline);
 
@@ -252,9 +255,8 @@ abstract contract CallbackAgent is IERCAgentTool, IERCAgentClient, IAgentOracleC
         int256 runId = runOfTool[msg.sender][toolRunId];
         if (runId != 0) {
             delete runOfTool[msg.sender][toolRunId];
-            if (runs[runId].status != Status.AwaitingTool) return; // it ended in the meantime
             runs[runId].status = Status.UsingTool;
-            _finishStep(runId, result);
+            _finishStep(runId, result, true);
             return;
         }
         runId = runInCall[msg.sender];
@@ -267,12 +269,12 @@ abstract contract CallbackAgent is IERCAgentTool, IERCAgentClient, IAgentOracleC
     /// @notice Ends a run after its deadline. For everybody.
     function expireRun(int256 runId) external {
         Run storage current = runs[runId];
-        bool isWaiting = current.status == Status.AskingModel || current.status == Status.AwaitingTool;
-        if (!isWaiting || block.timestamp <= current.deadline) {
+        bool asksModel = current.status == Status.AskingModel;
+        if ((!asksModel && current.status != Status.AwaitingTool) || block.timestamp <= current.deadline) {
             revert CannotExpire(runId, current.status, current.deadline);
         }
-        delete runOfRequest[current.requestId];
-        delete runOfTool[current.tool][current.toolRunId];
+        if (asksModel) delete runOfRequest[current.requestId];
+        else delete runOfTool[current.tool][current.toolRunId];
         _fail(runId, Status.DeadlinePassed, "the run took too long");
     }
 
@@ -426,7 +428,8 @@ abstract contract CallbackAgent is IERCAgentTool, IERCAgentClient, IAgentOracleC
         try oracle.request(_order(runId)) returns (uint256 requestId, uint256) {
             current.requestId = requestId;
             runOfRequest[requestId] = runId;
-        } catch {
+        } catch (bytes memory reason) {
+            _requireReason(reason);
             _fail(runId, Status.RequestFailed, "the oracle did not take the next request");
         }
     }
@@ -465,11 +468,11 @@ abstract contract CallbackAgent is IERCAgentTool, IERCAgentClient, IAgentOracleC
             return _fail(runId, Status.ToolFailed, string.concat("tool ", who, " returned no run ID and string"));
         }
         (int256 toolRunId, string memory result) = abi.decode(output, (int256, string));
-        if (toolRunId == -1) return _finishStep(runId, result);
+        if (toolRunId == -1) return _finishStep(runId, result, false);
         if (toolRunId < 0 || runOfTool[address(tool)][toolRunId] != 0 || (isEarly && current.earlyId != toolRunId)) {
             return _fail(runId, Status.ToolFailed, string.concat("tool ", who, " returned a wrong run ID"));
         }
-        if (isEarly) return _finishStep(runId, earlyResult);
+        if (isEarly) return _finishStep(runId, earlyResult, true);
 
         current.status = Status.AwaitingTool;
         current.tool = address(tool);
@@ -478,8 +481,10 @@ abstract contract CallbackAgent is IERCAgentTool, IERCAgentClient, IAgentOracleC
         emit AgentAwaitsTool(runId, address(tool), toolRunId);
     }
 
-    /// @dev A tool that ran out of gas has not failed: the callback reverts, so that it can be repeated with more. All that
-    ///   is left after such a call is one 64th (EIP-150).
+    /// @dev A tool that ran out of gas has not failed: the callback reverts, so that it can be repeated with more. After
+    ///   such a call one 64th is left (EIP-150), and one 64th more for each contract between the tool and the one that ran
+    ///   out; the tool's revert data are that contract's or its own. So a failure that leaves less than one eighth counts
+    ///   as running out. If it was another one, a call with more gas shows it.
     function _callTool(IERCAgentTool tool, bytes memory data) private returns (bool success, bytes memory output) {
         if (address(tool).code.length == 0) return (false, "");
         uint256 gasBefore = gasleft();
@@ -488,7 +493,7 @@ abstract contract CallbackAgent is IERCAgentTool, IERCAgentClient, IAgentOracleC
             success := call(gas(), tool, 0, add(data, 32), mload(data), 0, 0)
             size := returndatasize()
         }
-        if (!success && size == 0 && gasleft() <= gasBefore / 63) revert ToolOutOfGas(address(tool));
+        if (!success && gasleft() < gasBefore / 8) revert ToolOutOfGas(address(tool));
         if (size > MAX_TOOL_RESULT_BYTES) return (success, "");
         output = new bytes(size);
         assembly ("memory-safe") {
@@ -496,12 +501,15 @@ abstract contract CallbackAgent is IERCAgentTool, IERCAgentClient, IAgentOracleC
         }
     }
 
-    function _finishStep(int256 runId, string memory result) private {
+    /// @dev A synchronous tool that fails reverts. An asynchronous one can only say so.
+    function _finishStep(int256 runId, string memory result, bool isAwaited) private {
         Run storage current = runs[runId];
         uint256 step = current.toolResults.length;
         current.toolResults.push(result);
         emit AgentToolResult(runId, step, result);
-        if (_isFailure(result)) return _fail(runId, Status.ToolFailed, string.concat("a tool said: ", result));
+        if (isAwaited && _isFailure(result)) {
+            return _fail(runId, Status.ToolFailed, string.concat("a tool said: ", result));
+        }
         if (Unsure.isUnsure(result)) {
             // No model reads the doubt of a nested agent, so none can act on it.
             return _finish(runId, Unsure.addSteps(result, current.agentReasoning, current.toolResults, step));
@@ -527,7 +535,10 @@ abstract contract CallbackAgent is IERCAgentTool, IERCAgentClient, IAgentOracleC
         current.status = status;
         current.result = result;
         // It fails only if somebody released the budget after its lifetime, and then there is nothing to give back.
-        try oracle.release(current.budgetId) {} catch {}
+        try oracle.release(current.budgetId) {}
+        catch (bytes memory reason) {
+            _requireReason(reason);
+        }
         if (current.resultHandler.code.length != 0) _deliver(runId);
     }
 
@@ -543,6 +554,11 @@ abstract contract CallbackAgent is IERCAgentTool, IERCAgentClient, IAgentOracleC
         if (success) return true;
         current.delivered = false;
         emit ResultNotDelivered(runId, handler);
+    }
+
+    /// @dev The oracle's errors have data. Without any it ran out of gas: what follows is undone, to be repeated with more.
+    function _requireReason(bytes memory reason) private pure {
+        if (reason.length == 0) revert OracleOutOfGas();
     }
 
     function _isTool(IERCAgentTool tool) private view returns (bool) {

@@ -11,7 +11,7 @@ import {Outcome} from "./IAgentOracleClient.sol";
 /// @param subscriptionId for a new budget: the subscription that fills it; 0: the call's value does
 /// @param payer for a new budget that value fills: who gets back what is left of it
 /// @param steps for a new budget: how many requests it pays for, at least 1
-/// @param callbackGasLimit for a new budget: gas of each callback, at most 12,000,000
+/// @param callbackGasLimit for a new budget: gas of each callback, at most 11,000,000
 /// @param lifetime for a new budget: seconds after which anybody may release it, at most 30 days
 /// @param timeout seconds in which a worker must answer, at most 7 days
 struct Order {

@@ -5,7 +5,8 @@ import {IERCAgentTool} from "../interfaces/IERCAgentTool.sol";
 import {CallbackAgent} from "./CallbackAgent.sol";
 
 /// @title A CallbackAgent made of constructor arguments
-/// @notice For people, `ask` a question in plain words. Anybody may, with their own wei.
+/// @notice For people, `ask` a question in plain words. Anybody may, with their own wei. Its tools see the agent as
+///   `msg.sender`: don't give it tools that act on what the agent owns, or strangers will use them through it.
 contract SimpleCallbackAgent is CallbackAgent {
     /// @notice The arguments are those of CallbackAgent.
     constructor(

@@ -10,7 +10,8 @@ from dataclasses import astuple
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from eth_utils import to_canonical_address
+from eth_abi import encode
+from eth_utils import keccak, to_canonical_address
 
 from pyevm_agents.abi import compute_topic, decode_event, decode_values
 from pyevm_agents.artifacts import describe_contract
@@ -33,6 +34,11 @@ if TYPE_CHECKING:
 
 INTERFACE = "IAgentOracle"
 SELECTOR_BYTES = 4
+
+COMMITMENT_TYPES = (
+    *("uint256", "address", "uint256", "bytes32", "uint32", "uint128", "uint64", "uint64"),
+)
+"""Members of `Commitment`, all static: a tuple of them is encoded as they are."""
 
 
 class MessageError(AgentsError):
@@ -87,6 +93,11 @@ def decode_answered(log: Mapping[str, Any]) -> AnsweredRequest:
     )
 
 
+def hash_commitment(commitment: Commitment) -> bytes:
+    """Return what the oracle stores of a request, 32 bytes."""
+    return bytes(keccak(encode(COMMITMENT_TYPES, astuple(commitment))))
+
+
 # -- calldata -- #
 
 
@@ -101,6 +112,11 @@ def encode_answer(
 def encode_expire(commitment: Commitment) -> bytes:
     """Return the calldata of `expire`."""
     return load_artifact(INTERFACE).encode_call("expire", astuple(commitment))
+
+
+def encode_finalize(commitment: Commitment) -> bytes:
+    """Return the calldata of `finalize` of an oracle whose answers can be challenged."""
+    return load_artifact("IChallengeableOracle").encode_call("finalize", astuple(commitment))
 
 
 def encode_answer_query(request_id: int) -> bytes:

@@ -44,13 +44,14 @@ if TYPE_CHECKING:
     from eth.abc import BlockHeaderAPI
 
     from precompiles.language_model import LanguageModel, ModelProfile
-    from pyevm_agents.chain import CallResult
+    from pyevm_agents.chain import CallResult, ChainSimulator
     from pyevm_agents.config.schedule_file import ScheduleFile
     from pyevm_agents.forking import RemoteFork
     from pyevm_agents.models import LlamaModel, Progress, Store
     from pyevm_agents.models.fakes.recorded import Exchange
     from pyevm_agents.models.fakes.scripted import Script
     from pyevm_agents.oracle.messages import AgentRequest
+    from pyevm_agents.vm import ForkBlock, Interruption
 
 COMPUTATION_GAS = 10**12
 """Gas limit of a computed call, which pays nothing. At default prices a full context and the
@@ -162,6 +163,77 @@ class ModelOptions:
 # -- computation -- #
 
 
+class RequestExecutor:
+    """Executes requests on chains with the precompile. One at a time: not thread-safe."""
+
+    def __init__(self, hosted: HostedModels) -> None:
+        """Input: the models, which the caller closes."""
+        self.hosted = hosted
+        self._log: list[Exchange] = []
+        self.models: Mapping[str, LanguageModel] = {
+            name: RecordingModel(model, name=name, log=self._log)
+            for name, model in hosted.models.items()
+        }
+        """The models for the chains on which requests are executed."""
+
+    def execute(
+        self,
+        chain: ChainSimulator,
+        request: AgentRequest,
+        header: BlockHeaderAPI,
+        interruption: Interruption | None = None,
+    ) -> ComputedAnswer:
+        """Return the executor's answer to a request on the state after a block.
+
+        Input:
+            chain: with `models` at the executor.
+            request: the request.
+            header: of the block.
+            interruption: ends the execution from another thread.
+
+        Raises: EngineFault: the model failed, or the executor ended without an answer.
+        """
+        self._log.clear()
+        call = Call(
+            to=EXECUTOR_ADDRESS,
+            sender=Address(request.commitment.client),
+            data=request.arguments,
+            gas=COMPUTATION_GAS,
+            interruption=interruption,
+        )
+        try:
+            result = chain.call(call, header=header)
+        except GrammarViolationError as error:
+            raise EngineFault(f"model output violates its grammar: {error}") from error
+        answer = _read_answer(result)
+        prompt = self._get_prompt()
+        return ComputedAnswer(
+            answer=answer, evidence=self._build_evidence(request, answer, prompt), prompt=prompt
+        )
+
+    def _get_prompt(self) -> str | None:
+        """Return the prompt of the last call; None if it ended before there was one."""
+        if not self._log:
+            return None
+        return "".join(segment.text for segment in self._log[-1].segments)
+
+    def _build_evidence(
+        self, request: AgentRequest, answer: Answer, prompt: str | None
+    ) -> Evidence:
+        config = self.hosted.config
+        profile = self.hosted.find_profile(request.arguments)
+        fingerprint = (
+            config.profile_fingerprint if profile is None else get_fingerprint(config, profile)
+        )
+        return Evidence(
+            block_hash=request.block_hash,
+            model_digest=NO_HASH if profile is None else profile.digest,
+            profile_fingerprint=hash_fingerprint(fingerprint),
+            prompt_hash=NO_HASH if prompt is None else keccak(text=prompt),
+            output_hash=keccak(answer.output),
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class _OpenFork:
     """A fork of the remote chain, with a chain that continues it."""
@@ -204,12 +276,7 @@ class ForkComputer:
         self._url, self._hardfork = url, hardfork
         self._retries, self._timeout_seconds = retries, timeout_seconds
         self._client = RemoteClient(url, retries=retries, timeout_seconds=timeout_seconds)
-        self._hosted = hosted
-        self._log: list[Exchange] = []
-        self._models = {
-            name: RecordingModel(model, name=name, log=self._log)
-            for name, model in hosted.models.items()
-        }
+        self._executor = RequestExecutor(hosted)
         self._forks: OrderedDict[bytes, _OpenFork] = OrderedDict()
         self._resources = ExitStack() if resources is None else resources
         self._lock = threading.Lock()
@@ -221,11 +288,6 @@ class ForkComputer:
     def __exit__(self, *_: object) -> None:
         """Close it."""
         self.close()
-
-    @property
-    def hosted(self) -> HostedModels:
-        """The models."""
-        return self._hosted
 
     def compute(self, request: AgentRequest) -> ComputedAnswer:
         """Return what the executor answers on the state after the request's block.
@@ -239,9 +301,7 @@ class ForkComputer:
         with self._lock:
             self._require_block(request)
             fork = self._open_fork(request)
-            self._log.clear()
-            answer, _ = call_executor(fork.chain, fork.chain.head, request)
-            return build_computed_answer(self._hosted, request, answer, self._get_prompt())
+            return self._executor.execute(fork.chain, request, fork.chain.head)
 
     def close(self) -> None:
         """Close the forks and the connection."""
@@ -278,19 +338,14 @@ class ForkComputer:
             undo.callback(block.close)
             if block.origin.block_hash != request.block_hash:
                 raise _build_gone_error(request, "0x" + block.origin.block_hash.hex())
-            config = build_fork_config(self._hosted.config, block, hardfork=self._hardfork)
-            fork = _OpenFork(block, Chain(config, self._models, fork=block))
+            executor = self._executor
+            config = build_fork_config(executor.hosted.config, block, hardfork=self._hardfork)
+            fork = _OpenFork(block, Chain(config, executor.models, fork=block))
             undo.pop_all()
         self._forks[request.block_hash] = fork
         while len(self._forks) > KEPT_FORKS:
             self._forks.popitem(last=False)[1].close()
         return fork
-
-    def _get_prompt(self) -> str | None:
-        """Return the prompt of the last call; None if it ended before there was one."""
-        if not self._log:
-            return None
-        return "".join(segment.text for segment in self._log[-1].segments)
 
 
 def open_computer(
@@ -323,7 +378,7 @@ def open_computer(
 
 
 def build_fork_config(
-    hosted: ChainConfig, block: RemoteFork, *, hardfork: str | None = None
+    hosted: ChainConfig, block: ForkBlock, *, hardfork: str | None = None
 ) -> ChainConfig:
     """Return the config of a fork: the remote chain's, with the models of `hosted`."""
     origin, header = block.origin, block.header
@@ -342,53 +397,19 @@ def hash_fingerprint(fingerprint: str) -> bytes:
     return bytes(keccak(text=fingerprint))
 
 
-def call_executor(
-    chain: Chain, header: BlockHeaderAPI, request: AgentRequest
-) -> tuple[Answer, CallResult]:
-    """Call the executor as a request's client on the state after a block.
+def _read_answer(result: CallResult) -> Answer:
+    """Return the executor's answer.
 
-    Raises: EngineFault: the model failed, or the executor ended without an answer.
+    Raises: ExecutorHaltedError: it ended without one.
     """
-    call = Call(
-        to=EXECUTOR_ADDRESS,
-        sender=Address(request.commitment.client),
-        data=request.arguments,
-        gas=COMPUTATION_GAS,
-    )
-    try:
-        result = chain.call(call, header=header)
-    except GrammarViolationError as error:
-        raise EngineFault(f"model output violates its grammar: {error}") from error
     if result.error is None:
-        return Answer(refused=False, output=result.output), result
+        return Answer(refused=False, output=result.output)
     if isinstance(result.error, Revert) and is_refusal(result.output):
-        return Answer(refused=True, output=result.output), result
+        return Answer(refused=True, output=result.output)
     raise ExecutorHaltedError(
         f"the executor gave no answer: {type(result.error).__name__}: {result.error}; this is a "
         "bug, please report it"
     )
-
-
-def build_computed_answer(
-    hosted: HostedModels, request: AgentRequest, answer: Answer, prompt: str | None
-) -> ComputedAnswer:
-    """Return an answer with its evidence.
-
-    Input: the prompt that the model read; None if the call ended before there was one.
-    """
-    config = hosted.config
-    profile = hosted.find_profile(request.arguments)
-    fingerprint = (
-        config.profile_fingerprint if profile is None else get_fingerprint(config, profile)
-    )
-    evidence = Evidence(
-        block_hash=request.block_hash,
-        model_digest=NO_HASH if profile is None else profile.digest,
-        profile_fingerprint=hash_fingerprint(fingerprint),
-        prompt_hash=NO_HASH if prompt is None else keccak(text=prompt),
-        output_hash=keccak(answer.output),
-    )
-    return ComputedAnswer(answer=answer, evidence=evidence, prompt=prompt)
 
 
 def is_refusal(output: bytes) -> bool:

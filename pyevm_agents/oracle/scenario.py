@@ -6,8 +6,10 @@ the executor's, so that a replay checks them, and `replay --recompute` runs the 
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING
 
+from pyevm_agents.chain import Chain
 from pyevm_agents.contracts import load_artifact
 from pyevm_agents.devnet.scenarios import (
     INSTRUCTIONS,
@@ -17,34 +19,35 @@ from pyevm_agents.devnet.scenarios import (
     restart_from_state,
 )
 from pyevm_agents.oracle.callback_wallet import WORKER_KEY, CallbackWallet, LocalAccount
-from pyevm_agents.oracle.recomputation import HostedModels, build_computed_answer, call_executor
-from pyevm_agents.vm import AgentComputation
+from pyevm_agents.oracle.local_block import LocalBlock
+from pyevm_agents.oracle.recomputation import HostedModels, RequestExecutor, build_fork_config
 
 if TYPE_CHECKING:
-    from pyevm_agents.chain import Chain
     from pyevm_agents.oracle.messages import AgentRequest, ComputedAnswer
 
 WORKER_WEI = 10**18
 
 
 class ChainComputer:
-    """Computes answers on a chain of this process that has the executor: an `AnswerComputer`."""
+    """Computes answers on forks of a chain of this process: an `AnswerComputer`.
+
+    Its requests are in the last block, and its models are the chain's.
+    """
 
     def __init__(self, chain: Chain) -> None:
         self.chain = chain
 
     def compute(self, request: AgentRequest) -> ComputedAnswer:
-        """Return what the executor answers on the state after the request's block.
+        """Return what the executor answers on the state after the last block.
 
         Raises: EngineFault: the model failed, or the executor ended without an answer.
         """
-        header = self.chain.header_by_hash(request.block_hash)
-        answer, result = call_executor(self.chain, header, request)
-        computation = result.computation
-        inference = computation.inference if isinstance(computation, AgentComputation) else None
-        prompt = None if inference is None else "".join(s.text for s in inference.segments)
-        hosted = HostedModels(config=self.chain.config, models=self.chain.models)
-        return build_computed_answer(hosted, request, answer, prompt)
+        chain = self.chain
+        executor = RequestExecutor(HostedModels(config=chain.config, models=chain.models))
+        block = LocalBlock.from_head(chain)
+        fork = Chain(build_fork_config(chain.config, block), executor.models, fork=block)
+        with closing(fork):
+            return executor.execute(fork, request, fork.head)
 
     def close(self) -> None:
         """Leave the chain open, which is its owner's."""

@@ -94,9 +94,16 @@ class Contract:
     artifact: Artifact
     address: str
 
-    def __call__(self, function: str, *arguments: object, sender: Account = OWNER) -> Any:  # noqa: ANN401 - what Solidity returns
+    def __call__(
+        self,
+        function: str,
+        *arguments: object,
+        sender: Account = OWNER,
+        value_wei: int = 0,
+        gas: int = GAS,
+    ) -> Any:  # noqa: ANN401 - what Solidity returns
         data = self.artifact.encode_call(function, *arguments)
-        output = self.evm.send(self.address, data, sender=sender)
+        output = self.evm.send(self.address, data, sender=sender, value_wei=value_wei, gas=gas)
         return self.artifact.decode_result(function, output) if output else None
 
     def events(self, name: str) -> list[dict[str, Any]]:
@@ -125,14 +132,20 @@ class Evm:
         self.vm = vm
 
     def send(
-        self, to: str | None, data: bytes, *, sender: Account = OWNER, gas: int = GAS
+        self,
+        to: str | None,
+        data: bytes,
+        *,
+        sender: Account = OWNER,
+        value_wei: int = 0,
+        gas: int = GAS,
     ) -> bytes:
         transaction = self.vm.create_unsigned_transaction(
             nonce=self.vm.state.get_nonce(to_canonical_address(sender.address)),
             gas_price=GAS_PRICE_WEI,
             gas=gas,
             to=CREATE_CONTRACT_ADDRESS if to is None else to_canonical_address(to),
-            value=0,
+            value=value_wei,
             data=data,
         ).as_signed_transaction(sender.key, chain_id=1)
         self.last = self.vm.state.apply_transaction(transaction)

@@ -37,7 +37,9 @@ SAMPLE: tuple[Parameter, ...] = ((4, "amount", "how much"),)
 CONSTRUCTORS: Mapping[str, tuple[object, ...]] = {
     "AgentOnlyTool": ("Only", "For agents", NOWHERE, bytes(4), (list(SAMPLE),), True, "", NOWHERE),
     "AskHumanTool": (NOWHERE, 60, "AskOwner", "Ask the owner"),
+    "AsynchronousTool": (0,),
     "BadMetadataTool": (bytes(4), 0, b""),
+    "GreedyTool": (0, 0, 0),
     "GuardedPurse": (NOWHERE, 5),
     "RawTool": (b"",),
     "RevertingTool": (0,),
