@@ -36,10 +36,14 @@ PRICES = (10**14, 10**9, 300_000)
 """`AgentOracle.Prices`: 0.0001 ether an inference, 1 gwei a gas, gas of an answer."""
 
 CALLBACK_GAS = 1_500_000
-"""Gas of each callback. Measured: the demo's steps use 200,000 to 900,000."""
+"""Gas of each callback. Measured: a step of the demo uses at most 600,000."""
 
 STEP_SECONDS, RUN_SECONDS = 3_600, 36_000
 """Deadlines of a step and of a run."""
+
+GAS_PERCENT = 120
+"""Gas limit of a transaction, in percent of its estimate: gas that a callback was promised must be
+left to the unit, and an estimate's block is not the next one."""
 
 RECEIPT_SECONDS = 120.0
 POLL_SECONDS = 0.02
@@ -122,6 +126,8 @@ class UnlockedAccount:
         form = {"from": self._address, "data": encode_data(data), "value": hex(value_wei)}
         if to is not None:
             form["to"] = encode_data(to)
+        least = int(str(self._client.request("eth_estimateGas", [form])), 16)
+        form["gas"] = hex(least * GAS_PERCENT // 100)
         transaction_hash = self._client.request("eth_sendTransaction", [form])
         receipt = self._wait_for_receipt(transaction_hash)
         if receipt["status"] != "0x1":

@@ -59,4 +59,3 @@ def test_least_callback_gas_is_exact(
         assert again.callback_gas is not None
         assert all(step.is_paid_for for step in told.steps)
         assert used
-
