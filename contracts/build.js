@@ -77,10 +77,10 @@ function sourceMaps(evm, nameOf) {
   return { sourceMap: renumbered[0], deployedSourceMap: renumbered[1], sources };
 }
 
-// solc names immutables by numbers of the whole compilation; here they are counted for each contract.
-function immutableReferences(deployed) {
-  const references = Object.entries(deployed.immutableReferences || {}).sort(([a], [b]) => a - b);
-  return Object.fromEntries(references.map(([, places], number) => [number, places]));
+// Immutables are named by numbers of one compilation too; here by their order.
+function immutableReferences(evm) {
+  const found = Object.entries(evm.deployedBytecode.immutableReferences || {}).sort(([a], [b]) => a - b);
+  return Object.fromEntries(found.map(([, places], number) => [String(number), places]));
 }
 
 function artifacts() {
@@ -97,7 +97,7 @@ function artifacts() {
         abi,
         bytecode: `0x${evm.bytecode.object}`,
         deployedBytecode: `0x${evm.deployedBytecode.object}`,
-        immutableReferences: immutableReferences(evm.deployedBytecode),
+        immutableReferences: immutableReferences(evm),
         ...sourceMaps(evm, nameOf),
         compiler: { name: 'solc', version: solc.version(), settings: SETTINGS },
       });

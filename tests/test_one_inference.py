@@ -10,7 +10,7 @@ import pytest
 from pyevm_agents.agents.trace import extract_agent_steps
 from pyevm_agents.chain import Call
 from pyevm_agents.contracts import load_artifact
-from pyevm_agents.devnet.chain import create_development_chain
+from pyevm_agents.devnet.chain import DEVELOPMENT_ADDRESS, create_development_chain
 from pyevm_agents.devnet.wallet_demo import DEFAULT_INSTRUCTION, WalletDemo
 from pyevm_agents.models import Store
 
@@ -50,7 +50,7 @@ def everything(model: Counted, store: Store | None) -> tuple[int, list[str]]:
     wallet = WalletDemo(create_development_chain(model, model.profile_facts, store=store))
     chain = wallet.chain
     data = load_artifact("WalletAgent").encode_call("instruct", DEFAULT_INSTRUCTION)
-    call = Call(to=wallet.agent, sender=wallet._owner.address, data=data)  # noqa: SLF001
+    call = Call(to=wallet.agent, sender=DEVELOPMENT_ADDRESS, data=data)
     called = chain.call(call)
     assert called.error is None
     assert chain.estimate_gas(call) >= called.gas_used
@@ -93,7 +93,7 @@ def test_what_the_gas_cut_is_continued_when_there_is_more(llama: LlamaModel) -> 
     model = Counted(llama)
     wallet = WalletDemo(create_development_chain(model, model.profile_facts))
     data = load_artifact("WalletAgent").encode_call("instruct", DEFAULT_INSTRUCTION)
-    call = Call(to=wallet.agent, sender=wallet._owner.address, data=data)  # noqa: SLF001
+    call = Call(to=wallet.agent, sender=DEVELOPMENT_ADDRESS, data=data)
     for gas in range(2_400_000, 3_400_000, 20_000):  # A step's text takes some 94,000.
         outcome = wallet.chain.call(replace(call, gas=gas))
     assert outcome.error is None

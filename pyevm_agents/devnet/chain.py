@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from eth.vm.forks.prague.constants import HISTORY_STORAGE_ADDRESS, HISTORY_STORAGE_CONTRACT_CODE
 from eth_keys.datatypes import PrivateKey
@@ -92,6 +92,22 @@ def build_predeploys(fork: str) -> Mapping[Address, GenesisAccount]:
     return accounts
 
 
+class ContractAccount(Protocol):
+    """An account that deploys, calls and reads contracts, of this process' chain or another."""
+
+    def deploy(self, creation: bytes) -> Address:
+        """Deploy a contract; return its address. A failure is an exception."""
+        ...
+
+    def execute(self, to: Address, data: bytes) -> None:
+        """Mine a transaction. A revert is an exception."""
+        ...
+
+    def read(self, to: Address, data: bytes) -> bytes:
+        """Call a contract without a transaction; return the output. A revert is an exception."""
+        ...
+
+
 class DevelopmentAccount:
     """An account with a private key on a chain: deploys contracts and sends transactions."""
 
@@ -121,6 +137,13 @@ class DevelopmentAccount:
         computation = self.send(None, creation).computation
         computation.raise_if_error()
         return computation.msg.storage_address
+
+    def execute(self, to: Address, data: bytes) -> None:
+        """Mine a transaction that must succeed.
+
+        Raises: VMError: it reverted.
+        """
+        self.send(to, data).computation.raise_if_error()
 
     def read(self, to: Address, data: bytes) -> bytes:
         """Call a contract without a transaction; return the output.

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from pyevm_agents.chain import Chain
     from pyevm_agents.config.schedule_file import ScheduleFile
+    from pyevm_agents.devnet.chain import ContractAccount
     from pyevm_agents.models import GgufModel
 
 DEFAULT_INSTRUCTION = "Deposit 10 USDC into the pool"
@@ -110,42 +111,49 @@ def require_instruction(instruction: str) -> None:
         ) from error
 
 
-class WalletDemo:
-    """Tokens, a pool and a `WalletAgent` with its account, deployed and funded."""
+class WalletContracts:
+    """Tokens, a pool and a wallet's agent with its account, deployed and funded."""
 
-    def __init__(self, chain: Chain, *, examples: str = "") -> None:
+    agent_contract = "WalletAgent"
+    """Name of the agent's contract."""
+
+    def __init__(self, owner: ContractAccount, *, examples: str = "") -> None:
         """Deploy and fund everything.
 
         Input:
-            chain: a chain whose development account has ether.
+            owner: deploys the contracts, hence owns the wallet.
             examples: worked examples for the end of the base prompt. The default model needs none.
         """
-        self.chain = chain
-        self._owner = DevelopmentAccount(chain)
-        deploy = self._owner.deploy
+        self._owner = owner
         self.tokens: dict[str, Address] = {
-            symbol: deploy(
+            symbol: owner.deploy(
                 load_artifact("DemoToken").encode_creation(name, symbol, decimals, 10**30)
             )
             for symbol, (name, decimals) in TOKENS.items()
         }
-        self.pool = deploy(load_artifact("LiquidityPool").encode_creation())
-        info = deploy(load_artifact("TokenInfoTool").encode_creation())
+        self.pool = owner.deploy(load_artifact("LiquidityPool").encode_creation())
+        info = owner.deploy(load_artifact("TokenInfoTool").encode_creation())
         addresses = "\n".join(
             f"{symbol} = {to_checksum_address(token)}" for symbol, token in self.tokens.items()
         )
         section = f"\n\n{examples}" if examples else ""
         base_prompt = BASE_PROMPT.format(addresses=addresses, examples=section)
-        creation = load_artifact("WalletAgent").encode_creation(
-            EXECUTOR_ADDRESS, ALIASES[0], self.pool, base_prompt, info
-        )
-        self.agent = deploy(creation)
-        account = self._read("WalletAgent", self.agent, "account")
+        self.agent = owner.deploy(self.encode_agent(base_prompt, info))
+        account = self.read(self.agent_contract, self.agent, "account")
         self.account = Address(to_canonical_address(account))
         for symbol, token in self.tokens.items():
             total = (WALLET_TOKENS + POOL_TOKENS) * self.unit[symbol]
-            self._send("DemoToken", token, "transfer", self.account, total)
+            self._execute("DemoToken", token, "transfer", self.account, total)
             self.move(symbol, POOL_TOKENS * self.unit[symbol])
+
+    def encode_agent(self, base_prompt: str, info: Address) -> bytes:
+        """Return the initcode of the agent.
+
+        Input:  info: its fourth tool.
+        """
+        return load_artifact("WalletAgent").encode_creation(
+            EXECUTOR_ADDRESS, ALIASES[0], self.pool, base_prompt, info
+        )
 
     @property
     def unit(self) -> Mapping[str, int]:
@@ -156,11 +164,66 @@ class WalletDemo:
     def names(self) -> Mapping[str, str]:
         """Display names of the contracts, by checksummed address."""
         names = {token: symbol for symbol, token in self.tokens.items()}
-        names |= {self.pool: "pool", self.agent: "WalletAgent", self.account: "WalletAccount"}
-        tools = self._read("WalletAgent", self.agent, "getTools")
+        names |= {self.pool: "pool", self.agent: self.agent_contract, self.account: "WalletAccount"}
+        tools = self.read(self.agent_contract, self.agent, "getTools")
         for tool in (Address(to_canonical_address(tool)) for tool in tools):
-            names[tool] = self._read("IERCAgentTool", tool, "name")
+            names[tool] = self.read("IERCAgentTool", tool, "name")
         return {to_checksum_address(address): name for address, name in names.items()}
+
+    def move(self, symbol: str, amount: int) -> None:
+        """Deposit base units into the pool as the owner, without the agent.
+
+        Input:  amount: negative to withdraw.
+        Raises: VMError: insufficient balance.
+        """
+        door = "ownerWithdraw" if amount < 0 else "ownerDeposit"
+        self._execute("WalletAccount", self.account, door, self.tokens[symbol], abs(amount))
+
+    def read_balances(self) -> Balances:
+        """Return the token balances of wallet and pool, from the token contracts."""
+        holders = {"wallet": self.account, "pool": self.pool}
+        return {
+            place: {
+                symbol: self.read("DemoToken", token, "balanceOf", holder)
+                for symbol, token in self.tokens.items()
+            }
+            for place, holder in holders.items()
+        }
+
+    def insert_addresses(self, instruction: str) -> str:
+        """Replace `{USDC}` and `{DAI}` by the tokens' addresses.
+
+        Raises: ConfigError: an invalid instruction.
+        """
+        require_instruction(instruction)
+        for symbol, token in self.tokens.items():
+            instruction = instruction.replace(f"{{{symbol}}}", to_checksum_address(token))
+        return instruction
+
+    def read(self, contract: str, to: Address, function: str, *arguments: object) -> Any:  # noqa: ANN401 - what Solidity returns
+        """Call a function without a transaction; return its result."""
+        abi = load_artifact(contract)
+        return abi.decode_result(
+            function, self._owner.read(to, abi.encode_call(function, *arguments))
+        )
+
+    def _execute(self, contract: str, to: Address, function: str, *arguments: object) -> None:
+        self._owner.execute(to, load_artifact(contract).encode_call(function, *arguments))
+
+
+class WalletDemo(WalletContracts):
+    """The wallet with a `WalletAgent`, which runs in one transaction."""
+
+    def __init__(self, chain: Chain, *, examples: str = "") -> None:
+        """Deploy and fund everything.
+
+        Input:
+            chain: a chain whose development account has ether.
+            examples: as for `WalletContracts`.
+        """
+        self.chain = chain
+        self._sender = DevelopmentAccount(chain)
+        super().__init__(self._sender, examples=examples)
 
     def run(self, instruction: str) -> DemoRun:
         """Send an instruction as the wallet's owner, in one transaction.
@@ -168,9 +231,9 @@ class WalletDemo:
         Input:  instruction: English text; `{USDC}` and `{DAI}` become the tokens' addresses.
         Raises: ConfigError: an invalid instruction. EngineFault: the model failed.
         """
-        instruction = self._insert_addresses(instruction)
+        instruction = self.insert_addresses(instruction)
         before = self.read_balances()
-        sent = self._owner.send(
+        sent = self._sender.send(
             self.agent, load_artifact("WalletAgent").encode_call("instruct", instruction)
         )
         computation = sent.computation
@@ -197,42 +260,6 @@ class WalletDemo:
             before=before,
             after=self.read_balances(),
         )
-
-    def move(self, symbol: str, amount: int) -> None:
-        """Deposit base units into the pool as the owner, without the agent.
-
-        Input:  amount: negative to withdraw.
-        Raises: VMError: insufficient balance.
-        """
-        door = "ownerWithdraw" if amount < 0 else "ownerDeposit"
-        self._send("WalletAccount", self.account, door, self.tokens[symbol], abs(amount))
-
-    def read_balances(self) -> Balances:
-        """Return the token balances of wallet and pool, from the token contracts."""
-        holders = {"wallet": self.account, "pool": self.pool}
-        return {
-            place: {
-                symbol: self._read("DemoToken", token, "balanceOf", holder)
-                for symbol, token in self.tokens.items()
-            }
-            for place, holder in holders.items()
-        }
-
-    def _insert_addresses(self, instruction: str) -> str:
-        require_instruction(instruction)
-        for symbol, token in self.tokens.items():
-            instruction = instruction.replace(f"{{{symbol}}}", to_checksum_address(token))
-        return instruction
-
-    def _read(self, contract: str, to: Address, function: str, *arguments: object) -> Any:  # noqa: ANN401 - what Solidity returns
-        abi = load_artifact(contract)
-        return abi.decode_result(
-            function, self._owner.read(to, abi.encode_call(function, *arguments))
-        )
-
-    def _send(self, contract: str, to: Address, function: str, *arguments: object) -> None:
-        sent = self._owner.send(to, load_artifact(contract).encode_call(function, *arguments))
-        sent.computation.raise_if_error()
 
 
 ATOMIC_INSTRUCTION = "Deposit 10 USDC, then withdraw 600 DAI"

@@ -54,6 +54,7 @@ CONSTRUCTORS: Mapping[str, tuple[object, ...]] = {
         *((list(SAMPLE),), True, "", NOWHERE),
     ),
     "UnguardedPurse": (NOWHERE, 5),
+    "WalletCallbackAgent": ((NOWHERE, 1_000_000, 60, 600), "bytes", NOWHERE, "", NOWHERE),
 }
 """Arguments of tools that cannot be made without; the wallet's agent is the demo's."""
 
