@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 WORKER_KEY = PrivateKey(bytes.fromhex(DEFAULT_KEYS[1]))
 """The second account of the default mnemonic: owns the oracle, signs and sends the answers."""
 
+WORKER_ADDRESS = Address(WORKER_KEY.public_key.to_canonical_address())
+
 PRICES = (10**14, 10**9, 300_000)
 """`AgentOracle.Prices`: 0.0001 ether an inference, 1 gwei a gas, gas of an answer."""
 
@@ -185,6 +187,11 @@ class CallbackRun:
         """Whether the agent gave an answer."""
         return self.status == ANSWERED
 
+    @property
+    def transactions(self) -> tuple[SentTransaction, ...]:
+        """The transactions in order: the owner's, then the worker's."""
+        return (self.asked, *(step.transaction for step in self.steps))
+
 
 ANSWERED = 4
 """`CallbackAgent.Status.Answered`."""
@@ -216,10 +223,9 @@ class CallbackWallet(WalletContracts):
         """
         self._asker, self._worker, self._computer = owner, worker, computer
         self._chain_id = chain_id
-        address = WORKER_KEY.public_key.to_canonical_address()
-        creation = load_artifact("AgentOracle").encode_creation(address, PRICES)
+        creation = load_artifact("AgentOracle").encode_creation(WORKER_ADDRESS, PRICES)
         self.oracle = worker.deploy(creation)
-        call = load_artifact("AgentOracle").encode_call("setWorker", address, True)  # noqa: FBT003 - Solidity's
+        call = load_artifact("AgentOracle").encode_call("setWorker", WORKER_ADDRESS, True)  # noqa: FBT003 - Solidity's
         worker.execute(self.oracle, call)
         super().__init__(owner, examples=examples)
 
