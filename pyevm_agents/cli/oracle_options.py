@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from functools import wraps
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 import click
 
 from pyevm_agents.cli.cache_folder import get_facts_folder
-from pyevm_agents.cli.rpc_client import DEFAULT_URL
 from pyevm_agents.cli.shared_options import (
     adapter_option,
     models_option,
@@ -22,28 +20,6 @@ from pyevm_agents.oracle.recomputation import ModelOptions
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-
-def _check_url(_context: click.Context, _option: click.Parameter, url: str) -> str:
-    try:
-        parts = urlsplit(url)
-        is_url = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        is_url = False
-    if not is_url:
-        raise click.BadParameter(f"must be an HTTP URL, such as {DEFAULT_URL}")
-    return url
-
-
-rpc_url_option = click.option(
-    "--rpc-url", "--rpc", "url",
-    metavar="URL",
-    default=DEFAULT_URL,
-    show_default=True,
-    envvar="ETH_RPC_URL",
-    show_envvar=True,
-    callback=_check_url,
-    help="HTTP URL of a node of the oracle's chain.",
-)  # fmt: skip
 
 hardfork_option = click.option(
     "--hardfork",

@@ -11,9 +11,9 @@ from eth_utils import to_checksum_address
 from rich.markup import escape
 from rich.table import Table
 
-from pyevm_agents.cli.oracle_options import add_model_options, hardfork_option, rpc_url_option
+from pyevm_agents.cli.oracle_options import add_model_options, hardfork_option
 from pyevm_agents.cli.output import StatusLine, err, out, print_table
-from pyevm_agents.cli.rpc_client import json_option, print_json
+from pyevm_agents.cli.rpc_client import RpcClient, json_option, print_json, rpc_option
 from pyevm_agents.cli.trace import HASH
 from pyevm_agents.display import sanitize
 from pyevm_agents.errors import AgentsError, ConfigError
@@ -53,12 +53,17 @@ def _parse_hash(_context: click.Context, _argument: click.Parameter, value: str)
 
 @click.command(short_help="Check an oracle's answer: compute it again.", epilog=EXAMPLES)
 @click.argument("transaction", metavar="TX", callback=_parse_hash)
-@rpc_url_option
+@rpc_option
 @add_model_options
 @hardfork_option
 @json_option
 def verify(
-    transaction: bytes, url: str, *, options: ModelOptions, hardfork: str | None, as_json: bool
+    transaction: bytes,
+    remote: RpcClient,
+    *,
+    options: ModelOptions,
+    hardfork: str | None,
+    as_json: bool,
 ) -> None:
     """Check the answers that transaction TX handed in to an AgentOracle.
 
@@ -69,7 +74,7 @@ def verify(
     and 3 if it could not be checked.
     """
     try:
-        verifications = _verify_all(transaction, url, options, hardfork)
+        verifications = _verify_all(transaction, remote.url, options, hardfork)
     except ConfigError:
         raise
     except AgentsError as error:

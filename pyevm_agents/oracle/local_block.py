@@ -49,9 +49,8 @@ class LocalBlock:
     state: LocalState
 
     @classmethod
-    def from_head(cls, chain: ChainSimulator) -> LocalBlock:
-        """Return the head of a chain."""
-        header = chain.head
+    def from_header(cls, chain: ChainSimulator, header: BlockHeaderAPI) -> LocalBlock:
+        """Return the block of a chain with a header."""
         origin = ForkOrigin(
             chain_id=chain.config.chain_id,
             block_number=header.block_number,

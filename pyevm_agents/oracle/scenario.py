@@ -44,7 +44,7 @@ class ChainComputer:
         """
         chain = self.chain
         executor = RequestExecutor(HostedModels(config=chain.config, models=chain.models))
-        block = LocalBlock.from_head(chain)
+        block = LocalBlock.from_header(chain, chain.head)
         fork = Chain(build_fork_config(chain.config, block), executor.models, fork=block)
         with closing(fork):
             return executor.execute(fork, request, fork.head)

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pyevm_agents.forking import open_fork
-from pyevm_agents.oracle.callback_estimate import CallbackEstimate, CallbackEstimator
+from pyevm_agents.oracle.callback_simulation import CallbackEstimator
 from pyevm_agents.oracle.recomputation import RequestExecutor
 from tests.byte_model import ByteModel
 from tests.pyevm_agents.oracle.conftest import host
 from tests.pyevm_agents.oracle.oracle_chain import PROMPT, count_and_answer
 
 if TYPE_CHECKING:
+    from pyevm_agents.oracle.callback_estimate import CallbackEstimate
     from pyevm_agents.oracle.recomputation import ForkComputer
     from tests.pyevm_agents.oracle.oracle_chain import Deployed, OracleChain
 
