@@ -22,7 +22,6 @@ from pyevm_agents.cli.demo_output import (
     truncate_text,
 )
 from pyevm_agents.cli.output import out, print_table
-from pyevm_agents.devnet.chain import DEVELOPMENT_ADDRESS
 from pyevm_agents.devnet.node_process import (
     find_anvil,
     find_npm_anvil,
@@ -31,14 +30,9 @@ from pyevm_agents.devnet.node_process import (
     run_plain_node,
 )
 from pyevm_agents.devnet.wallet_demo import WalletDemo, serialize_run, stringify_integers
-from pyevm_agents.forking.remote_client import RemoteClient
 from pyevm_agents.models import CachingModel
-from pyevm_agents.oracle.callback_wallet import (
-    WORKER_ADDRESS,
-    CallbackWallet,
-    UnlockedAccount,
-)
-from pyevm_agents.oracle.recomputation import ForkComputer, HostedModels
+from pyevm_agents.oracle.callback_wallet import open_callback_wallet
+from pyevm_agents.oracle.recomputation import HostedModels
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -99,17 +93,10 @@ def run_callback_demo(  # noqa: PLR0913 - keyword arguments
     wallet = WalletDemo(chain)
     with _open_node(watch) as (url, callback_chain):
         watch.show_status(f"deploying the oracle and the wallet's contracts on {callback_chain}")
-        client = RemoteClient(url)
         facts = llama.profile_facts
         caching = CachingModel(llama, digest=facts.digest, fingerprint=facts.fingerprint)
         hosted = HostedModels(config=chain.config, models=dict.fromkeys(chain.models, caching))
-        with ForkComputer(url, hosted) as computer:
-            other = CallbackWallet(
-                UnlockedAccount(client, DEVELOPMENT_ADDRESS),
-                UnlockedAccount(client, WORKER_ADDRESS),
-                computer,
-                chain_id=chain.config.chain_id,
-            )
+        with open_callback_wallet(url, hosted) as other:
             llama.forget()  # Loads the model, so that neither run waits for it.
             watch.show_status("running the agent embedded")
             started = time.monotonic()

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     type=click.Choice(["wallet", "callback"]),
     default="wallet",
     show_default=True,
-    help="wallet: the agent runs in one transaction. callback: it also runs by an oracle, on anvil, "
+    help="wallet: the agent runs in one transaction. callback: it also runs by an oracle on anvil, "
     "or on this program's node without the executor if there is no anvil.",
 )
 @click.option(
