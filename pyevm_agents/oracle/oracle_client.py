@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from eth_abi.exceptions import DecodingError
 from eth_utils import (
     function_abi_to_4byte_selector,
     to_canonical_address,
@@ -142,13 +143,14 @@ class OracleClient:
 
     def _supports(self, interface: str) -> bool:
         try:
-            return bool(self.read("supportsInterface", compute_interface_id(interface)))
+            call = self._call("supportsInterface", compute_interface_id(interface))
+            return _int(self.remote.request("eth_call", [call, LATEST])) == 1
         except (RemoteError, ValueError):
             return False
 
     def read_chain_id(self) -> int:
         """Return the chain's ID."""
-        return _int(self.remote.request("eth_chainId", []))
+        return self._ask_quantity("eth_chainId", [])
 
     def read_genesis_hash(self) -> bytes:
         """Return the hash of block 0."""
@@ -192,7 +194,7 @@ class OracleClient:
         Raises: RemoteError: the call failed.
         """
         result = self.remote.request("eth_call", [self._call(function, *arguments), LATEST])
-        return self._artifact.decode_result(function, _bytes(result))
+        return self._decode(function, result)
 
     def read_workers(self) -> tuple[bytes, ...]:
         """Return the addresses of the registered workers, in order."""
@@ -218,7 +220,7 @@ class OracleClient:
         for index in range(len(commitments)):
             own = results[index * len(functions) : (index + 1) * len(functions)]
             values = [
-                self._artifact.decode_result(function, _bytes(result))
+                self._decode(function, result)
                 for function, result in zip(functions, own, strict=True)
             ]
             outcome, _, worker, _ = values[1]
@@ -256,27 +258,27 @@ class OracleClient:
 
     def read_balance(self, account: bytes) -> int:
         """Return an account's wei."""
-        return _int(self.remote.request("eth_getBalance", [_hex(account), LATEST]))
+        return self._ask_quantity("eth_getBalance", [_hex(account), LATEST])
 
     def read_nonce(self, account: bytes) -> int:
         """Return how many transactions of an account are mined."""
-        return _int(self.remote.request("eth_getTransactionCount", [_hex(account), LATEST]))
+        return self._ask_quantity("eth_getTransactionCount", [_hex(account), LATEST])
 
     def estimate_gas(self, sender: bytes, to: bytes, data: bytes, value: int) -> int:
         """Return the gas that a transaction needs. Raises: RemoteError: it would revert."""
         form = {"from": _hex(sender), "to": _hex(to), "data": _hex(data), "value": hex(value)}
-        return _int(self.remote.request("eth_estimateGas", [form]))
+        return self._ask_quantity("eth_estimateGas", [form])
 
     def suggest_priority_fee(self) -> int:
         """Return a priority fee in wei."""
         try:
-            return _int(self.remote.request("eth_maxPriorityFeePerGas", []))
+            return self._ask_quantity("eth_maxPriorityFeePerGas", [])
         except RemoteError:
             return FALLBACK_PRIORITY_WEI
 
     def suggest_gas_price(self) -> int:
         """Return a gas price in wei, for chains without a base fee."""
-        return _int(self.remote.request("eth_gasPrice", []))
+        return self._ask_quantity("eth_gasPrice", [])
 
     def send(self, raw: bytes) -> None:
         """Send a signed transaction. Raises: RemoteError: the node does not take it."""
@@ -297,6 +299,20 @@ class OracleClient:
         return [
             isinstance(each, dict) for each in self._ask_each("eth_getTransactionByHash", hashes)
         ]
+
+    def _decode(self, function: str, result: object) -> Any:  # noqa: ANN401 - what Solidity returns
+        """Return what a function of the oracle returned. Raises: RemoteFault: it did not."""
+        try:
+            return self._artifact.decode_result(function, _bytes(result))
+        except (DecodingError, ValueError) as error:
+            raise self.remote.build_fault(
+                "eth_call",
+                f"{function} of oracle {to_checksum_address(self.address)} returned something else",
+                "check that the oracle is still on this chain",
+            ) from error
+
+    def _ask_quantity(self, method: str, params: Sequence[object]) -> int:
+        return self._read("a quantity", _int, self.remote.request(method, params))
 
     def _ask_each(self, method: str, hashes: Sequence[bytes]) -> list[object]:
         return self._ask_all([Request(method, [_hex(each)]) for each in hashes])

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from eth_utils import keccak
 
-from pyevm_agents.forking.remote_client import RemoteError
+from pyevm_agents.forking.remote_client import RemoteError, split
 from pyevm_agents.oracle.codec import MessageError, decode_request
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pyevm_agents.errors import RemoteFault
     from pyevm_agents.oracle.messages import AgentRequest
@@ -25,6 +25,12 @@ if TYPE_CHECKING:
 
 RANGE_BLOCKS = 1_000
 """Blocks in a request of logs, at most. A node that refuses gets half of them."""
+
+RANGES_AT_ONCE = 20
+"""Requests of logs, after which transactions are looked after."""
+
+MAX_LAGS = 10
+"""How often a chain may be shorter than before, until its end is taken as removed."""
 
 COMPARED_BLOCKS = 32
 """Known blocks that are compared with the chain's at a time."""
@@ -51,11 +57,14 @@ class RequestLog:
         self._client, self._store, self._log = client, store, log
         self._first_block = first_block
         self._range = RANGE_BLOCKS
+        self._lags = 0
+        self.is_behind = False
+        """Whether there were more blocks to read at the last time."""
 
     def update(self) -> Block | None:
         """Read the blocks since the last time; return the head that the store is at.
 
-        Output: None if the chain is shorter than it was: the node lags, or goes on elsewhere.
+        Output: None if there is more to read, or if the node lags.
         Raises: RemoteFault, RemoteError: the node does not answer, or the chain just changed.
         """
         head = self._client.read_block()
@@ -63,32 +72,49 @@ class RequestLog:
         scanned = self._store.get_scanned()
         if scanned is None:
             scanned = self._choose_first(head) - 1
-        if scanned > head.number:
+        elif scanned > head.number:
+            self._wait_for(head)
             return None
-        while scanned < head.number:
+        self._lags = 0
+        for _ in range(RANGES_AT_ONCE):
+            if scanned >= head.number:
+                break
             last = min(scanned + self._range, head.number)
             if self._read_range(scanned + 1, last):
                 scanned = last
+        self.is_behind = scanned < head.number
+        if self.is_behind:
+            return None
         self._store.prune(head.number - KEPT_BLOCKS)
         return head
 
     def _rewind(self, head: Block) -> None:
         """Forget the blocks that are not on the chain any more."""
-        known = [
-            (number, each) for number, each in self._store.list_blocks() if number <= head.number
-        ]
-        for start in range(0, len(known), COMPARED_BLOCKS):
-            part = known[start : start + COMPARED_BLOCKS] if start else known[:1]
-            blocks = self._client.find_blocks([number for number, _ in part])
-            for (number, known_hash), block in zip(part, blocks, strict=True):
-                if block is None:  # It is below the head: the node lags.
-                    raise self._build_fault("a block below the head is missing")
-                if block.hash == known_hash:
-                    if number != known[0][0]:
-                        self._forget(number)
-                    return
+        known = [each for each in self._store.list_blocks() if each[0] <= head.number]
+        for number, each in self._iter_common(known):
+            if each is None:  # It is below the head.
+                raise self._build_fault("a block below the latest one is missing")
+            if (number, each.hash) in known:
+                if number != known[0][0]:
+                    self._forget(number)
+                return
         if known:
             self._forget(-1)
+
+    def _iter_common(
+        self, known: Sequence[tuple[int, bytes]]
+    ) -> Iterator[tuple[int, Block | None]]:
+        """Yield the chain's blocks with the numbers of known ones, the latest first."""
+        for part in (known[:1], *split(known[1:], COMPARED_BLOCKS)):
+            numbers = [number for number, _ in part]
+            yield from zip(numbers, self._client.find_blocks(numbers), strict=True)
+
+    def _wait_for(self, head: Block) -> None:
+        """Take a chain that is shorter than before as another one, if it stays so."""
+        self._lags += 1
+        if self._lags > MAX_LAGS:
+            common = [number for number, _ in self._store.list_blocks() if number <= head.number]
+            self._forget(common[0] if common else -1)
 
     def _forget(self, number: int) -> None:
         removed = self._store.rewind(number)
@@ -118,6 +144,7 @@ class RequestLog:
                 raise
             self._range = max((last - first + 1) // 2, 1)
             return False
+        self._range = min(self._range * 2, RANGE_BLOCKS)
         found = [each for log in logs if (each := self._decode(log)) is not None]
         read = self._read_blocks(last, [request for request, _ in found])
         with self._store.commit():

@@ -241,7 +241,8 @@ class OracleWorker:
             else:
                 if self._back_off.clear("node"):
                     self._log.write("reachable")
-            self._wake.wait(delay)
+            if not self._requests.is_behind or delay > self._settings.poll_seconds:
+                self._wake.wait(delay)
             if not self._stop.is_set():
                 self._wake.clear()
         return self._computing.close()
@@ -274,13 +275,15 @@ class OracleWorker:
         self.transactions.push(head, lambda slot: self._is_wanted(slot, situations, role))
         slots = self._store.list_slots()
         busy = {slot.key for slot in slots if not slot.is_mined}
-        failures = Counter(slot.key for slot in slots if slot.succeeded is False)
-        busy |= {key for key, count in failures.items() if count >= MAX_REVERTS}
+        failures = Counter((slot.key, slot.kind) for slot in slots if slot.succeeded is False)
         for key, (stored, situation) in situations.items():
             if self._stop.is_set():
                 return
-            if key not in busy:
-                self._act(stored, situation, role, head)
+            action = decide(situation, role)
+            if key in busy or failures[key, ACTIONS.get(action, "")] >= MAX_REVERTS:
+                continue
+            if self._back_off.is_due(key):
+                self._act(action, stored, situation, head)
 
     # -- what the chain says -- #
 
@@ -359,10 +362,9 @@ class OracleWorker:
 
     # -- actions -- #
 
-    def _act(self, stored: StoredRequest, situation: Situation, role: Role, head: Block) -> None:
-        action = decide(situation, role)
-        if not self._back_off.is_due(stored.key):
-            return
+    def _act(
+        self, action: Action, stored: StoredRequest, situation: Situation, head: Block
+    ) -> None:
         if action is Action.COMPUTE:
             if self._computing.busy_with is None and self._is_there(stored, situation):
                 self._log.write("computing", request=stored.key)
