@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from pyevm_agents.models.fakes.script_steps import answer, use
 from pyevm_agents.models.fakes.scripted import render_step
 from pyevm_agents.oracle.codec import decode_request, encode_answer, get_topic
 from pyevm_agents.oracle.signatures import sign_evidence
+from tests.deadlines import HANG_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -111,9 +113,19 @@ class OracleChain:
         if to is not None:
             fields["to"] = to
         transaction = self.ask("eth_sendTransaction", fields)
-        receipt: dict[str, Any] = self.ask("eth_getTransactionReceipt", transaction)
+        receipt = self.wait_for_receipt(transaction)
         assert receipt["status"] == "0x1", self.ask("eth_call", fields, "latest")
         return receipt
+
+    def wait_for_receipt(self, transaction: str) -> dict[str, Any]:
+        """Return a transaction's receipt; anvil mines after it has answered."""
+        end = time.monotonic() + HANG_SECONDS
+        while time.monotonic() < end:
+            receipt: dict[str, Any] | None = self.ask("eth_getTransactionReceipt", transaction)
+            if receipt is not None:
+                return receipt
+            time.sleep(0.01)
+        raise AssertionError(f"{transaction} was not mined")
 
     def ask_agent(self, prompt: str = PROMPT, agent: Deployed | None = None) -> AgentRequest:
         """Start a run; return its request."""
