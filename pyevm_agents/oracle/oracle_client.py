@@ -6,7 +6,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from eth_abi.exceptions import DecodingError
-from eth_utils import to_checksum_address
+from eth_utils import (
+    function_abi_to_4byte_selector,
+    to_canonical_address,
+    to_checksum_address,
+)
 
 from pyevm_agents.contracts import load_artifact
 from pyevm_agents.errors import AgentsError, ConfigError, RemoteFault
@@ -18,23 +22,19 @@ from pyevm_agents.forking.remote_client import (
     Request,
     split,
 )
-from pyevm_agents.oracle.codec import (
-    INTERFACE,
-    decode_request,
-    get_selector,
-    get_topic,
-    hash_commitment,
-)
+from pyevm_agents.oracle.codec import decode_request, get_topic
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from pyevm_agents.oracle.messages import AgentRequest
+    from pyevm_agents.oracle.messages import AgentRequest, Commitment
 
 RETRIES = 2
 """Of each request. A worker's loop has its own back-off."""
 
-NO_HASH = bytes(32)
+CONTRACT = "ChallengeableOracle"
+"""The artifact that has the functions of both kinds of oracles."""
+
 INVALID_INTERFACE = b"\xff" * 4
 """The interface that no contract has. Source: ERC-165."""
 
@@ -82,6 +82,50 @@ class RemoteReceipt:
     gas_used: int
     contract_address: str | None
     logs: Sequence[dict[str, Any]] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ProposedAnswer:
+    """A `Proposal` of an oracle whose answers can be challenged."""
+
+    proposal_id: bytes
+    answer_hash: bytes
+    worker: bytes
+    challengeable_until: int
+    status: int
+    """1 open, 2 challenged, 3 upheld."""
+
+    challenger: bytes
+    ruleable_until: int
+
+
+OPEN, CHALLENGED, UPHELD = 1, 2, 3
+
+
+@dataclass(frozen=True, slots=True)
+class RequestState:
+    """What the chain says of a request."""
+
+    commitment_hash: bytes
+    """32 bytes; zeros if it does not wait for an answer."""
+
+    outcome: int
+    """0 none, 1 answered, 2 refused, 3 expired."""
+
+    worker: bytes
+    """Who answered, 20 bytes."""
+
+    proposal: ProposedAnswer | None
+    """None without one, and for oracles whose answers are final."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChallengeTerms:
+    """How an oracle's answers are challenged."""
+
+    arbiter: bytes
+    bond: int
+    """In wei."""
 
 
 class RejectedCallError(AgentsError):
@@ -237,7 +281,9 @@ class OracleClient(ChainClient):
                 f"oracle {name}: has no code on the chain of {self.host}; pass the address of an "
                 "AgentOracle, which `pyevm-agents oracle deploy` prints, or the URL of its chain"
             )
-        if not self._supports(get_interface_id()) or self._supports(INVALID_INTERFACE):
+        if not self._supports(compute_interface_id("IAgentOracle")) or self._supports(
+            INVALID_INTERFACE
+        ):
             raise ConfigError(
                 f"oracle {name}: is not an AgentOracle: supportsInterface(IAgentOracle) is not "
                 "true; pass the address that `pyevm-agents oracle deploy` printed"
@@ -262,30 +308,52 @@ class OracleClient(ChainClient):
             raise self.build_fault("eth_getLogs", "not a list", "pass the URL of a node")
         return [decode_request(log) for log in logs if not log.get("removed")]
 
-    def find_waiting(self, requests: Sequence[AgentRequest]) -> list[bool]:
-        """Return for requests whether the oracle waits for their answers."""
-        selector = get_selector("commitmentOf")
+    def read_states(
+        self, commitments: Sequence[Commitment], *, has_proposals: bool
+    ) -> list[RequestState]:
+        """Return what the chain says of some requests, in few round trips.
+
+        Input: the requests; whether the oracle's answers can be challenged.
+        """
+        functions = ("commitmentOf", "answerOf") + (("proposalOf",) if has_proposals else ())
+        artifact = load_artifact(CONTRACT)
         params = []
-        for each in requests:
-            data = selector + each.commitment.request_id.to_bytes(32)
-            params.append([{"to": _hex(self.oracle), "data": _hex(data)}, "latest"])
-        answers = self._request_each("eth_call", params)
-        return [
-            _bytes(answer) == hash_commitment(each.commitment)
-            for each, answer in zip(requests, answers, strict=True)
-        ]
+        for each in commitments:
+            for function in functions:
+                data = artifact.encode_call(function, each.request_id)
+                params.append([{"to": _hex(self.oracle), "data": _hex(data)}, "latest"])
+        answers = iter(self._request_each("eth_call", params))
+        states = []
+        for _ in commitments:
+            values = [artifact.decode_result(name, _bytes(next(answers))) for name in functions]
+            outcome, _, worker, _ = values[1]
+            states.append(
+                RequestState(
+                    commitment_hash=values[0],
+                    outcome=outcome,
+                    worker=to_canonical_address(worker),
+                    proposal=_parse_proposal(values[2][0]) if has_proposals else None,
+                )
+            )
+        return states
+
+    def read_terms(self) -> ChallengeTerms | None:
+        """Return how answers are challenged; None for an oracle whose answers are final."""
+        if not self._supports(compute_interface_id("IChallengeableOracle")):
+            return None
+        return ChallengeTerms(to_canonical_address(self.read("arbiter")), self.read("bond"))
 
     def read_workers(self) -> list[bytes]:
-        """Return the registered workers."""
-        return [bytes.fromhex(each[2:]) for each in self.read("workers")]
+        """Return the registered workers, in order."""
+        return [to_canonical_address(each) for each in self.read("workers")]
 
     def read_claimable(self, account: bytes) -> int:
         """Return what an account may withdraw, in wei."""
         return int(self.read("claimable", to_checksum_address(account)))
 
-    def read(self, function: str, *arguments: object, contract: str = INTERFACE) -> Any:  # noqa: ANN401 - what Solidity returns
+    def read(self, function: str, *arguments: object) -> Any:  # noqa: ANN401 - what Solidity returns
         """Call a view of the oracle; return its result. Raises: RejectedCallError."""
-        return read_view(self, self.oracle, contract, function, *arguments)
+        return read_view(self, self.oracle, CONTRACT, function, *arguments)
 
     def _supports(self, interface: bytes) -> bool:
         try:
@@ -307,17 +375,39 @@ def read_view(
     return artifact.decode_result(function, output)
 
 
-def get_interface_id() -> bytes:
-    """Return the ERC-165 ID of `IAgentOracle`, 4 bytes: its selectors, combined by XOR."""
-    own = {
-        element["name"]
-        for element in load_artifact(INTERFACE).abi
-        if element["type"] == "function" and element["name"] != "supportsInterface"
-    }
-    combined = 0
-    for name in own:
-        combined ^= int.from_bytes(get_selector(name))
-    return combined.to_bytes(4)
+def compute_interface_id(interface: str) -> bytes:
+    """Return the ERC-165 identifier of an interface: its own functions' selectors, combined."""
+    parents = {"IChallengeableOracle": "IAgentOracle", "IAgentOracle": "IERC165"}
+    own = _list_selectors(interface)
+    if (parent := parents.get(interface)) is not None:
+        own -= _list_selectors(parent)
+    number = 0
+    for selector in own:
+        number ^= int.from_bytes(selector)
+    return number.to_bytes(4)
+
+
+def _list_selectors(interface: str) -> set[bytes]:
+    if interface == "IERC165":
+        return {bytes.fromhex("01ffc9a7")}
+    abi = load_artifact(interface).abi
+    return {function_abi_to_4byte_selector(each) for each in abi if each["type"] == "function"}
+
+
+def _parse_proposal(values: Sequence[Any]) -> ProposedAnswer | None:
+    """Return a `Proposal`; None if the request has none."""
+    proposal_id, _, answer_hash, worker, until, status, _, challenger, ruleable, _ = values
+    if status == 0:
+        return None
+    return ProposedAnswer(
+        proposal_id=proposal_id,
+        answer_hash=answer_hash,
+        worker=to_canonical_address(worker),
+        challengeable_until=until,
+        status=status,
+        challenger=to_canonical_address(challenger),
+        ruleable_until=ruleable,
+    )
 
 
 def find_revert_data(error: RemoteError) -> bytes:

@@ -119,7 +119,7 @@ class Slot:
 
     nonce: int
     kind: str
-    """`answer`, `expire`, or `filler`: a transfer of nothing to oneself."""
+    """An `Action`'s value, such as `answer`; or `filler`: a transfer of nothing to oneself."""
 
     key: tuple[bytes, bytes] | None
     """Of the request; None for a filler."""
@@ -219,7 +219,9 @@ class WorkerStore:
             execute = self._connection.execute
             execute(
                 "DELETE FROM slots WHERE mined_number < ? AND "
-                "nonce < (SELECT max(nonce) FROM slots)",
+                "nonce < (SELECT max(nonce) FROM slots) AND NOT EXISTS (SELECT 1 FROM requests "
+                "WHERE slots.request_id = requests.request_id AND settled_at IS NULL "
+                "AND NOT is_removed)",
                 (number,),
             )
             execute("DELETE FROM attempts WHERE nonce NOT IN (SELECT nonce FROM slots)")

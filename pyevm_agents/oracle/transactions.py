@@ -89,6 +89,7 @@ class PlannedTransaction:
     to: bytes
     data: bytes
     gas: int
+    value_wei: int = 0
 
 
 class TransactionManager:
@@ -261,7 +262,7 @@ class TransactionManager:
             "chainId": self._chain_id,
             "nonce": slot.nonce,
             "to": planned.to,
-            "value": 0,
+            "value": planned.value_wei,
             "data": planned.data,
             "gas": planned.gas,
         }
@@ -341,9 +342,14 @@ def _decode_planned(raw: bytes) -> PlannedTransaction:
     """Return what a signed transaction calls."""
     is_typed = raw[0] < FIRST_LIST_BYTE
     fields = rlp.decode(raw[1:] if is_typed else raw)
-    gas, to, _, data = fields[4:8] if is_typed else fields[2:6]
+    gas, to, value, data = fields[4:8] if is_typed else fields[2:6]
     return PlannedTransaction(
-        kind="", key=None, to=bytes(to), data=bytes(data), gas=int.from_bytes(gas)
+        kind="",
+        key=None,
+        to=bytes(to),
+        data=bytes(data),
+        gas=int.from_bytes(gas),
+        value_wei=int.from_bytes(value),
     )
 
 

@@ -1,9 +1,9 @@
 """The worker's loop: finds requests, computes answers, hands them in, and expires what is late.
 
-Each round reads the chain's head and does what is due. All that it has decided is in the store, so
-a worker that was killed goes on where it was. A request is computed, signed and sent only while its
-block is on the chain and the oracle waits for it; the oracle deletes the request with its answer,
-so none is paid twice.
+Each round reads the chain's head and does what is due (`decisions`). All that it has decided is in
+the store, so a worker that was killed goes on where it was. A request is computed, signed and sent
+only while its block is on the chain and the oracle waits for it; the oracle deletes the request
+with its answer, so none is paid twice.
 
 Workers take turns by the chain's time: worker `(requestId + turn) % count` begins in turn 0, 1, ….
 """
@@ -18,12 +18,23 @@ from functools import partial
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
+from eth_abi import encode
+from eth_utils import keccak
+
 from pyevm_agents.agents.revert_reasons import decode_revert
+from pyevm_agents.contracts import load_artifact
 from pyevm_agents.errors import AgentsError
-from pyevm_agents.oracle.codec import encode_answer, encode_expire
-from pyevm_agents.oracle.oracle_client import RejectedCallError, UnsignedCall
+from pyevm_agents.oracle.codec import (
+    encode_answer,
+    encode_expire,
+    encode_finalize,
+    hash_commitment,
+)
+from pyevm_agents.oracle.decisions import NONE, Action, Role, Situation, decide
+from pyevm_agents.oracle.oracle_client import CONTRACT, RejectedCallError, UnsignedCall
 from pyevm_agents.oracle.request_log import RequestScanner
 from pyevm_agents.oracle.signatures import sign_evidence
+from pyevm_agents.oracle.store import WORD
 from pyevm_agents.oracle.transactions import (
     FINAL_BLOCKS,
     PlannedTransaction,
@@ -37,8 +48,13 @@ from pyevm_agents.vm.stack_depth import thread_stack_size
 if TYPE_CHECKING:
     from eth_keys.datatypes import PrivateKey
 
-    from pyevm_agents.oracle.messages import AnswerComputer, ComputedAnswer
-    from pyevm_agents.oracle.oracle_client import OracleClient, RemoteHeader
+    from pyevm_agents.oracle.messages import Answer, AnswerComputer, ComputedAnswer
+    from pyevm_agents.oracle.oracle_client import (
+        ChallengeTerms,
+        OracleClient,
+        RemoteHeader,
+        RequestState,
+    )
     from pyevm_agents.oracle.store import Slot, StoredRequest, WorkerStore
     from pyevm_agents.oracle.transactions import FeeSettings
     from pyevm_agents.oracle.worker_log import WorkerLog
@@ -55,6 +71,9 @@ MAX_REVERTS = 3
 PRUNE_BLOCKS = 16
 """Blocks between two looks for what the store can forget."""
 
+OUTCOMES = ("gone", "answered", "refused", "expired")
+"""`Outcome`, in order; without one, the chain has another request or none."""
+
 Key = tuple[bytes, bytes]
 
 
@@ -69,6 +88,8 @@ class WorkerSettings:
     """Length of a worker's turn, by the chain's time."""
 
     poll_seconds: float = 1.0
+    is_watching: bool = False
+    """Whether it computes others' proposals, and challenges those that differ."""
 
 
 @dataclass
@@ -163,6 +184,10 @@ class Worker:
         self._computing = ComputingThread(computer, self._wake)
         self._delays = _Delays()
         self._workers: list[bytes] = []
+        self._states: dict[Key, RequestState] = {}
+        self._slots: list[Slot] = []
+        self._terms: ChallengeTerms | None = None
+        self._has_terms = False
         self._seen_head = b""
         self._pruned_at = 0
         self._failures = 0
@@ -220,11 +245,10 @@ class Worker:
             self._seen_head = head.hash
         self.transactions.watch(head)
         self._take_answer()
-        slots = self._store.list_slots()
+        self._slots = self._store.list_slots()
         requests = self._list_open(head)
-        self._hand_in(head, requests, slots)
-        self._expire(head, requests, slots)
-        self._compute_next(head, requests)
+        for each in requests:
+            self._act(head, each)
         self.transactions.push(head, partial(self._is_wanted, head))
         if head.number >= self._pruned_at + PRUNE_BLOCKS:
             self._pruned_at = head.number
@@ -234,90 +258,122 @@ class Worker:
     # -- the chain's side -- #
 
     def _read_state(self, head: RemoteHeader) -> None:
-        """Read which requests still wait, and who the workers are."""
+        """Read what the chain says of the open requests, and who the workers are."""
+        if not self._has_terms:
+            self._terms, self._has_terms = self._client.read_terms(), True
         self._workers = self._client.read_workers()
-        if self.address not in self._workers and self.log.gauges.get("is_registered") != 0:
+        is_registered = self.address in self._workers
+        if not is_registered and self.log.gauges.get("is_registered") != 0:
             self.log.write("not_registered", worker=self.address)
-        self.log.set_gauge("is_registered", self.address in self._workers)
+        self.log.set_gauge("is_registered", is_registered)
         unsettled = [
             each
             for each in self._store.list_requests()
             if each.settled_at is None and not each.is_removed
         ]
-        waiting = self._client.find_waiting([each.request for each in unsettled])
-        settled = [
-            each for each, is_waiting in zip(unsettled, waiting, strict=True) if not is_waiting
-        ]
-        self._settle(settled, head.number)
+        states = self._client.read_states(
+            [each.request.commitment for each in unsettled], has_proposals=self._terms is not None
+        )
+        self._states = {each.key: state for each, state in zip(unsettled, states, strict=True)}
+        self._settle([each for each in unsettled if self._is_over(each)], head.number)
         self.log.set_gauge("balance_wei", self._client.read_balance(self.address))
         self.log.set_gauge("claimable_wei", self._client.read_claimable(self.address))
+
+    def _is_over(self, stored: StoredRequest) -> bool:
+        """Return whether there is nothing left to do for a request."""
+        state = self._states[stored.key]
+        if state.outcome != NONE:
+            return True
+        is_waiting = state.commitment_hash == hash_commitment(stored.request.commitment)
+        return not is_waiting and state.proposal is None
 
     def _settle(self, requests: list[StoredRequest], number: int) -> None:
         self._store.set_settled([each.key for each in requests], number)
         for each in requests:
             self._delays.forget(each.key)
-            self.log.write("settled", request=each.key, block=number)
-
-    def _is_live(self, stored: StoredRequest, head: RemoteHeader) -> bool:
-        """Return whether a request's block is on the chain, and the oracle waits for it."""
-        request = stored.request
-        header = self._client.read_header(request.commitment.block_number)
-        if header is None or header.hash != request.block_hash:
-            self._seen_head = b""  # The next round finds out what is left.
-            return False
-        if self._client.find_waiting([request]) == [True]:
-            return True
-        self._settle([stored], head.number)
-        return False
+            state = self._states[each.key]
+            self.log.write(
+                "settled", request=each.key, block=number, outcome=OUTCOMES[state.outcome]
+            )
 
     def _list_open(self, head: RemoteHeader) -> list[StoredRequest]:
-        """Return the confirmed requests that wait, in the chain's order."""
+        """Return the confirmed requests that are not over, in the chain's order."""
         return [
             each
             for each in self._store.list_requests()
             if not each.is_removed
             and each.settled_at is None
+            and each.key in self._states
             and head.number - each.request.commitment.block_number + 1
             >= self._settings.confirmations
         ]
 
-    # -- turns -- #
+    # -- decisions -- #
 
-    def _get_position(self, stored: StoredRequest) -> int | None:
-        """Return in which turn this worker begins; None if it is not registered."""
-        if self.address not in self._workers:
-            return None
-        index, count = self._workers.index(self.address), len(self._workers)
-        return (index - stored.request.commitment.request_id) % count
+    def _decide(self, head: RemoteHeader, stored: StoredRequest) -> Action:
+        """Return what to do with a request, as the chain was last read."""
+        request = stored.request
+        situation = Situation(
+            request_id=request.commitment.request_id,
+            commitment_hash=hash_commitment(request.commitment),
+            deadline=request.commitment.deadline,
+            requested_at=stored.timestamp,
+            state=self._states[stored.key],
+            computed_hash=None if stored.computed is None else hash_answer(stored.computed.answer),
+            was_rejected=any(
+                slot.key == stored.key and slot.kind == Action.ANSWER.value and slot.succeeded
+                for slot in self._slots
+            ),
+            now=head.timestamp,
+        )
+        role = Role(
+            address=self.address,
+            workers=self._workers,
+            turn_seconds=self._settings.turn_seconds,
+            is_watching=self._settings.is_watching and self._terms is not None,
+            arbiter=None if self._terms is None else self._terms.arbiter,
+        )
+        return decide(situation, role)
 
-    def _is_turn(self, stored: StoredRequest, elapsed: int, *, is_strict: bool) -> bool:
-        """Return whether it is this worker's turn, or, if not strict, whether it was.
-
-        Input: the request; seconds since the turns began.
-        """
-        position = self._get_position(stored)
-        if position is None:
+    def _confirm(self, head: RemoteHeader, stored: StoredRequest, action: Action) -> bool:
+        """Return whether an action is still due, by what the chain says now."""
+        request = stored.request
+        header = self._client.read_header(request.commitment.block_number)
+        if header is None or header.hash != request.block_hash:
+            self._seen_head = b""  # The next round finds out what is left.
             return False
-        turn = max(elapsed, 0) // self._settings.turn_seconds
-        return turn % len(self._workers) == position if is_strict else turn >= position
+        [self._states[stored.key]] = self._client.read_states(
+            [request.commitment], has_proposals=self._terms is not None
+        )
+        if self._is_over(stored):
+            self._settle([stored], head.number)
+            return False
+        return self._decide(head, stored) is action
 
-    # -- computing -- #
-
-    def _compute_next(self, head: RemoteHeader, requests: list[StoredRequest]) -> None:
-        """Begin the next computation, if none is running."""
-        if self.is_computing:
+    def _act(self, head: RemoteHeader, stored: StoredRequest) -> None:
+        """Do what is due for a request, if it can be done now."""
+        action = self._decide(head, stored)
+        if action in {Action.WAIT, Action.DONE, Action.GONE}:
             return
-        for each in requests:
-            if (
-                each.computed is None
-                and head.timestamp <= each.request.commitment.deadline
-                and self._delays.is_due(each.key)
-                and self._is_turn(each, head.timestamp - each.timestamp, is_strict=True)
-                and self._is_live(each, head)
-            ):
-                self.log.write("computing", request=each.key)
-                self._computing.start(each)
-                return
+        if not self._delays.is_due(stored.key):
+            return
+        if action is Action.COMPUTE:
+            if not self.is_computing and self._confirm(head, stored, action):
+                self.log.write("computing", request=stored.key)
+                self._computing.start(stored)
+            return
+        if self._has_slot(stored, action) or not self.transactions.has_room:
+            return
+        if self._confirm(head, stored, action):
+            self._send(head, stored, action)
+
+    def _has_slot(self, stored: StoredRequest, action: Action) -> bool:
+        """Return whether a transaction for an action waits, or too many have failed."""
+        slots = [
+            slot for slot in self._slots if (slot.key, slot.kind) == (stored.key, action.value)
+        ]
+        reverts = sum(slot.succeeded is False for slot in slots)
+        return reverts >= MAX_REVERTS or any(not slot.is_mined for slot in slots)
 
     def _take_answer(self) -> None:
         """Keep a computed answer."""
@@ -342,85 +398,66 @@ class Worker:
             output_bytes=len(result.answer.output),
         )
 
-    # -- handing in -- #
+    # -- transactions -- #
 
-    def _hand_in(
-        self, head: RemoteHeader, requests: list[StoredRequest], slots: list[Slot]
-    ) -> None:
-        """Send the answers that are due."""
-        busy = {slot.key for slot in slots if slot.kind == "answer" and not slot.is_mined}
-        reverts = Counter(slot.key for slot in slots if slot.succeeded is False)
-        for each in requests:
-            if (
-                each.computed is not None
-                and each.key not in busy
-                and reverts[each.key] < MAX_REVERTS
-                and head.timestamp <= each.request.commitment.deadline
-                and self._delays.is_due(each.key)
-                and self._is_turn(each, head.timestamp - each.timestamp, is_strict=False)
-            ):
-                if not self.transactions.has_room:
-                    return
-                self._answer(head, each, each.computed)
-
-    def _answer(self, head: RemoteHeader, stored: StoredRequest, computed: ComputedAnswer) -> None:
-        if not self._is_live(stored, head):
-            return
-        request, answer, evidence = stored.request, computed.answer, computed.evidence
-        signature = sign_evidence(self._key, self._chain_id, request, answer, evidence)
-        data = encode_answer(request.commitment, answer, evidence, signature)
-        self._send(head, stored, "answer", data)
-
-    def _expire(self, head: RemoteHeader, requests: list[StoredRequest], slots: list[Slot]) -> None:
-        """End the requests whose deadlines are over."""
-        busy = {slot.key for slot in slots if slot.kind == "expire" and not slot.is_mined}
-        for each in requests:
-            late = head.timestamp - each.request.commitment.deadline
-            if (
-                late > 0
-                and each.key not in busy
-                and self._delays.is_due(each.key)
-                and self._is_turn(each, late, is_strict=False)
-                and self.transactions.has_room
-                and self._is_live(each, head)
-            ):
-                self._send(head, each, "expire", encode_expire(each.request.commitment))
-
-    def _send(self, head: RemoteHeader, stored: StoredRequest, kind: str, data: bytes) -> None:
-        """Simulate a call of the oracle, and send it if it succeeds."""
-        call = UnsignedCall(sender=self.address, to=self._client.oracle, data=data)
+    def _send(self, head: RemoteHeader, stored: StoredRequest, action: Action) -> None:
+        """Simulate the call of an action, and send it if it succeeds."""
+        data, value = self._encode(stored, action)
+        call = UnsignedCall(sender=self.address, to=self._client.oracle, data=data, value_wei=value)
         try:
             least = self._client.estimate_gas(call)
         except RejectedCallError as error:
             self.log.write(
                 "rejected",
-                kind=kind,
+                kind=action.value,
                 request=stored.key,
                 reason=explain_rejection(error),
                 seconds=self._delays.postpone(stored.key),
             )
             self._seen_head = b""  # Somebody may have been first.
             return
-        if not self._is_live(stored, head):
+        if not self._confirm(head, stored, action):
             return
         planned = PlannedTransaction(
-            kind=kind,
+            kind=action.value,
             key=stored.key,
             to=self._client.oracle,
             data=data,
             gas=add_gas_margin(least, head),
+            value_wei=value,
         )
         self.transactions.send(planned, head)
-        if kind == "expire":
-            self.log.write("expired", request=stored.key)
+
+    def _encode(self, stored: StoredRequest, action: Action) -> tuple[bytes, int]:
+        """Return calldata and value of an action's call of the oracle."""
+        request, state = stored.request, self._states[stored.key]
+        request_id = request.commitment.request_id
+        proposal_id = bytes(WORD) if state.proposal is None else state.proposal.proposal_id
+        artifact = load_artifact(CONTRACT)
+        computed = stored.computed
+        if computed is not None and action is Action.ANSWER:
+            answer, evidence = computed.answer, computed.evidence
+            signature = sign_evidence(self._key, self._chain_id, request, answer, evidence)
+            return encode_answer(request.commitment, answer, evidence, signature), 0
+        if computed is not None and action is Action.RULE:
+            answer_hash = hash_answer(computed.answer)
+            return artifact.encode_call("rule", request_id, proposal_id, answer_hash), 0
+        if self._terms is not None and action is Action.CHALLENGE:
+            call = artifact.encode_call("challenge", request_id, proposal_id)
+            return call, self._terms.bond
+        if action is Action.END_UNRULED:
+            return artifact.encode_call("endUnruled", request_id), 0
+        if action is Action.FINALIZE:
+            return encode_finalize(request.commitment), 0
+        return encode_expire(request.commitment), 0
 
     def _is_wanted(self, head: RemoteHeader, slot: Slot) -> bool:
-        """Return whether a waiting transaction's request still waits for it."""
+        """Return whether a waiting transaction is still of use."""
         for each in self._store.list_requests():
             if each.key == slot.key:
-                is_late = head.timestamp > each.request.commitment.deadline
-                is_open = not each.is_removed and each.settled_at is None
-                return is_open and is_late == (slot.kind == "expire")
+                if each.is_removed or each.settled_at is not None or each.key not in self._states:
+                    return False
+                return self._decide(head, each).value in {slot.kind, Action.WAIT.value}
         return False
 
     def _set_gauges(self, head: RemoteHeader, requests: list[StoredRequest]) -> None:
@@ -428,6 +465,11 @@ class Worker:
         self.log.set_gauge("scanned_block", self._store.get_scanned() or 0)
         self.log.set_gauge("open_requests", len(requests))
         self.log.set_gauge("waiting_transactions", len(self.transactions.list_waiting()))
+
+
+def hash_answer(answer: Answer) -> bytes:
+    """Return what proposals and rulings are compared by: `hashAnswer` of the oracle."""
+    return bytes(keccak(encode(["bool", "bytes"], [answer.refused, answer.output])))
 
 
 def get_delay(failures: int) -> float:

@@ -9,7 +9,7 @@ from typing import Protocol
 EVENTS = (
     *("started", "found", "computing", "computed", "signed", "sent", "resent", "mined", "settled"),
     *("reorganized", "removed", "cancelled", "gap", "nonce_taken", "refused", "rejected"),
-    *("fee_capped", "expired", "fault", "unreachable", "reachable", "not_registered", "stopped"),
+    *("fee_capped", "fault", "unreachable", "reachable", "not_registered", "stopped"),
 )
 """Names of events."""
 

@@ -28,6 +28,7 @@ NOBODY = "0x" + "00" * 20
 PRICES = (10**12, 10**9, 250_000)
 """Wei of an inference, wei of a gas, gas of an answer."""
 
+BOND, WINDOW = 10**15, 600
 CALLBACK_GAS = 2_000_000
 TRANSACTION_GAS = 12_000_000
 PROMPT = "Add 7 to the counter"
@@ -89,10 +90,11 @@ class OracleChain:
         iterations: int = 3,
         model: str = "llama_model_3",
         callback_gas: int = CALLBACK_GAS,
+        oracle: Deployed | None = None,
     ) -> Deployed:
         return self.deploy(
             "SimpleCallbackAgent",
-            (self.oracle.address, callback_gas, 3_600, 86_400),
+            ((oracle or self.oracle).address, callback_gas, 3_600, 86_400),
             model,
             "Counting Agent",
             "Counts",
@@ -102,13 +104,31 @@ class OracleChain:
             iterations,
         )
 
-    def send(self, to: str | None, data: bytes, *, value: int = 0) -> dict[str, Any]:
+    def deploy_challengeable(self) -> Deployed:
+        """Deploy an oracle whose answers can be challenged, with the worker and its stake."""
+        terms = (NOBODY[:-1] + "1", BOND, WINDOW, WINDOW)
+        oracle = self.deploy("ChallengeableOracle", self.sender, PRICES, terms)
+        oracle.send("setWorker", WORKER, True)  # noqa: FBT003 - an argument of a contract
+        return oracle
+
+    def stake_of_worker(self, oracle: Deployed) -> None:
+        """Let the worker stake a bond."""
+        self.ask("anvil_setBalance", WORKER, hex(10**20))
+        self.ask("anvil_impersonateAccount", WORKER)
+        data = "0x" + load_artifact(oracle.name).encode_call("stake").hex()
+        fields = {"from": WORKER, "to": oracle.address, "data": data, "value": hex(BOND)}
+        receipt = self.ask("eth_getTransactionReceipt", self.ask("eth_sendTransaction", fields))
+        assert receipt["status"] == "0x1"
+
+    def send(
+        self, to: str | None, data: bytes, *, value: int = 0, gas: int = TRANSACTION_GAS
+    ) -> dict[str, Any]:
         """Send a transaction; return its receipt."""
         fields = {
             "from": self.sender,
             "data": "0x" + data.hex(),
             "value": hex(value),
-            "gas": hex(TRANSACTION_GAS),
+            "gas": hex(gas),
         }
         if to is not None:
             fields["to"] = to
@@ -145,6 +165,9 @@ class OracleChain:
         )
         return encode_answer(request.commitment, computed.answer, computed.evidence, signature)
 
-    def submit(self, request: AgentRequest, computed: ComputedAnswer) -> dict[str, Any]:
+    def submit(
+        self, request: AgentRequest, computed: ComputedAnswer, *, gas: int = TRANSACTION_GAS
+    ) -> dict[str, Any]:
         """Hand in an answer; return the receipt."""
-        return self.send(self.oracle.address, self.encode_signed(request, computed))
+        oracle = "0x" + request.oracle.hex()
+        return self.send(oracle, self.encode_signed(request, computed), gas=gas)
