@@ -18,6 +18,7 @@ from typing import Any
 
 from eth_keys.datatypes import PrivateKey
 
+from pyevm_agents.cli.oracle.run import run_until_signal
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.oracle.oracle_client import OracleClient
 from pyevm_agents.oracle.recomputation import ForkComputer, HostedModels
@@ -84,8 +85,7 @@ def main() -> None:
             fees=FeeSettings(**options.get("fees", {})),
             log=PrintingLog(options.get("die_at", "")),
         )
-        signal.signal(signal.SIGTERM, lambda *_: worker.stop())
-        worker.run()
+        run_until_signal(worker)
 
 
 if __name__ == "__main__":

@@ -65,6 +65,9 @@ STACK_BYTES = 256 * 2**20
 FIRST_DELAY_SECONDS, MAX_DELAY_SECONDS = 0.5, 30.0
 """Delays after failures: each is twice the one before, up to the longest."""
 
+HEALTHY_SECONDS = 60.0
+"""Seconds beyond the poll interval that a round of a healthy worker may take."""
+
 MAX_REVERTS = 3
 """Transactions of one answer that were mined and failed, after which no more are sent."""
 
@@ -198,6 +201,24 @@ class Worker:
     def is_computing(self) -> bool:
         """Whether an answer is being computed."""
         return self._computing.current is not None
+
+    def render_metrics(self) -> str:
+        """Return the metrics in Prometheus' text format."""
+        return self.log.render()
+
+    def describe_health(self) -> tuple[bool, dict[str, object]]:
+        """Return whether the last round was not long ago and had no fault, and facts in JSON."""
+        last = self.last_round
+        age = None if last is None else time.monotonic() - last
+        limit = self._settings.poll_seconds + HEALTHY_SECONDS
+        is_healthy = age is not None and age <= limit and self._failures == 0
+        return is_healthy, {
+            "healthy": is_healthy,
+            "secondsSinceRound": None if age is None else round(age, 3),
+            "failures": self._failures,
+            "isRegistered": self.log.gauges.get("is_registered") == 1,
+            "headBlock": self.log.gauges.get("head_block"),
+        }
 
     # -- the loop -- #
 
