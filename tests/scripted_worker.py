@@ -68,7 +68,10 @@ def main() -> None:
     client = OracleClient(url, address, retries=0)
     chain_id = client.read_chain_id()
     identity = StoreIdentity(
-        chain_id=chain_id, oracle=address, worker=key.public_key.to_canonical_address()
+        chain_id=chain_id,
+        genesis_hash=client.read_genesis_hash(),
+        oracle=address,
+        worker=key.public_key.to_canonical_address(),
     )
     with WorkerStore(Path(store_path), identity) as store:
         worker = Worker(

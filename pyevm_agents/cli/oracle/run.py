@@ -227,7 +227,12 @@ def run_worker(
         chain_id = require_chain(client, options.chain_id)
         client.require_oracle()
         require_worker(client, worker_address, is_watching=options.settings.is_watching)
-        identity = StoreIdentity(chain_id=chain_id, oracle=options.oracle, worker=worker_address)
+        identity = StoreIdentity(
+            chain_id=chain_id,
+            genesis_hash=client.read_genesis_hash(),
+            oracle=options.oracle,
+            worker=worker_address,
+        )
         store = stack.enter_context(
             WorkerStore(options.store or get_store_path(identity), identity)
         )
