@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -38,6 +39,9 @@ POLL_SECONDS = 0.02
 MAX_POLL_SECONDS = 1.0
 
 ETHER = 10**18
+
+NO_KEY = re.compile(r"signer|unknown account|no account|not.* unlocked|private key", re.IGNORECASE)
+"""Messages of anvil, geth, Hardhat and this package for an account that a node has no key of."""
 
 
 class RevertedError(AgentsError):
@@ -205,7 +209,15 @@ class UnlockedAccount(RemoteAccount):
     """An account for which a remote development node signs."""
 
     def _send(self, form: dict[str, str]) -> str:
-        return str(self.client.request("eth_sendTransaction", [form]))
+        try:
+            return str(self.client.request("eth_sendTransaction", [form]))
+        except RemoteError as error:
+            if not NO_KEY.search(error.message):
+                raise
+            raise AgentsError(
+                f"account {self.checksum_address}: {self.client.host} does not sign for it "
+                f"({error.message}); pass an account that eth_accounts lists, or --keystore"
+            ) from error
 
 
 class KeyAccount(RemoteAccount):

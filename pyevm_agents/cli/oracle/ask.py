@@ -12,9 +12,9 @@ from rich.markup import escape
 
 from pyevm_agents.cli.oracle.amounts import format_amount
 from pyevm_agents.cli.oracle.param_types import ADDRESS_TYPE, format_request, format_time
-from pyevm_agents.cli.oracle.session import Session, add_sender_options
+from pyevm_agents.cli.oracle.session import Session, add_sender_options, json_option
 from pyevm_agents.cli.output import StatusLine, err, is_live, out
-from pyevm_agents.cli.rpc_client import json_option, print_json
+from pyevm_agents.cli.rpc_client import print_json
 from pyevm_agents.display import sanitize
 from pyevm_agents.errors import AgentsError, RemoteFault
 from pyevm_agents.oracle.agent_run import find_awaited_tool, read_chain_time, read_run
@@ -44,8 +44,11 @@ class StartedRun:
     oracle: RemoteContract
     transaction: SentTransaction
     run_id: int
-    paid: int
-    """Wei that the account sent; 0 if a subscription pays."""
+    reserved: int
+    """Wei of its budget."""
+
+    has_subscription: bool
+    """Whether a subscription pays, and not the account."""
 
 
 @click.command(short_help="Ask an agent, and wait for its answer.", epilog=EXAMPLES)
@@ -133,7 +136,16 @@ def _start(
         raise RemoteFault(
             f"transaction 0x{sent.hash.hex()}: {session.client.host} has no AgentRunStarted of it"
         )
-    return StartedRun(agent=agent, oracle=oracle, transaction=sent, run_id=run_ids[0], paid=value)
+    budgets = oracle.find_logs("BudgetOpened", first=sent.block_number, last=sent.block_number)
+    reserved = [log.values[4] for log in budgets if log.transaction == "0x" + sent.hash.hex()]
+    return StartedRun(
+        agent=agent,
+        oracle=oracle,
+        transaction=sent,
+        run_id=run_ids[0],
+        reserved=reserved[0] if reserved else value,
+        has_subscription=from_subscription,
+    )
 
 
 STRING = 0
@@ -278,8 +290,12 @@ def _require_time(started: StartedRun, run: AgentRun) -> None:
 
 
 def _print_start(started: StartedRun) -> None:
-    payer = f"reserved {format_amount(started.paid)}" if started.paid else "its subscription pays"
-    out.print(f"[bold]Run {started.run_id}[/] of {started.agent.checksum_address}, {payer}")
+    payer = " of its subscription" if started.has_subscription else ""
+    out.print(
+        f"[bold]Run {started.run_id}[/] of {started.agent.checksum_address}: "
+        f"{format_amount(started.reserved)}{payer} reserved",
+        soft_wrap=True,
+    )
     sent = started.transaction
     out.print(f"  [dim]transaction[/] 0x{sent.hash.hex()}, {sent.gas_used:,} gas", soft_wrap=True)
 
@@ -293,10 +309,9 @@ def _print_end(session: Session, started: StartedRun, run: AgentRun, refund: int
         out.print(f"  {escape(sanitize(run.result))}", soft_wrap=True)
         for line in explain_failure(started, run):
             out.print(f"  {escape(line)}", soft_wrap=True)
-    if started.paid and refund is not None:
-        out.print(
-            f"Cost {format_amount(started.paid - refund)}, given back {format_amount(refund)}"
-        )
+    if refund is not None:
+        cost = format_amount(started.reserved - refund)
+        out.print(f"Cost {cost}, given back {format_amount(refund)}")
     claimable = started.oracle.read("claimable", session.account.address)
     if claimable:
         out.print(
@@ -326,7 +341,6 @@ def _read_refund(started: StartedRun, run: AgentRun) -> int | None:
 
 def serialize_run(started: StartedRun, run: AgentRun, refund: int | None) -> dict[str, Any]:
     """Return a run in JSON. Amounts are decimal strings in wei."""
-    is_known = run.has_ended and refund is not None
     return {
         "agent": started.agent.checksum_address,
         "oracle": started.oracle.checksum_address,
@@ -344,7 +358,8 @@ def serialize_run(started: StartedRun, run: AgentRun, refund: int | None) -> dic
             for index, reasoning in enumerate(run.reasoning)
         ],
         "result": run.result,
-        "reservedWei": str(started.paid),
-        "costWei": str(started.paid - (refund or 0)) if is_known and started.paid else None,
-        "refundWei": str(refund) if is_known else None,
+        "hasSubscription": started.has_subscription,
+        "reservedWei": str(started.reserved),
+        "costWei": None if refund is None else str(started.reserved - refund),
+        "refundWei": None if refund is None else str(refund),
     }

@@ -88,6 +88,10 @@ from_block_option = click.option(
     help="Where to start to search for events; the oracle's first block.",
 )
 
+json_option: Callable[..., Any] = click.option(
+    "--json", "as_json", is_flag=True, help="Print the result as JSON."
+)
+
 
 class Session:
     """A node and an account on its chain."""

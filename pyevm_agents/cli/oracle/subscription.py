@@ -37,7 +37,7 @@ Example:
 """,
 )
 @click.option(
-    "--fund", type=AMOUNT_TYPE, default=0, metavar="AMOUNT", help="Pay in so much at once."
+    "--fund", type=AMOUNT_TYPE, default="0", metavar="AMOUNT", help="Pay in so much at once."
 )
 @oracle_option
 @add_sender_options

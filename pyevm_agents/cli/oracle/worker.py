@@ -37,7 +37,7 @@ Example:
 )
 @workers_argument
 @click.option(
-    "--fund", type=AMOUNT_TYPE, default=0, metavar="AMOUNT",
+    "--fund", type=AMOUNT_TYPE, default="0", metavar="AMOUNT",
     help="Also send each worker this much, for its gas, such as 1ether.",
 )  # fmt: skip
 @oracle_option
