@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
+from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
 
 import click
 from eth_utils import to_checksum_address
 from rich.markup import escape
 
-from pyevm_agents.cli.oracle.amounts import format_amount
 from pyevm_agents.cli.oracle.param_types import ADDRESS_TYPE, format_request, format_time
 from pyevm_agents.cli.oracle.session import Session, add_sender_options, json_option
 from pyevm_agents.cli.output import StatusLine, err, is_live, out
 from pyevm_agents.cli.rpc_client import print_json
-from pyevm_agents.display import sanitize
+from pyevm_agents.display import format_amount, sanitize
 from pyevm_agents.errors import AgentsError, RemoteFault
 from pyevm_agents.oracle.agent_run import find_awaited_tool, read_chain_time, read_run
 from pyevm_agents.oracle.remote_contract import RemoteContract, open_agent, open_human_tool
@@ -173,7 +172,7 @@ def _follow(started: StartedRun, *, is_quiet: bool) -> AgentRun:
                 status.show_status(progress.describe(run))
             progress.print_hint(run)
             _require_time(started, run)
-            time.sleep(POLL_SECONDS)
+            sleep(POLL_SECONDS)
 
 
 class _Progress:
@@ -183,7 +182,7 @@ class _Progress:
         self._started, self._is_quiet = started, is_quiet
         self._steps = self._results = 0
         self._awaited = ""
-        self._since = time.monotonic()
+        self._since = monotonic()
         self._has_hint = False
 
     def has_news(self, run: AgentRun) -> bool:
@@ -203,11 +202,11 @@ class _Progress:
             self._awaited = _name_wait(run)
             for line in describe_awaited_tool(self._started, run):
                 self._print_line(f"  [yellow]{escape(line)}[/]")
-        self._since = time.monotonic()
+        self._since = monotonic()
 
     def print_hint(self, run: AgentRun) -> None:
         """Say once what is needed, if no worker answers."""
-        is_late = time.monotonic() - self._since > HINT_SECONDS
+        is_late = monotonic() - self._since > HINT_SECONDS
         if self._has_hint or not is_late or run.status != "AskingModel":
             return
         self._has_hint = True
@@ -220,7 +219,7 @@ class _Progress:
 
     def describe(self, run: AgentRun) -> str:
         """Return what the run waits for, in a line."""
-        seconds = time.monotonic() - self._since
+        seconds = monotonic() - self._since
         thing = "a tool's result" if run.status == "AwaitingTool" else "a worker's answer"
         return f"step {len(run.tool_results) + 1}: waiting for {thing}, {seconds:.0f} s"
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import click
 from eth_utils import to_checksum_address
 
-from pyevm_agents.cli.oracle.amounts import format_amount
 from pyevm_agents.cli.oracle.param_types import ADDRESS, ADDRESS_TYPE, DURATION_TYPE
 from pyevm_agents.cli.oracle.session import Session, add_sender_options, json_option, oracle_option
 from pyevm_agents.cli.oracle.transactions import TransactionList
 from pyevm_agents.cli.output import out
 from pyevm_agents.contracts import list_artifacts, load_artifact
+from pyevm_agents.display import format_amount
 from pyevm_agents.errors import AgentsError, ConfigError
 from pyevm_agents.oracle.remote_contract import RemoteContract, open_oracle, require_code
 

@@ -8,7 +8,6 @@ import click
 from eth_utils import to_checksum_address
 from rich.markup import escape
 
-from pyevm_agents.cli.oracle.amounts import format_amount
 from pyevm_agents.cli.oracle.param_types import ADDRESS_TYPE, format_request, format_time
 from pyevm_agents.cli.oracle.session import (
     add_client_option,
@@ -18,6 +17,7 @@ from pyevm_agents.cli.oracle.session import (
 )
 from pyevm_agents.cli.output import out
 from pyevm_agents.cli.rpc_client import print_json
+from pyevm_agents.display import format_amount
 from pyevm_agents.oracle.oracle_state import read_oracle_state
 from pyevm_agents.oracle.remote_contract import open_oracle
 
