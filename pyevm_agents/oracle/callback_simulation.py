@@ -2,8 +2,8 @@
 
 The run is started, each request is answered by the model, and each answer is handed in as a worker
 would. The callback gas of a step is the least `callbackGasLimit` with which its callback does what
-it does with the most gas: the same logs, and the same success. It is found by trying: with it the
-callback ends so, with one gas less it does not.
+it does with the most gas: the same calls, each with the same success, and the same logs. It is
+found by trying: with it the callback does so, with one gas less it does not.
 
 What is exact, for an unchanged state:
 
@@ -59,6 +59,7 @@ from pyevm_agents.oracle.recomputation import build_fork_config
 from pyevm_agents.oracle.signatures import sign_evidence
 from pyevm_agents.tracing.tracer import NoopTracer
 from pyevm_agents.tracing.vm import make_traced_vm
+from pyevm_agents.vm.stack_depth import iter_computations
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -650,5 +651,6 @@ class _EnvironmentTracer(NoopTracer):
 
 
 def _get_outcome(computation: ComputationAPI) -> object:
-    """Return what a transaction did, apart from its state: its logs, with those of the callback."""
-    return computation.get_log_entries()
+    """Return what a transaction did: its logs, and each call with its success."""
+    calls = iter_computations(computation)
+    return computation.get_log_entries(), [(call.msg.to, call.is_error) for call in calls]
