@@ -71,14 +71,14 @@ def print_estimate(estimate: CallbackEstimate, *, as_json: bool) -> None:
         print_json(serialize_estimate(estimate))
         return
     table = Table(box=None, padding=(0, 3, 0, 0), header_style="bold")
-    for heading in ("Step", "callback gas", "", "answer gas", "fee"):
+    for heading in ("Step", "callback gas", "", "gas of the answer", "fee"):
         table.add_column(heading, justify="left" if heading in {"Step", ""} else "right")
     for number, step in enumerate(estimate.steps, start=1):
         table.add_row(
             str(number),
             "none" if step.callback_gas is None else f"{step.callback_gas:,}",
             "exact" if step.is_exact else "at most",
-            f"{step.answer_gas + (step.finalize_gas or 0):,}",
+            " and ".join(f"{gas.used:,}" for gas in (step.answer_gas, step.finalize_gas) if gas),
             _format_wei(step.fee_wei),
         )
     print_table(table)
@@ -106,6 +106,7 @@ def _iter_lines(estimate: CallbackEstimate) -> list[str]:
         )
     if estimate.ask_gas is not None:
         lines.append(f"The transaction that asks: {estimate.ask_gas:,} gas")
+        lines.append(f"Together, at the next block's base fee: {_format_wei(estimate.total_wei)}")
     if estimate.status is not None:
         result = "" if estimate.result is None else f": {escape(sanitize(estimate.result))}"
         lines.append(f"Ends as {estimate.status}{result}")

@@ -40,9 +40,9 @@ def test_run_is_answered_and_verified(anvil: OracleChain, computer: ForkComputer
     agent = anvil.deploy_agent(callback_gas=told.callback_gas or 0)
     request = anvil.ask_agent(agent=agent)
     anvil.ask("anvil_mine", "0x5")
-    first = anvil.submit(request, computer.compute(request), gas=told.steps[0].answer_gas)
+    first = anvil.submit(request, computer.compute(request), gas=told.steps[0].answer_gas.limit)
     [following] = anvil.find_requests(first)
-    last = anvil.submit(following, computer.compute(following), gas=told.steps[1].answer_gas)
+    last = anvil.submit(following, computer.compute(following), gas=told.steps[1].answer_gas.limit)
     assert agent.read("resultOf", 1) == "The counter has it."
     client = RemoteClient(anvil.url)
     for receipt in (first, last):
