@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 WORKER_KEY = PrivateKey(b"\x77" * 32)
 WORKER = WORKER_KEY.public_key.to_checksum_address()
 NOBODY = "0x" + "00" * 20
+COINBASE = "0x" + "c0" * 20
+"""Not the zero address, which is the result handler of runs without one."""
+
 PRICES = (10**12, 10**9, 250_000)
 """Wei of an inference, wei of a gas, gas of an answer."""
 
@@ -73,6 +76,7 @@ class OracleChain:
     def __init__(self, ask: Callable[..., Any], url: str, *, iterations: int = 3) -> None:
         self.ask, self.url = ask, url
         self.sender = ask("eth_accounts")[0]
+        ask("anvil_setCoinbase", COINBASE)
         self.chain_id = int(ask("eth_chainId"), 16)
         self.oracle = self.deploy("AgentOracle", self.sender, PRICES)
         self.oracle.send("setWorker", WORKER, True)  # noqa: FBT003 - an argument of a contract
