@@ -450,6 +450,7 @@ class _Delivery:
         self._has_window = estimator.has_window(request.oracle)
         self._slot = -1
         self._header = self._build_header()
+        self._tried: dict[tuple[int, Environment], ComputationAPI] = {}
 
     def estimate(self) -> tuple[StepEstimate, MinedBlock | None]:
         """Return the step's estimate, and the block of its callback; None if the callback fails."""
@@ -554,13 +555,19 @@ class _Delivery:
 
         return find_least_gas(attempt, 0, MAX_CALLBACK_GAS)
 
-    def _try(
+    def _try(self, callback_gas: int, environment: Environment) -> ComputationAPI:
+        """Return the computation of the transaction with the callback; kept for the next time."""
+        key = (callback_gas, environment)
+        if key not in self._tried:
+            self._tried[key] = self._execute(callback_gas, environment)
+        return self._tried[key]
+
+    def _execute(
         self,
         callback_gas: int,
         environment: Environment,
         trace: Callable[[type[AgentVM]], type[AgentVM]] | None = None,
     ) -> ComputationAPI:
-        """Return the computation of the transaction with the callback."""
         commitment = self._with_gas(callback_gas)
         stored = int.from_bytes(hash_commitment(commitment), "big")
         call = Call(
@@ -607,7 +614,7 @@ class _Delivery:
     def _list_environment(self) -> tuple[str, ...]:
         """Return the opcodes by which the callback reads the block or the transaction."""
         tracer = _EnvironmentTracer(self._client)
-        self._try(MAX_CALLBACK_GAS, ENVIRONMENTS[0], lambda vm: make_traced_vm(vm, tracer))
+        self._execute(MAX_CALLBACK_GAS, ENVIRONMENTS[0], lambda vm: make_traced_vm(vm, tracer))
         known = self._chain.known_contracts
         read = {
             ENVIRONMENT_OPCODES[opcode]
