@@ -49,14 +49,6 @@ struct Request {
     uint256 perAgentBudget;
 }
 
-/// @notice A function that the model can choose; it comes back as calldata.
-/// @param signature such as `transfer(address to, uint256 amount)`
-/// @param description when to use it
-struct OnchainTool {
-    string signature;
-    string description;
-}
-
 /// @title What Somnia's agent platform offers to contracts
 /// @notice Written after docs.somnia.network/agents and the code that its site generates (2026).
 interface ISomniaAgents {
@@ -103,56 +95,4 @@ interface ISomniaAgents {
 
     /// @notice Returns the least deposit for a committee of this size, in wei.
     function getAdvancedRequestDeposit(uint256 subcommitteeSize) external view returns (uint256);
-}
-
-/// @title The methods of Somnia's language model agent
-/// @notice Nobody calls them: their calldata are payloads, and what they return is a response's `result`.
-interface ISomniaLanguageModel {
-    /// @notice Answers a prompt; with one of the allowed values if there are any.
-    function inferString(
-        string memory prompt,
-        string memory system,
-        bool chainOfThought,
-        string[] memory allowedValues
-    ) external returns (string memory response);
-
-    /// @notice Answers a prompt with an integer in a range.
-    function inferNumber(
-        string memory prompt,
-        string memory system,
-        int256 minValue,
-        int256 maxValue,
-        bool chainOfThought
-    ) external returns (int256 response);
-
-    /// @notice Answers the last message of a conversation.
-    /// @param roles `system`, `user` or `assistant`
-    function inferChat(string[] memory roles, string[] memory messages, bool chainOfThought)
-        external
-        returns (string memory response);
-
-    /// @notice The same with tools.
-    /// @return finishReason `stop`, or `tool_calls`
-    /// @return response the answer; empty for `tool_calls`
-    /// @return updatedRoles the roles with the model's own
-    /// @return updatedMessages the messages with the model's own
-    /// @return pendingToolCallIds names each call
-    /// @return pendingToolCalls the calldata of each call
-    function inferToolsChat(
-        string[] memory roles,
-        string[] memory messages,
-        string[] memory mcpServerUrls,
-        OnchainTool[] memory onchainTools,
-        uint256 maxIterations,
-        bool chainOfThought
-    )
-        external
-        returns (
-            string memory finishReason,
-            string memory response,
-            string[] memory updatedRoles,
-            string[] memory updatedMessages,
-            string[] memory pendingToolCallIds,
-            bytes[] memory pendingToolCalls
-        );
 }

@@ -7,7 +7,8 @@ import {IAgentOracle} from "../callback/IAgentOracle.sol";
 import {Outcome} from "../callback/IAgentOracleClient.sol";
 import {AgentIterationResult, IERCAgentExecutor} from "../interfaces/IERCAgentExecutor.sol";
 import {IERCAgentTool} from "../interfaces/IERCAgentTool.sol";
-import {IAIOracle, IAIOracleCallbackReceiver} from "./IAIOracle.sol";
+import {IAIOracle} from "./IAIOracle.sol";
+import {IAIOracleCallbackReceiver} from "./IAIOracleCallbackReceiver.sol";
 import {OracleAdapter} from "./OracleAdapter.sol";
 
 /// @title Answers contracts that were written for ORA's Onchain AI Oracle

@@ -6,7 +6,7 @@ import {SignedMath} from "@openzeppelin/contracts/utils/math/SignedMath.sol";
 import {Strings} from "@openzeppelin/contracts/utils/Strings.sol";
 import {AgentIterationResult, IERCAgentExecutor} from "../interfaces/IERCAgentExecutor.sol";
 import {IERCAgentTool} from "../interfaces/IERCAgentTool.sol";
-import {ISomniaLanguageModel, OnchainTool} from "./ISomniaAgents.sol";
+import {ISomniaLanguageModel, OnchainTool} from "./ISomniaLanguageModel.sol";
 import {ToolSignature} from "./ToolSignature.sol";
 import {YieldedTool} from "./YieldedTool.sol";
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: CC0-1.0
 pragma solidity ^0.8.24;
 
-import {IAIOracle, IAIOracleCallbackReceiver} from "../../adapters/IAIOracle.sol";
+import {IAIOracle} from "../../adapters/IAIOracle.sol";
+import {IAIOracleCallbackReceiver} from "../../adapters/IAIOracleCallbackReceiver.sol";
 
 /// @title A contract as it is written for ORA's oracle: it knows nothing of adapters
 contract OraConsumer is IAIOracleCallbackReceiver {

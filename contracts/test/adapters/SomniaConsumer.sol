@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: CC0-1.0
 pragma solidity ^0.8.24;
 
-import {
-    ISomniaAgents,
-    ISomniaLanguageModel,
-    OnchainTool,
-    Request,
-    Response,
-    ResponseStatus
-} from "../../adapters/ISomniaAgents.sol";
+import {ISomniaAgents, Request, Response, ResponseStatus} from "../../adapters/ISomniaAgents.sol";
+import {ISomniaLanguageModel, OnchainTool} from "../../adapters/ISomniaLanguageModel.sol";
 
 /// @title A contract as it is written for Somnia's agents: a counter that a model may add to
 contract SomniaConsumer {

@@ -45,12 +45,12 @@ class AdapterBench(OracleBench):
     def last_request(self) -> Request:
         return list(self.evm.seen.values())[-1]
 
-    def say(self, step: tuple[object, ...], gas: int = 16_000_000) -> bool:
+    def say_step(self, step: tuple[object, ...], gas: int = 16_000_000) -> bool:
         """Answer the last request; return whether the adapter took it."""
         return self.answer(self.last_request(), encode([ITERATION_TYPE], [step]), gas=gas)
 
     def say_text(self, text: str) -> bool:
-        return self.say(final_answer(text))
+        return self.say_step(final_answer(text))
 
     def refuse(self, data: bytes) -> bool:
         return self.answer(self.last_request(), data, refused=True)

@@ -115,7 +115,7 @@ def test_allowed_values_are_a_tool_that_states_them(bench: AdapterBench) -> None
     ((parameter,),) = tool("inputDescription")
     assert tuple(parameter) == (0, "answer", "one of: YES, NO")
     ask(bench, string_payload("YES", "NO"))
-    assert bench.say(use_tool(tool.address, ["string"], ["NO"]))
+    assert bench.say_step(use_tool(tool.address, ["string"], ["NO"]))
     assert result(bench, "string") == ("NO",)
 
 
@@ -144,8 +144,8 @@ def test_a_number_is_moved_into_its_range(bench: AdapterBench, said: int, number
     ((parameter,),) = tool("inputDescription")
     assert tuple(parameter) == (3, "answer", "a whole number from -5 to 100")
     ask(bench, number_payload())
-    step = (False, "", tool.address, ([], encode(["int256"], [said])), THOUGHT)
-    assert bench.say(step)
+    step: tuple[object, ...] = (False, "", tool.address, ([], encode(["int256"], [said])), THOUGHT)
+    assert bench.say_step(step)
     assert result(bench, "int256") == (number,)
 
 
@@ -218,7 +218,7 @@ def test_a_tool_call_comes_as_calldata_and_the_run_goes_on_with_its_result(
     add, reset = tool_at(bench, 0), tool_at(bench, 1)
     tools = (add.address, reset.address)
 
-    assert bench.say(use_tool(add.address, ["uint256", "string"], [5, "asked"], THOUGHT))
+    assert bench.say_step(use_tool(add.address, ["uint256", "string"], [5, "asked"], THOUGHT))
     assert bench.arguments() == (
         MODEL,
         "You count.",
@@ -242,7 +242,9 @@ def test_the_result_of_a_tool_call_is_as_published(bench: AdapterBench) -> None:
     ask(bench, tools_payload([("send(address,uint8)", "Send")], ("user", "Send it")))
     tool = tool_at(bench)
     ask(bench, tools_payload([("send(address,uint8)", "Send")], ("user", "Send it")))
-    assert bench.say(use_tool(tool.address, ["address", "uint256"], [OWNER.address, 7], THOUGHT))
+    assert bench.say_step(
+        use_tool(tool.address, ["address", "uint256"], [OWNER.address, 7], THOUGHT)
+    )
     call = function_signature_to_4byte_selector("send(address,uint8)")
     call += encode(["address", "uint8"], [OWNER.address, 7])
     assert result(bench, *RESULT_TYPES) == (
@@ -276,7 +278,7 @@ def test_a_tool_of_another_request_cannot_be_chosen(bench: AdapterBench) -> None
     ask(bench, tools_payload([("drain(address)", "Drain")]))
     other = tool_at(bench)
     ask(bench, tools_payload([("f()", "Does f")]))
-    assert bench.say(use_tool(other.address, ["address"], [OWNER.address], THOUGHT))
+    assert bench.say_step(use_tool(other.address, ["address"], [OWNER.address], THOUGHT))
     assert bench.consumer("status") == FAILED
 
 
@@ -400,7 +402,7 @@ def test_a_contract_that_fails_can_be_called_again(bench: AdapterBench) -> None:
     deposit = bench.adapter("getRequestDeposit")
     bench.consumer("askWithTools", "Add five", value_wei=deposit)
     add = tool_at(bench)
-    assert bench.say(use_tool(add.address, ["uint256", "string"], [5, "asked"], THOUGHT))
+    assert bench.say_step(use_tool(add.address, ["uint256", "string"], [5, "asked"], THOUGHT))
     assert bench.adapter.events("AnswerPassedOn")[0]["success"] is False
     assert bench.consumer("total") == 0
     bench.give(bench.consumer, deposit)
