@@ -8,6 +8,7 @@ from eth_utils import keccak, to_canonical_address, to_checksum_address
 from eth_utils.abi import abi_to_signature
 
 from precompiles.abi import decode_input_description, decode_string
+from pyevm_agents.cli.record import SCENARIOS
 from pyevm_agents.contracts import list_artifacts, load_artifact
 from pyevm_agents.devnet.scenarios import (
     ASKING_PROMPT,
@@ -15,7 +16,6 @@ from pyevm_agents.devnet.scenarios import (
     INSTRUCTIONS,
     NESTED_INSTRUCTION,
     ROLLBACK_INSTRUCTION,
-    SCENARIOS,
 )
 from pyevm_agents.devnet.wallet_demo import BASE_PROMPT, DEFAULT_INSTRUCTION, WalletDemo
 from tests.golden.byte_chain import EXECUTOR, Parameter, deploy_tool, open_bench
