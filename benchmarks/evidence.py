@@ -98,6 +98,12 @@ ENTRIES = {
         test="tests/pyevm_agents/models/store/test_store_killed.py"
         "::test_killed_writers_leave_a_sound_store[evicting]",
     ),
+    "challenge-accounts": Entry(
+        shows="No wei is created, lost or stuck in stakes, bonds, challenges and rulings",
+        count=2_000,
+        seed=21,
+        test="tests/contracts/challenge/test_accounting.py::test_no_wei_is_created_lost_or_stuck",
+    ),
     "interrupts": Entry(
         shows="Ctrl-C at any moment of the demo ends it with one line and status 130",
         count=57,
