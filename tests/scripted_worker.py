@@ -18,6 +18,7 @@ from typing import Any
 
 from eth_keys.datatypes import PrivateKey
 
+from pyevm_agents.cli.oracle.run import run_until_signal
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.oracle.oracle_client import OracleClient
 from pyevm_agents.oracle.recomputation import ForkComputer, HostedModels
@@ -67,7 +68,10 @@ def main() -> None:
     client = OracleClient(url, address, retries=0)
     chain_id = client.read_chain_id()
     identity = StoreIdentity(
-        chain_id=chain_id, oracle=address, worker=key.public_key.to_canonical_address()
+        chain_id=chain_id,
+        genesis_hash=client.read_genesis_hash(),
+        oracle=address,
+        worker=key.public_key.to_canonical_address(),
     )
     with WorkerStore(Path(store_path), identity) as store:
         worker = Worker(
@@ -84,8 +88,7 @@ def main() -> None:
             fees=FeeSettings(**options.get("fees", {})),
             log=PrintingLog(options.get("die_at", "")),
         )
-        signal.signal(signal.SIGTERM, lambda *_: worker.stop())
-        worker.run()
+        run_until_signal(worker)
 
 
 if __name__ == "__main__":

@@ -150,6 +150,13 @@ class ChainClient(RemoteClient):
         """Return the chain ID."""
         return self._read_quantity("eth_chainId", [])
 
+    def read_genesis_hash(self) -> bytes:
+        """Return the hash of block 0. Raises: RemoteFault: the node has none."""
+        genesis = self.read_header(0)
+        if genesis is None:
+            raise self.build_fault("eth_getBlockByNumber", "no block 0", "pass another node's URL")
+        return genesis.hash
+
     def read_header(self, number: int | str = "latest") -> RemoteHeader | None:
         """Return a block's header; None if the chain has no such block."""
         return self.read_headers([number])[0]
@@ -309,23 +316,28 @@ class OracleClient(ChainClient):
         return [decode_request(log) for log in logs if not log.get("removed")]
 
     def read_states(
-        self, commitments: Sequence[Commitment], *, has_proposals: bool
+        self,
+        commitments: Sequence[Commitment],
+        *,
+        has_proposals: bool,
+        block: int | str = "latest",
     ) -> list[RequestState]:
         """Return what the chain says of some requests, in few round trips.
 
-        Input: the requests; whether the oracle's answers can be challenged.
+        Input: the requests; whether the oracle's answers can be challenged; after which block.
         """
+        tag = block if isinstance(block, str) else hex(block)
         functions = ("commitmentOf", "answerOf") + (("proposalOf",) if has_proposals else ())
         artifact = load_artifact(CONTRACT)
         params = []
         for each in commitments:
             for function in functions:
                 data = artifact.encode_call(function, each.request_id)
-                params.append([{"to": _hex(self.oracle), "data": _hex(data)}, "latest"])
+                params.append([{"to": _hex(self.oracle), "data": _hex(data)}, tag])
         answers = iter(self._request_each("eth_call", params))
         states = []
         for _ in commitments:
-            values = [artifact.decode_result(name, _bytes(next(answers))) for name in functions]
+            values = [self._decode(name, next(answers)) for name in functions]
             outcome, _, worker, _ = values[1]
             states.append(
                 RequestState(
@@ -352,12 +364,31 @@ class OracleClient(ChainClient):
         return int(self.read("claimable", to_checksum_address(account)))
 
     def read(self, function: str, *arguments: object) -> Any:  # noqa: ANN401 - what Solidity returns
-        """Call a view of the oracle; return its result. Raises: RejectedCallError."""
-        return read_view(self, self.oracle, CONTRACT, function, *arguments)
+        """Call a view of the oracle; return its result.
+
+        Raises: RejectedCallError. RemoteFault: there is no oracle any more.
+        """
+        try:
+            return read_view(self, self.oracle, CONTRACT, function, *arguments)
+        except DecodingError as error:
+            raise self._build_gone_fault(function) from error
+
+    def _decode(self, function: str, answer: object) -> Any:  # noqa: ANN401 - what Solidity returns
+        try:
+            return load_artifact(CONTRACT).decode_result(function, _bytes(answer))
+        except (DecodingError, ValueError) as error:
+            raise self._build_gone_fault(function) from error
+
+    def _build_gone_fault(self, function: str) -> RemoteFault:
+        return self.build_fault(
+            "eth_call",
+            f"{function} of oracle {to_checksum_address(self.oracle)} returned something else",
+            "check that the oracle is still on this chain",
+        )
 
     def _supports(self, interface: bytes) -> bool:
         try:
-            return bool(self.read("supportsInterface", interface))
+            return bool(read_view(self, self.oracle, CONTRACT, "supportsInterface", interface))
         except (RejectedCallError, DecodingError):
             return False
 

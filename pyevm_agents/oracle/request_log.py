@@ -21,6 +21,13 @@ if TYPE_CHECKING:
 FIRST_RANGE, MAX_RANGE = 1_000, 10_000
 """Blocks of one search. It is halved where the node refuses, and doubled where it answers."""
 
+MAX_SEARCHES = 20
+"""Searches in a round, between which transactions are looked after."""
+
+MAX_LAGS = 5
+"""Rounds in which a chain may be shorter than before: a node behind a load balancer may lag. What
+is missing after them is taken as removed."""
+
 MAX_TIMEOUT_SECONDS = 7 * 24 * 3_600
 """How old a request can be that waits for an answer. Source: `AgentOracle.MAX_TIMEOUT`."""
 
@@ -32,16 +39,22 @@ class RequestScanner:
         """Input: the oracle; the store; where events go."""
         self._client, self._store, self._log = client, store, log
         self._range = FIRST_RANGE
+        self._lags = 0
 
-    def follow(self, head: RemoteHeader) -> None:
+    def follow(self, head: RemoteHeader) -> bool:
         """Forget what was reorganised, and find what is new, up to the head.
 
+        Output: whether the store is at the head. If not, call it again: the chain changed
+            meanwhile, there is more to read, or the chain is shorter than before.
         Raises: RemoteFault, RemoteError: the node failed.
         """
-        self._rewind()
+        if not self._rewind(head):
+            return False
         scanned = self._store.get_scanned()
         first = self._find_start(head) if scanned is None else scanned + 1
-        while first <= head.number:
+        for _ in range(MAX_SEARCHES):
+            if first > head.number:
+                break
             last = min(first + self._range - 1, head.number)
             try:
                 is_consistent = self._scan(first, last)
@@ -50,24 +63,37 @@ class RequestScanner:
                     raise
                 self._range = max((last - first + 1) // 2, 1)
                 continue
-            if not is_consistent:  # The chain changed meanwhile; the next round looks again.
-                return
+            if not is_consistent:
+                return False
             first, self._range = last + 1, min(self._range * 2, MAX_RANGE)
+        return first > head.number
 
-    def _rewind(self) -> None:
-        """Forget the blocks that the chain does not have any more, with their requests."""
-        known = self._store.list_blocks()
-        for part in split(known, MAX_BATCH):
+    def _rewind(self, head: RemoteHeader) -> bool:
+        """Forget the blocks that the chain does not have any more, with their requests.
+
+        Output: False if the chain only is shorter: the node lags, or it goes on in another way.
+        """
+        every = self._store.list_blocks()
+        known = [each for each in every if each[0] <= head.number]
+        for part in (known[:1], *split(known[1:], MAX_BATCH)):
             headers = self._client.read_headers([number for number, _ in part])
             for (number, block_hash), header in zip(part, headers, strict=True):
-                if header is not None and header.hash == block_hash:
-                    if number != known[0][0]:
-                        self._forget_above(number, known[0][0])
-                    return
-        if known:
-            self._forget_above(-1, known[0][0])
+                if header is None or header.hash != block_hash:
+                    continue
+                if number == every[0][0]:
+                    self._lags = 0
+                    return True
+                self._lags += 1
+                if number == known[0][0] and self._lags <= MAX_LAGS:
+                    return False
+                self._forget_above(number, every[0][0])
+                return True
+        if every:
+            self._forget_above(-1, every[0][0])
+        return True
 
     def _forget_above(self, number: int, scanned: int) -> None:
+        self._lags = 0
         removed = self._store.rewind(number)
         self._log.write(
             "reorganized", block=number, scanned=scanned, requests=[each.key for each in removed]

@@ -63,6 +63,7 @@ class StoreIdentity:
     """What a store belongs to; it is never used for something else."""
 
     chain_id: int
+    genesis_hash: bytes
     oracle: bytes
     worker: bytes
 
@@ -71,6 +72,7 @@ class StoreIdentity:
         return {
             "format": FORMAT,
             "chain": str(self.chain_id),
+            "genesis block": "0x" + self.genesis_hash.hex(),
             "oracle": "0x" + self.oracle.hex(),
             "worker": "0x" + self.worker.hex(),
         }

@@ -24,7 +24,7 @@ from pyevm_agents.forking.remote_client import RemoteError
 from pyevm_agents.oracle.store import Attempt, Slot
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from eth_account.datastructures import SignedTransaction
     from eth_keys.datatypes import PrivateKey
@@ -122,21 +122,31 @@ class TransactionManager:
     def watch(self, head: RemoteHeader) -> None:
         """Read which transactions are mined, and which are not any more."""
         self._mined_nonce = self._client.read_nonce(self.address)
-        for slot in self._store.list_slots():
+        slots = self._store.list_slots()
+        self._check_mined([slot for slot in slots if slot.is_mined])
+        for slot in slots:
             if slot.is_mined:
-                self._check_mined(slot)
-            elif slot.nonce < self._mined_nonce:
+                continue
+            if slot.nonce < self._mined_nonce:
                 self._find_mined(slot, head)
             else:
                 self._missing.pop(slot.nonce, None)
 
-    def _check_mined(self, slot: Slot) -> None:
-        """Forget a receipt whose block was removed."""
-        header = self._client.read_header(slot.mined_number or 0)
-        if header is not None and header.hash == slot.mined_block:
-            return
+    def _check_mined(self, slots: Sequence[Slot]) -> None:
+        """Forget receipts whose blocks were removed."""
+        numbers = sorted({slot.mined_number or 0 for slot in slots})
+        headers = dict(zip(numbers, self._client.read_headers(numbers), strict=True))
+        for slot in slots:
+            header = headers[slot.mined_number or 0]
+            if header is None or header.hash != slot.mined_block:
+                self._read_again(slot)
+
+    def _read_again(self, slot: Slot) -> None:
+        """Read the receipt of a transaction whose block was removed."""
         [receipt] = self._client.read_receipts([slot.mined_hash or b""])
-        waiting = replace(slot, mined_hash=None, mined_number=None, mined_block=None)
+        waiting = replace(
+            slot, mined_hash=None, mined_number=None, mined_block=None, succeeded=None
+        )
         if receipt is not None:
             waiting = replace(
                 slot,
@@ -248,16 +258,31 @@ class TransactionManager:
 
     # -- signing and sending -- #
 
-    def send(self, planned: PlannedTransaction, head: RemoteHeader) -> None:
-        """Sign a transaction with the next nonce, keep it, and send it."""
+    def send(
+        self, planned: PlannedTransaction, head: RemoteHeader, is_due: Callable[[], bool]
+    ) -> None:
+        """Sign a transaction with the next nonce, keep it, and send it.
+
+        Input: is_due: whether it still has a purpose, asked before it is sent. If it has none,
+            `push` uses its nonce otherwise.
+        """
         used = [slot.nonce for slot in self._store.list_slots()]
         nonce = max([self._client.read_nonce(self.address), *(each + 1 for each in used)])
         slot = Slot(nonce=nonce, kind=planned.kind, key=planned.key)
-        self._sign_and_send(slot, planned, head, *self._quote_fees(head))
+        attempt = self._sign(slot, planned, head, *self._quote_fees(head))
+        if is_due():
+            self._broadcast(slot, attempt, is_repeated=False)
 
     def _sign_and_send(
         self, slot: Slot, planned: PlannedTransaction, head: RemoteHeader, fee: int, tip: int
     ) -> None:
+        attempt = self._sign(slot, planned, head, fee, tip)
+        self._broadcast(slot, attempt, is_repeated=False)
+
+    def _sign(
+        self, slot: Slot, planned: PlannedTransaction, head: RemoteHeader, fee: int, tip: int
+    ) -> Attempt:
+        """Sign a transaction and keep it."""
         form: dict[str, object] = {
             "chainId": self._chain_id,
             "nonce": slot.nonce,
@@ -284,7 +309,7 @@ class TransactionManager:
             transaction=attempt.hash,
             fee=fee,
         )
-        self._broadcast(slot, attempt, is_repeated=False)
+        return attempt
 
     def _broadcast(self, slot: Slot, attempt: Attempt, *, is_repeated: bool) -> None:
         """Send a signed transaction. A refusal is noted: the next `push` tries again."""

@@ -46,6 +46,8 @@ from pyevm_agents.oracle.worker_log import CountingLog
 from pyevm_agents.vm.stack_depth import thread_stack_size
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from eth_keys.datatypes import PrivateKey
 
     from pyevm_agents.oracle.messages import Answer, AnswerComputer, ComputedAnswer
@@ -64,6 +66,9 @@ STACK_BYTES = 256 * 2**20
 
 FIRST_DELAY_SECONDS, MAX_DELAY_SECONDS = 0.5, 30.0
 """Delays after failures: each is twice the one before, up to the longest."""
+
+HEALTHY_SECONDS = 60.0
+"""Seconds beyond the poll interval that a round of a healthy worker may take."""
 
 MAX_REVERTS = 3
 """Transactions of one answer that were mined and failed, after which no more are sent."""
@@ -199,6 +204,24 @@ class Worker:
         """Whether an answer is being computed."""
         return self._computing.current is not None
 
+    def render_metrics(self) -> str:
+        """Return the metrics in Prometheus' text format."""
+        return self.log.render()
+
+    def describe_health(self) -> tuple[bool, dict[str, object]]:
+        """Return whether the last round was not long ago and had no fault, and facts in JSON."""
+        last = self.last_round
+        age = None if last is None else time.monotonic() - last
+        limit = self._settings.poll_seconds + HEALTHY_SECONDS
+        is_healthy = age is not None and age <= limit and self._failures == 0
+        return is_healthy, {
+            "healthy": is_healthy,
+            "secondsSinceRound": None if age is None else round(age, 3),
+            "failures": self._failures,
+            "isRegistered": self.log.gauges.get("is_registered") == 1,
+            "headBlock": self.log.gauges.get("head_block"),
+        }
+
     # -- the loop -- #
 
     def run(self) -> None:
@@ -240,7 +263,10 @@ class Worker:
         """
         head = self._client.read_head()
         if head.hash != self._seen_head:
-            self._scanner.follow(head)
+            if not self._scanner.follow(head):
+                self.transactions.watch(head)
+                self._take_answer()
+                return
             self._read_state(head)
             self._seen_head = head.hash
         self.transactions.watch(head)
@@ -248,8 +274,11 @@ class Worker:
         self._slots = self._store.list_slots()
         requests = self._list_open(head)
         for each in requests:
+            if self._is_stopped.is_set():
+                return
             self._act(head, each)
-        self.transactions.push(head, partial(self._is_wanted, head))
+        known = {each.key: each for each in self._store.list_requests()}
+        self.transactions.push(head, partial(self._is_wanted, head, known))
         if head.number >= self._pruned_at + PRUNE_BLOCKS:
             self._pruned_at = head.number
             self._store.prune(head.number - FINAL_BLOCKS)
@@ -272,7 +301,10 @@ class Worker:
             if each.settled_at is None and not each.is_removed
         ]
         states = self._client.read_states(
-            [each.request.commitment for each in unsettled], has_proposals=self._terms is not None
+            [each.request.commitment for each in unsettled],
+            has_proposals=self._terms is not None,
+            # Not "latest": what ended after this head might be taken back unseen.
+            block=head.number,
         )
         self._states = {each.key: state for each, state in zip(unsettled, states, strict=True)}
         self._settle([each for each in unsettled if self._is_over(each)], head.number)
@@ -346,7 +378,7 @@ class Worker:
             [request.commitment], has_proposals=self._terms is not None
         )
         if self._is_over(stored):
-            self._settle([stored], head.number)
+            self._seen_head = b""  # As above.
             return False
         return self._decide(head, stored) is action
 
@@ -364,8 +396,7 @@ class Worker:
             return
         if self._has_slot(stored, action) or not self.transactions.has_room:
             return
-        if self._confirm(head, stored, action):
-            self._send(head, stored, action)
+        self._send(head, stored, action)
 
     def _has_slot(self, stored: StoredRequest, action: Action) -> bool:
         """Return whether a transaction for an action waits, or too many have failed."""
@@ -426,7 +457,7 @@ class Worker:
             gas=add_gas_margin(least, head),
             value_wei=value,
         )
-        self.transactions.send(planned, head)
+        self.transactions.send(planned, head, partial(self._confirm, head, stored, action))
 
     def _encode(self, stored: StoredRequest, action: Action) -> tuple[bytes, int]:
         """Return calldata and value of an action's call of the oracle."""
@@ -451,14 +482,16 @@ class Worker:
             return encode_finalize(request.commitment), 0
         return encode_expire(request.commitment), 0
 
-    def _is_wanted(self, head: RemoteHeader, slot: Slot) -> bool:
+    def _is_wanted(
+        self, head: RemoteHeader, requests: Mapping[Key, StoredRequest], slot: Slot
+    ) -> bool:
         """Return whether a waiting transaction is still of use."""
-        for each in self._store.list_requests():
-            if each.key == slot.key:
-                if each.is_removed or each.settled_at is not None or each.key not in self._states:
-                    return False
-                return self._decide(head, each).value in {slot.kind, Action.WAIT.value}
-        return False
+        stored = None if slot.key is None else requests.get(slot.key)
+        if stored is None or stored.is_removed or stored.settled_at is not None:
+            return False
+        if stored.key not in self._states:
+            return False
+        return self._decide(head, stored).value in {slot.kind, Action.WAIT.value}
 
     def _set_gauges(self, head: RemoteHeader, requests: list[StoredRequest]) -> None:
         self.log.set_gauge("head_block", head.number)
