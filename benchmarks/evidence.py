@@ -111,11 +111,24 @@ ENTRIES = {
         test="tests/pyevm_agents/models/store/test_store_killed.py"
         "::test_killed_writers_leave_a_sound_store[evicting]",
     ),
+    "challenge-accounts": Entry(
+        shows="No wei is created, lost or stuck in stakes, bonds, challenges and rulings",
+        count=2_000,
+        seed=21,
+        test="tests/contracts/challenge/test_accounting.py::test_no_wei_is_created_lost_or_stuck",
+    ),
     "interrupts": Entry(
         shows="Ctrl-C at any moment of the demo ends it with one line and status 130",
         count=57,
         seed=1,
         test="tests/pyevm_agents/cli/test_errors.py::test_ctrl_c_at_any_time",
+    ),
+    "callback-instructions": Entry(
+        shows="An instruction by callback has the embedded run's prompts, answers and balances",
+        count=20,
+        seed=0,
+        test="tests/pyevm_agents/oracle/test_callback_wallet.py"
+        "::test_instructions_by_callback_have_the_embedded_steps",
     ),
     "generations": Entry(
         shows="A generation is bit for bit that of a fresh context, whatever was computed before",

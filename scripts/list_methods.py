@@ -9,8 +9,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pyevm_agents.oracle.rpc_methods import METHODS as ORACLE_METHODS
 from pyevm_agents.rpc.method_table import OptionalParam
-from pyevm_agents.rpc.methods.registry import collect_methods
+from pyevm_agents.rpc.methods.registry import TABLES, merge_tables
 from pyevm_agents.rpc.unsupported import UNSUPPORTED_METHODS
 
 if TYPE_CHECKING:
@@ -42,9 +43,14 @@ Methods of other nodes that this node lacks. Each returns error -32601 with the 
 """
 
 
+def collect_all() -> dict[str, RpcMethod]:
+    """Return the methods of `pyevm-agents node` by name."""
+    return merge_tables((*TABLES, ORACLE_METHODS))
+
+
 def document() -> str:
     """Return the file's text."""
-    methods = collect_methods()
+    methods = collect_all()
     names = sorted(methods, key=_order)
     sections = (
         _section(namespace, (methods[name] for name in group))
@@ -87,4 +93,4 @@ def _order(name: str) -> tuple[int, str, str]:
 
 if __name__ == "__main__":
     FILE.write_text(document(), encoding="utf-8")
-    print(f"{FILE}: {len(collect_methods())} methods, {len(UNSUPPORTED_METHODS)} absent")
+    print(f"{FILE}: {len(collect_all())} methods, {len(UNSUPPORTED_METHODS)} absent")

@@ -147,6 +147,7 @@ class BenchmarkSuite:
     def _measure_evm(self) -> None:
         from pyevm_agents.bench.evm import anvil  # noqa: PLC0415 - when its turn comes
         from pyevm_agents.bench.evm import runner as evm  # noqa: PLC0415 - as above
+        from pyevm_agents.devnet.node_process import AnvilError  # noqa: PLC0415 - as above
 
         self.evm = evm.EvmBench(self.setting)
         self.evm.measure()
@@ -156,7 +157,7 @@ class BenchmarkSuite:
             return
         try:
             self.yardsticks += anvil.measure_yardsticks(self.setting)
-        except anvil.AnvilError as error:
+        except AnvilError as error:
             self.left_out.append(("anvil", str(error)))
 
     def _measure_terms(self) -> None:

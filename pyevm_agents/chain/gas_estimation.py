@@ -9,7 +9,7 @@ with one less. If that fails, a gallop upwards and a bisection follow.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from eth.constants import GAS_CALLSTIPEND
@@ -47,6 +47,13 @@ class GasTrial:
         cls, transaction: SignedTransactionAPI, computation: ComputationAPI
     ) -> GasTrial:
         """Return the outcome of an executed transaction."""
+        trial = cls.from_call(computation)
+        intrinsic_gas = transaction.gas - computation.msg.gas
+        return replace(trial, needed_gas=intrinsic_gas + trial.needed_gas)
+
+    @classmethod
+    def from_call(cls, computation: ComputationAPI) -> GasTrial:
+        """Return the outcome of a call, whose limit is that of its message."""
         if isinstance(computation, AgentComputation):
             sees_gas = computation.executed_gas_opcode
             needed = _total_gas_required(computation)
@@ -55,7 +62,7 @@ class GasTrial:
             needed = computation.msg.gas - computation.get_gas_remaining()
         return cls(
             error=computation.error if computation.is_error else None,
-            needed_gas=transaction.gas - computation.msg.gas + needed,
+            needed_gas=needed,
             is_gas_independent=not computation.children
             and computation.msg.code_address not in computation.precompiles
             and not sees_gas,

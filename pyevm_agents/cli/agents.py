@@ -11,6 +11,7 @@ from rich.table import Table
 
 from pyevm_agents.cli.output import err, out, print_table
 from pyevm_agents.cli.rpc_client import RpcClient, json_option, print_json, rpc_option
+from pyevm_agents.cli.shared_options import adapter_option, is_given, require_single_model
 from pyevm_agents.display import pluralize, sanitize
 from pyevm_agents.errors import AgentsError
 from pyevm_agents.rpc.codec import Limits, decode
@@ -19,10 +20,13 @@ from pyevm_agents.rpc.errors import RpcError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from pyevm_agents.models import Adapter
+
 LAST_PRECOMPILE = 0x19
 """The executor's address; Ethereum's own precompiles are below."""
 
 ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
+HASH = re.compile(r"0x[0-9a-fA-F]{64}")
 DATA = re.compile(r"0x(?:[0-9a-fA-F]{2})*")
 
 
@@ -42,6 +46,18 @@ def _validate_calldata(
             f"{value!r}: not calldata; must be 0x and two hexadecimal digits per byte"
         )
     return value
+
+
+def _parse_request_id(
+    _context: click.Context, _option: click.Parameter, value: str | None
+) -> int | None:
+    if value is None:
+        return None
+    if not HASH.fullmatch(value):
+        raise click.BadParameter(
+            f"{value!r}: not a request ID; must be 0x and 64 hexadecimal digits"
+        )
+    return int(value, 16)
 
 
 @click.command(
@@ -119,9 +135,11 @@ def schedule(remote: RpcClient, *, as_json: bool) -> None:
 Examples:
   pyevm-agents estimate 0xDc64a140Aa3E981100a9becA4E685f962f0cF6C9 --instruct "Deposit 10 USDC"
   pyevm-agents estimate 0x5FbDB2315678afecb367f032d93F642f64180aa3 --data 0xd09de08a
+  pyevm-agents estimate --callback 0x5FbDB2315678afecb367f032d93F642f64180aa3 "Deposit 10 USDC"
 """,
 )
-@click.argument("to", metavar="TO", callback=_validate_address)
+@click.argument("to", metavar="TO", required=False, callback=_validate_address)
+@click.argument("prompt", metavar="[PROMPT]", required=False)
 @click.option("--data", metavar="HEX", callback=_validate_calldata, help="Calldata.")
 @click.option(
     "--instruct", metavar="TEXT", help="Call `instruct(string)` of a wallet agent with this text."
@@ -134,12 +152,35 @@ Examples:
     "--value", type=click.IntRange(0), default=0, show_default=True, metavar="WEI",
     help="Ether to send, in wei.",
 )  # fmt: skip
+@click.option(
+    "--callback", is_flag=True,
+    help="Estimate the callback gas of a run of the CallbackAgent TO with PROMPT, on a fork.",
+)  # fmt: skip
+@click.option(
+    "--request", "request_id", metavar="ID", callback=_parse_request_id,
+    help="With --callback: go on with this request, which waits for its answer.",
+)  # fmt: skip
+@click.option(
+    "--model", "models", metavar="MODEL", multiple=True,
+    help="With --callback: a model that answers; see `pyevm-agents node`.",
+)  # fmt: skip
+@adapter_option
+@click.option(
+    "-j", "--threads", type=click.IntRange(1, 512), metavar="N",
+    help="With --callback: threads of the engine.",
+)  # fmt: skip
 @rpc_option
 @json_option
 def estimate(  # noqa: PLR0913 - one for each option
-    to: str,
+    to: str | None,
+    prompt: str | None,
     remote: RpcClient,
     *,
+    callback: bool,
+    request_id: int | None,
+    models: tuple[str, ...],
+    adapter: Adapter,
+    threads: int | None,
     data: str | None,
     instruct: str | None,
     sender: str | None,
@@ -150,23 +191,60 @@ def estimate(  # noqa: PLR0913 - one for each option
 
     Also prints the gas of the EVM, of prompts and of output. The inference is cached: the
     transaction itself takes no further inference.
+
+    With --callback, TO is an agent whose model runs off the chain, by an oracle: its run is
+    simulated on a fork, and each step's callback gas is printed, before anything is sent.
     """
+    if callback or request_id is not None:
+        _require_callback_options(to, prompt, request_id)
+        from pyevm_agents.cli import callback_estimate  # noqa: PLC0415 - slow to import
+
+        callback_estimate.print_estimate(
+            callback_estimate.estimate_callback(
+                remote.url,
+                agent=to,
+                prompt=prompt or "",
+                sender=sender,
+                request_id=request_id,
+                models=models,
+                adapter=adapter,
+                threads=threads,
+            ),
+            as_json=as_json,
+        )
+        return
+    if prompt is not None or models or adapter is not None or threads is not None:
+        raise click.UsageError("PROMPT, --model, --adapter and --threads need --callback")
+    if to is None:
+        raise click.UsageError("Missing argument 'TO'.")
     if data is not None and instruct is not None:
         raise click.UsageError("--data and --instruct exclude each other; omit one")
     if instruct is not None:
         from pyevm_agents.contracts import load_artifact  # noqa: PLC0415 - slow to import
 
         data = "0x" + load_artifact("WalletAgent").encode_call("instruct", instruct).hex()
+    costs = _estimate_transaction(remote, to, data, sender, value)
+    _print_costs(costs, as_json=as_json)
+
+
+def _estimate_transaction(
+    remote: RpcClient, to: str, data: str | None, sender: str | None, value: int
+) -> dict[str, Any]:
+    """Return a node's estimate of a transaction."""
     sender = sender or next(iter(remote.call("eth_accounts")), None)
     transaction = {"from": sender, "to": to, "data": data or "0x", "value": hex(value)}
     try:
         given = {name: each for name, each in transaction.items() if each is not None}
-        costs = remote.call("agent_estimate", given)
+        costs: dict[str, Any] = remote.call("agent_estimate", given)
     except AgentsError as error:
         if data is not None:
             raise
         raise AgentsError(f"{error}; no calldata: give --instruct TEXT or --data HEX") from error
     _warn_of_missing_code(remote, to, data or "0x")
+    return costs
+
+
+def _print_costs(costs: dict[str, Any], *, as_json: bool) -> None:
     if as_json:
         print_json(costs)
         return
@@ -186,6 +264,23 @@ def estimate(  # noqa: PLR0913 - one for each option
             ("steps", f"{costs['inferences']:,}"),
         ]
     )
+
+
+def _require_callback_options(to: str | None, prompt: str | None, request_id: int | None) -> None:
+    """Check that the options of `estimate --callback` fit together.
+
+    Raises: click.UsageError.
+    """
+    context = click.get_current_context()
+    require_single_model(context)
+    for name, option in (("data", "--data"), ("instruct", "--instruct"), ("value", "--value")):
+        if is_given(context, name):
+            raise click.UsageError(f"{option} and --callback exclude each other; omit one")
+    if request_id is None:
+        if to is None or prompt is None:
+            raise click.UsageError("--callback needs an agent and a prompt, or --request")
+    elif to is not None or is_given(context, "sender"):
+        raise click.UsageError("--request needs neither an agent nor --from; omit them")
 
 
 def _warn_of_missing_code(remote: RpcClient, to: str, data: str) -> None:

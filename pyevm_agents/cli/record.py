@@ -16,11 +16,13 @@ from pyevm_agents.cli.shared_options import (
     model_option,
     schedule_option,
 )
+from pyevm_agents.devnet import scenarios
 from pyevm_agents.devnet.chain import add_models
-from pyevm_agents.devnet.scenarios import SCENARIOS, record_scenario
+from pyevm_agents.devnet.scenarios import record_scenario
 from pyevm_agents.display import pluralize
 from pyevm_agents.errors import ConfigError, FixtureError
 from pyevm_agents.models import CachingModel
+from pyevm_agents.oracle.scenario import CALLBACK
 from pyevm_agents.recordings import mine_again, read_fixture, record_chain, write_fixture
 from pyevm_agents.recordings.bundled import normalize_fixture_name
 
@@ -29,6 +31,9 @@ if TYPE_CHECKING:
     from pyevm_agents.devnet.model_registry import ModelChoice
     from pyevm_agents.models import Adapter, LlamaModel
     from pyevm_agents.recordings import Fixture
+
+SCENARIOS = {**scenarios.SCENARIOS, "callback": CALLBACK}
+"""Scenarios by name, which is also the name of the fixture file."""
 
 SOURCE = "The model that the configuration names computed every generation."
 
@@ -95,11 +100,11 @@ def record(  # noqa: PLR0913 - one for each option
             "--gas-limit is for scenarios, since recorded transactions have their own gas; omit "
             "--from or --gas-limit"
         )
-    scenarios = tuple(SCENARIOS) if "all" in names else tuple(dict.fromkeys(names))
+    chosen = tuple(SCENARIOS) if "all" in names else tuple(dict.fromkeys(names))
     dumps = {path: read_fixture(path) for path in sources}
-    wanted: dict[str, str | Fixture] = {f"{name}.json": name for name in scenarios}
+    wanted: dict[str, str | Fixture] = {f"{name}.json": name for name in chosen}
     wanted |= {path.name: dump for path, dump in dumps.items()}
-    _check_files(wanted_count=len(scenarios) + len(dumps), name_count=len(wanted), output=output)
+    _check_files(wanted_count=len(chosen) + len(dumps), name_count=len(wanted), output=output)
     watch = StatusLine()
     with (
         watch,
@@ -113,6 +118,7 @@ def record(  # noqa: PLR0913 - one for each option
                     llama,
                     llama.profile_facts,
                     source=SOURCE,
+                    scenarios=SCENARIOS,
                     schedule=schedule,
                     block_gas_limit=gas_limit,
                 )

@@ -93,6 +93,7 @@ def _connect(_context: click.Context, _option: click.Parameter, url: str) -> Rpc
 
 rpc_option = click.option(
     "--rpc",
+    "--rpc-url",
     "remote",
     metavar="URL",
     default=DEFAULT_URL,

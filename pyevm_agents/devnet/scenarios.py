@@ -30,7 +30,7 @@ from pyevm_agents.models.fakes.recorded import Exchange, RecordingModel
 from pyevm_agents.recordings import record_chain, record_state
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from eth.abc import ComputationAPI
 
@@ -69,13 +69,15 @@ def record_scenario(  # noqa: PLR0913 - keyword arguments
     facts: ProfileFacts,
     *,
     source: str,
+    scenarios: Mapping[str, Scenario] | None = None,
     schedule: ScheduleFile | None = None,
     block_gas_limit: int = DEFAULT_BLOCK_GAS_LIMIT,
 ) -> Fixture:
     """Record a scenario; return its fixture.
 
     Input:
-        name: one of `SCENARIOS`.
+        name: the scenario's name.
+        scenarios: scenarios by name; None for `SCENARIOS`.
         model, facts: the model and its profile facts.
         source: where the generations come from, for the fixture's comment.
         schedule: gas prices; None for the defaults.
@@ -84,9 +86,10 @@ def record_scenario(  # noqa: PLR0913 - keyword arguments
     Raises: ConfigError: unknown scenario, or the schedule is not for the model. FixtureError: the
             model's run is not the scenario. EngineFault: the model failed.
     """
-    if name not in SCENARIOS:
-        raise ConfigError(f"scenario {name!r}: must be one of {', '.join(SCENARIOS)}")
-    scenario = SCENARIOS[name]
+    known = SCENARIOS if scenarios is None else scenarios
+    if name not in known:
+        raise ConfigError(f"scenario {name!r}: must be one of {', '.join(known)}")
+    scenario = known[name]
     building = create_development_chain(
         model, facts, schedule=schedule, block_gas_limit=block_gas_limit
     )
@@ -98,7 +101,7 @@ def _build_wallet(building: Chain) -> Chain:
     chain, agent = _deploy_wallet(building)
     for instruction in INSTRUCTIONS:
         mined = _instruct(chain, agent, instruction)
-        _require_success(mined.computations[0], "the wallet's agent")
+        require_success(mined.computations[0], "the wallet's agent")
     return chain
 
 
@@ -109,10 +112,10 @@ def _build_nested(building: Chain) -> Chain:
         owner, "Counting Agent", "Adds to the counter", COUNTING_PROMPT, [counter]
     )
     asking = _deploy_agent(owner, "Asking Agent", "Asks an agent", ASKING_PROMPT, [counting])
-    chain = _restart_from_state(building)
+    chain = restart_from_state(building)
     mined = _run(chain, asking, NESTED_INSTRUCTION)
-    _require_success(mined.computations[0], "the outer agent")
-    _require(_read_counter(chain, counter) != 0, "the inner agent added nothing")
+    require_success(mined.computations[0], "the outer agent")
+    require_scenario(_read_counter(chain, counter) != 0, "the inner agent added nothing")
     return chain
 
 
@@ -122,14 +125,16 @@ def _build_rollback(building: Chain) -> Chain:
     hasty = _deploy_agent(
         owner, "Hasty Agent", "Counts once", COUNTING_PROMPT, [counter], iterations=1
     )
-    chain = _restart_from_state(building)
+    chain = restart_from_state(building)
     mined = _run(chain, hasty, ROLLBACK_INSTRUCTION)
     computation = mined.computations[0]
     used = any(counter == child.msg.to and child.is_success for child in computation.children)
     if not used:
-        _require_success(computation, "the agent did not use its tool, and")
-    _require(used, "the agent did not use its tool")
-    _require(computation.is_error and _read_counter(chain, counter) == 0, "nothing was rolled back")
+        require_success(computation, "the agent did not use its tool, and")
+    require_scenario(used, "the agent did not use its tool")
+    require_scenario(
+        computation.is_error and _read_counter(chain, counter) == 0, "nothing was rolled back"
+    )
     return chain
 
 
@@ -139,15 +144,15 @@ def _build_out_of_gas(building: Chain) -> Chain:
     ask = _GasProbe(chain, Call(to=agent, sender=OWNER, data=data))
     most = chain.config.block_gas_limit
     whole = ask(most)
-    _require_success(ask.computation, "the wallet's agent")
-    _require(whole > 1, "the wallet's agent took one step only")
+    require_success(ask.computation, "the wallet's agent")
+    require_scenario(whole > 1, "the wallet's agent took one step only")
     least = 0
     while most - least > 1:  # The least gas that pays for the first tokens of the last step.
         gas = (least + most) // 2
         is_enough = ask(gas) == whole
         least, most = (least, gas) if is_enough else (gas, most)
     mined = _send(chain, agent, data, gas=most)
-    _require(mined.computations[0].is_error, "the transaction had enough gas")
+    require_scenario(mined.computations[0].is_error, "the transaction had enough gas")
     return chain
 
 
@@ -199,10 +204,10 @@ SCENARIOS = {
 
 def _deploy_wallet(building: Chain) -> tuple[Chain, Address]:
     wallet = WalletDemo(building)
-    return _restart_from_state(wallet.chain), wallet.agent
+    return restart_from_state(wallet.chain), wallet.agent
 
 
-def _restart_from_state(building: Chain) -> Chain:
+def restart_from_state(building: Chain) -> Chain:
     """Return a new chain whose genesis is the state of another."""
     return Chain(building.config, building.models, accounts=record_state(building))
 
@@ -247,7 +252,7 @@ def _read_counter(chain: Chain, counter: Address) -> int:
     return int(load_artifact("CounterTool").decode_result("number", counted.output))
 
 
-def _require(is_so: bool, otherwise: str) -> None:  # noqa: FBT001 - reads as a sentence
+def require_scenario(is_so: bool, otherwise: str) -> None:  # noqa: FBT001 - reads as a sentence
     """Reject a run that is not the scenario.
 
     Raises: FixtureError: the model chose differently.
@@ -256,7 +261,7 @@ def _require(is_so: bool, otherwise: str) -> None:  # noqa: FBT001 - reads as a 
         raise FixtureError(f"not the scenario: {otherwise}; try another model")
 
 
-def _require_success(computation: ComputationAPI | None, who: str) -> None:
+def require_success(computation: ComputationAPI | None, who: str) -> None:
     """Reject a run that reverted.
 
     Raises: FixtureError: it reverted; the message has the reason.

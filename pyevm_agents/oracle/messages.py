@@ -64,12 +64,41 @@ class Evidence:
     output_hash: bytes
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubmittedAnswer:
+    """The arguments of `answer`."""
+
+    commitment: Commitment
+    answer: Answer
+    evidence: Evidence
+    signature: bytes
+    """65 bytes: r, s, v."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnsweredRequest:
+    """A `RequestAnswered` event. The output is in the transaction's calldata, and in `answerOf`."""
+
+    oracle: bytes
+    """20 bytes."""
+
+    request_id: int
+    worker: bytes
+    """20 bytes: who signed."""
+
+    refused: bool
+    evidence: Evidence
+    signature: bytes
+
+
 @dataclass(frozen=True, slots=True)
 class ComputedAnswer:
     """An answer and its evidence, not signed yet."""
 
     answer: Answer
     evidence: Evidence
+    prompt: str | None = None
+    """The prompt that the model read; None for a refusal before there was one."""
 
 
 class AnswerComputer(Protocol):

@@ -8,6 +8,7 @@ from eth_utils import keccak, to_canonical_address, to_checksum_address
 from eth_utils.abi import abi_to_signature
 
 from precompiles.abi import decode_input_description, decode_string
+from pyevm_agents.cli.record import SCENARIOS
 from pyevm_agents.contracts import list_artifacts, load_artifact
 from pyevm_agents.devnet.scenarios import (
     ASKING_PROMPT,
@@ -15,7 +16,6 @@ from pyevm_agents.devnet.scenarios import (
     INSTRUCTIONS,
     NESTED_INSTRUCTION,
     ROLLBACK_INSTRUCTION,
-    SCENARIOS,
 )
 from pyevm_agents.devnet.wallet_demo import BASE_PROMPT, DEFAULT_INSTRUCTION, WalletDemo
 from tests.golden.byte_chain import EXECUTOR, Parameter, deploy_tool, open_bench
@@ -57,6 +57,9 @@ CONSTRUCTORS: Mapping[str, tuple[object, ...]] = {
     "WalletCallbackAgent": ((NOWHERE, 1_000_000, 60, 600), "bytes", NOWHERE, "", NOWHERE),
 }
 """Arguments of tools that cannot be made without; the wallet's agent is the demo's."""
+
+SET_LATER = {"WalletAgent", "YieldedTool"}
+"""Tools whose metadata are not made by a constructor alone."""
 
 
 def collect_contracts(_vocabulary: Vocabulary) -> Mapping[str, object]:
@@ -105,7 +108,7 @@ def _contract(contract: Artifact) -> Mapping[str, object]:
 def _is_tool(name: str) -> bool:
     contract = load_artifact(name)
     names = {e["name"] for e in contract.abi if e["type"] == "function"}
-    return names >= TOOL_FUNCTIONS and contract.bytecode != b"" and name != "WalletAgent"
+    return names >= TOOL_FUNCTIONS and contract.bytecode != b"" and name not in SET_LATER
 
 
 def _deployed(bench: Bench, name: str) -> Address:

@@ -8,17 +8,9 @@ checks them when transactions are sent; on our VM they are included.
 from __future__ import annotations
 
 import json
-import os
-import re
-import shutil
-import signal
-import subprocess
-import tempfile
-import time
 import urllib.request
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyevm_agents.bench.evm.cases import CASES
@@ -27,20 +19,18 @@ from pyevm_agents.bench.measurement.results import Yardstick
 from pyevm_agents.bench.measurement.rounds import time_in_rounds, time_work
 from pyevm_agents.config import DEFAULT_CHAIN_ID
 from pyevm_agents.devnet.chain import DEVELOPMENT_ADDRESS
+from pyevm_agents.devnet.node_process import PROGRAM, AnvilError, read_version, run_anvil
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from eth_typing import Address
 
     from pyevm_agents.bench.evm.case import BenchTransaction, EvmCase
     from pyevm_agents.bench.measurement.rounds import BenchSettings
 
-PROGRAM = "anvil"
-START_SECONDS, ANSWER_SECONDS, END_SECONDS = 60.0, 120.0, 10.0
-POLL_SECONDS = 0.02
-LISTENING = re.compile(r"Listening on (127\.0\.0\.1:\d+)")
-VERSION = re.compile(r"\d+\.\d+\.\d+\S*")
+ANSWER_SECONDS = 120.0
 
 LARGE_SECONDS = 0.1
 """Least seconds of a large block: a request takes a hundredth of it."""
@@ -55,24 +45,6 @@ SMALL_TIMES = 1
 ROUNDS = 3
 """Rounds, of some tenths of a second each: more would take longer than all of our VM's."""
 
-FEW_WORDS = 300
-"""Characters of a program's output that an error repeats."""
-
-
-class AnvilError(Exception):
-    """anvil is not measurable; the message is the reason in `Report.left_out`."""
-
-
-def find_anvil(path: Path | None = None) -> Path | None:
-    """Return the path of anvil: `path` if given, else the first on the PATH; None if absent.
-
-    Raises: AnvilError: `path` is not an executable file.
-    """
-    program = shutil.which(PROGRAM if path is None else path)
-    if program is None and path is not None:
-        raise AnvilError(f"{path} is no program that can be started: check the path")
-    return None if program is None else Path(program)
-
 
 def measure_yardsticks(
     setting: BenchSettings, cases: Sequence[EvmCase] = CASES
@@ -86,7 +58,7 @@ def measure_yardsticks(
     wanted = [case for case in cases if case.is_quick or not setting.is_quick]
     setting.observer.begin_part("EVM on anvil", len(wanted) * (1 + ROUNDS))
     vm = f"{PROGRAM} {read_version(setting.anvil)}"
-    with run_anvil(setting.anvil) as anvil:
+    with connect_anvil(setting.anvil) as anvil:
         large: dict[str, int] = {}
         gas: dict[str, int] = {}
         for case in wanted:
@@ -130,28 +102,6 @@ def _find_large_block(anvil: Anvil, case: EvmCase) -> tuple[int, int]:
         if sample.seconds - small.seconds >= LARGE_SECONDS or times >= most:
             return times, gas
         times = min(GROWTH * times, most)
-
-
-def read_version(program: Path) -> str:
-    """Return the version that a program prints.
-
-    Raises: AnvilError: it prints no version.
-    """
-    try:
-        process = subprocess.run(
-            [program, "--version"],
-            capture_output=True,
-            text=True,
-            timeout=START_SECONDS,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise AnvilError(f"{program} --version failed: {error}") from error
-    match = VERSION.search(process.stdout)
-    if match is None:
-        line = (process.stdout + process.stderr).strip().partition("\n")[0][:FEW_WORDS]
-        raise AnvilError(f"{program} is no {PROGRAM}: its --version names none, but says {line!r}")
-    return match[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,54 +180,14 @@ class Anvil:
 
 
 @contextmanager
-def run_anvil(program: Path) -> Iterator[Anvil]:
-    """Run anvil on a free port for the duration of the context.
+def connect_anvil(program: Path) -> Iterator[Anvil]:
+    """Run anvil for the duration of the context, with blocks on request.
 
     Raises: AnvilError: it does not start.
     """
-    command = [
-        str(program), "--port", "0", "--hardfork", "prague", "--no-mining",
-        "--gas-limit", str(BLOCK_GAS), "--chain-id", str(DEFAULT_CHAIN_ID),
-    ]  # fmt: skip
-    with tempfile.TemporaryDirectory(prefix="bench-anvil-") as folder:
-        log = Path(folder) / "log"
-        with log.open("wb") as log_file:
-            try:
-                # In a session of its own: processes started by a package manager's script end with
-                # it.
-                process = subprocess.Popen(
-                    command, cwd=folder, stdout=log_file, stderr=log_file, start_new_session=True
-                )
-            except OSError as error:
-                raise AnvilError(f"anvil can't be started: {error}") from error
-        try:
-            yield Anvil(f"http://{_wait_for_address(process, log)}")
-        finally:
-            _terminate(process)
-
-
-def _wait_for_address(process: subprocess.Popen[bytes], log: Path) -> str:
-    """Return the address of a process as soon as it listens."""
-    end = time.monotonic() + START_SECONDS
-    while time.monotonic() < end:
-        has_ended = process.poll() is not None  # Before its words are read, so that they are all.
-        text = log.read_text(encoding="utf-8", errors="replace")
-        if match := LISTENING.search(text):
-            return match[1]
-        if has_ended:
-            raise AnvilError(f"anvil ended with status {process.returncode}: {text[-FEW_WORDS:]}")
-        time.sleep(POLL_SECONDS)
-    raise AnvilError(f"anvil did not listen within {START_SECONDS:g} s")
-
-
-def _terminate(process: subprocess.Popen[bytes]) -> None:
-    """End a process and its children."""
-    for signal_number in (signal.SIGTERM, signal.SIGKILL):
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal_number)
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(END_SECONDS)
-            return
+    options = ("--hardfork", "prague", "--no-mining", "--gas-limit", str(BLOCK_GAS))
+    with run_anvil(program, *options, "--chain-id", str(DEFAULT_CHAIN_ID)) as url:
+        yield Anvil(url)
 
 
 def _encode_hex(data: bytes) -> str:

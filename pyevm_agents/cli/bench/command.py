@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import click
 from rich.markup import escape
 
-from pyevm_agents.bench.evm.anvil import AnvilError, find_anvil, read_version
 from pyevm_agents.bench.measurement.budget import QUICK_BUDGET_S, TimeBudget, estimate_seconds
 from pyevm_agents.bench.measurement.results import REFERENCES
 from pyevm_agents.bench.measurement.results_json import read_report
@@ -26,6 +25,7 @@ from pyevm_agents.cli.bench.progress import BenchProgress
 from pyevm_agents.cli.bench.summary import print_comparison, print_summary
 from pyevm_agents.cli.output import StatusLine, err, out
 from pyevm_agents.cli.shared_options import adapter_option, is_given, model_option
+from pyevm_agents.devnet.node_process import AnvilError, find_anvil, read_version
 from pyevm_agents.errors import ConfigError
 
 if TYPE_CHECKING:

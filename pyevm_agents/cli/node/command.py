@@ -54,6 +54,7 @@ from pyevm_agents.node.keys import (
 )
 from pyevm_agents.node.state_dump import load
 from pyevm_agents.node.txpool import ORDERS
+from pyevm_agents.oracle.rpc_methods import METHODS as ORACLE_METHODS
 from pyevm_agents.rpc.call_watcher import DEFAULT_SECONDS
 from pyevm_agents.rpc.methods.registry import build_node_service
 from pyevm_agents.server import ServerOptions
@@ -450,6 +451,7 @@ def node(  # noqa: PLR0913 - one for each option
                 call_gas=call_gas,
                 call_seconds=call_seconds,
                 trace_pool=TracePool(trace_mebibytes * MEBIBYTE),
+                tables=[ORACLE_METHODS],
             ),
             engines=beginning.engines,
             dump_path=dump_path,

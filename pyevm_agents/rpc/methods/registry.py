@@ -40,7 +40,7 @@ from pyevm_agents.rpc.unsupported import UNSUPPORTED_METHODS
 from pyevm_agents.tracing import TracePool
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from pyevm_agents.node import Node
     from pyevm_agents.rpc.method_table import RpcMethod
@@ -106,21 +106,23 @@ def collect_methods() -> dict[str, RpcMethod]:
     return merge_tables(TABLES)
 
 
-def build_node_service(
+def build_node_service(  # noqa: PLR0913 - keyword arguments
     node: Node,
     *,
     send_seconds: float = 2.0,
     call_gas: int | None = None,
     call_seconds: float = DEFAULT_SECONDS,
     trace_pool: TracePool | None = None,
+    tables: Sequence[MethodTable] = (),
 ) -> NodeService:
     """Build the JSON-RPC service of a node.
 
     Input: the node; the seconds that a send waits for its block before it returns the hash; the
            maximum gas limit of a call, None for the default; the time limit of a call in seconds;
-           the memory that the traces of all requests share, None for the default.
+           the memory that the traces of all requests share, None for the default; tables of
+           further methods, of packages above this one.
     """
-    methods = collect_methods()
+    methods = merge_tables((*TABLES, *tables))
     rpc = RequestContext(
         node=node,
         events=EventSystem(node),

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pyevm_agents.cli.record import SCENARIOS
 from pyevm_agents.config.schedule_file import ScheduleFile
 from pyevm_agents.devnet.chain import DEFAULT_MODEL_NAME
-from pyevm_agents.devnet.scenarios import SCENARIOS, record_scenario
+from pyevm_agents.devnet.scenarios import record_scenario
 from pyevm_agents.errors import ConfigError, FixtureError
 from pyevm_agents.models import ScriptedModel, answer
 from pyevm_agents.models.gguf.files import (
@@ -81,6 +82,13 @@ def test_the_nested_agent_speaks_between_the_outer_ones_words() -> None:
     assert not all(is_outer)
 
 
+def test_the_wallets_runs_by_callback_have_the_same_steps() -> None:
+    embedded, callback = shipped("wallet"), shipped("callback")
+    assert all(t.is_success for block in callback.blocks for t in block.transactions)
+    steps = [(step.exchange.segments, step.exchange.generation) for step in embedded.steps]
+    assert [(step.exchange.segments, step.exchange.generation) for step in callback.steps] == steps
+
+
 def test_after_the_rollback_only_the_senders_account_differs() -> None:
     fixture = shipped("rollback")
     assert [t.is_success for block in fixture.blocks for t in block.transactions] == [False]
@@ -131,8 +139,10 @@ def test_a_scenario_without_the_gas_for_it_says_so(vocabulary: Vocabulary) -> No
     facts = vocabulary.profile_facts
     dear = ScheduleFile(schedule={}, models={"*": {"cold_prompt_token_gas": 600_000}})
     for name in SCENARIOS:
-        with pytest.raises(FixtureError, match=r"ran out of gas: it had .* or more gas"):
-            record_scenario(name, model, facts, source="", schedule=dear)
+        with pytest.raises(
+            FixtureError, match=r"(ran out of gas: it had|ExecutorHalted).* or more gas"
+        ):
+            record_scenario(name, model, facts, source="", scenarios=SCENARIOS, schedule=dear)
     rich = record_scenario(
         "wallet", model, facts, source="Scripted.", schedule=dear, block_gas_limit=10**9
     )

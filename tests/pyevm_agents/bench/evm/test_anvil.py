@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import stat
 from typing import TYPE_CHECKING
 
 import pytest
 
 from pyevm_agents.bench.evm import anvil as anvil_module
-from pyevm_agents.bench.evm.anvil import (
-    Anvil,
-    AnvilError,
-    find_anvil,
-    measure_yardsticks,
-    read_version,
-    run_anvil,
-)
+from pyevm_agents.bench.evm.anvil import Anvil, connect_anvil, measure_yardsticks
 from pyevm_agents.bench.evm.cases import CASES
 from pyevm_agents.bench.evm.runner import EvmTestbed
 from pyevm_agents.bench.measurement.rounds import BenchSettings
+from pyevm_agents.devnet.node_process import AnvilError, find_anvil, read_version
 from tests.clients.packages import foundry_program
 from tests.pyevm_agents.bench.observers import Counting
 
@@ -44,20 +36,13 @@ def program() -> Path:
 
 @pytest.fixture(scope="module")
 def anvil(program: Path) -> Iterator[Anvil]:
-    with run_anvil(program) as started:
+    with connect_anvil(program) as started:
         yield started
 
 
 @pytest.fixture(scope="module")
 def bed() -> EvmTestbed:
     return EvmTestbed(CASES)
-
-
-def a_program(folder: Path, script: str) -> Path:
-    file = folder / "anvil"
-    file.write_text(f"#!/bin/sh\n{script}\n")
-    file.chmod(file.stat().st_mode | stat.S_IXUSR)
-    return file
 
 
 @pytest.mark.slow
@@ -114,7 +99,7 @@ def test_an_error_of_it_is_told(anvil: Anvil) -> None:
 
 
 def test_it_ends_with_who_used_it(program: Path) -> None:
-    with run_anvil(program) as started:
+    with connect_anvil(program) as started:
         assert started.call("eth_chainId") == "0x7a69"
     with pytest.raises(AnvilError, match="does not answer eth_chainId"):
         started.call("eth_chainId")
@@ -128,31 +113,3 @@ def test_a_machine_without_it_says_so(
     setting = BenchSettings(model=llama, observer=Counting(), is_quick=True, anvil=None)
     with pytest.raises(AnvilError, match="no program 'anvil' on the PATH"):
         measure_yardsticks(setting)
-
-
-def test_it_is_found_on_the_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    file = a_program(tmp_path, "exit 0")
-    monkeypatch.setenv("PATH", os.pathsep.join([str(tmp_path), "/bin"]))
-    assert find_anvil() == file
-    assert find_anvil(file) == file
-
-
-def test_a_path_that_leads_nowhere_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(AnvilError, match="no program that can be started"):
-        find_anvil(tmp_path / "anvil")
-
-
-def test_a_program_that_ends_at_once_is_told(tmp_path: Path) -> None:
-    file = a_program(tmp_path, "echo no such option; exit 3")
-    with (
-        pytest.raises(AnvilError, match=r"ended with status 3: no such option"),
-        run_anvil(file),
-    ):
-        pass
-
-
-def test_a_program_without_a_version_is_told(tmp_path: Path) -> None:
-    with pytest.raises(
-        AnvilError, match="anvil is no anvil: its --version names none, but says 'hello'"
-    ):
-        read_version(a_program(tmp_path, "echo hello; echo there"))

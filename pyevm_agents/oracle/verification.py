@@ -1,0 +1,315 @@
+"""Verification of an answer on a chain: the request is computed again, and all is compared.
+
+Somebody who has the model needs nothing but a node of the chain: the request, the answer and the
+evidence are in its logs and transactions.
+"""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from eth_abi import decode
+from eth_abi.exceptions import DecodingError
+from eth_utils import keccak, to_checksum_address
+
+from pyevm_agents.agents.revert_reasons import decode_revert
+from pyevm_agents.errors import AgentsError
+from pyevm_agents.forking.remote_client import RemoteError
+from pyevm_agents.oracle.codec import (
+    MessageError,
+    decode_answer,
+    decode_answer_record,
+    decode_answered,
+    decode_request,
+    encode_answer_query,
+    get_topic,
+)
+from pyevm_agents.oracle.messages import Answer
+from pyevm_agents.oracle.signatures import compute_digest, recover_signer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from pyevm_agents.forking.remote_client import RemoteClient
+    from pyevm_agents.oracle.messages import (
+        AgentRequest,
+        AnswerComputer,
+        AnsweredRequest,
+        ComputedAnswer,
+    )
+
+RESULT_TYPE = "(bool,string,address,((uint8,bytes)[],bytes),string)"
+"""`AgentIterationResult` in contracts/interfaces/IERCAgentExecutor.sol."""
+
+OTHER_BUILD = (
+    "the worker's engine is another build or has other settings, such as another version of this "
+    "package or another processor family: its answers may differ in rare cases; verify with the "
+    "version that the worker uses"
+)
+"""What a differing profile fingerprint means."""
+
+
+class UnverifiableError(AgentsError):
+    """There is no answer to compare, or its request can't be found."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatedAnswer:
+    """An answer as the chain has it, with its request."""
+
+    request: AgentRequest
+    answered: AnsweredRequest
+    answer: Answer | None
+    """None if its bytes are not to be had: its hash is in the evidence."""
+
+    is_direct: bool
+    """Whether the transaction is a call of the oracle itself."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """A member of an answer or its evidence, as the worker stated it and as it was computed."""
+
+    name: str
+    stated: str
+    computed: str
+    is_decisive: bool = True
+    """Whether the answer is wrong where it differs."""
+
+    @property
+    def is_equal(self) -> bool:
+        """Whether both are the same."""
+        return self.stated == self.computed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verification:
+    """An answer and its computation, side by side."""
+
+    stated: StatedAnswer
+    computed: ComputedAnswer
+    comparisons: tuple[Comparison, ...]
+
+    @property
+    def is_equal(self) -> bool:
+        """Whether the answer is the one that was computed, and its evidence is true."""
+        return all(each.is_equal for each in self.comparisons if each.is_decisive)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences about what a reader has to know."""
+        notes = []
+        if not self.stated.is_direct:
+            notes.append(
+                "the transaction called another contract, which called the oracle; the output is "
+                "from answerOf"
+                if self.stated.answer is not None
+                else "the transaction called another contract, which called the oracle; the "
+                "output's bytes are not known, only their hash is compared"
+            )
+        differing = [each.name for each in self.comparisons if not each.is_equal]
+        if "profile" in differing:
+            notes.append(OTHER_BUILD)
+        return tuple(notes)
+
+
+def find_answers(client: RemoteClient, transaction_hash: bytes) -> list[StatedAnswer]:
+    """Return the answers in a transaction, with their requests.
+
+    Raises: UnverifiableError: there is none. RemoteError, RemoteFault: the node does not answer.
+    """
+    name = "0x" + transaction_hash.hex()
+    receipt: Any = client.request("eth_getTransactionReceipt", [name])
+    transaction: Any = client.request("eth_getTransactionByHash", [name])
+    if not isinstance(receipt, dict) or not isinstance(transaction, dict):
+        raise UnverifiableError(
+            f"transaction {name}: not in a block of {client.host}; pass the URL of a node of its "
+            "chain, or wait until it is mined"
+        )
+    topic = "0x" + get_topic("RequestAnswered").hex()
+    logs = [log for log in receipt.get("logs", ()) if log.get("topics", [""])[:1] == [topic]]
+    if not logs:
+        raise UnverifiableError(
+            f"transaction {name}: has no answer to a request of an AgentOracle; pass the "
+            "transaction that handed in the answer"
+        )
+    return [_read_stated(client, decode_answered(log), transaction) for log in logs]
+
+
+def verify_answer(stated: StatedAnswer, computer: AnswerComputer, chain_id: int) -> Verification:
+    """Compute an answer again and compare.
+
+    Raises: see `AnswerComputer.compute`.
+    """
+    computed = computer.compute(stated.request)
+    return Verification(
+        stated=stated,
+        computed=computed,
+        comparisons=tuple(_compare(stated, computed, chain_id)),
+    )
+
+
+def describe_answer(answer: Answer) -> list[tuple[str, str]]:
+    """Return the decoded step of an answer: names and texts."""
+    if answer.refused:
+        return [("refused", decode_revert(answer.output))]
+    try:
+        [(is_final, final, tool, (params, encoded), reasoning)] = decode(
+            [RESULT_TYPE], answer.output
+        )
+    except (DecodingError, OverflowError, UnicodeDecodeError):
+        return [("output", f"not an AgentIterationResult: 0x{answer.output.hex()}")]
+    if is_final:
+        return [("answer", final)]
+    del params, encoded  # The reasoning has them as text.
+    lines = [*str(reasoning).split("\n"), "", ""]
+    return [
+        ("thought", lines[0].removeprefix("Thought:").strip()),
+        ("tool", f"{lines[1].removeprefix('Action: ')} {to_checksum_address(tool)}"),
+        ("arguments", lines[2].removeprefix("Action Input: ")),
+    ]
+
+
+# -- the chain's side -- #
+
+
+def _read_stated(
+    client: RemoteClient, answered: AnsweredRequest, transaction: Mapping[str, Any]
+) -> StatedAnswer:
+    is_direct = str(transaction.get("to")).lower() == "0x" + answered.oracle.hex()
+    if is_direct:
+        submitted = decode_answer(bytes.fromhex(transaction["input"].removeprefix("0x")))
+        answer: Answer | None = submitted.answer
+        number: int | None = submitted.commitment.block_number
+    else:
+        answer = _read_record(client, answered)
+        number = _find_block_number(client, answered.evidence.block_hash)
+    return StatedAnswer(
+        request=find_request(
+            client, answered.request_id, oracle=answered.oracle, block_number=number
+        ),
+        answered=answered,
+        answer=answer,
+        is_direct=is_direct,
+    )
+
+
+def _find_block_number(client: RemoteClient, block_hash: bytes) -> int | None:
+    """Return the number of a block; None if the chain has no such block."""
+    block: Any = client.request("eth_getBlockByHash", [_hex(block_hash), False])
+    return int(block["number"], 16) if isinstance(block, dict) else None
+
+
+def _read_record(client: RemoteClient, answered: AnsweredRequest) -> Answer | None:
+    """Return the answer that `answerOf` keeps; None if there is none yet, or another one."""
+    call = {
+        "to": "0x" + answered.oracle.hex(),
+        "data": "0x" + encode_answer_query(answered.request_id).hex(),
+    }
+    try:
+        result = str(client.request("eth_call", [call, "latest"]))
+        output = decode_answer_record(bytes.fromhex(result.removeprefix("0x")))
+    except (RemoteError, MessageError, ValueError):
+        return None
+    if keccak(output) != answered.evidence.output_hash:
+        return None
+    return Answer(answered.refused, output)
+
+
+def find_request(
+    client: RemoteClient,
+    request_id: int,
+    *,
+    oracle: bytes | None = None,
+    block_number: int | None = None,
+) -> AgentRequest:
+    """Return the request with an ID.
+
+    Input:  oracle: the oracle's address; None for any. block_number: its block; None to search all.
+    Raises: UnverifiableError: the node has no log of it. RemoteError, RemoteFault.
+    """
+    topics = ["0x" + get_topic("AgentRequested").hex(), f"0x{request_id:064x}"]
+    first, last = ("0x0", "latest") if block_number is None else (hex(block_number),) * 2
+    query: dict[str, object] = {"fromBlock": first, "toBlock": last, "topics": topics}
+    if oracle is not None:
+        query["address"] = "0x" + oracle.hex()
+    try:
+        logs: Any = client.request("eth_getLogs", [query])
+    except RemoteError as error:
+        raise UnverifiableError(
+            f"request {topics[1]}: {client.host} does not search all blocks for it "
+            f"({error.message}); pass the URL of a node that does"
+        ) from error
+    for log in logs if isinstance(logs, list) else ():
+        request = decode_request(log)
+        if keccak(request.arguments) == request.commitment.arguments_hash:
+            return request
+    raise UnverifiableError(
+        f"request {topics[1]}: {client.host} has no event of it; pass the URL of a node of its "
+        "chain that has all logs"
+    )
+
+
+# -- comparison -- #
+
+
+def _compare(stated: StatedAnswer, computed: ComputedAnswer, chain_id: int) -> Iterator[Comparison]:
+    request, answered = stated.request, stated.answered
+    evidence, own = answered.evidence, computed.evidence
+    yield Comparison(name="block", stated=_hex(evidence.block_hash), computed=_hex(own.block_hash))
+    yield Comparison(
+        name="model", stated=_hex(evidence.model_digest), computed=_hex(own.model_digest)
+    )
+    yield Comparison(
+        name="profile",
+        stated=_hex(evidence.profile_fingerprint),
+        computed=_hex(own.profile_fingerprint),
+        is_decisive=False,
+    )
+    yield Comparison(
+        name="prompt hash", stated=_hex(evidence.prompt_hash), computed=_hex(own.prompt_hash)
+    )
+    yield Comparison(
+        name="kind",
+        stated=_name_kind(answered.refused),
+        computed=_name_kind(computed.answer.refused),
+    )
+    yield Comparison(
+        name="output hash", stated=_hex(evidence.output_hash), computed=_hex(own.output_hash)
+    )
+    if stated.answer is not None:
+        yield Comparison(
+            name="output",
+            stated=_hex(stated.answer.output),
+            computed=_hex(computed.answer.output),
+        )
+    signed = Answer(answered.refused, b"")  # Its output is in the evidence's hash.
+    digest = compute_digest(chain_id, request, signed, evidence)
+    signer = recover_signer(digest, answered.signature)
+    yield Comparison(
+        name="signer",
+        stated=to_checksum_address(answered.worker),
+        computed="nobody" if signer is None else to_checksum_address(signer),
+    )
+
+
+def list_differences(
+    stated: Sequence[tuple[str, str]], computed: Sequence[tuple[str, str]]
+) -> list[str]:
+    """Return the lines of two decoded steps that differ, as a unified diff has them."""
+    before, after = ([f"{name}: {text}" for name, text in each] for each in (stated, computed))
+    return [
+        line
+        for line in difflib.unified_diff(before, after, "answered", "computed", lineterm="")
+        if not line.startswith("@@")
+    ]
+
+
+def _name_kind(refused: bool) -> str:  # noqa: FBT001 - a member of the event
+    return "refusal" if refused else "result"
+
+
+def _hex(data: bytes) -> str:
+    return "0x" + data.hex()
