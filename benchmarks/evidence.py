@@ -61,6 +61,13 @@ ENTRIES = {
         seed=21,
         test="tests/contracts/callback/test_accounts.py::test_no_wei_is_created_lost_or_stuck",
     ),
+    "oracle-invariants": Entry(
+        shows="The oracle of callback execution creates, loses and keeps no wei (Foundry)",
+        count=3_000,
+        seed=21,
+        test="tests/contracts/callback/test_invariants.py"
+        "::test_no_sequence_of_calls_breaks_the_books",
+    ),
     "rpc-requests": Entry(
         shows="No request of any method, well-formed or not, is answered with an internal error",
         count=100_000,
