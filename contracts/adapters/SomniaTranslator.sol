@@ -79,24 +79,25 @@ contract SomniaTranslator {
 
     function _prepareString(string calldata modelId, bytes calldata data)
         private
+        pure
         returns (bytes memory arguments, IERCAgentTool[] memory tools)
     {
         (string memory prompt, string memory system,, string[] memory allowedValues) =
             abi.decode(data, (string, string, bool, string[]));
-        if (allowedValues.length > 0) tools = _answerTool(IERCAgentTool.ParamType.STRING, _oneOf(allowedValues));
+        if (allowedValues.length > 0) prompt = string.concat(prompt, "\nAnswer with ", _oneOf(allowedValues));
         arguments = _step(modelId, system, tools, prompt);
     }
 
     function _prepareNumber(string calldata modelId, bytes calldata data)
         private
+        pure
         returns (bytes memory arguments, IERCAgentTool[] memory tools)
     {
         (string memory prompt, string memory system, int256 low, int256 high,) =
             abi.decode(data, (string, string, int256, int256, bool));
         if (low > high) revert EmptyRange(low, high);
-        string memory values =
-            string.concat("a whole number from ", Strings.toStringSigned(low), " to ", Strings.toStringSigned(high));
-        tools = _answerTool(IERCAgentTool.ParamType.INT, values);
+        string memory range = string.concat(Strings.toStringSigned(low), " to ", Strings.toStringSigned(high));
+        prompt = string.concat(prompt, "\nAnswer with a whole number from ", range);
         arguments = _step(modelId, system, tools, prompt);
     }
 
@@ -121,16 +122,6 @@ contract SomniaTranslator {
             tools[i] = _yieldedTool(stated[i]);
         }
         arguments = _conversation(modelId, roles, messages, tools);
-    }
-
-    function _answerTool(IERCAgentTool.ParamType paramType, string memory values)
-        private
-        returns (IERCAgentTool[] memory tools)
-    {
-        IERCAgentTool.ParamDescription[] memory params = new IERCAgentTool.ParamDescription[](1);
-        params[0] = IERCAgentTool.ParamDescription(paramType, "answer", values);
-        tools = new IERCAgentTool[](1);
-        tools[0] = _deploy("Answer", "Answer the question. Always use it.", params, bytes4(0));
     }
 
     function _yieldedTool(OnchainTool memory stated) private returns (IERCAgentTool) {
@@ -233,7 +224,7 @@ contract SomniaTranslator {
         pure
         returns (string memory text)
     {
-        text = answer.isFinalAnswer ? answer.finalAnswer : abi.decode(answer.toolInput.abiEncodedParams, (string));
+        text = answer.finalAnswer;
         if (values.length == 0) return text;
         for (uint256 i = 0; i < values.length; i++) {
             if (_is(text, values[i])) return text;
@@ -242,7 +233,6 @@ contract SomniaTranslator {
     }
 
     function _number(AgentIterationResult memory answer) private pure returns (int256 number) {
-        if (!answer.isFinalAnswer) return abi.decode(answer.toolInput.abiEncodedParams, (int256));
         bytes memory text = bytes(answer.finalAnswer);
         uint256 start;
         while (start < text.length && !_isDigit(text[start])) start++;

@@ -109,17 +109,13 @@ def test_a_string_is_the_answer(bench: AdapterBench) -> None:
     assert bench.consumer("validator") == WORKER.address
 
 
-def test_allowed_values_are_a_tool_that_states_them(bench: AdapterBench) -> None:
+def test_allowed_values_stand_at_the_end_of_the_prompt(bench: AdapterBench) -> None:
     ask(bench, string_payload("YES", "NO"))
-    tool = tool_at(bench)
-    ((parameter,),) = tool("inputDescription")
-    assert tuple(parameter) == (0, "answer", "one of: YES, NO")
-    ask(bench, string_payload("YES", "NO"))
-    assert bench.say_step(use_tool(tool.address, ["string"], ["NO"]))
-    assert result(bench, "string") == ("NO",)
+    prompt = "Is it day?\nAnswer with one of: YES, NO"
+    assert bench.arguments() == (MODEL, "You answer.", (), (), (), prompt)
 
 
-def test_an_allowed_value_may_come_as_the_final_answer(bench: AdapterBench) -> None:
+def test_an_allowed_value_is_the_result(bench: AdapterBench) -> None:
     ask(bench, string_payload("YES", "NO"))
     assert bench.say_text("YES")
     assert result(bench, "string") == ("YES",)
@@ -135,18 +131,10 @@ def test_another_value_is_a_failure(bench: AdapterBench, text: str) -> None:
 # ---- inferNumber
 
 
-@pytest.mark.parametrize(
-    ("said", "number"), [(42, 42), (-5, -5), (-6, -5), (100, 100), (2**255 - 1, 100)]
-)
-def test_a_number_is_moved_into_its_range(bench: AdapterBench, said: int, number: int) -> None:
+def test_a_range_stands_at_the_end_of_the_prompt(bench: AdapterBench) -> None:
     ask(bench, number_payload())
-    tool = tool_at(bench)
-    ((parameter,),) = tool("inputDescription")
-    assert tuple(parameter) == (3, "answer", "a whole number from -5 to 100")
-    ask(bench, number_payload())
-    step: tuple[object, ...] = (False, "", tool.address, ([], encode(["int256"], [said])), THOUGHT)
-    assert bench.say_step(step)
-    assert result(bench, "int256") == (number,)
+    prompt = "How many?\nAnswer with a whole number from -5 to 100"
+    assert bench.arguments() == (MODEL, "You count.", (), (), (), prompt)
 
 
 @pytest.mark.parametrize(
@@ -155,12 +143,14 @@ def test_a_number_is_moved_into_its_range(bench: AdapterBench, said: int, number
         ("42", 42),
         ("It is 42.", 42),
         ("-3 degrees", -3),
+        ("-5", -5),
+        ("-6", -5),
         ("a-7", -5),
         ("1000000", 100),
         ("3 of 9", 3),
     ],
 )
-def test_a_number_in_words_is_its_first_integer(
+def test_the_first_integer_of_an_answer_is_moved_into_the_range(
     bench: AdapterBench, text: str, number: int
 ) -> None:
     ask(bench, number_payload())
