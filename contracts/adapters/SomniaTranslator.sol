@@ -6,6 +6,7 @@ import {SignedMath} from "@openzeppelin/contracts/utils/math/SignedMath.sol";
 import {Strings} from "@openzeppelin/contracts/utils/Strings.sol";
 import {AgentIterationResult, IERCAgentExecutor} from "../interfaces/IERCAgentExecutor.sol";
 import {IERCAgentTool} from "../interfaces/IERCAgentTool.sol";
+import {Unsure} from "../libraries/Unsure.sol";
 import {ISomniaLanguageModel, OnchainTool} from "./ISomniaLanguageModel.sol";
 import {ToolSignature} from "./ToolSignature.sol";
 import {YieldedTool} from "./YieldedTool.sol";
@@ -163,7 +164,7 @@ contract SomniaTranslator {
         }
     }
 
-    /// @dev An assistant's message with a tool's after it is a step of the run; system messages are the base prompt; the
+    /// @dev An assistant's message that begins with `Thought: `, with a tool's after it, is a step of the run; system messages are the base prompt; the
     ///   others are the prompt.
     function _conversation(
         string calldata modelId,
@@ -175,8 +176,8 @@ contract SomniaTranslator {
         uint256 steps;
         uint256 spoken;
         for (uint256 i = 0; i < roles.length; i++) {
-            if (_isStep(roles, i)) steps++;
-            else if (!_is(roles[i], "system") && !_isResult(roles, i)) spoken++;
+            if (_isStep(roles, messages, i)) steps++;
+            else if (!_is(roles[i], "system") && !_isResult(roles, messages, i)) spoken++;
         }
         string[] memory reasoning = new string[](steps);
         string[] memory results = new string[](steps);
@@ -184,12 +185,12 @@ contract SomniaTranslator {
         string memory prompt;
         steps = 0;
         for (uint256 i = 0; i < roles.length; i++) {
-            if (_isStep(roles, i)) {
+            if (_isStep(roles, messages, i)) {
                 reasoning[steps] = messages[i];
                 results[steps++] = messages[i + 1];
             } else if (_is(roles[i], "system")) {
                 system = string.concat(system, bytes(system).length > 0 ? "\n" : "", messages[i]);
-            } else if (!_isResult(roles, i)) {
+            } else if (!_isResult(roles, messages, i)) {
                 string memory line = spoken == 1 ? messages[i] : string.concat(roles[i], ": ", messages[i]);
                 prompt = string.concat(prompt, bytes(prompt).length > 0 ? "\n" : "", line);
             }
@@ -199,12 +200,13 @@ contract SomniaTranslator {
         );
     }
 
-    function _isStep(string[] memory roles, uint256 i) private pure returns (bool) {
-        return _is(roles[i], "assistant") && i + 1 < roles.length && _is(roles[i + 1], "tool");
+    function _isStep(string[] memory roles, string[] memory messages, uint256 i) private pure returns (bool) {
+        bool isThought = bytes9(bytes(messages[i])) == "Thought: ";
+        return isThought && _is(roles[i], "assistant") && i + 1 < roles.length && _is(roles[i + 1], "tool");
     }
 
-    function _isResult(string[] memory roles, uint256 i) private pure returns (bool) {
-        return i > 0 && _isStep(roles, i - 1);
+    function _isResult(string[] memory roles, string[] memory messages, uint256 i) private pure returns (bool) {
+        return i > 0 && _isStep(roles, messages, i - 1);
     }
 
     function _step(
@@ -233,6 +235,7 @@ contract SomniaTranslator {
     }
 
     function _number(AgentIterationResult memory answer) private pure returns (int256 number) {
+        if (Unsure.isUnsure(answer.finalAnswer)) revert UnusableAnswer(answer.finalAnswer);
         bytes memory text = bytes(answer.finalAnswer);
         uint256 start;
         while (start < text.length && !_isDigit(text[start])) start++;
@@ -260,7 +263,7 @@ contract SomniaTranslator {
         }
         uint256 steps = 1;
         for (uint256 i = 0; i < roles.length; i++) {
-            if (_isStep(roles, i)) steps++;
+            if (_isStep(roles, messages, i)) steps++;
         }
         string[] memory ids = new string[](1);
         ids[0] = string.concat("call_", Strings.toString(steps));

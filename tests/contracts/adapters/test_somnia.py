@@ -158,7 +158,7 @@ def test_the_first_integer_of_an_answer_is_moved_into_the_range(
     assert result(bench, "int256") == (number,)
 
 
-@pytest.mark.parametrize("text", ["many", "-", "9" * 80])
+@pytest.mark.parametrize("text", ["many", "-", "9" * 80, "UNSURE: 5 or 6?"])
 def test_an_answer_without_a_number_is_a_failure(bench: AdapterBench, text: str) -> None:
     ask(bench, number_payload())
     assert bench.say_text(text)
@@ -226,6 +226,12 @@ def test_a_tool_call_comes_as_calldata_and_the_run_goes_on_with_its_result(
         (0, "reason", "string"),
     ]
     assert reset("inputDescription") == ((),)
+
+
+def test_only_what_the_model_thought_is_a_step(bench: AdapterBench) -> None:
+    said = [("user", "Add"), ("assistant", "I call it"), ("tool", "5")]
+    ask(bench, tools_payload([("f()", "Does f")], *said))
+    assert bench.arguments()[3:] == ((), (), "user: Add\nassistant: I call it\ntool: 5")
 
 
 def test_the_result_of_a_tool_call_is_as_published(bench: AdapterBench) -> None:
@@ -428,3 +434,12 @@ def test_the_adapter_calls_neither_its_oracle_nor_itself(bench: AdapterBench, na
     arguments = (AGENT_ID, target.address, selector, string_payload())
     with reverts("ForbiddenTarget", target.address):
         bench.adapter("createRequest", *arguments, value_wei=10**18)
+
+
+def test_long_conversations_fit_into_the_adapters_own_gas(bench: AdapterBench) -> None:
+    """20 messages of 500 bytes and a result of 4,000; the contract can't store that."""
+    messages = [("user" if i % 2 else "assistant", f"{i} " + "word " * 100) for i in range(20)]
+    ask(bench, tools_payload([("f(uint256 x)", "Does f")], *messages))
+    assert bench.say_text("x" * 4_000)
+    assert bench.adapter.events("RequestFinalized") == [{"requestId": 1, "status": SUCCESS}]
+    assert len(bench.adapter.events("AnswerPassedOn")) == 1
