@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from pyevm_agents.models.fakes.script_steps import answer, use
 from pyevm_agents.models.fakes.scripted import render_step
 from pyevm_agents.oracle.codec import decode_request, encode_answer, get_topic
 from pyevm_agents.oracle.signatures import sign_evidence
+from tests.deadlines import HANG_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -115,7 +117,7 @@ class OracleChain:
         self.ask("anvil_impersonateAccount", WORKER)
         data = "0x" + load_artifact(oracle.name).encode_call("stake").hex()
         fields = {"from": WORKER, "to": oracle.address, "data": data, "value": hex(BOND)}
-        receipt = self.ask("eth_getTransactionReceipt", self.ask("eth_sendTransaction", fields))
+        receipt = self.wait_for_receipt(self.ask("eth_sendTransaction", fields))
         assert receipt["status"] == "0x1"
 
     def send(
@@ -131,9 +133,18 @@ class OracleChain:
         if to is not None:
             fields["to"] = to
         transaction = self.ask("eth_sendTransaction", fields)
-        receipt: dict[str, Any] = self.ask("eth_getTransactionReceipt", transaction)
+        receipt = self.wait_for_receipt(transaction)
         assert receipt["status"] == "0x1", self.ask("eth_call", fields, "latest")
         return receipt
+
+    def wait_for_receipt(self, transaction: str) -> dict[str, Any]:
+        """Return the receipt of a transaction once it is mined: anvil answers before."""
+        end = time.monotonic() + HANG_SECONDS
+        while (receipt := self.ask("eth_getTransactionReceipt", transaction)) is None:
+            assert time.monotonic() < end, transaction
+            time.sleep(0.01)
+        found: dict[str, Any] = receipt
+        return found
 
     def ask_agent(self, prompt: str = PROMPT, agent: Deployed | None = None) -> AgentRequest:
         """Start a run; return its request."""
