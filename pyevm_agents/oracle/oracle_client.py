@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from eth_utils import (
     function_abi_to_4byte_selector,
@@ -11,20 +12,29 @@ from eth_utils import (
     to_checksum_address,
 )
 
+from pyevm_agents.artifacts import describe_contract
 from pyevm_agents.contracts import load_artifact
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.forking.remote_client import RemoteClient, RemoteError, Request
-from pyevm_agents.oracle.codec import decode_request, get_topic
+from pyevm_agents.forking.remote_client import (
+    MAX_BATCH,
+    RemoteClient,
+    RemoteError,
+    Request,
+    split,
+)
+from pyevm_agents.oracle.codec import SELECTOR_BYTES, get_topic, hash_commitment
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from pyevm_agents.oracle.messages import AgentRequest, Commitment
 
-LATEST = "latest"
-REVERT_CODE = 3
-"""Source: execution-apis; geth's, anvil's and this package's code of a reverted call."""
+Value = TypeVar("Value")
 
+CONTRACT = "ChallengeableOracle"
+"""Has the functions and errors of an `AgentOracle` too."""
+
+LATEST = "latest"
 FALLBACK_PRIORITY_WEI = 10**9
 """Priority fee where the node names none. Source: geth's --miner.gasprice."""
 
@@ -42,6 +52,17 @@ class Block:
     """In wei; None before London."""
 
     gas_limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """A mined transaction."""
+
+    hash: bytes
+    block_number: int
+    block_hash: bytes
+    is_success: bool
+    gas_used: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +115,7 @@ class OracleClient:
     def __init__(self, remote: RemoteClient, address: bytes) -> None:
         """Input: the node; the oracle's address, 20 bytes."""
         self.remote, self.address = remote, address
-        self._artifact = load_artifact("ChallengeableOracle")
+        self._artifact = load_artifact(CONTRACT)
         self._log_filter = {
             "address": _hex(address),
             "topics": [_hex(get_topic("AgentRequested"))],
@@ -137,27 +158,31 @@ class OracleClient:
 
     def read_block(self, number: int | str = LATEST) -> Block:
         """Return a block; a `RemoteError` if there is none."""
-        tag = number if isinstance(number, str) else hex(number)
-        form: Any = self.remote.request("eth_getBlockByNumber", [tag, False])
-        if not isinstance(form, dict):
+        [block] = self.find_blocks([number])
+        if block is None:
             raise RemoteError(0, f"{self.remote.host} has no block {number}")
-        base_fee = form.get("baseFeePerGas")
-        return Block(
-            number=_int(form["number"]),
-            hash=_bytes(form["hash"]),
-            timestamp=_int(form["timestamp"]),
-            base_fee=None if base_fee is None else _int(base_fee),
-            gas_limit=_int(form["gasLimit"]),
-        )
+        return block
 
-    def read_requests(self, first: int, last: int) -> list[AgentRequest]:
-        """Return the requests of a range of blocks, in order.
+    def find_blocks(self, numbers: Sequence[int | str]) -> list[Block | None]:
+        """Return the blocks with these numbers; None for those that the chain lacks."""
+        names = [each if isinstance(each, str) else hex(each) for each in numbers]
+        forms = self._ask_all([Request("eth_getBlockByNumber", [name, False]) for name in names])
+        return [
+            None if each is None else self._read("a block", _read_block, each) for each in forms
+        ]
+
+    def read_request_logs(self, first: int, last: int) -> list[Mapping[str, Any]]:
+        """Return the `AgentRequested` logs of a range of blocks, in order.
 
         Raises: RemoteError: the node refuses the range.
         """
         bounds = {"fromBlock": hex(first), "toBlock": hex(last)}
-        logs: Any = self.remote.request("eth_getLogs", [{**self._log_filter, **bounds}])
-        return [decode_request(log) for log in logs if not log.get("removed")]
+        logs = self.remote.request("eth_getLogs", [{**self._log_filter, **bounds}])
+        if not isinstance(logs, list):
+            raise self.remote.build_fault(
+                "eth_getLogs", "the result is not a list", "pass the URL of an Ethereum node"
+            )
+        return [log for log in logs if isinstance(log, dict) and not log.get("removed")]
 
     # -- the oracle -- #
 
@@ -174,24 +199,24 @@ class OracleClient:
         return tuple(to_canonical_address(each) for each in self.read("workers"))
 
     def read_states(
-        self, commitments: Sequence[Commitment], *, has_proposals: bool
+        self,
+        commitments: Sequence[Commitment],
+        *,
+        has_proposals: bool,
+        block: int | str = LATEST,
     ) -> list[RequestState]:
-        """Return what the chain says of some requests, in few round trips."""
+        """Return what the chain says of some requests after a block, in few round trips."""
+        tag = block if isinstance(block, str) else hex(block)
         functions = ("commitmentOf", "answerOf") + (("proposalOf",) if has_proposals else ())
         calls = [
-            Request("eth_call", [self._call(function, each.request_id), LATEST])
+            Request("eth_call", [self._call(function, each.request_id), tag])
             for each in commitments
             for function in functions
         ]
-        results: list[Any] = []
-        for start in range(0, len(calls), BATCH):
-            results += self.remote.request_all(calls[start : start + BATCH])
+        results = self._ask_all(calls)
         states = []
         for index in range(len(commitments)):
             own = results[index * len(functions) : (index + 1) * len(functions)]
-            for result in own:
-                if isinstance(result, RemoteError):
-                    raise result
             values = [
                 self._artifact.decode_result(function, _bytes(result))
                 for function, result in zip(functions, own, strict=True)
@@ -206,6 +231,19 @@ class OracleClient:
                 )
             )
         return states
+
+    def is_waiting(self, request: AgentRequest) -> bool:
+        """Return whether a request is on the chain, in its block, and waits for an answer."""
+        commitment = request.commitment
+        call = self._call("commitmentOf", commitment.request_id)
+        block, stored = self._ask_all(
+            [
+                Request("eth_getBlockByNumber", [hex(commitment.block_number), False]),
+                Request("eth_call", [call, LATEST]),
+            ]
+        )
+        is_there = isinstance(block, dict) and block.get("hash") == _hex(request.block_hash)
+        return is_there and stored == _hex(hash_commitment(commitment))
 
     def encode(self, function: str, *arguments: object) -> bytes:
         """Return the calldata of a function of the oracle."""
@@ -244,14 +282,14 @@ class OracleClient:
         """Send a signed transaction. Raises: RemoteError: the node does not take it."""
         self.remote.request("eth_sendRawTransaction", [_hex(raw)])
 
-    def find_receipts(self, hashes: Sequence[bytes]) -> list[tuple[int, bool] | None]:
-        """Return block number and success of each transaction; None where it is not mined."""
-        found = self._ask_each("eth_getTransactionReceipt", hashes)
+    def find_receipts(self, hashes: Sequence[bytes]) -> list[Receipt | None]:
+        """Return the receipt of each transaction; None where it is not mined."""
+        forms = self._ask_each("eth_getTransactionReceipt", hashes)
         return [
-            (_int(each["blockNumber"]), each.get("status") != "0x0")
-            if isinstance(each, dict) and each.get("blockNumber")
+            self._read("a receipt", _read_receipt, each)
+            if isinstance(each, dict) and each.get("blockHash")
             else None
-            for each in found
+            for each in forms
         ]
 
     def are_known(self, hashes: Sequence[bytes]) -> list[bool]:
@@ -261,18 +299,26 @@ class OracleClient:
         ]
 
     def _ask_each(self, method: str, hashes: Sequence[bytes]) -> list[object]:
+        return self._ask_all([Request(method, [_hex(each)]) for each in hashes])
+
+    def _ask_all(self, requests: Sequence[Request]) -> list[object]:
+        """Return the results of requests. Raises: RemoteError: the first refusal."""
         results: list[object] = []
-        for start in range(0, len(hashes), BATCH):
-            part = hashes[start : start + BATCH]
-            results += self.remote.request_all([Request(method, [_hex(each)]) for each in part])
+        for part in split(requests, MAX_BATCH):
+            results += self.remote.request_all(part)
         for result in results:
             if isinstance(result, RemoteError):
                 raise result
         return results
 
-
-BATCH = 48
-"""Requests in a round trip: the strictest known node takes 50."""
+    def _read(self, name: str, read: Callable[[Any], Value], form: object) -> Value:
+        """Return what a function reads of an answer. Raises: RemoteFault: it can't."""
+        try:
+            return read(form)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise self.remote.build_fault(
+                "JSON-RPC", f"an answer is not {name}", "pass the URL of an Ethereum node"
+            ) from error
 
 
 def compute_interface_id(interface: str) -> bytes:
@@ -307,6 +353,56 @@ def _read_proposal(values: Any) -> ProposedAnswer | None:  # noqa: ANN401 - what
         challenger=to_canonical_address(challenger),
         ruleable_until=ruleable,
     )
+
+
+def _read_block(form: Any) -> Block:  # noqa: ANN401 - JSON
+    base_fee = form.get("baseFeePerGas")
+    return Block(
+        number=_int(form["number"]),
+        hash=_bytes(form["hash"]),
+        timestamp=_int(form["timestamp"]),
+        base_fee=None if base_fee is None else _int(base_fee),
+        gas_limit=_int(form["gasLimit"]),
+    )
+
+
+def _read_receipt(form: Any) -> Receipt:  # noqa: ANN401 - JSON
+    return Receipt(
+        hash=_bytes(form["transactionHash"]),
+        block_number=_int(form["blockNumber"]),
+        block_hash=_bytes(form["blockHash"]),
+        is_success=_int(form["status"]) == 1,
+        gas_used=_int(form["gasUsed"]),
+    )
+
+
+# -- errors -- #
+
+
+def find_revert_data(error: RemoteError) -> bytes:
+    """Return the revert data in a node's error response; empty if it has none."""
+    data = error.data
+    while isinstance(data, dict):  # Hardhat wraps them.
+        data = data.get("data")
+    try:
+        return _bytes(data) if isinstance(data, str) else b""
+    except ValueError:
+        return b""
+
+
+def read_refusal(error: RemoteError) -> str | None:
+    """Return the name of the oracle's error in a node's error response; None if it has none."""
+    names = _list_errors()
+    name = names.get(find_revert_data(error)[:SELECTOR_BYTES])
+    if name is not None:
+        return name
+    return next((name for name in names.values() if f"{name}(" in error.message), None)
+
+
+@cache
+def _list_errors() -> Mapping[bytes, str]:
+    described = describe_contract(CONTRACT, load_artifact(CONTRACT).abi)
+    return {selector: error.name for selector, error in described.errors.items()}
 
 
 def _hex(data: bytes) -> str:
