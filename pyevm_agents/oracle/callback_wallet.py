@@ -5,14 +5,12 @@ An oracle's contract asks, a worker of this process answers. Nothing here prints
 
 from __future__ import annotations
 
-import time
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from eth_keys.datatypes import PrivateKey
 from eth_typing import Address
-from eth_utils import to_canonical_address
 
 from pyevm_agents.contracts import load_artifact
 from pyevm_agents.devnet.chain import (
@@ -22,16 +20,16 @@ from pyevm_agents.devnet.chain import (
     DevelopmentAccount,
 )
 from pyevm_agents.devnet.wallet_demo import WalletContracts
-from pyevm_agents.errors import AgentsError, RemoteFault
 from pyevm_agents.forking.remote_client import RemoteClient
 from pyevm_agents.node.keys import DEFAULT_KEYS
+from pyevm_agents.oracle.accounts import SentTransaction, UnlockedAccount
 from pyevm_agents.oracle.codec import decode_request, encode_answer, get_topic
 from pyevm_agents.oracle.recomputation import ForkComputer
 from pyevm_agents.oracle.signatures import sign_evidence
 from pyevm_agents.rpc.serializers import encode_data, serialize_log
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator
 
     from pyevm_agents.devnet.wallet_demo import Balances
     from pyevm_agents.oracle.messages import AgentRequest, AnswerComputer, ComputedAnswer
@@ -50,24 +48,6 @@ CALLBACK_GAS = 1_500_000
 
 STEP_SECONDS, RUN_SECONDS = 3_600, 36_000
 """Deadlines of a step and of a run."""
-
-GAS_PERCENT = 120
-"""Gas limit of a transaction, in percent of its estimate: gas that a callback was promised must be
-left to the unit, and an estimate's block is not the next one."""
-
-RECEIPT_SECONDS = 120.0
-POLL_SECONDS = 0.02
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SentTransaction:
-    """A transaction that succeeded."""
-
-    hash: bytes
-    block_number: int
-    gas_used: int
-    logs: Sequence[Mapping[str, Any]]
-    """As in `eth_getTransactionReceipt`."""
 
 
 class CallbackAccount(ContractAccount, Protocol):
@@ -94,66 +74,6 @@ class LocalAccount(DevelopmentAccount):
             block_number=sent.block.number,
             gas_used=sent.receipt.gas_used,
             logs=[{**serialize_log(log), "blockHash": block_hash} for log in sent.receipt.logs],
-        )
-
-
-class UnlockedAccount:
-    """An account for which a remote development node signs."""
-
-    def __init__(self, client: RemoteClient, address: Address) -> None:
-        self._client, self._address = client, encode_data(address)
-
-    def transact(self, to: Address | None, data: bytes, *, value_wei: int = 0) -> SentTransaction:
-        """Send a transaction and wait until it is mined.
-
-        Raises: RemoteError: the node refuses it. AgentsError: it reverted, or was not mined.
-        """
-        receipt = self._send(to, data, value_wei)
-        return SentTransaction(
-            hash=bytes.fromhex(receipt["transactionHash"][2:]),
-            block_number=int(receipt["blockNumber"], 16),
-            gas_used=int(receipt["gasUsed"], 16),
-            logs=receipt["logs"],
-        )
-
-    def deploy(self, creation: bytes) -> Address:
-        """Deploy a contract; return its address. Raises: as `transact`."""
-        return Address(to_canonical_address(self._send(None, creation, 0)["contractAddress"]))
-
-    def execute(self, to: Address, data: bytes) -> None:
-        """Send a transaction. Raises: as `transact`."""
-        self.transact(to, data)
-
-    def read(self, to: Address, data: bytes) -> bytes:
-        """Call a contract without a transaction; return the output.
-
-        Raises: RemoteError: the call failed.
-        """
-        call = {"from": self._address, "to": encode_data(to), "data": encode_data(data)}
-        return bytes.fromhex(str(self._client.request("eth_call", [call, "latest"]))[2:])
-
-    def _send(self, to: Address | None, data: bytes, value_wei: int) -> Any:  # noqa: ANN401 - JSON
-        form = {"from": self._address, "data": encode_data(data), "value": hex(value_wei)}
-        if to is not None:
-            form["to"] = encode_data(to)
-        least = int(str(self._client.request("eth_estimateGas", [form])), 16)
-        form["gas"] = hex(least * GAS_PERCENT // 100)
-        transaction_hash = self._client.request("eth_sendTransaction", [form])
-        receipt = self._wait_for_receipt(transaction_hash)
-        if receipt["status"] != "0x1":
-            raise AgentsError(f"transaction {transaction_hash} at {self._client.host} reverted")
-        return receipt
-
-    def _wait_for_receipt(self, transaction_hash: object) -> Any:  # noqa: ANN401 - JSON
-        end = time.monotonic() + RECEIPT_SECONDS
-        while time.monotonic() < end:
-            receipt = self._client.request("eth_getTransactionReceipt", [transaction_hash])
-            if receipt is not None:
-                return receipt
-            time.sleep(POLL_SECONDS)
-        raise RemoteFault(
-            f"node at {self._client.host}: transaction {transaction_hash} was not mined within "
-            f"{RECEIPT_SECONDS:g} s; start the node without --no-mining"
         )
 
 

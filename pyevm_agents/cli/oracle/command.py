@@ -7,6 +7,19 @@ import click
 from pyevm_agents.cli.lazy_group import LazyGroup
 
 COMMANDS = {
+    "deploy": "oracle.deploy",
+    "deploy-agent": "oracle.deploy_agent",
+    "ask": "oracle.ask",
+    "status": "oracle.status",
+    "claim": "oracle.payments",
+    "retry": "oracle.requests",
+    "expire": "oracle.requests",
+    "release": "oracle.requests",
+    "subscription": "oracle.subscription",
+    "worker": "oracle.worker",
+    "stake": "oracle.payments",
+    "unstake": "oracle.payments",
+    "respond": "oracle.respond",
     "key": "oracle.key",
     "run": "oracle.run",
 }

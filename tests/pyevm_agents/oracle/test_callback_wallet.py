@@ -18,15 +18,15 @@ from pyevm_agents.devnet.chain import (
 from pyevm_agents.devnet.node_process import run_anvil, run_plain_node
 from pyevm_agents.devnet.wallet_demo import ATOMIC_INSTRUCTION, ATOMIC_SCRIPT, WalletDemo
 from pyevm_agents.errors import AgentsError
-from pyevm_agents.forking.remote_client import RemoteClient, RemoteError
+from pyevm_agents.forking.remote_client import RemoteClient
 from pyevm_agents.models import ScriptedModel, answer, use
+from pyevm_agents.oracle.accounts import RevertedError, UnlockedAccount
 from pyevm_agents.oracle.callback_wallet import (
     ANSWERED,
     WORKER_ADDRESS,
     WORKER_KEY,
     CallbackWallet,
     LocalAccount,
-    UnlockedAccount,
     open_callback_wallet,
 )
 from pyevm_agents.oracle.recomputation import HostedModels
@@ -167,11 +167,11 @@ def test_a_node_that_refuses_says_why(vocabulary: Vocabulary) -> None:
     ):
         stranger = UnlockedAccount(client, WORKER_ADDRESS)
         call = load_artifact("WalletAccount").encode_call("addTool", WORKER_ADDRESS)
-        with pytest.raises(RemoteError, match="NotAgent"):
+        with pytest.raises(RevertedError, match="NotAgent"):
             stranger.execute(wallet.account, call)
         client.request("evm_setAutomine", [False])
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("pyevm_agents.oracle.callback_wallet.RECEIPT_SECONDS", 0.0)
+            patch.setattr("pyevm_agents.oracle.accounts.RECEIPT_SECONDS", 0.0)
             with pytest.raises(AgentsError, match="was not mined within 0 s"):
                 stranger.execute(WORKER_ADDRESS, b"")
 

@@ -1,0 +1,69 @@
+"""Amounts of ether on the command line, with the units that cast takes."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+UNITS: Mapping[str, int] = {"wei": 0, "gwei": 9, "ether": 18, "eth": 18}
+"""Decimal digits of each unit. Source: cast's --value."""
+
+AMOUNT = re.compile(r"([0-9][0-9_]*(?:\.[0-9]+)?|\.[0-9]+)\s*([a-z]*)")
+MAX_WEI = 2**96
+"""More than all ether that there is."""
+
+SHOWN_AS_ETHER, SHOWN_AS_GWEI = 10**14, 10**6
+"""From so many wei on an amount is shown in ether, or in gwei."""
+
+
+class AmountType(click.ParamType[int]):
+    """An amount such as `0.1ether`, `20gwei`, or `100`, which is wei."""
+
+    name = "amount"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> int:
+        """Return an amount in wei."""
+        if isinstance(value, int):
+            return value
+        text = str(value)
+        match = AMOUNT.fullmatch(text.strip().lower())
+        if match is None or (match[2] or "wei") not in UNITS:
+            self.fail(
+                f"{text!r}: not an amount; must be a number with wei, gwei or ether, such as "
+                "0.1ether",
+                param,
+                ctx,
+            )
+        wei = Decimal(match[1].replace("_", "")).scaleb(UNITS[match[2] or "wei"])
+        if wei != int(wei):
+            self.fail(f"{text!r}: must be a whole number of wei", param, ctx)
+        if wei >= MAX_WEI:
+            self.fail(f"{text!r}: must be less than 2**96 wei", param, ctx)
+        return int(wei)
+
+
+AMOUNT_TYPE = AmountType()
+
+
+def format_amount(wei: int) -> str:
+    """Return an exact amount in the unit in which it is short, such as `0.0021 ether`."""
+    if abs(wei) >= SHOWN_AS_ETHER or wei == 0:
+        return f"{_scale(wei, UNITS['ether'])} ether"
+    if abs(wei) >= SHOWN_AS_GWEI:
+        return f"{_scale(wei, UNITS['gwei'])} gwei"
+    return f"{wei:,} wei"
+
+
+def _scale(wei: int, digits: int) -> str:
+    whole, fraction = divmod(abs(wei), 10**digits)
+    text = f"{fraction:0{digits}d}".rstrip("0")
+    sign = "-" if wei < 0 else ""
+    return f"{sign}{whole:,}{'.' + text if text else ''}"

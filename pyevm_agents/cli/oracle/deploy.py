@@ -1,0 +1,158 @@
+"""`pyevm-agents oracle deploy`: a new oracle with its prices and workers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+from eth_utils import to_checksum_address
+
+from pyevm_agents.cli.oracle.amounts import AMOUNT_TYPE, format_amount
+from pyevm_agents.cli.oracle.param_types import ADDRESS_TYPE, DURATION_TYPE
+from pyevm_agents.cli.oracle.session import Session, add_sender_options
+from pyevm_agents.cli.oracle.transactions import TransactionList
+from pyevm_agents.cli.output import out
+from pyevm_agents.cli.rpc_client import json_option
+from pyevm_agents.cli.shared_options import is_given
+from pyevm_agents.contracts import load_artifact
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+MAX_ANSWER_GAS = 2**32 - 1
+
+DEFAULT_BOND = 10**17
+DEFAULT_WINDOW, DEFAULT_ARBITRATION_TIME = 3_600, 86_400
+"""In seconds."""
+
+EXAMPLES = """\b
+Examples:
+  pyevm-agents oracle deploy --unlocked 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 --worker 0x70997970C51812dc3A010C7d01b50e0d17dc79C8
+  pyevm-agents oracle deploy --keystore owner.json --worker 0x7099…79C8 --inference-price 0.001ether
+  pyevm-agents oracle deploy --keystore owner.json --challengeable --bond 1ether --arbiter 0x15d3…6A65
+"""  # noqa: E501 - addresses
+
+
+@click.command(short_help="Deploy an oracle and register its workers.", epilog=EXAMPLES)
+@click.option(
+    "--worker", "workers", multiple=True, type=ADDRESS_TYPE, metavar="ADDRESS",
+    help="Register this worker. Repeatable.",
+)  # fmt: skip
+@click.option(
+    "--fund-workers", type=AMOUNT_TYPE, default=0, metavar="AMOUNT",
+    help="Send each worker this much, for its gas, such as 1ether.",
+)  # fmt: skip
+@click.option(
+    "--inference-price", type=AMOUNT_TYPE, default="0.0001ether", show_default=True,
+    metavar="AMOUNT", help="Price of one inference.",
+)  # fmt: skip
+@click.option(
+    "--gas-price", type=AMOUNT_TYPE, default="1gwei", show_default=True, metavar="AMOUNT",
+    help="Price of one gas of an answer and its callback. Workers pay the chain's gas price.",
+)  # fmt: skip
+@click.option(
+    "--answer-gas", type=click.IntRange(0, MAX_ANSWER_GAS), default=300_000, show_default=True,
+    metavar="GAS", help="Gas of an answer without its callback, as it is charged.",
+)  # fmt: skip
+@click.option(
+    "--owner", type=ADDRESS_TYPE, metavar="ADDRESS",
+    help="Who registers workers and sets prices.  [default: the account that deploys]",
+)  # fmt: skip
+@click.option(
+    "--challengeable", is_flag=True,
+    help="Answers wait for a time in which anybody may challenge them.",
+)  # fmt: skip
+@click.option(
+    "--bond", type=AMOUNT_TYPE, default=DEFAULT_BOND, show_default="0.1ether", metavar="AMOUNT",
+    help="With --challengeable: what an answer locks and a challenge costs.",
+)  # fmt: skip
+@click.option(
+    "--challenge-window", type=DURATION_TYPE, default=DEFAULT_WINDOW, show_default="1h",
+    metavar="TIME", help="With --challengeable: how long an answer can be challenged.",
+)  # fmt: skip
+@click.option(
+    "--arbiter", type=ADDRESS_TYPE, metavar="ADDRESS",
+    help="With --challengeable: who rules on challenges.",
+)  # fmt: skip
+@click.option(
+    "--arbitration-time", type=DURATION_TYPE, default=DEFAULT_ARBITRATION_TIME, show_default="1d",
+    metavar="TIME", help="With --challengeable: how long the arbiter can rule.",
+)  # fmt: skip
+@add_sender_options
+@json_option
+def deploy(  # noqa: PLR0913 - one for each option
+    session: Session,
+    *,
+    workers: Sequence[bytes],
+    fund_workers: int,
+    inference_price: int,
+    gas_price: int,
+    answer_gas: int,
+    owner: bytes | None,
+    challengeable: bool,
+    bond: int,
+    challenge_window: int,
+    arbiter: bytes | None,
+    arbitration_time: int,
+    as_json: bool,
+) -> None:
+    """Deploy an AgentOracle, and register its workers.
+
+    A request costs INFERENCE-PRICE + GAS-PRICE * (the callback's gas limit + ANSWER-GAS), which
+    its worker earns.
+    """
+    _require_terms(challengeable=challengeable, arbiter=arbiter)
+    if owner is not None and workers and owner != session.account.address:
+        raise click.UsageError(
+            "--worker: only the owner registers workers; omit --owner, or register them later by "
+            "`pyevm-agents oracle worker add`"
+        )
+    prices = (inference_price, gas_price, answer_gas)
+    arguments: list[object] = [owner or session.account.address, prices]
+    kind = "AgentOracle"
+    if challengeable:
+        kind = "ChallengeableOracle"
+        arguments.append((arbiter, bond, challenge_window, arbitration_time))
+    artifact = load_artifact(kind)
+    sent = TransactionList(session, is_quiet=as_json)
+    address = sent.deploy(kind, artifact.encode_creation(*arguments))
+    for worker in dict.fromkeys(workers):
+        name = to_checksum_address(worker)
+        call = artifact.encode_call("setWorker", worker, True)  # noqa: FBT003 - Solidity's
+        sent.send(f"Registered worker {name}", address, call)
+        if fund_workers:
+            amount = format_amount(fund_workers)
+            sent.send(f"Sent {amount} to {name}", worker, b"", value_wei=fund_workers)
+    if as_json:
+        sent.print_json(
+            oracle=to_checksum_address(address),
+            kind=kind,
+            owner=to_checksum_address(owner or session.account.address),
+            workers=[to_checksum_address(each) for each in dict.fromkeys(workers)],
+            prices={
+                "inferenceWei": str(inference_price),
+                "gasWei": str(gas_price),
+                "answerGas": answer_gas,
+            },
+        )
+        return
+    sent.print_total()
+    name = to_checksum_address(address)
+    out.print(
+        f"Run a worker:  pyevm-agents oracle run --oracle {name} --keystore FILE", soft_wrap=True
+    )
+
+
+def _require_terms(*, challengeable: bool, arbiter: bytes | None) -> None:
+    """Check that the options of challenges come with `--challengeable`.
+
+    Raises: click.UsageError.
+    """
+    if challengeable:
+        if arbiter is None:
+            raise click.UsageError("--challengeable needs --arbiter: who rules on challenges")
+        return
+    context = click.get_current_context()
+    for name in ("bond", "challenge_window", "arbiter", "arbitration_time"):
+        if is_given(context, name):
+            raise click.UsageError(f"--{name.replace('_', '-')} needs --challengeable")

@@ -1,0 +1,220 @@
+"""`pyevm-agents oracle deploy-agent`: an agent made of options, without Solidity."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from eth_utils import to_checksum_address
+
+from pyevm_agents.cli.oracle.amounts import format_amount
+from pyevm_agents.cli.oracle.param_types import ADDRESS, ADDRESS_TYPE, DURATION_TYPE
+from pyevm_agents.cli.oracle.session import Session, add_sender_options, oracle_option
+from pyevm_agents.cli.oracle.transactions import TransactionList
+from pyevm_agents.cli.output import out
+from pyevm_agents.cli.rpc_client import json_option
+from pyevm_agents.contracts import list_artifacts, load_artifact
+from pyevm_agents.errors import AgentsError, ConfigError
+from pyevm_agents.oracle.remote_contract import RemoteContract, open_oracle, require_code
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyevm_agents.contracts import Artifact
+
+DEFAULT_MODEL = "llama_model_3"
+"""An alias of the default model of nodes and workers."""
+
+MAX_CALLBACK_GAS = 11_000_000
+MAX_STEP_SECONDS, MAX_LIFETIME_SECONDS = 7 * 86_400, 30 * 86_400
+"""Source: contracts/callback/AgentOracle.sol."""
+
+EXAMPLES = """\b
+Examples:
+  pyevm-agents oracle deploy-agent --name Counter --base-prompt "You count." --tool CounterTool --oracle 0x5FbDB2315678afecb367f032d93F642f64180aa3 --keystore me.json
+  pyevm-agents oracle deploy-agent --name Clerk --base-prompt-file prompt.txt --tool 0xe7f1725E7734CE288F8367e1Bb143E90bb3F0512 --ask-human 0x70997970C51812dc3A010C7d01b50e0d17dc79C8 --oracle 0x5FbD…0aa3 --keystore me.json
+"""  # noqa: E501 - addresses
+
+
+class ToolType(click.ParamType["bytes | Artifact"]):
+    """A tool's address, or the name of a bundled contract that is one."""
+
+    name = "tool"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> bytes | Artifact:
+        """Return an address, or the contract that is to be deployed."""
+        text = str(value)
+        if ADDRESS.fullmatch(text) or text.startswith("0x"):
+            return ADDRESS_TYPE.convert(text, param, ctx)
+        tools = list_tools()
+        if text not in tools:
+            self.fail(
+                f"{text!r}: not a tool; must be an address, or one of {', '.join(tools)}",
+                param,
+                ctx,
+            )
+        return load_artifact(text)
+
+
+def list_tools() -> tuple[str, ...]:
+    """Return the names of the bundled contracts that are tools and need no arguments."""
+    own = ("CounterTool", "TokenInfoTool")
+    return tuple(name for name in list_artifacts() if name in own)
+
+
+@click.command("deploy-agent", short_help="Deploy an agent made of options.", epilog=EXAMPLES)
+@click.option("--name", required=True, metavar="NAME", help="The agent's name.")
+@click.option(
+    "--description", metavar="TEXT", help="What it does, for agents that use it.  [default: NAME]"
+)
+@click.option("--base-prompt", metavar="TEXT", help="Describes the agent's task to the model.")
+@click.option(
+    "--base-prompt-file", type=click.Path(path_type=Path), metavar="FILE",
+    help="A text file with the base prompt.",
+)  # fmt: skip
+@click.option(
+    "--input-description", default="the instruction", show_default=True, metavar="TEXT",
+    help="Describes the prompt, for agents that use it.",
+)  # fmt: skip
+@click.option(
+    "--tool", "tools", multiple=True, type=ToolType(), metavar="TOOL",
+    help="A tool's address, or CounterTool or TokenInfoTool, which is deployed. Repeatable.",
+)  # fmt: skip
+@click.option(
+    "--ask-human", "person", type=ADDRESS_TYPE, metavar="ADDRESS",
+    help="Add an AskHumanTool: the agent may ask this account, which answers by "
+    "`pyevm-agents oracle respond`.",
+)  # fmt: skip
+@click.option(
+    "--human-timeout", type=DURATION_TYPE, default=86_400, show_default="1d", metavar="TIME",
+    help="With --ask-human: how long a question waits.",
+)  # fmt: skip
+@click.option(
+    "--model", default=DEFAULT_MODEL, show_default=True, metavar="NAME",
+    help="The model, by a name that the workers have.",
+)  # fmt: skip
+@click.option(
+    "--iterations", type=click.IntRange(1, 2**16 - 1), default=5, show_default=True, metavar="N",
+    help="How many times a run asks the model at most. All but the last can use a tool.",
+)  # fmt: skip
+@click.option(
+    "--callback-gas", type=click.IntRange(100_000, MAX_CALLBACK_GAS), default=1_500_000,
+    show_default=True, metavar="GAS",
+    help="Gas of each callback, for the tool and the next request; see `pyevm-agents estimate "
+    "--callback`.",
+)  # fmt: skip
+@click.option(
+    "--step-timeout", type=DURATION_TYPE, default=3_600, show_default="1h", metavar="TIME",
+    help="How long a request waits for a worker, at most 7d.",
+)  # fmt: skip
+@click.option(
+    "--run-timeout", type=DURATION_TYPE, default=36_000, show_default="10h", metavar="TIME",
+    help="After so long anybody may end a run; with --step-timeout at most 30d.",
+)  # fmt: skip
+@oracle_option
+@add_sender_options
+@json_option
+def deploy_agent(  # noqa: PLR0913 - one for each option
+    session: Session,
+    *,
+    oracle_address: bytes,
+    name: str,
+    description: str | None,
+    base_prompt: str | None,
+    base_prompt_file: Path | None,
+    input_description: str,
+    tools: Sequence[bytes | Artifact],
+    person: bytes | None,
+    human_timeout: int,
+    model: str,
+    iterations: int,
+    callback_gas: int,
+    step_timeout: int,
+    run_timeout: int,
+    as_json: bool,
+) -> None:
+    """Deploy a SimpleCallbackAgent: an agent with a prompt and tools, whose model workers run.
+
+    Anybody may ask it with their own ether. Its tools see the agent as their caller: give it no
+    tool that acts on what the agent owns.
+    """
+    _require_timeouts(step_timeout, run_timeout)
+    prompt = _read_prompt(base_prompt, base_prompt_file)
+    oracle = open_oracle(session.client, oracle_address)
+    for tool in tools:
+        if isinstance(tool, bytes):
+            _require_tool(session, tool)
+    sent = TransactionList(session, is_quiet=as_json)
+    addresses = [
+        tool if isinstance(tool, bytes) else sent.deploy(tool.name, tool.encode_creation())
+        for tool in tools
+    ]
+    if person is not None:
+        arguments = (person, human_timeout, "AskHuman", "Ask a person when something is not clear")
+        creation = load_artifact("AskHumanTool").encode_creation(*arguments)
+        addresses.append(sent.deploy("AskHumanTool", creation))
+    settings = (oracle.address, callback_gas, step_timeout, run_timeout)
+    creation = load_artifact("SimpleCallbackAgent").encode_creation(
+        settings, model, name, description or name, input_description, prompt, addresses, iterations
+    )
+    address = sent.deploy("SimpleCallbackAgent", creation)
+    agent = RemoteContract(session.client, "SimpleCallbackAgent", address)
+    cost = agent.read("costOfRun")
+    if as_json:
+        sent.print_json(
+            agent=agent.checksum_address,
+            oracle=oracle.checksum_address,
+            tools=[to_checksum_address(each) for each in addresses],
+            costOfRunWei=str(cost),
+        )
+        return
+    sent.print_total()
+    out.print(f"A run reserves {format_amount(cost)}; what it does not use is given back.")
+    out.print(
+        f'Ask it:  pyevm-agents oracle ask {agent.checksum_address} "…" --keystore FILE',
+        soft_wrap=True,
+    )
+
+
+def _require_timeouts(step_timeout: int, run_timeout: int) -> None:
+    """Check the times against the oracle's limits.
+
+    Raises: click.UsageError.
+    """
+    if not 1 <= step_timeout <= MAX_STEP_SECONDS:
+        raise click.UsageError(f"--step-timeout {step_timeout:,} s: must be 1 s to 7d")
+    if run_timeout + step_timeout > MAX_LIFETIME_SECONDS:
+        raise click.UsageError(
+            f"--run-timeout {run_timeout:,} s: must be at most 30d with --step-timeout"
+        )
+
+
+def _read_prompt(text: str | None, file: Path | None) -> str:
+    if (text is None) == (file is None):
+        raise click.UsageError("pass either --base-prompt TEXT or --base-prompt-file FILE")
+    if file is None:
+        return text or ""
+    try:
+        return file.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
+        raise ConfigError(f"{file}: can't be read: {reason}") from error
+
+
+def _require_tool(session: Session, address: bytes) -> None:
+    """Check that a contract has a tool's metadata.
+
+    Raises: ConfigError: it has not.
+    """
+    require_code(session.client, address)
+    tool = RemoteContract(session.client, "IERCAgentTool", address)
+    try:
+        tool.read_all([(each, ()) for each in ("name", "description", "inputDescription")])
+    except AgentsError as error:
+        raise ConfigError(
+            f"--tool {tool.checksum_address}: not a tool (IERCAgentTool): its metadata can't be "
+            "read"
+        ) from error

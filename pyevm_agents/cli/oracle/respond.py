@@ -1,0 +1,48 @@
+"""`pyevm-agents oracle respond`: a person's answer to an agent's question."""
+
+from __future__ import annotations
+
+import click
+from eth_utils import to_checksum_address
+
+from pyevm_agents.cli.oracle.param_types import ADDRESS_TYPE, format_time
+from pyevm_agents.cli.oracle.session import Session, add_sender_options, print_sent
+from pyevm_agents.cli.output import out
+from pyevm_agents.display import sanitize
+from pyevm_agents.errors import AgentsError
+from pyevm_agents.oracle.remote_contract import open_human_tool
+
+EXAMPLES = """\b
+Examples:
+  pyevm-agents oracle respond 0x5FbDB2315678afecb367f032d93F642f64180aa3 1 "Take USDC" --keystore me.json
+"""  # noqa: E501 - an address
+
+
+@click.command(short_help="Answer the question of an agent's AskHumanTool.", epilog=EXAMPLES)
+@click.argument("tool", type=ADDRESS_TYPE)
+@click.argument("question", type=click.IntRange(1))
+@click.argument("text")
+@add_sender_options
+def respond(tool: bytes, question: int, text: str, session: Session) -> None:
+    """Answer QUESTION, a number, that an agent asked by the AskHumanTool TOOL. For its person.
+
+    `pyevm-agents oracle ask` prints questions; the agent's run goes on with TEXT.
+    """
+    contract = open_human_tool(session.client, tool)
+    asker, deadline, asked = contract.read("questionOf", question)
+    if not int(asker, 16):
+        count = contract.read("questionCount")
+        state = "was answered, or has expired" if question <= count else "was never asked"
+        raise AgentsError(f"question {question:,} of {contract.checksum_address}: {state}")
+    person = contract.read("person")
+    account = session.account
+    if to_checksum_address(person) != account.checksum_address:
+        raise AgentsError(
+            f"{account.checksum_address}: not the person whom the tool asks; sign with the key of "
+            f"{to_checksum_address(person)}"
+        )
+    out.print(f"{sanitize(asked)}", soft_wrap=True, markup=False)
+    out.print(f"  [dim]asked by[/] {to_checksum_address(asker)}", soft_wrap=True)
+    out.print(f"  [dim]answer until[/] {format_time(deadline)}")
+    call = contract.artifact.encode_call("respond", question, text)
+    print_sent(f"Answered question {question:,}", session.send(tool, call))

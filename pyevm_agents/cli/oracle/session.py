@@ -1,0 +1,187 @@
+"""What the commands of `oracle` share: the node, the account that signs, and sent transactions."""
+
+from __future__ import annotations
+
+import re
+from contextlib import closing, contextmanager
+from functools import cached_property, wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from pyevm_agents.cli.oracle.keystore_options import password_file_option, unlock
+from pyevm_agents.cli.oracle.param_types import ADDRESS_TYPE, format_time
+from pyevm_agents.cli.output import StatusLine, out
+from pyevm_agents.cli.rpc_client import rpc_option
+from pyevm_agents.errors import AgentsError
+from pyevm_agents.forking.remote_client import RemoteClient
+from pyevm_agents.oracle.accounts import KeyAccount, RevertedError, UnlockedAccount
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from eth_typing import Address
+
+    from pyevm_agents.oracle.accounts import RemoteAccount, SentTransaction
+
+RETRIES = 2
+"""A node that is not there is reported after 1.5 s."""
+
+ADVICE = {
+    "BudgetNotReleasable": "its client may release it earlier, and does at the end of a run",
+    "BudgetNotUsable": "it was released before, or never opened",
+    "CallerNotAllowed": "the agent's owner allows callers by setCaller",
+    "InsufficientStake": "call `pyevm-agents oracle stake` first, or ask for less",
+    "NoSubscription": "the agent's owner sets one: `pyevm-agents oracle subscription add-consumer "
+    "--pay-runs`",
+    "NotPerson": "sign with the key of the person whom the tool asks",
+    "NotSubscriptionOwner": "sign with the key of the subscription's owner",
+    "NothingToRetry": "it waits for its answer, or its client has taken the answer",
+    "NothingToWithdraw": "`pyevm-agents oracle status` shows what an account can claim",
+    "OutOfRange": "pass a value in this range",
+    "OwnableUnauthorizedAccount": "sign with the key of the contract's owner",
+    "SubscriptionExhausted": "pay in by `pyevm-agents oracle subscription fund`",
+    "SubscriptionNotUsable": "`pyevm-agents oracle status` lists the subscriptions and consumers",
+    "TooEarly": "wait until the deadline is over",
+    "TooLate": "the deadline is over",
+    "UnknownCommitment": "it was answered or has expired; see `pyevm-agents oracle status`",
+    "UnknownQuestion": "it was answered, has expired, or was never asked",
+    "WrongValue": "the price changed in the meantime; try again",
+}
+"""The next step for errors of the contracts."""
+
+TIME = re.compile(r"\b(?:deadline|releasableAt)=(\d+)")
+
+unlocked_option = click.option(
+    "--unlocked",
+    type=ADDRESS_TYPE,
+    metavar="ADDRESS",
+    help="Instead of a keystore: an account for which the node signs, as anvil does.",
+)
+keystore_option = click.option(
+    "--keystore",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    envvar="ETH_KEYSTORE",
+    show_envvar=True,
+    help="Keystore file of the account that signs and pays.",
+)
+oracle_option = click.option(
+    "--oracle",
+    "oracle_address",
+    type=ADDRESS_TYPE,
+    metavar="ADDRESS",
+    envvar="AGENT_ORACLE",
+    show_envvar=True,
+    required=True,
+    help="The oracle's address.",
+)
+from_block_option = click.option(
+    "--from-block",
+    "first_block",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    metavar="N",
+    help="Where to start to search for events; the oracle's first block.",
+)
+
+
+class Session:
+    """A node and an account on its chain."""
+
+    def __init__(self, client: RemoteClient, open_account: Callable[[], RemoteAccount]) -> None:
+        """Input: the node; opens the account, which may ask for a password."""
+        self.client, self._open_account = client, open_account
+
+    @cached_property
+    def account(self) -> RemoteAccount:
+        """The account that signs. The first use may ask for a password."""
+        return self._open_account()
+
+    def send(
+        self, to: bytes | None, data: bytes, *, value_wei: int = 0, gas: int | None = None
+    ) -> SentTransaction:
+        """Send a transaction and wait until it is mined.
+
+        Raises: AgentsError: it failed; the message says what to do.
+        """
+        account = self.account
+        with StatusLine() as status, explain_reverts():
+            if out.is_terminal:
+                status.show_status("waiting until the transaction is mined")
+            return account.transact(to, data, value_wei=value_wei, gas=gas)
+
+
+@contextmanager
+def explain_reverts() -> Iterator[None]:
+    """Add the next step to the error of a transaction that reverts."""
+    try:
+        yield
+    except RevertedError as error:
+        raise AgentsError(add_advice(error)) from error
+
+
+def add_advice(error: RevertedError) -> str:
+    """Return the message of a revert with its times as dates, and the next step."""
+    message = TIME.sub(lambda match: f"{match[0]} ({format_time(int(match[1]))})", str(error))
+    advice = ADVICE.get(error.name)
+    return message if advice is None else f"{message}; {advice}"
+
+
+def add_client_option(command: Callable[..., None]) -> Callable[..., None]:
+    """Add `--rpc-url` to a command, which gets the node as `client`."""
+
+    @wraps(command)
+    def run(*arguments: Any, **values: Any) -> None:  # noqa: ANN401 - the command's own
+        with closing(RemoteClient(values.pop("remote").url, retries=RETRIES)) as client:
+            command(*arguments, **values, client=client)
+
+    return rpc_option(run)
+
+
+def add_sender_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add `--rpc-url` and the account's options to a command, which gets a `session`."""
+
+    @wraps(command)
+    def run(*arguments: Any, **values: Any) -> None:  # noqa: ANN401 - the command's own
+        keystore: Path | None = values.pop("keystore")
+        password_file: Path | None = values.pop("password_file")
+        unlocked: Address | None = values.pop("unlocked")
+        _require_account(keystore, unlocked)
+
+        def open_account() -> RemoteAccount:
+            if unlocked is not None:
+                return UnlockedAccount(client, unlocked)
+            assert keystore is not None  # noqa: S101 - checked above
+            return KeyAccount(client, unlock(keystore, password_file))
+
+        with closing(RemoteClient(values.pop("remote").url, retries=RETRIES)) as client:
+            command(*arguments, **values, session=Session(client, open_account))
+
+    for option in (unlocked_option, password_file_option, keystore_option, rpc_option):
+        run = option(run)
+    return run
+
+
+def _require_account(keystore: Path | None, unlocked: bytes | None) -> None:
+    """Check that one account is given. The command line wins over the environment.
+
+    Raises: click.UsageError.
+    """
+    source = click.get_current_context().get_parameter_source("keystore")
+    if unlocked is not None and keystore is not None and source == ParameterSource.COMMANDLINE:
+        raise click.UsageError("--keystore and --unlocked exclude each other; omit one")
+    if unlocked is None and keystore is None:
+        raise click.UsageError(
+            "no account; pass --keystore FILE (`pyevm-agents oracle key new FILE` makes one), or "
+            "--unlocked ADDRESS of a development node"
+        )
+
+
+def print_sent(text: str, sent: SentTransaction) -> None:
+    """Print what a transaction did, its hash and its gas."""
+    out.print(text, soft_wrap=True, markup=False)
+    out.print(f"  [dim]transaction[/] 0x{sent.hash.hex()}, {sent.gas_used:,} gas", soft_wrap=True)

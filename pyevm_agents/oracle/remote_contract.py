@@ -1,0 +1,247 @@
+"""Contracts of callback execution on a remote chain: kinds, views and logs, by JSON-RPC."""
+
+from __future__ import annotations
+
+from functools import cache, reduce
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from eth_abi.exceptions import DecodingError
+from eth_utils import to_canonical_address, to_checksum_address
+
+from pyevm_agents.abi import compute_topic, decode_event
+from pyevm_agents.artifacts import describe_contract
+from pyevm_agents.contracts import load_artifact
+from pyevm_agents.errors import AgentsError, ConfigError
+from pyevm_agents.forking.remote_client import MAX_BATCH, RemoteError, Request, split
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyevm_agents.abi import EventDefinition
+    from pyevm_agents.artifacts import ContractDescription
+    from pyevm_agents.forking.remote_client import RemoteClient
+
+SELECTOR_BYTES = 4
+INVALID_INTERFACE = b"\xff" * SELECTOR_BYTES
+"""No contract supports it. Source: ERC-165."""
+
+INHERITED = {"IAgentOracle": "IERC165", "IChallengeableOracle": "IAgentOracle"}
+"""What an interface inherits is not in its ERC-165 identifier."""
+
+
+class EventLog(NamedTuple):
+    """A decoded log."""
+
+    values: tuple[Any, ...]
+    """The event's arguments, in order."""
+
+    block_number: int
+    transaction: str
+    """Hash in hexadecimal."""
+
+
+class RemoteContract:
+    """A contract on a remote chain, with the ABI of a bundled one."""
+
+    def __init__(self, client: RemoteClient, name: str, address: bytes) -> None:
+        """Input: the node; the bundled contract's name; the address, 20 bytes."""
+        self.client, self.name, self.address = client, name, address
+        self.artifact = load_artifact(name)
+
+    @property
+    def checksum_address(self) -> str:
+        """The address, as people read it."""
+        return to_checksum_address(self.address)
+
+    def read(self, function: str, *arguments: object) -> Any:  # noqa: ANN401 - what Solidity returns
+        """Return what a view function returns at the last block.
+
+        Raises: AgentsError: the call failed, or returned something else.
+        """
+        return self.read_all([(function, arguments)])[0]
+
+    def read_all(self, calls: Sequence[tuple[str, tuple[object, ...]]]) -> list[Any]:
+        """Return what view functions return at the last block, in few round trips.
+
+        Raises: AgentsError: a call failed, or returned something else.
+        """
+        requests = [
+            Request("eth_call", [self._build_call(function, *arguments), "latest"])
+            for function, arguments in calls
+        ]
+        results: list[object] = []
+        for part in split(requests, MAX_BATCH):
+            results += self.client.request_all(part)
+        return [
+            self._decode(function, result)
+            for (function, _), result in zip(calls, results, strict=True)
+        ]
+
+    def find_logs(
+        self, event: str, *topics: int | None, first: int | None = None, last: int | None = None
+    ) -> list[EventLog]:
+        """Return the logs of an event, in order.
+
+        Input:  topics: the first indexed arguments as numbers; None: any. first, last: blocks.
+        Raises: AgentsError: the node does not search them.
+        """
+        definition = self._find_event(event)
+        words = [None if each is None else f"0x{each:064x}" for each in topics]
+        query = {
+            "address": self.checksum_address,
+            "fromBlock": hex(first or 0),
+            "toBlock": "latest" if last is None else hex(last),
+            "topics": ["0x" + compute_topic(definition.signature).hex(), *words],
+        }
+        try:
+            logs: Any = self.client.request("eth_getLogs", [query])
+        except RemoteError as error:
+            raise AgentsError(
+                f"{event} logs: {self.client.host} does not search the blocks from {first or 0:,} "
+                f"on ({error.message}); pass a later --from-block, or the URL of another node"
+            ) from error
+        decoded = (_decode_log(definition, log) for log in logs if not log.get("removed"))
+        return [log for log in decoded if log is not None]
+
+    def supports(self, interface: str) -> bool:
+        """Return whether the contract says by ERC-165 that it has an interface."""
+        return self._supports(compute_interface_id(interface)) and not self._supports(
+            INVALID_INTERFACE
+        )
+
+    def _supports(self, interface: bytes) -> bool:
+        try:
+            return bool(self.read("supportsInterface", interface))
+        except AgentsError:
+            return False
+
+    def _build_call(self, function: str, *arguments: object) -> dict[str, str]:
+        data = self.artifact.encode_call(function, *arguments)
+        return {"to": self.checksum_address, "data": "0x" + data.hex()}
+
+    def _decode(self, function: str, result: object) -> Any:  # noqa: ANN401 - what Solidity returns
+        try:
+            if isinstance(result, RemoteError):
+                raise result
+            return self.artifact.decode_result(
+                function, bytes.fromhex(str(result).removeprefix("0x"))
+            )
+        except (RemoteError, DecodingError, OverflowError, ValueError) as error:
+            raise AgentsError(
+                f"{self.checksum_address}: {function} fails, so it is no {self.name}: {error}"
+            ) from error
+
+    def _find_event(self, name: str) -> EventDefinition:
+        events = _describe(self.name).events.values()
+        return next(each for each in events if each.name == name)
+
+
+def open_oracle(client: RemoteClient, address: bytes) -> RemoteContract:
+    """Return the oracle at an address, as an AgentOracle or a ChallengeableOracle.
+
+    Raises: ConfigError: there is none.
+    """
+    oracle = _open_contract(client, "ChallengeableOracle", address)
+    if oracle.supports("IChallengeableOracle"):
+        return oracle
+    if oracle.supports("IAgentOracle"):
+        return RemoteContract(client, "AgentOracle", address)
+    agent = RemoteContract(client, "SimpleCallbackAgent", address)
+    if agent.supports("IAgentOracleClient"):
+        raise ConfigError(
+            f"{oracle.checksum_address}: an agent, not an oracle; its oracle is "
+            f"{to_checksum_address(agent.read('oracle'))}"
+        )
+    raise ConfigError(
+        f"{oracle.checksum_address}: not an AgentOracle, by its supportsInterface (ERC-165); "
+        "`pyevm-agents oracle deploy` prints the address of a new one"
+    )
+
+
+def open_agent(client: RemoteClient, address: bytes) -> RemoteContract:
+    """Return the CallbackAgent at an address.
+
+    Raises: ConfigError: there is none.
+    """
+    agent = _open_contract(client, "SimpleCallbackAgent", address)
+    if agent.supports("IAgentOracleClient") and agent.supports("IERCAgentTool"):
+        return agent
+    if agent.supports("IAgentOracle"):
+        raise ConfigError(
+            f"{agent.checksum_address}: an oracle, not an agent; pass the address of an agent "
+            "that asks it"
+        )
+    raise ConfigError(
+        f"{agent.checksum_address}: not a CallbackAgent, by its supportsInterface (ERC-165); "
+        "`pyevm-agents oracle deploy-agent` prints the address of a new one"
+    )
+
+
+def open_human_tool(client: RemoteClient, address: bytes) -> RemoteContract:
+    """Return the AskHumanTool at an address.
+
+    Raises: ConfigError: there is none.
+    """
+    tool = _open_contract(client, "AskHumanTool", address)
+    if tool.supports("IERCAgentTool"):
+        try:
+            tool.read_all([("person", ()), ("questionCount", ())])
+        except AgentsError:
+            pass
+        else:
+            return tool
+    raise ConfigError(
+        f"{tool.checksum_address}: not an AskHumanTool; pass the address of the tool that asked"
+    )
+
+
+def _open_contract(client: RemoteClient, name: str, address: bytes) -> RemoteContract:
+    require_code(client, address)
+    return RemoteContract(client, name, address)
+
+
+def require_code(client: RemoteClient, address: bytes) -> None:
+    """Check that a contract is at an address.
+
+    Raises: ConfigError: there is none.
+    """
+    name = to_checksum_address(address)
+    if client.request("eth_getCode", [name, "latest"]) in {None, "0x"}:
+        chain_id = int(str(client.request("eth_chainId", [])), 16)
+        raise ConfigError(
+            f"{name}: no contract on chain {chain_id:,} of {client.host}; check the address and "
+            "--rpc-url"
+        )
+
+
+@cache
+def compute_interface_id(interface: str) -> bytes:
+    """Return the ERC-165 identifier of an interface: its own functions' selectors, combined."""
+    own = _list_selectors(interface)
+    if (parent := INHERITED.get(interface)) is not None:
+        own -= _list_selectors(parent)
+    return reduce(lambda total, each: total ^ int.from_bytes(each), own, 0).to_bytes(SELECTOR_BYTES)
+
+
+def _list_selectors(interface: str) -> frozenset[bytes]:
+    if interface == "IERC165":
+        return frozenset([compute_topic("supportsInterface(bytes4)")[:SELECTOR_BYTES]])
+    return frozenset(_describe(interface).functions)
+
+
+@cache
+def _describe(name: str) -> ContractDescription:
+    return describe_contract(name, load_artifact(name).abi)
+
+
+def _decode_log(definition: EventDefinition, log: dict[str, Any]) -> EventLog | None:
+    topics = [bytes.fromhex(topic[2:]) for topic in log["topics"]]
+    values = decode_event(definition, topics, bytes.fromhex(log["data"][2:]))
+    if values is None:
+        return None
+    return EventLog(tuple(values), int(log["blockNumber"], 16), log["transactionHash"])
+
+
+def parse_address(text: str) -> bytes:
+    """Return the 20 bytes of an address in hexadecimal."""
+    return bytes(to_canonical_address(text))
