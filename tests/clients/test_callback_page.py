@@ -30,7 +30,6 @@ COMMAND_SECONDS = 600
 SCRIPTS = Path(sys.executable).parent
 """The folder of the program `pyevm-agents`."""
 
-BOB = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC"
 FUNDS = 10_000 * 10**18
 SOURCES = shutil.ignore_patterns("node_modules", "build", "test")
 
@@ -57,7 +56,7 @@ def checkout(tmp_path: Path) -> Path:
 
 
 class Shell:
-    """Runs the page's blocks in one folder after the other."""
+    """Runs the page's blocks one after the other."""
 
     def __init__(self, folder: Path, url: str, environment: Mapping[str, str]) -> None:
         self.folder, self.url, self.environment = folder, url, environment
@@ -76,6 +75,7 @@ class Shell:
             timeout=COMMAND_SECONDS,
         )
         assert done.returncode == 0, done.stdout + done.stderr
+        self.variables = (self.folder / "exported").read_text()
         return done.stdout
 
     @contextmanager
@@ -103,25 +103,25 @@ class Shell:
 
 
 @pytest.mark.slow
-def test_the_commands_answer_a_request_and_verify_it(
+def test_the_commands_run_and_verify_agents(
     tmp_path: Path, checkout: Path, environment: Mapping[str, str]
 ) -> None:
-    start, setup, worker, ask, *_ = BLOCKS
+    start, deploy, worker, ask, copies, pay, subscribe = BLOCKS
     assert start.startswith("anvil ")
     with running_anvil(tmp_path, *start.split()[1:]) as node:
-        copies, npm, commands = setup.partition("npm install @openzeppelin/contracts@5.7.0\n")
-        assert npm, "the packages below are those of another command"
-        Shell(tmp_path, node.url, environment).run(copies.replace("CHECKOUT", str(checkout)))
-        project = tmp_path / "callback_agent"
-        shutil.copy(HERE / "foundry" / "solc", project)
-        (project / "node_modules").symlink_to(installed("foundry"))
-        shell = Shell(project, node.url, environment)
-        assert "Deployed AgentOracle at" in shell.run(commands)
-        shell.variables = (project / "exported").read_text()
+        shell = Shell(tmp_path, node.url, environment)
+        shell.run(deploy)
         with shell.running(worker) as log:
             said = shell.run(ask)
-            assert "Answer" in said, log.read_text()
-        assert int(node.ask("eth_getBalance", BOB, "latest"), 16) == FUNDS + 5
+            assert "The counter is: 7" in said, log.read_text()
+            before, npm, _ = copies.partition("npm install @openzeppelin/contracts@5.7.0\n")
+            assert npm, "the packages below are those of another command"
+            shell.run(before.replace("CHECKOUT", str(checkout)))
+            shell.folder = tmp_path / "callback_agent"
+            shutil.copy(HERE / "foundry" / "solc", shell.folder)
+            (shell.folder / "node_modules").symlink_to(installed("foundry"))
+            assert f"{FUNDS + 5}" in shell.run(pay), log.read_text()
+            assert "Paid" in shell.run(subscribe), log.read_text()
 
 
 def test_the_solidity_of_the_page_is_that_of_the_project() -> None:
