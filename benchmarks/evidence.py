@@ -104,6 +104,13 @@ ENTRIES = {
         seed=1,
         test="tests/pyevm_agents/cli/test_errors.py::test_ctrl_c_at_any_time",
     ),
+    "callback-instructions": Entry(
+        shows="An instruction by callback has the embedded run's prompts, answers and balances",
+        count=20,
+        seed=0,
+        test="tests/pyevm_agents/oracle/test_callback_wallet.py"
+        "::test_instructions_by_callback_have_the_embedded_steps",
+    ),
     "generations": Entry(
         shows="A generation is bit for bit that of a fresh context, whatever was computed before",
         count=10_000,

@@ -5,21 +5,14 @@ A command's module is imported when the command runs, because importing all of t
 
 from __future__ import annotations
 
-import gc
 import io
-import os
 import sys
-from importlib import import_module
-from importlib.util import find_spec
-from typing import TYPE_CHECKING
 
 import click
 
 from pyevm_agents import __version__
 from pyevm_agents.cli.errors import report_errors, require_stdout
-
-if TYPE_CHECKING:
-    from types import ModuleType
+from pyevm_agents.cli.lazy_group import LazyGroup
 
 COMMANDS = {
     "bench": "bench.command",
@@ -30,6 +23,7 @@ COMMANDS = {
     "model": "model",
     "models": "agents",
     "node": "node.command",
+    "oracle": "oracle.command",
     "record": "record",
     "replay": "replay",
     "schedule": "agents",
@@ -38,54 +32,13 @@ COMMANDS = {
     "trace": "trace",
     "verify": "verify",
 }
-"""Module of each command."""
+"""Module of each command, in this folder."""
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
-HASH_BACKEND = "ETH_HASH_BACKEND"
-"""Environment variable that eth-hash reads before the first hash."""
 
-FASTEST_HASH_BACKEND, FASTEST_MODULE = "pysha3", "sha3"
-"""Optional backend: hashes a trie node in a quarter of pycryptodome's time."""
-
-
-def choose_hash_backend() -> None:
-    """Select the fastest installed hash backend, unless the environment selects one."""
-    if find_spec(FASTEST_MODULE) is not None:
-        os.environ.setdefault(HASH_BACKEND, FASTEST_HASH_BACKEND)
-
-
-def _import_with_dependencies(name: str) -> ModuleType:
-    """Import a module without garbage collection, and exempt its objects from later collections.
-
-    Modules are never freed; collecting during the import takes a tenth of its time.
-    """
-    if name in sys.modules:
-        return sys.modules[name]
-    choose_hash_backend()
-    gc.disable()
-    try:
-        return import_module(name)
-    finally:
-        gc.freeze()
-        gc.enable()
-
-
-class AgentsGroup(click.Group):
-    """A group of commands that report errors as a message, not a traceback."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's
-        """Return the names of all commands."""
-        return [*COMMANDS]
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's
-        """Return the command of a name; None if it is unknown."""
-        file = COMMANDS.get(cmd_name)
-        if file is None:
-            return None
-        module = _import_with_dependencies(f"pyevm_agents.cli.{file}")
-        command: click.Command = getattr(module, cmd_name.replace("-", "_"))
-        return command
+class AgentsGroup(LazyGroup):
+    """The group of all commands: reports errors as a message, not a traceback."""
 
     def make_context(
         self,
@@ -104,7 +57,7 @@ class AgentsGroup(click.Group):
             return super().invoke(ctx)
 
 
-@click.group(cls=AgentsGroup, context_settings=CONTEXT)
+@click.group(cls=AgentsGroup, modules=COMMANDS, context_settings=CONTEXT)
 @click.version_option(__version__, prog_name="pyevm-agents")
 def main() -> None:
     """AI agents on a local EVM: deterministic inference inside one transaction."""

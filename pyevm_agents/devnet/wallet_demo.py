@@ -334,7 +334,7 @@ def serialize_run(
             {
                 "thought": step.thought,
                 "action": step.action,
-                "input": _stringify_integers(json.loads(step.action_input or "null")),
+                "input": stringify_integers(json.loads(step.action_input or "null")),
                 "observation": step.observation,
                 "reason": step.tool_failure,
                 "answer": step.answer,
@@ -345,20 +345,20 @@ def serialize_run(
         ],
         "closestDecision": _serialize_closest(run),
         "answer": run.answer,
-        "balances": _stringify_integers({"before": run.before, "after": run.after}),
-        "unit": _stringify_integers(dict(demo.unit)),
+        "balances": stringify_integers({"before": run.before, "after": run.after}),
+        "unit": stringify_integers(dict(demo.unit)),
         "model": dict(model),
         "seconds": round(seconds, 3),
     }
 
 
-def _stringify_integers(form: object) -> object:
+def stringify_integers(form: object) -> object:
     """Return a JSON value with its integers as decimal strings."""
     match form:
         case dict():
-            return {name: _stringify_integers(value) for name, value in form.items()}
+            return {name: stringify_integers(value) for name, value in form.items()}
         case list():
-            return [_stringify_integers(value) for value in form]
+            return [stringify_integers(value) for value in form]
         case bool():
             return form
         case int():

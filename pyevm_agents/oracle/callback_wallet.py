@@ -6,6 +6,7 @@ An oracle's contract asks, a worker of this process answers. Nothing here prints
 from __future__ import annotations
 
 import time
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -14,23 +15,32 @@ from eth_typing import Address
 from eth_utils import to_canonical_address
 
 from pyevm_agents.contracts import load_artifact
-from pyevm_agents.devnet.chain import ALIASES, ContractAccount, DevelopmentAccount
+from pyevm_agents.devnet.chain import (
+    ALIASES,
+    DEVELOPMENT_ADDRESS,
+    ContractAccount,
+    DevelopmentAccount,
+)
 from pyevm_agents.devnet.wallet_demo import WalletContracts
 from pyevm_agents.errors import AgentsError, RemoteFault
+from pyevm_agents.forking.remote_client import RemoteClient
 from pyevm_agents.node.keys import DEFAULT_KEYS
 from pyevm_agents.oracle.codec import decode_request, encode_answer, get_topic
+from pyevm_agents.oracle.recomputation import ForkComputer
 from pyevm_agents.oracle.signatures import sign_evidence
 from pyevm_agents.rpc.serializers import encode_data, serialize_log
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pyevm_agents.devnet.wallet_demo import Balances
-    from pyevm_agents.forking.remote_client import RemoteClient
     from pyevm_agents.oracle.messages import AgentRequest, AnswerComputer, ComputedAnswer
+    from pyevm_agents.oracle.recomputation import HostedModels
 
 WORKER_KEY = PrivateKey(bytes.fromhex(DEFAULT_KEYS[1]))
 """The second account of the default mnemonic: owns the oracle, signs and sends the answers."""
+
+WORKER_ADDRESS = Address(WORKER_KEY.public_key.to_canonical_address())
 
 PRICES = (10**14, 10**9, 300_000)
 """`AgentOracle.Prices`: 0.0001 ether an inference, 1 gwei a gas, gas of an answer."""
@@ -185,6 +195,11 @@ class CallbackRun:
         """Whether the agent gave an answer."""
         return self.status == ANSWERED
 
+    @property
+    def transactions(self) -> tuple[SentTransaction, ...]:
+        """The transactions in order: the owner's, then the worker's."""
+        return (self.asked, *(step.transaction for step in self.steps))
+
 
 ANSWERED = 4
 """`CallbackAgent.Status.Answered`."""
@@ -216,10 +231,9 @@ class CallbackWallet(WalletContracts):
         """
         self._asker, self._worker, self._computer = owner, worker, computer
         self._chain_id = chain_id
-        address = WORKER_KEY.public_key.to_canonical_address()
-        creation = load_artifact("AgentOracle").encode_creation(address, PRICES)
+        creation = load_artifact("AgentOracle").encode_creation(WORKER_ADDRESS, PRICES)
         self.oracle = worker.deploy(creation)
-        call = load_artifact("AgentOracle").encode_call("setWorker", address, True)  # noqa: FBT003 - Solidity's
+        call = load_artifact("AgentOracle").encode_call("setWorker", WORKER_ADDRESS, True)  # noqa: FBT003 - Solidity's
         worker.execute(self.oracle, call)
         super().__init__(owner, examples=examples)
 
@@ -279,3 +293,22 @@ class CallbackWallet(WalletContracts):
             if log["topics"][:1] == [topic]:
                 return decode_request(log)
         return None
+
+
+@contextmanager
+def open_callback_wallet(url: str, hosted: HostedModels) -> Iterator[CallbackWallet]:
+    """Deploy the wallet on a development node, with a worker for the duration of the context.
+
+    Input:
+        url: a node without the executor that has the accounts of the default mnemonic.
+        hosted: the worker's models.
+
+    Raises: RemoteFault, RemoteError: the node fails.
+    """
+    with closing(RemoteClient(url)) as client, ForkComputer(url, hosted) as computer:
+        yield CallbackWallet(
+            UnlockedAccount(client, DEVELOPMENT_ADDRESS),
+            UnlockedAccount(client, WORKER_ADDRESS),
+            computer,
+            chain_id=int(str(client.request("eth_chainId", [])), 16),
+        )

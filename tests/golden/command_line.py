@@ -7,14 +7,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import pytest
 from click.testing import CliRunner
 
 from pyevm_agents.cli.app import main
 from pyevm_agents.cli.errors import FAULT_STATUS, MISTAKE_STATUS
 from pyevm_agents.cli.interrupt import STOPPED_STATUS
 from pyevm_agents.devnet.wallet_demo import run_atomic_demo, serialize_run
+from pyevm_agents.oracle.recomputation import ForkComputer, ModelOptions
+from tests.byte_model import ByteModel
 from tests.golden.json_values import Json, structure_of
 from tests.pyevm_agents.cli.agent_node import AgentNode
+from tests.pyevm_agents.forking.fake_remote import fake_remote
+from tests.pyevm_agents.oracle.conftest import host
+from tests.pyevm_agents.oracle.oracle_chain import OracleChain, count_and_answer
+from tests.pyevm_agents.rpc.served import Served
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -123,10 +130,29 @@ def _answers(vocabulary: Vocabulary) -> Iterator[tuple[str, Json]]:
         }.items():
             yield name, _printed([*words, "--rpc", url])
     node.node.close()
+    yield from _oracle_answers()
     wallet, run = run_atomic_demo(vocabulary)
     yield "demo", structure_of(serialize_run(run, wallet, model={}, seconds=1.0))
     fixture = Path(__file__).parents[2] / "chain_fixtures" / "rollback.json"
     yield "replay", _printed(["replay", str(fixture), "--json"])
+
+
+def _oracle_answers() -> Iterator[tuple[str, Json]]:
+    """Yield the structure of what is printed about an oracle's requests."""
+    served, hosted = Served(), host(ByteModel(count_and_answer))
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        fake_remote(served) as remote,
+        ForkComputer(remote.url, hosted) as computer,
+    ):
+        patch.setattr(ModelOptions, "open", lambda *_: hosted)
+        chain = OracleChain(served.ask, remote.url)
+        words = ["estimate", "--callback", chain.agent.address, "Add 7", "--json"]
+        yield "estimate --callback", _printed([*words, "--rpc", remote.url])
+        request = chain.ask_agent()
+        sent = chain.submit(request, computer.compute(request))["transactionHash"]
+        yield "verify", _printed(["verify", sent, "--json", "--rpc", remote.url])
+    served.close()
 
 
 def _printed(words: list[str]) -> Json:

@@ -24,11 +24,12 @@ from pyevm_agents.rpc import errors
 from pyevm_agents.rpc import errors as failures
 from pyevm_agents.rpc.errors import RpcError
 from pyevm_agents.rpc.method_table import OptionalParam
-from pyevm_agents.rpc.methods.registry import build_node_service, collect_methods
+from pyevm_agents.rpc.methods.registry import build_node_service
 from pyevm_agents.rpc.session import Session
 from pyevm_agents.rpc.unsupported import UNSUPPORTED_METHODS
 from pyevm_agents.simulation import validation
 from pyevm_agents.tracing.registry import TRACERS
+from scripts.list_methods import collect_all
 from tests.byte_model import PROFILE, ByteModel
 from tests.golden.json_values import Json, abbreviate, structure_of
 from tests.pyevm_agents.rpc.contracts_to_trace import CALLER, CODES, COUNTER, REVERTING
@@ -56,7 +57,7 @@ OF_THIS_MACHINE = frozenset(
 
 def collect_rpc(vocabulary: Vocabulary) -> Mapping[str, object]:
     """Return everything that a client sends and reads."""
-    methods = collect_methods()
+    methods = collect_all()
     plain = {**_plain_answers(), **_development_answers()}
     agents = _agent_answers(vocabulary)
     return {

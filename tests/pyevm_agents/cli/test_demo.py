@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from pyevm_agents.cli.app import main
-from pyevm_agents.cli.demo import (
+from pyevm_agents.cli.demo_output import (
     MAX_SHOWN_CHARACTERS,
     format_whole_tokens,
     truncate_text,

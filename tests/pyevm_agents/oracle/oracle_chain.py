@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from pyevm_agents.models.fakes.script_steps import answer, use
 from pyevm_agents.models.fakes.scripted import render_step
 from pyevm_agents.oracle.codec import decode_request, encode_answer, get_topic
 from pyevm_agents.oracle.signatures import sign_evidence
+from tests.deadlines import HANG_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,9 +25,13 @@ if TYPE_CHECKING:
 WORKER_KEY = PrivateKey(b"\x77" * 32)
 WORKER = WORKER_KEY.public_key.to_checksum_address()
 NOBODY = "0x" + "00" * 20
+COINBASE = "0x" + "c0" * 20
+"""Not the zero address, which is the result handler of runs without one."""
+
 PRICES = (10**12, 10**9, 250_000)
 """Wei of an inference, wei of a gas, gas of an answer."""
 
+BOND, WINDOW = 10**15, 600
 CALLBACK_GAS = 2_000_000
 TRANSACTION_GAS = 12_000_000
 PROMPT = "Add 7 to the counter"
@@ -70,6 +76,7 @@ class OracleChain:
     def __init__(self, ask: Callable[..., Any], url: str, *, iterations: int = 3) -> None:
         self.ask, self.url = ask, url
         self.sender = ask("eth_accounts")[0]
+        ask("anvil_setCoinbase", COINBASE)
         self.chain_id = int(ask("eth_chainId"), 16)
         self.oracle = self.deploy("AgentOracle", self.sender, PRICES)
         self.oracle.send("setWorker", WORKER, True)  # noqa: FBT003 - an argument of a contract
@@ -87,10 +94,11 @@ class OracleChain:
         iterations: int = 3,
         model: str = "llama_model_3",
         callback_gas: int = CALLBACK_GAS,
+        oracle: Deployed | None = None,
     ) -> Deployed:
         return self.deploy(
             "SimpleCallbackAgent",
-            (self.oracle.address, callback_gas, 3_600, 86_400),
+            ((oracle or self.oracle).address, callback_gas, 3_600, 86_400),
             model,
             "Counting Agent",
             "Counts",
@@ -100,20 +108,47 @@ class OracleChain:
             iterations,
         )
 
-    def send(self, to: str | None, data: bytes, *, value: int = 0) -> dict[str, Any]:
+    def deploy_challengeable(self) -> Deployed:
+        """Deploy an oracle whose answers can be challenged, with the worker and its stake."""
+        terms = (NOBODY[:-1] + "1", BOND, WINDOW, WINDOW)
+        oracle = self.deploy("ChallengeableOracle", self.sender, PRICES, terms)
+        oracle.send("setWorker", WORKER, True)  # noqa: FBT003 - an argument of a contract
+        return oracle
+
+    def stake_of_worker(self, oracle: Deployed) -> None:
+        """Let the worker stake a bond."""
+        self.ask("anvil_setBalance", WORKER, hex(10**20))
+        self.ask("anvil_impersonateAccount", WORKER)
+        data = "0x" + load_artifact(oracle.name).encode_call("stake").hex()
+        fields = {"from": WORKER, "to": oracle.address, "data": data, "value": hex(BOND)}
+        receipt = self.wait_for_receipt(self.ask("eth_sendTransaction", fields))
+        assert receipt["status"] == "0x1"
+
+    def send(
+        self, to: str | None, data: bytes, *, value: int = 0, gas: int = TRANSACTION_GAS
+    ) -> dict[str, Any]:
         """Send a transaction; return its receipt."""
         fields = {
             "from": self.sender,
             "data": "0x" + data.hex(),
             "value": hex(value),
-            "gas": hex(TRANSACTION_GAS),
+            "gas": hex(gas),
         }
         if to is not None:
             fields["to"] = to
         transaction = self.ask("eth_sendTransaction", fields)
-        receipt: dict[str, Any] = self.ask("eth_getTransactionReceipt", transaction)
+        receipt = self.wait_for_receipt(transaction)
         assert receipt["status"] == "0x1", self.ask("eth_call", fields, "latest")
         return receipt
+
+    def wait_for_receipt(self, transaction: str) -> dict[str, Any]:
+        """Return the receipt of a transaction once it is mined: anvil answers before."""
+        end = time.monotonic() + HANG_SECONDS
+        while (receipt := self.ask("eth_getTransactionReceipt", transaction)) is None:
+            assert time.monotonic() < end, transaction
+            time.sleep(0.01)
+        found: dict[str, Any] = receipt
+        return found
 
     def ask_agent(self, prompt: str = PROMPT, agent: Deployed | None = None) -> AgentRequest:
         """Start a run; return its request."""
@@ -133,6 +168,9 @@ class OracleChain:
         )
         return encode_answer(request.commitment, computed.answer, computed.evidence, signature)
 
-    def submit(self, request: AgentRequest, computed: ComputedAnswer) -> dict[str, Any]:
+    def submit(
+        self, request: AgentRequest, computed: ComputedAnswer, *, gas: int = TRANSACTION_GAS
+    ) -> dict[str, Any]:
         """Hand in an answer; return the receipt."""
-        return self.send(self.oracle.address, self.encode_signed(request, computed))
+        oracle = "0x" + request.oracle.hex()
+        return self.send(oracle, self.encode_signed(request, computed), gas=gas)

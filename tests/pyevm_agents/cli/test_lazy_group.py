@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from pyevm_agents.cli import app
-from pyevm_agents.cli.app import (
+from pyevm_agents.cli import lazy_group
+from pyevm_agents.cli.lazy_group import (
     FASTEST_HASH_BACKEND,
     HASH_BACKEND,
     choose_hash_backend,
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def test_the_fastest_is_used_where_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(app, "FASTEST_MODULE", "json")
+    monkeypatch.setattr(lazy_group, "FASTEST_MODULE", "json")
     monkeypatch.setenv(HASH_BACKEND, "")
     monkeypatch.delenv(HASH_BACKEND)
     choose_hash_backend()
@@ -25,14 +25,14 @@ def test_the_fastest_is_used_where_it_is_installed(monkeypatch: pytest.MonkeyPat
 
 
 def test_what_is_not_installed_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(app, "FASTEST_MODULE", "no_such_module_anywhere")
+    monkeypatch.setattr(lazy_group, "FASTEST_MODULE", "no_such_module_anywhere")
     monkeypatch.delenv(HASH_BACKEND, raising=False)
     choose_hash_backend()
     assert HASH_BACKEND not in os.environ
 
 
 def test_a_choice_holds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(app, "FASTEST_MODULE", "json")
+    monkeypatch.setattr(lazy_group, "FASTEST_MODULE", "json")
     monkeypatch.setenv(HASH_BACKEND, "pycryptodome")
     choose_hash_backend()
     assert os.environ[HASH_BACKEND] == "pycryptodome"

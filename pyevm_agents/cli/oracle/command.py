@@ -1,0 +1,24 @@
+"""`pyevm-agents oracle`: callback execution on any chain; its table of commands."""
+
+from __future__ import annotations
+
+import click
+
+from pyevm_agents.cli.lazy_group import LazyGroup
+
+COMMANDS = {
+    "key": "oracle.key",
+}
+"""Module of each command, in the folder `cli`."""
+
+
+@click.group(
+    cls=LazyGroup,
+    modules=COMMANDS,
+    short_help="Run agents on chains without the executor, by an oracle.",
+)
+def oracle() -> None:
+    """Run agents on chains without the executor: an oracle's contract asks, workers answer.
+
+    `oracle run` is the worker. The other commands deploy contracts, start runs and manage money.
+    """

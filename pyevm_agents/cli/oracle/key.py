@@ -1,0 +1,62 @@
+"""`pyevm-agents oracle key`: encrypted keystores."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from pyevm_agents.cli.oracle.keystore_options import password_file_option, read_password, unlock
+from pyevm_agents.cli.output import err
+from pyevm_agents.errors import ConfigError
+from pyevm_agents.oracle.keystore import create_keystore, read_keystore_address, refuse_existing
+
+keystore_argument = click.argument("file", type=click.Path(path_type=Path), metavar="FILE")
+
+
+@click.group(short_help="Make and show keystores.")
+def key() -> None:
+    """Make and show encrypted keystores, as geth, cast and eth_account write them."""
+
+
+@key.command(
+    "new",
+    short_help="Write a new key to an encrypted keystore.",
+    epilog="""\b
+Examples:
+  pyevm-agents oracle key new worker.json
+  pyevm-agents oracle key new worker.json --password-file password.txt
+""",
+)
+@keystore_argument
+@password_file_option
+def create_key(file: Path, password_file: Path | None) -> None:
+    """Write a new random key to the encrypted keystore FILE; print its address.
+
+    An existing file is not overwritten. Without its password the key is lost.
+    """
+    refuse_existing(file)
+    password = read_password(password_file, f"Password for {file}", confirm=True)
+    if not password:
+        raise ConfigError(f"{password_file}: has no password; write one into its first line")
+    click.echo(create_keystore(file, password))
+    err.print(f"Wrote {file}. Keep it and its password.", soft_wrap=True, markup=False)
+
+
+@key.command(
+    "show",
+    short_help="Print the address of a keystore.",
+    epilog="Example: pyevm-agents oracle key show worker.json",
+)
+@keystore_argument
+@password_file_option
+def show_key(file: Path, password_file: Path | None) -> None:
+    """Print the address of the keystore FILE.
+
+    Asks for the password if the file does not state its address, as cast's don't, and if
+    --password-file is given.
+    """
+    address = None if password_file is not None else read_keystore_address(file)
+    if address is None:
+        address = unlock(file, password_file).public_key.to_checksum_address()
+    click.echo(address)
