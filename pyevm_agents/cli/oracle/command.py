@@ -8,6 +8,7 @@ from pyevm_agents.cli.lazy_group import LazyGroup
 
 COMMANDS = {
     "key": "oracle.key",
+    "run": "oracle.run",
 }
 """Module of each command, in the folder `cli`."""
 

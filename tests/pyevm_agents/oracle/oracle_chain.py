@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 WORKER_KEY = PrivateKey(b"\x77" * 32)
 WORKER = WORKER_KEY.public_key.to_checksum_address()
 NOBODY = "0x" + "00" * 20
-COINBASE = "0x" + "c0" * 20
-"""Not the zero address, which is the result handler of runs without one."""
-
 PRICES = (10**12, 10**9, 250_000)
 """Wei of an inference, wei of a gas, gas of an answer."""
 
@@ -76,7 +73,6 @@ class OracleChain:
     def __init__(self, ask: Callable[..., Any], url: str, *, iterations: int = 3) -> None:
         self.ask, self.url = ask, url
         self.sender = ask("eth_accounts")[0]
-        ask("anvil_setCoinbase", COINBASE)
         self.chain_id = int(ask("eth_chainId"), 16)
         self.oracle = self.deploy("AgentOracle", self.sender, PRICES)
         self.oracle.send("setWorker", WORKER, True)  # noqa: FBT003 - an argument of a contract
@@ -121,7 +117,7 @@ class OracleChain:
         self.ask("anvil_impersonateAccount", WORKER)
         data = "0x" + load_artifact(oracle.name).encode_call("stake").hex()
         fields = {"from": WORKER, "to": oracle.address, "data": data, "value": hex(BOND)}
-        receipt = self.wait_for_receipt(self.ask("eth_sendTransaction", fields))
+        receipt = self.ask("eth_getTransactionReceipt", self.ask("eth_sendTransaction", fields))
         assert receipt["status"] == "0x1"
 
     def send(
@@ -142,13 +138,14 @@ class OracleChain:
         return receipt
 
     def wait_for_receipt(self, transaction: str) -> dict[str, Any]:
-        """Return the receipt of a transaction once it is mined: anvil answers before."""
+        """Return a transaction's receipt; anvil mines after it has answered."""
         end = time.monotonic() + HANG_SECONDS
-        while (receipt := self.ask("eth_getTransactionReceipt", transaction)) is None:
-            assert time.monotonic() < end, transaction
+        while time.monotonic() < end:
+            receipt: dict[str, Any] | None = self.ask("eth_getTransactionReceipt", transaction)
+            if receipt is not None:
+                return receipt
             time.sleep(0.01)
-        found: dict[str, Any] = receipt
-        return found
+        raise AssertionError(f"{transaction} was not mined")
 
     def ask_agent(self, prompt: str = PROMPT, agent: Deployed | None = None) -> AgentRequest:
         """Start a run; return its request."""
