@@ -1,10 +1,11 @@
-"""An oracle and its chain, as a worker reads them by JSON-RPC."""
+"""An oracle's contract on a remote chain, read by JSON-RPC: its requests, workers and balances."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from eth_abi.exceptions import DecodingError
 from eth_utils import (
     function_abi_to_4byte_selector,
     to_canonical_address,
@@ -12,36 +13,75 @@ from eth_utils import (
 )
 
 from pyevm_agents.contracts import load_artifact
-from pyevm_agents.errors import ConfigError
-from pyevm_agents.forking.remote_client import RemoteClient, RemoteError, Request
+from pyevm_agents.errors import AgentsError, ConfigError, RemoteFault
+from pyevm_agents.forking.remote_client import (
+    DEFAULT_TIMEOUT_SECONDS,
+    MAX_BATCH,
+    RemoteClient,
+    RemoteError,
+    Request,
+    split,
+)
 from pyevm_agents.oracle.codec import decode_request, get_topic
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from pyevm_agents.oracle.messages import AgentRequest, Commitment
 
-LATEST = "latest"
-REVERT_CODE = 3
-"""Source: execution-apis; geth's, anvil's and this package's code of a reverted call."""
+RETRIES = 2
+"""Of each request. A worker's loop has its own back-off."""
 
-FALLBACK_PRIORITY_WEI = 10**9
-"""Priority fee where the node names none. Source: geth's --miner.gasprice."""
+CONTRACT = "ChallengeableOracle"
+"""The artifact that has the functions of both kinds of oracles."""
+
+INVALID_INTERFACE = b"\xff" * 4
+"""The interface that no contract has. Source: ERC-165."""
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
-    """A block's header, as far as a worker reads it."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoteHeader:
+    """A block of the remote chain."""
 
     number: int
     hash: bytes
+    parent_hash: bytes
     timestamp: int
-    """In seconds since 1970."""
-
-    base_fee: int | None
-    """In wei; None before London."""
-
     gas_limit: int
+    base_fee: int | None
+    """In wei; None before EIP-1559."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnsignedCall:
+    """A call of a contract that is to become a transaction."""
+
+    sender: bytes
+    to: bytes | None
+    data: bytes
+    value_wei: int = 0
+
+    def serialize(self) -> dict[str, str]:
+        """Return the call in JSON-RPC."""
+        form = {
+            "from": _hex(self.sender),
+            "data": _hex(self.data),
+            "value": hex(self.value_wei),
+        }
+        return form if self.to is None else {**form, "to": _hex(self.to)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoteReceipt:
+    """A mined transaction."""
+
+    hash: bytes
+    block_number: int
+    block_hash: bytes
+    succeeded: bool
+    gas_used: int
+    contract_address: str | None
+    logs: Sequence[dict[str, Any]] = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,213 +128,305 @@ class ChallengeTerms:
     """In wei."""
 
 
-class OracleClient:
-    """Reads an oracle and sends transactions. Thread-safe, as its `RemoteClient` is."""
+class RejectedCallError(AgentsError):
+    """A simulated call fails: a revert with data, or another error of the node."""
 
-    def __init__(self, remote: RemoteClient, address: bytes) -> None:
-        """Input: the node; the oracle's address, 20 bytes."""
-        self.remote, self.address = remote, address
-        self._artifact = load_artifact("ChallengeableOracle")
-        self._log_filter = {
-            "address": _hex(address),
-            "topics": [_hex(get_topic("AgentRequested"))],
-        }
+    def __init__(self, message: str, data: bytes = b"") -> None:
+        """Input: the node's message; the revert data."""
+        super().__init__(message)
+        self.data = data
 
-    # -- start -- #
 
-    def require_oracle(self) -> None:
-        """Raises: ConfigError: there is no `AgentOracle` at the address."""
-        name = to_checksum_address(self.address)
-        if self.remote.request("eth_getCode", [_hex(self.address), LATEST]) in {"0x", None}:
-            raise ConfigError(
-                f"oracle {name}: no contract there at {self.remote.host}; check address and URL"
-            )
-        if not self._supports("IAgentOracle"):
-            raise ConfigError(f"oracle {name}: the contract there is no AgentOracle; check it")
+class ChainClient(RemoteClient):
+    """JSON-RPC with the values of a worker. Thread-safe."""
 
-    def read_terms(self) -> ChallengeTerms | None:
-        """Return how answers are challenged; None for an oracle whose answers are final."""
-        if not self._supports("IChallengeableOracle"):
-            return None
-        arbiter, bond = self.read("arbiter"), self.read("bond")
-        return ChallengeTerms(to_canonical_address(arbiter), bond)
-
-    def _supports(self, interface: str) -> bool:
-        try:
-            return bool(self.read("supportsInterface", compute_interface_id(interface)))
-        except (RemoteError, ValueError):
-            return False
+    def __init__(
+        self, url: str, *, retries: int = RETRIES, timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS
+    ) -> None:
+        """Send nothing yet. Input and errors: as for `RemoteClient`."""
+        super().__init__(url, retries=retries, timeout_seconds=timeout_seconds)
 
     def read_chain_id(self) -> int:
-        """Return the chain's ID."""
-        return _int(self.remote.request("eth_chainId", []))
+        """Return the chain ID."""
+        return self._read_quantity("eth_chainId", [])
 
     def read_genesis_hash(self) -> bytes:
-        """Return the hash of block 0."""
-        return self.read_block(0).hash
+        """Return the hash of block 0. Raises: RemoteFault: the node has none."""
+        genesis = self.read_header(0)
+        if genesis is None:
+            raise self.build_fault("eth_getBlockByNumber", "no block 0", "pass another node's URL")
+        return genesis.hash
 
-    # -- blocks and logs -- #
+    def read_header(self, number: int | str = "latest") -> RemoteHeader | None:
+        """Return a block's header; None if the chain has no such block."""
+        return self.read_headers([number])[0]
 
-    def read_block(self, number: int | str = LATEST) -> Block:
-        """Return a block; a `RemoteError` if there is none."""
-        tag = number if isinstance(number, str) else hex(number)
-        form: Any = self.remote.request("eth_getBlockByNumber", [tag, False])
-        if not isinstance(form, dict):
-            raise RemoteError(0, f"{self.remote.host} has no block {number}")
-        base_fee = form.get("baseFeePerGas")
-        return Block(
-            number=_int(form["number"]),
-            hash=_bytes(form["hash"]),
-            timestamp=_int(form["timestamp"]),
-            base_fee=None if base_fee is None else _int(base_fee),
-            gas_limit=_int(form["gasLimit"]),
-        )
+    def read_head(self) -> RemoteHeader:
+        """Return the latest header. Raises: RemoteFault: the node has none."""
+        head = self.read_header()
+        if head is None:
+            raise self.build_fault("eth_getBlockByNumber", "no latest block", "try later")
+        return head
 
-    def read_requests(self, first: int, last: int) -> list[AgentRequest]:
-        """Return the requests of a range of blocks, in order.
+    def read_headers(self, numbers: Sequence[int | str]) -> list[RemoteHeader | None]:
+        """Return the headers of blocks; None for those that the chain does not have."""
+        names = [each if isinstance(each, str) else hex(each) for each in numbers]
+        answers = self._request_each("eth_getBlockByNumber", [[name, False] for name in names])
+        return [None if each is None else self._parse_header(each) for each in answers]
 
-        Raises: RemoteError: the node refuses the range.
-        """
-        bounds = {"fromBlock": hex(first), "toBlock": hex(last)}
-        logs: Any = self.remote.request("eth_getLogs", [{**self._log_filter, **bounds}])
-        return [decode_request(log) for log in logs if not log.get("removed")]
+    def read_balance(self, address: bytes) -> int:
+        """Return an account's balance in wei."""
+        return self._read_quantity("eth_getBalance", [_hex(address), "latest"])
 
-    # -- the oracle -- #
+    def read_nonce(self, address: bytes) -> int:
+        """Return an account's nonce after the latest block."""
+        return self._read_quantity("eth_getTransactionCount", [_hex(address), "latest"])
 
-    def read(self, function: str, *arguments: object) -> Any:  # noqa: ANN401 - what Solidity returns
-        """Return what a view function of the oracle returns.
+    def has_code(self, address: bytes) -> bool:
+        """Return whether an account has code."""
+        return self.request("eth_getCode", [_hex(address), "latest"]) not in {"0x", "0x0", None}
 
-        Raises: RemoteError: the call failed.
-        """
-        result = self.remote.request("eth_call", [self._call(function, *arguments), LATEST])
-        return self._artifact.decode_result(function, _bytes(result))
+    def read_priority_fee(self) -> int | None:
+        """Return the priority fee that the node suggests; None if it suggests none."""
+        try:
+            return self._read_quantity("eth_maxPriorityFeePerGas", [])
+        except RemoteError:
+            return None
 
-    def read_workers(self) -> tuple[bytes, ...]:
-        """Return the addresses of the registered workers, in order."""
-        return tuple(to_canonical_address(each) for each in self.read("workers"))
+    def read_gas_price(self) -> int:
+        """Return the gas price that the node suggests."""
+        return self._read_quantity("eth_gasPrice", [])
 
-    def read_states(
-        self, commitments: Sequence[Commitment], *, has_proposals: bool
-    ) -> list[RequestState]:
-        """Return what the chain says of some requests, in few round trips."""
-        functions = ("commitmentOf", "answerOf") + (("proposalOf",) if has_proposals else ())
-        calls = [
-            Request("eth_call", [self._call(function, each.request_id), LATEST])
-            for each in commitments
-            for function in functions
-        ]
+    def call(self, call: UnsignedCall) -> bytes:
+        """Return the output of a call. Raises: RejectedCallError: it fails."""
+        try:
+            return _bytes(self.request("eth_call", [call.serialize(), "latest"]))
+        except RemoteError as error:
+            raise RejectedCallError(error.message, find_revert_data(error)) from error
+
+    def estimate_gas(self, call: UnsignedCall) -> int:
+        """Return the least gas limit of a transaction. Raises: RejectedCallError: it fails."""
+        try:
+            return self._read_quantity("eth_estimateGas", [call.serialize(), "latest"])
+        except RemoteError as error:
+            data = find_revert_data(error)
+            if not data:  # Some nodes have the data for calls alone.
+                self.call(call)
+            raise RejectedCallError(error.message, data) from error
+
+    def send_raw(self, raw: bytes) -> None:
+        """Send a signed transaction. Raises: RemoteError: the node refuses it."""
+        self.request("eth_sendRawTransaction", [_hex(raw)])
+
+    def read_receipts(self, hashes: Sequence[bytes]) -> list[RemoteReceipt | None]:
+        """Return receipts of transactions; None for those that are not mined."""
+        answers = self._request_each("eth_getTransactionReceipt", [[_hex(each)] for each in hashes])
+        return [_parse_receipt(each) for each in answers]
+
+    def knows_transactions(self, hashes: Sequence[bytes]) -> list[bool]:
+        """Return for transactions whether the node has them, mined or waiting."""
+        answers = self._request_each("eth_getTransactionByHash", [[_hex(each)] for each in hashes])
+        return [each is not None for each in answers]
+
+    def _request_each(self, method: str, params: Iterable[Sequence[object]]) -> list[Any]:
+        """Call a method for each entry. Raises: RemoteError: one is refused. RemoteFault."""
         results: list[Any] = []
-        for start in range(0, len(calls), BATCH):
-            results += self.remote.request_all(calls[start : start + BATCH])
-        states = []
-        for index in range(len(commitments)):
-            own = results[index * len(functions) : (index + 1) * len(functions)]
-            for result in own:
+        for part in split([Request(method, each) for each in params], MAX_BATCH):
+            for result in self.request_all(part):
                 if isinstance(result, RemoteError):
                     raise result
-            values = [
-                self._artifact.decode_result(function, _bytes(result))
-                for function, result in zip(functions, own, strict=True)
-            ]
+                results.append(result)
+        return results
+
+    def _read_quantity(self, method: str, params: Sequence[object]) -> int:
+        result = self.request(method, params)
+        try:
+            return int(str(result), 16)
+        except ValueError as error:
+            raise self.build_fault(method, "not a quantity", "pass the URL of a node") from error
+
+    def _parse_header(self, block: Any) -> RemoteHeader:  # noqa: ANN401 - JSON
+        try:
+            base_fee = block.get("baseFeePerGas")
+            return RemoteHeader(
+                number=int(block["number"], 16),
+                hash=_bytes(block["hash"]),
+                parent_hash=_bytes(block["parentHash"]),
+                timestamp=int(block["timestamp"], 16),
+                gas_limit=int(block["gasLimit"], 16),
+                base_fee=None if base_fee is None else int(base_fee, 16),
+            )
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise self.build_fault(
+                "eth_getBlockByNumber", "not a block", "pass the URL of a node"
+            ) from error
+
+
+class OracleClient(ChainClient):
+    """An `AgentOracle` on the chain of a node. Thread-safe."""
+
+    def __init__(
+        self,
+        url: str,
+        oracle: bytes,
+        *,
+        retries: int = RETRIES,
+        timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS,
+    ) -> None:
+        """Input: the oracle's address, 20 bytes; the rest as for `RemoteClient`."""
+        super().__init__(url, retries=retries, timeout_seconds=timeout_seconds)
+        self.oracle = oracle
+
+    def require_oracle(self) -> None:
+        """Check that the address has an oracle.
+
+        Raises: ConfigError: it has no code, or that of another contract.
+        """
+        name = to_checksum_address(self.oracle)
+        if not self.has_code(self.oracle):
+            raise ConfigError(
+                f"oracle {name}: has no code on the chain of {self.host}; pass the address of an "
+                "AgentOracle, which `pyevm-agents oracle deploy` prints, or the URL of its chain"
+            )
+        if not self._supports(compute_interface_id("IAgentOracle")) or self._supports(
+            INVALID_INTERFACE
+        ):
+            raise ConfigError(
+                f"oracle {name}: is not an AgentOracle: supportsInterface(IAgentOracle) is not "
+                "true; pass the address that `pyevm-agents oracle deploy` printed"
+            )
+
+    def read_requests(self, first: int, last: int) -> list[AgentRequest]:
+        """Return the requests of blocks, in order.
+
+        Raises:
+            RemoteError: the node refuses the range.
+            RemoteFault: the node does not answer.
+            MessageError: a log is not a request.
+        """
+        query = {
+            "address": _hex(self.oracle),
+            "fromBlock": hex(first),
+            "toBlock": hex(last),
+            "topics": [_hex(get_topic("AgentRequested"))],
+        }
+        logs = self.request("eth_getLogs", [query])
+        if not isinstance(logs, list):
+            raise self.build_fault("eth_getLogs", "not a list", "pass the URL of a node")
+        return [decode_request(log) for log in logs if not log.get("removed")]
+
+    def read_states(
+        self,
+        commitments: Sequence[Commitment],
+        *,
+        has_proposals: bool,
+        block: int | str = "latest",
+    ) -> list[RequestState]:
+        """Return what the chain says of some requests, in few round trips.
+
+        Input: the requests; whether the oracle's answers can be challenged; after which block.
+        """
+        tag = block if isinstance(block, str) else hex(block)
+        functions = ("commitmentOf", "answerOf") + (("proposalOf",) if has_proposals else ())
+        artifact = load_artifact(CONTRACT)
+        params = []
+        for each in commitments:
+            for function in functions:
+                data = artifact.encode_call(function, each.request_id)
+                params.append([{"to": _hex(self.oracle), "data": _hex(data)}, tag])
+        answers = iter(self._request_each("eth_call", params))
+        states = []
+        for _ in commitments:
+            values = [self._decode(name, next(answers)) for name in functions]
             outcome, _, worker, _ = values[1]
             states.append(
                 RequestState(
                     commitment_hash=values[0],
                     outcome=outcome,
                     worker=to_canonical_address(worker),
-                    proposal=_read_proposal(values[2][0]) if has_proposals else None,
+                    proposal=_parse_proposal(values[2][0]) if has_proposals else None,
                 )
             )
         return states
 
-    def encode(self, function: str, *arguments: object) -> bytes:
-        """Return the calldata of a function of the oracle."""
-        return self._artifact.encode_call(function, *arguments)
+    def read_terms(self) -> ChallengeTerms | None:
+        """Return how answers are challenged; None for an oracle whose answers are final."""
+        if not self._supports(compute_interface_id("IChallengeableOracle")):
+            return None
+        return ChallengeTerms(to_canonical_address(self.read("arbiter")), self.read("bond"))
 
-    def _call(self, function: str, *arguments: object) -> dict[str, str]:
-        return {"to": _hex(self.address), "data": _hex(self.encode(function, *arguments))}
+    def read_workers(self) -> list[bytes]:
+        """Return the registered workers, in order."""
+        return [to_canonical_address(each) for each in self.read("workers")]
 
-    # -- accounts and transactions -- #
+    def read_claimable(self, account: bytes) -> int:
+        """Return what an account may withdraw, in wei."""
+        return int(self.read("claimable", to_checksum_address(account)))
 
-    def read_balance(self, account: bytes) -> int:
-        """Return an account's wei."""
-        return _int(self.remote.request("eth_getBalance", [_hex(account), LATEST]))
+    def read(self, function: str, *arguments: object) -> Any:  # noqa: ANN401 - what Solidity returns
+        """Call a view of the oracle; return its result.
 
-    def read_nonce(self, account: bytes) -> int:
-        """Return how many transactions of an account are mined."""
-        return _int(self.remote.request("eth_getTransactionCount", [_hex(account), LATEST]))
-
-    def estimate_gas(self, sender: bytes, to: bytes, data: bytes, value: int) -> int:
-        """Return the gas that a transaction needs. Raises: RemoteError: it would revert."""
-        form = {"from": _hex(sender), "to": _hex(to), "data": _hex(data), "value": hex(value)}
-        return _int(self.remote.request("eth_estimateGas", [form]))
-
-    def suggest_priority_fee(self) -> int:
-        """Return a priority fee in wei."""
+        Raises: RejectedCallError. RemoteFault: there is no oracle any more.
+        """
         try:
-            return _int(self.remote.request("eth_maxPriorityFeePerGas", []))
-        except RemoteError:
-            return FALLBACK_PRIORITY_WEI
+            return read_view(self, self.oracle, CONTRACT, function, *arguments)
+        except DecodingError as error:
+            raise self._build_gone_fault(function) from error
 
-    def suggest_gas_price(self) -> int:
-        """Return a gas price in wei, for chains without a base fee."""
-        return _int(self.remote.request("eth_gasPrice", []))
+    def _decode(self, function: str, answer: object) -> Any:  # noqa: ANN401 - what Solidity returns
+        try:
+            return load_artifact(CONTRACT).decode_result(function, _bytes(answer))
+        except (DecodingError, ValueError) as error:
+            raise self._build_gone_fault(function) from error
 
-    def send(self, raw: bytes) -> None:
-        """Send a signed transaction. Raises: RemoteError: the node does not take it."""
-        self.remote.request("eth_sendRawTransaction", [_hex(raw)])
+    def _build_gone_fault(self, function: str) -> RemoteFault:
+        return self.build_fault(
+            "eth_call",
+            f"{function} of oracle {to_checksum_address(self.oracle)} returned something else",
+            "check that the oracle is still on this chain",
+        )
 
-    def find_receipts(self, hashes: Sequence[bytes]) -> list[tuple[int, bool] | None]:
-        """Return block number and success of each transaction; None where it is not mined."""
-        found = self._ask_each("eth_getTransactionReceipt", hashes)
-        return [
-            (_int(each["blockNumber"]), each.get("status") != "0x0")
-            if isinstance(each, dict) and each.get("blockNumber")
-            else None
-            for each in found
-        ]
-
-    def are_known(self, hashes: Sequence[bytes]) -> list[bool]:
-        """Return for each transaction whether the node has it, mined or not."""
-        return [
-            isinstance(each, dict) for each in self._ask_each("eth_getTransactionByHash", hashes)
-        ]
-
-    def _ask_each(self, method: str, hashes: Sequence[bytes]) -> list[object]:
-        results: list[object] = []
-        for start in range(0, len(hashes), BATCH):
-            part = hashes[start : start + BATCH]
-            results += self.remote.request_all([Request(method, [_hex(each)]) for each in part])
-        for result in results:
-            if isinstance(result, RemoteError):
-                raise result
-        return results
+    def _supports(self, interface: bytes) -> bool:
+        try:
+            return bool(read_view(self, self.oracle, CONTRACT, "supportsInterface", interface))
+        except (RejectedCallError, DecodingError):
+            return False
 
 
-BATCH = 48
-"""Requests in a round trip: the strictest known node takes 50."""
+def read_view(
+    client: ChainClient, address: bytes, contract: str, function: str, *arguments: object
+) -> Any:  # noqa: ANN401 - what Solidity returns
+    """Call a view of a bundled contract; return its result.
+
+    Raises: RejectedCallError: the call fails. DecodingError: the output is not of its type.
+    """
+    artifact = load_artifact(contract)
+    data = artifact.encode_call(function, *arguments)
+    output = client.call(UnsignedCall(sender=bytes(20), to=address, data=data))
+    return artifact.decode_result(function, output)
 
 
 def compute_interface_id(interface: str) -> bytes:
     """Return the ERC-165 identifier of an interface: its own functions' selectors, combined."""
     parents = {"IChallengeableOracle": "IAgentOracle", "IAgentOracle": "IERC165"}
-    own = _selectors(interface)
+    own = _list_selectors(interface)
     if (parent := parents.get(interface)) is not None:
-        own -= _selectors(parent)
+        own -= _list_selectors(parent)
     number = 0
     for selector in own:
         number ^= int.from_bytes(selector)
     return number.to_bytes(4)
 
 
-def _selectors(interface: str) -> set[bytes]:
+def _list_selectors(interface: str) -> set[bytes]:
     if interface == "IERC165":
         return {bytes.fromhex("01ffc9a7")}
     abi = load_artifact(interface).abi
     return {function_abi_to_4byte_selector(each) for each in abi if each["type"] == "function"}
 
 
-def _read_proposal(values: Any) -> ProposedAnswer | None:  # noqa: ANN401 - what Solidity returns
+def _parse_proposal(values: Sequence[Any]) -> ProposedAnswer | None:
+    """Return a `Proposal`; None if the request has none."""
     proposal_id, _, answer_hash, worker, until, status, _, challenger, ruleable, _ = values
     if status == 0:
         return None
@@ -309,13 +441,37 @@ def _read_proposal(values: Any) -> ProposedAnswer | None:  # noqa: ANN401 - what
     )
 
 
+def find_revert_data(error: RemoteError) -> bytes:
+    """Return the revert data of a node's error; empty if it has none."""
+    data = error.data
+    while isinstance(data, dict):  # Hardhat wraps them.
+        data = data.get("data")
+    try:
+        return _bytes(data) if isinstance(data, str) else b""
+    except ValueError:
+        return b""
+
+
+def _parse_receipt(form: Any) -> RemoteReceipt | None:  # noqa: ANN401 - JSON
+    if not isinstance(form, dict) or form.get("blockHash") is None:
+        return None
+    try:
+        return RemoteReceipt(
+            hash=_bytes(form["transactionHash"]),
+            block_number=int(form["blockNumber"], 16),
+            block_hash=_bytes(form["blockHash"]),
+            succeeded=form.get("status") == "0x1",
+            gas_used=int(form["gasUsed"], 16),
+            contract_address=form.get("contractAddress"),
+            logs=form.get("logs", []),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise RemoteFault("a receipt of the node is malformed; pass the URL of a node") from error
+
+
 def _hex(data: bytes) -> str:
     return "0x" + data.hex()
 
 
 def _bytes(text: object) -> bytes:
     return bytes.fromhex(str(text).removeprefix("0x"))
-
-
-def _int(text: object) -> int:
-    return int(str(text), 16)

@@ -21,6 +21,7 @@ COMMANDS = {
     "unstake": "oracle.payments",
     "respond": "oracle.respond",
     "key": "oracle.key",
+    "run": "oracle.run",
 }
 """Module of each command, in the folder `cli`."""
 

@@ -1,0 +1,335 @@
+"""`pyevm-agents oracle run`: the worker."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import sys
+import threading
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from eth_utils import is_checksum_address, to_canonical_address, to_checksum_address
+
+from pyevm_agents.cli.oracle.keystore_options import add_keystore_options
+from pyevm_agents.cli.oracle.worker_output import WorkerOutput
+from pyevm_agents.cli.oracle_options import add_model_options, hardfork_option
+from pyevm_agents.cli.rpc_client import RpcClient, rpc_option
+from pyevm_agents.errors import ConfigError
+from pyevm_agents.oracle.head_subscription import HeadSubscription
+from pyevm_agents.oracle.metrics_server import MetricsServer
+from pyevm_agents.oracle.oracle_client import OracleClient
+from pyevm_agents.oracle.recomputation import ModelOptions, open_computer
+from pyevm_agents.oracle.store import StoreIdentity, WorkerStore
+from pyevm_agents.oracle.transactions import GWEI, FeeSettings
+from pyevm_agents.oracle.worker import Worker, WorkerSettings
+
+if TYPE_CHECKING:
+    from eth_keys.datatypes import PrivateKey
+
+    from pyevm_agents.oracle.messages import AnswerComputer
+
+ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
+SOCKET_URL = re.compile(r"wss?://\S+")
+MAX_CONFIRMATIONS = 10_000
+WEEK_SECONDS = 7 * 24 * 3_600
+JOIN_SECONDS = 0.2
+
+EXAMPLES = """\b
+Examples:
+  pyevm-agents oracle run --oracle 0x5FbD… --keystore worker.json
+  pyevm-agents oracle run --rpc-url https://node --oracle 0x5FbD… --keystore worker.json \\
+      --password-file password.txt --confirmations 3 --metrics-port 9464 --log-format json
+"""
+
+
+def parse_address(_context: click.Context, _option: click.Parameter, value: str) -> bytes:
+    """Return an address, 20 bytes.
+
+    Raises: click.BadParameter: not an address, or a wrong checksum.
+    """
+    if not ADDRESS.fullmatch(value):
+        raise click.BadParameter(f"{value!r}: must be an address: 0x and 40 hexadecimal digits")
+    digits = value[2:]
+    if digits not in {digits.lower(), digits.upper()} and not is_checksum_address(value):
+        raise click.BadParameter(f"{value!r}: has a wrong checksum; look for a typing error")
+    return bytes(to_canonical_address(value))
+
+
+def _parse_socket(
+    _context: click.Context, _option: click.Parameter, value: str | None
+) -> str | None:
+    if value is not None and not SOCKET_URL.fullmatch(value):
+        raise click.BadParameter(f"{value!r}: must be a WebSocket URL, such as ws://127.0.0.1:8545")
+    return value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """The options of `oracle run`, but for models and key."""
+
+    url: str
+    oracle: bytes
+    chain_id: int | None = None
+    store: Path | None = None
+    settings: WorkerSettings = field(default_factory=WorkerSettings)
+    fees: FeeSettings = field(default_factory=FeeSettings)
+    metrics_port: int | None = None
+    ws_url: str | None = None
+
+
+@click.command(short_help="Answer an oracle's requests.", epilog=EXAMPLES)
+@rpc_option
+@click.option(
+    "--oracle", required=True, metavar="ADDRESS", callback=parse_address, help="The AgentOracle."
+)
+@add_keystore_options
+@click.option(
+    "--chain-id", type=click.IntRange(1), metavar="ID", help="Chain ID that the node must have."
+)
+@click.option(
+    "--confirmations",
+    type=click.IntRange(1, MAX_CONFIRMATIONS),
+    default=1,
+    show_default=True,
+    metavar="BLOCKS",
+    help="Blocks that a request must have, its own included, until it is answered.",
+)
+@click.option(
+    "--turn-seconds",
+    type=click.IntRange(1, WEEK_SECONDS),
+    default=60,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long a worker has until the next one takes over, by the chain's time. The same for "
+    "all workers.",
+)
+@click.option(
+    "--poll-interval",
+    type=click.FloatRange(0.05, 3_600),
+    default=1.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Time between two looks at the chain.",
+)
+@click.option(
+    "--ws-url",
+    metavar="URL",
+    callback=_parse_socket,
+    help="WebSocket of the node: a new block is looked at as soon as it announces it.",
+)
+@click.option(
+    "--max-fee",
+    type=click.FloatRange(0, min_open=True),
+    default=500.0,
+    show_default=True,
+    metavar="GWEI",
+    help="The most that one gas may cost.",
+)
+@click.option(
+    "--max-bumps",
+    type=click.IntRange(0, 100),
+    default=10,
+    show_default=True,
+    metavar="COUNT",
+    help="How often a transaction that is not mined is replaced with higher fees.",
+)
+@click.option(
+    "--watch", is_flag=True, help="Compute the proposals of others, and challenge wrong ones."
+)
+@click.option(
+    "--store",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="File of requests, answers and signed transactions.  [default: one for each chain, oracle "
+    "and worker in the user's state folder]",
+)
+@click.option(
+    "--metrics-port",
+    type=click.IntRange(0, 65_535),
+    metavar="PORT",
+    help="Serve /metrics for Prometheus and /health on 127.0.0.1.",
+)
+@click.option(
+    "--log-format",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="Lines to read, or JSON objects.",
+)
+@add_model_options
+@hardfork_option
+def run(  # noqa: PLR0913 - one for each option
+    remote: RpcClient,
+    *,
+    oracle: bytes,
+    key: PrivateKey,
+    chain_id: int | None,
+    confirmations: int,
+    turn_seconds: int,
+    poll_interval: float,
+    ws_url: str | None,
+    max_fee: float,
+    max_bumps: int,
+    watch: bool,
+    store: Path | None,
+    metrics_port: int | None,
+    log_format: str,
+    options: ModelOptions,
+    hardfork: str | None,
+) -> None:
+    """Answer the requests of an AgentOracle.
+
+    For each request it forks the chain at the request's block, runs the model there, and hands in
+    the signed answer. After a request's deadline it gives the fee back. Several workers share an
+    oracle by turns.
+
+    It goes on after faults of the node or the model, and where it was after it was killed. Ctrl-C
+    ends it.
+    """
+    output = WorkerOutput(is_json=log_format == "json")
+    run_options = RunOptions(
+        url=remote.url,
+        oracle=oracle,
+        chain_id=chain_id,
+        store=store,
+        settings=WorkerSettings(
+            confirmations=confirmations,
+            turn_seconds=turn_seconds,
+            poll_seconds=poll_interval,
+            is_watching=watch,
+        ),
+        fees=FeeSettings(max_fee_wei=int(max_fee * GWEI), max_bumps=max_bumps),
+        metrics_port=metrics_port,
+        ws_url=ws_url,
+    )
+    options = replace(options, progress=output.on_progress)
+    computer = open_computer(remote.url, options, hardfork=hardfork)
+    run_worker(run_options, key, computer, output)
+
+
+def run_worker(
+    options: RunOptions, key: PrivateKey, computer: AnswerComputer, output: WorkerOutput
+) -> None:
+    """Check the chain, and work until Ctrl-C or SIGTERM.
+
+    Input: the options; the worker's key; computes the answers, closed here; where events go.
+    Raises: ConfigError: another chain, no oracle, or the key can't work for it.
+    """
+    client = OracleClient(options.url, options.oracle)
+    worker_address = bytes(key.public_key.to_canonical_address())
+    with ExitStack() as stack:
+        stack.callback(client.close)
+        chain_id = require_chain(client, options.chain_id)
+        client.require_oracle()
+        require_worker(client, worker_address, is_watching=options.settings.is_watching)
+        identity = StoreIdentity(
+            chain_id=chain_id,
+            genesis_hash=client.read_genesis_hash(),
+            oracle=options.oracle,
+            worker=worker_address,
+        )
+        store = stack.enter_context(
+            WorkerStore(options.store or get_store_path(identity), identity)
+        )
+        worker = Worker(
+            client,
+            computer,
+            store,
+            key,
+            chain_id=chain_id,
+            settings=options.settings,
+            fees=options.fees,
+            log=output,
+        )
+        if options.metrics_port is not None:
+            server = stack.enter_context(MetricsServer(worker, options.metrics_port))
+            output.write("metrics", url=f"{server.url}/metrics")
+        if options.ws_url is not None:
+            stack.enter_context(HeadSubscription(options.ws_url, worker.wake))
+        run_until_signal(worker)
+        output.write_summary(worker.log.counts)
+        if not worker.is_computing:  # It would wait for the model; the process ends it.
+            computer.close()
+
+
+def run_until_signal(worker: Worker) -> None:
+    """Run a worker until it ends, or SIGINT or SIGTERM ends it.
+
+    A handler only notes the signal: it may run while the main thread holds a lock.
+    """
+    failures: list[BaseException] = []
+    signals: list[int] = []
+
+    def work() -> None:
+        try:
+            worker.run()
+        except BaseException as error:  # noqa: BLE001 - raised in the main thread
+            failures.append(error)
+
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(number, lambda caught, _: signals.append(caught)) for number in numbers]
+    thread = threading.Thread(target=work, name="worker", daemon=True)
+    thread.start()
+    try:
+        while thread.is_alive():
+            thread.join(JOIN_SECONDS)
+            if signals:
+                worker.stop()
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
+    if failures:
+        raise failures[0]
+
+
+def require_chain(client: OracleClient, expected: int | None) -> int:
+    """Return the node's chain ID.
+
+    Raises: ConfigError: another one is expected.
+    """
+    chain_id = client.read_chain_id()
+    if expected not in {None, chain_id}:
+        raise ConfigError(
+            f"chain ID {chain_id} at {client.host}: must be {expected}; pass the URL of a node of "
+            "that chain, or another --chain-id"
+        )
+    return chain_id
+
+
+def require_worker(client: OracleClient, worker: bytes, *, is_watching: bool) -> None:
+    """Check that a key can work for an oracle.
+
+    Raises: ConfigError: it is not registered, or has no ether.
+    """
+    name = to_checksum_address(worker)
+    if worker not in client.read_workers() and not is_watching:
+        raise ConfigError(
+            f"worker {name}: is not registered with the oracle "
+            f"{to_checksum_address(client.oracle)}; its owner registers it by setWorker"
+        )
+    if client.read_balance(worker) == 0:
+        raise ConfigError(f"worker {name}: has no ether to pay for transactions; send it some")
+
+
+def get_store_path(identity: StoreIdentity) -> Path:
+    """Return the default store of a worker, in the user's state folder.
+
+    Raises: ConfigError: the user has no home folder.
+    """
+    named = os.environ.get("XDG_STATE_HOME", "")
+    if Path(named).is_absolute():
+        folder = Path(named)
+    else:
+        try:
+            home = Path.home()
+        except RuntimeError as error:
+            raise ConfigError("there is no home folder; pass a file with --store") from error
+        is_mac = sys.platform == "darwin"
+        folder = home / ("Library/Application Support" if is_mac else ".local/state")
+    name = f"{identity.chain_id}-{identity.oracle.hex()}-{identity.worker.hex()}.sqlite3"
+    return folder / "pyevm-agents" / "oracle" / name
