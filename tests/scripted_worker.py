@@ -18,13 +18,13 @@ from typing import Any
 
 from eth_keys.datatypes import PrivateKey
 
+from pyevm_agents.cli.oracle.run import run_until_signal
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.forking.remote_client import RemoteClient
 from pyevm_agents.oracle.oracle_client import OracleClient
 from pyevm_agents.oracle.recomputation import ForkComputer, HostedModels
-from pyevm_agents.oracle.store import WorkerStore
+from pyevm_agents.oracle.store import StoreIdentity, WorkerStore
 from pyevm_agents.oracle.transactions import FeeSettings
-from pyevm_agents.oracle.worker import OracleWorker, WorkerSettings, check_start
+from pyevm_agents.oracle.worker import Worker, WorkerSettings
 from tests.byte_model import PROFILE, ByteModel
 from tests.pyevm_agents.oracle.oracle_chain import count_and_answer
 
@@ -63,26 +63,32 @@ def host_script() -> HostedModels:
 def main() -> None:
     url, oracle, key_text, store_path, *more = sys.argv[1:]
     options: dict[str, Any] = json.loads(more[0]) if more else {}
-    die_at = options.pop("die_at", "")
-    fees = FeeSettings(**options.pop("fees", {}))
-    settings = WorkerSettings(
-        **{"confirmations": 0, "turn_seconds": 60, "poll_seconds": 0.1, "fees": fees, **options}
-    )
     key = PrivateKey(bytes.fromhex(key_text))
-    client = OracleClient(RemoteClient(url, retries=0), bytes.fromhex(oracle[2:]))
-    identity = check_start(client, key.public_key.to_canonical_address())
+    address = bytes.fromhex(oracle[2:])
+    client = OracleClient(url, address, retries=0)
+    chain_id = client.read_chain_id()
+    identity = StoreIdentity(
+        chain_id=chain_id,
+        genesis_hash=client.read_genesis_hash(),
+        oracle=address,
+        worker=key.public_key.to_canonical_address(),
+    )
     with WorkerStore(Path(store_path), identity) as store:
-        worker = OracleWorker(
+        worker = Worker(
             client,
+            ForkComputer(url, host_script(), retries=1),
             store,
             key,
-            ForkComputer(url, host_script(), retries=1),
-            chain_id=identity.chain_id,
-            settings=settings,
-            log=PrintingLog(die_at),
+            chain_id=chain_id,
+            settings=WorkerSettings(
+                confirmations=options.get("confirmations", 1),
+                turn_seconds=options.get("turn_seconds", 60),
+                poll_seconds=options.get("poll_seconds", 0.1),
+            ),
+            fees=FeeSettings(**options.get("fees", {})),
+            log=PrintingLog(options.get("die_at", "")),
         )
-        signal.signal(signal.SIGTERM, lambda *_: worker.stop())
-        worker.run()
+        run_until_signal(worker)
 
 
 if __name__ == "__main__":

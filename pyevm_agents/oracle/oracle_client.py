@@ -1,68 +1,87 @@
-"""An oracle and its chain, as a worker reads them by JSON-RPC."""
+"""An oracle's contract on a remote chain, read by JSON-RPC: its requests, workers and balances."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
+from eth_abi.exceptions import DecodingError
 from eth_utils import (
     function_abi_to_4byte_selector,
     to_canonical_address,
     to_checksum_address,
 )
 
-from pyevm_agents.artifacts import describe_contract
 from pyevm_agents.contracts import load_artifact
-from pyevm_agents.errors import ConfigError
+from pyevm_agents.errors import AgentsError, ConfigError, RemoteFault
 from pyevm_agents.forking.remote_client import (
+    DEFAULT_TIMEOUT_SECONDS,
     MAX_BATCH,
     RemoteClient,
     RemoteError,
     Request,
     split,
 )
-from pyevm_agents.oracle.codec import SELECTOR_BYTES, get_topic, hash_commitment
+from pyevm_agents.oracle.codec import decode_request, get_topic
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from pyevm_agents.oracle.messages import AgentRequest, Commitment
 
-Value = TypeVar("Value")
+RETRIES = 2
+"""Of each request. A worker's loop has its own back-off."""
 
 CONTRACT = "ChallengeableOracle"
-"""Has the functions and errors of an `AgentOracle` too."""
+"""The artifact that has the functions of both kinds of oracles."""
 
-LATEST = "latest"
-FALLBACK_PRIORITY_WEI = 10**9
-"""Priority fee where the node names none. Source: geth's --miner.gasprice."""
+INVALID_INTERFACE = b"\xff" * 4
+"""The interface that no contract has. Source: ERC-165."""
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
-    """A block's header, as far as a worker reads it."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoteHeader:
+    """A block of the remote chain."""
 
     number: int
     hash: bytes
+    parent_hash: bytes
     timestamp: int
-    """In seconds since 1970."""
-
-    base_fee: int | None
-    """In wei; None before London."""
-
     gas_limit: int
+    base_fee: int | None
+    """In wei; None before EIP-1559."""
 
 
-@dataclass(frozen=True, slots=True)
-class Receipt:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnsignedCall:
+    """A call of a contract that is to become a transaction."""
+
+    sender: bytes
+    to: bytes | None
+    data: bytes
+    value_wei: int = 0
+
+    def serialize(self) -> dict[str, str]:
+        """Return the call in JSON-RPC."""
+        form = {
+            "from": _hex(self.sender),
+            "data": _hex(self.data),
+            "value": hex(self.value_wei),
+        }
+        return form if self.to is None else {**form, "to": _hex(self.to)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoteReceipt:
     """A mined transaction."""
 
     hash: bytes
     block_number: int
     block_hash: bytes
-    is_success: bool
+    succeeded: bool
     gas_used: int
+    contract_address: str | None
+    logs: Sequence[dict[str, Any]] = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,238 +128,305 @@ class ChallengeTerms:
     """In wei."""
 
 
-class OracleClient:
-    """Reads an oracle and sends transactions. Thread-safe, as its `RemoteClient` is."""
+class RejectedCallError(AgentsError):
+    """A simulated call fails: a revert with data, or another error of the node."""
 
-    def __init__(self, remote: RemoteClient, address: bytes) -> None:
-        """Input: the node; the oracle's address, 20 bytes."""
-        self.remote, self.address = remote, address
-        self._artifact = load_artifact(CONTRACT)
-        self._log_filter = {
-            "address": _hex(address),
-            "topics": [_hex(get_topic("AgentRequested"))],
-        }
+    def __init__(self, message: str, data: bytes = b"") -> None:
+        """Input: the node's message; the revert data."""
+        super().__init__(message)
+        self.data = data
 
-    # -- start -- #
 
-    def require_oracle(self) -> None:
-        """Raises: ConfigError: there is no `AgentOracle` at the address."""
-        name = to_checksum_address(self.address)
-        if self.remote.request("eth_getCode", [_hex(self.address), LATEST]) in {"0x", None}:
-            raise ConfigError(
-                f"oracle {name}: no contract there at {self.remote.host}; check address and URL"
-            )
-        if not self._supports("IAgentOracle"):
-            raise ConfigError(f"oracle {name}: the contract there is no AgentOracle; check it")
+class ChainClient(RemoteClient):
+    """JSON-RPC with the values of a worker. Thread-safe."""
 
-    def read_terms(self) -> ChallengeTerms | None:
-        """Return how answers are challenged; None for an oracle whose answers are final."""
-        if not self._supports("IChallengeableOracle"):
-            return None
-        arbiter, bond = self.read("arbiter"), self.read("bond")
-        return ChallengeTerms(to_canonical_address(arbiter), bond)
-
-    def _supports(self, interface: str) -> bool:
-        try:
-            return bool(self.read("supportsInterface", compute_interface_id(interface)))
-        except (RemoteError, ValueError):
-            return False
+    def __init__(
+        self, url: str, *, retries: int = RETRIES, timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS
+    ) -> None:
+        """Send nothing yet. Input and errors: as for `RemoteClient`."""
+        super().__init__(url, retries=retries, timeout_seconds=timeout_seconds)
 
     def read_chain_id(self) -> int:
-        """Return the chain's ID."""
-        return _int(self.remote.request("eth_chainId", []))
+        """Return the chain ID."""
+        return self._read_quantity("eth_chainId", [])
 
     def read_genesis_hash(self) -> bytes:
-        """Return the hash of block 0."""
-        return self.read_block(0).hash
+        """Return the hash of block 0. Raises: RemoteFault: the node has none."""
+        genesis = self.read_header(0)
+        if genesis is None:
+            raise self.build_fault("eth_getBlockByNumber", "no block 0", "pass another node's URL")
+        return genesis.hash
 
-    # -- blocks and logs -- #
+    def read_header(self, number: int | str = "latest") -> RemoteHeader | None:
+        """Return a block's header; None if the chain has no such block."""
+        return self.read_headers([number])[0]
 
-    def read_block(self, number: int | str = LATEST) -> Block:
-        """Return a block; a `RemoteError` if there is none."""
-        [block] = self.find_blocks([number])
-        if block is None:
-            raise RemoteError(0, f"{self.remote.host} has no block {number}")
-        return block
+    def read_head(self) -> RemoteHeader:
+        """Return the latest header. Raises: RemoteFault: the node has none."""
+        head = self.read_header()
+        if head is None:
+            raise self.build_fault("eth_getBlockByNumber", "no latest block", "try later")
+        return head
 
-    def find_blocks(self, numbers: Sequence[int | str]) -> list[Block | None]:
-        """Return the blocks with these numbers; None for those that the chain lacks."""
+    def read_headers(self, numbers: Sequence[int | str]) -> list[RemoteHeader | None]:
+        """Return the headers of blocks; None for those that the chain does not have."""
         names = [each if isinstance(each, str) else hex(each) for each in numbers]
-        forms = self._ask_all([Request("eth_getBlockByNumber", [name, False]) for name in names])
-        return [
-            None if each is None else self._read("a block", _read_block, each) for each in forms
-        ]
+        answers = self._request_each("eth_getBlockByNumber", [[name, False] for name in names])
+        return [None if each is None else self._parse_header(each) for each in answers]
 
-    def read_request_logs(self, first: int, last: int) -> list[Mapping[str, Any]]:
-        """Return the `AgentRequested` logs of a range of blocks, in order.
+    def read_balance(self, address: bytes) -> int:
+        """Return an account's balance in wei."""
+        return self._read_quantity("eth_getBalance", [_hex(address), "latest"])
 
-        Raises: RemoteError: the node refuses the range.
-        """
-        bounds = {"fromBlock": hex(first), "toBlock": hex(last)}
-        logs = self.remote.request("eth_getLogs", [{**self._log_filter, **bounds}])
-        if not isinstance(logs, list):
-            raise self.remote.build_fault(
-                "eth_getLogs", "the result is not a list", "pass the URL of an Ethereum node"
+    def read_nonce(self, address: bytes) -> int:
+        """Return an account's nonce after the latest block."""
+        return self._read_quantity("eth_getTransactionCount", [_hex(address), "latest"])
+
+    def has_code(self, address: bytes) -> bool:
+        """Return whether an account has code."""
+        return self.request("eth_getCode", [_hex(address), "latest"]) not in {"0x", "0x0", None}
+
+    def read_priority_fee(self) -> int | None:
+        """Return the priority fee that the node suggests; None if it suggests none."""
+        try:
+            return self._read_quantity("eth_maxPriorityFeePerGas", [])
+        except RemoteError:
+            return None
+
+    def read_gas_price(self) -> int:
+        """Return the gas price that the node suggests."""
+        return self._read_quantity("eth_gasPrice", [])
+
+    def call(self, call: UnsignedCall) -> bytes:
+        """Return the output of a call. Raises: RejectedCallError: it fails."""
+        try:
+            return _bytes(self.request("eth_call", [call.serialize(), "latest"]))
+        except RemoteError as error:
+            raise RejectedCallError(error.message, find_revert_data(error)) from error
+
+    def estimate_gas(self, call: UnsignedCall) -> int:
+        """Return the least gas limit of a transaction. Raises: RejectedCallError: it fails."""
+        try:
+            return self._read_quantity("eth_estimateGas", [call.serialize(), "latest"])
+        except RemoteError as error:
+            data = find_revert_data(error)
+            if not data:  # Some nodes have the data for calls alone.
+                self.call(call)
+            raise RejectedCallError(error.message, data) from error
+
+    def send_raw(self, raw: bytes) -> None:
+        """Send a signed transaction. Raises: RemoteError: the node refuses it."""
+        self.request("eth_sendRawTransaction", [_hex(raw)])
+
+    def read_receipts(self, hashes: Sequence[bytes]) -> list[RemoteReceipt | None]:
+        """Return receipts of transactions; None for those that are not mined."""
+        answers = self._request_each("eth_getTransactionReceipt", [[_hex(each)] for each in hashes])
+        return [_parse_receipt(each) for each in answers]
+
+    def knows_transactions(self, hashes: Sequence[bytes]) -> list[bool]:
+        """Return for transactions whether the node has them, mined or waiting."""
+        answers = self._request_each("eth_getTransactionByHash", [[_hex(each)] for each in hashes])
+        return [each is not None for each in answers]
+
+    def _request_each(self, method: str, params: Iterable[Sequence[object]]) -> list[Any]:
+        """Call a method for each entry. Raises: RemoteError: one is refused. RemoteFault."""
+        results: list[Any] = []
+        for part in split([Request(method, each) for each in params], MAX_BATCH):
+            for result in self.request_all(part):
+                if isinstance(result, RemoteError):
+                    raise result
+                results.append(result)
+        return results
+
+    def _read_quantity(self, method: str, params: Sequence[object]) -> int:
+        result = self.request(method, params)
+        try:
+            return int(str(result), 16)
+        except ValueError as error:
+            raise self.build_fault(method, "not a quantity", "pass the URL of a node") from error
+
+    def _parse_header(self, block: Any) -> RemoteHeader:  # noqa: ANN401 - JSON
+        try:
+            base_fee = block.get("baseFeePerGas")
+            return RemoteHeader(
+                number=int(block["number"], 16),
+                hash=_bytes(block["hash"]),
+                parent_hash=_bytes(block["parentHash"]),
+                timestamp=int(block["timestamp"], 16),
+                gas_limit=int(block["gasLimit"], 16),
+                base_fee=None if base_fee is None else int(base_fee, 16),
             )
-        return [log for log in logs if isinstance(log, dict) and not log.get("removed")]
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise self.build_fault(
+                "eth_getBlockByNumber", "not a block", "pass the URL of a node"
+            ) from error
 
-    # -- the oracle -- #
 
-    def read(self, function: str, *arguments: object) -> Any:  # noqa: ANN401 - what Solidity returns
-        """Return what a view function of the oracle returns.
+class OracleClient(ChainClient):
+    """An `AgentOracle` on the chain of a node. Thread-safe."""
 
-        Raises: RemoteError: the call failed.
+    def __init__(
+        self,
+        url: str,
+        oracle: bytes,
+        *,
+        retries: int = RETRIES,
+        timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS,
+    ) -> None:
+        """Input: the oracle's address, 20 bytes; the rest as for `RemoteClient`."""
+        super().__init__(url, retries=retries, timeout_seconds=timeout_seconds)
+        self.oracle = oracle
+
+    def require_oracle(self) -> None:
+        """Check that the address has an oracle.
+
+        Raises: ConfigError: it has no code, or that of another contract.
         """
-        result = self.remote.request("eth_call", [self._call(function, *arguments), LATEST])
-        return self._artifact.decode_result(function, _bytes(result))
+        name = to_checksum_address(self.oracle)
+        if not self.has_code(self.oracle):
+            raise ConfigError(
+                f"oracle {name}: has no code on the chain of {self.host}; pass the address of an "
+                "AgentOracle, which `pyevm-agents oracle deploy` prints, or the URL of its chain"
+            )
+        if not self._supports(compute_interface_id("IAgentOracle")) or self._supports(
+            INVALID_INTERFACE
+        ):
+            raise ConfigError(
+                f"oracle {name}: is not an AgentOracle: supportsInterface(IAgentOracle) is not "
+                "true; pass the address that `pyevm-agents oracle deploy` printed"
+            )
 
-    def read_workers(self) -> tuple[bytes, ...]:
-        """Return the addresses of the registered workers, in order."""
-        return tuple(to_canonical_address(each) for each in self.read("workers"))
+    def read_requests(self, first: int, last: int) -> list[AgentRequest]:
+        """Return the requests of blocks, in order.
+
+        Raises:
+            RemoteError: the node refuses the range.
+            RemoteFault: the node does not answer.
+            MessageError: a log is not a request.
+        """
+        query = {
+            "address": _hex(self.oracle),
+            "fromBlock": hex(first),
+            "toBlock": hex(last),
+            "topics": [_hex(get_topic("AgentRequested"))],
+        }
+        logs = self.request("eth_getLogs", [query])
+        if not isinstance(logs, list):
+            raise self.build_fault("eth_getLogs", "not a list", "pass the URL of a node")
+        return [decode_request(log) for log in logs if not log.get("removed")]
 
     def read_states(
         self,
         commitments: Sequence[Commitment],
         *,
         has_proposals: bool,
-        block: int | str = LATEST,
+        block: int | str = "latest",
     ) -> list[RequestState]:
-        """Return what the chain says of some requests after a block, in few round trips."""
+        """Return what the chain says of some requests, in few round trips.
+
+        Input: the requests; whether the oracle's answers can be challenged; after which block.
+        """
         tag = block if isinstance(block, str) else hex(block)
         functions = ("commitmentOf", "answerOf") + (("proposalOf",) if has_proposals else ())
-        calls = [
-            Request("eth_call", [self._call(function, each.request_id), tag])
-            for each in commitments
-            for function in functions
-        ]
-        results = self._ask_all(calls)
+        artifact = load_artifact(CONTRACT)
+        params = []
+        for each in commitments:
+            for function in functions:
+                data = artifact.encode_call(function, each.request_id)
+                params.append([{"to": _hex(self.oracle), "data": _hex(data)}, tag])
+        answers = iter(self._request_each("eth_call", params))
         states = []
-        for index in range(len(commitments)):
-            own = results[index * len(functions) : (index + 1) * len(functions)]
-            values = [
-                self._artifact.decode_result(function, _bytes(result))
-                for function, result in zip(functions, own, strict=True)
-            ]
+        for _ in commitments:
+            values = [self._decode(name, next(answers)) for name in functions]
             outcome, _, worker, _ = values[1]
             states.append(
                 RequestState(
                     commitment_hash=values[0],
                     outcome=outcome,
                     worker=to_canonical_address(worker),
-                    proposal=_read_proposal(values[2][0]) if has_proposals else None,
+                    proposal=_parse_proposal(values[2][0]) if has_proposals else None,
                 )
             )
         return states
 
-    def is_waiting(self, request: AgentRequest) -> bool:
-        """Return whether a request is on the chain, in its block, and waits for an answer."""
-        commitment = request.commitment
-        call = self._call("commitmentOf", commitment.request_id)
-        block, stored = self._ask_all(
-            [
-                Request("eth_getBlockByNumber", [hex(commitment.block_number), False]),
-                Request("eth_call", [call, LATEST]),
-            ]
+    def read_terms(self) -> ChallengeTerms | None:
+        """Return how answers are challenged; None for an oracle whose answers are final."""
+        if not self._supports(compute_interface_id("IChallengeableOracle")):
+            return None
+        return ChallengeTerms(to_canonical_address(self.read("arbiter")), self.read("bond"))
+
+    def read_workers(self) -> list[bytes]:
+        """Return the registered workers, in order."""
+        return [to_canonical_address(each) for each in self.read("workers")]
+
+    def read_claimable(self, account: bytes) -> int:
+        """Return what an account may withdraw, in wei."""
+        return int(self.read("claimable", to_checksum_address(account)))
+
+    def read(self, function: str, *arguments: object) -> Any:  # noqa: ANN401 - what Solidity returns
+        """Call a view of the oracle; return its result.
+
+        Raises: RejectedCallError. RemoteFault: there is no oracle any more.
+        """
+        try:
+            return read_view(self, self.oracle, CONTRACT, function, *arguments)
+        except DecodingError as error:
+            raise self._build_gone_fault(function) from error
+
+    def _decode(self, function: str, answer: object) -> Any:  # noqa: ANN401 - what Solidity returns
+        try:
+            return load_artifact(CONTRACT).decode_result(function, _bytes(answer))
+        except (DecodingError, ValueError) as error:
+            raise self._build_gone_fault(function) from error
+
+    def _build_gone_fault(self, function: str) -> RemoteFault:
+        return self.build_fault(
+            "eth_call",
+            f"{function} of oracle {to_checksum_address(self.oracle)} returned something else",
+            "check that the oracle is still on this chain",
         )
-        is_there = isinstance(block, dict) and block.get("hash") == _hex(request.block_hash)
-        return is_there and stored == _hex(hash_commitment(commitment))
 
-    def encode(self, function: str, *arguments: object) -> bytes:
-        """Return the calldata of a function of the oracle."""
-        return self._artifact.encode_call(function, *arguments)
-
-    def _call(self, function: str, *arguments: object) -> dict[str, str]:
-        return {"to": _hex(self.address), "data": _hex(self.encode(function, *arguments))}
-
-    # -- accounts and transactions -- #
-
-    def read_balance(self, account: bytes) -> int:
-        """Return an account's wei."""
-        return _int(self.remote.request("eth_getBalance", [_hex(account), LATEST]))
-
-    def read_nonce(self, account: bytes) -> int:
-        """Return how many transactions of an account are mined."""
-        return _int(self.remote.request("eth_getTransactionCount", [_hex(account), LATEST]))
-
-    def estimate_gas(self, sender: bytes, to: bytes, data: bytes, value: int) -> int:
-        """Return the gas that a transaction needs. Raises: RemoteError: it would revert."""
-        form = {"from": _hex(sender), "to": _hex(to), "data": _hex(data), "value": hex(value)}
-        return _int(self.remote.request("eth_estimateGas", [form]))
-
-    def suggest_priority_fee(self) -> int:
-        """Return a priority fee in wei."""
+    def _supports(self, interface: bytes) -> bool:
         try:
-            return _int(self.remote.request("eth_maxPriorityFeePerGas", []))
-        except RemoteError:
-            return FALLBACK_PRIORITY_WEI
+            return bool(read_view(self, self.oracle, CONTRACT, "supportsInterface", interface))
+        except (RejectedCallError, DecodingError):
+            return False
 
-    def suggest_gas_price(self) -> int:
-        """Return a gas price in wei, for chains without a base fee."""
-        return _int(self.remote.request("eth_gasPrice", []))
 
-    def send(self, raw: bytes) -> None:
-        """Send a signed transaction. Raises: RemoteError: the node does not take it."""
-        self.remote.request("eth_sendRawTransaction", [_hex(raw)])
+def read_view(
+    client: ChainClient, address: bytes, contract: str, function: str, *arguments: object
+) -> Any:  # noqa: ANN401 - what Solidity returns
+    """Call a view of a bundled contract; return its result.
 
-    def find_receipts(self, hashes: Sequence[bytes]) -> list[Receipt | None]:
-        """Return the receipt of each transaction; None where it is not mined."""
-        forms = self._ask_each("eth_getTransactionReceipt", hashes)
-        return [
-            self._read("a receipt", _read_receipt, each)
-            if isinstance(each, dict) and each.get("blockHash")
-            else None
-            for each in forms
-        ]
-
-    def are_known(self, hashes: Sequence[bytes]) -> list[bool]:
-        """Return for each transaction whether the node has it, mined or not."""
-        return [
-            isinstance(each, dict) for each in self._ask_each("eth_getTransactionByHash", hashes)
-        ]
-
-    def _ask_each(self, method: str, hashes: Sequence[bytes]) -> list[object]:
-        return self._ask_all([Request(method, [_hex(each)]) for each in hashes])
-
-    def _ask_all(self, requests: Sequence[Request]) -> list[object]:
-        """Return the results of requests. Raises: RemoteError: the first refusal."""
-        results: list[object] = []
-        for part in split(requests, MAX_BATCH):
-            results += self.remote.request_all(part)
-        for result in results:
-            if isinstance(result, RemoteError):
-                raise result
-        return results
-
-    def _read(self, name: str, read: Callable[[Any], Value], form: object) -> Value:
-        """Return what a function reads of an answer. Raises: RemoteFault: it can't."""
-        try:
-            return read(form)
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise self.remote.build_fault(
-                "JSON-RPC", f"an answer is not {name}", "pass the URL of an Ethereum node"
-            ) from error
+    Raises: RejectedCallError: the call fails. DecodingError: the output is not of its type.
+    """
+    artifact = load_artifact(contract)
+    data = artifact.encode_call(function, *arguments)
+    output = client.call(UnsignedCall(sender=bytes(20), to=address, data=data))
+    return artifact.decode_result(function, output)
 
 
 def compute_interface_id(interface: str) -> bytes:
     """Return the ERC-165 identifier of an interface: its own functions' selectors, combined."""
     parents = {"IChallengeableOracle": "IAgentOracle", "IAgentOracle": "IERC165"}
-    own = _selectors(interface)
+    own = _list_selectors(interface)
     if (parent := parents.get(interface)) is not None:
-        own -= _selectors(parent)
+        own -= _list_selectors(parent)
     number = 0
     for selector in own:
         number ^= int.from_bytes(selector)
     return number.to_bytes(4)
 
 
-def _selectors(interface: str) -> set[bytes]:
+def _list_selectors(interface: str) -> set[bytes]:
     if interface == "IERC165":
         return {bytes.fromhex("01ffc9a7")}
     abi = load_artifact(interface).abi
     return {function_abi_to_4byte_selector(each) for each in abi if each["type"] == "function"}
 
 
-def _read_proposal(values: Any) -> ProposedAnswer | None:  # noqa: ANN401 - what Solidity returns
+def _parse_proposal(values: Sequence[Any]) -> ProposedAnswer | None:
+    """Return a `Proposal`; None if the request has none."""
     proposal_id, _, answer_hash, worker, until, status, _, challenger, ruleable, _ = values
     if status == 0:
         return None
@@ -355,32 +441,8 @@ def _read_proposal(values: Any) -> ProposedAnswer | None:  # noqa: ANN401 - what
     )
 
 
-def _read_block(form: Any) -> Block:  # noqa: ANN401 - JSON
-    base_fee = form.get("baseFeePerGas")
-    return Block(
-        number=_int(form["number"]),
-        hash=_bytes(form["hash"]),
-        timestamp=_int(form["timestamp"]),
-        base_fee=None if base_fee is None else _int(base_fee),
-        gas_limit=_int(form["gasLimit"]),
-    )
-
-
-def _read_receipt(form: Any) -> Receipt:  # noqa: ANN401 - JSON
-    return Receipt(
-        hash=_bytes(form["transactionHash"]),
-        block_number=_int(form["blockNumber"]),
-        block_hash=_bytes(form["blockHash"]),
-        is_success=_int(form["status"]) == 1,
-        gas_used=_int(form["gasUsed"]),
-    )
-
-
-# -- errors -- #
-
-
 def find_revert_data(error: RemoteError) -> bytes:
-    """Return the revert data in a node's error response; empty if it has none."""
+    """Return the revert data of a node's error; empty if it has none."""
     data = error.data
     while isinstance(data, dict):  # Hardhat wraps them.
         data = data.get("data")
@@ -390,19 +452,21 @@ def find_revert_data(error: RemoteError) -> bytes:
         return b""
 
 
-def read_refusal(error: RemoteError) -> str | None:
-    """Return the name of the oracle's error in a node's error response; None if it has none."""
-    names = _list_errors()
-    name = names.get(find_revert_data(error)[:SELECTOR_BYTES])
-    if name is not None:
-        return name
-    return next((name for name in names.values() if f"{name}(" in error.message), None)
-
-
-@cache
-def _list_errors() -> Mapping[bytes, str]:
-    described = describe_contract(CONTRACT, load_artifact(CONTRACT).abi)
-    return {selector: error.name for selector, error in described.errors.items()}
+def _parse_receipt(form: Any) -> RemoteReceipt | None:  # noqa: ANN401 - JSON
+    if not isinstance(form, dict) or form.get("blockHash") is None:
+        return None
+    try:
+        return RemoteReceipt(
+            hash=_bytes(form["transactionHash"]),
+            block_number=int(form["blockNumber"], 16),
+            block_hash=_bytes(form["blockHash"]),
+            succeeded=form.get("status") == "0x1",
+            gas_used=int(form["gasUsed"], 16),
+            contract_address=form.get("contractAddress"),
+            logs=form.get("logs", []),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise RemoteFault("a receipt of the node is malformed; pass the URL of a node") from error
 
 
 def _hex(data: bytes) -> str:
@@ -411,7 +475,3 @@ def _hex(data: bytes) -> str:
 
 def _bytes(text: object) -> bytes:
     return bytes.fromhex(str(text).removeprefix("0x"))
-
-
-def _int(text: object) -> int:
-    return int(str(text), 16)

@@ -121,7 +121,7 @@ class Slot:
 
     nonce: int
     kind: str
-    """`answer`, `expire`, or `filler`: a transfer of nothing to oneself."""
+    """An `Action`'s value, such as `answer`; or `filler`: a transfer of nothing to oneself."""
 
     key: tuple[bytes, bytes] | None
     """Of the request; None for a filler."""
@@ -221,7 +221,9 @@ class WorkerStore:
             execute = self._connection.execute
             execute(
                 "DELETE FROM slots WHERE mined_number < ? AND "
-                "nonce < (SELECT max(nonce) FROM slots)",
+                "nonce < (SELECT max(nonce) FROM slots) AND NOT EXISTS (SELECT 1 FROM requests "
+                "WHERE slots.request_id = requests.request_id AND settled_at IS NULL "
+                "AND NOT is_removed)",
                 (number,),
             )
             execute("DELETE FROM attempts WHERE nonce NOT IN (SELECT nonce FROM slots)")
@@ -266,11 +268,9 @@ class WorkerStore:
     def list_requests(self) -> list[StoredRequest]:
         """Return all requests, in the chain's order."""
         oracle = self._oracle
-        rows = self._connection.execute(
-            "SELECT request_id, block_hash, block_number, block_timestamp, client, budget_id, "
-            "arguments_hash, callback_gas_limit, fee, deadline, arguments, is_removed, settled_at, "
-            "refused, output, evidence FROM requests ORDER BY block_number, position"
-        )
+        cursor = self._connection.cursor()
+        cursor.row_factory = sqlite3.Row
+        rows = cursor.execute("SELECT * FROM requests ORDER BY block_number, position")
         return [_read_request(oracle, row) for row in rows]
 
     def set_settled(self, keys: Sequence[tuple[bytes, bytes]], number: int | None) -> None:
@@ -419,55 +419,42 @@ def _take_lock(path: Path) -> int:
     return descriptor
 
 
-def _read_request(oracle: bytes, row: Sequence[object]) -> StoredRequest:
-    request_id, block_hash, block_number, timestamp, client, budget_id = row[:6]
-    arguments_hash, gas_limit, fee, deadline, arguments, is_removed, settled_at = row[6:13]
-    refused, output, evidence = row[13:]
+def _read_request(oracle: bytes, row: sqlite3.Row) -> StoredRequest:
     commitment = Commitment(
-        request_id=_integer(request_id),
-        client=_data(client),
-        budget_id=_integer(budget_id),
-        arguments_hash=_data(arguments_hash),
-        callback_gas_limit=_integer(gas_limit),
-        fee=_integer(fee),
-        block_number=_integer(block_number),
-        deadline=_integer(deadline),
+        request_id=int.from_bytes(row["request_id"]),
+        client=row["client"],
+        budget_id=int.from_bytes(row["budget_id"]),
+        arguments_hash=row["arguments_hash"],
+        callback_gas_limit=row["callback_gas_limit"],
+        fee=int.from_bytes(row["fee"]),
+        block_number=row["block_number"],
+        deadline=row["deadline"],
     )
-    computed = None
-    if evidence is not None:
-        words = _data(evidence)
-        parts = [words[start : start + WORD] for start in range(0, len(words), WORD)]
-        computed = ComputedAnswer(
-            answer=Answer(refused=bool(refused), output=_data(output)),
-            evidence=Evidence(
-                block_hash=parts[0],
-                model_digest=parts[1],
-                profile_fingerprint=parts[2],
-                prompt_hash=parts[3],
-                output_hash=parts[4],
-            ),
-        )
     return StoredRequest(
         request=AgentRequest(
             oracle=oracle,
             commitment=commitment,
-            arguments=_data(arguments),
-            block_hash=_data(block_hash),
+            arguments=row["arguments"],
+            block_hash=row["block_hash"],
         ),
-        timestamp=_integer(timestamp),
-        is_removed=bool(is_removed),
-        settled_at=None if settled_at is None else _integer(settled_at),
-        computed=computed,
+        timestamp=row["block_timestamp"],
+        is_removed=bool(row["is_removed"]),
+        settled_at=row["settled_at"],
+        computed=None if row["evidence"] is None else _read_answer(row),
     )
 
 
-def _integer(value: object) -> int:
-    if isinstance(value, int):
-        return value
-    return int.from_bytes(_data(value))
-
-
-def _data(value: object) -> bytes:
-    if not isinstance(value, bytes):
-        raise TypeError(type(value))
-    return value
+def _read_answer(row: sqlite3.Row) -> ComputedAnswer:
+    words: bytes = row["evidence"]
+    parts = [words[start : start + WORD] for start in range(0, len(words), WORD)]
+    block_hash, model_digest, profile_fingerprint, prompt_hash, output_hash = parts
+    return ComputedAnswer(
+        answer=Answer(refused=bool(row["refused"]), output=row["output"]),
+        evidence=Evidence(
+            block_hash=block_hash,
+            model_digest=model_digest,
+            profile_fingerprint=profile_fingerprint,
+            prompt_hash=prompt_hash,
+            output_hash=output_hash,
+        ),
+    )

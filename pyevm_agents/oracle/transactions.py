@@ -29,11 +29,14 @@ if TYPE_CHECKING:
     from eth_account.datastructures import SignedTransaction
     from eth_keys.datatypes import PrivateKey
 
-    from pyevm_agents.oracle.oracle_client import Block, OracleClient
+    from pyevm_agents.oracle.oracle_client import ChainClient, RemoteHeader
     from pyevm_agents.oracle.store import WorkerStore
     from pyevm_agents.oracle.worker_log import WorkerLog
 
 GWEI = 10**9
+
+FINAL_BLOCKS = 64
+"""Blocks after which a mined transaction is not watched any more: two epochs of Ethereum."""
 
 MAX_IN_FLIGHT = 16
 """Transactions that wait at once. Source: Chainlink's MaxInFlightTransactions."""
@@ -86,8 +89,7 @@ class PlannedTransaction:
     to: bytes
     data: bytes
     gas: int
-    value: int = 0
-    """In wei."""
+    value_wei: int = 0
 
 
 class TransactionManager:
@@ -95,7 +97,7 @@ class TransactionManager:
 
     def __init__(  # noqa: PLR0913 - keyword arguments
         self,
-        client: OracleClient,
+        client: ChainClient,
         store: WorkerStore,
         key: PrivateKey,
         *,
@@ -117,37 +119,48 @@ class TransactionManager:
 
     # -- what is mined -- #
 
-    def watch(self, head: Block) -> list[Slot]:
-        """Read which transactions are mined, and which are not any more; return the new ones."""
+    def watch(self, head: RemoteHeader) -> None:
+        """Read which transactions are mined, and which are not any more."""
         self._mined_nonce = self._client.read_nonce(self.address)
         slots = self._store.list_slots()
         self._check_mined([slot for slot in slots if slot.is_mined])
-        found = []
         for slot in slots:
             if slot.is_mined:
                 continue
-            if slot.nonce >= self._mined_nonce:
+            if slot.nonce < self._mined_nonce:
+                self._find_mined(slot, head)
+            else:
                 self._missing.pop(slot.nonce, None)
-            elif (mined := self._find_mined(slot, head)) is not None:
-                found.append(mined)
-        return found
 
     def _check_mined(self, slots: Sequence[Slot]) -> None:
-        """Forget the receipts whose blocks were removed."""
+        """Forget receipts whose blocks were removed."""
         numbers = sorted({slot.mined_number or 0 for slot in slots})
-        blocks = dict(zip(numbers, self._client.find_blocks(numbers), strict=True))
+        headers = dict(zip(numbers, self._client.read_headers(numbers), strict=True))
         for slot in slots:
-            block = blocks[slot.mined_number or 0]
-            if block is not None and block.hash == slot.mined_block:
-                continue
-            self._store.set_mined(
-                replace(slot, mined_hash=None, mined_number=None, mined_block=None, succeeded=None)
+            header = headers[slot.mined_number or 0]
+            if header is None or header.hash != slot.mined_block:
+                self._read_again(slot)
+
+    def _read_again(self, slot: Slot) -> None:
+        """Read the receipt of a transaction whose block was removed."""
+        [receipt] = self._client.read_receipts([slot.mined_hash or b""])
+        waiting = replace(
+            slot, mined_hash=None, mined_number=None, mined_block=None, succeeded=None
+        )
+        if receipt is not None:
+            waiting = replace(
+                slot,
+                mined_number=receipt.block_number,
+                mined_block=receipt.block_hash,
+                succeeded=receipt.succeeded,
             )
+        self._store.set_mined(waiting)
+        if receipt is None:
             self._log.write("removed", nonce=slot.nonce, transaction=slot.mined_hash)
 
-    def _find_mined(self, slot: Slot, head: Block) -> Slot | None:
+    def _find_mined(self, slot: Slot, head: RemoteHeader) -> None:
         attempts = self._store.list_attempts(slot.nonce)
-        for receipt in self._client.find_receipts([each.hash for each in attempts]):
+        for receipt in self._client.read_receipts([each.hash for each in attempts]):
             if receipt is None:
                 continue
             mined = replace(
@@ -155,7 +168,7 @@ class TransactionManager:
                 mined_hash=receipt.hash,
                 mined_number=receipt.block_number,
                 mined_block=receipt.block_hash,
-                succeeded=receipt.is_success,
+                succeeded=receipt.succeeded,
             )
             self._store.set_mined(mined)
             self._missing.pop(slot.nonce, None)
@@ -167,17 +180,16 @@ class TransactionManager:
                 nonce=slot.nonce,
                 transaction=receipt.hash,
                 block=receipt.block_number,
-                succeeded=receipt.is_success,
+                succeeded=receipt.succeeded,
                 gas_used=receipt.gas_used,
             )
-            return mined
+            return
         # A node behind a load balancer may lag.
         self._missing[slot.nonce] = self._missing.get(slot.nonce, 0) + 1
         if self._missing[slot.nonce] >= MISSING_TICKS:
             del self._missing[slot.nonce]
             self._store.drop_slot(slot.nonce)
             self._log.write("nonce_taken", nonce=slot.nonce, request=slot.key, block=head.number)
-        return None
 
     # -- what waits -- #
 
@@ -190,7 +202,7 @@ class TransactionManager:
         """Whether one more transaction may wait."""
         return len(self.list_waiting()) < MAX_IN_FLIGHT
 
-    def push(self, head: Block, is_wanted: Callable[[Slot], bool]) -> None:
+    def push(self, head: RemoteHeader, is_wanted: Callable[[Slot], bool]) -> None:
         """Send what the node has lost, replace what is not mined, fill gaps.
 
         Input: is_wanted: whether what a nonce is used for still has a purpose.
@@ -198,17 +210,17 @@ class TransactionManager:
         waiting = [slot for slot in self.list_waiting() if slot.nonce >= self._mined_nonce]
         self._fill_gaps(head)
         last = {slot.nonce: self._store.list_attempts(slot.nonce)[-1] for slot in waiting}
-        known = self._client.are_known([last[slot.nonce].hash for slot in waiting])
+        known = self._client.knows_transactions([last[slot.nonce].hash for slot in waiting])
         for slot, is_known in zip(waiting, known, strict=True):
             attempt = last[slot.nonce]
             if slot.kind != "filler" and not is_wanted(slot):
-                self._cancel(slot, attempt, head)
+                self._cancel(slot, attempt, head, is_known=is_known)
             elif head.number - attempt.signed_at >= self._settings.bump_blocks:
                 self._bump(slot, attempt, head, is_known=is_known)
             elif not is_known:
                 self._broadcast(slot, attempt, is_repeated=True)
 
-    def _fill_gaps(self, head: Block) -> None:
+    def _fill_gaps(self, head: RemoteHeader) -> None:
         """Use nonces below our last one that nothing uses: later ones would wait for ever."""
         nonces = {slot.nonce for slot in self._store.list_slots()}
         if not nonces:
@@ -219,16 +231,18 @@ class TransactionManager:
                 slot = Slot(nonce=nonce, kind="filler", key=None)
                 self._sign_and_send(slot, self._plan_filler(), head, *self._quote_fees(head))
 
-    def _cancel(self, slot: Slot, attempt: Attempt, head: Block) -> None:
+    def _cancel(self, slot: Slot, attempt: Attempt, head: RemoteHeader, *, is_known: bool) -> None:
         """Replace a transaction without purpose by a transfer of nothing."""
         fees = self._raise_fees(attempt, head)
-        if fees is None:
+        if fees is None:  # It fails and costs gas, but the nonces after it go on.
+            if not is_known:
+                self._broadcast(slot, attempt, is_repeated=True)
             return
         self._log.write("cancelled", request=slot.key, nonce=slot.nonce)
         filler = replace(slot, kind="filler", key=None)
         self._sign_and_send(filler, self._plan_filler(), head, *fees)
 
-    def _bump(self, slot: Slot, attempt: Attempt, head: Block, *, is_known: bool) -> None:
+    def _bump(self, slot: Slot, attempt: Attempt, head: RemoteHeader, *, is_known: bool) -> None:
         """Replace a transaction by itself with higher fees, within the bounds."""
         attempts = self._store.list_attempts(slot.nonce)
         fees = self._raise_fees(attempt, head)
@@ -244,34 +258,36 @@ class TransactionManager:
 
     # -- signing and sending -- #
 
-    def send(self, planned: PlannedTransaction, head: Block, is_wanted: Callable[[], bool]) -> None:
+    def send(
+        self, planned: PlannedTransaction, head: RemoteHeader, is_due: Callable[[], bool]
+    ) -> None:
         """Sign a transaction with the next nonce, keep it, and send it.
 
-        Input: is_wanted: whether it still has a purpose; asked before it is sent. `push` replaces
-            it otherwise.
+        Input: is_due: whether it still has a purpose, asked before it is sent. If it has none,
+            `push` uses its nonce otherwise.
         """
         used = [slot.nonce for slot in self._store.list_slots()]
         nonce = max([self._client.read_nonce(self.address), *(each + 1 for each in used)])
         slot = Slot(nonce=nonce, kind=planned.kind, key=planned.key)
         attempt = self._sign(slot, planned, head, *self._quote_fees(head))
-        if is_wanted():
+        if is_due():
             self._broadcast(slot, attempt, is_repeated=False)
 
     def _sign_and_send(
-        self, slot: Slot, planned: PlannedTransaction, head: Block, fee: int, tip: int
+        self, slot: Slot, planned: PlannedTransaction, head: RemoteHeader, fee: int, tip: int
     ) -> None:
         attempt = self._sign(slot, planned, head, fee, tip)
         self._broadcast(slot, attempt, is_repeated=False)
 
     def _sign(
-        self, slot: Slot, planned: PlannedTransaction, head: Block, fee: int, tip: int
+        self, slot: Slot, planned: PlannedTransaction, head: RemoteHeader, fee: int, tip: int
     ) -> Attempt:
         """Sign a transaction and keep it."""
         form: dict[str, object] = {
             "chainId": self._chain_id,
             "nonce": slot.nonce,
             "to": planned.to,
-            "value": planned.value,
+            "value": planned.value_wei,
             "data": planned.data,
             "gas": planned.gas,
         }
@@ -298,7 +314,7 @@ class TransactionManager:
     def _broadcast(self, slot: Slot, attempt: Attempt, *, is_repeated: bool) -> None:
         """Send a signed transaction. A refusal is noted: the next `push` tries again."""
         try:
-            self._client.send(attempt.raw)
+            self._client.send_raw(attempt.raw)
         except RemoteError as error:
             if KNOWN.search(error.message):
                 return
@@ -330,13 +346,13 @@ class TransactionManager:
 
     # -- fees -- #
 
-    def _quote_fees(self, head: Block) -> tuple[int, int]:
+    def _quote_fees(self, head: RemoteHeader) -> tuple[int, int]:
         """Return the fee and the tip of a new transaction, in wei of a gas."""
         limit = self._settings.max_fee_wei
         fee, tip = quote_fees(self._client, head)
         return min(fee, limit), min(tip, limit)
 
-    def _raise_fees(self, attempt: Attempt, head: Block) -> tuple[int, int] | None:
+    def _raise_fees(self, attempt: Attempt, head: RemoteHeader) -> tuple[int, int] | None:
         """Return the fees of a replacement; None if they would be above the limit."""
         fee, tip = self._quote_fees(head)
         least_fee = attempt.fee * NEXT_FEE_PERMILLE // 1000 + 1
@@ -358,21 +374,22 @@ def _decode_planned(raw: bytes) -> PlannedTransaction:
         to=bytes(to),
         data=bytes(data),
         gas=int.from_bytes(gas),
-        value=int.from_bytes(value),
+        value_wei=int.from_bytes(value),
     )
 
 
-def quote_fees(client: OracleClient, head: Block) -> tuple[int, int]:
+def quote_fees(client: ChainClient, head: RemoteHeader) -> tuple[int, int]:
     """Return `maxFeePerGas` and `maxPriorityFeePerGas` for a block; the gas price twice before."""
     if head.base_fee is None:
-        price = client.suggest_gas_price()
+        price = client.read_gas_price()
         return price, price
-    tip = client.suggest_priority_fee()
+    tip = client.read_priority_fee()
+    tip = GWEI if tip is None else tip
     return head.base_fee * BASE_FEE_FACTOR + tip, tip
 
 
 def sign_transaction(
-    form: dict[str, object], key: PrivateKey, head: Block, fee: int, tip: int
+    form: dict[str, object], key: PrivateKey, head: RemoteHeader, fee: int, tip: int
 ) -> SignedTransaction:
     """Sign a transaction of type 2, or a legacy one where a block has no base fee."""
     if head.base_fee is None:
@@ -383,7 +400,7 @@ def sign_transaction(
     return signed
 
 
-def add_gas_margin(least: int, head: Block) -> int:
+def add_gas_margin(least: int, head: RemoteHeader) -> int:
     """Return the gas limit of a transaction with an estimate."""
     most = max(least, min(head.gas_limit, MAX_TRANSACTION_GAS))
     return min(least * (100 + GAS_MARGIN_PERCENT) // 100, most)

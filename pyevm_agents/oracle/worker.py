@@ -1,45 +1,48 @@
-"""The worker of an oracle: finds requests, computes answers, signs and sends them.
+"""The worker's loop: finds requests, computes answers, hands them in, and expires what is late.
 
-    with WorkerStore(path, identity) as store:
-        OracleWorker(client, store, key, computer, chain_id=1).run()
+Each round reads the chain's head and does what is due (`decisions`). All that it has decided is in
+the store, so a worker that was killed goes on where it was. A request is computed, signed and sent
+only while its block is on the chain and the oracle waits for it; the oracle deletes the request
+with its answer, so none is paid twice.
 
-`decisions.py` says what is done with a request. All that a restart needs is in the store, so the
-process may be killed at any time: an answer is stored before it is signed, and a transaction before
-it is sent.
+Workers take turns by the chain's time: worker `(requestId + turn) % count` begins in turn 0, 1, ….
 """
 
 from __future__ import annotations
 
 import threading
+import time
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import partial
 from queue import Empty, SimpleQueue
-from time import monotonic
 from typing import TYPE_CHECKING
 
 from eth_abi import encode
 from eth_utils import keccak
 
-from pyevm_agents.errors import ConfigError, RemoteFault
-from pyevm_agents.forking.remote_client import RemoteError
+from pyevm_agents.agents.revert_reasons import decode_revert
+from pyevm_agents.contracts import load_artifact
+from pyevm_agents.errors import AgentsError
 from pyevm_agents.oracle.codec import (
     encode_answer,
     encode_expire,
     encode_finalize,
     hash_commitment,
 )
-from pyevm_agents.oracle.decisions import Action, Role, Situation, decide
-from pyevm_agents.oracle.oracle_client import read_refusal
-from pyevm_agents.oracle.recomputation import RequestBlockGoneError
-from pyevm_agents.oracle.request_log import RequestLog
+from pyevm_agents.oracle.decisions import NONE, Action, Role, Situation, decide
+from pyevm_agents.oracle.oracle_client import CONTRACT, RejectedCallError, UnsignedCall
+from pyevm_agents.oracle.request_log import RequestScanner
 from pyevm_agents.oracle.signatures import sign_evidence
-from pyevm_agents.oracle.store import StoreIdentity
+from pyevm_agents.oracle.store import WORD
 from pyevm_agents.oracle.transactions import (
-    FeeSettings,
+    FINAL_BLOCKS,
     PlannedTransaction,
     TransactionManager,
     add_gas_margin,
+    classify_refusal,
 )
+from pyevm_agents.oracle.worker_log import CountingLog
 from pyevm_agents.vm.stack_depth import thread_stack_size
 
 if TYPE_CHECKING:
@@ -47,417 +50,469 @@ if TYPE_CHECKING:
 
     from eth_keys.datatypes import PrivateKey
 
-    from pyevm_agents.oracle.messages import AgentRequest, Answer, AnswerComputer, ComputedAnswer
-    from pyevm_agents.oracle.oracle_client import Block, ChallengeTerms, OracleClient
+    from pyevm_agents.oracle.messages import Answer, AnswerComputer, ComputedAnswer
+    from pyevm_agents.oracle.oracle_client import (
+        ChallengeTerms,
+        OracleClient,
+        RemoteHeader,
+        RequestState,
+    )
     from pyevm_agents.oracle.store import Slot, StoredRequest, WorkerStore
+    from pyevm_agents.oracle.transactions import FeeSettings
     from pyevm_agents.oracle.worker_log import WorkerLog
-
-DEFAULT_CONFIRMATIONS = 3
-"""Source: Chainlink's MinIncomingConfirmations."""
-
-DEFAULT_TURN_SECONDS = 120
-DEFAULT_POLL_SECONDS = 1.0
-
-FIRST_DELAY_SECONDS, MAX_DELAY_SECONDS = 1.0, 60.0
-"""Back-off after a fault."""
 
 STACK_BYTES = 256 * 2**20
 """Stack of the computing thread: py-evm recurses for each call of a contract."""
 
+FIRST_DELAY_SECONDS, MAX_DELAY_SECONDS = 0.5, 30.0
+"""Delays after failures: each is twice the one before, up to the longest."""
+
+HEALTHY_SECONDS = 60.0
+"""Seconds beyond the poll interval that a round of a healthy worker may take."""
+
 MAX_REVERTS = 3
-"""Transactions for a request that were mined and failed, after which no more are sent."""
+"""Transactions of one answer that were mined and failed, after which no more are sent."""
 
-CLOSE_SECONDS = 10.0
-"""How long the end of a computation is waited for."""
+PRUNE_BLOCKS = 16
+"""Blocks between two looks for what the store can forget."""
 
-RequestKey = tuple[bytes, bytes]
+OUTCOMES = ("gone", "answered", "refused", "expired")
+"""`Outcome`, in order; without one, the chain has another request or none."""
+
+Key = tuple[bytes, bytes]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerSettings:
     """When a worker acts."""
 
-    confirmations: int = DEFAULT_CONFIRMATIONS
-    """Blocks on top of a request's before it is answered."""
+    confirmations: int = 1
+    """Blocks from the request's own one on, until it is answered."""
 
-    turn_seconds: int = DEFAULT_TURN_SECONDS
-    """Seconds of the chain's time after which the next worker may answer."""
+    turn_seconds: int = 60
+    """Length of a worker's turn, by the chain's time."""
 
-    poll_seconds: float = DEFAULT_POLL_SECONDS
-    first_block: int | None = None
+    poll_seconds: float = 1.0
     is_watching: bool = False
-    """Whether it computes others' proposals again and challenges those that differ."""
-
-    fees: FeeSettings = field(default_factory=FeeSettings)
+    """Whether it computes others' proposals, and challenges those that differ."""
 
 
-def check_start(client: OracleClient, address: bytes, *, is_arbiter: bool = False) -> StoreIdentity:
-    """Check that a worker can start; return what its store belongs to.
+@dataclass
+class _Delays:
+    """Back-off of single requests. Only in memory: a restart tries at once."""
 
-    Raises: ConfigError: no oracle, not registered, or no balance.
-    """
-    client.require_oracle()
-    name = "0x" + address.hex()
-    terms = client.read_terms()
-    is_arbiter = terms is not None and terms.arbiter == address
-    if address not in client.read_workers() and not is_arbiter:
-        raise ConfigError(
-            f"worker {name}: not registered at oracle 0x{client.address.hex()}; its owner "
-            "registers it with setWorker(address,bool)"
-        )
-    if client.read_balance(address) == 0:
-        raise ConfigError(
-            f"worker {name}: has no balance on the chain of {client.remote.host} to pay for gas; "
-            "send it some"
-        )
-    return StoreIdentity(
-        chain_id=client.read_chain_id(),
-        genesis_hash=client.read_genesis_hash(),
-        oracle=client.address,
-        worker=address,
-    )
+    until: dict[Key, float] = field(default_factory=dict)
+    failures: Counter[Key] = field(default_factory=Counter)
+
+    def is_due(self, key: Key) -> bool:
+        return time.monotonic() >= self.until.get(key, 0.0)
+
+    def postpone(self, key: Key) -> float:
+        seconds = get_delay(self.failures[key])
+        self.failures[key] += 1
+        self.until[key] = time.monotonic() + seconds
+        return seconds
+
+    def forget(self, key: Key) -> None:
+        self.until.pop(key, None)
+        self.failures.pop(key, None)
 
 
-@dataclass(frozen=True, slots=True)
-class _Computation:
-    """How a computation ended: with an answer or with an error."""
-
-    key: RequestKey
-    computed: ComputedAnswer | None
-    error: Exception | None
-
-
-class _ComputingThread:
-    """Computes one answer at a time, in a thread of its own."""
+class ComputingThread:
+    """Computes one answer at a time, beside the loop."""
 
     def __init__(self, computer: AnswerComputer, wake: threading.Event) -> None:
+        """Start the thread. Input: the computer; what is set after each answer."""
         self._computer, self._wake = computer, wake
-        self._waiting: SimpleQueue[tuple[RequestKey, AgentRequest] | None] = SimpleQueue()
-        self._done: SimpleQueue[_Computation] = SimpleQueue()
-        self.busy_with: RequestKey | None = None
+        self._jobs: SimpleQueue[StoredRequest] = SimpleQueue()
+        self._results: SimpleQueue[tuple[StoredRequest, ComputedAnswer | Exception]] = SimpleQueue()
+        self.current: StoredRequest | None = None
+        """What is computed; None if nothing is, and the last result was taken."""
+
         with thread_stack_size(STACK_BYTES):
-            self._thread = threading.Thread(target=self._run, name="computing", daemon=True)
-            self._thread.start()
+            threading.Thread(target=self._work, name="computing", daemon=True).start()
 
-    def start(self, key: RequestKey, request: AgentRequest) -> None:
-        """Begin to compute an answer. Only if none is being computed."""
-        self.busy_with = key
-        self._waiting.put((key, request))
+    def start(self, stored: StoredRequest) -> None:
+        """Compute the answer to a request."""
+        self.current = stored
+        self._jobs.put(stored)
 
-    def take(self) -> _Computation | None:
-        """Return the computation that ended; None if none has."""
+    def take(self) -> tuple[StoredRequest, ComputedAnswer | Exception] | None:
+        """Return the last request and its answer, or what went wrong; None if it is not ready."""
         try:
-            done = self._done.get_nowait()
+            result = self._results.get_nowait()
         except Empty:
             return None
-        self.busy_with = None
-        return done
+        self.current = None
+        return result
 
-    def close(self) -> bool:
-        """End the thread; return whether it ended in time."""
-        self._waiting.put(None)
-        self._thread.join(CLOSE_SECONDS)
-        return not self._thread.is_alive()
-
-    def _run(self) -> None:
-        while (entry := self._waiting.get()) is not None:
-            key, request = entry
+    def _work(self) -> None:
+        while True:
+            stored = self._jobs.get()
             try:
-                done = _Computation(key, self._computer.compute(request), None)
-            except Exception as error:  # noqa: BLE001 - handed to the loop, which tries again
-                done = _Computation(key, None, error)
-            self._done.put(done)
+                result: ComputedAnswer | Exception = self._computer.compute(stored.request)
+            except Exception as error:  # noqa: BLE001 - a faulty model must not end the worker
+                result = error
+            self._results.put((stored, result))
             self._wake.set()
 
 
-class _BackOff:
-    """When something that failed is tried again; each time after twice as long."""
-
-    def __init__(self) -> None:
-        self._failures: dict[object, tuple[int, float]] = {}
-
-    def postpone(self, key: object) -> float:
-        """Note a failure; return the seconds until the next try."""
-        count, _ = self._failures.get(key, (0, 0.0))
-        delay = min(FIRST_DELAY_SECONDS * 2.0 ** min(count, 16), MAX_DELAY_SECONDS)
-        self._failures[key] = (count + 1, monotonic() + delay)
-        return delay
-
-    def is_due(self, key: object) -> bool:
-        """Return whether a try may be made."""
-        return monotonic() >= self._failures.get(key, (0, 0.0))[1]
-
-    def clear(self, key: object) -> bool:
-        """Note a success; return whether there was a failure before."""
-        return self._failures.pop(key, None) is not None
-
-
-class OracleWorker:
+class Worker:
     """Answers the requests of one oracle with one key."""
 
     def __init__(  # noqa: PLR0913 - keyword arguments
         self,
         client: OracleClient,
+        computer: AnswerComputer,
         store: WorkerStore,
         key: PrivateKey,
-        computer: AnswerComputer,
         *,
         chain_id: int,
-        log: WorkerLog,
         settings: WorkerSettings | None = None,
+        fees: FeeSettings | None = None,
+        log: WorkerLog | None = None,
     ) -> None:
-        """Input: the oracle on a node; an open store; the worker's key; who computes; its chain.
+        """Start nothing yet.
 
-        The caller closes client, store and computer.
+        Input: the oracle; the computer of answers; the store; the worker's key; its chain; when to
+               act; bounds of fees; where events go.
         """
         self._client, self._store, self._key = client, store, key
-        self._chain_id, self._log = chain_id, log
-        self._settings = settings or WorkerSettings()
+        self._chain_id, self._settings = chain_id, settings or WorkerSettings()
+        self.log = CountingLog(log)
         self.address = bytes(key.public_key.to_canonical_address())
         self.transactions = TransactionManager(
-            client, store, key, chain_id=chain_id, log=log, settings=self._settings.fees
+            client, store, key, chain_id=chain_id, log=self.log, settings=fees
         )
-        self._requests = RequestLog(client, store, log, first_block=self._settings.first_block)
-        self._wake, self._stop = threading.Event(), threading.Event()
-        self._computing = _ComputingThread(computer, self._wake)
-        self._back_off = _BackOff()
+        self._scanner = RequestScanner(client, store, self.log)
+        self._wake, self._is_stopped = threading.Event(), threading.Event()
+        self._computing = ComputingThread(computer, self._wake)
+        self._delays = _Delays()
+        self._workers: list[bytes] = []
+        self._states: dict[Key, RequestState] = {}
+        self._slots: list[Slot] = []
         self._terms: ChallengeTerms | None = None
         self._has_terms = False
-        self._is_registered = True
-        self.head: Block | None = None
-        self.open_count = 0
+        self._seen_head = b""
+        self._pruned_at = 0
+        self._failures = 0
+        self.last_round: float | None = None
+        """When the last round ended without a fault, by the monotonic clock; None if none has."""
+
+    @property
+    def is_computing(self) -> bool:
+        """Whether an answer is being computed."""
+        return self._computing.current is not None
+
+    def render_metrics(self) -> str:
+        """Return the metrics in Prometheus' text format."""
+        return self.log.render()
+
+    def describe_health(self) -> tuple[bool, dict[str, object]]:
+        """Return whether the last round was not long ago and had no fault, and facts in JSON."""
+        last = self.last_round
+        age = None if last is None else time.monotonic() - last
+        limit = self._settings.poll_seconds + HEALTHY_SECONDS
+        is_healthy = age is not None and age <= limit and self._failures == 0
+        return is_healthy, {
+            "healthy": is_healthy,
+            "secondsSinceRound": None if age is None else round(age, 3),
+            "failures": self._failures,
+            "isRegistered": self.log.gauges.get("is_registered") == 1,
+            "headBlock": self.log.gauges.get("head_block"),
+        }
 
     # -- the loop -- #
 
-    def run(self) -> bool:
-        """Work until `stop` is called; return whether no computation was cut off."""
-        while not self._stop.is_set():
-            delay = self._settings.poll_seconds
-            try:
-                self.work()
-            except (RemoteFault, RemoteError) as error:
-                delay = self._back_off.postpone("node")
-                self._log.write("unreachable", message=str(error), delay=delay)
-            else:
-                if self._back_off.clear("node"):
-                    self._log.write("reachable")
-            self._wake.wait(delay)
-            if not self._stop.is_set():
-                self._wake.clear()
-        return self._computing.close()
+    def run(self) -> None:
+        """Work until `stop`."""
+        self.log.write("started", worker=self.address, oracle=self._client.oracle)
+        while not self._is_stopped.is_set():
+            self._wake.clear()
+            self._wake.wait(self._try_round())
+        self.log.write("stopped")
 
     def stop(self) -> None:
-        """End the loop. For signal handlers and other threads."""
-        self._stop.set()
+        """End `run` after the current round. For any thread."""
+        self._is_stopped.set()
         self._wake.set()
 
     def wake(self) -> None:
-        """Let the loop look at the chain now."""
+        """Begin the next round now. For any thread."""
         self._wake.set()
 
-    def work(self) -> None:
-        """Look at the chain once, and do what is to be done.
+    def _try_round(self) -> float:
+        """Do one round; return the seconds until the next."""
+        try:
+            self.do_round()
+        except (AgentsError, OSError) as error:
+            if self._failures == 0:
+                self.log.write("unreachable", message=str(error))
+            self._failures += 1
+            return get_delay(self._failures)
+        if self._failures:
+            self.log.write("reachable", failures=self._failures)
+        self._failures = 0
+        self.last_round = time.monotonic()
+        return self._settings.poll_seconds
 
-        Raises: RemoteFault, RemoteError: the node does not answer.
+    def do_round(self) -> None:
+        """Read the chain, and do what is due.
+
+        Raises: AgentsError: the node failed; the next round goes on.
         """
-        self._collect()
-        head = self._requests.update()
-        if head is None:
-            return
-        self.head = head
-        for slot in self.transactions.watch(head):
-            if slot.key is not None and not slot.succeeded:
-                self._back_off.postpone(slot.key)
-        role = self._read_role()
-        slots = self._store.list_slots()
-        situations = self._read_situations(head, role, slots)
-        self.transactions.push(head, lambda slot: self._is_wanted(slot, situations, role))
-        slots = self._store.list_slots()
-        busy = {slot.key for slot in slots if not slot.is_mined}
-        failures = Counter(slot.key for slot in slots if slot.succeeded is False)
-        busy |= {key for key, count in failures.items() if count >= MAX_REVERTS}
-        for key, (stored, situation) in situations.items():
-            if self._stop.is_set():
+        head = self._client.read_head()
+        if head.hash != self._seen_head:
+            if not self._scanner.follow(head):
+                self.transactions.watch(head)
+                self._take_answer()
                 return
-            if key not in busy:
-                self._act(stored, situation, role, head)
+            self._read_state(head)
+            self._seen_head = head.hash
+        self.transactions.watch(head)
+        self._take_answer()
+        self._slots = self._store.list_slots()
+        requests = self._list_open(head)
+        for each in requests:
+            if self._is_stopped.is_set():
+                return
+            self._act(head, each)
+        known = {each.key: each for each in self._store.list_requests()}
+        self.transactions.push(head, partial(self._is_wanted, head, known))
+        if head.number >= self._pruned_at + PRUNE_BLOCKS:
+            self._pruned_at = head.number
+            self._store.prune(head.number - FINAL_BLOCKS)
+        self._set_gauges(head, requests)
 
-    # -- what the chain says -- #
+    # -- the chain's side -- #
 
-    def _read_role(self) -> Role:
+    def _read_state(self, head: RemoteHeader) -> None:
+        """Read what the chain says of the open requests, and who the workers are."""
         if not self._has_terms:
             self._terms, self._has_terms = self._client.read_terms(), True
-        workers = self._client.read_workers()
-        is_registered = self.address in workers
-        if self._is_registered and not is_registered:
-            self._log.write("not_registered", worker=self.address)
-        self._is_registered = is_registered
-        return Role(
-            address=self.address,
-            workers=workers,
-            turn_seconds=self._settings.turn_seconds,
-            is_watching=self._settings.is_watching,
-            arbiter=None if self._terms is None else self._terms.arbiter,
+        self._workers = self._client.read_workers()
+        is_registered = self.address in self._workers
+        if not is_registered and self.log.gauges.get("is_registered") != 0:
+            self.log.write("not_registered", worker=self.address)
+        self.log.set_gauge("is_registered", is_registered)
+        unsettled = [
+            each
+            for each in self._store.list_requests()
+            if each.settled_at is None and not each.is_removed
+        ]
+        states = self._client.read_states(
+            [each.request.commitment for each in unsettled],
+            has_proposals=self._terms is not None,
+            # Not "latest": what ended after this head might be taken back unseen.
+            block=head.number,
         )
+        self._states = {each.key: state for each, state in zip(unsettled, states, strict=True)}
+        self._settle([each for each in unsettled if self._is_over(each)], head.number)
+        self.log.set_gauge("balance_wei", self._client.read_balance(self.address))
+        self.log.set_gauge("claimable_wei", self._client.read_claimable(self.address))
 
-    def _read_situations(
-        self, head: Block, role: Role, slots: list[Slot]
-    ) -> Mapping[RequestKey, tuple[StoredRequest, Situation]]:
-        """Return the confirmed requests that are not settled, in the chain's order."""
-        newest = head.number - self._settings.confirmations
-        stored = [
+    def _is_over(self, stored: StoredRequest) -> bool:
+        """Return whether there is nothing left to do for a request."""
+        state = self._states[stored.key]
+        if state.outcome != NONE:
+            return True
+        is_waiting = state.commitment_hash == hash_commitment(stored.request.commitment)
+        return not is_waiting and state.proposal is None
+
+    def _settle(self, requests: list[StoredRequest], number: int) -> None:
+        self._store.set_settled([each.key for each in requests], number)
+        for each in requests:
+            self._delays.forget(each.key)
+            state = self._states[each.key]
+            self.log.write(
+                "settled", request=each.key, block=number, outcome=OUTCOMES[state.outcome]
+            )
+
+    def _list_open(self, head: RemoteHeader) -> list[StoredRequest]:
+        """Return the confirmed requests that are not over, in the chain's order."""
+        return [
             each
             for each in self._store.list_requests()
             if not each.is_removed
             and each.settled_at is None
-            and each.request.commitment.block_number <= newest
+            and each.key in self._states
+            and head.number - each.request.commitment.block_number + 1
+            >= self._settings.confirmations
         ]
-        commitments = [each.request.commitment for each in stored]
-        # Not "latest": what ends after the head that was read would not be seen to be taken back.
-        states = self._client.read_states(
-            commitments, has_proposals=role.arbiter is not None, block=head.number
+
+    # -- decisions -- #
+
+    def _decide(self, head: RemoteHeader, stored: StoredRequest) -> Action:
+        """Return what to do with a request, as the chain was last read."""
+        request = stored.request
+        situation = Situation(
+            request_id=request.commitment.request_id,
+            commitment_hash=hash_commitment(request.commitment),
+            deadline=request.commitment.deadline,
+            requested_at=stored.timestamp,
+            state=self._states[stored.key],
+            computed_hash=None if stored.computed is None else hash_answer(stored.computed.answer),
+            was_rejected=any(
+                slot.key == stored.key and slot.kind == Action.ANSWER.value and slot.succeeded
+                for slot in self._slots
+            ),
+            now=head.timestamp,
         )
-        answered = {slot.key for slot in slots if slot.kind == "answer" and slot.succeeded}
-        situations, settled = {}, []
-        for each, state in zip(stored, states, strict=True):
-            commitment = each.request.commitment
-            situation = Situation(
-                request_id=commitment.request_id,
-                commitment_hash=hash_commitment(commitment),
-                deadline=commitment.deadline,
-                requested_at=each.timestamp,
-                state=state,
-                computed_hash=None if each.computed is None else hash_answer(each.computed.answer),
-                was_rejected=each.key in answered,
-                now=head.timestamp,
-            )
-            if decide(situation, role) is Action.DONE:
-                settled.append(each)
-                self._log.write(
-                    "settled", request=each.key, outcome=state.outcome, worker=state.worker
-                )
-            else:
-                situations[each.key] = (each, situation)
-        if settled:
-            self._store.set_settled([each.key for each in settled], head.number)
-            for each in settled:
-                self._back_off.clear(each.key)
-        self.open_count = len(situations)
-        return situations
+        role = Role(
+            address=self.address,
+            workers=self._workers,
+            turn_seconds=self._settings.turn_seconds,
+            is_watching=self._settings.is_watching and self._terms is not None,
+            arbiter=None if self._terms is None else self._terms.arbiter,
+        )
+        return decide(situation, role)
 
-    def _is_wanted(
-        self,
-        slot: Slot,
-        situations: Mapping[RequestKey, tuple[StoredRequest, Situation]],
-        role: Role,
-    ) -> bool:
-        """Return whether a transaction that is not mined still has its purpose."""
-        if slot.key is None or slot.key not in situations:
+    def _confirm(self, head: RemoteHeader, stored: StoredRequest, action: Action) -> bool:
+        """Return whether an action is still due, by what the chain says now."""
+        request = stored.request
+        header = self._client.read_header(request.commitment.block_number)
+        if header is None or header.hash != request.block_hash:
+            self._seen_head = b""  # The next round finds out what is left.
             return False
-        _, situation = situations[slot.key]
-        return ACTIONS.get(decide(situation, role)) == slot.kind
+        [self._states[stored.key]] = self._client.read_states(
+            [request.commitment], has_proposals=self._terms is not None
+        )
+        if self._is_over(stored):
+            self._seen_head = b""  # As above.
+            return False
+        return self._decide(head, stored) is action
 
-    # -- actions -- #
-
-    def _act(self, stored: StoredRequest, situation: Situation, role: Role, head: Block) -> None:
-        action = decide(situation, role)
-        if not self._back_off.is_due(stored.key):
+    def _act(self, head: RemoteHeader, stored: StoredRequest) -> None:
+        """Do what is due for a request, if it can be done now."""
+        action = self._decide(head, stored)
+        if action in {Action.WAIT, Action.DONE, Action.GONE}:
+            return
+        if not self._delays.is_due(stored.key):
             return
         if action is Action.COMPUTE:
-            if self._computing.busy_with is None and self._is_there(stored, situation):
-                self._log.write("computing", request=stored.key)
-                self._computing.start(stored.key, stored.request)
-        elif action in ACTIONS and self.transactions.has_room and self._is_there(stored, situation):
-            self._send(stored, situation, action, head)
-
-    def _is_there(self, stored: StoredRequest, situation: Situation) -> bool:
-        """Return whether the request is still on the chain, and waits if it did."""
-        if situation.state.proposal is None:
-            return self._client.is_waiting(stored.request)
-        block = self._client.find_blocks([stored.request.commitment.block_number])[0]
-        return block is not None and block.hash == stored.request.block_hash
-
-    def _collect(self) -> None:
-        """Store the answer that was computed."""
-        done = self._computing.take()
-        if done is None:
+            if not self.is_computing and self._confirm(head, stored, action):
+                self.log.write("computing", request=stored.key)
+                self._computing.start(stored)
             return
-        if done.computed is not None:
-            self._store.set_answer(done.key, done.computed)
-            self._back_off.clear(done.key)
-            self._log.write("computed", request=done.key, refused=done.computed.answer.refused)
+        if self._has_slot(stored, action) or not self.transactions.has_room:
             return
-        delay = self._back_off.postpone(done.key)
-        if not isinstance(done.error, RequestBlockGoneError):
-            self._log.write("fault", request=done.key, message=str(done.error), delay=delay)
+        self._send(head, stored, action)
 
-    def _send(
-        self, stored: StoredRequest, situation: Situation, action: Action, head: Block
-    ) -> None:
-        value, data = self._encode(stored, situation, action)
-        try:
-            least = self._client.estimate_gas(self.address, self._client.address, data, value)
-        except RemoteError as error:
-            reason = read_refusal(error)
-            delay = self._back_off.postpone(stored.key)
-            self._log.write(
-                "rejected",
+    def _has_slot(self, stored: StoredRequest, action: Action) -> bool:
+        """Return whether a transaction for an action waits, or too many have failed."""
+        slots = [
+            slot for slot in self._slots if (slot.key, slot.kind) == (stored.key, action.value)
+        ]
+        reverts = sum(slot.succeeded is False for slot in slots)
+        return reverts >= MAX_REVERTS or any(not slot.is_mined for slot in slots)
+
+    def _take_answer(self) -> None:
+        """Keep a computed answer."""
+        taken = self._computing.take()
+        if taken is None:
+            return
+        stored, result = taken
+        if isinstance(result, Exception):
+            self.log.write(
+                "fault",
                 request=stored.key,
-                action=ACTIONS[action],
-                reason=reason or error.message,
-                delay=delay,
+                message=str(result) or type(result).__name__,
+                seconds=self._delays.postpone(stored.key),
             )
             return
-        planned = PlannedTransaction(
-            kind=ACTIONS[action],
-            key=stored.key,
-            to=self._client.address,
-            data=data,
-            value=value,
-            gas=add_gas_margin(least, head),
+        self._store.set_answer(stored.key, result)
+        self._delays.forget(stored.key)
+        self.log.write(
+            "computed",
+            request=stored.key,
+            refused=result.answer.refused,
+            output_bytes=len(result.answer.output),
         )
-        self.transactions.send(planned, head, is_wanted=lambda: self._is_there(stored, situation))
 
-    def _encode(
-        self, stored: StoredRequest, situation: Situation, action: Action
-    ) -> tuple[int, bytes]:
-        """Return the value and the calldata of an action's transaction."""
-        request, computed = stored.request, stored.computed
-        commitment, proposal = request.commitment, situation.state.proposal
-        proposal_id = bytes(32) if proposal is None else proposal.proposal_id
-        encode_call = self._client.encode
-        match action:
-            case Action.EXPIRE:
-                return 0, encode_expire(commitment)
-            case Action.FINALIZE:
-                return 0, encode_finalize(commitment)
-            case Action.END_UNRULED:
-                return 0, encode_call("endUnruled", commitment.request_id)
-            case Action.CHALLENGE if self._terms is not None:
-                call = encode_call("challenge", commitment.request_id, proposal_id)
-                return self._terms.bond, call
-            case Action.RULE if computed is not None:
-                found = hash_answer(computed.answer)
-                return 0, encode_call("rule", commitment.request_id, proposal_id, found)
-            case Action.ANSWER if computed is not None:
-                answer, evidence = computed.answer, computed.evidence
-                signature = sign_evidence(self._key, self._chain_id, request, answer, evidence)
-                return 0, encode_answer(commitment, answer, evidence, signature)
-            case _:
-                raise AssertionError(action)  # `decide` returns these with an answer alone.
+    # -- transactions -- #
 
+    def _send(self, head: RemoteHeader, stored: StoredRequest, action: Action) -> None:
+        """Simulate the call of an action, and send it if it succeeds."""
+        data, value = self._encode(stored, action)
+        call = UnsignedCall(sender=self.address, to=self._client.oracle, data=data, value_wei=value)
+        try:
+            least = self._client.estimate_gas(call)
+        except RejectedCallError as error:
+            self.log.write(
+                "rejected",
+                kind=action.value,
+                request=stored.key,
+                reason=explain_rejection(error),
+                seconds=self._delays.postpone(stored.key),
+            )
+            self._seen_head = b""  # Somebody may have been first.
+            return
+        if not self._confirm(head, stored, action):
+            return
+        planned = PlannedTransaction(
+            kind=action.value,
+            key=stored.key,
+            to=self._client.oracle,
+            data=data,
+            gas=add_gas_margin(least, head),
+            value_wei=value,
+        )
+        self.transactions.send(planned, head, partial(self._confirm, head, stored, action))
 
-ACTIONS = {
-    Action.ANSWER: "answer",
-    Action.EXPIRE: "expire",
-    Action.CHALLENGE: "challenge",
-    Action.FINALIZE: "finalize",
-    Action.RULE: "rule",
-    Action.END_UNRULED: "end unruled",
-}
-"""The actions that are transactions, and what the store calls these."""
+    def _encode(self, stored: StoredRequest, action: Action) -> tuple[bytes, int]:
+        """Return calldata and value of an action's call of the oracle."""
+        request, state = stored.request, self._states[stored.key]
+        request_id = request.commitment.request_id
+        proposal_id = bytes(WORD) if state.proposal is None else state.proposal.proposal_id
+        artifact = load_artifact(CONTRACT)
+        computed = stored.computed
+        if computed is not None and action is Action.ANSWER:
+            answer, evidence = computed.answer, computed.evidence
+            signature = sign_evidence(self._key, self._chain_id, request, answer, evidence)
+            return encode_answer(request.commitment, answer, evidence, signature), 0
+        if computed is not None and action is Action.RULE:
+            answer_hash = hash_answer(computed.answer)
+            return artifact.encode_call("rule", request_id, proposal_id, answer_hash), 0
+        if self._terms is not None and action is Action.CHALLENGE:
+            call = artifact.encode_call("challenge", request_id, proposal_id)
+            return call, self._terms.bond
+        if action is Action.END_UNRULED:
+            return artifact.encode_call("endUnruled", request_id), 0
+        if action is Action.FINALIZE:
+            return encode_finalize(request.commitment), 0
+        return encode_expire(request.commitment), 0
+
+    def _is_wanted(
+        self, head: RemoteHeader, requests: Mapping[Key, StoredRequest], slot: Slot
+    ) -> bool:
+        """Return whether a waiting transaction is still of use."""
+        stored = None if slot.key is None else requests.get(slot.key)
+        if stored is None or stored.is_removed or stored.settled_at is not None:
+            return False
+        if stored.key not in self._states:
+            return False
+        return self._decide(head, stored).value in {slot.kind, Action.WAIT.value}
+
+    def _set_gauges(self, head: RemoteHeader, requests: list[StoredRequest]) -> None:
+        self.log.set_gauge("head_block", head.number)
+        self.log.set_gauge("scanned_block", self._store.get_scanned() or 0)
+        self.log.set_gauge("open_requests", len(requests))
+        self.log.set_gauge("waiting_transactions", len(self.transactions.list_waiting()))
 
 
 def hash_answer(answer: Answer) -> bytes:
-    """Return `hashAnswer` of `IChallengeableOracle`."""
+    """Return what proposals and rulings are compared by: `hashAnswer` of the oracle."""
     return bytes(keccak(encode(["bool", "bytes"], [answer.refused, answer.output])))
+
+
+def get_delay(failures: int) -> float:
+    """Return the seconds until the next try after a number of failures."""
+    return min(FIRST_DELAY_SECONDS * float(2 ** min(failures, 16)), MAX_DELAY_SECONDS)
+
+
+def explain_rejection(error: RejectedCallError) -> str:
+    """Return why a simulated call fails."""
+    if error.data:
+        return decode_revert(error.data)
+    reason = classify_refusal(str(error))
+    return str(error) if reason == "other" else f"{reason}: {error}"

@@ -1,153 +1,126 @@
-"""`pyevm-agents oracle run`: the worker that answers an oracle's requests."""
+"""`pyevm-agents oracle run`: the worker."""
 
 from __future__ import annotations
 
-import json
+import os
+import re
 import signal
+import sys
 import threading
-import time
-from collections import Counter
-from contextlib import ExitStack, closing, contextmanager
-from dataclasses import replace
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from eth_utils import to_checksum_address
-from rich.markup import escape
+from eth_utils import is_checksum_address, to_canonical_address, to_checksum_address
 
 from pyevm_agents.cli.oracle.keystore_options import add_keystore_options
+from pyevm_agents.cli.oracle.worker_output import WorkerOutput
 from pyevm_agents.cli.oracle_options import add_model_options, hardfork_option
-from pyevm_agents.cli.output import StatusLine, err, out
 from pyevm_agents.cli.rpc_client import RpcClient, rpc_option
-from pyevm_agents.display import pluralize, sanitize
-from pyevm_agents.forking.remote_client import RemoteClient
+from pyevm_agents.errors import ConfigError
+from pyevm_agents.oracle.head_subscription import HeadSubscription
+from pyevm_agents.oracle.metrics_server import MetricsServer
 from pyevm_agents.oracle.oracle_client import OracleClient
-from pyevm_agents.oracle.recomputation import open_computer
-from pyevm_agents.oracle.store import WorkerStore
-from pyevm_agents.oracle.transactions import FeeSettings
-from pyevm_agents.oracle.worker import (
-    DEFAULT_CONFIRMATIONS,
-    DEFAULT_POLL_SECONDS,
-    DEFAULT_TURN_SECONDS,
-    OracleWorker,
-    WorkerSettings,
-    check_start,
-)
+from pyevm_agents.oracle.recomputation import ModelOptions, open_computer
+from pyevm_agents.oracle.store import StoreIdentity, WorkerStore
+from pyevm_agents.oracle.transactions import GWEI, FeeSettings
+from pyevm_agents.oracle.worker import Worker, WorkerSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from eth_keys.datatypes import PrivateKey
 
-    from pyevm_agents.oracle.recomputation import ModelOptions
+    from pyevm_agents.oracle.messages import AnswerComputer
 
-GWEI = 10**9
-RETRIES = 1
-"""Of one request to the node. The loop has its own back-off."""
-
-SHOWN_BYTES = 5
-"""Bytes of a request's ID in a line."""
+ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
+SOCKET_URL = re.compile(r"wss?://\S+")
+MAX_CONFIRMATIONS = 10_000
+WEEK_SECONDS = 7 * 24 * 3_600
+JOIN_SECONDS = 0.2
 
 EXAMPLES = """\b
 Examples:
-  pyevm-agents oracle run --rpc-url http://127.0.0.1:8545 --oracle 0x5FbDB2315678afecb367f032d93F642f64180aa3 --keystore worker.json
-  pyevm-agents oracle run --oracle 0x5FbD…0aa3 --keystore worker.json --password-file password.txt --log-format json
-"""  # noqa: E501 - an address
+  pyevm-agents oracle run --oracle 0x5FbD… --keystore worker.json
+  pyevm-agents oracle run --rpc-url https://node --oracle 0x5FbD… --keystore worker.json \\
+      --password-file password.txt --confirmations 3 --metrics-port 9464 --log-format json
+"""
 
 
-class _EventPrinter:
-    """Prints the events of a worker, as lines of text or of JSON. Thread-safe."""
+def parse_address(_context: click.Context, _option: click.Parameter, value: str) -> bytes:
+    """Return an address, 20 bytes.
 
-    def __init__(self, *, is_json: bool) -> None:
-        self._is_json, self._lock = is_json, threading.Lock()
-        self.counts: Counter[str] = Counter()
-
-    def write(self, event: str, **fields: object) -> None:
-        """Print an event."""
-        serialized = {
-            name: each for name, value in fields.items() if (each := _serialize(value)) is not None
-        }
-        with self._lock:
-            self.counts[event] += 1
-            if self._is_json:
-                click.echo(
-                    json.dumps({"time": round(time.time(), 3), "event": event, **serialized})
-                )
-            else:
-                out.print(_format_line(event, fields), soft_wrap=True)
+    Raises: click.BadParameter: not an address, or a wrong checksum.
+    """
+    if not ADDRESS.fullmatch(value):
+        raise click.BadParameter(f"{value!r}: must be an address: 0x and 40 hexadecimal digits")
+    digits = value[2:]
+    if digits not in {digits.lower(), digits.upper()} and not is_checksum_address(value):
+        raise click.BadParameter(f"{value!r}: has a wrong checksum; look for a typing error")
+    return bytes(to_canonical_address(value))
 
 
-def _serialize(value: object) -> object:
-    """Return a field in JSON: bytes in hexadecimal, a request as its ID."""
-    match value:
-        case bytes():
-            return "0x" + value.hex()
-        case (bytes() as request_id, bytes()):
-            return "0x" + request_id.hex()
-        case None | bool() | int() | float() | str():
-            return value
-        case _:
-            return str(value)
+def _parse_socket(
+    _context: click.Context, _option: click.Parameter, value: str | None
+) -> str | None:
+    if value is not None and not SOCKET_URL.fullmatch(value):
+        raise click.BadParameter(f"{value!r}: must be a WebSocket URL, such as ws://127.0.0.1:8545")
+    return value
 
 
-def _format_line(event: str, fields: dict[str, object]) -> str:
-    request = fields.get("request")
-    name = f"0x{request[0][:SHOWN_BYTES].hex()}…" if isinstance(request, tuple) else ""
-    rest = " ".join(
-        f"{key} {_serialize(value)}"
-        for key, value in fields.items()
-        if key != "request" and value is not None
-    )
-    style = "red" if event in {"fault", "unreachable", "rejected", "refused"} else "cyan"
-    clock = time.strftime("%H:%M:%S")
-    words = event.replace("_", " ")
-    return f"[dim]{clock}[/] [{style}]{words:<12}[/] {name:<13} {escape(sanitize(rest))}".rstrip()
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """The options of `oracle run`, but for models and key."""
 
-
-def _parse_address(_context: click.Context, _option: click.Parameter, value: str) -> bytes:
-    try:
-        address = bytes.fromhex(value.removeprefix("0x"))
-    except ValueError:
-        address = b""
-    if len(address) != 20:  # noqa: PLR2004 - an address
-        raise click.BadParameter(f"{value!r}: not an address; must be 0x and 40 hexadecimal digits")
-    return address
+    url: str
+    oracle: bytes
+    chain_id: int | None = None
+    store: Path | None = None
+    settings: WorkerSettings = field(default_factory=WorkerSettings)
+    fees: FeeSettings = field(default_factory=FeeSettings)
+    metrics_port: int | None = None
+    ws_url: str | None = None
 
 
 @click.command(short_help="Answer an oracle's requests.", epilog=EXAMPLES)
 @rpc_option
 @click.option(
-    "--oracle",
-    metavar="ADDRESS",
-    required=True,
-    callback=_parse_address,
-    help="The AgentOracle whose requests are answered.",
+    "--oracle", required=True, metavar="ADDRESS", callback=parse_address, help="The AgentOracle."
 )
 @add_keystore_options
 @click.option(
+    "--chain-id", type=click.IntRange(1), metavar="ID", help="Chain ID that the node must have."
+)
+@click.option(
     "--confirmations",
-    type=click.IntRange(0, 10_000),
-    default=DEFAULT_CONFIRMATIONS,
+    type=click.IntRange(1, MAX_CONFIRMATIONS),
+    default=1,
     show_default=True,
-    metavar="N",
-    help="Blocks on top of a request's block before it is answered.",
+    metavar="BLOCKS",
+    help="Blocks that a request must have, its own included, until it is answered.",
 )
 @click.option(
     "--turn-seconds",
-    type=click.IntRange(1, 86_400),
-    default=DEFAULT_TURN_SECONDS,
+    type=click.IntRange(1, WEEK_SECONDS),
+    default=60,
     show_default=True,
-    metavar="S",
-    help="Seconds of the chain's time after which the next worker answers.",
+    metavar="SECONDS",
+    help="How long a worker has until the next one takes over, by the chain's time. The same for "
+    "all workers.",
 )
 @click.option(
-    "--poll-seconds",
-    type=click.FloatRange(0.01, 600),
-    default=DEFAULT_POLL_SECONDS,
+    "--poll-interval",
+    type=click.FloatRange(0.05, 3_600),
+    default=1.0,
     show_default=True,
-    metavar="S",
-    help="Seconds between two looks at the chain.",
+    metavar="SECONDS",
+    help="Time between two looks at the chain.",
+)
+@click.option(
+    "--ws-url",
+    metavar="URL",
+    callback=_parse_socket,
+    help="WebSocket of the node: a new block is looked at as soon as it announces it.",
 )
 @click.option(
     "--max-fee",
@@ -155,142 +128,208 @@ def _parse_address(_context: click.Context, _option: click.Parameter, value: str
     default=500.0,
     show_default=True,
     metavar="GWEI",
-    help="The most that a gas may cost.",
+    help="The most that one gas may cost.",
 )
 @click.option(
-    "--from-block",
-    type=click.IntRange(0),
-    metavar="N",
-    help="First block of a new store.  [default: the first of the last 7 days]",
+    "--max-bumps",
+    type=click.IntRange(0, 100),
+    default=10,
+    show_default=True,
+    metavar="COUNT",
+    help="How often a transaction that is not mined is replaced with higher fees.",
+)
+@click.option(
+    "--watch", is_flag=True, help="Compute the proposals of others, and challenge wrong ones."
 )
 @click.option(
     "--store",
-    "store_path",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=click.Path(path_type=Path),
     metavar="FILE",
-    help="SQLite file of requests and transactions.  [default: oracle-ORACLE-WORKER.sqlite]",
+    help="File of requests, answers and signed transactions.  [default: one for each chain, oracle "
+    "and worker in the user's state folder]",
 )
 @click.option(
-    "--watch",
-    "is_watching",
-    is_flag=True,
-    help="Compute other workers' proposals again, and challenge those that differ.",
+    "--metrics-port",
+    type=click.IntRange(0, 65_535),
+    metavar="PORT",
+    help="Serve /metrics for Prometheus and /health on 127.0.0.1.",
 )
 @click.option(
     "--log-format",
-    type=click.Choice(("text", "json")),
+    type=click.Choice(["text", "json"]),
     default="text",
     show_default=True,
-    help="One line of text, or of JSON, for each event.",
+    help="Lines to read, or JSON objects.",
 )
 @add_model_options
 @hardfork_option
-def run(  # noqa: PLR0913 - the options
+def run(  # noqa: PLR0913 - one for each option
     remote: RpcClient,
     *,
     oracle: bytes,
     key: PrivateKey,
+    chain_id: int | None,
     confirmations: int,
     turn_seconds: int,
-    poll_seconds: float,
+    poll_interval: float,
+    ws_url: str | None,
     max_fee: float,
-    from_block: int | None,
-    store_path: Path | None,
-    is_watching: bool,
+    max_bumps: int,
+    watch: bool,
+    store: Path | None,
+    metrics_port: int | None,
     log_format: str,
     options: ModelOptions,
     hardfork: str | None,
 ) -> None:
-    """Answer the requests of an AgentOracle, on any EVM chain, until Ctrl-C.
+    """Answer the requests of an AgentOracle.
 
-    For each request it forks the chain at the request's block, runs the model there, signs the
-    answer, and sends it. All is kept in a file: the process may be stopped or killed at any time,
-    and goes on where it was.
+    For each request it forks the chain at the request's block, runs the model there, and hands in
+    the signed answer. After a request's deadline it gives the fee back. Several workers share an
+    oracle by turns.
+
+    It goes on after faults of the node or the model, and where it was after it was killed. Ctrl-C
+    ends it.
     """
-    settings = WorkerSettings(
-        confirmations=confirmations,
-        turn_seconds=turn_seconds,
-        poll_seconds=poll_seconds,
-        first_block=from_block,
-        is_watching=is_watching,
-        fees=FeeSettings(max_fee_wei=int(max_fee * GWEI)),
+    output = WorkerOutput(is_json=log_format == "json")
+    run_options = RunOptions(
+        url=remote.url,
+        oracle=oracle,
+        chain_id=chain_id,
+        store=store,
+        settings=WorkerSettings(
+            confirmations=confirmations,
+            turn_seconds=turn_seconds,
+            poll_seconds=poll_interval,
+            is_watching=watch,
+        ),
+        fees=FeeSettings(max_fee_wei=int(max_fee * GWEI), max_bumps=max_bumps),
+        metrics_port=metrics_port,
+        ws_url=ws_url,
     )
-    printer = _EventPrinter(is_json=log_format == "json")
-    run_worker(
-        remote.url,
-        oracle,
-        key,
-        settings=settings,
-        store_path=store_path,
-        options=options,
-        hardfork=hardfork,
-        printer=printer,
-    )
+    options = replace(options, progress=output.on_progress)
+    computer = open_computer(remote.url, options, hardfork=hardfork)
+    run_worker(run_options, key, computer, output)
 
 
-def run_worker(  # noqa: PLR0913 - keyword arguments
-    url: str,
-    oracle: bytes,
-    key: PrivateKey,
-    *,
-    settings: WorkerSettings,
-    store_path: Path | None,
-    options: ModelOptions,
-    hardfork: str | None,
-    printer: _EventPrinter,
+def run_worker(
+    options: RunOptions, key: PrivateKey, computer: AnswerComputer, output: WorkerOutput
 ) -> None:
-    """Run a worker until a signal ends it; print a summary.
+    """Check the chain, and work until Ctrl-C or SIGTERM.
 
-    Raises: ConfigError: it can't start.
+    Input: the options; the worker's key; computes the answers, closed here; where events go.
+    Raises: ConfigError: another chain, no oracle, or the key can't work for it.
     """
-    address = bytes(key.public_key.to_canonical_address())
+    client = OracleClient(options.url, options.oracle)
+    worker_address = bytes(key.public_key.to_canonical_address())
     with ExitStack() as stack:
-        client = OracleClient(
-            stack.enter_context(closing(RemoteClient(url, retries=RETRIES))), oracle
+        stack.callback(client.close)
+        chain_id = require_chain(client, options.chain_id)
+        client.require_oracle()
+        require_worker(client, worker_address, is_watching=options.settings.is_watching)
+        identity = StoreIdentity(
+            chain_id=chain_id,
+            genesis_hash=client.read_genesis_hash(),
+            oracle=options.oracle,
+            worker=worker_address,
         )
-        identity = check_start(client, address)
-        name = f"oracle-0x{oracle.hex()[:8]}-0x{address.hex()[:8]}.sqlite"
-        store = stack.enter_context(WorkerStore(store_path or Path(name), identity))
-        status = stack.enter_context(StatusLine())
-        computer = open_computer(
-            url, replace(options, progress=status.on_progress), hardfork=hardfork
+        store = stack.enter_context(
+            WorkerStore(options.store or get_store_path(identity), identity)
         )
-        worker = OracleWorker(
+        worker = Worker(
             client,
+            computer,
             store,
             key,
-            computer,
-            chain_id=identity.chain_id,
-            log=printer,
-            settings=settings,
+            chain_id=chain_id,
+            settings=options.settings,
+            fees=options.fees,
+            log=output,
         )
-        stack.enter_context(_stop_on_signals(worker))
-        printer.write(
-            "started",
-            worker=to_checksum_address(address),
-            oracle=to_checksum_address(oracle),
-            chain=identity.chain_id,
-            store=str(store.path),
-        )
-        if worker.run():  # Otherwise the engine ends with this process.
+        if options.metrics_port is not None:
+            server = stack.enter_context(MetricsServer(worker, options.metrics_port))
+            output.write("metrics", url=f"{server.url}/metrics")
+        if options.ws_url is not None:
+            stack.enter_context(HeadSubscription(options.ws_url, worker.wake))
+        run_until_signal(worker)
+        output.write_summary(worker.log.counts)
+        if not worker.is_computing:  # It would wait for the model; the process ends it.
             computer.close()
-        counts = printer.counts
-        printer.write("stopped", computed=counts["computed"], sent=counts["sent"])
-        err.print(
-            f"Stopped: {pluralize(counts['computed'], 'answer')} computed, "
-            f"{pluralize(counts['sent'], 'transaction')} sent, "
-            f"{pluralize(worker.open_count, 'request')} open.",
-            soft_wrap=True,
-        )
 
 
-@contextmanager
-def _stop_on_signals(worker: OracleWorker) -> Iterator[None]:
-    """End the worker's loop at Ctrl-C and SIGTERM, inside the context."""
-    names = (signal.SIGINT, signal.SIGTERM)
-    before = [signal.signal(name, lambda *_: worker.stop()) for name in names]
+def run_until_signal(worker: Worker) -> None:
+    """Run a worker until it ends, or SIGINT or SIGTERM ends it.
+
+    A handler only notes the signal: it may run while the main thread holds a lock.
+    """
+    failures: list[BaseException] = []
+    signals: list[int] = []
+
+    def work() -> None:
+        try:
+            worker.run()
+        except BaseException as error:  # noqa: BLE001 - raised in the main thread
+            failures.append(error)
+
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(number, lambda caught, _: signals.append(caught)) for number in numbers]
+    thread = threading.Thread(target=work, name="worker", daemon=True)
+    thread.start()
     try:
-        yield
+        while thread.is_alive():
+            thread.join(JOIN_SECONDS)
+            if signals:
+                worker.stop()
     finally:
-        for name, handler in zip(names, before, strict=True):
-            signal.signal(name, handler)
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
+    if failures:
+        raise failures[0]
+
+
+def require_chain(client: OracleClient, expected: int | None) -> int:
+    """Return the node's chain ID.
+
+    Raises: ConfigError: another one is expected.
+    """
+    chain_id = client.read_chain_id()
+    if expected not in {None, chain_id}:
+        raise ConfigError(
+            f"chain ID {chain_id} at {client.host}: must be {expected}; pass the URL of a node of "
+            "that chain, or another --chain-id"
+        )
+    return chain_id
+
+
+def require_worker(client: OracleClient, worker: bytes, *, is_watching: bool) -> None:
+    """Check that a key can work for an oracle.
+
+    Raises: ConfigError: it is not registered, or has no ether.
+    """
+    name = to_checksum_address(worker)
+    if worker not in client.read_workers() and not is_watching:
+        raise ConfigError(
+            f"worker {name}: is not registered with the oracle "
+            f"{to_checksum_address(client.oracle)}; its owner registers it by setWorker"
+        )
+    if client.read_balance(worker) == 0:
+        raise ConfigError(f"worker {name}: has no ether to pay for transactions; send it some")
+
+
+def get_store_path(identity: StoreIdentity) -> Path:
+    """Return the default store of a worker, in the user's state folder.
+
+    Raises: ConfigError: the user has no home folder.
+    """
+    named = os.environ.get("XDG_STATE_HOME", "")
+    if Path(named).is_absolute():
+        folder = Path(named)
+    else:
+        try:
+            home = Path.home()
+        except RuntimeError as error:
+            raise ConfigError("there is no home folder; pass a file with --store") from error
+        is_mac = sys.platform == "darwin"
+        folder = home / ("Library/Application Support" if is_mac else ".local/state")
+    name = f"{identity.chain_id}-{identity.oracle.hex()}-{identity.worker.hex()}.sqlite3"
+    return folder / "pyevm-agents" / "oracle" / name
