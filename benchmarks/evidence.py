@@ -55,6 +55,12 @@ ENTRIES = {
         seed=18,
         test="tests/precompiles/test_executor_fuzz.py::test_every_call_has_a_typed_outcome",
     ),
+    "oracle-accounts": Entry(
+        shows="The oracle of callback execution creates, loses and keeps no wei (EVM in Python)",
+        count=2_000,
+        seed=21,
+        test="tests/contracts/callback/test_accounts.py::test_no_wei_is_created_lost_or_stuck",
+    ),
     "rpc-requests": Entry(
         shows="No request of any method, well-formed or not, is answered with an internal error",
         count=100_000,

@@ -23,6 +23,7 @@ from pyevm_agents.oracle.verification import describe_answer, find_request
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from pyevm_agents.models import Adapter
     from pyevm_agents.oracle.callback_estimate import CallbackEstimate, StepEstimate
 
 GWEI = 10**9
@@ -36,6 +37,7 @@ def estimate_callback(  # noqa: PLR0913 - keyword arguments
     sender: str | None,
     request_id: int | None,
     models: Sequence[str],
+    adapter: Adapter,
     threads: int | None,
 ) -> CallbackEstimate:
     """Estimate a run of an agent, or one from a request on.
@@ -44,9 +46,9 @@ def estimate_callback(  # noqa: PLR0913 - keyword arguments
     """
     with ExitStack() as stack:
         status = stack.enter_context(StatusLine())
-        registry = open_registry()
+        choices = tuple(map(open_registry().resolve, models)) or (ModelChoice(),)
         options = ModelOptions(
-            choices=tuple(map(registry.resolve, models)) or (ModelChoice(),),
+            choices=tuple(each.with_adapter(adapter) for each in choices),
             threads=threads,
             kept_facts=get_facts_folder(),
             progress=status.on_progress,

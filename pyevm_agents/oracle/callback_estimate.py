@@ -21,7 +21,7 @@ class TransactionGas:
     """Upper bounds of a transaction's gas, for every worker."""
 
     limit: int
-    """Of the least gas limit with which it is not reverted: the callback gets all it is promised."""
+    """Of the least gas limit with which it is not reverted: the callback gets all its gas."""
 
     used: int
     """Of the gas that it uses, after refunds."""
