@@ -2,8 +2,8 @@
 
 The run is started, each request is answered by the model, and each answer is handed in as a worker
 would. The callback gas of a step is the least `callbackGasLimit` with which its callback does what
-it does with the most gas: the same logs, and the same success. It is found by trying: with it the
-callback ends so, with one gas less it does not.
+it does with the most gas: the same calls, each with the same success, and the same logs. It is
+found by trying: with it the callback does so, with one gas less it does not.
 
 What is exact, for an unchanged state:
 
@@ -18,8 +18,11 @@ What is an upper bound:
 * Callback gas, where a tool or the agent reads the block or the transaction: TIMESTAMP, NUMBER,
   PREVRANDAO, BASEFEE, COINBASE, BLOCKHASH, GASLIMIT, BLOBBASEFEE, ORIGIN, GASPRICE. It is the most
   of `ENVIRONMENTS`. A contract that does something else at another time may need more.
-* Gas of the answer transaction: the worker has been credited nothing yet and is nobody whom the
-  callback calls, and every byte of ID, block, deadline and signature is counted as non-zero.
+* Callback gas, where the callback calls or inspects the account that is the latest block's
+  coinbase, which is warm from the start (EIP-3651). It is counted as cold, and reported as
+  COINBASE. The worker's account, which is warm as well, is counted as cold.
+* Gas of the answer transaction: the worker has been credited nothing yet, and every byte of ID,
+  block, deadline and signature is counted as non-zero.
 
 Other requests to the oracle in the meantime change the IDs of later steps. Agents use an ID as a
 key alone, which costs the same for every value.
@@ -46,7 +49,12 @@ from pyevm_agents.chain.gas_estimation import GasTrial, find_least_gas
 from pyevm_agents.chain.transactions import impersonate
 from pyevm_agents.contracts import load_artifact
 from pyevm_agents.errors import AgentsError
-from pyevm_agents.oracle.callback_estimate import STATUSES, CallbackEstimate, StepEstimate
+from pyevm_agents.oracle.callback_estimate import (
+    STATUSES,
+    CallbackEstimate,
+    StepEstimate,
+    TransactionGas,
+)
 from pyevm_agents.oracle.codec import (
     MessageError,
     decode_request,
@@ -59,6 +67,7 @@ from pyevm_agents.oracle.recomputation import build_fork_config
 from pyevm_agents.oracle.signatures import sign_evidence
 from pyevm_agents.tracing.tracer import NoopTracer
 from pyevm_agents.tracing.vm import make_traced_vm
+from pyevm_agents.vm.stack_depth import iter_computations
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -71,7 +80,7 @@ if TYPE_CHECKING:
     from pyevm_agents.tracing.tracer import CallFrame, OpcodeStep
     from pyevm_agents.vm import AgentVM, ForkBlock, Interruption
 
-MAX_CALLBACK_GAS = 12_000_000
+MAX_CALLBACK_GAS = 11_000_000
 """Source: `AgentOracle.MAX_CALLBACK_GAS`."""
 
 TRIAL_GAS = 100_000_000
@@ -188,6 +197,8 @@ class CallbackEstimator:
         config = build_fork_config(executor.hosted.config, block, hardfork=hardfork)
         self._chain = Chain(config, executor.models, fork=block)
         self._ready_oracles: set[bytes] = set()
+        self.coinbase = Address(block.header.coinbase)
+        """Of the latest block of the chain that this one continues."""
 
     def close(self) -> None:
         """Close the chain."""
@@ -213,6 +224,7 @@ class CallbackEstimator:
         asker = Address(sender or self._read_address(address, "CallbackAgent", "owner"))
         contract = load_artifact("CallbackAgent")
         cost = int(self._read(address, "CallbackAgent", "costOfRun"))
+        base_fee_wei = int(self._chain.build_next_header().base_fee_per_gas or 0)
         self._fund(asker)
         data = contract.encode_call("ask", prompt, "0x" + "00" * 20)
         call = Call(to=address, sender=asker, data=data, value_wei=cost)
@@ -233,6 +245,7 @@ class CallbackEstimator:
             steps=steps,
             ask_gas=ask_gas,
             reserved_wei=cost,
+            base_fee_wei=base_fee_wei,
             status=STATUSES[status] if status < len(STATUSES) else str(status),
             result=str(self._read(address, "CallbackAgent", "resultOf", run_id)) or None,
         )
@@ -436,7 +449,8 @@ class _Delivery:
         )
         self._has_window = estimator.has_window(request.oracle)
         self._slot = -1
-        self._header: BlockHeaderAPI = self._chain.build_next_header()
+        self._header = self._build_header()
+        self._tried: dict[tuple[int, Environment], ComputationAPI] = {}
 
     def estimate(self) -> tuple[StepEstimate, MinedBlock | None]:
         """Return the step's estimate, and the block of its callback; None if the callback fails."""
@@ -447,9 +461,7 @@ class _Delivery:
             proposed = self._estimator.send(WORKER, self._oracle, self._encode_answer(commitment))
             window = self._estimator.read_window(self._request.oracle)
             timestamp = proposed.block.header.timestamp + window + 1
-        self._header = self._chain.build_next_header(
-            BlockSettings(timestamp_seconds=timestamp, coinbase=COINBASE)
-        )
+        self._header = self._build_header(timestamp)
         self._slot = self._find_slot()
         if self._has_window:
             finalize_gas = self._bound_gas(self._encode(commitment), commitment)
@@ -461,6 +473,8 @@ class _Delivery:
         environment = self._list_environment()
         tried = ENVIRONMENTS if environment else ENVIRONMENTS[:1]
         callback_gas = max(self._find_least_gas(each) for each in tried)
+        if not environment and self._touches_coinbase(callback_gas):
+            environment = (ENVIRONMENT_OPCODES[op.COINBASE],)
         mined = self._mine(max(callback_gas, commitment.callback_gas_limit), timestamp)
         return self._build(callback_gas, environment, answer_gas, finalize_gas), mined
 
@@ -468,8 +482,8 @@ class _Delivery:
         self,
         callback_gas: int | None,
         environment: tuple[str, ...],
-        answer_gas: int,
-        finalize_gas: int | None,
+        answer_gas: TransactionGas,
+        finalize_gas: TransactionGas | None,
         failure: str | None = None,
     ) -> StepEstimate:
         return StepEstimate(
@@ -481,6 +495,10 @@ class _Delivery:
             finalize_gas=finalize_gas,
             failure=failure,
         )
+
+    def _build_header(self, timestamp: int | None = None) -> BlockHeaderAPI:
+        settings = BlockSettings(timestamp_seconds=timestamp, coinbase=COINBASE)
+        return self._chain.build_next_header(settings)
 
     # -- transactions -- #
 
@@ -537,13 +555,19 @@ class _Delivery:
 
         return find_least_gas(attempt, 0, MAX_CALLBACK_GAS)
 
-    def _try(
+    def _try(self, callback_gas: int, environment: Environment) -> ComputationAPI:
+        """Return the computation of the transaction with the callback; kept for the next time."""
+        key = (callback_gas, environment)
+        if key not in self._tried:
+            self._tried[key] = self._execute(callback_gas, environment)
+        return self._tried[key]
+
+    def _execute(
         self,
         callback_gas: int,
         environment: Environment,
         trace: Callable[[type[AgentVM]], type[AgentVM]] | None = None,
     ) -> ComputationAPI:
-        """Return the computation of the transaction with the callback."""
         commitment = self._with_gas(callback_gas)
         stored = int.from_bytes(hash_commitment(commitment), "big")
         call = Call(
@@ -561,10 +585,7 @@ class _Delivery:
             trace=trace,
         )
         if result.error is not None:
-            raise UnestimableError(
-                f"request 0x{commitment.request_id:064x}: its simulated answer fails: "
-                f"{explain_failure(result.computation)}"
-            )
+            raise self._build_error(result.computation)
         return result.computation
 
     def _override_block(self, environment: Environment) -> BlockOverride:
@@ -583,10 +604,17 @@ class _Delivery:
         """Return the call of the client."""
         return next((each for each in computation.children if each.msg.to == self._client), None)
 
+    def _touches_coinbase(self, callback_gas: int) -> bool:
+        """Return whether a callback needs less gas where the latest block's coinbase is warm."""
+        latest = Environment(coinbase=self._estimator.coinbase)
+        return callback_gas > 0 and _get_outcome(
+            self._try(callback_gas - 1, latest)
+        ) == _get_outcome(self._try(MAX_CALLBACK_GAS, latest))
+
     def _list_environment(self) -> tuple[str, ...]:
         """Return the opcodes by which the callback reads the block or the transaction."""
         tracer = _EnvironmentTracer(self._client)
-        self._try(MAX_CALLBACK_GAS, ENVIRONMENTS[0], lambda vm: make_traced_vm(vm, tracer))
+        self._execute(MAX_CALLBACK_GAS, ENVIRONMENTS[0], lambda vm: make_traced_vm(vm, tracer))
         known = self._chain.known_contracts
         read = {
             ENVIRONMENT_OPCODES[opcode]
@@ -597,21 +625,24 @@ class _Delivery:
 
     # -- gas of transactions -- #
 
-    def _bound_gas(self, data: bytes, commitment: Commitment) -> int:
-        """Return an upper bound of the least gas limit of a transaction to the oracle."""
+    def _bound_gas(self, data: bytes, commitment: Commitment) -> TransactionGas:
+        """Return upper bounds of the gas of a transaction to the oracle."""
         call = Call(to=self._oracle, sender=WORKER, data=data, gas=TRIAL_GAS)
-        try:
-            least = self._chain.estimate_gas(call, header=self._header)
-        except VMError as error:
-            result = self._estimator.call(call, header=self._header)
-            raise UnestimableError(
-                f"request 0x{commitment.request_id:064x}: its simulated answer fails: "
-                f"{explain_failure(result.computation) if result.error else error}"
-            ) from error
+        result = self._estimator.call(call, header=self._header)
+        if result.error is not None:
+            raise self._build_error(result.computation)
+        least = self._chain.estimate_gas(call, header=self._header)
         most = self._encode_most(commitment, is_answer=data == self._encode_answer(commitment))
-        zeros = data.count(0) - most.count(0)
+        extra = (data.count(0) - most.count(0)) * BYTE_GAS_DIFFERENCE
         tokens = most.count(0) + TOKENS_OF_BYTE * (len(most) - most.count(0))
-        return max(least + zeros * BYTE_GAS_DIFFERENCE, GAS_TX + tokens * FLOOR_TOKEN_GAS)
+        floor = GAS_TX + tokens * FLOOR_TOKEN_GAS
+        return TransactionGas(max(least + extra, floor), max(result.gas_used + extra, floor))
+
+    def _build_error(self, computation: ComputationAPI) -> UnestimableError:
+        return UnestimableError(
+            f"request 0x{self._request.commitment.request_id:064x}: its simulated answer fails: "
+            f"{explain_failure(computation)}"
+        )
 
     def _encode_most(self, commitment: Commitment, *, is_answer: bool) -> bytes:
         """Return calldata in which nothing is zero that another block or worker changes."""
@@ -650,5 +681,6 @@ class _EnvironmentTracer(NoopTracer):
 
 
 def _get_outcome(computation: ComputationAPI) -> object:
-    """Return what a transaction did, apart from its state: its logs, with those of the callback."""
-    return computation.get_log_entries()
+    """Return what a transaction did: its logs, and each call with its success."""
+    calls = iter_computations(computation)
+    return computation.get_log_entries(), [(call.msg.to, call.is_error) for call in calls]

@@ -209,7 +209,7 @@ def require_code(client: RemoteClient, address: bytes) -> None:
     if client.request("eth_getCode", [name, "latest"]) in {None, "0x"}:
         chain_id = int(str(client.request("eth_chainId", [])), 16)
         raise ConfigError(
-            f"{name}: no contract on chain {chain_id:,} of {client.host}; check the address and "
+            f"{name}: no contract on chain {chain_id} of {client.host}; check the address and "
             "--rpc-url"
         )
 

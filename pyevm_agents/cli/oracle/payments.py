@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 from eth_utils import to_checksum_address
 
-from pyevm_agents.cli.oracle.amounts import AMOUNT_TYPE, format_amount
+from pyevm_agents.cli.oracle.amounts import AMOUNT_TYPE
 from pyevm_agents.cli.oracle.param_types import ADDRESS_TYPE
 from pyevm_agents.cli.oracle.session import (
     Session,
@@ -16,6 +16,7 @@ from pyevm_agents.cli.oracle.session import (
     print_sent,
 )
 from pyevm_agents.cli.output import out
+from pyevm_agents.display import format_amount
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.oracle.oracle_state import has_challenges
 from pyevm_agents.oracle.remote_contract import open_oracle

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import click
 from eth_utils import to_checksum_address
 
-from pyevm_agents.cli.oracle.amounts import format_amount
 from pyevm_agents.cli.oracle.param_types import REQUEST_TYPE, format_request
 from pyevm_agents.cli.oracle.session import (
     Session,
@@ -18,7 +17,7 @@ from pyevm_agents.cli.oracle.session import (
     print_sent,
 )
 from pyevm_agents.cli.output import out
-from pyevm_agents.display import sanitize
+from pyevm_agents.display import format_amount, sanitize
 from pyevm_agents.errors import AgentsError
 from pyevm_agents.oracle.accounts import MAX_TRANSACTION_GAS
 from pyevm_agents.oracle.codec import encode_expire

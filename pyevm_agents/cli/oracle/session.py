@@ -12,7 +12,7 @@ import click
 from click.core import ParameterSource
 
 from pyevm_agents.cli.oracle.keystore_options import password_file_option, unlock
-from pyevm_agents.cli.oracle.param_types import ADDRESS_TYPE, format_time
+from pyevm_agents.cli.oracle.param_types import ADDRESS_TYPE, format_request, format_time
 from pyevm_agents.cli.output import StatusLine, out
 from pyevm_agents.cli.rpc_client import rpc_option
 from pyevm_agents.errors import AgentsError
@@ -53,6 +53,7 @@ ADVICE = {
 """The next step for errors of the contracts."""
 
 TIME = re.compile(r"\b(?:deadline|releasableAt)=(\d+)")
+REQUEST = re.compile(r"\brequestId=(\d+)")
 
 unlocked_option = click.option(
     "--unlocked",
@@ -86,6 +87,10 @@ from_block_option = click.option(
     show_default=True,
     metavar="N",
     help="Where to start to search for events; the oracle's first block.",
+)
+
+json_option: Callable[..., Any] = click.option(
+    "--json", "as_json", is_flag=True, help="Print the result as JSON."
 )
 
 
@@ -127,6 +132,7 @@ def explain_reverts() -> Iterator[None]:
 def add_advice(error: RevertedError) -> str:
     """Return the message of a revert with its times as dates, and the next step."""
     message = TIME.sub(lambda match: f"{match[0]} ({format_time(int(match[1]))})", str(error))
+    message = REQUEST.sub(lambda match: f"requestId={format_request(int(match[1]))}", message)
     advice = ADVICE.get(error.name)
     return message if advice is None else f"{message}; {advice}"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 from eth_utils import to_checksum_address
 
-from pyevm_agents.cli.oracle.amounts import AMOUNT_TYPE, format_amount
+from pyevm_agents.cli.oracle.amounts import AMOUNT_TYPE
 from pyevm_agents.cli.oracle.param_types import ADDRESS_TYPE
 from pyevm_agents.cli.oracle.session import (
     Session,
@@ -14,6 +14,7 @@ from pyevm_agents.cli.oracle.session import (
     print_sent,
 )
 from pyevm_agents.cli.output import out
+from pyevm_agents.display import format_amount
 from pyevm_agents.errors import AgentsError
 from pyevm_agents.oracle.remote_contract import RemoteContract, open_agent, open_oracle
 
@@ -37,7 +38,7 @@ Example:
 """,
 )
 @click.option(
-    "--fund", type=AMOUNT_TYPE, default=0, metavar="AMOUNT", help="Pay in so much at once."
+    "--fund", type=AMOUNT_TYPE, default="0", metavar="AMOUNT", help="Pay in so much at once."
 )
 @oracle_option
 @add_sender_options

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 import click
 from eth_utils import to_checksum_address
 
-from pyevm_agents.cli.oracle.amounts import AMOUNT_TYPE, format_amount
+from pyevm_agents.cli.oracle.amounts import AMOUNT_TYPE
 from pyevm_agents.cli.oracle.param_types import ADDRESS_TYPE
 from pyevm_agents.cli.oracle.session import Session, add_sender_options, oracle_option
 from pyevm_agents.cli.oracle.transactions import TransactionList
 from pyevm_agents.cli.output import out
+from pyevm_agents.display import format_amount
 from pyevm_agents.oracle.remote_contract import open_oracle
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ Example:
 )
 @workers_argument
 @click.option(
-    "--fund", type=AMOUNT_TYPE, default=0, metavar="AMOUNT",
+    "--fund", type=AMOUNT_TYPE, default="0", metavar="AMOUNT",
     help="Also send each worker this much, for its gas, such as 1ether.",
 )  # fmt: skip
 @oracle_option

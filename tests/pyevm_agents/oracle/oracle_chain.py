@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 WORKER_KEY = PrivateKey(b"\x77" * 32)
 WORKER = WORKER_KEY.public_key.to_checksum_address()
 NOBODY = "0x" + "00" * 20
+COINBASE = "0x" + "c0" * 20
+"""Not the zero address, which is the result handler of runs without one."""
+
 PRICES = (10**12, 10**9, 250_000)
 """Wei of an inference, wei of a gas, gas of an answer."""
 
@@ -75,6 +78,7 @@ class OracleChain:
     def __init__(self, ask: Callable[..., Any], url: str, *, iterations: int = 3) -> None:
         self.ask, self.url = ask, url
         self.sender = ask("eth_accounts")[0]
+        ask("anvil_setCoinbase", COINBASE)
         self.chain_id = int(ask("eth_chainId"), 16)
         self.oracle = self.deploy("AgentOracle", self.sender, PRICES)
         self.oracle.send("setWorker", WORKER, True)  # noqa: FBT003 - an argument of a contract
@@ -119,7 +123,7 @@ class OracleChain:
         self.ask("anvil_impersonateAccount", WORKER)
         data = "0x" + load_artifact(oracle.name).encode_call("stake").hex()
         fields = {"from": WORKER, "to": oracle.address, "data": data, "value": hex(BOND)}
-        receipt = self.ask("eth_getTransactionReceipt", self.ask("eth_sendTransaction", fields))
+        receipt = self.wait_for_receipt(self.ask("eth_sendTransaction", fields))
         assert receipt["status"] == "0x1"
 
     def send(
@@ -146,14 +150,13 @@ class OracleChain:
         return receipt
 
     def wait_for_receipt(self, transaction: str) -> dict[str, Any]:
-        """Return a transaction's receipt; anvil mines after it has answered."""
+        """Return the receipt of a transaction once it is mined: anvil answers before."""
         end = time.monotonic() + HANG_SECONDS
-        while time.monotonic() < end:
-            receipt: dict[str, Any] | None = self.ask("eth_getTransactionReceipt", transaction)
-            if receipt is not None:
-                return receipt
+        while (receipt := self.ask("eth_getTransactionReceipt", transaction)) is None:
+            assert time.monotonic() < end, transaction
             time.sleep(0.01)
-        raise AssertionError(f"{transaction} was not mined")
+        found: dict[str, Any] = receipt
+        return found
 
     def ask_agent(self, prompt: str = PROMPT, agent: Deployed | None = None) -> AgentRequest:
         """Start a run; return its request."""
