@@ -44,6 +44,9 @@ ANSWERED, DEADLINE_PASSED = 4, 9
 HIGH_FEE = 100 * 10**9
 """A base fee that transactions signed before do not pay."""
 
+ABSENT = "0x" + "12" * 20
+"""A registered worker that does nothing."""
+
 ROOT = Path(__file__).resolve().parents[2]
 POLL_SECONDS = 0.05
 STEP_SECONDS = 3_600
@@ -258,6 +261,23 @@ def test_a_late_request_is_expired(chain: OracleChain, tmp_path: Path) -> None:
         wait_until(lambda: have_ended(chain, runs), events)
     assert [chain.agent.read("statusOf", run) for run in runs] == [DEADLINE_PASSED]
     assert not events.find("computed")
+
+
+def test_a_turn_ends_although_no_block_is_mined(chain: OracleChain, tmp_path: Path) -> None:
+    """Nodes that mine when somebody sends something have no blocks until then."""
+    chain.oracle.send("setWorker", ABSENT, True)  # noqa: FBT003 - an argument of a contract
+    workers = chain.oracle.read("workers")
+    while True:  # Until the first turn is the absent worker's.
+        snapshot = chain.ask("evm_snapshot")
+        chain.agent = chain.deploy_agent()
+        request = chain.ask_agent()
+        if workers[request.commitment.request_id % len(workers)].lower() == ABSENT:
+            break
+        chain.ask("evm_revert", snapshot)
+        chain.deploy("CounterTool")  # The next agent has another address, its request another ID.
+    with working(chain, tmp_path, turn_seconds=1) as events:
+        wait_until(lambda: have_ended(chain, [1]), events)
+    assert chain.agent.read("statusOf", 1) == ANSWERED
 
 
 def test_an_answer_that_reverts_is_seen_to_be_mined(chain: OracleChain, tmp_path: Path) -> None:
