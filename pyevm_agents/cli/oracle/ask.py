@@ -11,7 +11,7 @@ from eth_utils import to_checksum_address
 from rich.markup import escape
 
 from pyevm_agents.cli.oracle.param_types import ADDRESS_TYPE, format_request, format_time
-from pyevm_agents.cli.oracle.session import Session, add_sender_options, json_option
+from pyevm_agents.cli.oracle.session import OracleSession, add_sender_options, json_option
 from pyevm_agents.cli.output import StatusLine, err, is_live, out
 from pyevm_agents.cli.rpc_client import print_json
 from pyevm_agents.display import format_amount, sanitize
@@ -21,7 +21,7 @@ from pyevm_agents.oracle.remote_contract import RemoteContract, open_agent, open
 
 if TYPE_CHECKING:
     from pyevm_agents.oracle.accounts import SentTransaction
-    from pyevm_agents.oracle.agent_run import AgentRun
+    from pyevm_agents.oracle.agent_run import FollowedRun
 
 FAILED_STATUS = 1
 POLL_SECONDS = 0.5
@@ -70,7 +70,7 @@ class StartedRun:
 def ask(  # noqa: PLR0913 - one for each option
     agent: bytes,
     prompt: str,
-    session: Session,
+    session: OracleSession,
     *,
     waits: bool,
     from_subscription: bool,
@@ -103,7 +103,7 @@ def ask(  # noqa: PLR0913 - one for each option
 
 
 def _start(
-    session: Session,
+    session: OracleSession,
     agent: RemoteContract,
     prompt: str,
     handler: bytes,
@@ -154,7 +154,7 @@ STRING = 0
 # -- waiting -- #
 
 
-def _follow(started: StartedRun, *, is_quiet: bool) -> AgentRun:
+def _follow(started: StartedRun, *, is_quiet: bool) -> FollowedRun:
     """Wait for the end of a run, and print what happens; return the run.
 
     Raises: AgentsError: its deadline is over, and nobody ended it.
@@ -185,12 +185,12 @@ class _Progress:
         self._since = monotonic()
         self._has_hint = False
 
-    def has_news(self, run: AgentRun) -> bool:
+    def has_news(self, run: FollowedRun) -> bool:
         """Whether the run has a step or a result that was not printed."""
         news = (len(run.reasoning), len(run.tool_results))
         return news != (self._steps, self._results) or self._awaits_unseen(run)
 
-    def print_news(self, run: AgentRun) -> None:
+    def print_news(self, run: FollowedRun) -> None:
         """Print steps, results, and the tool that the run waits for."""
         for index in range(min(self._steps, self._results), len(run.reasoning)):
             if index >= self._steps:
@@ -204,7 +204,7 @@ class _Progress:
                 self._print_line(f"  [yellow]{escape(line)}[/]")
         self._since = monotonic()
 
-    def print_hint(self, run: AgentRun) -> None:
+    def print_hint(self, run: FollowedRun) -> None:
         """Say once what is needed, if no worker answers."""
         is_late = monotonic() - self._since > HINT_SECONDS
         if self._has_hint or not is_late or run.status != "AskingModel":
@@ -217,13 +217,13 @@ class _Progress:
             soft_wrap=True,
         )
 
-    def describe(self, run: AgentRun) -> str:
+    def describe(self, run: FollowedRun) -> str:
         """Return what the run waits for, in a line."""
         seconds = monotonic() - self._since
         thing = "a tool's result" if run.status == "AwaitingTool" else "a worker's answer"
         return f"step {len(run.tool_results) + 1}: waiting for {thing}, {seconds:.0f} s"
 
-    def _awaits_unseen(self, run: AgentRun) -> bool:
+    def _awaits_unseen(self, run: FollowedRun) -> bool:
         return run.status == "AwaitingTool" and self._awaited != _name_wait(run)
 
     def _print_step(self, index: int, reasoning: str) -> None:
@@ -241,11 +241,11 @@ class _Progress:
             out.print(markup, soft_wrap=True)
 
 
-def _name_wait(run: AgentRun) -> str:
+def _name_wait(run: FollowedRun) -> str:
     return f"{len(run.reasoning)}"
 
 
-def describe_awaited_tool(started: StartedRun, run: AgentRun) -> list[str]:
+def describe_awaited_tool(started: StartedRun, run: FollowedRun) -> list[str]:
     """Return lines about the tool that a run waits for; a person's question with how to answer."""
     awaited = find_awaited_tool(started.agent, run.run_id, started.transaction.block_number)
     if awaited is None:
@@ -267,7 +267,7 @@ def describe_awaited_tool(started: StartedRun, run: AgentRun) -> list[str]:
     ]
 
 
-def _require_time(started: StartedRun, run: AgentRun) -> None:
+def _require_time(started: StartedRun, run: FollowedRun) -> None:
     """Check that a run can still go on.
 
     Raises: AgentsError: its deadline is over.
@@ -299,7 +299,9 @@ def _print_start(started: StartedRun) -> None:
     out.print(f"  [dim]transaction[/] 0x{sent.hash.hex()}, {sent.gas_used:,} gas", soft_wrap=True)
 
 
-def _print_end(session: Session, started: StartedRun, run: AgentRun, refund: int | None) -> None:
+def _print_end(
+    session: OracleSession, started: StartedRun, run: FollowedRun, refund: int | None
+) -> None:
     if run.is_success:
         out.print("[bold green]Answer[/]")
         out.print(f"  {escape(sanitize(run.result))}", soft_wrap=True)
@@ -320,7 +322,7 @@ def _print_end(session: Session, started: StartedRun, run: AgentRun, refund: int
         )
 
 
-def explain_failure(started: StartedRun, run: AgentRun) -> list[str]:
+def explain_failure(started: StartedRun, run: FollowedRun) -> list[str]:
     """Return the executor's error of a refused run, decoded."""
     if run.status != "Refused":
         return []
@@ -330,7 +332,7 @@ def explain_failure(started: StartedRun, run: AgentRun) -> list[str]:
     return [sanitize(decode_revert(output))]
 
 
-def _read_refund(started: StartedRun, run: AgentRun) -> int | None:
+def _read_refund(started: StartedRun, run: FollowedRun) -> int | None:
     """Return what was left of a run's budget, in wei; None if it was not released."""
     logs = started.oracle.find_logs(
         "BudgetReleased", run.budget_id, first=started.transaction.block_number
@@ -338,7 +340,7 @@ def _read_refund(started: StartedRun, run: AgentRun) -> int | None:
     return logs[-1].values[1] if logs else None
 
 
-def serialize_run(started: StartedRun, run: AgentRun, refund: int | None) -> dict[str, Any]:
+def serialize_run(started: StartedRun, run: FollowedRun, refund: int | None) -> dict[str, Any]:
     """Return a run in JSON. Amounts are decimal strings in wei."""
     return {
         "agent": started.agent.checksum_address,

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from eth_utils import is_checksum_address, to_canonical_address, to_checksum_address
+from eth_utils import to_checksum_address
 
 from pyevm_agents.cli.oracle.keystore_options import add_keystore_options
+from pyevm_agents.cli.oracle.session import oracle_option
 from pyevm_agents.cli.oracle.worker_output import WorkerOutput
 from pyevm_agents.cli.oracle_options import add_model_options, hardfork_option
 from pyevm_agents.cli.rpc_client import RpcClient, rpc_option
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
     from pyevm_agents.oracle.messages import AnswerComputer
 
-ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
 SOCKET_URL = re.compile(r"wss?://\S+")
 MAX_CONFIRMATIONS = 10_000
 WEEK_SECONDS = 7 * 24 * 3_600
@@ -45,19 +45,6 @@ Examples:
   pyevm-agents oracle run --rpc-url https://node --oracle 0x5FbD… --keystore worker.json \\
       --password-file password.txt --confirmations 3 --metrics-port 9464 --log-format json
 """
-
-
-def parse_address(_context: click.Context, _option: click.Parameter, value: str) -> bytes:
-    """Return an address, 20 bytes.
-
-    Raises: click.BadParameter: not an address, or a wrong checksum.
-    """
-    if not ADDRESS.fullmatch(value):
-        raise click.BadParameter(f"{value!r}: must be an address: 0x and 40 hexadecimal digits")
-    digits = value[2:]
-    if digits not in {digits.lower(), digits.upper()} and not is_checksum_address(value):
-        raise click.BadParameter(f"{value!r}: has a wrong checksum; look for a typing error")
-    return bytes(to_canonical_address(value))
 
 
 def _parse_socket(
@@ -84,9 +71,7 @@ class RunOptions:
 
 @click.command(short_help="Answer an oracle's requests.", epilog=EXAMPLES)
 @rpc_option
-@click.option(
-    "--oracle", required=True, metavar="ADDRESS", callback=parse_address, help="The AgentOracle."
-)
+@oracle_option
 @add_keystore_options
 @click.option(
     "--chain-id", type=click.IntRange(1), metavar="ID", help="Chain ID that the node must have."
@@ -166,7 +151,7 @@ class RunOptions:
 def run(  # noqa: PLR0913 - one for each option
     remote: RpcClient,
     *,
-    oracle: bytes,
+    oracle_address: bytes,
     key: PrivateKey,
     chain_id: int | None,
     confirmations: int,
@@ -194,7 +179,7 @@ def run(  # noqa: PLR0913 - one for each option
     output = WorkerOutput(is_json=log_format == "json")
     run_options = RunOptions(
         url=remote.url,
-        oracle=oracle,
+        oracle=oracle_address,
         chain_id=chain_id,
         store=store,
         settings=WorkerSettings(
@@ -310,7 +295,8 @@ def require_worker(client: OracleClient, worker: bytes, *, is_watching: bool) ->
     if worker not in client.read_workers() and not is_watching:
         raise ConfigError(
             f"worker {name}: is not registered with the oracle "
-            f"{to_checksum_address(client.oracle)}; its owner registers it by setWorker"
+            f"{to_checksum_address(client.oracle)}; its owner registers it by "
+            "`pyevm-agents oracle worker add`"
         )
     if client.read_balance(worker) == 0:
         raise ConfigError(f"worker {name}: has no ether to pay for transactions; send it some")

@@ -73,10 +73,10 @@ def test_stakes_and_proposals_of_a_challengeable_oracle(commands: Commands) -> N
         "challengeWindow": 600,
         "arbitrationTime": 86_400,
     }
-    text = "Staked 2.5 ether; free stake 2.5 ether, an answer locks 1 ether"
-    assert commands.run("stake", "2.5ether").stdout.startswith(text)
-    text = "Unstaked 0.5 ether; free stake 2 ether"
-    assert commands.run("unstake", "0.5ether").stdout.startswith(text)
+    staked = "Staked 2.5 ether; free stake 2.5 ether, an answer locks 1 ether"
+    assert commands.run("stake", "2.5ether").stdout.startswith(staked)
+    unstaked = "Unstaked 0.5 ether; free stake 2 ether"
+    assert commands.run("unstake", "0.5ether").stdout.startswith(unstaked)
     told = commands.run("unstake", "3ether", status=1)
     assert "InsufficientStake(" in told.stderr
     assert "call `pyevm-agents oracle stake` first" in told.stderr
@@ -107,10 +107,10 @@ def test_stakes_and_proposals_of_a_challengeable_oracle(commands: Commands) -> N
 
 
 def test_workers_are_registered_and_removed(commands: Commands) -> None:
-    told = commands.run("worker", "add", OTHER, WORKER, "--fund", "1ether").stdout
-    assert f"Registered worker {OTHER}\n" in told
-    assert f"Worker {WORKER} is registered already\n" in told
-    assert f"Sent 1 ether to {WORKER}\n" in told
+    added = commands.run("worker", "add", OTHER, WORKER, "--fund", "1ether").stdout
+    assert f"Registered worker {OTHER}\n" in added
+    assert f"Worker {WORKER} is registered already\n" in added
+    assert f"Sent 1 ether to {WORKER}\n" in added
     assert f"Removed worker {OTHER}\n" in commands.run("worker", "remove", OTHER).stdout
     told = commands.run("worker", "remove", OTHER)
     assert told.stdout == f"Worker {OTHER} is not registered\n"
