@@ -104,6 +104,18 @@ ENTRIES = {
         seed=20,
         test="tests/test_killed_pool.py::test_every_hash_is_known_after_each_kill",
     ),
+    "killed-workers": Entry(
+        shows="Every request is answered once while workers are killed, and anvil reorganised",
+        count=200,
+        seed=21,
+        test="tests/test_killed_workers.py::test_every_request_is_answered_once",
+    ),
+    "killed-workers-model": Entry(
+        shows="Every request is answered once by the default model, through kills and a restart",
+        count=20,
+        seed=21,
+        test="tests/test_killed_workers.py::test_every_request_is_answered_once_by_the_real_model",
+    ),
     "killed-stores": Entry(
         shows="Killed writers leave a generation store without a damaged row",
         count=300,

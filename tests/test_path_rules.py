@@ -23,6 +23,7 @@ BANNED_ALLOWED = {
     "pyevm_agents/cli": "measures time and reads the environment",
     "pyevm_agents/models/llama": "starts the engine's process and measures it",
     "pyevm_agents/models/store": "dates generations",
+    "pyevm_agents/oracle": "waits for blocks and measures inference, off the chain",
 }
 """Folders of the product that may use the banned modules."""
 BANNED_ALLOWED_FILES = {

@@ -80,7 +80,7 @@ if TYPE_CHECKING:
     from pyevm_agents.tracing.tracer import CallFrame, OpcodeStep
     from pyevm_agents.vm import AgentVM, ForkBlock, Interruption
 
-MAX_CALLBACK_GAS = 12_000_000
+MAX_CALLBACK_GAS = 11_000_000
 """Source: `AgentOracle.MAX_CALLBACK_GAS`."""
 
 TRIAL_GAS = 100_000_000

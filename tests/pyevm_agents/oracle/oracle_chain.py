@@ -59,9 +59,11 @@ class Deployed:
     def canonical(self) -> bytes:
         return bytes.fromhex(self.address[2:])
 
+    def encode(self, function: str, *arguments: object) -> bytes:
+        return load_artifact(self.name).encode_call(function, *arguments)
+
     def send(self, function: str, *arguments: object, value: int = 0) -> dict[str, Any]:
-        data = load_artifact(self.name).encode_call(function, *arguments)
-        return self.chain.send(self.address, data, value=value)
+        return self.chain.send(self.address, self.encode(function, *arguments), value=value)
 
     def read(self, function: str, *arguments: object) -> Any:  # noqa: ANN401
         contract = load_artifact(self.name)
@@ -125,11 +127,17 @@ class OracleChain:
         assert receipt["status"] == "0x1"
 
     def send(
-        self, to: str | None, data: bytes, *, value: int = 0, gas: int = TRANSACTION_GAS
+        self,
+        to: str | None,
+        data: bytes,
+        *,
+        value: int = 0,
+        gas: int = TRANSACTION_GAS,
+        sender: str | None = None,
     ) -> dict[str, Any]:
         """Send a transaction; return its receipt."""
         fields = {
-            "from": self.sender,
+            "from": sender or self.sender,
             "data": "0x" + data.hex(),
             "value": hex(value),
             "gas": hex(gas),

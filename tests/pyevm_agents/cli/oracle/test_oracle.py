@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+import click
 import pytest
 from eth_keys.datatypes import PrivateKey
 
+from pyevm_agents.cli.oracle.command import oracle
 from pyevm_agents.contracts import load_artifact
 from tests.pyevm_agents.cli.oracle.conftest import (
     NO_CONTRACT,
@@ -19,12 +21,23 @@ from tests.pyevm_agents.cli.oracle.conftest import (
 from tests.pyevm_agents.node.senders_of_tests import KEYS
 from tests.pyevm_agents.oracle.oracle_chain import PROMPT, WORKER
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 POOR = PrivateKey(b"\x66" * 32)
 REVERT = 1
 """`OracleClient.Behaviour.Revert`."""
+
+
+def test_every_command_is_in_the_document_and_its_help_has_an_example() -> None:
+    page = Path("docs/command-line.md").read_text()
+    context = click.Context(oracle)
+    for name in oracle.list_commands(context):
+        assert f"`oracle {name}" in page
+        command = oracle.get_command(context, name)
+        assert command is not None
+        inner = command.commands.values() if isinstance(command, click.Group) else [command]
+        for each in inner:
+            assert "pyevm-agents oracle " in (each.epilog or ""), each.name
+            assert each.help
+            assert each.short_help
 
 
 def test_an_oracle_is_deployed_with_prices_and_workers(commands: Commands) -> None:
