@@ -127,14 +127,11 @@ def release(budget: int, session: OracleSession, *, oracle_address: bytes) -> No
     oracle = open_oracle(session.client, oracle_address)
     if budget > oracle.read("budgetCount"):
         raise AgentsError(f"budget {budget:,}: never opened at {oracle.checksum_address}")
-    _, subscription, _, is_released, payer, releasable_at, _, balance = oracle.read(
-        "budgets", budget
-    )
+    _, subscription, _, is_released, payer, _, _, balance = oracle.read("budgets", budget)
     if is_released:
         raise AgentsError(f"budget {budget:,}: was released before")
     sent = session.send(oracle.address, oracle.artifact.encode_call("release", budget))
     receiver = f"subscription {subscription:,}" if subscription else to_checksum_address(payer)
-    del releasable_at
     print_sent(f"Released budget {budget:,}: {format_amount(balance)} for {receiver}", sent)
 
 

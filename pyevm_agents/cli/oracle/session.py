@@ -33,6 +33,7 @@ ADVICE = {
     "BudgetNotReleasable": "its client may release it earlier, and does at the end of a run",
     "BudgetNotUsable": "it was released before, or never opened",
     "CallerNotAllowed": "the agent's owner allows callers by setCaller",
+    "InsufficientGas": "pass more gas by --gas",
     "InsufficientStake": "call `pyevm-agents oracle stake` first, or ask for less",
     "NoSubscription": "the agent's owner sets one: `pyevm-agents oracle subscription add-consumer "
     "--pay-runs`",
