@@ -71,7 +71,7 @@ class SentTransaction:
     """The new contract, if it made one."""
 
 
-class RemoteAccount:
+class SendingAccount:
     """An account on a remote chain. Subclasses say who signs."""
 
     def __init__(self, client: RemoteClient, address: Address) -> None:
@@ -204,7 +204,7 @@ class RemoteAccount:
         return int(str(self.client.request(method, [*params])), 16)
 
 
-class UnlockedAccount(RemoteAccount):
+class UnlockedAccount(SendingAccount):
     """An account for which a remote development node signs."""
 
     def _send(self, form: dict[str, str]) -> str:
@@ -219,7 +219,7 @@ class UnlockedAccount(RemoteAccount):
             ) from error
 
 
-class KeyAccount(RemoteAccount):
+class KeyAccount(SendingAccount):
     """An account whose key is here."""
 
     def __init__(self, client: RemoteClient, key: PrivateKey) -> None:

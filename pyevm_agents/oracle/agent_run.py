@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from eth_utils import to_canonical_address
 
-if TYPE_CHECKING:
-    from pyevm_agents.oracle.remote_contract import RemoteContract
+from pyevm_agents.errors import AgentsError
+from pyevm_agents.oracle.remote_contract import RemoteContract
 
 STATUSES = (
     *("None", "AskingModel", "UsingTool", "AwaitingTool", "Answered", "ToolFailed", "Refused"),
@@ -20,7 +20,7 @@ ANSWERED = STATUSES.index("Answered")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AgentRun:
+class FollowedRun:
     """A run at the last block."""
 
     run_id: int
@@ -52,6 +52,25 @@ class AgentRun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StartedRun:
+    """A run's start, and what it reserved."""
+
+    agent: RemoteContract
+    oracle: RemoteContract
+    run_id: int
+    block_number: int
+    transaction: str
+    """Hash in hexadecimal."""
+
+    prompt: str
+    reserved: int
+    """Wei of its budget."""
+
+    payer: bytes | None
+    """Who gets back what is left, 20 bytes; None if a subscription pays."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AwaitedTool:
     """An asynchronous tool whose result a run waits for."""
 
@@ -59,13 +78,13 @@ class AwaitedTool:
     tool_run_id: int
 
 
-def read_run(agent: RemoteContract, run_id: int) -> AgentRun:
+def read_run(agent: RemoteContract, run_id: int) -> FollowedRun:
     """Return a run at the last block."""
     status, (reasoning, results), result, facts = agent.read_all(
         [(name, (run_id,)) for name in ("statusOf", "stepsOf", "resultOf", "runOf")]
     )
     _, _, _, _, deadline, request_id, budget_id = facts
-    return AgentRun(
+    return FollowedRun(
         run_id=run_id,
         status=STATUSES[status],
         reasoning=tuple(reasoning),
@@ -75,6 +94,51 @@ def read_run(agent: RemoteContract, run_id: int) -> AgentRun:
         request_id=request_id,
         budget_id=budget_id,
     )
+
+
+def find_started_run(agent: RemoteContract, run_id: int, first_block: int) -> StartedRun:
+    """Return the start of a run. Input: the agent; the run; from which block on to search.
+
+    Raises: AgentsError: the agent logged no such run.
+    """
+    logs = agent.find_logs("AgentRunStarted", run_id, first=first_block)
+    if not logs:
+        raise AgentsError(
+            f"run {run_id} of {agent.checksum_address}: there is no such run after block "
+            f"{first_block:,}; its last run is {agent.read('currentRunId')}"
+        )
+    start = logs[-1]
+    oracle = open_agents_oracle(agent)
+    budget_id = read_run(agent, run_id).budget_id
+    budgets = oracle.find_logs("BudgetOpened", budget_id, first=start.block_number)
+    if not budgets:
+        raise AgentsError(
+            f"run {run_id} of {agent.checksum_address}: oracle {oracle.checksum_address} has no "
+            f"budget {budget_id:,} of it"
+        )
+    _, _, subscription, payer, amount = budgets[0].values
+    return StartedRun(
+        agent=agent,
+        oracle=oracle,
+        run_id=run_id,
+        block_number=start.block_number,
+        transaction=start.transaction,
+        prompt=start.values[3],
+        reserved=amount,
+        payer=None if subscription else to_canonical_address(payer),
+    )
+
+
+def open_agents_oracle(agent: RemoteContract) -> RemoteContract:
+    """Return the oracle that an agent asks."""
+    return RemoteContract(agent.client, "AgentOracle", to_canonical_address(agent.read("oracle")))
+
+
+def read_refund(started: StartedRun, run: FollowedRun) -> int | None:
+    """Return what was left of a run's budget, in wei; None before its end."""
+    first = started.block_number
+    logs = started.oracle.find_logs("BudgetReleased", run.budget_id, first=first)
+    return int(logs[-1].values[1]) if logs else None
 
 
 def find_awaited_tool(agent: RemoteContract, run_id: int, first_block: int) -> AwaitedTool | None:

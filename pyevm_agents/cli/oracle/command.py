@@ -10,6 +10,7 @@ COMMANDS = {
     "deploy": "oracle.deploy",
     "deploy-agent": "oracle.deploy_agent",
     "ask": "oracle.ask",
+    "follow": "oracle.ask",
     "status": "oracle.status",
     "claim": "oracle.payments",
     "retry": "oracle.requests",

@@ -9,7 +9,7 @@ from eth_utils import to_checksum_address
 
 from pyevm_agents.cli.oracle.amounts import AMOUNT_TYPE
 from pyevm_agents.cli.oracle.param_types import ADDRESS_TYPE, DURATION_TYPE
-from pyevm_agents.cli.oracle.session import Session, add_sender_options, json_option
+from pyevm_agents.cli.oracle.session import OracleSession, add_sender_options, json_option
 from pyevm_agents.cli.oracle.transactions import TransactionList
 from pyevm_agents.cli.output import out
 from pyevm_agents.cli.shared_options import is_given
@@ -77,7 +77,7 @@ Examples:
 @add_sender_options
 @json_option
 def deploy(  # noqa: PLR0913 - one for each option
-    session: Session,
+    session: OracleSession,
     *,
     workers: Sequence[bytes],
     fund_workers: int,

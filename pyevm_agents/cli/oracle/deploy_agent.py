@@ -9,7 +9,12 @@ import click
 from eth_utils import to_checksum_address
 
 from pyevm_agents.cli.oracle.param_types import ADDRESS, ADDRESS_TYPE, DURATION_TYPE
-from pyevm_agents.cli.oracle.session import Session, add_sender_options, json_option, oracle_option
+from pyevm_agents.cli.oracle.session import (
+    OracleSession,
+    add_sender_options,
+    json_option,
+    oracle_option,
+)
 from pyevm_agents.cli.oracle.transactions import TransactionList
 from pyevm_agents.cli.output import out
 from pyevm_agents.contracts import list_artifacts, load_artifact
@@ -117,7 +122,7 @@ def list_tools() -> tuple[str, ...]:
 @add_sender_options
 @json_option
 def deploy_agent(  # noqa: PLR0913 - one for each option
-    session: Session,
+    session: OracleSession,
     *,
     oracle_address: bytes,
     name: str,
@@ -203,7 +208,7 @@ def _read_prompt(text: str | None, file: Path | None) -> str:
         raise ConfigError(f"{file}: can't be read: {reason}") from error
 
 
-def _require_tool(session: Session, address: bytes) -> None:
+def _require_tool(session: OracleSession, address: bytes) -> None:
     """Check that a contract has a tool's metadata.
 
     Raises: ConfigError: it has not.

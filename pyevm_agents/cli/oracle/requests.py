@@ -9,7 +9,7 @@ from eth_utils import to_checksum_address
 
 from pyevm_agents.cli.oracle.param_types import REQUEST_TYPE, format_request
 from pyevm_agents.cli.oracle.session import (
-    Session,
+    OracleSession,
     add_sender_options,
     explain_reverts,
     from_block_option,
@@ -26,7 +26,7 @@ from pyevm_agents.oracle.remote_contract import open_oracle
 
 if TYPE_CHECKING:
     from pyevm_agents.oracle.accounts import SentTransaction
-    from pyevm_agents.oracle.oracle_state import RequestState
+    from pyevm_agents.oracle.oracle_state import UnsettledRequest
     from pyevm_agents.oracle.remote_contract import RemoteContract
 
 request_argument = click.argument("request_id", type=REQUEST_TYPE, metavar="REQUEST")
@@ -50,7 +50,12 @@ Example:
 @from_block_option
 @add_sender_options
 def retry(
-    request_id: int, session: Session, *, oracle_address: bytes, first_block: int, gas: int | None
+    request_id: int,
+    session: OracleSession,
+    *,
+    oracle_address: bytes,
+    first_block: int,
+    gas: int | None,
 ) -> None:
     """Call the client of REQUEST again, with more gas. For everybody.
 
@@ -86,7 +91,9 @@ def retry(
 @oracle_option
 @from_block_option
 @add_sender_options
-def expire(request_id: int, session: Session, *, oracle_address: bytes, first_block: int) -> None:
+def expire(
+    request_id: int, session: OracleSession, *, oracle_address: bytes, first_block: int
+) -> None:
     """End REQUEST after its deadline; its fee goes back. For everybody."""
     oracle = open_oracle(session.client, oracle_address)
     state = _read_request(oracle, request_id, first_block)
@@ -112,7 +119,7 @@ Example:
 @click.argument("budget", type=click.IntRange(1))
 @oracle_option
 @add_sender_options
-def release(budget: int, session: Session, *, oracle_address: bytes) -> None:
+def release(budget: int, session: OracleSession, *, oracle_address: bytes) -> None:
     """Give back what is left of BUDGET, a number. For its client; for everybody after its lifetime.
 
     A run's budget is released when the run ends.
@@ -120,18 +127,15 @@ def release(budget: int, session: Session, *, oracle_address: bytes) -> None:
     oracle = open_oracle(session.client, oracle_address)
     if budget > oracle.read("budgetCount"):
         raise AgentsError(f"budget {budget:,}: never opened at {oracle.checksum_address}")
-    _, subscription, _, is_released, payer, releasable_at, _, balance = oracle.read(
-        "budgets", budget
-    )
+    _, subscription, _, is_released, payer, _, _, balance = oracle.read("budgets", budget)
     if is_released:
         raise AgentsError(f"budget {budget:,}: was released before")
     sent = session.send(oracle.address, oracle.artifact.encode_call("release", budget))
     receiver = f"subscription {subscription:,}" if subscription else to_checksum_address(payer)
-    del releasable_at
     print_sent(f"Released budget {budget:,}: {format_amount(balance)} for {receiver}", sent)
 
 
-def _read_request(oracle: RemoteContract, request_id: int, first_block: int) -> RequestState:
+def _read_request(oracle: RemoteContract, request_id: int, first_block: int) -> UnsettledRequest:
     commitment = find_commitment(oracle, request_id, first_block=first_block)
     if commitment is None:
         raise AgentsError(
@@ -141,7 +145,7 @@ def _read_request(oracle: RemoteContract, request_id: int, first_block: int) -> 
     return read_requests(oracle, [commitment])[0]
 
 
-def _read_gas_limit(session: Session) -> int:
+def _read_gas_limit(session: OracleSession) -> int:
     block: Any = session.client.request("eth_getBlockByNumber", ["latest", False])
     return min(int(block["gasLimit"], 16), MAX_TRANSACTION_GAS)
 

@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from eth_utils import is_checksum_address, to_canonical_address, to_checksum_address
+from eth_utils import to_checksum_address
 
 from pyevm_agents.cli.oracle.keystore_options import add_keystore_options
+from pyevm_agents.cli.oracle.param_types import ADDRESS_TYPE
 from pyevm_agents.cli.oracle.worker_output import WorkerOutput
 from pyevm_agents.cli.oracle_options import add_model_options, hardfork_option
 from pyevm_agents.cli.rpc_client import RpcClient, rpc_option
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
 
     from pyevm_agents.oracle.messages import AnswerComputer
 
-ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
 SOCKET_URL = re.compile(r"wss?://\S+")
 MAX_CONFIRMATIONS = 10_000
 WEEK_SECONDS = 7 * 24 * 3_600
@@ -54,19 +54,6 @@ ARBITER_EXAMPLES = """\b
 Examples:
   pyevm-agents oracle arbitrate --oracle 0x5FbD… --keystore arbiter.json
 """
-
-
-def parse_address(_context: click.Context, _option: click.Parameter, value: str) -> bytes:
-    """Return an address, 20 bytes.
-
-    Raises: click.BadParameter: not an address, or a wrong checksum.
-    """
-    if not ADDRESS.fullmatch(value):
-        raise click.BadParameter(f"{value!r}: must be an address: 0x and 40 hexadecimal digits")
-    digits = value[2:]
-    if digits not in {digits.lower(), digits.upper()} and not is_checksum_address(value):
-        raise click.BadParameter(f"{value!r}: has a wrong checksum; look for a typing error")
-    return bytes(to_canonical_address(value))
 
 
 def _parse_socket(
@@ -97,8 +84,10 @@ _WORKER_OPTIONS: tuple[Callable[[Any], Any], ...] = (
         "--oracle",
         required=True,
         metavar="ADDRESS",
-        callback=parse_address,
-        help="The AgentOracle.",
+        type=ADDRESS_TYPE,
+        envvar="AGENT_ORACLE",
+        show_envvar=True,
+        help="The oracle's address.",
     ),
     add_keystore_options,
     click.option(

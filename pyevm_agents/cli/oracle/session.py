@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from eth_typing import Address
 
-    from pyevm_agents.oracle.accounts import RemoteAccount, SentTransaction
+    from pyevm_agents.oracle.accounts import SendingAccount, SentTransaction
 
 RETRIES = 2
 """A node that is not there is reported after 1.5 s."""
@@ -33,6 +33,7 @@ ADVICE = {
     "BudgetNotReleasable": "its client may release it earlier, and does at the end of a run",
     "BudgetNotUsable": "it was released before, or never opened",
     "CallerNotAllowed": "the agent's owner allows callers by setCaller",
+    "InsufficientGas": "pass more gas by --gas",
     "InsufficientStake": "call `pyevm-agents oracle stake` first, or ask for less",
     "NoSubscription": "the agent's owner sets one: `pyevm-agents oracle subscription add-consumer "
     "--pay-runs`",
@@ -94,15 +95,15 @@ json_option: Callable[..., Any] = click.option(
 )
 
 
-class Session:
+class OracleSession:
     """A node and an account on its chain."""
 
-    def __init__(self, client: RemoteClient, open_account: Callable[[], RemoteAccount]) -> None:
+    def __init__(self, client: RemoteClient, open_account: Callable[[], SendingAccount]) -> None:
         """Input: the node; opens the account, which may ask for a password."""
         self.client, self._open_account = client, open_account
 
     @cached_property
-    def account(self) -> RemoteAccount:
+    def account(self) -> SendingAccount:
         """The account that signs. The first use may ask for a password."""
         return self._open_account()
 
@@ -158,14 +159,14 @@ def add_sender_options(command: Callable[..., None]) -> Callable[..., None]:
         unlocked: Address | None = values.pop("unlocked")
         _require_account(keystore, unlocked)
 
-        def open_account() -> RemoteAccount:
+        def open_account() -> SendingAccount:
             if unlocked is not None:
                 return UnlockedAccount(client, unlocked)
             assert keystore is not None  # noqa: S101 - checked above
             return KeyAccount(client, unlock(keystore, password_file))
 
         with closing(RemoteClient(values.pop("remote").url, retries=RETRIES)) as client:
-            command(*arguments, **values, session=Session(client, open_account))
+            command(*arguments, **values, session=OracleSession(client, open_account))
 
     for option in (unlocked_option, password_file_option, keystore_option, rpc_option):
         run = option(run)

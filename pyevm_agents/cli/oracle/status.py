@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from pyevm_agents.oracle.oracle_state import (
         AccountState,
         OracleState,
-        RequestState,
         SubscriptionState,
+        UnsettledRequest,
     )
 
 EXAMPLES = """\b
@@ -128,7 +128,7 @@ def _print_subscription(subscription: SubscriptionState) -> None:
     _print_item("Subscription", str(subscription.subscription_id), pairs)
 
 
-def _print_request(request: RequestState, now: int) -> None:
+def _print_request(request: UnsettledRequest, now: int) -> None:
     commitment = request.commitment
     pairs = [
         ("client", to_checksum_address(commitment.client)),
@@ -144,7 +144,7 @@ def _print_item(heading: str, name: str, pairs: Iterable[tuple[str, str]]) -> No
         out.print(f"  [dim]{label:<12}[/] {escape(text)}", soft_wrap=True)
 
 
-def describe_request(request: RequestState, now: int) -> str:
+def describe_request(request: UnsettledRequest, now: int) -> str:
     """Return what a request waits for, and the command that goes on."""
     deadline, proposal = request.commitment.deadline, request.proposal
     if proposal is not None:
@@ -216,7 +216,7 @@ def _serialize_account(account: AccountState) -> dict[str, Any]:
     }
 
 
-def _serialize_request(request: RequestState) -> dict[str, Any]:
+def _serialize_request(request: UnsettledRequest) -> dict[str, Any]:
     commitment, proposal = request.commitment, request.proposal
     return {
         "id": format_request(commitment.request_id),

@@ -101,8 +101,10 @@ class Commands:
         patch: pytest.MonkeyPatch,
         write: Any = count_and_answer,  # noqa: ANN401
     ) -> None:
-        """Answer a request whenever `oracle ask` waits."""
-        patch.setattr("pyevm_agents.cli.oracle.ask.sleep", lambda _seconds: self.answer(write))
+        """Answer a request whenever a command waits for a run."""
+        patch.setattr(
+            "pyevm_agents.cli.oracle.run_output.sleep", lambda _seconds: self.answer(write)
+        )
 
     def pass_time(self, seconds: int) -> None:
         """Mine a block so much later."""

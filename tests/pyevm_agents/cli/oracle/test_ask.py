@@ -24,7 +24,8 @@ def test_a_run_is_followed_to_its_answer(
     commands.answer_while_waiting(monkeypatch)
     lines = commands.run("ask", commands.agent, PROMPT).stdout.splitlines()
     assert lines[0] == f"Run 1 of {commands.agent}: 0.006753 ether reserved"
-    assert lines[2:] == [
+    assert lines[1] == f"  prompt       {PROMPT}"
+    assert lines[3:] == [
         "Step 1",
         "  thought      The user wants 7",
         "  tool         CounterTool",
@@ -33,7 +34,10 @@ def test_a_run_is_followed_to_its_answer(
         "Answer",
         "  The counter has it.",
         "Cost 0.004502 ether, given back 0.002251 ether",
-        f"0.002251 ether to claim: pyevm-agents oracle claim --oracle {commands.oracle}",
+        (
+            f"{OWNER} has 0.002251 ether to claim: pyevm-agents oracle claim --oracle "
+            f"{commands.oracle}"
+        ),
     ]
     [account] = commands.status("--account", OWNER)["accounts"]
     assert account["claimableWei"] == str(FEE)
@@ -73,13 +77,22 @@ def test_a_refusal_is_decoded(commands: Commands, monkeypatch: pytest.MonkeyPatc
     assert "UnknownModel(modelId='no-such-model')" in told.stdout
 
 
-def test_a_run_is_left_to_go_on(commands: Commands) -> None:
+def test_a_run_is_left_to_go_on(commands: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
     assert commands.run("ask", commands.agent, PROMPT, "--no-wait").stdout.startswith("Run 1 of")
     run = commands.read("ask", commands.agent, PROMPT, "--no-wait")
     assert (run["runId"], run["status"], run["refundWei"]) == (2, "AskingModel", None)
     requests = commands.status()["requests"]
     assert [each["isWaiting"] for each in requests] == [True, True]
     assert requests[1]["id"] == run["requestId"]
+    commands.answer()
+    shown = commands.run("follow", commands.agent, 1, "--no-wait", sender=None).stdout
+    assert shown.endswith("  result       The counter is: 7\n")
+    commands.answer_while_waiting(monkeypatch)
+    shown = commands.run("follow", commands.agent, 2, sender=None).stdout
+    assert "Answer\n  The counter has it.\n" in shown
+    told = commands.run("follow", commands.agent, 3, sender=None, status=1)
+    assert "run 3 of " in told.stderr
+    assert "its last run is 2" in told.stderr
 
 
 def test_a_person_answers_the_agents_question(
@@ -106,7 +119,7 @@ def test_a_person_answers_the_agents_question(
             told = commands.run("respond", tool, 1, "Take it all", sender=OTHER)
             assert told.stdout.startswith("How much?\n")
 
-    monkeypatch.setattr("pyevm_agents.cli.oracle.ask.sleep", wait)
+    monkeypatch.setattr("pyevm_agents.cli.oracle.run_output.sleep", wait)
     told = commands.run("ask", agent, "Deposit")
     assert f"question for {OTHER}: How much?\n" in told.stdout
     assert f'pyevm-agents oracle respond {tool} 1 "…"' in told.stdout
@@ -119,7 +132,7 @@ def test_a_run_that_nobody_answers_ends_at_its_deadline(
     commands: Commands, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "pyevm_agents.cli.oracle.ask.sleep", lambda _seconds: commands.pass_time(90_000)
+        "pyevm_agents.cli.oracle.run_output.sleep", lambda _seconds: commands.pass_time(90_000)
     )
     told = commands.run("ask", commands.agent, PROMPT, status=1)
     [request] = commands.status()["requests"]
@@ -132,9 +145,9 @@ def test_a_run_that_nobody_answers_ends_at_its_deadline(
 
 def test_a_late_worker_is_missed(commands: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
     commands.run("worker", "remove", *commands.chain.oracle.read("workers"))
-    monkeypatch.setattr("pyevm_agents.cli.oracle.ask.HINT_SECONDS", -1.0)
+    monkeypatch.setattr("pyevm_agents.cli.oracle.run_output.HINT_SECONDS", -1.0)
     monkeypatch.setattr(
-        "pyevm_agents.cli.oracle.ask.sleep", lambda _seconds: commands.pass_time(90_000)
+        "pyevm_agents.cli.oracle.run_output.sleep", lambda _seconds: commands.pass_time(90_000)
     )
     told = commands.run("ask", commands.agent, PROMPT, status=1)
     assert f"Warning: oracle {commands.oracle} has no workers" in told.stderr

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+import click
 import pytest
 from eth_keys.datatypes import PrivateKey
 
+from pyevm_agents.cli.oracle.command import oracle
 from pyevm_agents.contracts import load_artifact
 from tests.pyevm_agents.cli.oracle.conftest import (
     NO_CONTRACT,
@@ -19,12 +21,23 @@ from tests.pyevm_agents.cli.oracle.conftest import (
 from tests.pyevm_agents.node.senders_of_tests import KEYS
 from tests.pyevm_agents.oracle.oracle_chain import PROMPT, WORKER
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 POOR = PrivateKey(b"\x66" * 32)
 REVERT = 1
 """`OracleClient.Behaviour.Revert`."""
+
+
+def test_every_command_is_in_the_document_and_its_help_has_an_example() -> None:
+    page = Path("docs/command-line.md").read_text()
+    context = click.Context(oracle)
+    for name in oracle.list_commands(context):
+        assert f"`oracle {name}" in page
+        command = oracle.get_command(context, name)
+        assert command is not None
+        inner = command.commands.values() if isinstance(command, click.Group) else [command]
+        for each in inner:
+            assert "pyevm-agents oracle " in (each.epilog or ""), each.name
+            assert each.help
+            assert each.short_help
 
 
 def test_an_oracle_is_deployed_with_prices_and_workers(commands: Commands) -> None:
@@ -73,10 +86,10 @@ def test_stakes_and_proposals_of_a_challengeable_oracle(commands: Commands) -> N
         "challengeWindow": 600,
         "arbitrationTime": 86_400,
     }
-    text = "Staked 2.5 ether; free stake 2.5 ether, an answer locks 1 ether"
-    assert commands.run("stake", "2.5ether").stdout.startswith(text)
-    text = "Unstaked 0.5 ether; free stake 2 ether"
-    assert commands.run("unstake", "0.5ether").stdout.startswith(text)
+    staked = "Staked 2.5 ether; free stake 2.5 ether, an answer locks 1 ether"
+    assert commands.run("stake", "2.5ether").stdout.startswith(staked)
+    unstaked = "Unstaked 0.5 ether; free stake 2 ether"
+    assert commands.run("unstake", "0.5ether").stdout.startswith(unstaked)
     told = commands.run("unstake", "3ether", status=1)
     assert "InsufficientStake(" in told.stderr
     assert "call `pyevm-agents oracle stake` first" in told.stderr
@@ -107,10 +120,10 @@ def test_stakes_and_proposals_of_a_challengeable_oracle(commands: Commands) -> N
 
 
 def test_workers_are_registered_and_removed(commands: Commands) -> None:
-    told = commands.run("worker", "add", OTHER, WORKER, "--fund", "1ether").stdout
-    assert f"Registered worker {OTHER}\n" in told
-    assert f"Worker {WORKER} is registered already\n" in told
-    assert f"Sent 1 ether to {WORKER}\n" in told
+    added = commands.run("worker", "add", OTHER, WORKER, "--fund", "1ether").stdout
+    assert f"Registered worker {OTHER}\n" in added
+    assert f"Worker {WORKER} is registered already\n" in added
+    assert f"Sent 1 ether to {WORKER}\n" in added
     assert f"Removed worker {OTHER}\n" in commands.run("worker", "remove", OTHER).stdout
     told = commands.run("worker", "remove", OTHER)
     assert told.stdout == f"Worker {OTHER} is not registered\n"

@@ -1,0 +1,256 @@
+"""Runs on the terminal: following one to its end, its steps, result and cost."""
+
+from __future__ import annotations
+
+from time import monotonic, sleep
+from typing import TYPE_CHECKING, Any
+
+from eth_utils import to_checksum_address
+from rich.markup import escape
+
+from pyevm_agents.cli.oracle.param_types import format_request, format_time
+from pyevm_agents.cli.output import StatusLine, err, is_live, out
+from pyevm_agents.cli.rpc_client import print_json
+from pyevm_agents.display import format_amount, sanitize
+from pyevm_agents.errors import AgentsError
+from pyevm_agents.oracle.agent_run import (
+    find_awaited_tool,
+    read_chain_time,
+    read_refund,
+    read_run,
+)
+from pyevm_agents.oracle.remote_contract import open_human_tool
+
+if TYPE_CHECKING:
+    from pyevm_agents.oracle.agent_run import FollowedRun, StartedRun
+
+FAILED_STATUS = 1
+POLL_SECONDS = 0.5
+HINT_SECONDS = 15.0
+"""After so long without an answer a line says what is needed for one."""
+
+
+def show_run(started: StartedRun, *, waits: bool, as_json: bool) -> None:
+    """Print a run: its steps, and its end, for which it waits.
+
+    Raises: SystemExit: the run failed. AgentsError: its deadline is over, and nobody ended it.
+    """
+    if not as_json:
+        _print_start(started)
+    run = read_run(started.agent, started.run_id)
+    if waits:
+        run = _follow(started, is_quiet=as_json)
+    elif not as_json:
+        _Progress(started, is_quiet=False).print_news(run)
+    refund = read_refund(started, run)
+    if as_json:
+        print_json(serialize_run(started, run, refund))
+    elif run.has_ended:
+        _print_end(started, run, refund)
+    if run.has_ended and not run.is_success:
+        raise SystemExit(FAILED_STATUS)
+
+
+def _follow(started: StartedRun, *, is_quiet: bool) -> FollowedRun:
+    """Wait for the end of a run, and print what happens; return the run.
+
+    Raises: AgentsError: its deadline is over, and nobody ended it.
+    """
+    progress = _Progress(started, is_quiet=is_quiet)
+    with StatusLine() as status:
+        while True:
+            run = read_run(started.agent, started.run_id)
+            if progress.has_news(run):
+                status.stop()
+                progress.print_news(run)
+            if run.has_ended:
+                return run
+            if is_live() and not is_quiet:
+                status.show_status(progress.describe(run))
+            progress.print_hint(run)
+            _require_time(started, run)
+            sleep(POLL_SECONDS)
+
+
+class _Progress:
+    """What was printed of a run."""
+
+    def __init__(self, started: StartedRun, *, is_quiet: bool) -> None:
+        self._started, self._is_quiet = started, is_quiet
+        self._steps = self._results = 0
+        self._awaited = ""
+        self._since = monotonic()
+        self._has_hint = False
+
+    def has_news(self, run: FollowedRun) -> bool:
+        """Whether the run has a step or a result that was not printed."""
+        news = (len(run.reasoning), len(run.tool_results))
+        return news != (self._steps, self._results) or self._awaits_unseen(run)
+
+    def print_news(self, run: FollowedRun) -> None:
+        """Print steps, results, and the tool that the run waits for."""
+        for index in range(min(self._steps, self._results), len(run.reasoning)):
+            if index >= self._steps:
+                self._print_step(index, run.reasoning[index])
+            if self._results <= index < len(run.tool_results):
+                self._print("result", run.tool_results[index])
+        self._steps, self._results = len(run.reasoning), len(run.tool_results)
+        if self._awaits_unseen(run):
+            self._awaited = _name_wait(run)
+            for line in describe_awaited_tool(self._started, run):
+                self._print_line(f"  [yellow]{escape(line)}[/]")
+        self._since = monotonic()
+
+    def print_hint(self, run: FollowedRun) -> None:
+        """Say once what is needed, if no worker answers."""
+        is_late = monotonic() - self._since > HINT_SECONDS
+        if self._has_hint or not is_late or run.status != "AskingModel":
+            return
+        self._has_hint = True
+        err.print(
+            f"Still waiting for a worker's answer to {format_request(run.request_id)}; is "
+            "`pyevm-agents oracle run` running for oracle "
+            f"{self._started.oracle.checksum_address}?",
+            soft_wrap=True,
+        )
+
+    def describe(self, run: FollowedRun) -> str:
+        """Return what the run waits for, in a line."""
+        seconds = monotonic() - self._since
+        thing = "a tool's result" if run.status == "AwaitingTool" else "a worker's answer"
+        return f"step {len(run.tool_results) + 1}: waiting for {thing}, {seconds:.0f} s"
+
+    def _awaits_unseen(self, run: FollowedRun) -> bool:
+        return run.status == "AwaitingTool" and self._awaited != _name_wait(run)
+
+    def _print_step(self, index: int, reasoning: str) -> None:
+        thought, action, arguments = [*reasoning.split("\n"), "", ""][:3]
+        self._print_line(f"[bold]Step {index + 1}[/]")
+        self._print("thought", thought.removeprefix("Thought:").strip())
+        self._print("tool", action.removeprefix("Action: "))
+        self._print("arguments", arguments.removeprefix("Action Input: "))
+
+    def _print(self, name: str, text: str) -> None:
+        self._print_line(f"  [dim]{name:<12}[/] {escape(sanitize(text))}")
+
+    def _print_line(self, markup: str) -> None:
+        if not self._is_quiet:
+            out.print(markup, soft_wrap=True)
+
+
+def _name_wait(run: FollowedRun) -> str:
+    return f"{len(run.reasoning)}"
+
+
+def describe_awaited_tool(started: StartedRun, run: FollowedRun) -> list[str]:
+    """Return lines about the tool that a run waits for; a person's question with how to answer."""
+    awaited = find_awaited_tool(started.agent, run.run_id, started.block_number)
+    if awaited is None:
+        return []
+    name = to_checksum_address(awaited.tool)
+    try:
+        tool = open_human_tool(started.agent.client, awaited.tool)
+        (_, deadline, text), person = tool.read_all(
+            [("questionOf", (awaited.tool_run_id,)), ("person", ())]
+        )
+    except AgentsError:
+        return [f"waiting for tool {name}, its run {awaited.tool_run_id}"]
+    if not text:
+        return []
+    return [
+        f"question for {to_checksum_address(person)}: {sanitize(text)}",
+        f"answer until {format_time(deadline)}:",
+        f'pyevm-agents oracle respond {name} {awaited.tool_run_id} "…"',
+    ]
+
+
+def _require_time(started: StartedRun, run: FollowedRun) -> None:
+    """Check that a run can still go on.
+
+    Raises: AgentsError: its deadline is over.
+    """
+    if read_chain_time(started.agent) <= run.deadline:
+        return
+    advice = (
+        f"`pyevm-agents oracle expire {format_request(run.request_id)} --oracle "
+        f"{started.oracle.checksum_address}` ends it"
+        if run.status == "AskingModel"
+        else "`expireRun` of the agent ends it"
+    )
+    raise AgentsError(
+        f"run {run.run_id}: no answer before its deadline, {format_time(run.deadline)}; {advice}"
+    )
+
+
+# -- output -- #
+
+
+def _print_start(started: StartedRun) -> None:
+    payer = " of its subscription" if started.payer is None else ""
+    out.print(
+        f"[bold]Run {started.run_id}[/] of {started.agent.checksum_address}: "
+        f"{format_amount(started.reserved)}{payer} reserved",
+        soft_wrap=True,
+    )
+    out.print(f"  [dim]{'prompt':<12}[/] {escape(sanitize(started.prompt))}", soft_wrap=True)
+    out.print(f"  [dim]{'transaction':<12}[/] {started.transaction}", soft_wrap=True)
+
+
+def _print_end(started: StartedRun, run: FollowedRun, refund: int | None) -> None:
+    if run.is_success:
+        out.print("[bold green]Answer[/]")
+        out.print(f"  {escape(sanitize(run.result))}", soft_wrap=True)
+    else:
+        out.print(f"[bold red]{run.status}[/]")
+        out.print(f"  {escape(sanitize(run.result))}", soft_wrap=True)
+        for line in explain_failure(started, run):
+            out.print(f"  {escape(line)}", soft_wrap=True)
+    if refund is not None:
+        cost = format_amount(started.reserved - refund)
+        out.print(f"Cost {cost}, given back {format_amount(refund)}")
+    if started.payer is None:
+        return
+    claimable = started.oracle.read("claimable", started.payer)
+    if claimable:
+        name = to_checksum_address(started.payer)
+        out.print(
+            f"{name} has {format_amount(claimable)} to claim: pyevm-agents oracle claim --oracle "
+            f"{started.oracle.checksum_address}",
+            soft_wrap=True,
+        )
+
+
+def explain_failure(started: StartedRun, run: FollowedRun) -> list[str]:
+    """Return the executor's error of a refused run, decoded."""
+    if run.status != "Refused":
+        return []
+    from pyevm_agents.agents.revert_reasons import decode_revert  # noqa: PLC0415 - slow to import
+
+    output: bytes = started.oracle.read("answerOf", run.request_id)[1]
+    return [sanitize(decode_revert(output))]
+
+
+def serialize_run(started: StartedRun, run: FollowedRun, refund: int | None) -> dict[str, Any]:
+    """Return a run in JSON. Amounts are decimal strings in wei."""
+    return {
+        "agent": started.agent.checksum_address,
+        "oracle": started.oracle.checksum_address,
+        "runId": run.run_id,
+        "requestId": format_request(run.request_id),
+        "transactionHash": started.transaction,
+        "prompt": started.prompt,
+        "status": run.status,
+        "isSuccess": run.is_success,
+        "steps": [
+            {
+                "agentReasoning": reasoning,
+                "toolResult": run.tool_results[index] if index < len(run.tool_results) else None,
+            }
+            for index, reasoning in enumerate(run.reasoning)
+        ],
+        "result": run.result,
+        "hasSubscription": started.payer is None,
+        "reservedWei": str(started.reserved),
+        "costWei": None if refund is None else str(started.reserved - refund),
+        "refundWei": None if refund is None else str(refund),
+    }
