@@ -55,6 +55,12 @@ ENTRIES = {
         seed=18,
         test="tests/precompiles/test_executor_fuzz.py::test_every_call_has_a_typed_outcome",
     ),
+    "oracle-accounts": Entry(
+        shows="The oracle of callback execution creates, loses and keeps no wei (EVM in Python)",
+        count=2_000,
+        seed=21,
+        test="tests/contracts/callback/test_accounts.py::test_no_wei_is_created_lost_or_stuck",
+    ),
     "rpc-requests": Entry(
         shows="No request of any method, well-formed or not, is answered with an internal error",
         count=100_000,
@@ -109,6 +115,12 @@ ENTRIES = {
         seed=7,
         test="tests/pyevm_agents/models/store/test_store_killed.py"
         "::test_killed_writers_leave_a_sound_store[evicting]",
+    ),
+    "challenge-accounts": Entry(
+        shows="No wei is created, lost or stuck in stakes, bonds, challenges and rulings",
+        count=2_000,
+        seed=21,
+        test="tests/contracts/challenge/test_accounting.py::test_no_wei_is_created_lost_or_stuck",
     ),
     "interrupts": Entry(
         shows="Ctrl-C at any moment of the demo ends it with one line and status 130",

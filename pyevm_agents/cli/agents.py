@@ -11,7 +11,7 @@ from rich.table import Table
 
 from pyevm_agents.cli.output import err, out, print_table
 from pyevm_agents.cli.rpc_client import RpcClient, json_option, print_json, rpc_option
-from pyevm_agents.cli.shared_options import is_given
+from pyevm_agents.cli.shared_options import adapter_option, is_given, require_single_model
 from pyevm_agents.display import pluralize, sanitize
 from pyevm_agents.errors import AgentsError
 from pyevm_agents.rpc.codec import Limits, decode
@@ -19,6 +19,8 @@ from pyevm_agents.rpc.errors import RpcError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from pyevm_agents.models import Adapter
 
 LAST_PRECOMPILE = 0x19
 """The executor's address; Ethereum's own precompiles are below."""
@@ -162,6 +164,7 @@ Examples:
     "--model", "models", metavar="MODEL", multiple=True,
     help="With --callback: a model that answers; see `pyevm-agents node`.",
 )  # fmt: skip
+@adapter_option
 @click.option(
     "-j", "--threads", type=click.IntRange(1, 512), metavar="N",
     help="With --callback: threads of the engine.",
@@ -176,6 +179,7 @@ def estimate(  # noqa: PLR0913 - one for each option
     callback: bool,
     request_id: int | None,
     models: tuple[str, ...],
+    adapter: Adapter,
     threads: int | None,
     data: str | None,
     instruct: str | None,
@@ -203,13 +207,14 @@ def estimate(  # noqa: PLR0913 - one for each option
                 sender=sender,
                 request_id=request_id,
                 models=models,
+                adapter=adapter,
                 threads=threads,
             ),
             as_json=as_json,
         )
         return
-    if prompt is not None or models or threads is not None:
-        raise click.UsageError("PROMPT, --model and --threads need --callback")
+    if prompt is not None or models or adapter is not None or threads is not None:
+        raise click.UsageError("PROMPT, --model, --adapter and --threads need --callback")
     if to is None:
         raise click.UsageError("Missing argument 'TO'.")
     if data is not None and instruct is not None:
@@ -267,6 +272,7 @@ def _require_callback_options(to: str | None, prompt: str | None, request_id: in
     Raises: click.UsageError.
     """
     context = click.get_current_context()
+    require_single_model(context)
     for name, option in (("data", "--data"), ("instruct", "--instruct"), ("value", "--value")):
         if is_given(context, name):
             raise click.UsageError(f"{option} and --callback exclude each other; omit one")

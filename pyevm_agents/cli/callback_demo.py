@@ -16,6 +16,7 @@ from rich.table import Table
 from pyevm_agents import __version__
 from pyevm_agents.cli.demo_output import (
     build_balance_table,
+    print_failure,
     print_steps,
     print_title,
     replace_addresses,
@@ -145,24 +146,31 @@ def print_runs(runs: ComparedRuns, wallet: WalletDemo, model: Mapping[str, str])
     """Print the steps, the comparison and the balances."""
     print_title(model)
     print_steps(runs.embedded, wallet)
-    callback = runs.callback
-    if runs.has_same_steps:
-        out.print("\n[bold]By callback[/]  [bold green]the same steps and the same answer[/]")
-    else:
-        out.print("\n[bold]By callback[/]  [bold red]other steps or another answer[/]")
-        for result in (*callback.tool_results, callback.result):
-            out.print(
-                f"  {escape(truncate_text(replace_addresses(result, wallet.names)))}",
-                soft_wrap=True,
-            )
-    if runs.has_same_balances:
-        out.print("             [bold green]the same balances[/]")
-    else:
-        out.print("             [bold red]other balances[/]: what its steps did stands")
+    print_verdict(runs, wallet)
     out.print()
     print_table(build_comparison_table(runs))
     out.print()
-    print_table(build_balance_table(callback.before, callback.after, wallet.unit))
+    print_table(build_balance_table(runs.callback.before, runs.callback.after, wallet.unit))
+
+
+def print_verdict(runs: ComparedRuns, wallet: WalletDemo) -> None:
+    """Print how the runs ended, and whether they are the same."""
+    if runs.embedded.is_success:
+        verdict = (
+            "[bold green]the same steps and the same answer[/]"
+            if runs.has_same_steps
+            else "[bold red]other steps or another answer[/]"
+        )
+    else:
+        out.print("\n[bold]Embedded[/]     reverted")
+        print_failure(runs.embedded, wallet)
+        text = truncate_text(replace_addresses(runs.callback.result, wallet.names))
+        verdict = escape(text)
+    out.print(f"\n[bold]By callback[/]  {verdict}", soft_wrap=True)
+    if runs.has_same_balances:
+        out.print("             [bold green]the same balances[/]")
+    else:
+        out.print("             [bold yellow]other balances[/]: the steps before stand")
 
 
 def build_comparison_table(runs: ComparedRuns) -> Table:

@@ -23,6 +23,7 @@ from pyevm_agents.oracle.verification import describe_answer, find_request
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from pyevm_agents.models import Adapter
     from pyevm_agents.oracle.callback_estimate import CallbackEstimate, StepEstimate
 
 GWEI = 10**9
@@ -36,6 +37,7 @@ def estimate_callback(  # noqa: PLR0913 - keyword arguments
     sender: str | None,
     request_id: int | None,
     models: Sequence[str],
+    adapter: Adapter,
     threads: int | None,
 ) -> CallbackEstimate:
     """Estimate a run of an agent, or one from a request on.
@@ -44,9 +46,9 @@ def estimate_callback(  # noqa: PLR0913 - keyword arguments
     """
     with ExitStack() as stack:
         status = stack.enter_context(StatusLine())
-        registry = open_registry()
+        choices = tuple(map(open_registry().resolve, models)) or (ModelChoice(),)
         options = ModelOptions(
-            choices=tuple(map(registry.resolve, models)) or (ModelChoice(),),
+            choices=tuple(each.with_adapter(adapter) for each in choices),
             threads=threads,
             kept_facts=get_facts_folder(),
             progress=status.on_progress,
@@ -71,14 +73,14 @@ def print_estimate(estimate: CallbackEstimate, *, as_json: bool) -> None:
         print_json(serialize_estimate(estimate))
         return
     table = Table(box=None, padding=(0, 3, 0, 0), header_style="bold")
-    for heading in ("Step", "callback gas", "", "answer gas", "fee"):
+    for heading in ("Step", "callback gas", "", "gas of the answer", "fee"):
         table.add_column(heading, justify="left" if heading in {"Step", ""} else "right")
     for number, step in enumerate(estimate.steps, start=1):
         table.add_row(
             str(number),
             "none" if step.callback_gas is None else f"{step.callback_gas:,}",
             "exact" if step.is_exact else "at most",
-            f"{step.answer_gas + (step.finalize_gas or 0):,}",
+            " and ".join(f"{gas.used:,}" for gas in (step.answer_gas, step.finalize_gas) if gas),
             _format_wei(step.fee_wei),
         )
     print_table(table)
@@ -106,6 +108,7 @@ def _iter_lines(estimate: CallbackEstimate) -> list[str]:
         )
     if estimate.ask_gas is not None:
         lines.append(f"The transaction that asks: {estimate.ask_gas:,} gas")
+        lines.append(f"Together, at the next block's base fee: {_format_wei(estimate.total_wei)}")
     if estimate.status is not None:
         result = "" if estimate.result is None else f": {escape(sanitize(estimate.result))}"
         lines.append(f"Ends as {estimate.status}{result}")

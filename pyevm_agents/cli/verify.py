@@ -108,6 +108,7 @@ def print_verification(verification: Verification) -> None:
         ("Request", f"0x{commitment.request_id:064x}"),
         ("Oracle", to_checksum_address(stated.request.oracle)),
         ("Client", to_checksum_address(commitment.client)),
+        ("Worker", to_checksum_address(stated.answered.worker)),
         ("Block", f"{commitment.block_number:,}"),
         *_list_step(verification),
     ):
@@ -172,5 +173,4 @@ def _list_differences(verification: Verification) -> list[str]:
 
 
 def _shorten(text: str) -> str:
-    is_address = len(text) == 2 + 2 * 20
-    return f"{text[:SHOWN_DIGITS]}…" if len(text) > SHOWN_DIGITS and not is_address else text
+    return f"{text[:SHOWN_DIGITS]}…" if len(text) > SHOWN_DIGITS else text

@@ -16,6 +16,17 @@ if TYPE_CHECKING:
     from pyevm_agents.oracle.messages import AgentRequest, Answer
 
 
+@dataclass(frozen=True, slots=True)
+class TransactionGas:
+    """Upper bounds of a transaction's gas, for every worker."""
+
+    limit: int
+    """Of the least gas limit with which it is not reverted: the callback gets all its gas."""
+
+    used: int
+    """Of the gas that it uses, after refunds."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepEstimate:
     """One request of a run, its answer and its callback."""
@@ -28,11 +39,11 @@ class StepEstimate:
     environment: tuple[str, ...]
     """Opcodes by which the callback reads the block or the transaction."""
 
-    answer_gas: int
-    """Upper bound of the least gas limit of the answer transaction."""
+    answer_gas: TransactionGas
+    """Of the answer transaction."""
 
-    finalize_gas: int | None = None
-    """That of the transaction with the callback, if it is not the answer's; None if it is."""
+    finalize_gas: TransactionGas | None = None
+    """Of the transaction with the callback, if it is not the answer's; None if it is."""
 
     failure: str | None = None
     """Why the callback fails with all gas; None if it does not."""
@@ -65,6 +76,9 @@ class CallbackEstimate:
     reserved_wei: int | None = None
     """What the run reserves at its start; None for a request that waits."""
 
+    base_fee_wei: int = 0
+    """Of the next block."""
+
     status: str | None = None
     """Where the run is after the last step, such as `Answered`; None if it is not known."""
 
@@ -86,6 +100,11 @@ class CallbackEstimate:
         """The fees of all steps."""
         return sum(step.fee_wei for step in self.steps)
 
+    @property
+    def total_wei(self) -> int:
+        """The fees, and the gas of the transaction that asks at the next block's base fee."""
+        return self.fee_wei + (self.ask_gas or 0) * self.base_fee_wei
+
 
 STATUSES = (
     *("None", "AskingModel", "UsingTool", "AwaitingTool", "Answered", "ToolFailed", "Refused"),
@@ -102,6 +121,8 @@ def serialize_estimate(estimate: CallbackEstimate) -> dict[str, object]:
         "feeWei": str(estimate.fee_wei),
         "reservedWei": None if estimate.reserved_wei is None else str(estimate.reserved_wei),
         "askGas": estimate.ask_gas,
+        "baseFeeWei": str(estimate.base_fee_wei),
+        "totalWei": str(estimate.total_wei),
         "status": estimate.status,
         "result": estimate.result,
         "steps": [_serialize_step(step) for step in estimate.steps],
@@ -118,9 +139,13 @@ def _serialize_step(step: StepEstimate) -> dict[str, object]:
         "environment": [*step.environment],
         "paidCallbackGas": commitment.callback_gas_limit,
         "isPaidFor": step.is_paid_for,
-        "answerGas": step.answer_gas,
-        "finalizeGas": step.finalize_gas,
+        "answerGas": _serialize_gas(step.answer_gas),
+        "finalizeGas": _serialize_gas(step.finalize_gas),
         "feeWei": str(step.fee_wei),
         "failure": step.failure,
         "answer": dict(describe_answer(step.answer)),
     }
+
+
+def _serialize_gas(gas: TransactionGas | None) -> dict[str, int] | None:
+    return None if gas is None else {"limit": gas.limit, "used": gas.used}

@@ -2,8 +2,8 @@
 
 The run is started, each request is answered by the model, and each answer is handed in as a worker
 would. The callback gas of a step is the least `callbackGasLimit` with which its callback does what
-it does with the most gas: the same logs, and the same success. It is found by trying: with it the
-callback ends so, with one gas less it does not.
+it does with the most gas: the same calls, each with the same success, and the same logs. It is
+found by trying: with it the callback does so, with one gas less it does not.
 
 What is exact, for an unchanged state:
 
@@ -46,7 +46,12 @@ from pyevm_agents.chain.gas_estimation import GasTrial, find_least_gas
 from pyevm_agents.chain.transactions import impersonate
 from pyevm_agents.contracts import load_artifact
 from pyevm_agents.errors import AgentsError
-from pyevm_agents.oracle.callback_estimate import STATUSES, CallbackEstimate, StepEstimate
+from pyevm_agents.oracle.callback_estimate import (
+    STATUSES,
+    CallbackEstimate,
+    StepEstimate,
+    TransactionGas,
+)
 from pyevm_agents.oracle.codec import (
     MessageError,
     decode_request,
@@ -59,6 +64,7 @@ from pyevm_agents.oracle.recomputation import build_fork_config
 from pyevm_agents.oracle.signatures import sign_evidence
 from pyevm_agents.tracing.tracer import NoopTracer
 from pyevm_agents.tracing.vm import make_traced_vm
+from pyevm_agents.vm.stack_depth import iter_computations
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -213,6 +219,7 @@ class CallbackEstimator:
         asker = Address(sender or self._read_address(address, "CallbackAgent", "owner"))
         contract = load_artifact("CallbackAgent")
         cost = int(self._read(address, "CallbackAgent", "costOfRun"))
+        base_fee_wei = int(self._chain.build_next_header().base_fee_per_gas or 0)
         self._fund(asker)
         data = contract.encode_call("ask", prompt, "0x" + "00" * 20)
         call = Call(to=address, sender=asker, data=data, value_wei=cost)
@@ -233,6 +240,7 @@ class CallbackEstimator:
             steps=steps,
             ask_gas=ask_gas,
             reserved_wei=cost,
+            base_fee_wei=base_fee_wei,
             status=STATUSES[status] if status < len(STATUSES) else str(status),
             result=str(self._read(address, "CallbackAgent", "resultOf", run_id)) or None,
         )
@@ -468,8 +476,8 @@ class _Delivery:
         self,
         callback_gas: int | None,
         environment: tuple[str, ...],
-        answer_gas: int,
-        finalize_gas: int | None,
+        answer_gas: TransactionGas,
+        finalize_gas: TransactionGas | None,
         failure: str | None = None,
     ) -> StepEstimate:
         return StepEstimate(
@@ -561,10 +569,7 @@ class _Delivery:
             trace=trace,
         )
         if result.error is not None:
-            raise UnestimableError(
-                f"request 0x{commitment.request_id:064x}: its simulated answer fails: "
-                f"{explain_failure(result.computation)}"
-            )
+            raise self._build_error(result.computation)
         return result.computation
 
     def _override_block(self, environment: Environment) -> BlockOverride:
@@ -597,21 +602,24 @@ class _Delivery:
 
     # -- gas of transactions -- #
 
-    def _bound_gas(self, data: bytes, commitment: Commitment) -> int:
-        """Return an upper bound of the least gas limit of a transaction to the oracle."""
+    def _bound_gas(self, data: bytes, commitment: Commitment) -> TransactionGas:
+        """Return upper bounds of the gas of a transaction to the oracle."""
         call = Call(to=self._oracle, sender=WORKER, data=data, gas=TRIAL_GAS)
-        try:
-            least = self._chain.estimate_gas(call, header=self._header)
-        except VMError as error:
-            result = self._estimator.call(call, header=self._header)
-            raise UnestimableError(
-                f"request 0x{commitment.request_id:064x}: its simulated answer fails: "
-                f"{explain_failure(result.computation) if result.error else error}"
-            ) from error
+        result = self._estimator.call(call, header=self._header)
+        if result.error is not None:
+            raise self._build_error(result.computation)
+        least = self._chain.estimate_gas(call, header=self._header)
         most = self._encode_most(commitment, is_answer=data == self._encode_answer(commitment))
-        zeros = data.count(0) - most.count(0)
+        extra = (data.count(0) - most.count(0)) * BYTE_GAS_DIFFERENCE
         tokens = most.count(0) + TOKENS_OF_BYTE * (len(most) - most.count(0))
-        return max(least + zeros * BYTE_GAS_DIFFERENCE, GAS_TX + tokens * FLOOR_TOKEN_GAS)
+        floor = GAS_TX + tokens * FLOOR_TOKEN_GAS
+        return TransactionGas(max(least + extra, floor), max(result.gas_used + extra, floor))
+
+    def _build_error(self, computation: ComputationAPI) -> UnestimableError:
+        return UnestimableError(
+            f"request 0x{self._request.commitment.request_id:064x}: its simulated answer fails: "
+            f"{explain_failure(computation)}"
+        )
 
     def _encode_most(self, commitment: Commitment, *, is_answer: bool) -> bytes:
         """Return calldata in which nothing is zero that another block or worker changes."""
@@ -650,5 +658,6 @@ class _EnvironmentTracer(NoopTracer):
 
 
 def _get_outcome(computation: ComputationAPI) -> object:
-    """Return what a transaction did, apart from its state: its logs, with those of the callback."""
-    return computation.get_log_entries()
+    """Return what a transaction did: its logs, and each call with its success."""
+    calls = iter_computations(computation)
+    return computation.get_log_entries(), [(call.msg.to, call.is_error) for call in calls]

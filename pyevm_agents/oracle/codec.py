@@ -184,21 +184,33 @@ def _build_evidence(values: Sequence[bytes]) -> Evidence:
 
 
 def _decode_log(name: str, log: Mapping[str, Any]) -> tuple[Any, ...]:
-    try:
-        topics = [bytes.fromhex(topic.removeprefix("0x")) for topic in log["topics"]]
-        data = _read_bytes(log, "data")
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise MessageError("not a log: must have topics and data in hexadecimal") from error
-    values = None
-    if topics[:1] == [get_topic(name)]:
-        values = decode_event(_find_event(name), topics, data)
-    if values is None:
+    event, data = _find_event(name), _read_bytes(log, "data")
+    topics = log.get("topics")
+    if not isinstance(topics, list):
+        raise MessageError("not a log: must have topics")
+    words = [_parse_bytes(topic, "topic") for topic in topics]
+    values = decode_event(event, words, data) if words[:1] == [get_topic(name)] else None
+    if values is None or not all(map(_is_of_type, event.types, values)):
         raise MessageError(f"log of {log.get('address')}: not {name} of an oracle")
     return values
 
 
+def _is_of_type(abi_type: str, value: object) -> bool:
+    """Return whether a topic was decoded; one that is not of its type is left as it is."""
+    return isinstance(value, {"address": str, "uint256": int}.get(abi_type, object))
+
+
 def _read_bytes(log: Mapping[str, Any], member: str) -> bytes:
-    return bytes.fromhex(log[member].removeprefix("0x"))
+    return _parse_bytes(log.get(member), member)
+
+
+def _parse_bytes(text: object, member: str) -> bytes:
+    try:
+        if isinstance(text, str):
+            return bytes.fromhex(text.removeprefix("0x"))
+    except ValueError:
+        pass
+    raise MessageError(f"not a mined log: {member} must be hexadecimal")
 
 
 @cache

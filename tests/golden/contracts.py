@@ -58,6 +58,9 @@ CONSTRUCTORS: Mapping[str, tuple[object, ...]] = {
 }
 """Arguments of tools that cannot be made without; the wallet's agent is the demo's."""
 
+SET_LATER = {"WalletAgent", "YieldedTool"}
+"""Tools whose metadata are not made by a constructor alone."""
+
 
 def collect_contracts(_vocabulary: Vocabulary) -> Mapping[str, object]:
     """Return the interface of each contract, and the metadata of each tool."""
@@ -105,7 +108,7 @@ def _contract(contract: Artifact) -> Mapping[str, object]:
 def _is_tool(name: str) -> bool:
     contract = load_artifact(name)
     names = {e["name"] for e in contract.abi if e["type"] == "function"}
-    return names >= TOOL_FUNCTIONS and contract.bytecode != b"" and name != "WalletAgent"
+    return names >= TOOL_FUNCTIONS and contract.bytecode != b"" and name not in SET_LATER
 
 
 def _deployed(bench: Bench, name: str) -> Address:

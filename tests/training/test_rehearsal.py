@@ -63,6 +63,11 @@ def find(tasks: list[Task], category: str) -> Task:
     return next(task for task in tasks if task.category == category and task.actions)
 
 
+def ends_in_action(task: Task) -> bool:
+    acting = {tool.name for tool in task.tools if tool.is_action}
+    return bool(task.steps) and task.steps[-1].tool in acting
+
+
 @pytest.mark.parametrize("profile", [FREE, SHORT])
 def test_the_intended_run_is_right(tasks: list[Task], profile: ModelProfile) -> None:
     for task in tasks:
@@ -96,7 +101,7 @@ def test_a_right_run_that_acts_once_more_is_wrong(tasks: list[Task]) -> None:
 
 
 def test_a_failed_action_changes_no_state(tasks: list[Task]) -> None:
-    task = next(one for one in tasks if one.category == "tool fails" and one.steps)
+    task = next(one for one in tasks if one.category == "tool fails" and ends_in_action(one))
     run = rehearse_right(task, SHORT)
     assert task.steps[-1].is_failure
     assert run.is_right

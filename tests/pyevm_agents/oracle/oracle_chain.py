@@ -119,7 +119,7 @@ class OracleChain:
         self.ask("anvil_impersonateAccount", WORKER)
         data = "0x" + load_artifact(oracle.name).encode_call("stake").hex()
         fields = {"from": WORKER, "to": oracle.address, "data": data, "value": hex(BOND)}
-        receipt = self.ask("eth_getTransactionReceipt", self.ask("eth_sendTransaction", fields))
+        receipt = self.wait_for_receipt(self.ask("eth_sendTransaction", fields))
         assert receipt["status"] == "0x1"
 
     def send(
@@ -146,14 +146,13 @@ class OracleChain:
         return receipt
 
     def wait_for_receipt(self, transaction: str) -> dict[str, Any]:
-        """Return a transaction's receipt; anvil mines after it has answered."""
+        """Return the receipt of a transaction once it is mined: anvil answers before."""
         end = time.monotonic() + HANG_SECONDS
-        while time.monotonic() < end:
-            receipt: dict[str, Any] | None = self.ask("eth_getTransactionReceipt", transaction)
-            if receipt is not None:
-                return receipt
+        while (receipt := self.ask("eth_getTransactionReceipt", transaction)) is None:
+            assert time.monotonic() < end, transaction
             time.sleep(0.01)
-        raise AssertionError(f"{transaction} was not mined")
+        found: dict[str, Any] = receipt
+        return found
 
     def ask_agent(self, prompt: str = PROMPT, agent: Deployed | None = None) -> AgentRequest:
         """Start a run; return its request."""
