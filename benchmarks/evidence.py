@@ -61,6 +61,13 @@ ENTRIES = {
         seed=21,
         test="tests/contracts/callback/test_accounts.py::test_no_wei_is_created_lost_or_stuck",
     ),
+    "oracle-invariants": Entry(
+        shows="The oracle of callback execution creates, loses and keeps no wei (Foundry)",
+        count=3_000,
+        seed=21,
+        test="tests/contracts/callback/test_invariants.py"
+        "::test_no_sequence_of_calls_breaks_the_books",
+    ),
     "rpc-requests": Entry(
         shows="No request of any method, well-formed or not, is answered with an internal error",
         count=100_000,
@@ -96,6 +103,18 @@ ENTRIES = {
         count=100,
         seed=20,
         test="tests/test_killed_pool.py::test_every_hash_is_known_after_each_kill",
+    ),
+    "killed-workers": Entry(
+        shows="Every request is answered once while workers are killed, and anvil reorganised",
+        count=200,
+        seed=21,
+        test="tests/test_killed_workers.py::test_every_request_is_answered_once",
+    ),
+    "killed-workers-model": Entry(
+        shows="Every request is answered once by the default model, through kills and a restart",
+        count=20,
+        seed=21,
+        test="tests/test_killed_workers.py::test_every_request_is_answered_once_by_the_real_model",
     ),
     "killed-stores": Entry(
         shows="Killed writers leave a generation store without a damaged row",

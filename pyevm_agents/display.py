@@ -47,3 +47,20 @@ def name_addresses(text: str, names: Mapping[str, str]) -> str:
 
     lowered = {address.lower(): name for address, name in names.items()}
     return ADDRESS.sub(add_name, text) if lowered else text
+
+
+SHOWN_AS_ETHER, SHOWN_AS_GWEI = 10**14, 10**6
+"""From so many wei on an amount is shown in ether, or in gwei."""
+
+
+def format_amount(wei: int) -> str:
+    """Return an exact amount in the unit in which it is short, such as `0.0021 ether`."""
+    if wei >= SHOWN_AS_ETHER or wei == 0:
+        return f"{_scale(wei, 18)} ether"
+    return f"{_scale(wei, 9)} gwei" if wei >= SHOWN_AS_GWEI else f"{wei:,} wei"
+
+
+def _scale(wei: int, digits: int) -> str:
+    whole, fraction = divmod(wei, 10**digits)
+    text = f"{fraction:0{digits}d}".rstrip("0")
+    return f"{whole:,}{'.' + text if text else ''}"

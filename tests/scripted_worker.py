@@ -1,4 +1,4 @@
-"""A callback worker in a process of its own, with a scripted model; tests kill it.
+"""A callback worker in a process of its own, with a scripted model or the real one; tests kill it.
 
     python -m tests.scripted_worker URL ORACLE KEY STORE [OPTIONS IN JSON]
 
@@ -13,6 +13,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from eth_keys.datatypes import PrivateKey
 from pyevm_agents.cli.oracle.run import run_until_signal
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.oracle.oracle_client import OracleClient
-from pyevm_agents.oracle.recomputation import ForkComputer, HostedModels
+from pyevm_agents.oracle.recomputation import ForkComputer, HostedModels, open_computer
 from pyevm_agents.oracle.store import StoreIdentity, WorkerStore
 from pyevm_agents.oracle.transactions import FeeSettings
 from pyevm_agents.oracle.worker import Worker, WorkerSettings
@@ -38,7 +39,8 @@ class PrintingLog:
 
     def write(self, event: str, **fields: object) -> None:
         with self._lock:
-            print(json.dumps({"event": event, **serialize(fields)}), flush=True)  # noqa: T201 - who started it reads it
+            line = {"time": round(time.time(), 3), "event": event, **serialize(fields)}
+            print(json.dumps(line), flush=True)  # noqa: T201 - who started it reads it
         if event == self._die_at:
             os.kill(os.getpid(), signal.SIGKILL)
 
@@ -74,9 +76,11 @@ def main() -> None:
         worker=key.public_key.to_canonical_address(),
     )
     with WorkerStore(Path(store_path), identity) as store:
+        is_real = options.get("model") == "default"
+        computer = open_computer(url) if is_real else ForkComputer(url, host_script(), retries=1)
         worker = Worker(
             client,
-            ForkComputer(url, host_script(), retries=1),
+            computer,
             store,
             key,
             chain_id=chain_id,

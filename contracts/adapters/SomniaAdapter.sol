@@ -18,17 +18,17 @@ import {SomniaTranslator} from "./SomniaTranslator.sol";
 
 /// @title Answers contracts that were written for Somnia's language model agent
 /// @notice Give such a contract this address where it expects SomniaAgents. A request is one step of the executor.
-///   - `inferString`: the system prompt is the base prompt. Allowed values become a tool with one parameter that states
-///     them; an answer that is none of them is Failed.
-///   - `inferNumber`: likewise, a tool with one integer, or the first integer of an answer in words. A number outside of
-///     the range is moved to its end.
+///   - `inferString`: the system prompt is the base prompt. Allowed values stand at the end of the prompt; an answer that
+///     is none of them is Failed.
+///   - `inferNumber`: likewise with the range. The result is the first integer of the answer; one outside of the range is
+///     moved to its end, and an answer without one is Failed.
 ///   - `inferChat`: system messages are the base prompt. One user message is the prompt; several messages are lines that
 ///     begin with their roles.
 ///   - `inferToolsChat`: each on-chain tool becomes a YieldedTool with the parameters of its signature. The model's choice
 ///     comes back as `tool_calls` with one call, as calldata. Its thought comes as an `assistant` message. Asked again
 ///     with a `tool` message after it, the model goes on from there.
 ///
-///   Not published, so chosen here: how a conversation becomes a prompt, the IDs of calls (`call_1`, …), what an
+///   Not published, so chosen here: how values, ranges and conversations become a prompt, the IDs of calls (`call_1`, …), what an
 ///   `assistant` message of a call holds, and that a request is refused when it is made, where its payload is malformed.
 ///   Different from Somnia: one worker answers; receipts are zero; `chainOfThought` and `maxIterations` change nothing,
 ///   as the executor always thinks and yields each call; MCP servers are refused, as the executor has no network;

@@ -6,6 +6,7 @@ import {SignedMath} from "@openzeppelin/contracts/utils/math/SignedMath.sol";
 import {Strings} from "@openzeppelin/contracts/utils/Strings.sol";
 import {AgentIterationResult, IERCAgentExecutor} from "../interfaces/IERCAgentExecutor.sol";
 import {IERCAgentTool} from "../interfaces/IERCAgentTool.sol";
+import {Unsure} from "../libraries/Unsure.sol";
 import {ISomniaLanguageModel, OnchainTool} from "./ISomniaLanguageModel.sol";
 import {ToolSignature} from "./ToolSignature.sol";
 import {YieldedTool} from "./YieldedTool.sol";
@@ -79,24 +80,25 @@ contract SomniaTranslator {
 
     function _prepareString(string calldata modelId, bytes calldata data)
         private
+        pure
         returns (bytes memory arguments, IERCAgentTool[] memory tools)
     {
         (string memory prompt, string memory system,, string[] memory allowedValues) =
             abi.decode(data, (string, string, bool, string[]));
-        if (allowedValues.length > 0) tools = _answerTool(IERCAgentTool.ParamType.STRING, _oneOf(allowedValues));
+        if (allowedValues.length > 0) prompt = string.concat(prompt, "\nAnswer with ", _oneOf(allowedValues));
         arguments = _step(modelId, system, tools, prompt);
     }
 
     function _prepareNumber(string calldata modelId, bytes calldata data)
         private
+        pure
         returns (bytes memory arguments, IERCAgentTool[] memory tools)
     {
         (string memory prompt, string memory system, int256 low, int256 high,) =
             abi.decode(data, (string, string, int256, int256, bool));
         if (low > high) revert EmptyRange(low, high);
-        string memory values =
-            string.concat("a whole number from ", Strings.toStringSigned(low), " to ", Strings.toStringSigned(high));
-        tools = _answerTool(IERCAgentTool.ParamType.INT, values);
+        string memory range = string.concat(Strings.toStringSigned(low), " to ", Strings.toStringSigned(high));
+        prompt = string.concat(prompt, "\nAnswer with a whole number from ", range);
         arguments = _step(modelId, system, tools, prompt);
     }
 
@@ -121,16 +123,6 @@ contract SomniaTranslator {
             tools[i] = _yieldedTool(stated[i]);
         }
         arguments = _conversation(modelId, roles, messages, tools);
-    }
-
-    function _answerTool(IERCAgentTool.ParamType paramType, string memory values)
-        private
-        returns (IERCAgentTool[] memory tools)
-    {
-        IERCAgentTool.ParamDescription[] memory params = new IERCAgentTool.ParamDescription[](1);
-        params[0] = IERCAgentTool.ParamDescription(paramType, "answer", values);
-        tools = new IERCAgentTool[](1);
-        tools[0] = _deploy("Answer", "Answer the question. Always use it.", params, bytes4(0));
     }
 
     function _yieldedTool(OnchainTool memory stated) private returns (IERCAgentTool) {
@@ -172,7 +164,7 @@ contract SomniaTranslator {
         }
     }
 
-    /// @dev An assistant's message with a tool's after it is a step of the run; system messages are the base prompt; the
+    /// @dev An assistant's message that begins with `Thought: `, with a tool's after it, is a step of the run; system messages are the base prompt; the
     ///   others are the prompt.
     function _conversation(
         string calldata modelId,
@@ -184,8 +176,8 @@ contract SomniaTranslator {
         uint256 steps;
         uint256 spoken;
         for (uint256 i = 0; i < roles.length; i++) {
-            if (_isStep(roles, i)) steps++;
-            else if (!_is(roles[i], "system") && !_isResult(roles, i)) spoken++;
+            if (_isStep(roles, messages, i)) steps++;
+            else if (!_is(roles[i], "system") && !_isResult(roles, messages, i)) spoken++;
         }
         string[] memory reasoning = new string[](steps);
         string[] memory results = new string[](steps);
@@ -193,12 +185,12 @@ contract SomniaTranslator {
         string memory prompt;
         steps = 0;
         for (uint256 i = 0; i < roles.length; i++) {
-            if (_isStep(roles, i)) {
+            if (_isStep(roles, messages, i)) {
                 reasoning[steps] = messages[i];
                 results[steps++] = messages[i + 1];
             } else if (_is(roles[i], "system")) {
                 system = string.concat(system, bytes(system).length > 0 ? "\n" : "", messages[i]);
-            } else if (!_isResult(roles, i)) {
+            } else if (!_isResult(roles, messages, i)) {
                 string memory line = spoken == 1 ? messages[i] : string.concat(roles[i], ": ", messages[i]);
                 prompt = string.concat(prompt, bytes(prompt).length > 0 ? "\n" : "", line);
             }
@@ -208,12 +200,13 @@ contract SomniaTranslator {
         );
     }
 
-    function _isStep(string[] memory roles, uint256 i) private pure returns (bool) {
-        return _is(roles[i], "assistant") && i + 1 < roles.length && _is(roles[i + 1], "tool");
+    function _isStep(string[] memory roles, string[] memory messages, uint256 i) private pure returns (bool) {
+        bool isThought = bytes9(bytes(messages[i])) == "Thought: ";
+        return isThought && _is(roles[i], "assistant") && i + 1 < roles.length && _is(roles[i + 1], "tool");
     }
 
-    function _isResult(string[] memory roles, uint256 i) private pure returns (bool) {
-        return i > 0 && _isStep(roles, i - 1);
+    function _isResult(string[] memory roles, string[] memory messages, uint256 i) private pure returns (bool) {
+        return i > 0 && _isStep(roles, messages, i - 1);
     }
 
     function _step(
@@ -233,7 +226,7 @@ contract SomniaTranslator {
         pure
         returns (string memory text)
     {
-        text = answer.isFinalAnswer ? answer.finalAnswer : abi.decode(answer.toolInput.abiEncodedParams, (string));
+        text = answer.finalAnswer;
         if (values.length == 0) return text;
         for (uint256 i = 0; i < values.length; i++) {
             if (_is(text, values[i])) return text;
@@ -242,7 +235,7 @@ contract SomniaTranslator {
     }
 
     function _number(AgentIterationResult memory answer) private pure returns (int256 number) {
-        if (!answer.isFinalAnswer) return abi.decode(answer.toolInput.abiEncodedParams, (int256));
+        if (Unsure.isUnsure(answer.finalAnswer)) revert UnusableAnswer(answer.finalAnswer);
         bytes memory text = bytes(answer.finalAnswer);
         uint256 start;
         while (start < text.length && !_isDigit(text[start])) start++;
@@ -270,7 +263,7 @@ contract SomniaTranslator {
         }
         uint256 steps = 1;
         for (uint256 i = 0; i < roles.length; i++) {
-            if (_isStep(roles, i)) steps++;
+            if (_isStep(roles, messages, i)) steps++;
         }
         string[] memory ids = new string[](1);
         ids[0] = string.concat("call_", Strings.toString(steps));

@@ -70,7 +70,8 @@ interface IAgentOracle is IERC165 {
         uint256 indexed requestId, address indexed client, Commitment commitment, bytes arguments
     );
 
-    /// @notice A worker's answer was taken, and its fee credited. `output` is in the transaction and in `answerOf`.
+    /// @notice A worker's answer was taken. Its fee is credited and `answerOf` has its output, at once or, where answers can
+    ///   be challenged, once it is final.
     event RequestAnswered(
         uint256 indexed requestId, address indexed worker, bool refused, Evidence evidence, bytes signature
     );

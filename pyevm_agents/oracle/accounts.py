@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from eth_typing import Address
 from eth_utils import to_canonical_address, to_checksum_address
 
 from pyevm_agents.agents.revert_reasons import decode_revert
+from pyevm_agents.display import format_amount
 from pyevm_agents.errors import AgentsError, RemoteFault
 from pyevm_agents.forking.remote_client import RemoteError
 
@@ -37,7 +39,8 @@ RECEIPT_SECONDS = 120.0
 POLL_SECONDS = 0.02
 MAX_POLL_SECONDS = 1.0
 
-ETHER = 10**18
+NO_KEY = re.compile(r"signer|unknown account|no account|not.* unlocked|private key", re.IGNORECASE)
+"""Messages of anvil, geth, Hardhat and this package for an account that a node has no key of."""
 
 
 class RevertedError(AgentsError):
@@ -68,7 +71,7 @@ class SentTransaction:
     """The new contract, if it made one."""
 
 
-class RemoteAccount:
+class SendingAccount:
     """An account on a remote chain. Subclasses say who signs."""
 
     def __init__(self, client: RemoteClient, address: Address) -> None:
@@ -159,8 +162,8 @@ class RemoteAccount:
         balance = self.read_balance()
         if balance < needed:
             raise AgentsError(
-                f"account {self.checksum_address}: has {balance / ETHER:,.18g} ether, needs "
-                f"{needed / ETHER:,.18g} {purpose}; fund it on the chain of {self.client.host}"
+                f"account {self.checksum_address}: has {format_amount(balance)}, needs "
+                f"{format_amount(needed)} {purpose}; fund it on the chain of {self.client.host}"
             )
 
     def _estimate(self, form: Mapping[str, str]) -> int:
@@ -201,14 +204,22 @@ class RemoteAccount:
         return int(str(self.client.request(method, [*params])), 16)
 
 
-class UnlockedAccount(RemoteAccount):
+class UnlockedAccount(SendingAccount):
     """An account for which a remote development node signs."""
 
     def _send(self, form: dict[str, str]) -> str:
-        return str(self.client.request("eth_sendTransaction", [form]))
+        try:
+            return str(self.client.request("eth_sendTransaction", [form]))
+        except RemoteError as error:
+            if not NO_KEY.search(error.message):
+                raise
+            raise AgentsError(
+                f"account {self.checksum_address}: {self.client.host} does not sign for it "
+                f"({error.message}); pass an account that eth_accounts lists, or --keystore"
+            ) from error
 
 
-class KeyAccount(RemoteAccount):
+class KeyAccount(SendingAccount):
     """An account whose key is here."""
 
     def __init__(self, client: RemoteClient, key: PrivateKey) -> None:

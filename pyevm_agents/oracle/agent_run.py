@@ -20,7 +20,7 @@ ANSWERED = STATUSES.index("Answered")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AgentRun:
+class FollowedRun:
     """A run at the last block."""
 
     run_id: int
@@ -59,13 +59,13 @@ class AwaitedTool:
     tool_run_id: int
 
 
-def read_run(agent: RemoteContract, run_id: int) -> AgentRun:
+def read_run(agent: RemoteContract, run_id: int) -> FollowedRun:
     """Return a run at the last block."""
     status, (reasoning, results), result, facts = agent.read_all(
         [(name, (run_id,)) for name in ("statusOf", "stepsOf", "resultOf", "runOf")]
     )
     _, _, _, _, deadline, request_id, budget_id = facts
-    return AgentRun(
+    return FollowedRun(
         run_id=run_id,
         status=STATUSES[status],
         reasoning=tuple(reasoning),

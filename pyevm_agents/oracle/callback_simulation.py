@@ -18,8 +18,11 @@ What is an upper bound:
 * Callback gas, where a tool or the agent reads the block or the transaction: TIMESTAMP, NUMBER,
   PREVRANDAO, BASEFEE, COINBASE, BLOCKHASH, GASLIMIT, BLOBBASEFEE, ORIGIN, GASPRICE. It is the most
   of `ENVIRONMENTS`. A contract that does something else at another time may need more.
-* Gas of the answer transaction: the worker has been credited nothing yet and is nobody whom the
-  callback calls, and every byte of ID, block, deadline and signature is counted as non-zero.
+* Callback gas, where the callback calls or inspects the account that is the latest block's
+  coinbase, which is warm from the start (EIP-3651). It is counted as cold, and reported as
+  COINBASE. The worker's account, which is warm as well, is counted as cold.
+* Gas of the answer transaction: the worker has been credited nothing yet, and every byte of ID,
+  block, deadline and signature is counted as non-zero.
 
 Other requests to the oracle in the meantime change the IDs of later steps. Agents use an ID as a
 key alone, which costs the same for every value.
@@ -77,7 +80,7 @@ if TYPE_CHECKING:
     from pyevm_agents.tracing.tracer import CallFrame, OpcodeStep
     from pyevm_agents.vm import AgentVM, ForkBlock, Interruption
 
-MAX_CALLBACK_GAS = 12_000_000
+MAX_CALLBACK_GAS = 11_000_000
 """Source: `AgentOracle.MAX_CALLBACK_GAS`."""
 
 TRIAL_GAS = 100_000_000
@@ -194,6 +197,8 @@ class CallbackEstimator:
         config = build_fork_config(executor.hosted.config, block, hardfork=hardfork)
         self._chain = Chain(config, executor.models, fork=block)
         self._ready_oracles: set[bytes] = set()
+        self.coinbase = Address(block.header.coinbase)
+        """Of the latest block of the chain that this one continues."""
 
     def close(self) -> None:
         """Close the chain."""
@@ -444,7 +449,8 @@ class _Delivery:
         )
         self._has_window = estimator.has_window(request.oracle)
         self._slot = -1
-        self._header: BlockHeaderAPI = self._chain.build_next_header()
+        self._header = self._build_header()
+        self._tried: dict[tuple[int, Environment], ComputationAPI] = {}
 
     def estimate(self) -> tuple[StepEstimate, MinedBlock | None]:
         """Return the step's estimate, and the block of its callback; None if the callback fails."""
@@ -455,9 +461,7 @@ class _Delivery:
             proposed = self._estimator.send(WORKER, self._oracle, self._encode_answer(commitment))
             window = self._estimator.read_window(self._request.oracle)
             timestamp = proposed.block.header.timestamp + window + 1
-        self._header = self._chain.build_next_header(
-            BlockSettings(timestamp_seconds=timestamp, coinbase=COINBASE)
-        )
+        self._header = self._build_header(timestamp)
         self._slot = self._find_slot()
         if self._has_window:
             finalize_gas = self._bound_gas(self._encode(commitment), commitment)
@@ -469,6 +473,8 @@ class _Delivery:
         environment = self._list_environment()
         tried = ENVIRONMENTS if environment else ENVIRONMENTS[:1]
         callback_gas = max(self._find_least_gas(each) for each in tried)
+        if not environment and self._touches_coinbase(callback_gas):
+            environment = (ENVIRONMENT_OPCODES[op.COINBASE],)
         mined = self._mine(max(callback_gas, commitment.callback_gas_limit), timestamp)
         return self._build(callback_gas, environment, answer_gas, finalize_gas), mined
 
@@ -489,6 +495,10 @@ class _Delivery:
             finalize_gas=finalize_gas,
             failure=failure,
         )
+
+    def _build_header(self, timestamp: int | None = None) -> BlockHeaderAPI:
+        settings = BlockSettings(timestamp_seconds=timestamp, coinbase=COINBASE)
+        return self._chain.build_next_header(settings)
 
     # -- transactions -- #
 
@@ -545,13 +555,19 @@ class _Delivery:
 
         return find_least_gas(attempt, 0, MAX_CALLBACK_GAS)
 
-    def _try(
+    def _try(self, callback_gas: int, environment: Environment) -> ComputationAPI:
+        """Return the computation of the transaction with the callback; kept for the next time."""
+        key = (callback_gas, environment)
+        if key not in self._tried:
+            self._tried[key] = self._execute(callback_gas, environment)
+        return self._tried[key]
+
+    def _execute(
         self,
         callback_gas: int,
         environment: Environment,
         trace: Callable[[type[AgentVM]], type[AgentVM]] | None = None,
     ) -> ComputationAPI:
-        """Return the computation of the transaction with the callback."""
         commitment = self._with_gas(callback_gas)
         stored = int.from_bytes(hash_commitment(commitment), "big")
         call = Call(
@@ -588,10 +604,17 @@ class _Delivery:
         """Return the call of the client."""
         return next((each for each in computation.children if each.msg.to == self._client), None)
 
+    def _touches_coinbase(self, callback_gas: int) -> bool:
+        """Return whether a callback needs less gas where the latest block's coinbase is warm."""
+        latest = Environment(coinbase=self._estimator.coinbase)
+        return callback_gas > 0 and _get_outcome(
+            self._try(callback_gas - 1, latest)
+        ) == _get_outcome(self._try(MAX_CALLBACK_GAS, latest))
+
     def _list_environment(self) -> tuple[str, ...]:
         """Return the opcodes by which the callback reads the block or the transaction."""
         tracer = _EnvironmentTracer(self._client)
-        self._try(MAX_CALLBACK_GAS, ENVIRONMENTS[0], lambda vm: make_traced_vm(vm, tracer))
+        self._execute(MAX_CALLBACK_GAS, ENVIRONMENTS[0], lambda vm: make_traced_vm(vm, tracer))
         known = self._chain.known_contracts
         read = {
             ENVIRONMENT_OPCODES[opcode]

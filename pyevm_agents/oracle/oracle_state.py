@@ -36,7 +36,7 @@ class ProposalState:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RequestState:
+class UnsettledRequest:
     """A request that waits for its answer, or whose client has not taken it."""
 
     commitment: Commitment
@@ -72,7 +72,7 @@ class SubscriptionState:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChallengeTerms:
+class ArbitrationTerms:
     """How answers are challenged."""
 
     arbiter: bytes
@@ -96,12 +96,12 @@ class OracleState:
     """Wei of an inference, wei of a gas, gas of an answer."""
 
     request_count: int
-    terms: ChallengeTerms | None
+    terms: ArbitrationTerms | None
     workers: tuple[AccountState, ...]
     accounts: tuple[AccountState, ...]
     """Those that were asked for."""
 
-    requests: tuple[RequestState, ...]
+    requests: tuple[UnsettledRequest, ...]
     subscriptions: tuple[SubscriptionState, ...] = field(default=())
 
 
@@ -146,10 +146,10 @@ def read_balances(oracle: RemoteContract, addresses: Sequence[bytes]) -> list[in
     ]
 
 
-def _read_terms(oracle: RemoteContract) -> ChallengeTerms:
+def _read_terms(oracle: RemoteContract) -> ArbitrationTerms:
     names = ("arbiter", "bond", "challengeWindow", "arbitrationTime")
     arbiter, bond, window, time = oracle.read_all([(name, ()) for name in names])
-    return ChallengeTerms(
+    return ArbitrationTerms(
         arbiter=to_canonical_address(arbiter),
         bond=bond,
         challenge_window=window,
@@ -190,7 +190,7 @@ def _read_subscriptions(oracle: RemoteContract, first_block: int) -> tuple[Subsc
     )
 
 
-def _iter_requests(oracle: RemoteContract, first_block: int) -> list[RequestState]:
+def _iter_requests(oracle: RemoteContract, first_block: int) -> list[UnsettledRequest]:
     """Return the requests that wait, have a proposal, or whose client failed, in order."""
     delivered = {
         log.values[0]
@@ -218,7 +218,9 @@ def find_commitment(
     return _build_commitment(logs[-1].values[2]) if logs else None
 
 
-def read_requests(oracle: RemoteContract, commitments: Sequence[Commitment]) -> list[RequestState]:
+def read_requests(
+    oracle: RemoteContract, commitments: Sequence[Commitment]
+) -> list[UnsettledRequest]:
     """Return the states of requests at the last block."""
     ids = [each.request_id for each in commitments]
     hashes = oracle.read_all([("commitmentOf", (each,)) for each in ids])
@@ -227,7 +229,7 @@ def read_requests(oracle: RemoteContract, commitments: Sequence[Commitment]) -> 
     if has_challenges(oracle):
         proposals = oracle.read_all([("proposalOf", (each,)) for each in ids])
     return [
-        RequestState(
+        UnsettledRequest(
             commitment=commitment,
             is_waiting=stored == hash_commitment(commitment),
             outcome=OUTCOMES[answer[0]],

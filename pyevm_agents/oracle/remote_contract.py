@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache, reduce
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eth_abi.exceptions import DecodingError
@@ -13,6 +13,7 @@ from pyevm_agents.artifacts import describe_contract
 from pyevm_agents.contracts import load_artifact
 from pyevm_agents.errors import AgentsError, ConfigError
 from pyevm_agents.forking.remote_client import MAX_BATCH, RemoteError, Request, split
+from pyevm_agents.oracle.oracle_client import compute_interface_id
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
 SELECTOR_BYTES = 4
 INVALID_INTERFACE = b"\xff" * SELECTOR_BYTES
 """No contract supports it. Source: ERC-165."""
-
-INHERITED = {"IAgentOracle": "IERC165", "IChallengeableOracle": "IAgentOracle"}
-"""What an interface inherits is not in its ERC-165 identifier."""
 
 
 class EventLog(NamedTuple):
@@ -209,24 +207,9 @@ def require_code(client: RemoteClient, address: bytes) -> None:
     if client.request("eth_getCode", [name, "latest"]) in {None, "0x"}:
         chain_id = int(str(client.request("eth_chainId", [])), 16)
         raise ConfigError(
-            f"{name}: no contract on chain {chain_id:,} of {client.host}; check the address and "
+            f"{name}: no contract on chain {chain_id} of {client.host}; check the address and "
             "--rpc-url"
         )
-
-
-@cache
-def compute_interface_id(interface: str) -> bytes:
-    """Return the ERC-165 identifier of an interface: its own functions' selectors, combined."""
-    own = _list_selectors(interface)
-    if (parent := INHERITED.get(interface)) is not None:
-        own -= _list_selectors(parent)
-    return reduce(lambda total, each: total ^ int.from_bytes(each), own, 0).to_bytes(SELECTOR_BYTES)
-
-
-def _list_selectors(interface: str) -> frozenset[bytes]:
-    if interface == "IERC165":
-        return frozenset([compute_topic("supportsInterface(bytes4)")[:SELECTOR_BYTES]])
-    return frozenset(_describe(interface).functions)
 
 
 @cache

@@ -52,6 +52,7 @@ class Foundry:
     def __init__(self, name: str, url: str, folder: Path, **environment: str) -> None:
         self.command = [str(foundry_program(name))]
         self.folder = folder
+        self.seconds = COMMAND_SECONDS
         self.environment = {
             **os.environ,
             "ETH_RPC_URL": url,
@@ -70,7 +71,7 @@ class Foundry:
             capture_output=True,
             text=True,
             check=False,
-            timeout=COMMAND_SECONDS,
+            timeout=self.seconds,
         )
         if ended.returncode:
             raise FailedError(ended.stderr + ended.stdout)

@@ -152,10 +152,31 @@ def _oracle_answers() -> Iterator[tuple[str, Json]]:
         request = chain.ask_agent()
         sent = chain.submit(request, computer.compute(request))["transactionHash"]
         yield "verify", _printed(["verify", sent, "--json", "--rpc", remote.url])
+        yield from _oracle_commands(remote.url, chain.sender)
     served.close()
 
 
+def _oracle_commands(url: str, sender: str) -> Iterator[tuple[str, Json]]:
+    """Yield the structure of the output of `oracle`'s commands: an oracle, an agent, a request."""
+    options = ["--rpc", url, "--unlocked", sender, "--json"]
+    terms = ["--challengeable", "--arbiter", sender, "--worker", sender]
+    deployed = _run(["oracle", "deploy", *terms, *options])
+    yield "oracle deploy", structure_of(deployed)
+    chosen = ["--oracle", deployed["oracle"]]
+    tool = ["--name", "Counter", "--base-prompt", "You count.", "--tool", "CounterTool"]
+    agent = _run(["oracle", "deploy-agent", *tool, *chosen, *options])
+    yield "oracle deploy-agent", structure_of(agent)
+    asked = ["oracle", "ask", agent["agent"], "Add 7", "--no-wait"]
+    yield "oracle ask", _printed([*asked, *options])
+    account = ["--account", sender, "--rpc", url, "--json"]
+    yield "oracle status", _printed(["oracle", "status", *chosen, *account])
+
+
 def _printed(words: list[str]) -> Json:
+    return structure_of(_run(words))
+
+
+def _run(words: list[str]) -> Any:  # noqa: ANN401 - JSON
     result = CliRunner().invoke(main, words)
     assert result.exit_code == 0, result.output
-    return structure_of(json.loads(result.stdout))
+    return json.loads(result.stdout)

@@ -18,9 +18,6 @@ AMOUNT = re.compile(r"([0-9][0-9_]*(?:\.[0-9]+)?|\.[0-9]+)\s*([a-z]*)")
 MAX_WEI = 2**96
 """More than all ether that there is."""
 
-SHOWN_AS_ETHER, SHOWN_AS_GWEI = 10**14, 10**6
-"""From so many wei on an amount is shown in ether, or in gwei."""
-
 
 class AmountType(click.ParamType[int]):
     """An amount such as `0.1ether`, `20gwei`, or `100`, which is wei."""
@@ -51,19 +48,3 @@ class AmountType(click.ParamType[int]):
 
 
 AMOUNT_TYPE = AmountType()
-
-
-def format_amount(wei: int) -> str:
-    """Return an exact amount in the unit in which it is short, such as `0.0021 ether`."""
-    if abs(wei) >= SHOWN_AS_ETHER or wei == 0:
-        return f"{_scale(wei, UNITS['ether'])} ether"
-    if abs(wei) >= SHOWN_AS_GWEI:
-        return f"{_scale(wei, UNITS['gwei'])} gwei"
-    return f"{wei:,} wei"
-
-
-def _scale(wei: int, digits: int) -> str:
-    whole, fraction = divmod(abs(wei), 10**digits)
-    text = f"{fraction:0{digits}d}".rstrip("0")
-    sign = "-" if wei < 0 else ""
-    return f"{sign}{whole:,}{'.' + text if text else ''}"

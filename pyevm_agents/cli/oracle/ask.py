@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
+from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
 
 import click
 from eth_utils import to_checksum_address
 from rich.markup import escape
 
-from pyevm_agents.cli.oracle.amounts import format_amount
 from pyevm_agents.cli.oracle.param_types import ADDRESS_TYPE, format_request, format_time
-from pyevm_agents.cli.oracle.session import Session, add_sender_options
+from pyevm_agents.cli.oracle.session import OracleSession, add_sender_options, json_option
 from pyevm_agents.cli.output import StatusLine, err, is_live, out
-from pyevm_agents.cli.rpc_client import json_option, print_json
-from pyevm_agents.display import sanitize
+from pyevm_agents.cli.rpc_client import print_json
+from pyevm_agents.display import format_amount, sanitize
 from pyevm_agents.errors import AgentsError, RemoteFault
 from pyevm_agents.oracle.agent_run import find_awaited_tool, read_chain_time, read_run
 from pyevm_agents.oracle.remote_contract import RemoteContract, open_agent, open_human_tool
 
 if TYPE_CHECKING:
     from pyevm_agents.oracle.accounts import SentTransaction
-    from pyevm_agents.oracle.agent_run import AgentRun
+    from pyevm_agents.oracle.agent_run import FollowedRun
 
 FAILED_STATUS = 1
 POLL_SECONDS = 0.5
@@ -44,8 +43,11 @@ class StartedRun:
     oracle: RemoteContract
     transaction: SentTransaction
     run_id: int
-    paid: int
-    """Wei that the account sent; 0 if a subscription pays."""
+    reserved: int
+    """Wei of its budget."""
+
+    has_subscription: bool
+    """Whether a subscription pays, and not the account."""
 
 
 @click.command(short_help="Ask an agent, and wait for its answer.", epilog=EXAMPLES)
@@ -68,7 +70,7 @@ class StartedRun:
 def ask(  # noqa: PLR0913 - one for each option
     agent: bytes,
     prompt: str,
-    session: Session,
+    session: OracleSession,
     *,
     waits: bool,
     from_subscription: bool,
@@ -101,7 +103,7 @@ def ask(  # noqa: PLR0913 - one for each option
 
 
 def _start(
-    session: Session,
+    session: OracleSession,
     agent: RemoteContract,
     prompt: str,
     handler: bytes,
@@ -133,7 +135,16 @@ def _start(
         raise RemoteFault(
             f"transaction 0x{sent.hash.hex()}: {session.client.host} has no AgentRunStarted of it"
         )
-    return StartedRun(agent=agent, oracle=oracle, transaction=sent, run_id=run_ids[0], paid=value)
+    budgets = oracle.find_logs("BudgetOpened", first=sent.block_number, last=sent.block_number)
+    reserved = [log.values[4] for log in budgets if log.transaction == "0x" + sent.hash.hex()]
+    return StartedRun(
+        agent=agent,
+        oracle=oracle,
+        transaction=sent,
+        run_id=run_ids[0],
+        reserved=reserved[0] if reserved else value,
+        has_subscription=from_subscription,
+    )
 
 
 STRING = 0
@@ -143,7 +154,7 @@ STRING = 0
 # -- waiting -- #
 
 
-def _follow(started: StartedRun, *, is_quiet: bool) -> AgentRun:
+def _follow(started: StartedRun, *, is_quiet: bool) -> FollowedRun:
     """Wait for the end of a run, and print what happens; return the run.
 
     Raises: AgentsError: its deadline is over, and nobody ended it.
@@ -161,7 +172,7 @@ def _follow(started: StartedRun, *, is_quiet: bool) -> AgentRun:
                 status.show_status(progress.describe(run))
             progress.print_hint(run)
             _require_time(started, run)
-            time.sleep(POLL_SECONDS)
+            sleep(POLL_SECONDS)
 
 
 class _Progress:
@@ -171,15 +182,15 @@ class _Progress:
         self._started, self._is_quiet = started, is_quiet
         self._steps = self._results = 0
         self._awaited = ""
-        self._since = time.monotonic()
+        self._since = monotonic()
         self._has_hint = False
 
-    def has_news(self, run: AgentRun) -> bool:
+    def has_news(self, run: FollowedRun) -> bool:
         """Whether the run has a step or a result that was not printed."""
         news = (len(run.reasoning), len(run.tool_results))
         return news != (self._steps, self._results) or self._awaits_unseen(run)
 
-    def print_news(self, run: AgentRun) -> None:
+    def print_news(self, run: FollowedRun) -> None:
         """Print steps, results, and the tool that the run waits for."""
         for index in range(min(self._steps, self._results), len(run.reasoning)):
             if index >= self._steps:
@@ -191,11 +202,11 @@ class _Progress:
             self._awaited = _name_wait(run)
             for line in describe_awaited_tool(self._started, run):
                 self._print_line(f"  [yellow]{escape(line)}[/]")
-        self._since = time.monotonic()
+        self._since = monotonic()
 
-    def print_hint(self, run: AgentRun) -> None:
+    def print_hint(self, run: FollowedRun) -> None:
         """Say once what is needed, if no worker answers."""
-        is_late = time.monotonic() - self._since > HINT_SECONDS
+        is_late = monotonic() - self._since > HINT_SECONDS
         if self._has_hint or not is_late or run.status != "AskingModel":
             return
         self._has_hint = True
@@ -206,13 +217,13 @@ class _Progress:
             soft_wrap=True,
         )
 
-    def describe(self, run: AgentRun) -> str:
+    def describe(self, run: FollowedRun) -> str:
         """Return what the run waits for, in a line."""
-        seconds = time.monotonic() - self._since
+        seconds = monotonic() - self._since
         thing = "a tool's result" if run.status == "AwaitingTool" else "a worker's answer"
         return f"step {len(run.tool_results) + 1}: waiting for {thing}, {seconds:.0f} s"
 
-    def _awaits_unseen(self, run: AgentRun) -> bool:
+    def _awaits_unseen(self, run: FollowedRun) -> bool:
         return run.status == "AwaitingTool" and self._awaited != _name_wait(run)
 
     def _print_step(self, index: int, reasoning: str) -> None:
@@ -230,11 +241,11 @@ class _Progress:
             out.print(markup, soft_wrap=True)
 
 
-def _name_wait(run: AgentRun) -> str:
+def _name_wait(run: FollowedRun) -> str:
     return f"{len(run.reasoning)}"
 
 
-def describe_awaited_tool(started: StartedRun, run: AgentRun) -> list[str]:
+def describe_awaited_tool(started: StartedRun, run: FollowedRun) -> list[str]:
     """Return lines about the tool that a run waits for; a person's question with how to answer."""
     awaited = find_awaited_tool(started.agent, run.run_id, started.transaction.block_number)
     if awaited is None:
@@ -256,7 +267,7 @@ def describe_awaited_tool(started: StartedRun, run: AgentRun) -> list[str]:
     ]
 
 
-def _require_time(started: StartedRun, run: AgentRun) -> None:
+def _require_time(started: StartedRun, run: FollowedRun) -> None:
     """Check that a run can still go on.
 
     Raises: AgentsError: its deadline is over.
@@ -278,13 +289,19 @@ def _require_time(started: StartedRun, run: AgentRun) -> None:
 
 
 def _print_start(started: StartedRun) -> None:
-    payer = f"reserved {format_amount(started.paid)}" if started.paid else "its subscription pays"
-    out.print(f"[bold]Run {started.run_id}[/] of {started.agent.checksum_address}, {payer}")
+    payer = " of its subscription" if started.has_subscription else ""
+    out.print(
+        f"[bold]Run {started.run_id}[/] of {started.agent.checksum_address}: "
+        f"{format_amount(started.reserved)}{payer} reserved",
+        soft_wrap=True,
+    )
     sent = started.transaction
     out.print(f"  [dim]transaction[/] 0x{sent.hash.hex()}, {sent.gas_used:,} gas", soft_wrap=True)
 
 
-def _print_end(session: Session, started: StartedRun, run: AgentRun, refund: int | None) -> None:
+def _print_end(
+    session: OracleSession, started: StartedRun, run: FollowedRun, refund: int | None
+) -> None:
     if run.is_success:
         out.print("[bold green]Answer[/]")
         out.print(f"  {escape(sanitize(run.result))}", soft_wrap=True)
@@ -293,10 +310,9 @@ def _print_end(session: Session, started: StartedRun, run: AgentRun, refund: int
         out.print(f"  {escape(sanitize(run.result))}", soft_wrap=True)
         for line in explain_failure(started, run):
             out.print(f"  {escape(line)}", soft_wrap=True)
-    if started.paid and refund is not None:
-        out.print(
-            f"Cost {format_amount(started.paid - refund)}, given back {format_amount(refund)}"
-        )
+    if refund is not None:
+        cost = format_amount(started.reserved - refund)
+        out.print(f"Cost {cost}, given back {format_amount(refund)}")
     claimable = started.oracle.read("claimable", session.account.address)
     if claimable:
         out.print(
@@ -306,7 +322,7 @@ def _print_end(session: Session, started: StartedRun, run: AgentRun, refund: int
         )
 
 
-def explain_failure(started: StartedRun, run: AgentRun) -> list[str]:
+def explain_failure(started: StartedRun, run: FollowedRun) -> list[str]:
     """Return the executor's error of a refused run, decoded."""
     if run.status != "Refused":
         return []
@@ -316,7 +332,7 @@ def explain_failure(started: StartedRun, run: AgentRun) -> list[str]:
     return [sanitize(decode_revert(output))]
 
 
-def _read_refund(started: StartedRun, run: AgentRun) -> int | None:
+def _read_refund(started: StartedRun, run: FollowedRun) -> int | None:
     """Return what was left of a run's budget, in wei; None if it was not released."""
     logs = started.oracle.find_logs(
         "BudgetReleased", run.budget_id, first=started.transaction.block_number
@@ -324,9 +340,8 @@ def _read_refund(started: StartedRun, run: AgentRun) -> int | None:
     return logs[-1].values[1] if logs else None
 
 
-def serialize_run(started: StartedRun, run: AgentRun, refund: int | None) -> dict[str, Any]:
+def serialize_run(started: StartedRun, run: FollowedRun, refund: int | None) -> dict[str, Any]:
     """Return a run in JSON. Amounts are decimal strings in wei."""
-    is_known = run.has_ended and refund is not None
     return {
         "agent": started.agent.checksum_address,
         "oracle": started.oracle.checksum_address,
@@ -344,7 +359,8 @@ def serialize_run(started: StartedRun, run: AgentRun, refund: int | None) -> dic
             for index, reasoning in enumerate(run.reasoning)
         ],
         "result": run.result,
-        "reservedWei": str(started.paid),
-        "costWei": str(started.paid - (refund or 0)) if is_known and started.paid else None,
-        "refundWei": str(refund) if is_known else None,
+        "hasSubscription": started.has_subscription,
+        "reservedWei": str(started.reserved),
+        "costWei": None if refund is None else str(started.reserved - refund),
+        "refundWei": None if refund is None else str(refund),
     }

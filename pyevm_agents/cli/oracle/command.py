@@ -22,6 +22,7 @@ COMMANDS = {
     "respond": "oracle.respond",
     "key": "oracle.key",
     "run": "oracle.run",
+    "arbitrate": "oracle.run",
 }
 """Module of each command, in the folder `cli`."""
 

@@ -7,23 +7,19 @@ from typing import TYPE_CHECKING
 import click
 from eth_utils import to_checksum_address
 
-from pyevm_agents.cli.oracle.amounts import AMOUNT_TYPE, format_amount
+from pyevm_agents.cli.oracle.amounts import AMOUNT_TYPE
 from pyevm_agents.cli.oracle.param_types import ADDRESS_TYPE, DURATION_TYPE
-from pyevm_agents.cli.oracle.session import Session, add_sender_options
+from pyevm_agents.cli.oracle.session import OracleSession, add_sender_options, json_option
 from pyevm_agents.cli.oracle.transactions import TransactionList
 from pyevm_agents.cli.output import out
-from pyevm_agents.cli.rpc_client import json_option
 from pyevm_agents.cli.shared_options import is_given
 from pyevm_agents.contracts import load_artifact
+from pyevm_agents.display import format_amount
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 MAX_ANSWER_GAS = 2**32 - 1
-
-DEFAULT_BOND = 10**17
-DEFAULT_WINDOW, DEFAULT_ARBITRATION_TIME = 3_600, 86_400
-"""In seconds."""
 
 EXAMPLES = """\b
 Examples:
@@ -39,7 +35,7 @@ Examples:
     help="Register this worker. Repeatable.",
 )  # fmt: skip
 @click.option(
-    "--fund-workers", type=AMOUNT_TYPE, default=0, metavar="AMOUNT",
+    "--fund-workers", type=AMOUNT_TYPE, default="0", metavar="AMOUNT",
     help="Send each worker this much, for its gas, such as 1ether.",
 )  # fmt: skip
 @click.option(
@@ -63,11 +59,11 @@ Examples:
     help="Answers wait for a time in which anybody may challenge them.",
 )  # fmt: skip
 @click.option(
-    "--bond", type=AMOUNT_TYPE, default=DEFAULT_BOND, show_default="0.1ether", metavar="AMOUNT",
+    "--bond", type=AMOUNT_TYPE, default="0.1ether", show_default=True, metavar="AMOUNT",
     help="With --challengeable: what an answer locks and a challenge costs.",
 )  # fmt: skip
 @click.option(
-    "--challenge-window", type=DURATION_TYPE, default=DEFAULT_WINDOW, show_default="1h",
+    "--challenge-window", type=DURATION_TYPE, default="1h", show_default=True,
     metavar="TIME", help="With --challengeable: how long an answer can be challenged.",
 )  # fmt: skip
 @click.option(
@@ -75,13 +71,13 @@ Examples:
     help="With --challengeable: who rules on challenges.",
 )  # fmt: skip
 @click.option(
-    "--arbitration-time", type=DURATION_TYPE, default=DEFAULT_ARBITRATION_TIME, show_default="1d",
+    "--arbitration-time", type=DURATION_TYPE, default="1d", show_default=True,
     metavar="TIME", help="With --challengeable: how long the arbiter can rule.",
 )  # fmt: skip
 @add_sender_options
 @json_option
 def deploy(  # noqa: PLR0913 - one for each option
-    session: Session,
+    session: OracleSession,
     *,
     workers: Sequence[bytes],
     fund_workers: int,
@@ -98,8 +94,8 @@ def deploy(  # noqa: PLR0913 - one for each option
 ) -> None:
     """Deploy an AgentOracle, and register its workers.
 
-    A request costs INFERENCE-PRICE + GAS-PRICE * (the callback's gas limit + ANSWER-GAS), which
-    its worker earns.
+    A request costs the inference price, and the gas price for each gas of its callback's limit and
+    of an answer. Its worker earns that.
     """
     _require_terms(challengeable=challengeable, arbiter=arbiter)
     if owner is not None and workers and owner != session.account.address:

@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING
 import click
 from eth_utils import to_checksum_address
 
-from pyevm_agents.cli.oracle.amounts import format_amount
 from pyevm_agents.cli.oracle.param_types import ADDRESS, ADDRESS_TYPE, DURATION_TYPE
-from pyevm_agents.cli.oracle.session import Session, add_sender_options, oracle_option
+from pyevm_agents.cli.oracle.session import (
+    OracleSession,
+    add_sender_options,
+    json_option,
+    oracle_option,
+)
 from pyevm_agents.cli.oracle.transactions import TransactionList
 from pyevm_agents.cli.output import out
-from pyevm_agents.cli.rpc_client import json_option
 from pyevm_agents.contracts import list_artifacts, load_artifact
+from pyevm_agents.display import format_amount
 from pyevm_agents.errors import AgentsError, ConfigError
 from pyevm_agents.oracle.remote_contract import RemoteContract, open_oracle, require_code
 
@@ -89,7 +93,7 @@ def list_tools() -> tuple[str, ...]:
     "`pyevm-agents oracle respond`.",
 )  # fmt: skip
 @click.option(
-    "--human-timeout", type=DURATION_TYPE, default=86_400, show_default="1d", metavar="TIME",
+    "--human-timeout", type=DURATION_TYPE, default="1d", show_default=True, metavar="TIME",
     help="With --ask-human: how long a question waits.",
 )  # fmt: skip
 @click.option(
@@ -107,18 +111,18 @@ def list_tools() -> tuple[str, ...]:
     "--callback`.",
 )  # fmt: skip
 @click.option(
-    "--step-timeout", type=DURATION_TYPE, default=3_600, show_default="1h", metavar="TIME",
+    "--step-timeout", type=DURATION_TYPE, default="1h", show_default=True, metavar="TIME",
     help="How long a request waits for a worker, at most 7d.",
 )  # fmt: skip
 @click.option(
-    "--run-timeout", type=DURATION_TYPE, default=36_000, show_default="10h", metavar="TIME",
+    "--run-timeout", type=DURATION_TYPE, default="10h", show_default=True, metavar="TIME",
     help="After so long anybody may end a run; with --step-timeout at most 30d.",
 )  # fmt: skip
 @oracle_option
 @add_sender_options
 @json_option
 def deploy_agent(  # noqa: PLR0913 - one for each option
-    session: Session,
+    session: OracleSession,
     *,
     oracle_address: bytes,
     name: str,
@@ -204,7 +208,7 @@ def _read_prompt(text: str | None, file: Path | None) -> str:
         raise ConfigError(f"{file}: can't be read: {reason}") from error
 
 
-def _require_tool(session: Session, address: bytes) -> None:
+def _require_tool(session: OracleSession, address: bytes) -> None:
     """Check that a contract has a tool's metadata.
 
     Raises: ConfigError: it has not.

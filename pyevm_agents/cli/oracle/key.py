@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import click
+from eth_keys.datatypes import PrivateKey
 
 from pyevm_agents.cli.oracle.keystore_options import password_file_option, read_password, unlock
 from pyevm_agents.cli.output import err
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.oracle.keystore import create_keystore, read_keystore_address, refuse_existing
+
+PRIVATE_KEY = re.compile(r"(?:0x)?[0-9a-fA-F]{64}")
+GROUP_ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
+"""Of secp256k1: keys are below."""
 
 keystore_argument = click.argument("file", type=click.Path(path_type=Path), metavar="FILE")
 
@@ -36,10 +42,33 @@ def create_key(file: Path, password_file: Path | None) -> None:
     An existing file is not overwritten. Without its password the key is lost.
     """
     refuse_existing(file)
+    _write_key(file, password_file)
+
+
+@key.command(
+    "import",
+    short_help="Write a private key to an encrypted keystore.",
+    epilog="Example: pyevm-agents oracle key import worker.json",
+)
+@keystore_argument
+@password_file_option
+def import_key(file: Path, password_file: Path | None) -> None:
+    """Ask for a private key, and write it to the encrypted keystore FILE; print its address.
+
+    An existing file is not overwritten.
+    """
+    refuse_existing(file)
+    text = str(click.prompt("Private key", hide_input=True, err=True))
+    if not PRIVATE_KEY.fullmatch(text) or not 0 < int(text, 16) < GROUP_ORDER:
+        raise ConfigError("not a private key; must be 0x and 64 hexadecimal digits")
+    _write_key(file, password_file, PrivateKey(bytes.fromhex(text.removeprefix("0x"))))
+
+
+def _write_key(file: Path, password_file: Path | None, secret: PrivateKey | None = None) -> None:
     password = read_password(password_file, f"Password for {file}", confirm=True)
     if not password:
         raise ConfigError(f"{password_file}: has no password; write one into its first line")
-    click.echo(create_keystore(file, password))
+    click.echo(create_keystore(file, password, secret))
     err.print(f"Wrote {file}. Keep it and its password.", soft_wrap=True, markup=False)
 
 

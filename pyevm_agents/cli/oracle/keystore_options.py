@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.oracle.keystore import open_keystore
+from pyevm_agents.oracle.keystore import open_keystore, read_keystore
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,6 +54,7 @@ def unlock(keystore: Path, password_file: Path | None) -> PrivateKey:
 
     Raises: ConfigError: no such file, not a keystore, or another password.
     """
+    read_keystore(keystore)  # Its errors come before the question.
     return open_keystore(keystore, read_password(password_file, f"Password of {keystore}"))
 
 
@@ -62,7 +64,14 @@ def read_password(password_file: Path | None, prompt: str, *, confirm: bool = Fa
     Raises: ConfigError: the file can't be read.
     """
     if password_file is None:
-        return str(click.prompt(prompt, hide_input=True, confirmation_prompt=confirm, err=True))
+        try:
+            return str(click.prompt(prompt, hide_input=True, confirmation_prompt=confirm, err=True))
+        except click.Abort as error:
+            if sys.stdin is not None and sys.stdin.isatty():
+                raise
+            raise ConfigError(
+                "no password: standard input has ended; pass --password-file FILE"
+            ) from error
     try:
         with password_file.open(encoding="utf-8") as file:
             return file.read(MAX_PASSWORD_BYTES).rstrip("\r\n")

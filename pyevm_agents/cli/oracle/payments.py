@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING
 import click
 from eth_utils import to_checksum_address
 
-from pyevm_agents.cli.oracle.amounts import AMOUNT_TYPE, format_amount
+from pyevm_agents.cli.oracle.amounts import AMOUNT_TYPE
 from pyevm_agents.cli.oracle.param_types import ADDRESS_TYPE
 from pyevm_agents.cli.oracle.session import (
-    Session,
+    OracleSession,
     add_sender_options,
     oracle_option,
     print_sent,
 )
 from pyevm_agents.cli.output import out
+from pyevm_agents.display import format_amount
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.oracle.oracle_state import has_challenges
 from pyevm_agents.oracle.remote_contract import open_oracle
@@ -37,7 +38,7 @@ Example:
 )  # fmt: skip
 @oracle_option
 @add_sender_options
-def claim(session: Session, *, oracle_address: bytes, receiver: bytes | None) -> None:
+def claim(session: OracleSession, *, oracle_address: bytes, receiver: bytes | None) -> None:
     """Withdraw what the account can claim: fees of answers, and what runs gave back."""
     oracle = open_oracle(session.client, oracle_address)
     account = session.account
@@ -61,7 +62,7 @@ Example:
 @click.argument("amount", type=AMOUNT_TYPE)
 @oracle_option
 @add_sender_options
-def stake(amount: int, session: Session, *, oracle_address: bytes) -> None:
+def stake(amount: int, session: OracleSession, *, oracle_address: bytes) -> None:
     """Add AMOUNT to the account's stake at an oracle whose answers can be challenged."""
     oracle = _open_challengeable(session, oracle_address)
     call = oracle.artifact.encode_call("stake")
@@ -79,7 +80,7 @@ Example:
 @click.argument("amount", type=AMOUNT_TYPE)
 @oracle_option
 @add_sender_options
-def unstake(amount: int, session: Session, *, oracle_address: bytes) -> None:
+def unstake(amount: int, session: OracleSession, *, oracle_address: bytes) -> None:
     """Make AMOUNT of the account's stake claimable."""
     oracle = _open_challengeable(session, oracle_address)
     sent = session.send(oracle.address, oracle.artifact.encode_call("unstake", amount))
@@ -87,7 +88,7 @@ def unstake(amount: int, session: Session, *, oracle_address: bytes) -> None:
     out.print("`pyevm-agents oracle claim` withdraws it.")
 
 
-def _open_challengeable(session: Session, address: bytes) -> RemoteContract:
+def _open_challengeable(session: OracleSession, address: bytes) -> RemoteContract:
     oracle = open_oracle(session.client, address)
     if not has_challenges(oracle):
         raise ConfigError(
@@ -96,6 +97,6 @@ def _open_challengeable(session: Session, address: bytes) -> RemoteContract:
     return oracle
 
 
-def _describe_stake(oracle: RemoteContract, session: Session) -> str:
+def _describe_stake(oracle: RemoteContract, session: OracleSession) -> str:
     (free, bond) = oracle.read_all([("freeStakeOf", (session.account.address,)), ("bond", ())])
     return f"free stake {format_amount(free)}, an answer locks {format_amount(bond)}"

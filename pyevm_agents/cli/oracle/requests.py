@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 import click
 from eth_utils import to_checksum_address
 
-from pyevm_agents.cli.oracle.amounts import format_amount
 from pyevm_agents.cli.oracle.param_types import REQUEST_TYPE, format_request
 from pyevm_agents.cli.oracle.session import (
-    Session,
+    OracleSession,
     add_sender_options,
     explain_reverts,
     from_block_option,
@@ -18,7 +17,7 @@ from pyevm_agents.cli.oracle.session import (
     print_sent,
 )
 from pyevm_agents.cli.output import out
-from pyevm_agents.display import sanitize
+from pyevm_agents.display import format_amount, sanitize
 from pyevm_agents.errors import AgentsError
 from pyevm_agents.oracle.accounts import MAX_TRANSACTION_GAS
 from pyevm_agents.oracle.codec import encode_expire
@@ -27,7 +26,7 @@ from pyevm_agents.oracle.remote_contract import open_oracle
 
 if TYPE_CHECKING:
     from pyevm_agents.oracle.accounts import SentTransaction
-    from pyevm_agents.oracle.oracle_state import RequestState
+    from pyevm_agents.oracle.oracle_state import UnsettledRequest
     from pyevm_agents.oracle.remote_contract import RemoteContract
 
 request_argument = click.argument("request_id", type=REQUEST_TYPE, metavar="REQUEST")
@@ -51,7 +50,12 @@ Example:
 @from_block_option
 @add_sender_options
 def retry(
-    request_id: int, session: Session, *, oracle_address: bytes, first_block: int, gas: int | None
+    request_id: int,
+    session: OracleSession,
+    *,
+    oracle_address: bytes,
+    first_block: int,
+    gas: int | None,
 ) -> None:
     """Call the client of REQUEST again, with more gas. For everybody.
 
@@ -87,7 +91,9 @@ def retry(
 @oracle_option
 @from_block_option
 @add_sender_options
-def expire(request_id: int, session: Session, *, oracle_address: bytes, first_block: int) -> None:
+def expire(
+    request_id: int, session: OracleSession, *, oracle_address: bytes, first_block: int
+) -> None:
     """End REQUEST after its deadline; its fee goes back. For everybody."""
     oracle = open_oracle(session.client, oracle_address)
     state = _read_request(oracle, request_id, first_block)
@@ -113,7 +119,7 @@ Example:
 @click.argument("budget", type=click.IntRange(1))
 @oracle_option
 @add_sender_options
-def release(budget: int, session: Session, *, oracle_address: bytes) -> None:
+def release(budget: int, session: OracleSession, *, oracle_address: bytes) -> None:
     """Give back what is left of BUDGET, a number. For its client; for everybody after its lifetime.
 
     A run's budget is released when the run ends.
@@ -132,7 +138,7 @@ def release(budget: int, session: Session, *, oracle_address: bytes) -> None:
     print_sent(f"Released budget {budget:,}: {format_amount(balance)} for {receiver}", sent)
 
 
-def _read_request(oracle: RemoteContract, request_id: int, first_block: int) -> RequestState:
+def _read_request(oracle: RemoteContract, request_id: int, first_block: int) -> UnsettledRequest:
     commitment = find_commitment(oracle, request_id, first_block=first_block)
     if commitment is None:
         raise AgentsError(
@@ -142,7 +148,7 @@ def _read_request(oracle: RemoteContract, request_id: int, first_block: int) -> 
     return read_requests(oracle, [commitment])[0]
 
 
-def _read_gas_limit(session: Session) -> int:
+def _read_gas_limit(session: OracleSession) -> int:
     block: Any = session.client.request("eth_getBlockByNumber", ["latest", False])
     return min(int(block["gasLimit"], 16), MAX_TRANSACTION_GAS)
 

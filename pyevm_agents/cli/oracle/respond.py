@@ -6,7 +6,7 @@ import click
 from eth_utils import to_checksum_address
 
 from pyevm_agents.cli.oracle.param_types import ADDRESS_TYPE, format_time
-from pyevm_agents.cli.oracle.session import Session, add_sender_options, print_sent
+from pyevm_agents.cli.oracle.session import OracleSession, add_sender_options, print_sent
 from pyevm_agents.cli.output import out
 from pyevm_agents.display import sanitize
 from pyevm_agents.errors import AgentsError
@@ -23,7 +23,7 @@ Examples:
 @click.argument("question", type=click.IntRange(1))
 @click.argument("text")
 @add_sender_options
-def respond(tool: bytes, question: int, text: str, session: Session) -> None:
+def respond(tool: bytes, question: int, text: str, session: OracleSession) -> None:
     """Answer QUESTION, a number, that an agent asked by the AskHumanTool TOOL. For its person.
 
     `pyevm-agents oracle ask` prints questions; the agent's run goes on with TEXT.

@@ -9,13 +9,15 @@ import sys
 import threading
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
-from eth_utils import is_checksum_address, to_canonical_address, to_checksum_address
+from eth_utils import to_checksum_address
 
 from pyevm_agents.cli.oracle.keystore_options import add_keystore_options
+from pyevm_agents.cli.oracle.param_types import ADDRESS_TYPE
 from pyevm_agents.cli.oracle.worker_output import WorkerOutput
 from pyevm_agents.cli.oracle_options import add_model_options, hardfork_option
 from pyevm_agents.cli.rpc_client import RpcClient, rpc_option
@@ -29,11 +31,12 @@ from pyevm_agents.oracle.transactions import GWEI, FeeSettings
 from pyevm_agents.oracle.worker import Worker, WorkerSettings
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from eth_keys.datatypes import PrivateKey
 
     from pyevm_agents.oracle.messages import AnswerComputer
 
-ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
 SOCKET_URL = re.compile(r"wss?://\S+")
 MAX_CONFIRMATIONS = 10_000
 WEEK_SECONDS = 7 * 24 * 3_600
@@ -47,17 +50,10 @@ Examples:
 """
 
 
-def parse_address(_context: click.Context, _option: click.Parameter, value: str) -> bytes:
-    """Return an address, 20 bytes.
-
-    Raises: click.BadParameter: not an address, or a wrong checksum.
-    """
-    if not ADDRESS.fullmatch(value):
-        raise click.BadParameter(f"{value!r}: must be an address: 0x and 40 hexadecimal digits")
-    digits = value[2:]
-    if digits not in {digits.lower(), digits.upper()} and not is_checksum_address(value):
-        raise click.BadParameter(f"{value!r}: has a wrong checksum; look for a typing error")
-    return bytes(to_canonical_address(value))
+ARBITER_EXAMPLES = """\b
+Examples:
+  pyevm-agents oracle arbitrate --oracle 0x5FbD… --keystore arbiter.json
+"""
 
 
 def _parse_socket(
@@ -82,106 +78,157 @@ class RunOptions:
     ws_url: str | None = None
 
 
+_WORKER_OPTIONS: tuple[Callable[[Any], Any], ...] = (
+    rpc_option,
+    click.option(
+        "--oracle",
+        required=True,
+        metavar="ADDRESS",
+        type=ADDRESS_TYPE,
+        envvar="AGENT_ORACLE",
+        show_envvar=True,
+        help="The oracle's address.",
+    ),
+    add_keystore_options,
+    click.option(
+        "--chain-id", type=click.IntRange(1), metavar="ID", help="Chain ID that the node must have."
+    ),
+    click.option(
+        "--confirmations",
+        type=click.IntRange(1, MAX_CONFIRMATIONS),
+        default=1,
+        show_default=True,
+        metavar="BLOCKS",
+        help="Blocks that a request must have, its own included, until it is answered.",
+    ),
+    click.option(
+        "--turn-seconds",
+        type=click.IntRange(1, WEEK_SECONDS),
+        default=60,
+        show_default=True,
+        metavar="SECONDS",
+        help="How long a worker has until the next one takes over, by the chain's time. "
+        "The same for all workers.",
+    ),
+    click.option(
+        "--poll-interval",
+        type=click.FloatRange(0.05, 3_600),
+        default=1.0,
+        show_default=True,
+        metavar="SECONDS",
+        help="Time between two looks at the chain.",
+    ),
+    click.option(
+        "--ws-url",
+        metavar="URL",
+        callback=_parse_socket,
+        help="WebSocket of the node: a new block is looked at as soon as it announces it.",
+    ),
+    click.option(
+        "--max-fee",
+        type=click.FloatRange(0, min_open=True),
+        default=500.0,
+        show_default=True,
+        metavar="GWEI",
+        help="The most that one gas may cost.",
+    ),
+    click.option(
+        "--max-bumps",
+        type=click.IntRange(0, 100),
+        default=10,
+        show_default=True,
+        metavar="COUNT",
+        help="How often a transaction that is not mined is replaced with higher fees.",
+    ),
+    click.option(
+        "--store",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="File of requests, answers and signed transactions.  [default: one for each chain, "
+        "oracle and worker in the user's state folder]",
+    ),
+    click.option(
+        "--metrics-port",
+        type=click.IntRange(0, 65_535),
+        metavar="PORT",
+        help="Serve /metrics for Prometheus and /health on 127.0.0.1.",
+    ),
+    click.option(
+        "--log-format",
+        type=click.Choice(["text", "json"]),
+        default="text",
+        show_default=True,
+        help="Lines to read, or JSON objects.",
+    ),
+    add_model_options,
+    hardfork_option,
+)
+
+
+def add_worker_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options of a worker to a command, which gets what `WorkerJob` has."""
+
+    @wraps(command)
+    def start(  # noqa: PLR0913 - one for each option
+        remote: RpcClient,
+        *,
+        oracle: bytes,
+        key: PrivateKey,
+        chain_id: int | None,
+        confirmations: int,
+        turn_seconds: int,
+        poll_interval: float,
+        ws_url: str | None,
+        max_fee: float,
+        max_bumps: int,
+        store: Path | None,
+        metrics_port: int | None,
+        log_format: str,
+        options: ModelOptions,
+        hardfork: str | None,
+        **values: Any,  # noqa: ANN401 - the command's own options
+    ) -> None:
+        run_options = RunOptions(
+            url=remote.url,
+            oracle=oracle,
+            chain_id=chain_id,
+            store=store,
+            settings=WorkerSettings(
+                confirmations=confirmations,
+                turn_seconds=turn_seconds,
+                poll_seconds=poll_interval,
+            ),
+            fees=FeeSettings(max_fee_wei=int(max_fee * GWEI), max_bumps=max_bumps),
+            metrics_port=metrics_port,
+            ws_url=ws_url,
+        )
+        output = WorkerOutput(is_json=log_format == "json")
+        options = replace(options, progress=output.on_progress)
+        open_models = partial(open_computer, remote.url, options, hardfork=hardfork)
+        command(WorkerJob(run_options, key, open_models, output), **values)
+
+    result: Callable[..., None] = start
+    for option in reversed(_WORKER_OPTIONS):
+        result = option(result)
+    return result
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerJob:
+    """What a command of a worker got from its options."""
+
+    options: RunOptions
+    key: PrivateKey
+    open_computer: Callable[[], AnswerComputer]
+    output: WorkerOutput
+
+
 @click.command(short_help="Answer an oracle's requests.", epilog=EXAMPLES)
-@rpc_option
-@click.option(
-    "--oracle", required=True, metavar="ADDRESS", callback=parse_address, help="The AgentOracle."
-)
-@add_keystore_options
-@click.option(
-    "--chain-id", type=click.IntRange(1), metavar="ID", help="Chain ID that the node must have."
-)
-@click.option(
-    "--confirmations",
-    type=click.IntRange(1, MAX_CONFIRMATIONS),
-    default=1,
-    show_default=True,
-    metavar="BLOCKS",
-    help="Blocks that a request must have, its own included, until it is answered.",
-)
-@click.option(
-    "--turn-seconds",
-    type=click.IntRange(1, WEEK_SECONDS),
-    default=60,
-    show_default=True,
-    metavar="SECONDS",
-    help="How long a worker has until the next one takes over, by the chain's time. The same for "
-    "all workers.",
-)
-@click.option(
-    "--poll-interval",
-    type=click.FloatRange(0.05, 3_600),
-    default=1.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="Time between two looks at the chain.",
-)
-@click.option(
-    "--ws-url",
-    metavar="URL",
-    callback=_parse_socket,
-    help="WebSocket of the node: a new block is looked at as soon as it announces it.",
-)
-@click.option(
-    "--max-fee",
-    type=click.FloatRange(0, min_open=True),
-    default=500.0,
-    show_default=True,
-    metavar="GWEI",
-    help="The most that one gas may cost.",
-)
-@click.option(
-    "--max-bumps",
-    type=click.IntRange(0, 100),
-    default=10,
-    show_default=True,
-    metavar="COUNT",
-    help="How often a transaction that is not mined is replaced with higher fees.",
-)
+@add_worker_options
 @click.option(
     "--watch", is_flag=True, help="Compute the proposals of others, and challenge wrong ones."
 )
-@click.option(
-    "--store",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="File of requests, answers and signed transactions.  [default: one for each chain, oracle "
-    "and worker in the user's state folder]",
-)
-@click.option(
-    "--metrics-port",
-    type=click.IntRange(0, 65_535),
-    metavar="PORT",
-    help="Serve /metrics for Prometheus and /health on 127.0.0.1.",
-)
-@click.option(
-    "--log-format",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="Lines to read, or JSON objects.",
-)
-@add_model_options
-@hardfork_option
-def run(  # noqa: PLR0913 - one for each option
-    remote: RpcClient,
-    *,
-    oracle: bytes,
-    key: PrivateKey,
-    chain_id: int | None,
-    confirmations: int,
-    turn_seconds: int,
-    poll_interval: float,
-    ws_url: str | None,
-    max_fee: float,
-    max_bumps: int,
-    watch: bool,
-    store: Path | None,
-    metrics_port: int | None,
-    log_format: str,
-    options: ModelOptions,
-    hardfork: str | None,
-) -> None:
+def run(job: WorkerJob, *, watch: bool) -> None:
     """Answer the requests of an AgentOracle.
 
     For each request it forks the chain at the request's block, runs the model there, and hands in
@@ -191,33 +238,38 @@ def run(  # noqa: PLR0913 - one for each option
     It goes on after faults of the node or the model, and where it was after it was killed. Ctrl-C
     ends it.
     """
-    output = WorkerOutput(is_json=log_format == "json")
-    run_options = RunOptions(
-        url=remote.url,
-        oracle=oracle,
-        chain_id=chain_id,
-        store=store,
-        settings=WorkerSettings(
-            confirmations=confirmations,
-            turn_seconds=turn_seconds,
-            poll_seconds=poll_interval,
-            is_watching=watch,
-        ),
-        fees=FeeSettings(max_fee_wei=int(max_fee * GWEI), max_bumps=max_bumps),
-        metrics_port=metrics_port,
-        ws_url=ws_url,
-    )
-    options = replace(options, progress=output.on_progress)
-    computer = open_computer(remote.url, options, hardfork=hardfork)
-    run_worker(run_options, key, computer, output)
+    settings = replace(job.options.settings, is_watching=watch)
+    options = replace(job.options, settings=settings)
+    run_worker(options, job.key, job.open_computer(), job.output)
+
+
+@click.command(short_help="Rule on the challenges of an oracle.", epilog=ARBITER_EXAMPLES)
+@add_worker_options
+def arbitrate(job: WorkerJob) -> None:
+    """Rule on challenged answers of a ChallengeableOracle, as its arbiter.
+
+    For each challenge it forks the chain at the request's block, runs the model there, and tells
+    the oracle the hash of that answer: whoever computed another one loses its bond. It answers no
+    requests.
+
+    It goes on after faults of the node or the model, and where it was after it was killed. Ctrl-C
+    ends it.
+    """
+    run_worker(job.options, job.key, job.open_computer(), job.output, is_arbiter=True)
 
 
 def run_worker(
-    options: RunOptions, key: PrivateKey, computer: AnswerComputer, output: WorkerOutput
+    options: RunOptions,
+    key: PrivateKey,
+    computer: AnswerComputer,
+    output: WorkerOutput,
+    *,
+    is_arbiter: bool = False,
 ) -> None:
     """Check the chain, and work until Ctrl-C or SIGTERM.
 
-    Input: the options; the worker's key; computes the answers, closed here; where events go.
+    Input: the options; the worker's key; computes the answers, closed here; where events go;
+           whether it rules on challenges, in place of answering.
     Raises: ConfigError: another chain, no oracle, or the key can't work for it.
     """
     client = OracleClient(options.url, options.oracle)
@@ -226,7 +278,11 @@ def run_worker(
         stack.callback(client.close)
         chain_id = require_chain(client, options.chain_id)
         client.require_oracle()
-        require_worker(client, worker_address, is_watching=options.settings.is_watching)
+        if is_arbiter:
+            require_arbiter(client, worker_address)
+        else:
+            require_worker(client, worker_address, is_watching=options.settings.is_watching)
+        require_ether(client, worker_address)
         identity = StoreIdentity(
             chain_id=chain_id,
             genesis_hash=client.read_genesis_hash(),
@@ -304,15 +360,38 @@ def require_chain(client: OracleClient, expected: int | None) -> int:
 def require_worker(client: OracleClient, worker: bytes, *, is_watching: bool) -> None:
     """Check that a key can work for an oracle.
 
-    Raises: ConfigError: it is not registered, or has no ether.
+    Raises: ConfigError: it is not registered.
     """
     name = to_checksum_address(worker)
     if worker not in client.read_workers() and not is_watching:
         raise ConfigError(
             f"worker {name}: is not registered with the oracle "
-            f"{to_checksum_address(client.oracle)}; its owner registers it by setWorker"
+            f"{to_checksum_address(client.oracle)}; its owner registers it by `oracle worker add`"
         )
-    if client.read_balance(worker) == 0:
+
+
+def require_arbiter(client: OracleClient, address: bytes) -> None:
+    """Check that a key is an oracle's arbiter.
+
+    Raises: ConfigError: it is not, or the oracle has none.
+    """
+    oracle, terms = to_checksum_address(client.oracle), client.read_terms()
+    if terms is None:
+        raise ConfigError(
+            f"oracle {oracle}: is no ChallengeableOracle, so there is nothing to rule on; pass the "
+            "address that `oracle deploy --challengeable` printed"
+        )
+    if terms.arbiter != address:
+        raise ConfigError(
+            f"key of {to_checksum_address(address)}: is not the arbiter of the oracle {oracle}, "
+            f"which is {to_checksum_address(terms.arbiter)}; pass that one's keystore"
+        )
+
+
+def require_ether(client: OracleClient, address: bytes) -> None:
+    """Raises: ConfigError: an account has no ether."""
+    if client.read_balance(address) == 0:
+        name = to_checksum_address(address)
         raise ConfigError(f"worker {name}: has no ether to pay for transactions; send it some")
 
 

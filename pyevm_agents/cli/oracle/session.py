@@ -12,7 +12,7 @@ import click
 from click.core import ParameterSource
 
 from pyevm_agents.cli.oracle.keystore_options import password_file_option, unlock
-from pyevm_agents.cli.oracle.param_types import ADDRESS_TYPE, format_time
+from pyevm_agents.cli.oracle.param_types import ADDRESS_TYPE, format_request, format_time
 from pyevm_agents.cli.output import StatusLine, out
 from pyevm_agents.cli.rpc_client import rpc_option
 from pyevm_agents.errors import AgentsError
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from eth_typing import Address
 
-    from pyevm_agents.oracle.accounts import RemoteAccount, SentTransaction
+    from pyevm_agents.oracle.accounts import SendingAccount, SentTransaction
 
 RETRIES = 2
 """A node that is not there is reported after 1.5 s."""
@@ -53,6 +53,7 @@ ADVICE = {
 """The next step for errors of the contracts."""
 
 TIME = re.compile(r"\b(?:deadline|releasableAt)=(\d+)")
+REQUEST = re.compile(r"\brequestId=(\d+)")
 
 unlocked_option = click.option(
     "--unlocked",
@@ -88,16 +89,20 @@ from_block_option = click.option(
     help="Where to start to search for events; the oracle's first block.",
 )
 
+json_option: Callable[..., Any] = click.option(
+    "--json", "as_json", is_flag=True, help="Print the result as JSON."
+)
 
-class Session:
+
+class OracleSession:
     """A node and an account on its chain."""
 
-    def __init__(self, client: RemoteClient, open_account: Callable[[], RemoteAccount]) -> None:
+    def __init__(self, client: RemoteClient, open_account: Callable[[], SendingAccount]) -> None:
         """Input: the node; opens the account, which may ask for a password."""
         self.client, self._open_account = client, open_account
 
     @cached_property
-    def account(self) -> RemoteAccount:
+    def account(self) -> SendingAccount:
         """The account that signs. The first use may ask for a password."""
         return self._open_account()
 
@@ -127,6 +132,7 @@ def explain_reverts() -> Iterator[None]:
 def add_advice(error: RevertedError) -> str:
     """Return the message of a revert with its times as dates, and the next step."""
     message = TIME.sub(lambda match: f"{match[0]} ({format_time(int(match[1]))})", str(error))
+    message = REQUEST.sub(lambda match: f"requestId={format_request(int(match[1]))}", message)
     advice = ADVICE.get(error.name)
     return message if advice is None else f"{message}; {advice}"
 
@@ -152,14 +158,14 @@ def add_sender_options(command: Callable[..., None]) -> Callable[..., None]:
         unlocked: Address | None = values.pop("unlocked")
         _require_account(keystore, unlocked)
 
-        def open_account() -> RemoteAccount:
+        def open_account() -> SendingAccount:
             if unlocked is not None:
                 return UnlockedAccount(client, unlocked)
             assert keystore is not None  # noqa: S101 - checked above
             return KeyAccount(client, unlock(keystore, password_file))
 
         with closing(RemoteClient(values.pop("remote").url, retries=RETRIES)) as client:
-            command(*arguments, **values, session=Session(client, open_account))
+            command(*arguments, **values, session=OracleSession(client, open_account))
 
     for option in (unlocked_option, password_file_option, keystore_option, rpc_option):
         run = option(run)

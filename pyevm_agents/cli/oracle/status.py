@@ -7,13 +7,17 @@ from typing import TYPE_CHECKING, Any
 import click
 from eth_utils import to_checksum_address
 from rich.markup import escape
-from rich.table import Table
 
-from pyevm_agents.cli.oracle.amounts import format_amount
 from pyevm_agents.cli.oracle.param_types import ADDRESS_TYPE, format_request, format_time
-from pyevm_agents.cli.oracle.session import add_client_option, from_block_option, oracle_option
-from pyevm_agents.cli.output import out, print_table
-from pyevm_agents.cli.rpc_client import json_option, print_json
+from pyevm_agents.cli.oracle.session import (
+    add_client_option,
+    from_block_option,
+    json_option,
+    oracle_option,
+)
+from pyevm_agents.cli.output import out
+from pyevm_agents.cli.rpc_client import print_json
+from pyevm_agents.display import format_amount
 from pyevm_agents.oracle.oracle_state import read_oracle_state
 from pyevm_agents.oracle.remote_contract import open_oracle
 
@@ -24,8 +28,8 @@ if TYPE_CHECKING:
     from pyevm_agents.oracle.oracle_state import (
         AccountState,
         OracleState,
-        RequestState,
         SubscriptionState,
+        UnsettledRequest,
     )
 
 EXAMPLES = """\b
@@ -68,7 +72,6 @@ def print_state(state: OracleState) -> None:
     """Print an oracle's state."""
     inference, gas, answer_gas = state.prices
     pairs = [
-        (state.kind, to_checksum_address(state.address)),
         ("owner", to_checksum_address(state.owner)),
         ("holds", format_amount(state.balance)),
         (
@@ -90,68 +93,58 @@ def print_state(state: OracleState) -> None:
             ),
         ]
     pairs.append(("requests", f"{state.request_count:,}"))
-    for name, text in pairs:
-        out.print(f"[bold]{name:<20}[/] {escape(text)}", soft_wrap=True)
-    _print_accounts("Workers", state.workers, empty="No workers: nobody answers.")
-    if state.accounts:
-        _print_accounts("Accounts", state.accounts, empty="")
-    if state.subscriptions:
-        _print_subscriptions(state.subscriptions)
-    _print_requests(state)
-
-
-def _print_accounts(heading: str, accounts: Sequence[AccountState], *, empty: str) -> None:
-    if not accounts:
-        out.print(f"\n{empty}")
-        return
-    has_stakes = accounts[0].free_stake is not None
-    headings = [heading, "has", "can claim", *(["free stake"] if has_stakes else [])]
-    _print_rows(
-        headings,
-        (
-            [
-                to_checksum_address(each.address),
-                format_amount(each.balance),
-                format_amount(each.claimable),
-                *([format_amount(each.free_stake)] if each.free_stake is not None else []),
-            ]
-            for each in accounts
-        ),
-    )
-
-
-def _print_subscriptions(subscriptions: Sequence[SubscriptionState]) -> None:
-    _print_rows(
-        ["Subscription", "owner", "has", "consumers"],
-        (
-            [
-                f"{each.subscription_id}",
-                to_checksum_address(each.owner),
-                format_amount(each.balance),
-                "\n".join(map(to_checksum_address, each.consumers)) or "none",
-            ]
-            for each in subscriptions
-        ),
-    )
-
-
-def _print_requests(state: OracleState) -> None:
+    _print_item(state.kind, to_checksum_address(state.address), pairs)
+    for worker in state.workers:
+        _print_account("Worker", worker)
+    if not state.workers:
+        out.print("No workers: nobody answers.")
+    for account in state.accounts:
+        _print_account("Account", account)
+    for subscription in state.subscriptions:
+        _print_subscription(subscription)
+    for request in state.requests:
+        _print_request(request, state.timestamp)
     if not state.requests:
-        out.print("\nNo request waits.")
-        return
-    out.print()
-    for each in state.requests:
-        commitment = each.commitment
-        out.print(f"[bold]Request[/] {format_request(commitment.request_id)}", soft_wrap=True)
-        for name, text in (
-            ("client", to_checksum_address(commitment.client)),
-            ("fee", f"{format_amount(commitment.fee)}, budget {commitment.budget_id:,}"),
-            ("state", describe_request(each, state.timestamp)),
-        ):
-            out.print(f"  [dim]{name:<7}[/] {text}", soft_wrap=True)
+        out.print("No request waits.")
 
 
-def describe_request(request: RequestState, now: int) -> str:
+def _print_account(heading: str, account: AccountState) -> None:
+    pairs = [
+        ("has", format_amount(account.balance)),
+        ("can claim", format_amount(account.claimable)),
+    ]
+    if account.free_stake is not None:
+        pairs.append(("free stake", format_amount(account.free_stake)))
+    _print_item(heading, to_checksum_address(account.address), pairs)
+
+
+def _print_subscription(subscription: SubscriptionState) -> None:
+    consumers = ", ".join(map(to_checksum_address, subscription.consumers))
+    pairs = [
+        ("owner", to_checksum_address(subscription.owner)),
+        ("has", format_amount(subscription.balance)),
+        ("consumers", consumers or "none"),
+    ]
+    _print_item("Subscription", str(subscription.subscription_id), pairs)
+
+
+def _print_request(request: UnsettledRequest, now: int) -> None:
+    commitment = request.commitment
+    pairs = [
+        ("client", to_checksum_address(commitment.client)),
+        ("fee", f"{format_amount(commitment.fee)}, budget {commitment.budget_id:,}"),
+        ("state", describe_request(request, now)),
+    ]
+    _print_item("Request", format_request(commitment.request_id), pairs)
+
+
+def _print_item(heading: str, name: str, pairs: Iterable[tuple[str, str]]) -> None:
+    out.print(f"[bold]{heading}[/] {name}", soft_wrap=True)
+    for label, text in pairs:
+        out.print(f"  [dim]{label:<12}[/] {escape(text)}", soft_wrap=True)
+
+
+def describe_request(request: UnsettledRequest, now: int) -> str:
     """Return what a request waits for, and the command that goes on."""
     deadline, proposal = request.commitment.deadline, request.proposal
     if proposal is not None:
@@ -174,16 +167,6 @@ def describe_request(request: RequestState, now: int) -> str:
             return f"no answer before {format_time(deadline)}; `pyevm-agents oracle expire` ends it"
         return f"waits for an answer until {format_time(deadline)}"
     return f"{request.outcome}, but its client failed; `pyevm-agents oracle retry` calls it again"
-
-
-def _print_rows(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    table = Table(box=None, padding=(0, 3, 0, 0), header_style="bold")
-    for heading in headings:
-        table.add_column(heading, no_wrap=True)
-    for row in rows:
-        table.add_row(*row)
-    out.print()
-    print_table(table)
 
 
 # -- JSON -- #
@@ -233,7 +216,7 @@ def _serialize_account(account: AccountState) -> dict[str, Any]:
     }
 
 
-def _serialize_request(request: RequestState) -> dict[str, Any]:
+def _serialize_request(request: UnsettledRequest) -> dict[str, Any]:
     commitment, proposal = request.commitment, request.proposal
     return {
         "id": format_request(commitment.request_id),

@@ -5,15 +5,16 @@ from __future__ import annotations
 import click
 from eth_utils import to_checksum_address
 
-from pyevm_agents.cli.oracle.amounts import AMOUNT_TYPE, format_amount
+from pyevm_agents.cli.oracle.amounts import AMOUNT_TYPE
 from pyevm_agents.cli.oracle.param_types import ADDRESS_TYPE
 from pyevm_agents.cli.oracle.session import (
-    Session,
+    OracleSession,
     add_sender_options,
     oracle_option,
     print_sent,
 )
 from pyevm_agents.cli.output import out
+from pyevm_agents.display import format_amount
 from pyevm_agents.errors import AgentsError
 from pyevm_agents.oracle.remote_contract import RemoteContract, open_agent, open_oracle
 
@@ -37,11 +38,11 @@ Example:
 """,
 )
 @click.option(
-    "--fund", type=AMOUNT_TYPE, default=0, metavar="AMOUNT", help="Pay in so much at once."
+    "--fund", type=AMOUNT_TYPE, default="0", metavar="AMOUNT", help="Pay in so much at once."
 )
 @oracle_option
 @add_sender_options
-def create_subscription(session: Session, *, oracle_address: bytes, fund: int) -> None:
+def create_subscription(session: OracleSession, *, oracle_address: bytes, fund: int) -> None:
     """Create a subscription, which the account owns; print its ID."""
     oracle = open_oracle(session.client, oracle_address)
     call = oracle.artifact.encode_call("subscribe")
@@ -63,7 +64,9 @@ Example:
 @click.argument("amount", type=AMOUNT_TYPE)
 @oracle_option
 @add_sender_options
-def fund_subscription(number: int, amount: int, session: Session, *, oracle_address: bytes) -> None:
+def fund_subscription(
+    number: int, amount: int, session: OracleSession, *, oracle_address: bytes
+) -> None:
     """Pay AMOUNT into the subscription ID. For everybody."""
     oracle = open_oracle(session.client, oracle_address)
     _require_subscription(oracle, number)
@@ -95,7 +98,7 @@ Example:
 @oracle_option
 @add_sender_options
 def add_consumer(
-    number: int, agent: bytes, session: Session, *, oracle_address: bytes, pay_runs: bool
+    number: int, agent: bytes, session: OracleSession, *, oracle_address: bytes, pay_runs: bool
 ) -> None:
     """Let AGENT take from the subscription ID. For the subscription's owner."""
     oracle = open_oracle(session.client, oracle_address)
@@ -119,7 +122,9 @@ Example:
 @agent_argument
 @oracle_option
 @add_sender_options
-def remove_consumer(number: int, agent: bytes, session: Session, *, oracle_address: bytes) -> None:
+def remove_consumer(
+    number: int, agent: bytes, session: OracleSession, *, oracle_address: bytes
+) -> None:
     """Forbid AGENT to take from the subscription ID. For its owner. Open budgets go on."""
     oracle = open_oracle(session.client, oracle_address)
     _set_consumer(oracle, session, number, agent, is_allowed=False)
@@ -136,7 +141,7 @@ Example:
 @number_argument
 @oracle_option
 @add_sender_options
-def cancel_subscription(number: int, session: Session, *, oracle_address: bytes) -> None:
+def cancel_subscription(number: int, session: OracleSession, *, oracle_address: bytes) -> None:
     """End the subscription ID; its balance becomes claimable. For its owner. Open budgets go on."""
     oracle = open_oracle(session.client, oracle_address)
     balance = _require_subscription(oracle, number)
@@ -147,7 +152,7 @@ def cancel_subscription(number: int, session: Session, *, oracle_address: bytes)
 
 
 def _set_consumer(
-    oracle: RemoteContract, session: Session, number: int, agent: bytes, *, is_allowed: bool
+    oracle: RemoteContract, session: OracleSession, number: int, agent: bytes, *, is_allowed: bool
 ) -> None:
     _require_subscription(oracle, number)
     name = to_checksum_address(agent)

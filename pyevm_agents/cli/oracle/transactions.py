@@ -15,14 +15,14 @@ from pyevm_agents.errors import RemoteFault
 if TYPE_CHECKING:
     from eth_typing import Address
 
-    from pyevm_agents.cli.oracle.session import Session
+    from pyevm_agents.cli.oracle.session import OracleSession
     from pyevm_agents.oracle.accounts import SentTransaction
 
 
 class TransactionList:
     """Sends transactions in order."""
 
-    def __init__(self, session: Session, *, is_quiet: bool = False) -> None:
+    def __init__(self, session: OracleSession, *, is_quiet: bool = False) -> None:
         """Send nothing yet. Input: is_quiet: whether nothing is printed before the end."""
         self._session, self._is_quiet = session, is_quiet
         self._sent: list[tuple[str, SentTransaction]] = []

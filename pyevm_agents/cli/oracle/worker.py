@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 import click
 from eth_utils import to_checksum_address
 
-from pyevm_agents.cli.oracle.amounts import AMOUNT_TYPE, format_amount
+from pyevm_agents.cli.oracle.amounts import AMOUNT_TYPE
 from pyevm_agents.cli.oracle.param_types import ADDRESS_TYPE
-from pyevm_agents.cli.oracle.session import Session, add_sender_options, oracle_option
+from pyevm_agents.cli.oracle.session import OracleSession, add_sender_options, oracle_option
 from pyevm_agents.cli.oracle.transactions import TransactionList
 from pyevm_agents.cli.output import out
+from pyevm_agents.display import format_amount
 from pyevm_agents.oracle.remote_contract import open_oracle
 
 if TYPE_CHECKING:
@@ -37,13 +38,13 @@ Example:
 )
 @workers_argument
 @click.option(
-    "--fund", type=AMOUNT_TYPE, default=0, metavar="AMOUNT",
+    "--fund", type=AMOUNT_TYPE, default="0", metavar="AMOUNT",
     help="Also send each worker this much, for its gas, such as 1ether.",
 )  # fmt: skip
 @oracle_option
 @add_sender_options
 def add_workers(
-    workers: Sequence[bytes], session: Session, *, oracle_address: bytes, fund: int
+    workers: Sequence[bytes], session: OracleSession, *, oracle_address: bytes, fund: int
 ) -> None:
     """Register the workers ADDRESS. For the oracle's owner."""
     sent = _set_workers(workers, session, oracle_address, is_registered=True)
@@ -63,13 +64,15 @@ Example:
 @workers_argument
 @oracle_option
 @add_sender_options
-def remove_workers(workers: Sequence[bytes], session: Session, *, oracle_address: bytes) -> None:
+def remove_workers(
+    workers: Sequence[bytes], session: OracleSession, *, oracle_address: bytes
+) -> None:
     """Remove the workers ADDRESS. For the oracle's owner. They keep what they earned."""
     _set_workers(workers, session, oracle_address, is_registered=False)
 
 
 def _set_workers(
-    workers: Sequence[bytes], session: Session, oracle_address: bytes, *, is_registered: bool
+    workers: Sequence[bytes], session: OracleSession, oracle_address: bytes, *, is_registered: bool
 ) -> TransactionList:
     oracle = open_oracle(session.client, oracle_address)
     sent = TransactionList(session)

@@ -9,8 +9,9 @@ from eth_utils.abi import abi_to_signature
 
 from pyevm_agents.contracts import load_artifact
 from tests.contracts.adapters.adapter_bench import MODEL, TIMEOUT, AdapterBench, ora_bench
-from tests.contracts.callback.oracle_bench import WORKER
-from tests.contracts.plain_evm import OWNER, STRANGER, ZERO, Contract, reverts
+from tests.contracts.callback.oracle_bench import ITERATION_TYPE, OTHER_WORKER, WORKER
+from tests.contracts.challenge.challenge_bench import WINDOW, ChallengeBench, hash_answer
+from tests.contracts.plain_evm import OWNER, STRANGER, ZERO, Contract, final_answer, reverts
 
 GAS_LIMIT = 300_000
 DATA = b"my own data"
@@ -218,3 +219,23 @@ def requesting(target: str, gas_limit: int = GAS_LIMIT) -> bytes:
     )
     types = ["uint256", "bytes", "address", "uint64", "bytes"]
     return selector + encode(types, [11, b"Hi", target, gas_limit, b""])
+
+
+def test_by_a_challengeable_oracle_the_answer_comes_once_it_is_final() -> None:
+    bench = ChallengeBench()
+    adapter = bench.evm.deploy("OraAdapter", OWNER.address, bench.oracle.address, TIMEOUT)
+    adapter("setModel", 11, MODEL, "You answer.")
+    consumer = bench.evm.deploy("OraConsumer", adapter.address)
+    fee = adapter("estimateFee", 11, GAS_LIMIT)
+    consumer("ask", 11, "Who are you?", GAS_LIMIT, DATA, value_wei=fee)
+    request = list(bench.evm.seen.values())[-1]
+    wrong = bench.propose(request, encode([ITERATION_TYPE], [final_answer("A lie.")]))
+    assert adapter("isFinalized", 1) is False
+    bench.challenge(request, wrong)
+    right = encode([ITERATION_TYPE], [final_answer("A model.")])
+    bench.rule(request, wrong, hash_answer(right))
+    bench.propose(request, right, worker=OTHER_WORKER)
+    bench.pass_time(WINDOW + 1)
+    assert bench.finalize(request)
+    assert consumer("output") == b"A model."
+    assert adapter("isFinalized", 1) is True

@@ -109,17 +109,13 @@ def test_a_string_is_the_answer(bench: AdapterBench) -> None:
     assert bench.consumer("validator") == WORKER.address
 
 
-def test_allowed_values_are_a_tool_that_states_them(bench: AdapterBench) -> None:
+def test_allowed_values_stand_at_the_end_of_the_prompt(bench: AdapterBench) -> None:
     ask(bench, string_payload("YES", "NO"))
-    tool = tool_at(bench)
-    ((parameter,),) = tool("inputDescription")
-    assert tuple(parameter) == (0, "answer", "one of: YES, NO")
-    ask(bench, string_payload("YES", "NO"))
-    assert bench.say_step(use_tool(tool.address, ["string"], ["NO"]))
-    assert result(bench, "string") == ("NO",)
+    prompt = "Is it day?\nAnswer with one of: YES, NO"
+    assert bench.arguments() == (MODEL, "You answer.", (), (), (), prompt)
 
 
-def test_an_allowed_value_may_come_as_the_final_answer(bench: AdapterBench) -> None:
+def test_an_allowed_value_is_the_result(bench: AdapterBench) -> None:
     ask(bench, string_payload("YES", "NO"))
     assert bench.say_text("YES")
     assert result(bench, "string") == ("YES",)
@@ -135,18 +131,10 @@ def test_another_value_is_a_failure(bench: AdapterBench, text: str) -> None:
 # ---- inferNumber
 
 
-@pytest.mark.parametrize(
-    ("said", "number"), [(42, 42), (-5, -5), (-6, -5), (100, 100), (2**255 - 1, 100)]
-)
-def test_a_number_is_moved_into_its_range(bench: AdapterBench, said: int, number: int) -> None:
+def test_a_range_stands_at_the_end_of_the_prompt(bench: AdapterBench) -> None:
     ask(bench, number_payload())
-    tool = tool_at(bench)
-    ((parameter,),) = tool("inputDescription")
-    assert tuple(parameter) == (3, "answer", "a whole number from -5 to 100")
-    ask(bench, number_payload())
-    step: tuple[object, ...] = (False, "", tool.address, ([], encode(["int256"], [said])), THOUGHT)
-    assert bench.say_step(step)
-    assert result(bench, "int256") == (number,)
+    prompt = "How many?\nAnswer with a whole number from -5 to 100"
+    assert bench.arguments() == (MODEL, "You count.", (), (), (), prompt)
 
 
 @pytest.mark.parametrize(
@@ -155,12 +143,14 @@ def test_a_number_is_moved_into_its_range(bench: AdapterBench, said: int, number
         ("42", 42),
         ("It is 42.", 42),
         ("-3 degrees", -3),
+        ("-5", -5),
+        ("-6", -5),
         ("a-7", -5),
         ("1000000", 100),
         ("3 of 9", 3),
     ],
 )
-def test_a_number_in_words_is_its_first_integer(
+def test_the_first_integer_of_an_answer_is_moved_into_the_range(
     bench: AdapterBench, text: str, number: int
 ) -> None:
     ask(bench, number_payload())
@@ -168,7 +158,7 @@ def test_a_number_in_words_is_its_first_integer(
     assert result(bench, "int256") == (number,)
 
 
-@pytest.mark.parametrize("text", ["many", "-", "9" * 80])
+@pytest.mark.parametrize("text", ["many", "-", "9" * 80, "UNSURE: 5 or 6?"])
 def test_an_answer_without_a_number_is_a_failure(bench: AdapterBench, text: str) -> None:
     ask(bench, number_payload())
     assert bench.say_text(text)
@@ -236,6 +226,12 @@ def test_a_tool_call_comes_as_calldata_and_the_run_goes_on_with_its_result(
         (0, "reason", "string"),
     ]
     assert reset("inputDescription") == ((),)
+
+
+def test_only_what_the_model_thought_is_a_step(bench: AdapterBench) -> None:
+    said = [("user", "Add"), ("assistant", "I call it"), ("tool", "5")]
+    ask(bench, tools_payload([("f()", "Does f")], *said))
+    assert bench.arguments()[3:] == ((), (), "user: Add\nassistant: I call it\ntool: 5")
 
 
 def test_the_result_of_a_tool_call_is_as_published(bench: AdapterBench) -> None:
@@ -438,3 +434,12 @@ def test_the_adapter_calls_neither_its_oracle_nor_itself(bench: AdapterBench, na
     arguments = (AGENT_ID, target.address, selector, string_payload())
     with reverts("ForbiddenTarget", target.address):
         bench.adapter("createRequest", *arguments, value_wei=10**18)
+
+
+def test_long_conversations_fit_into_the_adapters_own_gas(bench: AdapterBench) -> None:
+    """20 messages of 500 bytes and a result of 4,000; the contract can't store that."""
+    messages = [("user" if i % 2 else "assistant", f"{i} " + "word " * 100) for i in range(20)]
+    ask(bench, tools_payload([("f(uint256 x)", "Does f")], *messages))
+    assert bench.say_text("x" * 4_000)
+    assert bench.adapter.events("RequestFinalized") == [{"requestId": 1, "status": SUCCESS}]
+    assert len(bench.adapter.events("AnswerPassedOn")) == 1

@@ -130,3 +130,24 @@ def test_what_cannot_be_checked_has_a_status_of_its_own(oracle_chain: OracleChai
     assert plain.exit_code == 3
     assert "has no answer to a request" in plain.stderr
     assert run(oracle_chain, "0x12").exit_code == 2
+
+
+def test_proposed_answers_are_checked(oracle_chain: OracleChain) -> None:
+    oracle = oracle_chain.deploy_challengeable()
+    caller = oracle_chain.deploy("Caller")
+    for is_direct in (True, False):
+        request = oracle_chain.ask_agent(agent=oracle_chain.deploy_agent(oracle=oracle))
+        with ForkComputer(oracle_chain.url, host(ByteModel(count_and_answer))) as computer:
+            computed = computer.compute(request)
+        oracle_chain.stake_of_worker(oracle)
+        if is_direct:
+            receipt = oracle_chain.submit(request, computed)
+        else:
+            data = oracle_chain.encode_signed(request, computed)
+            receipt = caller.send("forward", 0, oracle.address, 0, 0, data)
+        told = run(oracle_chain, receipt["transactionHash"], "--json")
+        assert told.exit_code == 0, told.output
+        [form] = json.loads(told.stdout)
+        assert form["isDirect"] == is_direct
+        assert (form["answered"] is None) == (not is_direct)
+        assert any("only their hash is compared" in note for note in form["notes"]) != is_direct

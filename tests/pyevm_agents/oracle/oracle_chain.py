@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 WORKER_KEY = PrivateKey(b"\x77" * 32)
 WORKER = WORKER_KEY.public_key.to_checksum_address()
 NOBODY = "0x" + "00" * 20
+COINBASE = "0x" + "c0" * 20
+"""Not the zero address, which is the result handler of runs without one."""
+
 PRICES = (10**12, 10**9, 250_000)
 """Wei of an inference, wei of a gas, gas of an answer."""
 
@@ -56,9 +59,11 @@ class Deployed:
     def canonical(self) -> bytes:
         return bytes.fromhex(self.address[2:])
 
+    def encode(self, function: str, *arguments: object) -> bytes:
+        return load_artifact(self.name).encode_call(function, *arguments)
+
     def send(self, function: str, *arguments: object, value: int = 0) -> dict[str, Any]:
-        data = load_artifact(self.name).encode_call(function, *arguments)
-        return self.chain.send(self.address, data, value=value)
+        return self.chain.send(self.address, self.encode(function, *arguments), value=value)
 
     def read(self, function: str, *arguments: object) -> Any:  # noqa: ANN401
         contract = load_artifact(self.name)
@@ -73,6 +78,7 @@ class OracleChain:
     def __init__(self, ask: Callable[..., Any], url: str, *, iterations: int = 3) -> None:
         self.ask, self.url = ask, url
         self.sender = ask("eth_accounts")[0]
+        ask("anvil_setCoinbase", COINBASE)
         self.chain_id = int(ask("eth_chainId"), 16)
         self.oracle = self.deploy("AgentOracle", self.sender, PRICES)
         self.oracle.send("setWorker", WORKER, True)  # noqa: FBT003 - an argument of a contract
@@ -121,11 +127,17 @@ class OracleChain:
         assert receipt["status"] == "0x1"
 
     def send(
-        self, to: str | None, data: bytes, *, value: int = 0, gas: int = TRANSACTION_GAS
+        self,
+        to: str | None,
+        data: bytes,
+        *,
+        value: int = 0,
+        gas: int = TRANSACTION_GAS,
+        sender: str | None = None,
     ) -> dict[str, Any]:
         """Send a transaction; return its receipt."""
         fields = {
-            "from": self.sender,
+            "from": sender or self.sender,
             "data": "0x" + data.hex(),
             "value": hex(value),
             "gas": hex(gas),

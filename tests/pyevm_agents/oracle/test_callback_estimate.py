@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,15 +12,16 @@ import pytest
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.forking import open_fork
-from pyevm_agents.models.fakes.script_steps import use
+from pyevm_agents.models.fakes.script_steps import answer, use
 from pyevm_agents.models.fakes.scripted import render_step
+from pyevm_agents.oracle.callback_estimate import STATUSES
 from pyevm_agents.oracle.callback_simulation import (
     CallbackEstimator,
     NotCallbackAgentError,
     UnestimableError,
 )
 from pyevm_agents.oracle.codec import encode_finalize
-from pyevm_agents.oracle.recomputation import RequestExecutor
+from pyevm_agents.oracle.recomputation import ForkComputer, RequestExecutor
 from pyevm_agents.oracle.rpc_methods import METHODS
 from pyevm_agents.rpc.dispatcher import Dispatcher
 from pyevm_agents.rpc.methods.registry import build_node_service
@@ -27,6 +30,7 @@ from tests.pyevm_agents.node.senders_of_tests import ADDRESSES
 from tests.pyevm_agents.oracle.conftest import host
 from tests.pyevm_agents.oracle.oracle_chain import (
     CALLBACK_GAS,
+    NOBODY,
     PROMPT,
     WINDOW,
     OracleChain,
@@ -39,7 +43,7 @@ if TYPE_CHECKING:
 
     from precompiles.language_model import GenerationRequest
     from pyevm_agents.oracle.callback_estimate import CallbackEstimate, StepEstimate
-    from pyevm_agents.oracle.recomputation import ForkComputer
+    from tests.pyevm_agents.forking.fake_remote import FakeRemote
     from tests.pyevm_agents.oracle.oracle_chain import Deployed
 
 ANSWERED, ASKING = 4, 1
@@ -70,18 +74,24 @@ def run(
     computer: ForkComputer,
     agent: Deployed,
     steps: Sequence[StepEstimate],
-) -> None:
-    """Run an agent until a callback fails or none is left, with the estimated gas limits."""
-    requests = [oracle_chain.ask_agent(agent=agent)]
+) -> list[int]:
+    """Run an agent until a callback fails or none is left; return the gas used by its answers."""
+    requests, used = [oracle_chain.ask_agent(agent=agent)], []
     for step in steps:
         if not requests:
             break
         [request] = requests
-        gas = step.answer_gas
-        receipt = oracle_chain.submit(request, computer.compute(request), gas=gas.limit)
+        computed = computer.compute(request)
+        receipt = oracle_chain.submit(request, computed, gas=step.answer_gas.limit)
+        used.append(int(receipt["gasUsed"], 16))
         requests = oracle_chain.find_requests(receipt)
-        if requests or step is steps[-1]:  # The callback did what was estimated.
-            assert gas.used - MOST_SLACK < int(receipt["gasUsed"], 16) <= gas.used
+    return used
+
+
+def require_bounds(steps: Sequence[StepEstimate], used: Sequence[int]) -> None:
+    """Require that transactions used at most the estimated gas, and little less."""
+    for step, gas in zip(steps, used, strict=True):
+        assert step.answer_gas.used - MOST_SLACK < gas <= step.answer_gas.used
 
 
 @pytest.mark.parametrize(("less", "status"), [(0, ANSWERED), (1, ASKING)])
@@ -99,10 +109,13 @@ def test_least_callback_gas_is_exact(
     again = estimate(oracle_chain, agent)
     assert again.callback_gas == told.callback_gas
     assert again.steps[0].is_paid_for == (not less)
-    run(oracle_chain, computer, agent, again.steps)
+    used = run(oracle_chain, computer, agent, again.steps)
+    if not less:
+        require_bounds(again.steps, used)
     assert agent.read("statusOf", 1) == status
 
 
+@pytest.mark.slow
 def test_request_that_waits_is_estimated_like_the_run(
     oracle_chain: OracleChain, computer: ForkComputer
 ) -> None:
@@ -143,6 +156,17 @@ def test_reading_the_block_gives_an_upper_bound(oracle_chain: OracleChain) -> No
     assert step.callback_gas < CALLBACK_GAS
 
 
+@pytest.mark.slow
+def test_touching_the_coinbase_gives_an_upper_bound(oracle_chain: OracleChain) -> None:
+    told = estimate(oracle_chain, oracle_chain.agent)
+    oracle_chain.ask("anvil_setCoinbase", NOBODY)
+    oracle_chain.ask("evm_mine")
+    warm = estimate(oracle_chain, oracle_chain.agent)
+    assert [step.environment for step in warm.steps] == [(), ("COINBASE",)]
+    assert [step.callback_gas for step in warm.steps] == [step.callback_gas for step in told.steps]
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("less", [0, 1])
 def test_callback_after_a_window_is_that_of_finalize(
     oracle_chain: OracleChain, computer: ForkComputer, less: int
@@ -212,3 +236,99 @@ def test_method_of_a_node(own: tuple[Served, OracleChain]) -> None:
         served.ask("agent_estimateCallback", {"requestId": "0x1"})
     with pytest.raises(RefusedError, match="want"):
         served.ask("agent_estimateCallback", {"agent": agent.address})
+
+
+def fail_and_stop(request: GenerationRequest) -> str:
+    step = use("RevertingTool", thought="It may work")
+    return render_step(step, request.handles)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Course:
+    """A run that does not end with an answer, or not by one agent alone."""
+
+    script: Callable[[GenerationRequest], str] = count_and_answer
+    tool: str | None = None
+    model: str = "llama_model_3"
+    iterations: int = 3
+    status: str
+    steps: int
+
+
+COURSES = {
+    "its tool reverts": Course(
+        script=fail_and_stop, tool="RevertingTool", status="ToolFailed", steps=1
+    ),
+    "its iterations end": Course(iterations=1, status="OutOfIterations", steps=1),
+    "the executor refuses": Course(model="no-such-model", status="Refused", steps=1),
+}
+
+
+@pytest.mark.parametrize("name", COURSES)
+@pytest.mark.parametrize("less", [0, 1])
+def test_runs_that_fail_are_exact(
+    oracle_chain: OracleChain, remote: FakeRemote, name: str, less: int
+) -> None:
+    course = COURSES[name]
+    tools = () if course.tool is None else (oracle_chain.deploy(course.tool, 0).address,)
+    deploy = partial(
+        oracle_chain.deploy_agent,
+        tools=tools or None,
+        model=course.model,
+        iterations=course.iterations,
+    )
+    first = deploy()
+    with estimating(oracle_chain, course.script) as estimator:
+        told = estimator.estimate_run(first.canonical, PROMPT)
+    assert (told.status, len(told.steps), told.is_exact) == (course.status, course.steps, True)
+    agent = deploy(callback_gas=(told.callback_gas or 0) - less)
+    with ForkComputer(remote.url, host(ByteModel(course.script))) as computer:
+        used = run(oracle_chain, computer, agent, told.steps)
+    if not less:
+        require_bounds(told.steps, used)
+    reached = STATUSES[agent.read("statusOf", 1)]
+    assert reached == ("AskingModel" if less else course.status)
+
+
+def ask_the_other(request: GenerationRequest) -> str:
+    """Ask the counting agent, if it is a tool; else count."""
+    prompt = "".join(segment.text for segment in request.segments)
+    if "- Counting Agent:" not in prompt:
+        return count_and_answer(request)
+    if "The counter has it." in prompt:
+        return render_step(answer("It was counted.", thought="Done"), request.handles)
+    step = use("Counting Agent", thought="It can count", prompt=PROMPT)
+    return render_step(step, request.handles)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("less", [0, 1])
+def test_agents_that_ask_agents_are_exact(
+    oracle_chain: OracleChain, remote: FakeRemote, less: int
+) -> None:
+    # The gas depends on the digits of a tool's address, so the inner agent stays the same.
+    inner = oracle_chain.deploy_agent()
+    oracle_chain.oracle.send("subscribe", value=10**18)
+    oracle_chain.oracle.send("setConsumer", 1, inner.address, True)  # noqa: FBT003 - an argument of a contract
+    inner.send("setSubscription", 1)
+
+    def deploy_outer(callback_gas: int) -> Deployed:
+        outer = oracle_chain.deploy_agent(tools=(inner.address,), callback_gas=callback_gas)
+        inner.send("setCaller", outer.address, True)  # noqa: FBT003 - an argument of a contract
+        return outer
+
+    outer = deploy_outer(CALLBACK_GAS)
+    with estimating(oracle_chain, ask_the_other) as estimator:
+        told = estimator.estimate_run(outer.canonical, PROMPT)
+    assert (told.status, told.result) == ("Answered", "It was counted.")
+    clients = [step.request.commitment.client for step in told.steps]
+    assert clients == [outer.canonical, inner.canonical, inner.canonical, outer.canonical]
+    least = max(told.steps[0].callback_gas or 0, told.steps[3].callback_gas or 0)
+    tight = deploy_outer(least - less)
+    with ForkComputer(remote.url, host(ByteModel(ask_the_other))) as computer:
+        requests = [oracle_chain.ask_agent(agent=tight)]
+        while requests:
+            request = requests.pop()
+            receipt = oracle_chain.submit(request, computer.compute(request))
+            requests = oracle_chain.find_requests(receipt)
+    assert (tight.read("statusOf", 1) == ANSWERED) == (not less)
