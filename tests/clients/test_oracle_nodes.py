@@ -97,10 +97,15 @@ def working(
     events = Events()
     address = bytes(to_canonical_address(WORKER))
     oracle = chain.oracle.canonical
-    identity = StoreIdentity(chain_id=chain.chain_id, oracle=oracle, worker=address)
     with ExitStack() as stack:
         opened = stack.enter_context(closing(client(chain.url, oracle)))
         opened.require_oracle()
+        identity = StoreIdentity(
+            chain_id=chain.chain_id,
+            genesis_hash=opened.read_genesis_hash(),
+            oracle=oracle,
+            worker=address,
+        )
         store = stack.enter_context(WorkerStore(folder / "worker.sqlite", identity))
         worker = Worker(
             opened,
