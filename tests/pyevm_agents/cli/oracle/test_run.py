@@ -13,10 +13,10 @@ import pytest
 from click.testing import CliRunner
 
 from pyevm_agents.cli.app import main
-from pyevm_agents.cli.oracle import run as run_module
-from pyevm_agents.cli.oracle.run import RunOptions, run_worker
+from pyevm_agents.cli.oracle.run import RunOptions, get_store_path, run_worker
 from pyevm_agents.cli.oracle.worker_output import WorkerOutput
 from pyevm_agents.errors import EngineFault
+from pyevm_agents.oracle.store import StoreIdentity
 from pyevm_agents.oracle.worker import WorkerSettings
 from tests.pyevm_agents.cli.oracle.conftest import NO_CONTRACT, PASSWORD, write_keystore
 from tests.pyevm_agents.node.senders_of_tests import KEYS
@@ -156,9 +156,9 @@ def test_it_answers_and_tells_its_metrics_and_health(
 def test_the_default_store_is_in_the_user_s_state_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    identity = run_module.StoreIdentity(
+    identity = StoreIdentity(
         chain_id=5, genesis_hash=bytes(32), oracle=b"\x01" * 20, worker=b"\x02" * 20
     )
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    path = run_module.get_store_path(identity)
+    path = get_store_path(identity)
     assert path == tmp_path / f"pyevm-agents/oracle/5-{'01' * 20}-{'02' * 20}.sqlite3"
