@@ -74,7 +74,8 @@ def lives(chain: OracleChain, tmp_path: Path) -> Iterator[dict[str, Life]]:
 
 
 def pass_seconds(chain: OracleChain, seconds: int) -> None:
-    chain.ask("evm_increaseTime", seconds)
+    head = int(chain.ask("eth_getBlockByNumber", "latest", False)["timestamp"], 16)  # noqa: FBT003 - JSON-RPC's
+    chain.ask("evm_setNextBlockTimestamp", head + seconds)
     chain.ask("anvil_mine")
 
 

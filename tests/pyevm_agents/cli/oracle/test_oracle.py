@@ -125,10 +125,10 @@ def test_workers_are_registered_and_removed(commands: Commands) -> None:
     assert f"Worker {WORKER} is registered already\n" in added
     assert f"Sent 1 ether to {WORKER}\n" in added
     assert f"Removed worker {OTHER}\n" in commands.run("worker", "remove", OTHER).stdout
-    told = commands.run("worker", "remove", OTHER)
-    assert told.stdout == f"Worker {OTHER} is not registered\n"
-    told = commands.run("worker", "add", OTHER, sender=OTHER, status=1)
-    assert f"OwnableUnauthorizedAccount(account={OTHER}); sign with the key" in told.stderr
+    again = commands.run("worker", "remove", OTHER)
+    assert again.stdout == f"Worker {OTHER} is not registered\n"
+    refused = commands.run("worker", "add", OTHER, sender=OTHER, status=1)
+    assert f"OwnableUnauthorizedAccount(account={OTHER}); sign with the key" in refused.stderr
 
 
 def test_a_subscription_pays_for_runs(commands: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
