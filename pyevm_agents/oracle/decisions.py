@@ -13,7 +13,7 @@
     final           answered, refused or expired     DONE
     none of these   the chain has another request    GONE
 
-Time is the chain's: the timestamp of its last block.
+Time is the chain's: the timestamp of its last block, or of the pending one while no block comes.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Situation:
     """Whether an answer of this worker was proposed before, and did not become final."""
 
     now: int
-    """Timestamp of the last block."""
+    """Timestamp of the last block, or of the pending one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

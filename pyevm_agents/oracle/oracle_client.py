@@ -168,6 +168,14 @@ class ChainClient(RemoteClient):
             raise self.build_fault("eth_getBlockByNumber", "no latest block", "try later")
         return head
 
+    def read_pending_time(self) -> int | None:
+        """Return the timestamp that the next block would have; None where the node does not say."""
+        try:
+            block: Any = self.request("eth_getBlockByNumber", ["pending", False])
+            return int(block["timestamp"], 16)
+        except (RemoteError, TypeError, KeyError, ValueError):
+            return None
+
     def read_headers(self, numbers: Sequence[int | str]) -> list[RemoteHeader | None]:
         """Return the headers of blocks; None for those that the chain does not have."""
         names = [each if isinstance(each, str) else hex(each) for each in numbers]

@@ -194,6 +194,7 @@ class Worker:
         self._terms: ChallengeTerms | None = None
         self._has_terms = False
         self._seen_head = b""
+        self._now = 0
         self._pruned_at = 0
         self._failures = 0
         self.last_round: float | None = None
@@ -262,6 +263,7 @@ class Worker:
         Raises: AgentsError: the node failed; the next round goes on.
         """
         head = self._client.read_head()
+        self._now = head.timestamp
         if head.hash != self._seen_head:
             if not self._scanner.follow(head):
                 self.transactions.watch(head)
@@ -269,6 +271,8 @@ class Worker:
                 return
             self._read_state(head)
             self._seen_head = head.hash
+        elif self._states:  # Development nodes mine no block until somebody sends something.
+            self._now = max(self._now, self._client.read_pending_time() or 0)
         self.transactions.watch(head)
         self._take_answer()
         self._slots = self._store.list_slots()
@@ -356,7 +360,7 @@ class Worker:
                 slot.key == stored.key and slot.kind == Action.ANSWER.value and slot.succeeded
                 for slot in self._slots
             ),
-            now=head.timestamp,
+            now=max(self._now, head.timestamp),
         )
         role = Role(
             address=self.address,

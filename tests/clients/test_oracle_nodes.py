@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 import time
+import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
-from typing import TYPE_CHECKING
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import rlp
-from eth_utils import to_canonical_address
 
 from pyevm_agents.forking.remote_client import RemoteClient
-from pyevm_agents.oracle.oracle_client import OracleClient
 from pyevm_agents.oracle.recomputation import ForkComputer
-from pyevm_agents.oracle.store import StoreIdentity, WorkerStore
-from pyevm_agents.oracle.transactions import FeeSettings
 from pyevm_agents.oracle.verification import find_answers, verify_answer
-from pyevm_agents.oracle.worker import Worker, WorkerSettings
 from tests.byte_model import ByteModel
 from tests.clients.hardhat_node import running_hardhat
 from tests.clients.running_node import running_node
@@ -32,7 +33,6 @@ from tests.pyevm_agents.oracle.oracle_chain import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from tests.clients.running_node import RunningNode
 
@@ -41,7 +41,13 @@ pytestmark = pytest.mark.slow
 ANSWERED, DEADLINE_PASSED = 4, 9
 """Of `CallbackAgent.Status`."""
 
-GWEI = 10**9
+HIGH_FEE = 100 * 10**9
+"""A base fee that transactions signed before do not pay."""
+
+ABSENT = "0x" + "12" * 20
+"""A registered worker that does nothing."""
+
+ROOT = Path(__file__).resolve().parents[2]
 POLL_SECONDS = 0.05
 STEP_SECONDS = 3_600
 """`stepTimeout` of the agents of `OracleChain`."""
@@ -72,62 +78,92 @@ def chain(node: RunningNode) -> OracleChain:
 
 
 class Events:
-    """The events of a worker."""
+    """The events of a worker's process."""
 
-    def __init__(self) -> None:
-        self.all: list[tuple[str, dict[str, object]]] = []
+    def __init__(self, log: Path, process: subprocess.Popen[bytes]) -> None:
+        self._log, self._process = log, process
 
-    def write(self, event: str, **fields: object) -> None:
-        self.all.append((event, fields))
+    def find(self, name: str) -> list[dict[str, Any]]:
+        """Return the events with a name, in order."""
+        lines = [each for each in self._log.read_text().splitlines(keepends=True) if "\n" in each]
+        events = [json.loads(each) for each in lines if each.startswith("{")]
+        return [each for each in events if each["event"] == name]
 
-    def find(self, name: str) -> list[dict[str, object]]:
-        return [fields for event, fields in [*self.all] if event == name]
+    def require_running(self) -> None:
+        """Check that the process has not ended."""
+        assert self._process.poll() is None, self.read_end()
+
+    def read_end(self) -> str:
+        """Return the last lines of the process."""
+        return self._log.read_text()[-3_000:]
 
 
 @contextmanager
 def working(
-    chain: OracleChain,
-    folder: Path,
-    *,
-    confirmations: int = 1,
-    fees: FeeSettings | None = None,
-    client: type[OracleClient] = OracleClient,
+    chain: OracleChain, folder: Path, *, url: str | None = None, **options: object
 ) -> Iterator[Events]:
-    """Run a worker in a thread inside a context."""
-    events = Events()
-    address = bytes(to_canonical_address(WORKER))
-    oracle = chain.oracle.canonical
-    identity = StoreIdentity(chain_id=chain.chain_id, oracle=oracle, worker=address)
-    with ExitStack() as stack:
-        opened = stack.enter_context(closing(client(chain.url, oracle)))
-        opened.require_oracle()
-        store = stack.enter_context(WorkerStore(folder / "worker.sqlite", identity))
-        worker = Worker(
-            opened,
-            stack.enter_context(open_computer(chain)),
-            store,
-            WORKER_KEY,
-            chain_id=chain.chain_id,
-            settings=WorkerSettings(confirmations=confirmations, poll_seconds=POLL_SECONDS),
-            fees=fees,
-            log=events,
-        )
-        running = stack.enter_context(ThreadPoolExecutor(1)).submit(worker.run)
-        try:
-            yield events
-        finally:
-            worker.stop()
-        running.result(timeout=HANG_SECONDS)
+    """Run a worker of the scripted model inside a context.
+
+    Input: url: the worker's way to the node; options: as `tests.scripted_worker` has them.
+    """
+    log = folder / "worker.log"
+    command = [
+        *(sys.executable, "-m", "tests.scripted_worker", url or chain.url, chain.oracle.address),
+        *(WORKER_KEY.to_bytes().hex(), str(folder / "worker.sqlite3")),
+        json.dumps({"poll_seconds": POLL_SECONDS, **options}),
+    ]
+    with log.open("w") as said:
+        process = subprocess.Popen(command, cwd=ROOT, stdout=said, stderr=said)
+    events = Events(log, process)
+    try:
+        yield events
+        events.require_running()
+    finally:
+        process.terminate()
+        process.wait(timeout=HANG_SECONDS)
+    assert process.returncode == 0, events.read_end()
 
 
 def open_computer(chain: OracleChain) -> ForkComputer:
     return ForkComputer(chain.url, host(ByteModel(count_and_answer)))
 
 
+@contextmanager
+def overtaking_proxy(chain: OracleChain) -> Iterator[str]:
+    """Serve the node; before each raw transaction, somebody else sends the same call."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            message = json.loads(body)
+            if isinstance(message, dict) and message["method"] == "eth_sendRawTransaction":
+                raw = bytes.fromhex(message["params"][0][2:])
+                chain.send(chain.oracle.address, rlp.decode(raw[1:])[7])
+            headers = {"Content-Type": "application/json"}
+            request = urllib.request.Request(chain.url, body, headers)  # noqa: S310 - a loopback address
+            with urllib.request.urlopen(request, timeout=HANG_SECONDS) as answer:  # noqa: S310 - as above
+                told = answer.read()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(told)))
+            self.end_headers()
+            self.wfile.write(told)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server, ThreadPoolExecutor(1) as pool:
+        pool.submit(server.serve_forever)
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+
+
 def wait_until(is_so: Callable[[], object], events: Events) -> None:
     end = time.monotonic() + HANG_SECONDS
     while not is_so():
-        assert time.monotonic() < end, events.all[-20:]
+        events.require_running()
+        assert time.monotonic() < end, events.read_end()
         time.sleep(POLL_SECONDS)
 
 
@@ -150,9 +186,7 @@ def verify_all(chain: OracleChain, events: Events) -> int:
         for mined in events.find("mined"):
             if mined["kind"] != "answer" or not mined["succeeded"]:
                 continue
-            transaction = mined["transaction"]
-            assert isinstance(transaction, bytes)
-            for stated in find_answers(remote, transaction):
+            for stated in find_answers(remote, bytes.fromhex(mined["transaction"][2:])):
                 assert verify_answer(stated, computer, chain.chain_id).is_equal
                 count += 1
     return count
@@ -176,9 +210,12 @@ def test_answers_that_wait_in_the_pool_are_replaced_and_mined(
 ) -> None:
     runs = start_runs(chain, 3)
     chain.ask("evm_setAutomine", False)  # noqa: FBT003 - an argument of a method
-    fees = FeeSettings(bump_blocks=2)
-    with working(chain, tmp_path, fees=fees) as events:
+    with working(chain, tmp_path, fees={"bump_blocks": 2}) as events:
         wait_until(lambda: len(events.find("sent")) == 3, events)
+        for _ in range(2):
+            chain.ask("hardhat_setNextBlockBaseFeePerGas", hex(HIGH_FEE))
+            chain.ask("evm_mine")
+        wait_until(lambda: len(events.find("sent")) == 6, events)
 
         def mine() -> bool:
             chain.ask("evm_mine")
@@ -188,7 +225,8 @@ def test_answers_that_wait_in_the_pool_are_replaced_and_mined(
         wait_until(lambda: len(events.find("mined")) == 6, events)
     assert chain.counter.read("number") == 21
     assert verify_all(chain, events) == 6
-    assert not events.find("nonce_taken")
+    assert len({each["nonce"] for each in events.find("signed")}) == 6
+    assert not events.find("nonce_taken") + events.find("rejected")
 
 
 def test_requests_of_removed_blocks_are_not_answered(chain: OracleChain, tmp_path: Path) -> None:
@@ -225,19 +263,27 @@ def test_a_late_request_is_expired(chain: OracleChain, tmp_path: Path) -> None:
     assert not events.find("computed")
 
 
+def test_a_turn_ends_although_no_block_is_mined(chain: OracleChain, tmp_path: Path) -> None:
+    """Nodes that mine when somebody sends something have no blocks until then."""
+    chain.oracle.send("setWorker", ABSENT, True)  # noqa: FBT003 - an argument of a contract
+    workers = chain.oracle.read("workers")
+    while True:  # Until the first turn is the absent worker's.
+        snapshot = chain.ask("evm_snapshot")
+        chain.agent = chain.deploy_agent()
+        request = chain.ask_agent()
+        if workers[request.commitment.request_id % len(workers)].lower() == ABSENT:
+            break
+        chain.ask("evm_revert", snapshot)
+        chain.deploy("CounterTool")  # The next agent has another address, its request another ID.
+    with working(chain, tmp_path, turn_seconds=1) as events:
+        wait_until(lambda: have_ended(chain, [1]), events)
+    assert chain.agent.read("statusOf", 1) == ANSWERED
+
+
 def test_an_answer_that_reverts_is_seen_to_be_mined(chain: OracleChain, tmp_path: Path) -> None:
     """Hardhat refuses such a transaction, and mines it nevertheless."""
-
-    class Overtaken(OracleClient):
-        """Sends a transaction after somebody else has handed in the same answer."""
-
-        def send_raw(self, raw: bytes) -> None:
-            data = rlp.decode(raw[1:])[7]
-            chain.send(chain.oracle.address, data)
-            super().send_raw(raw)
-
     runs = start_runs(chain, 1)
-    with working(chain, tmp_path, client=Overtaken) as events:
+    with overtaking_proxy(chain) as url, working(chain, tmp_path, url=url) as events:
         wait_until(lambda: len(events.find("mined")) == 2, events)
         wait_until(lambda: len(events.find("settled")) == 2, events)
     assert have_ended(chain, runs)
