@@ -281,7 +281,7 @@ abstract contract CallbackAgent is IERCAgentTool, IERCAgentClient, IAgentOracleC
     /// @notice Calls a result handler that failed once more. For everybody.
     function deliver(int256 runId) external returns (bool delivered) {
         Run storage current = runs[runId];
-        if (current.status < Status.Answered || current.delivered || current.resultHandler.code.length == 0) {
+        if (current.status < Status.Answered || current.delivered || !_hasCode(current.resultHandler)) {
             revert NothingToDeliver(runId);
         }
         return _deliver(runId);
@@ -539,7 +539,7 @@ abstract contract CallbackAgent is IERCAgentTool, IERCAgentClient, IAgentOracleC
         catch (bytes memory reason) {
             _requireReason(reason);
         }
-        if (current.resultHandler.code.length != 0) _deliver(runId);
+        if (_hasCode(current.resultHandler)) _deliver(runId);
     }
 
     /// @dev Return data are not copied, so a handler can't waste this contract's gas by them.
@@ -559,6 +559,11 @@ abstract contract CallbackAgent is IERCAgentTool, IERCAgentClient, IAgentOracleC
     /// @dev The oracle's errors have data. Without any it ran out of gas: what follows is undone, to be repeated with more.
     function _requireReason(bytes memory reason) private pure {
         if (reason.length == 0) revert OracleOutOfGas();
+    }
+
+    /// @dev Does not touch the zero address, which is the coinbase of some blocks: what it costs would depend on that.
+    function _hasCode(address account) private view returns (bool) {
+        return account != address(0) && account.code.length != 0;
     }
 
     function _isTool(IERCAgentTool tool) private view returns (bool) {

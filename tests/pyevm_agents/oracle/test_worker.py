@@ -89,7 +89,10 @@ class Bench:
     def open_store(self, key: PrivateKey = WORKER_KEY) -> WorkerStore:
         address = key.public_key.to_canonical_address()
         identity = StoreIdentity(
-            chain_id=self.chain.chain_id, oracle=self.chain.oracle.canonical, worker=address
+            chain_id=self.chain.chain_id,
+            genesis_hash=self.client.read_genesis_hash(),
+            oracle=self.chain.oracle.canonical,
+            worker=address,
         )
         store = WorkerStore(self.folder / f"{address.hex()}.sqlite3", identity)
         self._open.append(store)
