@@ -6,7 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eth_abi.exceptions import DecodingError
-from eth_utils import to_canonical_address, to_checksum_address
+from eth_utils import to_checksum_address
 
 from pyevm_agents.abi import compute_topic, decode_event
 from pyevm_agents.artifacts import describe_contract
@@ -223,8 +223,3 @@ def _decode_log(definition: EventDefinition, log: dict[str, Any]) -> EventLog | 
     if values is None:
         return None
     return EventLog(tuple(values), int(log["blockNumber"], 16), log["transactionHash"])
-
-
-def parse_address(text: str) -> bytes:
-    """Return the 20 bytes of an address in hexadecimal."""
-    return bytes(to_canonical_address(text))

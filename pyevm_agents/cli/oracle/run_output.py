@@ -42,6 +42,8 @@ def show_run(started: StartedRun, *, waits: bool, as_json: bool) -> None:
         run = _follow(started, is_quiet=as_json)
     elif not as_json:
         _Progress(started, is_quiet=False).print_news(run)
+        if not run.has_ended:
+            _print_waiting(started, run)
     refund = read_refund(started, run)
     if as_json:
         print_json(serialize_run(started, run, refund))
@@ -56,6 +58,14 @@ def _follow(started: StartedRun, *, is_quiet: bool) -> FollowedRun:
 
     Raises: AgentsError: its deadline is over, and nobody ended it.
     """
+    try:
+        return _wait_for_end(started, is_quiet=is_quiet)
+    except KeyboardInterrupt:
+        err.print(_name_follow_command(started), soft_wrap=True)
+        raise
+
+
+def _wait_for_end(started: StartedRun, *, is_quiet: bool) -> FollowedRun:
     progress = _Progress(started, is_quiet=is_quiet)
     with StatusLine() as status:
         while True:
@@ -194,6 +204,20 @@ def _print_start(started: StartedRun) -> None:
     )
     out.print(f"  [dim]{'prompt':<12}[/] {escape(sanitize(started.prompt))}", soft_wrap=True)
     out.print(f"  [dim]{'transaction':<12}[/] {started.transaction}", soft_wrap=True)
+
+
+def _print_waiting(started: StartedRun, run: FollowedRun) -> None:
+    if run.status == "AskingModel":
+        text = f"Waits for a worker's answer to request {format_request(run.request_id)}."
+        out.print(text, soft_wrap=True)
+    out.print(_name_follow_command(started), soft_wrap=True)
+
+
+def _name_follow_command(started: StartedRun) -> str:
+    return (
+        f"The run goes on: pyevm-agents oracle follow {started.agent.checksum_address} "
+        f"{started.run_id}"
+    )
 
 
 def _print_end(started: StartedRun, run: FollowedRun, refund: int | None) -> None:

@@ -78,6 +78,11 @@ class Commands:
         """Return the oracle's status."""
         return self.read("status", *words, sender=None)
 
+    def find_unsettled(self) -> list[dict[str, Any]]:
+        """Return the requests that the oracle's status lists."""
+        requests: list[dict[str, Any]] = self.status()["requests"]
+        return requests
+
     def find_waiting(self) -> list[AgentRequest]:
         """Return the requests that wait for an answer, the oldest first."""
         query = {"fromBlock": "0x0", "topics": ["0x" + get_topic("AgentRequested").hex()]}

@@ -78,7 +78,9 @@ def test_a_refusal_is_decoded(commands: Commands, monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_run_is_left_to_go_on(commands: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert commands.run("ask", commands.agent, PROMPT, "--no-wait").stdout.startswith("Run 1 of")
+    lines = commands.run("ask", commands.agent, PROMPT, "--no-wait").stdout.splitlines()
+    assert lines[0].startswith("Run 1 of")
+    assert lines[-1] == f"The run goes on: pyevm-agents oracle follow {commands.agent} 1"
     run = commands.read("ask", commands.agent, PROMPT, "--no-wait")
     assert (run["runId"], run["status"], run["refundWei"]) == (2, "AskingModel", None)
     requests = commands.status()["requests"]
@@ -86,7 +88,10 @@ def test_a_run_is_left_to_go_on(commands: Commands, monkeypatch: pytest.MonkeyPa
     assert requests[1]["id"] == run["requestId"]
     commands.answer()
     shown = commands.run("follow", commands.agent, 1, "--no-wait", sender=None).stdout
-    assert shown.endswith("  result       The counter is: 7\n")
+    assert "  result       The counter is: 7\n" in shown
+    assert (
+        f"Waits for a worker's answer to request {commands.status()['requests'][1]['id']}" in shown
+    )
     commands.answer_while_waiting(monkeypatch)
     shown = commands.run("follow", commands.agent, 2, sender=None).stdout
     assert "Answer\n  The counter has it.\n" in shown
@@ -162,3 +167,15 @@ def test_only_an_agent_is_asked(commands: Commands) -> None:
         counter: "not a CallbackAgent",
     }.items():
         assert message in commands.run("ask", address, PROMPT, status=2).stderr
+
+
+def test_ctrl_c_says_that_the_run_goes_on(
+    commands: Commands, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(_seconds: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pyevm_agents.cli.oracle.run_output.sleep", interrupt)
+    monkeypatch.setattr("signal.signal", lambda *_: None)  # It would ignore further ones.
+    told = commands.run("ask", commands.agent, PROMPT, status=130)
+    assert f"pyevm-agents oracle follow {commands.agent} 1\nStopped.\n" in told.stderr

@@ -119,6 +119,32 @@ def test_stakes_and_proposals_of_a_challengeable_oracle(commands: Commands) -> N
     assert "could be challenged until" in commands.run("status", sender=None).stdout
 
 
+def test_a_challenge_is_shown(commands: Commands) -> None:
+    commands.use_challengeable("--worker", WORKER)
+    commands.ask("anvil_setBalance", WORKER, hex(10**19))
+    commands.ask("anvil_impersonateAccount", WORKER)
+    commands.run("stake", "1ether", sender=WORKER)
+    commands.run("ask", commands.agent, PROMPT, "--no-wait")
+    commands.answer()
+    [request] = commands.find_unsettled()
+    oracle, number = commands.chain.oracle, int(request["id"], 16)
+    proposal, _ = oracle.read("proposalOf", number)
+    oracle.send("challenge", number, proposal[0], value=10**18)
+    [request] = commands.find_unsettled()
+    assert (request["proposal"]["status"], request["proposal"]["challenger"]) == (
+        *("challenged", OWNER),
+    )
+    told = commands.run("status", sender=None).stdout
+    assert f"answered by {WORKER}, challenged; the arbiter rules until " in told
+    commands.chain.sender = OTHER
+    oracle.send("rule", number, proposal[0], proposal[2])
+    told = commands.run("status", sender=None).stdout
+    assert f"answered by {WORKER}, upheld; anybody may finalize it" in told
+    for command in ("retry", "expire"):
+        told = commands.run(command, request["id"], status=1).stderr
+        assert f"request {request['id']}: has" in told
+
+
 def test_workers_are_registered_and_removed(commands: Commands) -> None:
     added = commands.run("worker", "add", OTHER, WORKER, "--fund", "1ether").stdout
     assert f"Registered worker {OTHER}\n" in added
