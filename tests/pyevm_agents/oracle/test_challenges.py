@@ -63,12 +63,19 @@ def lives(chain: OracleChain, tmp_path: Path) -> Iterator[dict[str, Life]]:
     with ExitStack() as stack:
         yield {
             name: stack.enter_context(
-                living(chain, tmp_path / name, computer, key=key, turn_seconds=60, **settings)
+                living(
+                    chain,
+                    tmp_path / name,
+                    computer,
+                    key=key,
+                    turn_seconds=60,
+                    is_watching=name == "watcher",
+                )
             )
-            for name, computer, key, settings in (
-                ("liar", LyingComputer(), WORKER_KEY, {}),
-                ("watcher", RefusingComputer(), WATCHER_KEY, {"is_watching": True}),
-                ("arbiter", RefusingComputer(), ARBITER_KEY, {}),
+            for name, computer, key in (
+                ("liar", LyingComputer(), WORKER_KEY),
+                ("watcher", RefusingComputer(), WATCHER_KEY),
+                ("arbiter", RefusingComputer(), ARBITER_KEY),
             )
         }
 
@@ -81,7 +88,7 @@ def pass_seconds(chain: OracleChain, seconds: int) -> None:
 
 def ask_until_turn(chain: OracleChain, worker: str) -> AgentRequest:
     """Ask until the first turn is a worker's; the other requests are left to expire."""
-    first = [WORKER, WATCHER].index(worker)
+    first = 0 if worker == WORKER else 1
     while (request := chain.ask_agent()).commitment.request_id % 2 != first:
         pass
     return request
