@@ -12,6 +12,8 @@ from eth_utils import to_checksum_address
 
 from pyevm_agents.errors import EngineFault
 from pyevm_agents.oracle.codec import get_topic
+from pyevm_agents.oracle.recomputation import ForkComputer
+from tests.pyevm_agents.oracle.conftest import host
 from tests.pyevm_agents.oracle.oracle_chain import WORKER, WORKER_KEY
 from tests.pyevm_agents.oracle.working import KilledError, RefusingComputer, living
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pyevm_agents.oracle.messages import AgentRequest
+    from tests.byte_model import ByteModel
     from tests.pyevm_agents.forking.fake_remote import FakeRemote
     from tests.pyevm_agents.oracle.oracle_chain import OracleChain
 
@@ -242,3 +245,38 @@ def test_a_node_s_fault_ends_nothing(
         life.worker.stop()
         life.wait_until(lambda: life.events.counts["stopped"])
         assert life.events.counts["unreachable"] == 1
+
+
+def test_two_workers_compute_each_request_once(
+    chain: OracleChain, computer: RefusingComputer, tmp_path: Path
+) -> None:
+    chain.send(OTHER, b"", value=10**18)
+    chain.oracle.send("setWorker", OTHER, True)  # noqa: FBT003 - an argument of a contract
+    requests = [chain.ask_agent() for _ in range(6)]
+    with (
+        living(chain, tmp_path / "first", computer) as first,
+        living(chain, tmp_path / "second", computer, key=OTHER_KEY) as second,
+    ):
+
+        def are_settled() -> bool:
+            second.work(1)
+            return all(is_answered_on(chain, each) for each in requests)
+
+        first.work_until(are_settled)
+    assert len(computer.computed) == len(requests)
+    paid = sum(chain.oracle.read("claimable", each) for each in (WORKER, OTHER))
+    assert paid == sum(each.commitment.fee for each in requests)
+
+
+def test_a_run_is_answered_by_the_executor(
+    chain: OracleChain, model: ByteModel, tmp_path: Path
+) -> None:
+    chain.ask_agent()
+    with (
+        ForkComputer(chain.url, host(model)) as computer,
+        living(chain, tmp_path / "store", computer) as life,
+    ):
+        life.settle()
+        life.settle()
+    assert chain.agent.read("resultOf", 1) == "The counter has it."
+    assert chain.counter.read("number") == 7
