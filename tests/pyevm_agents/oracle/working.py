@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from eth_keys.datatypes import PrivateKey
 
     from pyevm_agents.forking.remote_client import Request
-    from pyevm_agents.oracle.messages import AgentRequest
+    from pyevm_agents.oracle.messages import AgentRequest, AnswerComputer
     from pyevm_agents.oracle.transactions import FeeSettings
     from tests.pyevm_agents.oracle.oracle_chain import OracleChain
 
@@ -150,7 +150,7 @@ class Life:
 def living(
     chain: OracleChain,
     path: Path,
-    computer: RefusingComputer,
+    computer: AnswerComputer,
     *,
     key: PrivateKey = WORKER_KEY,
     fees: FeeSettings | None = None,
