@@ -65,7 +65,7 @@ def decode_request(log: Mapping[str, Any]) -> AgentRequest:
     Raises: MessageError: it is not one.
     """
     request_id, client, members, arguments = _decode_log("AgentRequested", log)
-    commitment = _build_commitment(members)
+    commitment = build_commitment(members)
     if (commitment.request_id, commitment.client) != (request_id, to_canonical_address(client)):
         raise MessageError("AgentRequested log: its topics are not its commitment's; not an oracle")
     return AgentRequest(
@@ -148,7 +148,7 @@ def decode_answer(calldata: bytes) -> SubmittedAnswer:
         raise MessageError(f"calldata of {len(calldata)} bytes: not a call of answer of an oracle")
     commitment, (refused, output), evidence, signature = values
     return SubmittedAnswer(
-        commitment=_build_commitment(commitment),
+        commitment=build_commitment(commitment),
         answer=Answer(refused, output),
         evidence=_build_evidence(evidence),
         signature=signature,
@@ -158,7 +158,8 @@ def decode_answer(calldata: bytes) -> SubmittedAnswer:
 # -- members -- #
 
 
-def _build_commitment(values: Sequence[Any]) -> Commitment:
+def build_commitment(values: Sequence[Any]) -> Commitment:
+    """Return a commitment from its members, as they are decoded."""
     request_id, client, budget_id, arguments_hash, gas_limit, fee, block_number, deadline = values
     return Commitment(
         request_id=request_id,

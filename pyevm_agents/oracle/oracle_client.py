@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from eth_abi.exceptions import DecodingError
 from eth_utils import (
-    function_abi_to_4byte_selector,
     to_canonical_address,
     to_checksum_address,
 )
 
 from pyevm_agents.contracts import load_artifact
-from pyevm_agents.errors import AgentsError, ConfigError, RemoteFault
+from pyevm_agents.errors import AgentsError, RemoteFault
 from pyevm_agents.forking.remote_client import (
     DEFAULT_TIMEOUT_SECONDS,
     MAX_BATCH,
@@ -23,6 +22,7 @@ from pyevm_agents.forking.remote_client import (
     split,
 )
 from pyevm_agents.oracle.codec import decode_request, get_topic
+from pyevm_agents.oracle.remote_contract import RemoteContract, open_oracle
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -35,7 +35,6 @@ RETRIES = 2
 CONTRACT = "ChallengeableOracle"
 """The artifact that has the functions of both kinds of oracles."""
 
-INVALID_INTERFACE = b"\xff" * 4
 """The interface that no contract has. Source: ERC-165."""
 
 
@@ -190,10 +189,6 @@ class ChainClient(RemoteClient):
         """Return an account's nonce after the latest block."""
         return self._read_quantity("eth_getTransactionCount", [_hex(address), "latest"])
 
-    def has_code(self, address: bytes) -> bool:
-        """Return whether an account has code."""
-        return self.request("eth_getCode", [_hex(address), "latest"]) not in {"0x", "0x0", None}
-
     def read_priority_fee(self) -> int | None:
         """Return the priority fee that the node suggests; None if it suggests none."""
         try:
@@ -290,19 +285,7 @@ class OracleClient(ChainClient):
 
         Raises: ConfigError: it has no code, or that of another contract.
         """
-        name = to_checksum_address(self.oracle)
-        if not self.has_code(self.oracle):
-            raise ConfigError(
-                f"oracle {name}: has no code on the chain of {self.host}; pass the address of an "
-                "AgentOracle, which `pyevm-agents oracle deploy` prints, or the URL of its chain"
-            )
-        if not self._supports(compute_interface_id("IAgentOracle")) or self._supports(
-            INVALID_INTERFACE
-        ):
-            raise ConfigError(
-                f"oracle {name}: is not an AgentOracle: supportsInterface(IAgentOracle) is not "
-                "true; pass the address that `pyevm-agents oracle deploy` printed"
-            )
+        open_oracle(self, self.oracle)
 
     def read_requests(self, first: int, last: int) -> list[AgentRequest]:
         """Return the requests of blocks, in order.
@@ -359,7 +342,7 @@ class OracleClient(ChainClient):
 
     def read_terms(self) -> ChallengeTerms | None:
         """Return how answers are challenged; None for an oracle whose answers are final."""
-        if not self._supports(compute_interface_id("IChallengeableOracle")):
+        if not RemoteContract(self, CONTRACT, self.oracle).supports("IChallengeableOracle"):
             return None
         return ChallengeTerms(to_canonical_address(self.read("arbiter")), self.read("bond"))
 
@@ -394,12 +377,6 @@ class OracleClient(ChainClient):
             "check that the oracle is still on this chain",
         )
 
-    def _supports(self, interface: bytes) -> bool:
-        try:
-            return bool(read_view(self, self.oracle, CONTRACT, "supportsInterface", interface))
-        except (RejectedCallError, DecodingError):
-            return False
-
 
 def read_view(
     client: ChainClient, address: bytes, contract: str, function: str, *arguments: object
@@ -412,25 +389,6 @@ def read_view(
     data = artifact.encode_call(function, *arguments)
     output = client.call(UnsignedCall(sender=bytes(20), to=address, data=data))
     return artifact.decode_result(function, output)
-
-
-def compute_interface_id(interface: str) -> bytes:
-    """Return the ERC-165 identifier of an interface: its own functions' selectors, combined."""
-    parents = {"IChallengeableOracle": "IAgentOracle", "IAgentOracle": "IERC165"}
-    own = _list_selectors(interface)
-    if (parent := parents.get(interface)) is not None:
-        own -= _list_selectors(parent)
-    number = 0
-    for selector in own:
-        number ^= int.from_bytes(selector)
-    return number.to_bytes(4)
-
-
-def _list_selectors(interface: str) -> set[bytes]:
-    if interface == "IERC165":
-        return {bytes.fromhex("01ffc9a7")}
-    abi = load_artifact(interface).abi
-    return {function_abi_to_4byte_selector(each) for each in abi if each["type"] == "function"}
 
 
 def _parse_proposal(values: Sequence[Any]) -> ProposedAnswer | None:

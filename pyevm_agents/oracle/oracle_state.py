@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from eth_utils import to_canonical_address
 
-from pyevm_agents.oracle.codec import hash_commitment
-from pyevm_agents.oracle.messages import Commitment
+from pyevm_agents.oracle.codec import build_commitment, hash_commitment
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from pyevm_agents.oracle.messages import Commitment
     from pyevm_agents.oracle.remote_contract import RemoteContract
 
 OUTCOMES = ("none", "answered", "refused", "expired")
@@ -198,7 +198,7 @@ def _iter_requests(oracle: RemoteContract, first_block: int) -> list[UnsettledRe
         if log.values[1]
     }
     commitments = [
-        _build_commitment(log.values[2])
+        build_commitment(log.values[2])
         for log in oracle.find_logs("AgentRequested", first=first_block)
         if log.values[0] not in delivered
     ]
@@ -215,7 +215,7 @@ def find_commitment(
 ) -> Commitment | None:
     """Return a request's commitment; None if the oracle logged none."""
     logs = oracle.find_logs("AgentRequested", request_id, first=first_block)
-    return _build_commitment(logs[-1].values[2]) if logs else None
+    return build_commitment(logs[-1].values[2]) if logs else None
 
 
 def read_requests(
@@ -240,20 +240,6 @@ def read_requests(
             commitments, hashes, answers, proposals, strict=True
         )
     ]
-
-
-def _build_commitment(values: Sequence[Any]) -> Commitment:
-    request_id, client, budget_id, arguments_hash, gas_limit, fee, block_number, deadline = values
-    return Commitment(
-        request_id=request_id,
-        client=to_canonical_address(client),
-        budget_id=budget_id,
-        arguments_hash=arguments_hash,
-        callback_gas_limit=gas_limit,
-        fee=fee,
-        block_number=block_number,
-        deadline=deadline,
-    )
 
 
 def _build_proposal(returned: Any) -> ProposalState | None:  # noqa: ANN401 - what Solidity returns

@@ -11,9 +11,9 @@ from eth_utils import to_checksum_address
 from pyevm_agents.abi import compute_topic, decode_event
 from pyevm_agents.artifacts import describe_contract
 from pyevm_agents.contracts import load_artifact
-from pyevm_agents.errors import AgentsError, ConfigError
+from pyevm_agents.errors import AgentsError, ConfigError, RemoteFault
 from pyevm_agents.forking.remote_client import MAX_BATCH, RemoteError, Request, split
-from pyevm_agents.oracle.oracle_client import compute_interface_id
+from pyevm_agents.oracle.interface_ids import INVALID_INTERFACE, compute_interface_id
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,10 +21,6 @@ if TYPE_CHECKING:
     from pyevm_agents.abi import EventDefinition
     from pyevm_agents.artifacts import ContractDescription
     from pyevm_agents.forking.remote_client import RemoteClient
-
-SELECTOR_BYTES = 4
-INVALID_INTERFACE = b"\xff" * SELECTOR_BYTES
-"""No contract supports it. Source: ERC-165."""
 
 
 class EventLog(NamedTuple):
@@ -110,6 +106,8 @@ class RemoteContract:
     def _supports(self, interface: bytes) -> bool:
         try:
             return bool(self.read("supportsInterface", interface))
+        except RemoteFault:  # The node failed, not the contract.
+            raise
         except AgentsError:
             return False
 
@@ -204,7 +202,7 @@ def require_code(client: RemoteClient, address: bytes) -> None:
     Raises: ConfigError: there is none.
     """
     name = to_checksum_address(address)
-    if client.request("eth_getCode", [name, "latest"]) in {None, "0x"}:
+    if client.request("eth_getCode", [name, "latest"]) in {None, "0x", "0x0"}:
         chain_id = int(str(client.request("eth_chainId", [])), 16)
         raise ConfigError(
             f"{name}: no contract on chain {chain_id} of {client.host}; check the address and "

@@ -38,7 +38,11 @@ def oracle_chain(commands: Commands) -> OracleChain:
 
 
 def start(
-    chain: OracleChain, folder: Path, *words: str, key: bytes = WORKER_KEY.to_bytes()
+    chain: OracleChain,
+    folder: Path,
+    *words: str,
+    key: bytes = WORKER_KEY.to_bytes(),
+    command: str = "run",
 ) -> Result:
     """Run the command; its key and store are in the folder."""
     keystore = write_keystore(folder / "worker.json", key)
@@ -52,13 +56,13 @@ def start(
     }
     given = dict(zip(words[::2], words[1::2], strict=True))
     flat = [part for pair in (options | given).items() for part in pair]
-    return CliRunner().invoke(main, ["oracle", "run", *flat])
+    return CliRunner().invoke(main, ["oracle", command, *flat])
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--oracle", NO_CONTRACT), "has no code on the chain of 127.0.0.1"),
+        (("--oracle", NO_CONTRACT), "no contract on chain"),
         (("--oracle", "0x12"), "must be an address"),
         (("--chain-id", "1"), "must be 1; pass the URL of a node of that chain"),
         (("--keystore", "/nowhere"), "/nowhere: no such file; make a keystore"),
@@ -76,13 +80,25 @@ def test_a_start_that_can_t_work_is_refused(
 def test_an_address_without_an_oracle_is_refused(oracle_chain: OracleChain, tmp_path: Path) -> None:
     result = start(oracle_chain, tmp_path, "--oracle", oracle_chain.counter.address)
     assert result.exit_code == 2
-    assert "is not an AgentOracle" in result.output
+    assert "not an AgentOracle, by its supportsInterface" in result.output
 
 
 def test_a_key_that_is_not_registered_is_refused(oracle_chain: OracleChain, tmp_path: Path) -> None:
     result = start(oracle_chain, tmp_path, key=KEYS[0].to_bytes())
     assert result.exit_code == 2
     assert "is not registered with the oracle" in result.output
+
+
+def test_only_the_arbiter_of_a_challengeable_oracle_arbitrates(
+    oracle_chain: OracleChain, tmp_path: Path
+) -> None:
+    final = start(oracle_chain, tmp_path, command="arbitrate")
+    assert final.exit_code == 2
+    assert "is no ChallengeableOracle" in final.output
+    oracle = oracle_chain.deploy_challengeable().address
+    other = start(oracle_chain, tmp_path, "--oracle", oracle, command="arbitrate")
+    assert other.exit_code == 2
+    assert f"key of {WORKER}: is not the arbiter of the oracle {oracle}" in other.output
 
 
 def read(url: str) -> tuple[int, str]:
