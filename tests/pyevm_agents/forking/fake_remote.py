@@ -125,6 +125,7 @@ class FakeRemote:
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
     timeout = HANG_SECONDS
 
     def __init__(self, remote: FakeRemote, *rest: Any) -> None:  # noqa: ANN401 - the server's
