@@ -58,6 +58,10 @@ class StoreInUseError(AgentsError):
     """Another process has the store open."""
 
 
+class StoreWriteError(AgentsError):
+    """The file can't be written now, such as on a full disk."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreIdentity:
     """What a store belongs to; it is never used for something else."""
@@ -175,14 +179,23 @@ class WorkerStore:
 
     @contextmanager
     def commit(self) -> Iterator[None]:
-        """Write what the context does as a whole, or nothing of it."""
-        self._connection.execute("BEGIN IMMEDIATE")
+        """Write what the context does as a whole, or nothing of it.
+
+        Raises: StoreWriteError: it can't be written.
+        """
         try:
-            yield
-        except BaseException:
-            self._connection.execute("ROLLBACK")
-            raise
-        self._connection.execute("COMMIT")
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._connection.execute("COMMIT")
+            except BaseException:
+                if self._connection.in_transaction:  # A full disk ends it.
+                    self._connection.execute("ROLLBACK")
+                raise
+        except sqlite3.Error as error:
+            raise StoreWriteError(
+                f"store {self.path}: can't be written: {error}; free some space"
+            ) from error
 
     # -- blocks -- #
 

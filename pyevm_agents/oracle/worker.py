@@ -34,7 +34,7 @@ from pyevm_agents.oracle.decisions import NONE, Action, Role, Situation, decide
 from pyevm_agents.oracle.oracle_client import CONTRACT, RejectedCallError, UnsignedCall
 from pyevm_agents.oracle.request_log import RequestScanner
 from pyevm_agents.oracle.signatures import sign_evidence
-from pyevm_agents.oracle.store import WORD
+from pyevm_agents.oracle.store import WORD, StoreWriteError
 from pyevm_agents.oracle.transactions import (
     FINAL_BLOCKS,
     PlannedTransaction,
@@ -248,7 +248,8 @@ class Worker:
             self.do_round()
         except (AgentsError, OSError) as error:
             if self._failures == 0:
-                self.log.write("unreachable", message=str(error))
+                name = "fault" if isinstance(error, StoreWriteError) else "unreachable"
+                self.log.write(name, message=str(error))
             self._failures += 1
             return get_delay(self._failures)
         if self._failures:

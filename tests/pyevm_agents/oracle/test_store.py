@@ -21,7 +21,14 @@ from pyevm_agents.oracle.messages import (
     ComputedAnswer,
     Evidence,
 )
-from pyevm_agents.oracle.store import Attempt, Slot, StoreIdentity, StoreInUseError, WorkerStore
+from pyevm_agents.oracle.store import (
+    Attempt,
+    Slot,
+    StoreIdentity,
+    StoreInUseError,
+    StoreWriteError,
+    WorkerStore,
+)
 from tests.pyevm_agents.oracle.working import KilledError
 
 if TYPE_CHECKING:
@@ -148,6 +155,11 @@ def test_one_process_has_it_open_and_a_kill_frees_it(tmp_path: Path) -> None:
     WorkerStore(path, IDENTITY).close()
 
 
+def add(store: WorkerStore, request: AgentRequest) -> None:
+    with store.commit():
+        store.add_request(request, timestamp=1, position=0)
+
+
 def add_and_die(store: WorkerStore) -> None:
     with store.commit():
         store.add_block(1, bytes(32))
@@ -161,6 +173,19 @@ def test_half_a_commit_leaves_nothing(tmp_path: Path) -> None:
             add_and_die(store)
         assert store.get_scanned() is None
         assert store.list_requests() == []
+
+
+def test_a_full_disk_loses_nothing_and_work_goes_on(tmp_path: Path) -> None:
+    big = replace(build_request(1, 1), arguments=bytes(65_536))
+    with WorkerStore(tmp_path / "store", IDENTITY) as store:
+        pages = store._connection.execute("PRAGMA page_count").fetchone()[0]  # noqa: SLF001 - the disk
+        store._connection.execute(f"PRAGMA max_page_count = {pages}")  # noqa: SLF001
+        with pytest.raises(StoreWriteError, match="disk is full; free some space"):
+            add(store, big)
+        assert store.list_requests() == []
+        store._connection.execute("PRAGMA max_page_count = 100000")  # noqa: SLF001
+        add(store, big)
+        assert [each.request for each in store.list_requests()] == [big]
 
 
 def test_a_nonce_keeps_every_hash_ever_signed_for_it(tmp_path: Path) -> None:
