@@ -267,7 +267,6 @@ class Worker:
         self._now = head.timestamp
         if head.hash != self._seen_head:
             if not self._scanner.follow(head):
-                self.transactions.watch(head)
                 self._take_answer()
                 return
             self._read_state(head)
