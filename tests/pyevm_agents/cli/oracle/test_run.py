@@ -63,7 +63,7 @@ def start(
     ("words", "message"),
     [
         (("--oracle", NO_CONTRACT), "no contract on chain"),
-        (("--oracle", "0x12"), "must be an address"),
+        (("--oracle", "0x12"), "not an address; must be 0x and 40 hexadecimal digits"),
         (("--chain-id", "1"), "must be 1; pass the URL of a node of that chain"),
         (("--keystore", "/nowhere"), "/nowhere: no such file; make a keystore"),
         ((), f"worker {WORKER}: has no ether to pay for transactions"),
