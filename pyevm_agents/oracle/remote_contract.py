@@ -6,14 +6,13 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eth_abi.exceptions import DecodingError
-from eth_utils import to_checksum_address
+from eth_utils import function_abi_to_4byte_selector, to_checksum_address
 
 from pyevm_agents.abi import compute_topic, decode_event
 from pyevm_agents.artifacts import describe_contract
 from pyevm_agents.contracts import load_artifact
 from pyevm_agents.errors import AgentsError, ConfigError, RemoteFault
 from pyevm_agents.forking.remote_client import MAX_BATCH, RemoteError, Request, split
-from pyevm_agents.oracle.interface_ids import INVALID_INTERFACE, compute_interface_id
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,6 +20,10 @@ if TYPE_CHECKING:
     from pyevm_agents.abi import EventDefinition
     from pyevm_agents.artifacts import ContractDescription
     from pyevm_agents.forking.remote_client import RemoteClient
+
+
+INVALID_INTERFACE = b"\xff" * 4
+"""No contract supports it. Source: ERC-165."""
 
 
 class EventLog(NamedTuple):
@@ -221,3 +224,22 @@ def _decode_log(definition: EventDefinition, log: dict[str, Any]) -> EventLog | 
     if values is None:
         return None
     return EventLog(tuple(values), int(log["blockNumber"], 16), log["transactionHash"])
+
+
+def compute_interface_id(interface: str) -> bytes:
+    """Return the ERC-165 identifier of an interface: its own functions' selectors, combined."""
+    parents = {"IChallengeableOracle": "IAgentOracle", "IAgentOracle": "IERC165"}
+    own = _list_selectors(interface)
+    if (parent := parents.get(interface)) is not None:
+        own -= _list_selectors(parent)
+    number = 0
+    for selector in own:
+        number ^= int.from_bytes(selector)
+    return number.to_bytes(4)
+
+
+def _list_selectors(interface: str) -> set[bytes]:
+    if interface == "IERC165":
+        return {bytes.fromhex("01ffc9a7")}
+    abi = load_artifact(interface).abi
+    return {function_abi_to_4byte_selector(each) for each in abi if each["type"] == "function"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from decimal import Decimal
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import click
@@ -39,8 +39,8 @@ class AmountType(click.ParamType[int]):
                 param,
                 ctx,
             )
-        wei = Decimal(match[1].replace("_", "")).scaleb(UNITS[match[2] or "wei"])
-        if wei != int(wei):
+        wei = Fraction(match[1].replace("_", "")) * 10 ** UNITS[match[2] or "wei"]
+        if wei.denominator != 1:
             self.fail(f"{text!r}: must be a whole number of wei", param, ctx)
         if wei >= MAX_WEI:
             self.fail(f"{text!r}: must be less than 2**96 wei", param, ctx)

@@ -11,6 +11,7 @@ import pytest
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.oracle.metrics_server import MetricsServer
 from pyevm_agents.oracle.worker_log import EVENTS, CountingLog
+from tests.deadlines import HANG_SECONDS
 
 
 class Observed:
@@ -27,7 +28,7 @@ class Observed:
 
 
 def read(url: str) -> str:
-    with urllib.request.urlopen(url, timeout=60) as answer:  # noqa: S310 - a loopback address
+    with urllib.request.urlopen(url, timeout=HANG_SECONDS) as answer:  # noqa: S310 - a loopback address
         return str(answer.read().decode())
 
 

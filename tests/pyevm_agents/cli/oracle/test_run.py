@@ -18,6 +18,7 @@ from pyevm_agents.cli.oracle.worker_output import WorkerOutput
 from pyevm_agents.errors import EngineFault
 from pyevm_agents.oracle.store import StoreIdentity
 from pyevm_agents.oracle.worker import WorkerSettings
+from tests.deadlines import HANG_SECONDS
 from tests.pyevm_agents.cli.oracle.conftest import NO_CONTRACT, PASSWORD, write_keystore
 from tests.pyevm_agents.node.senders_of_tests import KEYS
 from tests.pyevm_agents.oracle.oracle_chain import WORKER, WORKER_KEY
@@ -103,7 +104,7 @@ def test_only_the_arbiter_of_a_challengeable_oracle_arbitrates(
 
 def read(url: str) -> tuple[int, str]:
     try:
-        with urllib.request.urlopen(url, timeout=60) as answer:  # noqa: S310 - a loopback address
+        with urllib.request.urlopen(url, timeout=HANG_SECONDS) as answer:  # noqa: S310 - a loopback address
             return answer.status, answer.read().decode()
     except urllib.error.HTTPError as error:
         return error.code, error.read().decode()
