@@ -78,7 +78,7 @@ class OracleChain:
     def __init__(self, ask: Callable[..., Any], url: str, *, iterations: int = 3) -> None:
         self.ask, self.url = ask, url
         self.sender = ask("eth_accounts")[0]
-        ask("anvil_setCoinbase", COINBASE)
+        ask("hardhat_setCoinbase", COINBASE)
         self.chain_id = int(ask("eth_chainId"), 16)
         self.oracle = self.deploy("AgentOracle", self.sender, PRICES)
         self.oracle.send("setWorker", WORKER, True)  # noqa: FBT003 - an argument of a contract
