@@ -478,8 +478,8 @@ def test_help_says_what_marks_mean() -> None:
 
 @pytest.mark.slow
 def test_without_a_gate_only_the_runs_that_it_ended_differ(tmp_path: Path) -> None:
-    made, tasks = [*held_out(4, 1)], tmp_path / "tasks.jsonl"
-    write_tasks(tasks, [made[0], made[3]])
+    made, tasks = [*held_out(12, 2)], tmp_path / "tasks.jsonl"
+    write_tasks(tasks, made)
     options = ["--only", "tasks", "--tasks", str(tasks), "--compare"]
     both, alone = tmp_path / "both.json", tmp_path / "alone.json"
     assert agent_accuracy.main([*options, "model", "ungated", "--json", str(both)]) == 0

@@ -30,7 +30,6 @@ from tests.pyevm_agents.node.senders_of_tests import ADDRESSES
 from tests.pyevm_agents.oracle.conftest import host
 from tests.pyevm_agents.oracle.oracle_chain import (
     CALLBACK_GAS,
-    NOBODY,
     PROMPT,
     WINDOW,
     OracleChain,
@@ -159,10 +158,10 @@ def test_reading_the_block_gives_an_upper_bound(oracle_chain: OracleChain) -> No
 @pytest.mark.slow
 def test_touching_the_coinbase_gives_an_upper_bound(oracle_chain: OracleChain) -> None:
     told = estimate(oracle_chain, oracle_chain.agent)
-    oracle_chain.ask("anvil_setCoinbase", NOBODY)
+    oracle_chain.ask("anvil_setCoinbase", oracle_chain.counter.address)
     oracle_chain.ask("evm_mine")
     warm = estimate(oracle_chain, oracle_chain.agent)
-    assert [step.environment for step in warm.steps] == [(), ("COINBASE",)]
+    assert [step.environment for step in warm.steps] == [("COINBASE",), ()]
     assert [step.callback_gas for step in warm.steps] == [step.callback_gas for step in told.steps]
 
 
