@@ -1,0 +1,203 @@
+"""What an account can do with a contract: the result of its analysis, as data.
+
+Source: Autonomify Agent Architecture v2, `ContractIntelligence`; docs/tools.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class ContractKind(StrEnum):
+    """What a contract is. A kind needs the functions that `primitives.toml` lists for it."""
+
+    ERC20 = "erc20"
+    ERC721 = "erc721"
+    ERC4626 = "erc4626"
+    DEX_ROUTER = "dex-router"
+    DEX_PAIR = "dex-pair"
+    GOVERNANCE = "governance"
+    CUSTOM = "custom"
+
+
+class Source(StrEnum):
+    """Where the value of a parameter comes from."""
+
+    MODEL = "model"
+    """The model chooses it."""
+
+    ACCOUNT = "account"
+    """The agent's account."""
+
+    DEADLINE = "deadline"
+    """The block's time plus `Derivation.seconds`."""
+
+    MINIMUM = "minimum"
+    """What a simulation of the call pays out, less `Derivation.slippage_bps`."""
+
+    FIXED = "fixed"
+    """`Derivation.value`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Derivation:
+    """How a parameter that the model does not choose gets its value."""
+
+    source: Source
+    seconds: int = 0
+    slippage_bps: int = 0
+    """Basis points, 0 to 10,000."""
+
+    value: object = None
+    """A value as eth_abi encodes it. Addresses are checksummed."""
+
+    sentence: str = ""
+    """For the tool's description, such as `to: the agent's account`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameter:
+    """A parameter of a function, or an output of it."""
+
+    name: str
+    """A clean name of printable ASCII; `arg0` for one that has none."""
+
+    abi_type: str
+    """The canonical Solidity type, such as `(address,uint256)[]`."""
+
+    description: str = ""
+    """NatSpec's, or one from `primitives.toml`; data of strangers, cleaned."""
+
+    components: tuple[Parameter, ...] = ()
+    """The members of a tuple, or of the tuples of an array."""
+
+    token: str = ""
+    """The token whose base units an integer counts, or `native`; empty if unknown."""
+
+    derivation: Derivation | None = None
+    """None: the model chooses the value."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Approval:
+    """An allowance that a call needs first."""
+
+    token: str
+    spender: str
+    amount: int | None
+    """Base units that the example call needs; None if a token has another kind of approval."""
+
+    parameter: str = ""
+    """The parameter that sets the amount; empty if none does."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExampleCall:
+    """A call that ran in the snapshot."""
+
+    args: tuple[object, ...]
+    value_wei: int = 0
+    caller: str = ""
+    gas_used: int = 0
+    output: tuple[object, ...] = ()
+
+
+class Access(StrEnum):
+    """Whether an account may call a function."""
+
+    OPEN = "open"
+    """A call of the account succeeded, or failed for a reason other than who called."""
+
+    FORBIDDEN = "forbidden"
+    """The same call reverts for the account and not for another one, or the caller's address
+    decides the revert."""
+
+    UNKNOWN = "unknown"
+    """No call succeeded, and nothing shows why."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FunctionCapability:
+    """A function, and whether and how the agent's account can call it."""
+
+    name: str
+    signature: str
+    """Name and types, such as `transfer(address,uint256)`; a bare selector `0x…` without an ABI."""
+
+    selector: bytes
+    parameters: tuple[Parameter, ...]
+    outputs: tuple[Parameter, ...] = ()
+    description: str = ""
+    is_read_only: bool = False
+    is_payable: bool = False
+    access: Access = Access.UNKNOWN
+    reason: str = ""
+    """Why a call of the account reverts, as a sentence; empty if it does not."""
+
+    callers: tuple[str, ...] = ()
+    """Accounts whose call succeeded where the agent's did not, or whom the revert compares with."""
+
+    approvals: tuple[Approval, ...] = ()
+    needs_balance_of: tuple[str, ...] = ()
+    """Tokens, or `native`, of which the account had too little for a call."""
+
+    example: ExampleCall | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenPair:
+    """Two tokens that a pool exchanges."""
+
+    token_a: str
+    token_b: str
+    pool: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relationships:
+    """Other contracts that a contract's functions need."""
+
+    token_pairs: tuple[TokenPair, ...] = ()
+    required_approvals: tuple[Approval, ...] = ()
+    admin_address: str = ""
+    wrapped_native: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContractIntelligence:
+    """A contract as one account sees it, at one block."""
+
+    address: str
+    name: str
+    kind: ContractKind
+    account: str
+    """The account for which the contract was analysed."""
+
+    block_number: int
+    abi_source: str
+    """Where the functions come from: `file`, `project`, `explorer`, `sourcify` or `bytecode`."""
+
+    implementation: str = ""
+    """The contract that a proxy delegates to; empty if the contract is no proxy."""
+
+    symbol: str = ""
+    decimals: int | None = None
+    functions: tuple[FunctionCapability, ...] = ()
+    relationships: Relationships = Relationships()
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def can_read(self) -> tuple[FunctionCapability, ...]:
+        """Functions without effects that the account can call."""
+        return tuple(f for f in self.functions if f.is_read_only and f.access is Access.OPEN)
+
+    @property
+    def can_write(self) -> tuple[FunctionCapability, ...]:
+        """Functions with effects that the account can call."""
+        return tuple(f for f in self.functions if not f.is_read_only and f.access is Access.OPEN)
+
+    @property
+    def cannot_call(self) -> tuple[FunctionCapability, ...]:
+        """Functions that would revert for the account, whatever its arguments."""
+        return tuple(f for f in self.functions if f.access is not Access.OPEN)
