@@ -6,7 +6,7 @@ import asyncio
 import json
 import socket
 import tempfile
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -55,8 +55,12 @@ def path() -> Iterator[Path]:
 @asynccontextmanager
 async def connect(path: Path) -> AsyncIterator[Client]:
     reader, writer = await asyncio.open_unix_connection(path, limit=2**26)
-    yield Client(reader, writer)
-    writer.close()
+    try:
+        yield Client(reader, writer)
+    finally:
+        writer.close()
+        with suppress(ConnectionError):
+            await asyncio.wait_for(writer.wait_closed(), HANG_SECONDS)
 
 
 def serve_ipc(

@@ -262,12 +262,16 @@ def test_web3_connects_by_ipc() -> None:
         path = f"{folder}/node.ipc"
         with node("--no-model", "--ipc", path) as it:
             assert it.said["ipc"] == path
-            web3 = Web3(IPCProvider(path, timeout=HANG_SECONDS))
+            provider = IPCProvider(path, timeout=HANG_SECONDS)
+            web3 = Web3(provider)
             assert web3.eth.chain_id == 31_337
-            first, second = map(Web3.to_checksum_address, (FIRST, SECOND))
-            sent = web3.eth.send_transaction({"from": first, "to": second, "value": Wei(5)})
-            assert web3.eth.wait_for_transaction_receipt(sent)["status"] == 1
-            assert it.result("eth_blockNumber") == "0x1"
+            assert provider._socket is not None  # noqa: SLF001 - web3.py never closes it
+            assert provider._socket.sock is not None  # noqa: SLF001 - as above
+            with closing(provider._socket.sock):  # noqa: SLF001 - as above
+                first, second = map(Web3.to_checksum_address, (FIRST, SECOND))
+                sent = web3.eth.send_transaction({"from": first, "to": second, "value": Wei(5)})
+                assert web3.eth.wait_for_transaction_receipt(sent)["status"] == 1
+                assert it.result("eth_blockNumber") == "0x1"
 
 
 def test_order_and_code_size_reach_the_node() -> None:
