@@ -83,6 +83,11 @@ class AbiType:
         return tuple(leaf for part in self.parts for leaf in part.leaves)
 
     @property
+    def part_count(self) -> int:
+        """Number of elementary types, arrays and tuples."""
+        return 1 + sum(part.part_count for part in self.parts)
+
+    @property
     def numbers(self) -> range | None:
         """The numbers of an integer type; None for any other."""
         if self.kind is Kind.UINT:

@@ -71,6 +71,10 @@ _PERCENT = re.compile(
     "discount|royalty|commission|interest|quorum|margin",
     _FLAGS,
 )
+_VALUE_BYTES = 4
+"""What a value of a leaf counts beyond its own bytes: many short ones make a large grammar, too.
+Measured: llguidance refuses typed texts with some 100,000 values of 2 to 16 bytes."""
+
 _PUNCTUATION = ".,;:!?()"
 _WORD = re.compile(f"[0-9{LETTER}]{{2,}}")
 _ACRONYM = re.compile("[A-Z]{2}")
@@ -140,7 +144,10 @@ class Choice:
     def size_bytes(self) -> int:
         """Size of the values, spans and numbers as UTF-8; of the pattern of a typed text."""
         if self.text_type is not None:
-            sizes = [sum(len(value.encode()) for value in values) for values in self.leaves]
+            sizes = [
+                sum(len(value.encode()) + _VALUE_BYTES for value in values)
+                for values in self.leaves
+            ]
             return measure_pattern(self.text_type, sizes)
         others = self.spans.size_bytes if self.spans else 0
         others += len(build_range_pattern(self.numbers)) if self.numbers else 0
@@ -282,6 +289,8 @@ class Sources:
         self._quantities: dict[str, tuple[Quantity, ...]] = {}
         self._named: dict[str, tuple[str, ...]] = {}
         self._choices: dict[tuple[str, ParameterRule, int, int], Choice | None] = {}
+        self._leaf_values: dict[tuple[str, ParameterRule, int, int], tuple[str, ...]] = {}
+        self._hexadecimal: dict[int, tuple[str, ...]] = {}
 
     def find_choices(
         self, clause: Clause, parameters: Sequence[ParameterRule]
@@ -328,7 +337,7 @@ class Sources:
             values = map(str, _convert(self._find_numbers(clause, numbers), parameter))
         elif parameter.kind is ParamType.STRING:
             values, spans = self._find_texts(clause, parameter)
-        kept = tuple(islice(dict.fromkeys(values), MAX_COPIES))
+        kept = _keep_first(values)
         return Choice(kept, spans, parameter.is_list) if kept or spans else None
 
     def _find_typed_choice(
@@ -337,8 +346,11 @@ class Sources:
         """Return how a typed text is filled: each leaf as a parameter of its kind."""
         leaves: list[tuple[str, ...]] = []
         for rule in parameter.leaves:
-            values = self._find_leaf_values(clause, rule, addresses, numbers)
-            leaves.append(tuple(islice(dict.fromkeys(values), MAX_COPIES)))
+            key = (clause.text, rule, addresses, numbers)
+            if key not in self._leaf_values:
+                found = self._find_leaf_values(clause, rule, addresses, numbers)
+                self._leaf_values[key] = _keep_first(found)
+            leaves.append(self._leaf_values[key])
         if not all(leaves):
             return None
         return Choice(
@@ -356,18 +368,20 @@ class Sources:
         if rule.kind in _NUMBERS:
             return map(str, _convert(self._find_numbers(clause, numbers), rule))
         if rule.kind is ParamType.STRING:
-            quotations = clause.quotations or mask_quotations(self._texts[0])[1]
+            quotations = clause.quotations or self._quotations
             return map(quote_text, filter(is_free, quotations))
         return ("true", "false")
 
     def _find_hexadecimal(self, clause: Clause, rule: ParameterRule) -> Iterable[str]:
         """Return the hexadecimal words of a clause; if it has none, those of the other texts."""
         size_bytes = rule.abi_type.size if rule.abi_type is not None else 0
-        own = [*find_hexadecimal_words(clause.text, size_bytes)]
-        for quotation in clause.quotations:
-            own += find_hexadecimal_words(quotation, size_bytes)
-        texts = () if own else (*self._texts, self._base_prompt)
-        return own or [word for text in texts for word in find_hexadecimal_words(text, size_bytes)]
+        own = (clause.text, *clause.quotations)
+        found = tuple(word for text in own for word in find_hexadecimal_words(text, size_bytes))
+        if not found and size_bytes not in self._hexadecimal:
+            others = (*self._texts, self._base_prompt)
+            words = (word for text in others for word in find_hexadecimal_words(text, size_bytes))
+            self._hexadecimal[size_bytes] = _keep_first(words)
+        return found or self._hexadecimal[size_bytes]
 
     def _find_addresses(self, clause: Clause, count: int, *, is_list: bool) -> tuple[str, ...]:
         """Return the handles that a clause names; if they are too few, more.
@@ -453,7 +467,11 @@ class Sources:
 
     @cached_property
     def _quoted(self) -> tuple[str, ...]:
-        return keep_free(mask_quotations(self._texts[0])[1])
+        return keep_free(self._quotations)
+
+    @cached_property
+    def _quotations(self) -> tuple[str, ...]:
+        return mask_quotations(self._texts[0])[1]
 
     @cached_property
     def _spans(self) -> Spans:
@@ -481,6 +499,11 @@ def _convert(
         value = quantity.value * factor
         if factor and value.denominator == 1 and int(value) in limits:
             yield int(value)
+
+
+def _keep_first(values: Iterable[str]) -> tuple[str, ...]:
+    """Return the first `MAX_COPIES` different values."""
+    return tuple(islice(dict.fromkeys(values), MAX_COPIES))
 
 
 def _is_hexadecimal(rule: ParameterRule) -> bool:

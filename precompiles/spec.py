@@ -82,9 +82,11 @@ MAX_TYPE_LEAVES = 32
 """Upper bound of the elementary types in such a type, each of which costs as much gas as a
 parameter. Seaport's `AdvancedOrder` has 24."""
 
-MAX_TOOL_LEAVES = 64
-"""Upper bound of the leaves of the parameters of one tool up to a marker; with more, the marker is
-plain text. A parameter without a marker is one leaf."""
+MAX_TOOL_PARTS = 64
+"""Upper bound of the parts of a tool's parameters up to a marker; with more, the marker is plain
+text. Elementary types, arrays and tuples are parts, and a parameter without a type is one.
+
+MEASURED"""
 
 MAX_TYPE_DEPTH = 8
 """Upper bound of arrays and tuples within each other in such a type. A list of Seaport's

@@ -36,7 +36,7 @@ from precompiles.integer_patterns import build_range_pattern
 from precompiles.spec import (
     MAX_ARRAY_ITEMS,
     MAX_TEXT_CHARACTERS,
-    MAX_TOOL_LEAVES,
+    MAX_TOOL_PARTS,
     MAX_TYPED_BYTES,
 )
 
@@ -100,20 +100,18 @@ def attach_types(parameters: Sequence[ParamDescription]) -> tuple[ParamDescripti
     """Return the parameters of a tool with the types of their markers.
 
     A marker that does not fit its parameter counts as no marker, and so does one with which the
-    parameters up to it have more than `MAX_TOOL_LEAVES` leaves.
+    parameters up to it have more than `MAX_TOOL_PARTS` parts.
     """
     attached: list[ParamDescription] = []
-    leaves = 0
+    parts = 0
     for parameter in parameters:
         of = read_marker(parameter.description)
-        if of is not None and _fits(of, parameter.kind):
-            marked = replace(parameter, abi_type=of)
-            if leaves + len(marked.leaf_kinds) <= MAX_TOOL_LEAVES:
-                attached.append(marked)
-                leaves += len(marked.leaf_kinds)
-                continue
-        attached.append(parameter)
-        leaves += 1
+        if of is None or not _fits(of, parameter.kind) or parts + of.part_count > MAX_TOOL_PARTS:
+            attached.append(parameter)
+            parts += 1
+        else:
+            attached.append(replace(parameter, abi_type=of))
+            parts += of.part_count
     return tuple(attached)
 
 

@@ -298,11 +298,11 @@ def quoted(*sizes: int) -> str:
 
 
 def test_a_pattern_beyond_262144_bytes_leaves_a_tool_out() -> None:
-    # The texts with their quotes, four times in the pattern of two lists, and 20 bytes.
+    # The texts, with 2 quotes and 4 bytes each, are four times in the pattern of two lists.
     lists = [typed("t", "[abi:string[][]]")]
-    assert 4 * (63 * 1_024 + 1_017 + 2) + 20 == 262_144
-    for last, is_admitted in ((1_017, True), (1_018, False)):
-        sizes = (*[1_022] * 63, last)
+    assert 4 * (63 * (1_018 + 6) + 1_013 + 6) + 20 == 262_144
+    for last, is_admitted in ((1_013, True), (1_014, False)):
+        sizes = (*[1_018] * 63, last)
         form, _ = form_of(f"go. {quoted(*sizes)}", lists)
         text = call("go", "t", f"[['63{'z' * (last - 2)}']]")
         assert parses(form, text) is is_admitted
@@ -311,11 +311,27 @@ def test_a_pattern_beyond_262144_bytes_leaves_a_tool_out() -> None:
 
 @pytest.mark.parametrize("lists", [2, 5, 8])
 def test_the_largest_patterns_compile(lists: int) -> None:
-    size = (262_144 - 20 * 2**lists) // 2**lists // 64 - 2
+    size = (262_144 - 20 * 2**lists) // 2**lists // 64 - 6
     form, _ = form_of(f"go. {quoted(*[size] * 64)}", [typed("t", f"[abi:string{'[]' * lists}]")])
     assert_compiles(form)
     value = f"'63{'z' * (size - 2)}'"
     assert agree(form, call("go", "t", "[" * lists + value + "]" * lists))
+
+
+def test_the_most_short_values_compile() -> None:
+    numbers = " ".join(str(number) for number in range(10, 74))
+    tools = [
+        typed(
+            f"t{n}",
+            f"[abi:({','.join(['uint256'] * (1 + n % 30))}){'[]' * (1 + n // 30)}]",
+            number=n + 1,
+        )
+        for n in range(64)
+    ]
+    form, _ = form_of(f"go {numbers}", tools, base_prompt="")
+    assert_compiles(form)
+    tools_of_clause = form.build_scoring(0).clauses[-1].tools
+    assert 0 < len(tools_of_clause) < 64  # as many as the limit has room for
 
 
 def test_strings_are_copied_with_their_escapes() -> None:

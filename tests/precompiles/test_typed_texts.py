@@ -10,6 +10,7 @@ import pytest
 from eth_abi import decode
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from llguidance import LLMatcher
 
 from precompiles.abi import (
     IterationRequest,
@@ -41,7 +42,7 @@ from precompiles.typed_texts import (
     unquote_text,
 )
 from tests.byte_model import PROFILE
-from tests.precompiles.test_grammar import admits, compiled, spoken_by
+from tests.precompiles.test_grammar import BYTES, admits, compiled, spoken_by
 from tests.precompiles.typed_values import (
     FIRST,
     FOURTH,
@@ -148,7 +149,7 @@ def test_values_arrive_with_addresses_and_the_next_prompt_repeats_them(
 
 
 @given(typed_values(), st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_the_grammar_admits_a_changed_text_if_and_only_if_the_parser_accepts_it(
     drawn: tuple[AbiType, Any], data: st.DataObject
 ) -> None:
@@ -333,22 +334,67 @@ def test_deep_lists_are_read_and_no_deeper_ones() -> None:
     assert not parses(use("[" * 100_000), marked("bool" + "[]" * 8))
 
 
-def test_a_tool_has_at_most_64_leaves_up_to_a_marker() -> None:
-    full = f"({','.join(['bool'] * 32)})"
-    of = parse_type(full)
+def test_a_tool_has_at_most_64_parts_up_to_a_marker() -> None:
+    full, list_of_8 = f"({','.join(['bool'] * 31)})", "bool" + "[]" * 8
+    assert [of and of.part_count for of in map(parse_type, (full, list_of_8))] == [32, 9]
     for markers, typed in (
-        ([full, full], [of, of]),
-        ([full, full, "bytes1"], [of, of, None]),
-        (
-            [full, "(bool,bool)", full, "bytes1"],
-            [of, parse_type("(bool,bool)"), None, parse_type("bytes1")],
-        ),
+        ([full, full], [True, True]),
+        ([full, full, "bytes1"], [True, True, False]),
+        ([full, "(bool)", full, "bytes1"], [True, True, False, True]),
+        ([list_of_8] * 8, [*[True] * 7, False]),
+        ([*[list_of_8] * 7, "bytes1", "bytes1"], [*[True] * 8, False]),
     ):
-        assert [one.abi_type for one in marked(*markers).parameters] == typed
+        found = [one.abi_type is not None for one in marked(*markers).parameters]
+        assert found == typed
     plain = ParamDescription(param_type=ParamType.BOOL, name="b", description="")
     last = ParamDescription(param_type=ParamType.STRING, name="s", description=f"[abi:{full}]")
-    assert attach_types([*[plain] * 32, last])[-1].abi_type == of
+    assert attach_types([*[plain] * 32, last])[-1].abi_type is not None
     assert attach_types([*[plain] * 33, last])[-1].abi_type is None
+
+
+LONG = {
+    "bytes": "0a" * 512,
+    "bytes[]": f"[{', '.join(['00' * 200] * 8)}]",
+    "bytes32[64]": f"[{', '.join(['ab' * 32] * 64)}]",
+    "string[]": f"['{'0' * 1_024}', '{'é0 ' * 300}', '{chr(92) * 600}', '{chr(34) * 1_024}']",
+    "(string)": f"('{(chr(92) + 'n0') * 512}')",
+    "(address,uint24)[]": f"[{', '.join(['(cafe, 3000)'] * 64)}]",
+    "(" + ",".join(["int256"] * 32) + ")": f"({', '.join([str(-(2**255))] * 32)})",
+    "bool" + "[]" * 8: "[" * 7 + f"[{', '.join(['true'] * 64)}]" + "]" * 7,
+}
+
+
+@pytest.mark.parametrize("marker", LONG)
+def test_every_mask_along_a_long_text_admits_its_next_byte(marker: str) -> None:
+    # A compiled copy remembers what it worked out before, which hides the cost: compile anew.
+    handles = [handle for handle, _ in HEX_BOOK.handles]
+    grammar = build_grammar([marked(marker)], handles)
+    matcher = LLMatcher(BYTES, LLMatcher.grammar_from_lark(grammar), log_level=0)
+    text = use(LONG[marker])
+    for position, byte in enumerate(text.encode()):
+        mask = matcher.compute_bitmask()
+        assert not matcher.get_error(), position
+        assert mask[byte // 8] >> (byte % 8) & 1, (position, text[position : position + 20])
+        assert matcher.consume_token(byte)
+    assert matcher.is_accepting()
+    assert parses(text, marked(marker))
+
+
+def test_64_tools_with_64_parts_each_compile() -> None:
+    sizes = ["[]", *(f"[{size}]" for size in range(2, 9))]
+    number = 0
+    tools = []
+    for _ in range(64):
+        types = []
+        for _ in range(7):
+            suffix = "".join(sizes[number // 8**place % 8] for place in range(3))
+            types.append(f"uint{8 * (1 + number % 32)}{'[]' * 5}{suffix}")
+            number += 1
+        tools.append(replace(marked(*types), name=f"t{number}"))
+    assert all(one.abi_type for tool in tools for one in tool.parameters)
+    matcher = LLMatcher(BYTES, LLMatcher.grammar_from_lark(build_grammar(tools, [])), log_level=0)
+    assert not matcher.is_error(), matcher.get_error()
+    assert matcher.compute_bitmask()
 
 
 # -- which parameters -- #
