@@ -83,7 +83,7 @@ class TypedTextError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Leaf:
+class LeafValue:
     """An elementary value in a typed text."""
 
     abi_type: AbiType
@@ -206,7 +206,7 @@ def _build_terminal(of: AbiType) -> str:
 # -- parsing -- #
 
 
-def read_typed_text(of: AbiType, text: str, *, least_items: int = 0) -> tuple[Leaf, ...]:
+def read_typed_text(of: AbiType, text: str, *, least_items: int = 0) -> tuple[LeafValue, ...]:
     """Parse a typed text; return its leaves in order. Handles are not resolved.
 
     Input:
@@ -228,7 +228,7 @@ class _Reader:
 
     def __init__(self, text: str, least_items: int) -> None:
         self.at = 0
-        self.leaves: list[Leaf] = []
+        self.leaves: list[LeafValue] = []
         self._text = text
         self._least_items = least_items
 
@@ -274,7 +274,7 @@ class _Reader:
         match = pattern.match(self._text, self.at)
         if match is None or not _is_value(of, match[0]):
             raise TypedTextError(f"{_place(self._text, self.at)}: must be {_describe_leaf(of)}")
-        self.leaves.append(Leaf(of, index, self.at, match.end(), match[0]))
+        self.leaves.append(LeafValue(of, index, self.at, match.end(), match[0]))
         self.at = match.end()
 
     def _skip(self, sign: str, of: AbiType) -> None:
@@ -322,7 +322,7 @@ def expand_typed_text(of: AbiType, text: str, book: AddressBook) -> str:
     return "".join([*pieces, text[reached:]])
 
 
-def _expand_leaf(leaf: Leaf, book: AddressBook) -> str:
+def _expand_leaf(leaf: LeafValue, book: AddressBook) -> str:
     if leaf.abi_type.kind is Kind.ADDRESS:
         return book.resolve(leaf.text)
     if leaf.abi_type.kind is Kind.STRING:

@@ -106,8 +106,8 @@ class AllowedSteps:
     """The tools that may be used: without handles, none with an address parameter."""
 
     handles: tuple[str, ...]
-    """Handles of the addresses in the prompt: the values of an address parameter. Empty if no tool
-    has an address parameter."""
+    """Handles of the addresses in the prompt: the values of an address parameter, and of the
+    addresses in typed texts."""
 
     may_answer: bool
     """Whether the run may end in this step."""
@@ -183,7 +183,7 @@ def _parse_parameter(name: str, value: re.Match[str], rules: Mapping[str, str]) 
     elif item.startswith("typed"):
         kind, text_type = ParamType.STRING, _parse_part(_find_parts(rules[item])[0], rules)
     else:
-        values = _parse_values(rules[item])
+        values = parse_values(rules[item])
         is_signed = isinstance(values, range) and values.start < 0
         kind = ParamType.INT if is_signed else ParamType.UINT
         kind = ParamType.STRING if isinstance(values, tuple) else kind
@@ -220,8 +220,8 @@ def _parse_part(name: str, rules: Mapping[str, str]) -> AbiType:
     return AbiType(Kind.FIXED_ARRAY, 1 + int(more[1]) if more else 1, (item,))
 
 
-def _parse_values(body: str) -> range | tuple[str, ...]:
-    """Parse a terminal of stated values: a pattern of a range, or texts in JSON."""
+def parse_values(body: str) -> range | tuple[str, ...]:
+    """Parse the body of a terminal of stated values: a pattern of a range, or texts in JSON."""
     if not body.startswith("/"):
         return tuple(json.loads(literal) for literal in _LITERAL.findall(body))
     positive, _, negative = body.strip("/").partition(_MINUS)

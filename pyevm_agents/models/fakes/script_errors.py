@@ -5,6 +5,7 @@ llguidance decides (`ScriptedModel`); this module explains its decision in terms
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 from difflib import get_close_matches
@@ -14,7 +15,6 @@ from precompiles.abi import ParamType
 from precompiles.abi_types import Kind
 from precompiles.escaping import ADDRESS, CONTROL_CLASS
 from precompiles.spec import MAX_ARRAY_ITEMS, MAX_TEXT_CHARACTERS, MAX_THOUGHT_CHARACTERS
-from precompiles.stated_values import to_json
 from precompiles.typed_texts import TypedTextError, read_typed_text
 from pyevm_agents.models.fakes.parsed_request import parse_prompt, try_parse_grammar
 from pyevm_agents.models.fakes.script_steps import (
@@ -166,7 +166,8 @@ def _find_item_errors(
         yield f"{name}={value!r}: must be of type {parameter.words}"
     elif parameter.values is not None:
         known = parameter.values
-        if (value if isinstance(known, range) else to_json(value)) not in known:
+        item = value if isinstance(known, range) else json.dumps(value, ensure_ascii=False)
+        if item not in known:
             yield f"{name}={value!r}: must be of type {parameter.words}"
     elif isinstance(value, str) and parameter.text_type is not None:
         yield from _find_typed_text_errors(name, parameter.text_type, value, handles)
