@@ -273,13 +273,24 @@ class Sources:
     """The texts of a step from which values are copied."""
 
     def __init__(
-        self, question: str, results: Sequence[str], base_prompt: str, handles: Sequence[str]
+        self,
+        question: str,
+        results: Sequence[str],
+        base_prompt: str,
+        handles: Sequence[str],
+        *,
+        has_data: bool = False,
     ) -> None:
         """Collect the texts.
 
-        Input:  question and tool results, the last one first, on one line each, and the base
-                prompt, all with handles in place of addresses; the handles.
+        Input:
+            question, results, base_prompt: question and tool results, the last one first, on one
+                line each, and the base prompt, all with handles in place of addresses.
+            handles: the handles.
+            has_data: whether a tool of the call copies hexadecimal words, so that the question
+                quotes those with `0x`.
         """
+        self._has_data = has_data
         self._texts = (question, *results)
         self._base_prompt = base_prompt
         self.names = NameIndex(handles)
@@ -299,11 +310,13 @@ class Sources:
 
         A clause with fewer addresses or numbers than parameters takes the others elsewhere; the
         model chooses those that it can. It also chooses a number if none of the clause's is in the
-        stated range. A tool that takes no hexadecimal words can't be filled for a clause with one
-        that has `0x`.
+        stated range. If a tool of the call copies hexadecimal words, one that copies none can't be
+        filled for a clause with a word that has `0x`.
         """
         rules = [rule for one in parameters for rule in one.leaves or (one,)]
-        if any(map(has_prefixed_word, clause.quotations)) and not any(map(_is_hexadecimal, rules)):
+        # Without its quotation marks, a clause with such a word would be none.
+        has_word = self._has_data and any(map(has_prefixed_word, clause.quotations))
+        if has_word and not any(map(_is_hexadecimal, rules)):
             return None
         kinds = [rule.kind for rule in rules]
         addresses, numbers = kinds.count(ParamType.ADDRESS), sum(map(kinds.count, _NUMBERS))

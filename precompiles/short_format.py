@@ -89,13 +89,14 @@ class ShortFormat:
         self._book = book
         # A thought has no control characters; a tab is the one that a line of a prompt keeps.
         question = book.intern(request.prompt)
-        if any(map(_takes_hexadecimal, self._tools)):
+        has_data = any(map(_takes_hexadecimal, self._tools))
+        if has_data:
             question = quote_hexadecimal_words(question)
         question = escape_line(question).replace("\t", " ")
         results = [escape_line(book.intern(step.observation)) for step in reversed(self._steps)]
         base_prompt = book.intern_base_prompt(request.base_prompt)
         handles = [handle for handle, _ in book.handles]
-        self._sources = Sources(question, results, base_prompt, handles)
+        self._sources = Sources(question, results, base_prompt, handles, has_data=has_data)
         clauses = split_clauses(question) or (Clause(NOTHING),)
         sizes = (1 + tool.leaf_count // BRANCH_PARAMETERS for tool in self._tools)
         self._branches_of_clause = sum(sizes)

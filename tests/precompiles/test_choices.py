@@ -171,6 +171,12 @@ def test_a_tool_that_takes_no_hexadecimal_words_is_left_out_for_a_clause_with_0x
     assert [clause.text for clause in without.clauses] == ["vote 8"]
 
 
+def test_without_a_tool_that_copies_them_quoted_words_change_nothing() -> None:
+    for tools, admitted in (([VOTE], True), ([VOTE, COMMIT], False)):
+        form, _ = form_of(f'vote 7 with "0x{ROOT}"', tools)
+        assert agree(form, call('vote 7 with "…"', "vote", 7)) is admitted
+
+
 def test_a_mistyped_address_is_no_hexadecimal_word() -> None:
     wrong = OTHER[:-1] + ("0" if OTHER[-1] != "0" else "1")
     form, _ = form_of(f"pay {wrong} 5, wait", [typed("send", "[abi:bytes]"), SWAP], base_prompt="")
