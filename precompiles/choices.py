@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from precompiles.abi import ParamType
 from precompiles.abi_types import AbiType, Kind
 from precompiles.clauses import LETTER, NameIndex, fold_case, mask_quotations
-from precompiles.hexadecimal_words import find_hexadecimal_words, has_prefixed_word
+from precompiles.hexadecimal_words import ANY_SIZE, has_prefixed_word, read_hexadecimal_words
 from precompiles.integer_patterns import build_range_pattern
 from precompiles.quantities import find_quantities
 from precompiles.spec import (
@@ -301,7 +301,8 @@ class Sources:
         self._named: dict[str, tuple[str, ...]] = {}
         self._choices: dict[tuple[str, ParameterRule, int, int], Choice | None] = {}
         self._leaf_values: dict[tuple[str, ParameterRule, int, int], tuple[str, ...]] = {}
-        self._hexadecimal: dict[int, tuple[str, ...]] = {}
+        self._words: dict[str, Mapping[int, tuple[str, ...]]] = {}
+        self._hexadecimal: dict[tuple[str, int], tuple[str, ...]] = {}
 
     def find_choices(
         self, clause: Clause, parameters: Sequence[ParameterRule]
@@ -385,16 +386,25 @@ class Sources:
             return map(quote_text, filter(is_free, quotations))
         return ("true", "false")
 
-    def _find_hexadecimal(self, clause: Clause, rule: ParameterRule) -> Iterable[str]:
+    def _find_hexadecimal(self, clause: Clause, rule: ParameterRule) -> tuple[str, ...]:
         """Return the hexadecimal words of a clause; if it has none, those of the other texts."""
-        size_bytes = rule.abi_type.size if rule.abi_type is not None else 0
+        size = rule.abi_type.size if rule.abi_type is not None else ANY_SIZE
         own = (clause.text, *clause.quotations)
-        found = tuple(word for text in own for word in find_hexadecimal_words(text, size_bytes))
-        if not found and size_bytes not in self._hexadecimal:
-            others = (*self._texts, self._base_prompt)
-            words = (word for text in others for word in find_hexadecimal_words(text, size_bytes))
-            self._hexadecimal[size_bytes] = _keep_first(words)
-        return found or self._hexadecimal[size_bytes]
+        others = (*self._texts, self._base_prompt)
+        return self._select_hexadecimal(clause.text, own, size) or self._select_hexadecimal(
+            "", others, size
+        )
+
+    def _select_hexadecimal(self, name: str, texts: Sequence[str], size: int) -> tuple[str, ...]:
+        """Return the hexadecimal words of texts that have a size in bytes; keep them by a name."""
+        if (name, size) not in self._hexadecimal:
+            for text in texts:
+                if text not in self._words:
+                    self._words[text] = read_hexadecimal_words(text)
+            self._hexadecimal[name, size] = _keep_first(
+                word for text in texts for word in self._words[text].get(size, ())
+            )
+        return self._hexadecimal[name, size]
 
     def _find_addresses(self, clause: Clause, count: int, *, is_list: bool) -> tuple[str, ...]:
         """Return the handles that a clause names; if they are too few, more.

@@ -13,10 +13,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from precompiles.spec import MAX_TYPED_BYTES
+from precompiles.spec import MAX_COPIES, MAX_TYPED_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Mapping
 
 _ADDRESS_DIGITS = 40
 _LEAST_DIGITS = 8
@@ -27,30 +27,38 @@ _START = r"(?:(?<![0-9A-Za-z])|(?<=\\[nr]))"
 
 _DIGITS = "(?P<digits>[0-9A-Fa-f]++)(?![0-9A-Za-z])"
 _WORD = re.compile(f"{_START}(?P<prefix>0[xX])?{_DIGITS}")
-_LETTER = re.compile("[A-Fa-f]")
+_LETTER = re.compile("[a-f]")
 _PREFIXED = re.compile(f"{_START}0[xX]{_DIGITS}")
 _QUOTED_OR_PREFIXED = re.compile(
     rf'"[^"]*(?:"|\Z)|“[^”]*(?:”|\Z)|«[^»]*(?:»|\Z)|(?P<word>{_PREFIXED.pattern})'
 )
 
 
-def find_hexadecimal_words(text: str, size_bytes: int) -> Iterator[str]:
-    """Yield the values of a text's hexadecimal words, in order.
+ANY_SIZE = 0
+"""Key of the values of `bytes` among those of `bytesN` by N."""
 
-    Input:  a text, and the size of a `bytesN`; 0 for `bytes`.
+
+def read_hexadecimal_words(text: str) -> Mapping[int, tuple[str, ...]]:
+    """Return the values of a text's hexadecimal words by their sizes in bytes.
+
+    Output: the first `MAX_COPIES` different values of each `bytesN`, by N, and those of `bytes`,
+            by `ANY_SIZE`, in order.
     """
+    found: dict[int, dict[str, None]] = {}
     for match in _WORD.finditer(text):
-        digits, is_prefixed = match["digits"], match["prefix"] is not None
+        digits, is_prefixed = match["digits"].lower(), match["prefix"] is not None
         if is_prefixed and len(digits) == _ADDRESS_DIGITS:
             continue
-        if size_bytes:
-            is_value = len(digits) == 2 * size_bytes
-        else:
-            is_data = len(digits) >= _LEAST_DIGITS and _LETTER.search(digits) is not None
-            is_value = len(digits) % 2 == 0 and len(digits) <= 2 * MAX_TYPED_BYTES
-            is_value = is_value and (is_prefixed or is_data)
-        if is_value:
-            yield digits.lower()
+        if len(digits) % 2 or len(digits) > 2 * MAX_TYPED_BYTES:
+            continue
+        sizes = [len(digits) // 2]
+        if is_prefixed or (len(digits) >= _LEAST_DIGITS and _LETTER.search(digits)):
+            sizes.append(ANY_SIZE)
+        for size in sizes:
+            values = found.setdefault(size, {})
+            if len(values) < MAX_COPIES:
+                values[digits] = None
+    return {size: tuple(values) for size, values in found.items()}
 
 
 def has_prefixed_word(text: str) -> bool:

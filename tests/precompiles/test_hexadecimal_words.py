@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 
 from precompiles.clauses import mask_quotations
 from precompiles.hexadecimal_words import (
-    find_hexadecimal_words,
+    ANY_SIZE,
     has_prefixed_word,
     quote_hexadecimal_words,
+    read_hexadecimal_words,
 )
 
 ADDRESS = "0x" + "ab" * 20
@@ -35,7 +36,13 @@ ADDRESS = "0x" + "ab" * 20
     ],
 )
 def test_words(text: str, size_bytes: int, words: list[str]) -> None:
-    assert list(find_hexadecimal_words(text, size_bytes)) == words
+    assert read_hexadecimal_words(text).get(size_bytes, ()) == tuple(words)
+
+
+def test_64_different_words_of_a_size_are_read() -> None:
+    words = [f"{number:02x}" for number in range(65)]
+    read = read_hexadecimal_words(" ".join(f"0x{word} {word}" for word in words))
+    assert read[1] == read[ANY_SIZE] == tuple(words[:64])
 
 
 @pytest.mark.parametrize(
