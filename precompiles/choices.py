@@ -23,6 +23,7 @@ from precompiles.hexadecimal_words import ANY_SIZE, has_prefixed_word, read_hexa
 from precompiles.integer_patterns import build_range_pattern
 from precompiles.quantities import find_quantities
 from precompiles.spec import (
+    COPIED_VALUE_BYTES,
     MAX_CHOSEN_NUMBERS,
     MAX_COPIED_WORDS,
     MAX_COPIES,
@@ -71,10 +72,6 @@ _PERCENT = re.compile(
     "discount|royalty|commission|interest|quorum|margin",
     _FLAGS,
 )
-_VALUE_BYTES = 4
-"""What a value of a leaf counts beyond its own bytes: many short ones make a large grammar, too.
-Measured: llguidance refuses typed texts with some 100,000 values of 2 to 16 bytes."""
-
 _PUNCTUATION = ".,;:!?()"
 _WORD = re.compile(f"[0-9{LETTER}]{{2,}}")
 _ACRONYM = re.compile("[A-Z]{2}")
@@ -145,7 +142,7 @@ class Choice:
         """Size of the values, spans and numbers as UTF-8; of the pattern of a typed text."""
         if self.text_type is not None:
             sizes = [
-                sum(len(value.encode()) + _VALUE_BYTES for value in values)
+                sum(len(value.encode()) + COPIED_VALUE_BYTES for value in values)
                 for values in self.leaves
             ]
             return measure_pattern(self.text_type, sizes)
