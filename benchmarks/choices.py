@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import re
 import statistics
 import time
 from dataclasses import dataclass
@@ -28,9 +29,12 @@ from precompiles.spec import (
     MAX_ADDRESSES,
     MAX_HANDLE_CHARACTERS,
     MAX_NAME_BYTES,
+    MAX_TOOL_PARTS,
     MAX_TOOLS,
+    MAX_TYPE_DEPTH,
 )
 from precompiles.tool_metadata import Tool
+from precompiles.typed_texts import attach_types
 from pyevm_agents.bench.heartbeat import Heartbeat
 from pyevm_agents.models.decoding.guided import GuidedDecoder
 from pyevm_agents.models.decoding.tokenizer import SpecialTokenSplitter
@@ -107,6 +111,10 @@ def cases() -> list[Case]:
     def begun(start: str, grammar: str = grammar) -> str:
         return grammar.replace(START, start, 1)
 
+    def begun_with_text(grammar: str) -> str:
+        name = re.search("^typed[0-9]+", grammar, re.MULTILINE)
+        return begun(f"start: {name[0] if name else ''}", grammar)
+
     return [
         Case(name="a thought", grammar=begun("start: THOUGHT")),
         Case(name="an answer", grammar=begun("start: ANSWER")),
@@ -122,7 +130,51 @@ def cases() -> list[Case]:
         ),
         Case(name="a list of integers", grammar=begun(ITEMS.format("INT"))),
         Case(name="a list of texts", grammar=begun(ITEMS.format("STRING"))),
+        *(
+            Case(name=name, grammar=begun_with_text(typed_grammar([marker], handles)))
+            for name, marker in TYPED.items()
+        ),
+        Case(
+            name="one of 64 tools with 64 parts each, of 8 lists",
+            grammar=begun(uses, typed_grammar(list_deep_types(), handles)),
+        ),
     ]
+
+
+TYPED = {
+    "a typed text of bytes": "bytes",
+    "a typed list of bytes": "bytes[]",
+    "a typed list of strings": "string[]",
+    "a typed list of handles and fees": "(address,uint24)[]",
+    "a typed text of 32 integers": f"({','.join(['int256'] * 32)})",
+    "a typed text of 8 lists in each other": f"uint256{'[]' * MAX_TYPE_DEPTH}",
+}
+"""Types of typed texts by the names of their cases."""
+
+
+def list_deep_types() -> list[str]:
+    """Return as many types of 8 arrays each, all different, as 64 tools can have."""
+    count = MAX_TOOLS * (MAX_TOOL_PARTS // (1 + MAX_TYPE_DEPTH))
+    sizes = ["[]", *(f"[{size}]" for size in range(2, 9))]
+    return [
+        f"uint{8 * (1 + number % 32)}"
+        + "[]" * 5
+        + "".join(sizes[number // 8**n % 8] for n in range(3))
+        for number in range(count)
+    ]
+
+
+def typed_grammar(markers: Sequence[str], handles: Sequence[str]) -> str:
+    """Return the grammar of tools with typed texts, which share out the types among them."""
+    per_tool = -(-len(markers) // MAX_TOOLS)
+    tools = []
+    for start in range(0, len(markers), per_tool):
+        parameters = [
+            ParamDescription(param_type=ParamType.STRING, name=f"p{n}", description=f"[abi:{one}]")
+            for n, one in enumerate(markers[start : start + per_tool])
+        ]
+        tools.append(tool(f"T{start}", *attach_types(parameters)))
+    return build_grammar(tools, handles)
 
 
 def with_tools(names: Sequence[str]) -> str:

@@ -11,7 +11,10 @@ import random
 import re
 from typing import TYPE_CHECKING
 
+from precompiles.abi_types import Kind, parse_type
+from precompiles.typed_texts import quote_text
 from pyevm_agents.models import ScriptedModel
+from pyevm_agents.models.fakes.parsed_request import parse_values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -37,11 +40,14 @@ WORDS = (
 MAX_WORDS, MAX_DIGITS, MAX_ITEMS = 4, 6, 4
 """Most words, digits and items where a grammar has no limit."""
 
+TYPED = "TYPED_"
+"""Prefix of the terminals of elementary types."""
+
 _RULE = re.compile(r"([A-Za-z]\w*): (.*)")
 _PIECE = re.compile(
     r'(?P<literal>"(?:[^"\\]|\\.)*")(?P<maybe>\?)?'
-    r"|(?P<name>[A-Za-z]\w*)|(?P<open>\()|(?P<or>\|)"
-    r"|(?P<close>\))(?:\{0,(?P<most>\d+)\}|(?P<optional>\?))?| +"
+    r"|(?P<name>[A-Za-z]\w*)(?P<name_maybe>\?)?|(?P<open>\()|(?P<or>\|)"
+    r"|(?P<close>\))(?:\{0,(?P<most>\d+)\}|\{(?P<times>\d+)\}|(?P<optional>\?))?| +"
 )
 
 
@@ -88,6 +94,29 @@ _TERMINALS: Mapping[str, Callable[[random.Random], str]] = {
 }
 
 
+def _draw_leaf(name: str, chance: random.Random) -> str:
+    """Return a text that a terminal of an elementary type admits, as a part of a text in JSON."""
+    of = parse_type(name.removeprefix(TYPED).lower())
+    if of is None:
+        raise ValueError(f"no type: {name!r}")
+    if of.numbers is not None:
+        return str(_draw_number(of.numbers, chance))
+    if of.kind is Kind.BOOL:
+        return chance.choice(["true", "false"])
+    if of.kind is Kind.STRING:
+        return json.dumps(quote_text(_words(chance)))[1:-1]
+    return chance.randbytes(of.size or chance.randint(1, MAX_ITEMS)).hex()
+
+
+def _draw_number(numbers: object, chance: random.Random) -> int:
+    """Return a number of a range, of at most `MAX_DIGITS` digits where the range has them."""
+    if not isinstance(numbers, range):
+        raise TypeError(f"no range: {numbers!r}")
+    most = 10 ** chance.randint(1, MAX_DIGITS)
+    low, high = max(numbers.start, -most), min(numbers.stop, most)
+    return chance.randrange(low, high) if low < high else chance.choice(numbers)
+
+
 class _Expansion:
     """Expands rules of `precompiles.grammar`, a small part of Lark's."""
 
@@ -99,6 +128,10 @@ class _Expansion:
         """Return a text that a rule or terminal admits."""
         if name in _TERMINALS:
             return _TERMINALS[name](self._chance)
+        if name.startswith(TYPED):
+            return _draw_leaf(name, self._chance)
+        if self._rules[name].startswith("/"):
+            return str(_draw_number(parse_values(self._rules[name]), self._chance))
         pieces = [*_PIECE.finditer(self._rules[name])]
         text, _ = self._alternatives(pieces, 0)
         return text
@@ -116,13 +149,17 @@ class _Expansion:
             elif piece["literal"]:
                 texts[-1] += json.loads(piece["literal"]) if self._is_taken(piece["maybe"]) else ""
             elif piece["name"]:
-                texts[-1] += self.of_rule(piece["name"])
+                is_taken = self._is_taken(piece["name_maybe"])
+                texts[-1] += self.of_rule(piece["name"]) if is_taken else ""
             position += 1
         return self._chance.choice(texts), position
 
     def _expand_repetition(self, pieces: list[re.Match[str]], start: int) -> tuple[str, int]:
         """Return repetitions of a bracket's content, by its quantifier."""
         text, end = self._alternatives(pieces, start)
+        if pieces[end]["times"]:
+            times = int(pieces[end]["times"])
+            return "".join(self._alternatives(pieces, start)[0] for _ in range(times)), end
         if pieces[end]["most"]:
             times = self._chance.randint(0, min(MAX_ITEMS, int(pieces[end]["most"])))
             return "".join(self._alternatives(pieces, start)[0] for _ in range(times)), end

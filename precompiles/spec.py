@@ -75,6 +75,30 @@ MAX_ARRAY_ITEMS = 64
 
 Measured (`benchmarks/choices.py`): a choice of token within one takes 0.4 ms and at most 7 ms."""
 
+MAX_TYPE_CHARACTERS = 256
+"""Upper bound of the type in a parameter's marker `[abi:TYPE]`, in characters."""
+
+MAX_TYPE_LEAVES = 32
+"""Upper bound of the elementary types in such a type, each of which costs as much gas as a
+parameter. Seaport's `AdvancedOrder` has 24."""
+
+MAX_TOOL_PARTS = 64
+"""Upper bound of the parts of a tool's parameters up to a marker; with more, the marker is plain
+text. Elementary types, arrays and tuples are parts, and a parameter without a type is one.
+
+llguidance fails on grammars of 65,535 symbols. Measured (`benchmarks/choices.py`): 448 types of 8
+lists each, the most, take 0.1 to 0.5 s to build and compile on two busy cores, 80 to 440 ns a gas
+of the tools alone, without the gas of their descriptions. A choice of token within a typed text
+takes 0.4 to 2 ms, as within a list of handles."""
+
+MAX_TYPE_DEPTH = 8
+"""Upper bound of arrays and tuples within each other in such a type. A list of Seaport's
+`AdvancedOrder` has 5."""
+
+MAX_TYPED_BYTES = 512
+"""Upper bound of a value of `bytes` in a typed text, in bytes: as many digits as a text has
+characters. A typed text has no other bound than those of its parts."""
+
 MAX_THOUGHT_CHARACTERS = 240
 """Upper bound of a thought. It ends a rambling thought well before `max_output_tokens` does."""
 
@@ -111,6 +135,14 @@ Measured: llguidance refuses grammars with some 450,000 bytes of values. At the 
 64 texts each, filling and compiling take 0.6 to 2 s on two busy cores, 380 ns a gas with the gas of
 the descriptions; a token of the default model takes 1,600 to 2,500."""
 
+COPIED_VALUE_BYTES = 4
+"""What a value of a typed text's leaf counts in `MAX_COPIED_BYTES` beyond its own bytes: many short
+values make a large grammar as well. A list has its items twice in its pattern, and counts so.
+
+Measured: llguidance refuses typed texts with some 100,000 values of 2 to 16 bytes. At the limit
+filling and compiling take 0.1 to 0.6 s on two busy cores, 10 to 60 ns a gas; a choice of token
+takes as long as in a list of texts."""
+
 MAX_BRANCHES = 4_096
 """Upper bound of the rules for a clause and a tool in the short format; later clauses are left out.
 
@@ -120,6 +152,10 @@ each, the most, take 0.5 s, 40 ns a gas, as much as two ERC-20 transfers of equa
 BRANCH_PARAMETERS = 4
 """Parameters of a tool that are part of one rule in the short format, whose gas is charged for each
 clause."""
+
+MAX_REFUSAL_SENTENCES = 64
+"""Upper bound of the lines `I cannot …` of the base prompt that an answer can copy in the short
+format, each of at most `MAX_TEXT_CHARACTERS`. They are in the prompt, whose tokens are paid for."""
 
 MAX_QUOTED_RESULT_CHARACTERS = 200
 """Upper bound of a tool result that an answer in the short format quotes."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from eth_typing import Address
@@ -15,6 +16,7 @@ from precompiles.grammar import build_grammar
 from precompiles.language_model import GenerationRequest, Segment
 from precompiles.react import parse
 from precompiles.tool_metadata import Tool
+from tests.precompiles.typed_values import HEX_BOOK, marked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,6 +60,21 @@ def test_all_that_it_says_parses() -> None:
     choice = RandomChoice(1)
     for number in range(500):
         parse(choice(request(number)), TOOLS, BOOK)
+
+
+def test_typed_texts_and_ranges_parse_as_well() -> None:
+    tools = (
+        marked("(address,uint24)[]", "bytes32", "(bytes,string[2],bool,int8)", "bytes[1][]"),
+        replace(marked("uint8", kind=ParamType.UINT), name="vote"),
+        replace(marked("int16", kind=ParamType.INT_ARRAY), name="move"),
+    )
+    handles = [handle for handle, _ in HEX_BOOK.handles]
+    choice, used = RandomChoice(1), Counter[str]()
+    for number in range(300):
+        said = choice(request(number, tools, handles))
+        parse(said, tools, HEX_BOOK)
+        used[said.split("\n")[1]] += 1
+    assert min(used[f"Action: {name}"] for name in ("t", "vote", "move")) > 30
 
 
 def test_a_real_vocabulary_and_grammar_admit_what_it_says(vocabulary: Vocabulary) -> None:

@@ -6,23 +6,32 @@ import json
 import random
 from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from eth.exceptions import OutOfGas, Revert
 from eth_abi import decode, encode
 from eth_typing import Address
 
-from precompiles.abi import FinalAnswer, ToolUse, decode_request
+from precompiles.abi import (
+    FinalAnswer,
+    ParamDescription,
+    ParamType,
+    ToolUse,
+    decode_request,
+)
+from precompiles.abi_types import AbiType, Kind
 from precompiles.address_handles import AddressBook
 from precompiles.errors import REFUSALS, error_selector
 from precompiles.react import GrammarViolationError, intern_reasoning
 from precompiles.spec import EXECUTOR_ADDRESS
+from precompiles.tool_metadata import Tool
+from precompiles.typed_texts import needs_address, quote_text
 from pyevm_agents.bench.measurement.assembly import assemble
 from pyevm_agents.bench.measurement.tool_contracts import build_answering_code
 from pyevm_agents.chain import AccountOverride, Call
 from pyevm_agents.contracts import load_artifact
-from pyevm_agents.models.fakes.parsed_request import parse_grammar
+from pyevm_agents.models.fakes.parsed_request import AllowedParameter, AllowedTool, parse_grammar
 from tests import byte_model
 from tests.byte_model import ByteModel
 from tests.conftest import OWNER, Bench
@@ -30,6 +39,7 @@ from tests.precompiles.test_executor import CALL, CALLCODE, DELEGATECALL, RESULT
 from tests.precompiles.test_react_round_trip import (
     ADDRESSES,
     WORDS,
+    draw_said_text,
     draw_text,
     draw_thought,
     draw_value,
@@ -37,7 +47,7 @@ from tests.precompiles.test_react_round_trip import (
 from tests.precompiles.test_tool_metadata import DESCRIPTION, INPUT, NAME
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from eth.abc import ComputationAPI
 
@@ -85,6 +95,12 @@ ODD_NAMES = [
     *("", " a", "a  b", "a\nb", "D\u0435posit", "a\u200b", "\u202ea", "é", "addr1", "true", "0xab"),
     *("0x" + "11" * 20, "a" * 65, "Pool1", "Pooll", "\U0010ffff"),
 ]
+TYPES = [
+    *("uint8", "int16", "uint256", "int256", "bytes1", "bytes32", "bytes", "bool[]", "address[]"),
+    *("(address,uint24)[]", "(string,bytes2)[2]", "(bool,(address,string[])[])", "string[3]"),
+    *("string", "address", "uint7", "(", "(,)", "(address", "bool" + "[]" * 9, "bytes33"),
+]
+MARKERS = [f"[abi:{of}]".encode() for of in TYPES]
 ODD_BYTES = [b"\xff", b"\xed\xa0\x80", b"\xc0\x80", b"\0", b"\xf4\x90\x80\x80"]
 ODD_NUMBERS = [0, 1, 31, 32, 64, 0xC0, 2**16, 2**32, 2**63, 2**255, 2**256 - 1, 2**256 - 32]
 REASONINGS = [
@@ -108,6 +124,7 @@ class RandomModel:
         self.chance = random.Random()  # noqa: S311 - replaced before each call
         self.text = ""
         self.is_altered = False
+        self.tool = AllowedTool(name="", parameters=())
 
     def start(self, chance: Chance) -> None:
         """Forget the last call."""
@@ -122,9 +139,10 @@ class RandomModel:
         else:
             tool = chance.choice(steps.tools)
             arguments = {
-                parameter.name: draw_value(chance, parameter.param_type, handles)
+                parameter.name: draw_argument(chance, parameter, handles)
                 for parameter in tool.parameters
             }
+            self.tool = tool
             written = json.dumps(arguments, ensure_ascii=False)
             self.text += f"Action: {tool.name}\nAction Input: {written}"
         if chance.random() < 0.02:
@@ -144,12 +162,53 @@ def draw_prose(chance: Chance) -> bytes:
     return text + chance.choice(ODD_BYTES) if chance.random() < 0.005 else text
 
 
+def draw_marker(chance: Chance) -> bytes:
+    """Return a marker in a third of all cases, now and then an altered one."""
+    marker = chance.choice(MARKERS) if chance.random() < 0.33 else b""
+    return marker if chance.random() < 0.95 else draw_altered(chance, marker)
+
+
+def draw_typed_text(chance: Chance, of: AbiType, handles: Sequence[str]) -> str:
+    """Return a typed text that the grammar admits."""
+    if of.kind is Kind.TUPLE:
+        return f"({', '.join(draw_typed_text(chance, part, handles) for part in of.parts)})"
+    if of.parts:
+        count = of.size or (chance.randrange(4) if handles or not needs_address(of.parts[0]) else 0)
+        items = [draw_typed_text(chance, of.parts[0], handles) for _ in range(count)]
+        return f"[{', '.join(items)}]"
+    if of.numbers is not None:
+        return str(chance.choice([0, of.numbers[0], of.numbers[-1]]))
+    if of.kind in {Kind.BYTES, Kind.FIXED_BYTES}:
+        return chance.randbytes(of.size or chance.randrange(1, 9)).hex()
+    if of.kind is Kind.STRING:
+        return quote_text(draw_said_text(chance, handles, 1_024))
+    return chance.choice(handles if of.kind is Kind.ADDRESS else ["true", "false"])
+
+
+def draw_argument(chance: Chance, parameter: AllowedParameter, handles: Sequence[str]) -> Any:  # noqa: ANN401
+    """Return an argument that the grammar admits."""
+    is_list = parameter.param_type >= ParamType.STRING_ARRAY
+    count = chance.randrange(4) if is_list else 1
+    if parameter.text_type is not None:
+        if is_list and needs_address(parameter.text_type) and not handles:
+            count = 0
+        items: list[Any] = [
+            draw_typed_text(chance, parameter.text_type, handles) for _ in range(count)
+        ]
+    elif isinstance(parameter.values, range):
+        values = parameter.values
+        items = [chance.choice([values[0], values[-1], values[1]]) for _ in range(count)]
+    else:
+        return draw_value(chance, parameter.param_type, handles)
+    return items if is_list else items[0]
+
+
 def draw_code(chance: Chance) -> bytes:
     """Return the code of a tool, most often an honest one."""
     if chance.random() < 0.06:
         return LOOP if chance.random() < 0.02 else chance.choice(CODES)
     listed = [
-        (chance.randrange(10), draw_name(chance), draw_prose(chance))
+        (chance.randrange(10), draw_name(chance), draw_prose(chance) + draw_marker(chance))
         for _ in range(chance.randrange(6))
     ]
     if chance.random() < 0.02:
@@ -284,8 +343,20 @@ class Fuzz:
             assert book.intern(answer) in self.model.text
             return FinalAnswer.__name__
         assert bytes.fromhex(tool[2:]) in request.tools
-        assert intern_reasoning(reasoning, book) == f"Thought:{self.model.text}"
+        tool_used = describe_tool(self.model.tool)
+        assert intern_reasoning(reasoning, book, [tool_used]) == f"Thought:{self.model.text}"
         return ToolUse.__name__
+
+
+def describe_tool(tool: AllowedTool) -> Tool:
+    """Return a tool with the parameters that a grammar has."""
+    parameters = tuple(
+        ParamDescription(
+            param_type=one.param_type, name=one.name, description="", abi_type=one.text_type
+        )
+        for one in tool.parameters
+    )
+    return Tool(address=TOOLS[0], name=tool.name, description="", parameters=parameters)
 
 
 def name_refusal(data: bytes) -> str:

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     MakeBench = Callable[..., Bench]
 
 SHORT = replace(PROFILE, decoding=(("short_format", 1),))
+STATED = replace(PROFILE, decoding=(("stated_values", 1),))
 GATED = replace(PROFILE, decoding=(("max_surprisal", 100), ("short_format", 1)))
 UINT = 4
 QUESTION = "Add 5, wait"
@@ -76,6 +77,41 @@ def test_uses_a_tool_with_a_copied_value(bench: MakeBench) -> None:
     assert bytes.fromhex(used[2:]) == tool
     assert arguments == ((UINT, (5).to_bytes(32, "big")),)
     assert reasoning.startswith("Thought: Add 5\nAction: ")
+
+
+@pytest.mark.parametrize("profile", [SHORT, PROFILE, STATED], ids=["short", "free", "stated"])
+def test_a_marker_makes_a_typed_text_under_every_profile(
+    bench: MakeBench, profile: ModelProfile
+) -> None:
+    address = "0x" + "Ab" * 20
+    data = "12" * 32
+    thought = 'pay BOB 7 with "…"' if profile is SHORT else "x"
+    arguments = f'{{"fee": 7, "what": "[(BOB, {data})]"}}'
+    text = f" {thought}\nAction: BadMetadataTool\nAction Input: {arguments}"
+    b = bench([text, f" {thought}\nFinal Answer: I can't do that."], profile=profile)
+    tool = with_parameters(
+        b, (UINT, "fee", "fee [abi:uint8]"), (0, "what", "what [abi:(address,bytes32)[]]")
+    )
+    prompt = f"pay BOB 7 with 0x{data}"
+    base_prompt = f"BOB = {address.lower()}"
+    call = request(tools=[tool], prompt=prompt, base_prompt=base_prompt)
+    computation = b.call(EXECUTOR, call)
+    computation.raise_if_error()
+    ((_, _, _, (_, encoded), reasoning),) = decode([RESULT_TYPE], computation.output)
+    fee, what = decode(["uint256", "string"], encoded)
+    assert (fee, what.lower()) == (7, f"[({address.lower()}, {data})]")
+    assert f', {data})]"' in reasoning
+    step = request(
+        tools=[tool],
+        prompt=prompt,
+        base_prompt=base_prompt,
+        reasoning=[reasoning],
+        results=["ok"],
+    )
+    b.call(EXECUTOR, step).raise_if_error()
+    assert b.model.requests[-1].segments[-2].text == text
+    if profile is not SHORT:
+        assert "STATED0: /" in b.model.requests[0].grammar
 
 
 @pytest.mark.parametrize(

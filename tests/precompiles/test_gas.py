@@ -199,3 +199,52 @@ def test_the_dearest_prices_end_the_gas(bench: MakeBench) -> None:
     computation = bench([ANSWER], schedule=dear).call(EXECUTOR, request())
     assert isinstance(computation.error, OutOfGas)
     assert "Executor calldata" in str(computation.error)
+
+
+# -- typed texts -- #
+
+
+@pytest.mark.parametrize(
+    ("kind", "marker", "leaves"),
+    [
+        (0, "bytes32", 1),
+        (0, "uint8[64]", 1),
+        (0, "(address,uint24)[]", 2),
+        (0, f"({','.join(['bool'] * 32)})", 32),
+        (0, f"({','.join(['bool'] * 33)})", 1),
+        (0, "(address,(bool,bytes[])[2],string)", 4),
+        (5, "(bool,bool)", 2),
+        (4, "uint8", 1),
+        (4, "(uint8,uint8)", 1),
+        (1, "(address,address)", 1),
+    ],
+)
+def test_each_leaf_of_a_marker_costs_as_much_as_a_parameter(
+    bench: MakeBench, kind: int, marker: str, leaves: int
+) -> None:
+    used = []
+    # Of one length, so that bytes and tokens cost the same.
+    for description in (f"x [abi:{marker}]", f"x [abi:{marker})"):
+        b = bench([ANSWER])
+        data = request(tools=[with_parameters(b, (kind, "p", description))])
+        computation = b.call(EXECUTOR, data)
+        assert answer_of(computation) == "done"
+        used.append(computation.get_gas_used())
+    assert used[0] - used[1] == 2_000 * (leaves - 1)
+
+
+def test_leaves_are_paid_for_before_the_prompt_at_the_exact_unit(bench: MakeBench) -> None:
+    b = bench(lambda _: ANSWER)
+    data = request(tools=[with_parameters(b, (0, "p", "x [abi:(bool,bool,bool)]"))])
+    whole = b.call(EXECUTOR, data)
+    assert answer_of(whole) == "done"
+    prompt_gas = 6_000 * len(b.model.requests[0].prompt_tokens)
+    before_prompt = whole.get_gas_used() - prompt_gas - 10_000 * len(ANSWER)
+    for gas, reason in (
+        (before_prompt - 2 * 2_000, "Executor tools"),
+        (before_prompt - 1, "Executor tools"),
+        (before_prompt, "Executor prompt tokens"),
+    ):
+        child = forward(b, CALL, data, gas=gas)
+        assert isinstance(child.error, OutOfGas)
+        assert reason in str(child.error)

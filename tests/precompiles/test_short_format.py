@@ -498,6 +498,82 @@ def test_an_answer_truncates_no_address() -> None:
     assert answer.answer.replace(OTHER, "").count("0x") == 0
 
 
+# -- refusal sentences -- #
+
+WHY = f"I cannot open the vault: only {OTHER} can."
+VAULT = f"BOB = {OTHER}\n{WHY}\nI cannot sing\r\n I cannot swim.\nI can't fly.\nI cannotdo."
+
+
+@pytest.mark.parametrize(
+    ("sentence", "answer"),
+    [
+        ("I cannot open the vault: only BOB can.", WHY),
+        ("I cannot sing", "I cannot sing"),
+        ("I cannot sing\r", None),
+        ("I cannot swim.", None),
+        (" I cannot swim.", None),
+        ("I can't fly.", None),
+        ("I cannotdo.", None),
+        ("I cannot open the vault: only BOB can", None),
+        (WHY, None),
+        ("I cannot ", None),
+        ("", None),
+    ],
+)
+def test_an_answer_copies_a_line_of_the_base_prompt(sentence: str, answer: str | None) -> None:
+    form, _ = form_of("open the vault", base_prompt=VAULT)
+    text = f" open the vault\nFinal Answer: {sentence}"
+    assert admits(form, text) == parses(form, text) == (answer is not None)
+    if answer is not None:
+        assert form.parse(text) == FinalAnswer(answer=answer)
+    assert parses(form, " open the vault\nFinal Answer: I can't do that.")
+    assert not parses(form, " open\nFinal Answer: I cannot sing")
+
+
+def test_a_copied_sentence_names_the_steps_done_before() -> None:
+    form, _ = form_of("open the vault", base_prompt=VAULT, steps=[ran("ping", "ok")])
+    answers = [
+        form.parse(f" open the vault\nFinal Answer: {sentence}")
+        for sentence in ("I cannot open the vault: only BOB can.", "I cannot sing")
+    ]
+    assert answers == [
+        FinalAnswer(answer=f"{WHY.removesuffix('.')}; done before: ping: ok"),
+        FinalAnswer(answer="I cannot sing; done before: ping: ok"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "line", ["I cannot say 0x12", "I cannot \x07", "I cannot \t", "I cannot \u2028", "I cannot 0X"]
+)
+def test_a_line_that_no_answer_can_have_is_no_refusal_sentence(line: str) -> None:
+    with_line, _ = form_of("wait", [PING], base_prompt=line)
+    without, _ = form_of("wait", [PING], base_prompt="")
+    assert with_line.grammar == without.grammar
+
+
+def test_a_refusal_sentence_has_at_most_1024_characters() -> None:
+    for size, is_admitted in ((1_024, True), (1_025, not YES)):
+        line = "I cannot ".ljust(size, "é")
+        form, _ = form_of("wait", base_prompt=line)
+        text = f" wait\nFinal Answer: {line}"
+        assert admits(form, text) == parses(form, text) == is_admitted
+
+
+def test_at_most_64_different_refusal_sentences_count() -> None:
+    lines = [f"I cannot do {n}." for n in range(65)]
+    form, _ = form_of("wait", base_prompt="\n".join([lines[0], *lines]))
+    for line, is_admitted in ((lines[63], True), (lines[64], not YES)):
+        text = f" wait\nFinal Answer: {line}"
+        assert admits(form, text) == parses(form, text) == is_admitted
+
+
+def test_without_a_clause_a_sentence_can_be_the_answer() -> None:
+    form, _ = form_of("...", base_prompt="I cannot sing")
+    text = " Nothing to do.\nFinal Answer: I cannot sing"
+    assert admits(form, text)
+    assert form.parse(text) == FinalAnswer(answer="I cannot sing")
+
+
 # -- stated ranges -- #
 
 SCORE = tool("score", (UINT, "from 0 to 100"), (STRING, "one of good, bad"), number=9)

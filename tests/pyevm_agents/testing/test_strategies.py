@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -9,15 +10,17 @@ from eth_typing import Address
 from hypothesis import find, given, settings
 from hypothesis.errors import NoSuchExample
 
-from precompiles.abi import FinalAnswer, ParamDescription, ParamType
+from precompiles.abi import FinalAnswer, ParamDescription, ParamType, ToolUse
 from precompiles.address_handles import AddressBook
 from precompiles.grammar import build_grammar
 from precompiles.language_model import GenerationRequest, Segment
 from precompiles.react import parse
+from precompiles.stated_values import limit_tools
 from precompiles.tool_metadata import Tool
 from pyevm_agents.models import AnswerStep, ScriptedModel, ToolStep, Vocabulary, answer, use
 from pyevm_agents.models.fakes.adversary import DecisionContext
 from pyevm_agents.testing.strategies import StepStrategy
+from tests.precompiles.typed_values import HEX_BOOK, marked
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -189,3 +192,72 @@ def test_where_no_answer_may_be_there_is_a_tool() -> None:
         segments=where.request.segments, prompt_tokens=(1,), grammar=grammar, max_tokens=1
     )
     assert found(lambda _: True, DecisionContext(request=request)) == use("Wait")
+
+
+TYPED = marked("(address,uint24)[]", "bytes2", "bytes", "(string,bool[2],int8)", "string[][]")
+LISTS = replace(marked("(address,bytes)", kind=ParamType.STRING_ARRAY), name="lists")
+RATES = replace(marked("uint8", kind=ParamType.UINT), name="rates")
+CHOICES = limit_tools(
+    [
+        replace(
+            marked(""),
+            name="choices",
+            parameters=(
+                ParamDescription(
+                    param_type=ParamType.STRING, name="v", description="one of buy, sell"
+                ),
+                ParamDescription(
+                    param_type=ParamType.INT_ARRAY, name="w", description="from -3 to 3"
+                ),
+            ),
+        )
+    ]
+)[0]
+HEX_TOOLS = (TYPED, LISTS, RATES, CHOICES)
+HEX_PROMPT = "".join(f"{handle} = {address}\n" for handle, address in HEX_BOOK.handles)
+
+
+def test_typed_texts_and_limited_values_can_be_said_and_are_understood(
+    vocabulary: Vocabulary,
+) -> None:
+    where, book = situation(*HEX_TOOLS, base_prompt=HEX_PROMPT)
+
+    @settings(max_examples=60, deadline=None)
+    @given(StepStrategy(where, texts=("aa cafe \nPOOL it's \\",)))
+    def test_it(step: ToolStep | AnswerStep) -> None:
+        said = ScriptedModel([step], vocabulary=vocabulary).generate(where.request)
+        meant = parse(said.text, HEX_TOOLS, book)
+        if isinstance(step, ToolStep):
+            assert isinstance(meant, ToolUse)
+            given_values = [
+                list(it) if isinstance(it, tuple) else it for it in step.arguments.values()
+            ]
+            assert list(meant.values) == given_values
+
+    test_it()
+
+
+def test_the_simplest_typed_texts_are_small() -> None:
+    where, _ = situation(*HEX_TOOLS, base_prompt=HEX_PROMPT)
+    step = found(lambda it: isinstance(it, ToolStep) and it.tool == "t", where)
+    assert step == use("t", v="[]", v1="0000", v2="", v3="('', [false, false], 0)", v4="[]")
+    step = found(lambda it: isinstance(it, ToolStep) and it.tool == "choices", where)
+    assert step == use("choices", v="buy", w=[])
+    step = found(lambda it: isinstance(it, ToolStep) and it.arguments.get("v") == 255, where)
+    assert step == use("rates", v=255)
+
+
+def test_without_addresses_typed_lists_of_them_are_empty() -> None:
+    where, _ = situation(LISTS, marked("(address[],bool)", "bytes1"), base_prompt="None")
+    assert found(lambda it: isinstance(it, ToolStep) and it.tool == "lists", where) == use(
+        "lists", v=[]
+    )
+    with pytest.raises(NoSuchExample):
+        found(
+            lambda it: (
+                isinstance(it, ToolStep)
+                and it.arguments.get("v", "([]") not in ([], (), "([], true)", "([], false)")
+            ),
+            where,
+            tries=100,
+        )

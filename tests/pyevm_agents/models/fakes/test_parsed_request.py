@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
 import pytest
 from eth_typing import Address
 from hypothesis import given
@@ -19,7 +22,11 @@ from pyevm_agents.models.fakes.parsed_request import (
     AllowedTool,
     parse_grammar,
 )
+from tests.precompiles.typed_values import TYPES, marked
 from tests.pyevm_agents.models.conftest import GRAMMAR
+
+if TYPE_CHECKING:
+    from precompiles.abi_types import AbiType
 
 NAMES = st.one_of(
     st.text(min_size=1, max_size=16),
@@ -92,6 +99,53 @@ def test_a_tool_is_found_by_its_name() -> None:
     read = parse_grammar(build_grammar(made([("pay", []), ("wait", [])]), []))
     assert read.find_tool("wait") == AllowedTool(name="wait", parameters=())
     assert read.find_tool("burn") is None
+
+
+@given(st.lists(TYPES, min_size=1, max_size=3), st.booleans())
+def test_types_of_typed_texts_are_read(types: list[AbiType], is_list: bool) -> None:
+    kind = ParamType.STRING_ARRAY if is_list else ParamType.STRING
+    read = parse_grammar(build_grammar([marked(*map(str, types), kind=kind)], ["cafe", "aa"]))
+    (found,) = read.tools
+    assert [one.text_type for one in found.parameters] == types
+    assert {one.param_type for one in found.parameters} == {kind}
+    assert found.typed_names == {one.name for one in found.parameters}
+    assert read.handles == ("cafe", "aa")
+
+
+def test_without_handles_lists_of_what_needs_an_address_are_lists_of_addresses() -> None:
+    tools = [marked("((address,bool)[],bytes)")]
+    (found,) = parse_grammar(build_grammar(tools, [])).tools
+    assert str(found.parameters[0].text_type) == "(address[],bytes)"
+
+
+BOUNDS = st.integers(-(2**255), 2**256 - 1) | st.integers(-300, 300)
+
+
+@given(BOUNDS, BOUNDS, st.booleans())
+def test_stated_ranges_are_read(first: int, second: int, is_list: bool) -> None:
+    values = range(min(first, second), max(first, second) + 1)
+    is_signed = values.start < 0
+    kind = ParamType.INT if is_signed else ParamType.UINT
+    stated = ParamType(kind + 5) if is_list else kind
+    parameter = ParamDescription(param_type=stated, name="v", description="", values=values)
+    tools = [replace(marked("bytes"), parameters=(parameter,))]
+    (found,) = parse_grammar(build_grammar(tools, [])).tools
+    assert found.parameters == (AllowedParameter(name="v", param_type=stated, values=values),)
+
+
+def test_stated_texts_and_ranges_of_markers_are_read() -> None:
+    texts = ('"buy"', '"so\\"\'s | /"')
+    parameter = ParamDescription(
+        param_type=ParamType.STRING, name="v", description="", values=texts
+    )
+    vote = marked("uint8", kind=ParamType.UINT).parameters[0]
+    tools = [replace(marked("bytes"), parameters=(parameter, replace(vote, name="w")))]
+    (found,) = parse_grammar(build_grammar(tools, [])).tools
+    assert [one.values for one in found.parameters] == [texts, range(256)]
+    assert [one.words for one in found.parameters] == [
+        'text, one of "buy", "so\\"\'s | /"',
+        "positive integer from 0 to 255",
+    ]
 
 
 @pytest.mark.parametrize(

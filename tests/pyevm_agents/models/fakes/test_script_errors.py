@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -22,11 +23,12 @@ from pyevm_agents.models.fakes.script_errors import (
     find_step_errors,
 )
 from pyevm_agents.models.fakes.script_steps import render_step
+from tests.precompiles.typed_values import FIRST, HEX_BOOK, marked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pyevm_agents.models.fakes.script_steps import Step
+    from pyevm_agents.models.fakes.script_steps import Step, ToolStep
 
 USDC = "0x5FbDB2315678afecb367f032d93F642f64180aa3"
 OTHER = "0xe7f1725E7734CE288F8367e1Bb143E90bb3F0512"
@@ -129,6 +131,73 @@ def test_a_value_has_a_reason_where_it_is_refused(
     step = use("Every", None, {**SOUND, param_type.name: value})
     assert (not find_step_errors(step, request())) == is_admitted(step, ORDER), find_step_errors(
         step, request()
+    )
+
+
+TYPED = marked("(address,uint24)[]", "bytes2", "(string,bool)")
+RATED = replace(marked("uint8", kind=ParamType.UINT), name="rate")
+TYPED_TOOLS = (TYPED, RATED)
+HEX = request(TYPED_TOOLS, HEX_BOOK)
+
+
+@pytest.mark.parametrize(
+    ("step", "told"),
+    [
+        (use("t", v="[]", v1="cafe", v2="('', true)"), ""),
+        (use("t", v=f"[({FIRST.lower()}, 1), (cafe, 2)]", v1="aaaa", v2="('a', true)"), ""),
+        (use("t", v="[]", v1="cafe", v2=rf"('\n{FIRST}', true)"), ""),
+        (
+            use("t", v=[], v1="cafe", v2="('', true)"),
+            "v=(): must be of type text of (address,uint24)[]",
+        ),
+        (
+            use("t", v="[]", v1=5, v2="('', true)"),
+            "v1=5: must be of type text of bytes2",
+        ),
+        (
+            use("t", v="[]", v1="0xcafe", v2="('', true)"),
+            (
+                "v1='0xcafe': must be a text of bytes2: character 0, \"0xcafe\": must be bytes2: 4 "
+                "lower-case hexadecimal digits without 0x"
+            ),
+        ),
+        (
+            use("t", v="[(cafe, 16777216)]", v1="cafe", v2="('', true)"),
+            (
+                "v='[(cafe, 16777216)]': must be a text of (address,uint24)[]: character 8, "
+                '"16777216)]": must be uint24: a whole number from 0 to 16777215'
+            ),
+        ),
+        (
+            use("t", v=f"[({UNKNOWN}, 1)]", v1="cafe", v2="('', true)"),
+            f"v={UNKNOWN}: address unknown to the agent",
+        ),
+        (use("t", v="[(pool, 1)]", v1="cafe", v2="('', true)"), "v='pool': not an address"),
+        (use("rate", v=256), "v=256: must be of type positive integer from 0 to 255"),
+        (use("rate", v=255), ""),
+        (use("rate", v="5"), "v='5': must be of type positive integer from 0 to 255"),
+        (use("rate"), "the argument 'v' is missing: positive integer from 0 to 255"),
+    ],
+)
+def test_typed_texts_and_ranges_have_reasons(step: ToolStep, told: str) -> None:
+    found = "; ".join(find_step_errors(step, HEX))
+    assert found.startswith(told)
+    assert bool(found) == bool(told)
+    tool = next(one for one in TYPED_TOOLS if one.name == step.tool)
+    typed = [one.name for one in tool.parameters if one.text_type is not None]
+    text = render_step(step, HEX_BOOK.handles, typed=typed)
+    if told:
+        with pytest.raises(GrammarViolationError):
+            parse(text, TYPED_TOOLS, HEX_BOOK)
+    else:
+        assert isinstance(parse(text, TYPED_TOOLS, HEX_BOOK), ToolUse)
+
+
+def test_an_offer_has_types_and_ranges() -> None:
+    assert describe_allowed_steps(HEX).startswith(
+        "The grammar admits:\n"
+        "  t(v: text of (address,uint24)[], v1: text of bytes2, v2: text of (string,bool))\n"
+        "  rate(v: positive integer from 0 to 255)\n"
     )
 
 
