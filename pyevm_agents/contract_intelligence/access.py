@@ -17,7 +17,6 @@ from eth_utils import to_canonical_address, to_checksum_address
 from pyevm_agents.abi import decode_values
 from pyevm_agents.contract_intelligence.argument_derivation import derive_arguments
 from pyevm_agents.contract_intelligence.asset_needs import find_needs
-from pyevm_agents.contract_intelligence.calldata_layout import list_leaves
 from pyevm_agents.contract_intelligence.call_search import (
     AccessCheck,
     Attempt,
@@ -35,7 +34,7 @@ from pyevm_agents.contract_intelligence.conditions import is_account, list_compa
 from pyevm_agents.contract_intelligence.probe import Prober, to_hex_address
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from pyevm_agents.chain import Chain
     from pyevm_agents.contract_intelligence.probe import ProbeResult
@@ -63,6 +62,8 @@ class _Getter:
 
     name: str
     word: int
+    slots: frozenset[tuple[Address, int]]
+    is_address: bool
 
 
 @dataclass(slots=True, kw_only=True)
@@ -75,6 +76,9 @@ class _Surroundings:
     known: KnownAddresses
     labels: dict[Address, str]
     """Nouns such as `the owner`."""
+
+    logged: dict[Address, dict[Address, None]]
+    """Accounts in the logs of each contract."""
 
     getters: list[_Getter] = field(default_factory=list)
     written_slots: dict[tuple[Address, int], str] = field(default_factory=dict)
@@ -136,11 +140,19 @@ def _look_around(
             continue
         result = prober.read(contract, bytes(function.selector), account)
         if result.is_success and len(result.output) == 32 and not result.tape.writes:  # noqa: PLR2004 - a word
-            getters.append(_Getter(name=function.name, word=int.from_bytes(result.output, "big")))
+            getters.append(
+                _Getter(
+                    name=function.name,
+                    word=int.from_bytes(result.output, "big"),
+                    slots=frozenset((each.account, each.slot) for each in result.tape.reads),
+                    is_address=[each.abi_type for each in function.outputs] in ([], ["address"]),
+                )
+            )
     found = [
         _word_to_address(each.word) for each in getters if LEAST_ADDRESS < each.word < 2**160
     ]
-    listed = dict.fromkeys([*labels, *found, *_find_logged(prober, contract)])
+    logged = _read_logged(prober)
+    listed = dict.fromkeys([*labels, *found, *logged.get(contract, ())])
     addresses = [each for each in listed if each != account][:MAX_KNOWN]
     has_code = {each: bool(prober.chain.code(each)) for each in addresses}
     known = KnownAddresses(
@@ -153,22 +165,26 @@ def _look_around(
         account=account,
         known=known,
         labels=labels,
+        logged=logged,
         getters=getters,
     )
 
 
-def _find_logged(prober: Prober, contract: Address) -> Iterator[Address]:
-    """Yield the accounts that logs of a contract have as topics: holders of roles are among them."""
-    chain = prober.chain
+def _read_logged(prober: Prober) -> dict[Address, dict[Address, None]]:
+    """Return the accounts that logs have as topics, by the contract that wrote them.
+
+    Holders of roles are among them.
+    """
+    chain, found = prober.chain, dict[Address, dict[Address, None]]()
     head = int(prober.header.block_number) - 1
     for number in range(head, max(chain.first_number, head - MAX_LOG_BLOCKS), -1):
         for receipt in chain.block_with_receipts(chain.header(number)).receipts:
             for entry in receipt.logs:
-                if entry.address != contract:
-                    continue
+                accounts = found.setdefault(Address(bytes(entry.address)), {})
                 for topic in entry.topics[1:]:
                     if LEAST_ADDRESS < topic < 2**160:
-                        yield _word_to_address(topic)
+                        accounts[_word_to_address(topic)] = None
+    return found
 
 
 def _search(
@@ -190,7 +206,11 @@ def _conclude(
 ) -> FunctionCapability:
     if found.success is not None:
         return _describe_example(place, function, search, *found.success)
-    needs = find_needs(place.prober, place.account, function, *_get_last(found))
+    last = _get_last(found)
+    if last[1] is not None and place.prober.is_endless(last[1]):
+        reason = f"A call of {function.name} does not end within {place.prober.gas:,} gas."
+        return replace(function, access=Access.UNKNOWN, reason=reason)
+    needs = find_needs(place.prober, place.account, function, *last)
     verdict = _find_barrier(place, function, search, found)
     if verdict is not None:
         return replace(function, **verdict)
@@ -301,7 +321,7 @@ def _try_check(
         if result is not None and _goes_on(check, before, result):
             return tuple(
                 other
-                for other in _list_others(place)
+                for other in _list_others(place, check.slot[0])
                 if _goes_on(check, before, search.probe(attempt, sender=other))
             )
     return None
@@ -382,8 +402,6 @@ def _find_last_comparison(
             for side, _ in comparison.list_sides()
         ):
             return None
-        leaves = {leaf.offset for leaf in list_leaves([], result.probe.data)}
-        del leaves
     reason = (
         f"I cannot call {function.name} because it compares who calls, and my account does not pass."
     )
@@ -409,12 +427,11 @@ def _describe_barrier(
     if callers:
         return _say_only(
             function,
-            f"accounts with a role in the contract may, such as {callers[0]}"
-            f"{_label(place, callers[0])}",
+            f"accounts with a role may, such as {callers[0]}{_label(place, callers[0])}",
             "one",
             verb="",
         )
-    return _say_only(function, "accounts with a role in the contract", "one")
+    return _say_only(function, "accounts with a role", "one")
 
 
 def _say_only(function: FunctionCapability, who: str, pronoun: str, verb: str = " may") -> str:
@@ -439,19 +456,25 @@ def _label(place: _Surroundings, address: str) -> str:
 
 def _find_empty_getter(place: _Surroundings, check: AccessCheck) -> str:
     """Return the noun for an address in a slot that is empty."""
-    empty = [getter.name for getter in place.getters if getter.word == 0]
-    for name in empty:
-        selector = next(
-            (each for each in place.getters if each.name == name and check.slot is not None), None
-        )
-        if selector is not None:
-            return f"the {clean_text(name)}"
+    for getter in place.getters:
+        if getter.is_address and not getter.word and check.slot in getter.slots:
+            return f"the {clean_text(getter.name)}"
     return "one account"
 
 
-def _list_others(place: _Surroundings) -> tuple[Address, ...]:
-    """Return the other accounts for which a call is tried; those that hold something come first."""
-    listed = (*place.labels, *place.known.accounts, *place.known.contracts, place.contract)
+def _list_others(place: _Surroundings, keeper: Address | None = None) -> tuple[Address, ...]:
+    """Return the other accounts for which a call is tried.
+
+    Input: keeper: the contract that keeps the members, whose logs may name them.
+    """
+    logged = () if keeper is None else place.logged.get(keeper, {})
+    listed = (
+        *place.labels,
+        *place.known.accounts,
+        *logged,
+        *place.known.contracts,
+        place.contract,
+    )
     others = [each for each in dict.fromkeys(listed) if each != place.account]
     return tuple(others[:MAX_CALLERS])
 

@@ -172,7 +172,7 @@ def _derive_minimum(
     if not any(comparison.relation is Relation.ORDER for comparison in compared):
         return None
     for amount in _list_outputs(result):
-        if fit_number(leaf.abi_type, amount + 1) != amount + 1:
+        if not amount or fit_number(leaf.abi_type, amount + 1) != amount + 1:
             continue
         if _succeeds(search, attempt, leaf, amount) and not _succeeds(
             search, attempt, leaf, amount + 1

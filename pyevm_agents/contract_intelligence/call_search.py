@@ -32,6 +32,7 @@ from pyevm_agents.contract_intelligence.calldata_layout import (
 from pyevm_agents.contract_intelligence.caller_taint import (
     CALLDATA_FLAG,
     KEYED_FLAG,
+    OWNED_FLAG,
     STORAGE_FLAG,
     VALUE_FLAG,
     Expression,
@@ -64,7 +65,10 @@ if TYPE_CHECKING:
 MAX_PROBES = 28
 """Probes of one function, without those of other callers."""
 
-MAX_DECISIONS_READ = 10
+MAX_IDLE_PROBES = 12
+"""Probes after the last one that came further."""
+
+MAX_DECISIONS_READ = 16
 """Conditions before a revert that are read, the last first."""
 
 MAX_COST = 12
@@ -79,7 +83,7 @@ PAID_WEI = 10**12
 PLENTY = 10**30
 """A balance or an allowance that lets every example go on, and adds up in 112 bits."""
 
-ARGUMENT_COST, NEED_COST, STATE_COST = 2, 1, 3
+ARGUMENT_COST, HOLDING_COST, STATE_COST = 2, 1, 3
 
 
 class CheckKind(Enum):
@@ -127,6 +131,11 @@ class Attempt:
     """What else is changed: a call with it is no example."""
 
     cost: int = 0
+    change: tuple[Path, object] | None = None
+    """The argument that differs from that of the attempt before."""
+
+    origin: tuple[object, ...] = ()
+    """Where the attempt before failed."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -170,18 +179,36 @@ class CallSearch:
         self.types = tuple(parameter.abi_type for parameter in function.parameters)
         self.result = SearchResult()
         self._queue: list[tuple[int, int, Attempt]] = []
-        self._seen: set[object] = set()
+        self._costs: dict[object, int] = {}
+        """Attempts that wait or were made, and their least cost."""
+
+        self._made: set[object] = set()
         self._order = 0
         self._checked: set[object] = set()
+        self._places: dict[object, int] = {}
+        """How many attempts failed at a place."""
+
+        self._failed: dict[object, list[Attempt]] = {}
+        """Attempts by the place where they failed."""
+
+        self._remedies: dict[object, tuple[Path, object]] = {}
+        """The argument that let an attempt come further, by the place where others failed."""
+
+        self._idle = 0
+        """Attempts since one came further."""
+
 
     def run(self) -> SearchResult:
         """Search until a call succeeds, nothing is left to try, or `MAX_PROBES` were made."""
         for attempt in self._build_first_attempts():
             self._push(attempt)
         left = MAX_PROBES
-        while self._queue and left:
-            left -= 1
+        while self._queue and left and self._idle < MAX_IDLE_PROBES:
             attempt = heapq.heappop(self._queue)[2]
+            if _get_key(attempt) in self._made:
+                continue
+            self._made.add(_get_key(attempt))
+            left -= 1
             result = self.probe(attempt)
             if result is None:
                 continue
@@ -193,12 +220,33 @@ class CallSearch:
                     self.result.hypothetical = attempt, result
                 continue
             self.result.failures.append((attempt, result))
-            if result.halt is not None and result.gas_used >= self._prober.gas:
-                if len(self.result.failures) > 1:
-                    break
-                continue
-            self._extend(attempt, result)
+            if self._prober.is_endless(result):
+                break
+            self._extend(self._rate(attempt, result), result)
         return self.result
+
+    def _rate(self, attempt: Attempt, result: ProbeResult) -> Attempt:
+        """Return a failed attempt with the cost of those that it proposes.
+
+        One that failed where none did before has come further, and is continued first.
+        """
+        place = (*result.failure_place, _find_last_slots(result))
+        visits = self._places[place] = self._places.get(place, 0) + 1
+        self._idle = 0 if visits == 1 else self._idle + 1
+        if visits == 1 and attempt.change is not None:
+            self._learn(attempt.origin, attempt.change)
+        self._failed.setdefault(place, []).append(attempt)
+        cost = STATE_COST * len(attempt.state) if visits == 1 else attempt.cost + visits
+        return replace(attempt, cost=cost, change=None, origin=place)
+
+    def _learn(self, place: tuple[object, ...], change: tuple[Path, object]) -> None:
+        """Keep the argument that let an attempt go on, and apply it to those that failed there."""
+        if self._remedies.setdefault(place, change) is not change:
+            return
+        for attempt in self._failed.get(place, ()):
+            if self._is_new(attempt, *change):
+                values = replace_at(attempt.values, *change)
+                self._push(replace(attempt, values=values, cost=min(attempt.cost, 1)))
 
     def probe(
         self, attempt: Attempt, *, sender: Address | None = None, more: Overrides = ()
@@ -224,32 +272,63 @@ class CallSearch:
         own = to_hex_address(self._account)
         contracts = tuple(map(to_hex_address, self._known.contracts))
         others = [to_hex_address(each) for each in self._known.accounts if each != self._account]
-        value_wei = PAID_WEI if self._function.is_payable else 0
-        first = [Candidates(address=own, number=1, contracts=contracts[:1])]
+        numbers = (1, 1_000_000)
+        if sum(text == "uint256" for text in self.types) > 1:  # Amounts, more often than IDs.
+            numbers = (1_000_000, 1)
+        first = [Candidates(address=own, number=numbers[0], contracts=contracts[:1])]
         if any("[" in text for text in self.types) and len(contracts) > 1:
             first += [
-                Candidates(address=own, number=1, contracts=pair, array_items=2)
+                Candidates(address=own, number=numbers[0], contracts=pair, array_items=2)
                 for pair in (contracts[:2], contracts[1::-1])
             ]
-        first.append(Candidates(address=own, number=1_000_000, contracts=contracts[:1]))
+        first.append(Candidates(address=own, number=numbers[1], contracts=contracts[:1]))
         if others:
-            first.append(Candidates(address=others[0], number=1, contracts=contracts[:1]))
+            first.append(Candidates(address=others[0], number=numbers[0], contracts=contracts[:1]))
+        value_wei = PAID_WEI if self._function.is_payable else 0
         for cost, candidates in enumerate(first):
             values = tuple(build_value(text, candidates) for text in self.types)
             yield Attempt(values=values, value_wei=value_wei, cost=cost)
+        yield from self._build_mixed(contracts, first[0], value_wei)
+
+    def _build_mixed(
+        self, contracts: Sequence[str], candidates: Candidates, value_wei: int
+    ) -> Iterator[Attempt]:
+        """Yield an attempt with contracts for all parameters of addresses but the last."""
+        places = [index for index, text in enumerate(self.types) if text == "address"]
+        if len(places) > 1 and contracts:
+            values = [build_value(text, candidates) for text in self.types]
+            for place, contract in zip(places[:-1], contracts, strict=False):
+                values[place] = contract
+            yield Attempt(values=tuple(values), value_wei=value_wei, cost=1)
 
     def _push(self, attempt: Attempt) -> None:
-        key = (attempt.values, attempt.value_wei, attempt.needs, attempt.holdings, attempt.state)
-        if key in self._seen or attempt.cost > MAX_COST:
+        key = _get_key(attempt)
+        if attempt.cost > MAX_COST or self._costs.get(key, MAX_COST + 1) <= attempt.cost:
             return
-        self._seen.add(key)
+        self._costs[key] = attempt.cost
         self._order += 1
         heapq.heappush(self._queue, (attempt.cost, self._order, attempt))
+
+    def _is_new(self, attempt: Attempt, path: Path, value: object) -> bool:
+        """Whether an attempt with another argument was not made before."""
+        try:
+            values = replace_at(attempt.values, path, value)
+        except (AssertionError, IndexError):
+            return False
+        return _get_key(replace(attempt, values=values)) not in self._made
 
     # -- what a revert proposes -- #
 
     def _extend(self, attempt: Attempt, result: ProbeResult) -> None:
-        """Add the attempts that a revert proposes."""
+        """Add the attempts that a revert proposes.
+
+        Where one argument let another attempt come further, it is tried alone.
+        """
+        remedy = self._remedies.get(attempt.origin)
+        if remedy is not None and self._is_new(attempt, *remedy):
+            values = replace_at(attempt.values, *remedy)
+            self._push(replace(attempt, values=values, cost=min(attempt.cost, 1)))
+            return
         leaves = {leaf.offset: leaf for leaf in list_leaves(self.types, result.probe.data)}
         read: set[tuple[bytes, int]] = set()
         rank = 0
@@ -261,7 +340,10 @@ class CallSearch:
                 self._note_check(decision, comparison, attempt, result)
                 if rank < MAX_DECISIONS_READ:
                     for changed in self._change(attempt, comparison, leaves):
-                        self._push(replace(changed, cost=changed.cost + rank // 2))
+                        if changed.needs != attempt.needs:  # Never in vain: it comes first.
+                            self._push(replace(changed, cost=attempt.cost))
+                        else:
+                            self._push(replace(changed, cost=changed.cost + rank))
             rank += 1
         if any(call.value_wei for call in result.list_calls()) or attempt.value_wei:
             self._push(replace(attempt, value_wei=0, cost=attempt.cost + ARGUMENT_COST))
@@ -290,7 +372,12 @@ class CallSearch:
                         values = replace_at(attempt.values, leaf.path, value)
                     except (AssertionError, IndexError):
                         continue
-                    yield replace(attempt, values=values, cost=attempt.cost + ARGUMENT_COST)
+                    yield replace(
+                        attempt,
+                        values=values,
+                        cost=attempt.cost + ARGUMENT_COST,
+                        change=(leaf.path, value),
+                    )
 
     def _list_values(
         self,
@@ -308,10 +395,8 @@ class CallSearch:
         elif leaf.abi_type == "bool":
             yield not get_at(attempt.values, leaf.path)
         elif leaf.abi_type.startswith(("uint", "int")):
-            signed = bound - 2**256 if leaf.abi_type[0] == "i" and bound >> 255 else bound
-            numbers = (signed, signed + 1, signed - 1, 0)
-            if comparison.relation is Relation.TRUTH:
-                numbers = (1, 0, 2, 100)
+            current = get_at(attempt.values, leaf.path)
+            numbers = _list_numbers(leaf, comparison, bound, current)
             yield from dict.fromkeys(fit_number(leaf.abi_type, number) for number in numbers)
         elif leaf.abi_type.startswith("bytes"):
             size = int(leaf.abi_type.removeprefix("bytes"))
@@ -365,18 +450,22 @@ class CallSearch:
                     self.result.amounts.add(keyed.slot)
                     yield self._give(attempt, keyed.slot, side)
                 continue
+            owned = next((each for each in find_slots(side) if each.flags & OWNED_FLAG), None)
+            if owned is not None and owned.slot is not None and is_amount(comparison, owned):
+                yield self._give(attempt, owned.slot, side)
+                continue
             stored = find_field(side)
             if stored is None:
                 yield from self._raise_stored(attempt, comparison, side)
                 continue
             if is_account(other):
-                owned = stored.replace(int.from_bytes(self._account, "big"))
-                entry = (stored.account, stored.slot, owned)
+                word = stored.replace(int.from_bytes(self._account, "big"))
+                entry = (stored.account, stored.slot, word)
                 if side.flags & CALLDATA_FLAG:
                     yield replace(
                         attempt,
                         holdings=_put(attempt.holdings, entry),
-                        cost=attempt.cost + NEED_COST,
+                        cost=attempt.cost + HOLDING_COST,
                     )
                 continue
             for value in _list_flipped(comparison, stored.mask, stored.shift, stored.word, other):
@@ -394,7 +483,7 @@ class CallSearch:
         if stored is not None and stored.mask != MAX_WORD:
             value = stored.replace(min(PLENTY, stored.mask >> 1))
         needs = _put(attempt.needs, (*slot, value))
-        return replace(attempt, needs=needs, cost=attempt.cost + NEED_COST)
+        return replace(attempt, needs=needs)
 
     def _raise_stored(
         self, attempt: Attempt, comparison: Comparison, side: Expression
@@ -423,6 +512,22 @@ class CallSearch:
         if key not in self._checked:
             self._checked.add(key)
             self.result.checks.append((check, attempt, result))
+
+
+def _find_last_slots(result: ProbeResult) -> tuple[object, ...]:
+    """Return the slots of the last condition that reads some.
+
+    They tell failures apart that have one place, as those of a library for numbers.
+    """
+    for decision in reversed(result.tape.decisions):
+        if decision.condition.flags & (STORAGE_FLAG | CALLDATA_FLAG):
+            return tuple(each.slot for each in find_slots(decision.condition))
+    return ()
+
+
+def _get_key(attempt: Attempt) -> tuple[object, ...]:
+    """Return what distinguishes an attempt from others."""
+    return attempt.values, attempt.value_wei, attempt.needs, attempt.holdings, attempt.state
 
 
 def find_check(decision: Decision, comparison: Comparison) -> AccessCheck | None:
@@ -473,6 +578,22 @@ def _list_settings(
         settings += [stored.replace(wanted), stored.replace(MAX_WORD)]
     settings += [1, MAX_WORD, 0]
     return tuple(dict.fromkeys(value for value in settings if value != keyed.value))
+
+
+def _list_numbers(
+    leaf: Leaf, comparison: Comparison, bound: int, current: object
+) -> tuple[int, ...]:
+    """Return numbers that give a comparison with a bound another result."""
+    if leaf.abi_type.startswith("int") and bound >> 255:
+        bound -= 2**256
+    match comparison.relation:
+        case Relation.TRUTH:
+            return (1, 2, 100) if current == 0 else (0,)
+        case Relation.EQUAL:
+            return (bound, bound + 1)
+        case _:
+            is_below = isinstance(current, int) and current < bound
+            return (bound, bound + 1) if is_below else (bound, bound - 1)
 
 
 def _list_flipped(

@@ -20,6 +20,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from eth.exceptions import OutOfGas
 from eth.vm import opcode_values as op
 from eth.vm.stack import to_int
 
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 
 CALLER_FLAG, CALLDATA_FLAG, STORAGE_FLAG, TIME_FLAG = 1, 2, 4, 8
 VALUE_FLAG, KEYED_FLAG, BALANCE_FLAG, RETURN_FLAG = 16, 32, 64, 128
+OWNED_FLAG = 256
+"""A hash of the account's address, wherever that came from, and what is stored there."""
 
 WORD_BYTES = 32
 SELECTOR_BYTES = 4
@@ -47,6 +50,9 @@ MAX_DECISIONS = 20_000
 
 MAX_SEGMENTS = 512
 """The most expressions in one memory; older ones are forgotten."""
+
+MAX_KEY_BYTES = 128
+"""The most hashed bytes that are taken for a key of a mapping."""
 
 MAX_WORDS = 64
 """The most words of a hashed range whose expressions are kept."""
@@ -103,7 +109,7 @@ class TracedCall:
     output: bytes = b""
     output_taint: SegmentMemory | None = None
     is_error: bool = False
-    burns_gas: bool = False
+    is_out_of_gas: bool = False
     jump: tuple[int, bool] = (-1, False)
     """Position and outcome of its last JUMPI."""
 
@@ -272,6 +278,9 @@ class TaintTape:
         self.reads: list[StorageAccess] = []
         self.writes: list[StorageAccess] = []
         self.shadows: list[_Shadow] = []
+        self.owned_hashes: set[bytes] = set()
+        """Hashes of the account's address, and of such hashes."""
+
         self._words: dict[int, Expression] = {}
 
     def read_calldata(self, offset: int) -> Expression:
@@ -318,7 +327,7 @@ class TaintTape:
         call = self.shadows.pop().call
         call.output = bytes(computation.output)
         call.is_error = computation.is_error
-        call.burns_gas = computation.is_error and computation.error.burns_gas
+        call.is_out_of_gas = call.is_error and isinstance(computation.error, OutOfGas)
 
     def wrap(self, vm_class: type[AgentVM]) -> type[AgentVM]:
         """Return a VM class whose computations report to this tape."""
@@ -619,10 +628,18 @@ def _build_keccak(slow: Opcode) -> Opcode:
         shadow.stack.pop(height - 1, None)
         shadow.stack.pop(height - 2, None)
         slow(computation)
-        if shadow.memory.segments:
-            words = shadow.memory.list_words(at, size)
-            if words:
-                shadow.stack[height - 2] = Expression(KECCAK256, words, to_int(values[-1]))
+        words = shadow.memory.list_words(at, size) if shadow.memory.segments else []
+        flags = 0
+        if size <= MAX_KEY_BYTES:
+            hashed = computation._memory.read_bytes(at, size)
+            if computation.tape.account in hashed:
+                flags = OWNED_FLAG
+            found = computation.tape.owned_hashes
+            if flags or any(each in hashed for each in found):
+                flags = OWNED_FLAG
+                found.add(to_int(values[-1]).to_bytes(WORD_BYTES, "big"))
+        if words or flags:
+            shadow.stack[height - 2] = Expression(KECCAK256, words, to_int(values[-1]), flags)
         return None
 
     return execute

@@ -247,7 +247,8 @@ def is_amount(comparison: Comparison, keyed: Expression) -> bool:
     if comparison.relation is Relation.ORDER:
         return not comparison.flags & TIME_FLAG
     if comparison.relation is Relation.EQUAL:
-        other = comparison.right if find_keyed(comparison.left) else comparison.left
+        is_left = keyed in find_slots(comparison.left)
+        other = comparison.right if is_left else comparison.left
         return isinstance(other, Expression) or other == MAX_WORD
     field = find_field(comparison.left)
     if field is None or (field.account, field.slot) != keyed.slot:

@@ -31,6 +31,11 @@ PROBE_GAS = 10_000_000
 PROBE_BALANCE_WEI = 10**24
 """Ether of the account that makes a probe, if it has less."""
 
+SLOW_GAS = 1_000_000
+"""A probe that takes more gas is not made twice."""
+
+MAX_SLOW_PROBES = 64
+
 TRANSFER_TOPIC = 0xDDF252AD1BE2C89B69C2B068FC378DAA952BA7F163C4A11628F55A4DF523B3EF
 """Topic of `Transfer(address,address,uint256)` of ERC-20 and ERC-721."""
 
@@ -120,17 +125,12 @@ class ProbeResult:
         return tokens + ether if self.is_success else []
 
     def find_failing_calls(self) -> tuple[TracedCall, ...]:
-        """Return the failed call, and the inner calls that it failed for, the innermost last."""
+        """Return the failed call, its last inner call if that failed, and so on."""
         found: list[TracedCall] = []
         call = self.tape.root
         while call is not None and call.is_error:
             found.append(call)
-            last = call.calls[-1] if call.calls else None
-            if last is None or not last.is_error or (call.output and last.output != call.output):
-                is_wrapped = last is not None and last.is_error and last.output in call.output
-                if not is_wrapped:
-                    break
-            call = last
+            call = call.calls[-1] if call.calls else None
         return tuple(found)
 
     @property
@@ -142,6 +142,12 @@ class ProbeResult:
             (bytes(call.code_account), call.jump, call.end) for call in self.find_failing_calls()
         )
         return (*places, self.output.replace(self.probe.sender, b""), self.halt)
+
+    @property
+    def failure_place(self) -> tuple[object, ...]:
+        """Where it failed, whatever the arguments of its error are."""
+        *places, _, halt = self.failure_site or ((), "")
+        return (*places, self.output[:4], halt)
 
     def find_decision(self, place: tuple[bytes, int]) -> Decision | None:
         """Return the last decision at a place of the code."""
@@ -171,6 +177,9 @@ class Prober:
         self._known = known
         self.header = chain.build_next_header() if header is None else header
         self._classes: dict[type, type[AgentVM]] = {}
+        self._slow: dict[Probe, ProbeResult] = {}
+        """Results of probes that took much gas."""
+
         self.count = 0
         """Probes made."""
 
@@ -179,6 +188,21 @@ class Prober:
 
         Raises: EngineFault, RemoteFault: the host or the remote node failed.
         """
+        result = self._slow.get(probe)
+        if result is None:
+            result = self._simulate(probe)
+            if result.gas_used > SLOW_GAS and len(self._slow) < MAX_SLOW_PROBES:
+                self._slow[probe] = result
+        return result
+
+    def is_endless(self, result: ProbeResult) -> bool:
+        """Whether a call used up nearly all gas without an end."""
+        failing = result.find_failing_calls()
+        return (
+            bool(failing) and failing[-1].is_out_of_gas and result.gas_used > self.gas * 9 // 10
+        )
+
+    def _simulate(self, probe: Probe) -> ProbeResult:
         self.count += 1
         tape = TaintTape(probe.sender, probe.data, self._classes)
         call = Call(
