@@ -16,7 +16,7 @@ from eth_utils import to_canonical_address, to_checksum_address
 
 from pyevm_agents.abi import decode_values
 from pyevm_agents.contract_intelligence.argument_derivation import derive_arguments
-from pyevm_agents.contract_intelligence.asset_needs import find_needs
+from pyevm_agents.contract_intelligence.asset_needs import find_needs, name_amounts
 from pyevm_agents.contract_intelligence.call_search import (
     AccessCheck,
     Attempt,
@@ -85,7 +85,16 @@ class _Surroundings:
     """Slots that an example call of the account writes, with the function."""
 
 
-def analyse_functions(
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Barrier:
+    """A check of the caller that stops the account."""
+
+    reason: str
+    callers: tuple[str, ...] = ()
+    access: Access = Access.FORBIDDEN
+
+
+def analyse_functions(  # noqa: PLR0913 - keyword arguments
     chain: Chain,
     contract: str | bytes,
     functions: Sequence[FunctionCapability],
@@ -148,9 +157,7 @@ def _look_around(
                     is_address=[each.abi_type for each in function.outputs] in ([], ["address"]),
                 )
             )
-    found = [
-        _word_to_address(each.word) for each in getters if LEAST_ADDRESS < each.word < 2**160
-    ]
+    found = [_word_to_address(each.word) for each in getters if LEAST_ADDRESS < each.word < 2**160]
     logged = _read_logged(prober)
     listed = dict.fromkeys([*labels, *found, *logged.get(contract, ())])
     addresses = [each for each in listed if each != account][:MAX_KNOWN]
@@ -187,9 +194,7 @@ def _read_logged(prober: Prober) -> dict[Address, dict[Address, None]]:
     return found
 
 
-def _search(
-    place: _Surroundings, function: FunctionCapability
-) -> tuple[CallSearch, SearchResult]:
+def _search(place: _Surroundings, function: FunctionCapability) -> tuple[CallSearch, SearchResult]:
     search = CallSearch(place.prober, place.contract, function, place.account, place.known)
     found = search.run()
     if found.success is not None and not function.is_read_only:
@@ -211,9 +216,11 @@ def _conclude(
         reason = f"A call of {function.name} does not end within {place.prober.gas:,} gas."
         return replace(function, access=Access.UNKNOWN, reason=reason)
     needs = find_needs(place.prober, place.account, function, *last)
-    verdict = _find_barrier(place, function, search, found)
-    if verdict is not None:
-        return replace(function, **verdict)
+    barrier = _find_barrier(place, function, search, found)
+    if barrier is not None:
+        return replace(
+            function, access=barrier.access, reason=barrier.reason, callers=barrier.callers
+        )
     return replace(
         function,
         access=_judge_failures(found),
@@ -242,7 +249,7 @@ def _describe_failure(function: FunctionCapability, found: SearchResult) -> str:
         return f"No arguments for {function.name} were found."
     result = found.failures[0][1]
     if result.halt is not None:
-        return f"A call of {function.name} does not end: {clean_text(result.halt)}."
+        return f"A call of {function.name} halts: {clean_text(result.halt)}."
     return f"A call of {function.name} reverts now: {clean_text(result.reason)}."
 
 
@@ -254,6 +261,7 @@ def _describe_example(
     result: ProbeResult,
 ) -> FunctionCapability:
     needs = find_needs(place.prober, place.account, function, attempt, result)
+    needs = name_amounts(search, attempt, needs, place.account)
     types = tuple(output.abi_type for output in function.outputs)
     output = decode_values(types, result.output) if types else ()
     example = ExampleCall(
@@ -283,11 +291,15 @@ def _describe_example(
 
 def _find_barrier(
     place: _Surroundings, function: FunctionCapability, search: CallSearch, found: SearchResult
-) -> dict[str, object] | None:
+) -> _Barrier | None:
     """Return what is known of a function that a check of the caller closes; None if none does."""
     checks = [
-        each for each in reversed(found.checks) if each[0].slot not in found.amounts
-    ][:MAX_CHECKS]
+        (check, attempt, before)
+        for check, attempt, before in reversed(found.checks)
+        if check.slot not in found.amounts
+        and not (attempt.state and found.hypothetical is not None)
+    ]
+    checks = sorted(checks, key=lambda each: len(each[1].state))[:MAX_CHECKS]
     for check, attempt, before in checks:
         callers = _try_check(place, search, check, attempt, before)
         if callers is None:
@@ -296,9 +308,9 @@ def _find_barrier(
         if check.slot in place.written_slots:
             first = place.written_slots[check.slot]
             reason = f"A call of {function.name} reverts until my account has called {first}."
-            return {"access": Access.OPEN, "reason": reason, "callers": names}
+            return _Barrier(access=Access.OPEN, reason=reason, callers=names)
         reason = _describe_barrier(place, function, check, names)
-        return {"access": Access.FORBIDDEN, "reason": reason, "callers": names}
+        return _Barrier(reason=reason, callers=names)
     return _find_other_callers(place, function, search, found) or _find_last_comparison(
         function, found
     )
@@ -364,7 +376,7 @@ def _goes_on(check: AccessCheck, before: ProbeResult, after: ProbeResult | None)
 
 def _find_other_callers(
     place: _Surroundings, function: FunctionCapability, search: CallSearch, found: SearchResult
-) -> dict[str, object] | None:
+) -> _Barrier | None:
     """Return a barrier that the account meets, and another known account does not."""
     if found.amounts or not found.failures or found.hypothetical is not None:
         return None
@@ -377,13 +389,11 @@ def _find_other_callers(
     if not callers:
         return None
     reason = _say_only(function, f"{callers[0]}{_label(place, callers[0])}", "it")
-    return {"access": Access.FORBIDDEN, "reason": reason, "callers": tuple(callers)}
+    return _Barrier(reason=reason, callers=tuple(callers))
 
 
-def _find_last_comparison(
-    function: FunctionCapability, found: SearchResult
-) -> dict[str, object] | None:
-    """Return a barrier whose last condition compares the caller, though nobody was found to pass."""
+def _find_last_comparison(function: FunctionCapability, found: SearchResult) -> _Barrier | None:
+    """Return a barrier whose last condition compares the caller, if nobody is known to pass."""
     if found.hypothetical is not None or not found.failures:
         return None
     for _, result in found.failures:
@@ -402,10 +412,10 @@ def _find_last_comparison(
             for side, _ in comparison.list_sides()
         ):
             return None
-    reason = (
-        f"I cannot call {function.name} because it compares who calls, and my account does not pass."
+    return _Barrier(
+        reason=f"I cannot call {function.name} because it compares who calls, and my account "
+        "does not pass."
     )
-    return {"access": Access.FORBIDDEN, "reason": reason, "callers": ()}
 
 
 # -- sentences -- #
@@ -421,9 +431,7 @@ def _describe_barrier(
         if callers:
             return _say_only(function, f"{callers[0]}{_label(place, callers[0])}", "it")
         noun = _find_empty_getter(place, check)
-        return (
-            f"I cannot call {function.name} because only {noun} may, and there is none at present."
-        )
+        return f"I cannot call {function.name} because only {noun} may, and there is none now."
     if callers:
         return _say_only(
             function,
@@ -436,8 +444,7 @@ def _describe_barrier(
 
 def _say_only(function: FunctionCapability, who: str, pronoun: str, verb: str = " may") -> str:
     return (
-        f"I cannot call {function.name} because only {who}{verb}, "
-        f"and my account is not {pronoun}."
+        f"I cannot call {function.name} because only {who}{verb}, and my account is not {pronoun}."
     )
 
 

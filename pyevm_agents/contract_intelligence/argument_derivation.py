@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from pyevm_agents.contract_intelligence.call_search import to_address
 from pyevm_agents.contract_intelligence.calldata_layout import (
     Leaf,
     fit_number,
@@ -16,7 +17,6 @@ from pyevm_agents.contract_intelligence.calldata_layout import (
     replace_at,
 )
 from pyevm_agents.contract_intelligence.caller_taint import CALLDATA_FLAG, TIME_FLAG
-from pyevm_agents.contract_intelligence.call_search import to_address
 from pyevm_agents.contract_intelligence.capabilities import Derivation, Source
 from pyevm_agents.contract_intelligence.conditions import (
     Relation,
@@ -173,6 +173,11 @@ def _derive_minimum(
         return None
     for amount in _list_outputs(result):
         if not amount or fit_number(leaf.abi_type, amount + 1) != amount + 1:
+            continue
+        lower = _probe_with(search, attempt, leaf, amount // 2)
+        if lower is None or not lower.is_success or lower.output != result.output:
+            continue  # It decides how much is paid out.
+        if lower.list_transfers() != result.list_transfers():
             continue
         if _succeeds(search, attempt, leaf, amount) and not _succeeds(
             search, attempt, leaf, amount + 1

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from eth.vm import opcode_values as op
 from eth_abi import encode
-from eth_typing import Address
 
-from pyevm_agents.contract_intelligence.calldata_layout import list_leaves
+from pyevm_agents.contract_intelligence.calldata_layout import list_leaves, replace_at
+from pyevm_agents.contract_intelligence.caller_taint import Expression
 from pyevm_agents.contract_intelligence.capabilities import Approval
 from pyevm_agents.contract_intelligence.conditions import strip
-from pyevm_agents.contract_intelligence.caller_taint import Expression
 from pyevm_agents.contract_intelligence.probe import (
     TRANSFER_TOPIC,
     TRANSFER_TOPICS,
@@ -21,7 +20,9 @@ from pyevm_agents.contract_intelligence.probe import (
 )
 
 if TYPE_CHECKING:
-    from pyevm_agents.contract_intelligence.call_search import Attempt
+    from eth_typing import Address
+
+    from pyevm_agents.contract_intelligence.call_search import Attempt, CallSearch
     from pyevm_agents.contract_intelligence.caller_taint import TracedCall
     from pyevm_agents.contract_intelligence.capabilities import FunctionCapability
     from pyevm_agents.contract_intelligence.probe import Prober, ProbeResult
@@ -52,6 +53,9 @@ class AssetNeeds:
     tokens: tuple[str, ...] = ()
     """Tokens, or `native`, of which the account has too little."""
 
+    untraced: frozenset[str] = frozenset()
+    """Tokens of approvals whose amounts were copied, so that their origin is lost."""
+
 
 def find_needs(
     prober: Prober,
@@ -64,19 +68,74 @@ def find_needs(
     if attempt is None or result is None:
         return AssetNeeds()
     approvals: dict[tuple[str, str], Approval] = {}
+    untraced: set[str] = set()
     for call in result.list_calls():
         approval = _find_approval(prober, account, function, call, result)
         if approval is not None:
             approvals.setdefault((approval.token, approval.spender), approval)
-    tokens = [
-        token
-        for token, slot in _list_balances(prober, account, attempt, result)
-        if any(each[:2] == slot for each in (*attempt.needs, *attempt.holdings))
-    ]
+            word = call.data_taint.read(AMOUNT_OFFSET)
+            if word is None or word.op == op.OR:
+                untraced.add(approval.token)
+    return AssetNeeds(
+        approvals=tuple(approvals.values()),
+        tokens=_list_tokens(prober, account, attempt, result, frozenset(approvals)),
+        untraced=frozenset(untraced),
+    )
+
+
+def _list_tokens(
+    prober: Prober,
+    account: Address,
+    attempt: Attempt,
+    result: ProbeResult,
+    approved: frozenset[tuple[str, str]],
+) -> tuple[str, ...]:
+    """Return the tokens of which the account was given some."""
+    balances = {slot: token for token, slot in _list_balances(prober, account, attempt, result)}
+    tokens: list[str] = []
+    for entry in attempt.needs:
+        keeper = to_hex_address(entry[0])
+        if entry[:2] in balances:
+            tokens.append(balances[entry[:2]])
+        elif not any(keeper == token for token, _ in approved):
+            tokens.append(keeper)  # Another amount of the account, such as votes.
     tokens += [to_hex_address(each[0]) for each in attempt.holdings]
     if attempt.value_wei > prober.chain.balance(account):
         tokens.append(NATIVE)
-    return AssetNeeds(approvals=tuple(approvals.values()), tokens=tuple(dict.fromkeys(tokens)))
+    return tuple(dict.fromkeys(tokens))
+
+
+def name_amounts(
+    search: CallSearch, attempt: Attempt, needs: AssetNeeds, account: Address
+) -> AssetNeeds:
+    """Return needs whose approvals name the parameter that sets the amount.
+
+    Where the amount's way from the calldata is not traced, the parameter is the one whose next
+    larger value makes the amount larger by one.
+    """
+    named = []
+    for approval in needs.approvals:
+        name = approval.parameter
+        if not name and approval.amount and approval.token in needs.untraced:
+            name = _find_amount(search, attempt, approval, account)
+        named.append(replace(approval, parameter=name))
+    return AssetNeeds(approvals=tuple(named), tokens=needs.tokens)
+
+
+def _find_amount(search: CallSearch, attempt: Attempt, approval: Approval, account: Address) -> str:
+    """Return the parameter with the amount of an approval; empty for none."""
+    amount = approval.amount or 0
+    for index, parameter in enumerate(search.function.parameters):
+        if attempt.values[index] != amount or not parameter.abi_type.startswith("uint"):
+            continue
+        values = replace_at(attempt.values, (index,), amount + 1)
+        result = search.probe(replace(attempt, values=values))
+        if result is None or not result.is_success:
+            continue
+        after = find_needs(search.prober, account, search.function, attempt, result)
+        if replace(approval, amount=amount + 1) in after.approvals:
+            return parameter.name
+    return ""
 
 
 def _find_approval(
@@ -114,9 +173,7 @@ def _is_item_token(prober: Prober, call: TracedCall, result: ProbeResult) -> boo
     return answer.is_success and answer.output[:WORD_BYTES] == encode(["bool"], [True])
 
 
-def _find_parameter(
-    function: FunctionCapability, word: Expression, result: ProbeResult
-) -> str:
+def _find_parameter(function: FunctionCapability, word: Expression, result: ProbeResult) -> str:
     """Return the name of the parameter that a word comes from unchanged; empty for none."""
     bare = strip(word)
     if not isinstance(bare, Expression) or bare.op != op.CALLDATALOAD:
@@ -135,9 +192,7 @@ def _list_balances(
     if not attempt.needs:
         return []
     holders = {each[0] for each in attempt.needs}
-    tokens = dict.fromkeys(
-        call.account for call in result.list_calls() if call.account in holders
-    )
+    tokens = dict.fromkeys(call.account for call in result.list_calls() if call.account in holders)
     found: list[tuple[str, tuple[Address, int]]] = []
     for token in tokens:
         answer = prober.read(token, BALANCE_OF + encode(["address"], [bytes(account)]), account)
@@ -146,7 +201,4 @@ def _list_balances(
                 (to_hex_address(bytes(token)), (each.account, each.slot))
                 for each in answer.tape.reads
             ]
-    for entry in attempt.needs:
-        if entry[0] not in {slot[0] for _, slot in found}:
-            found.append((to_hex_address(entry[0]), entry[:2]))
     return found

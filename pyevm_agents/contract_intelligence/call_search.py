@@ -83,7 +83,7 @@ PAID_WEI = 10**12
 PLENTY = 10**30
 """A balance or an allowance that lets every example go on, and adds up in 112 bits."""
 
-ARGUMENT_COST, HOLDING_COST, STATE_COST = 2, 1, 3
+ARGUMENT_COST, HOLDING_COST, LITTLE_COST, STATE_COST = 2, 1, 4, 3
 
 
 class CheckKind(Enum):
@@ -174,7 +174,7 @@ class CallSearch:
         known: KnownAddresses,
     ) -> None:
         """Search the calls of a function of a contract that an account can make."""
-        self._prober, self._contract, self._function = prober, contract, function
+        self.prober, self._contract, self.function = prober, contract, function
         self._account, self._known = account, known
         self.types = tuple(parameter.abi_type for parameter in function.parameters)
         self.result = SearchResult()
@@ -197,7 +197,6 @@ class CallSearch:
         self._idle = 0
         """Attempts since one came further."""
 
-
     def run(self) -> SearchResult:
         """Search until a call succeeds, nothing is left to try, or `MAX_PROBES` were made."""
         for attempt in self._build_first_attempts():
@@ -209,21 +208,26 @@ class CallSearch:
                 continue
             self._made.add(_get_key(attempt))
             left -= 1
-            result = self.probe(attempt)
-            if result is None:
-                continue
-            if result.is_success:
-                if not attempt.state:
-                    self.result.success = attempt, result
-                    break
-                if self.result.hypothetical is None:
-                    self.result.hypothetical = attempt, result
-                continue
-            self.result.failures.append((attempt, result))
-            if self._prober.is_endless(result):
+            if self._try(attempt):
                 break
-            self._extend(self._rate(attempt, result), result)
         return self.result
+
+    def _try(self, attempt: Attempt) -> bool:
+        """Make an attempt; return whether the search ends with it."""
+        result = self.probe(attempt)
+        if result is None:
+            return False
+        if not result.is_success:
+            self.result.failures.append((attempt, result))
+            if self.prober.is_endless(result):
+                return True
+            self._extend(self._rate(attempt, result), result)
+        elif not attempt.state:
+            self.result.success = attempt, result
+            return True
+        elif self.result.hypothetical is None:
+            self.result.hypothetical = attempt, result
+        return False
 
     def _rate(self, attempt: Attempt, result: ProbeResult) -> Attempt:
         """Return a failed attempt with the cost of those that it proposes.
@@ -253,10 +257,10 @@ class CallSearch:
     ) -> ProbeResult | None:
         """Simulate an attempt; None if its values can't be encoded."""
         try:
-            data = encode_arguments(self._function.selector, self.types, attempt.values)
+            data = encode_arguments(self.function.selector, self.types, attempt.values)
         except (EncodingError, OverflowError, TypeError, ValueError):
             return None
-        return self._prober.run(
+        return self.prober.run(
             Probe(
                 sender=self._account if sender is None else sender,
                 to=self._contract,
@@ -284,7 +288,7 @@ class CallSearch:
         first.append(Candidates(address=own, number=numbers[1], contracts=contracts[:1]))
         if others:
             first.append(Candidates(address=others[0], number=numbers[0], contracts=contracts[:1]))
-        value_wei = PAID_WEI if self._function.is_payable else 0
+        value_wei = PAID_WEI if self.function.is_payable else 0
         for cost, candidates in enumerate(first):
             values = tuple(build_value(text, candidates) for text in self.types)
             yield Attempt(values=values, value_wei=value_wei, cost=cost)
@@ -330,23 +334,22 @@ class CallSearch:
             self._push(replace(attempt, values=values, cost=min(attempt.cost, 1)))
             return
         leaves = {leaf.offset: leaf for leaf in list_leaves(self.types, result.probe.data)}
-        read: set[tuple[bytes, int]] = set()
-        rank = 0
-        for decision in reversed(result.tape.decisions):
-            if decision.place in read:
-                continue
-            read.add(decision.place)
+        for rank, decision in enumerate(_list_latest(result)):
             for comparison in list_comparisons(decision.condition):
                 self._note_check(decision, comparison, attempt, result)
                 if rank < MAX_DECISIONS_READ:
-                    for changed in self._change(attempt, comparison, leaves):
-                        if changed.needs != attempt.needs:  # Never in vain: it comes first.
-                            self._push(replace(changed, cost=attempt.cost))
-                        else:
-                            self._push(replace(changed, cost=changed.cost + rank))
-            rank += 1
+                    self._push_changed(attempt, comparison, leaves, rank)
         if any(call.value_wei for call in result.list_calls()) or attempt.value_wei:
             self._push(replace(attempt, value_wei=0, cost=attempt.cost + ARGUMENT_COST))
+
+    def _push_changed(
+        self, attempt: Attempt, comparison: Comparison, leaves: dict[int, Leaf], rank: int
+    ) -> None:
+        for changed in self._change(attempt, comparison, leaves):
+            if changed.needs != attempt.needs:  # Never in vain: it comes first.
+                self._push(changed)
+            else:
+                self._push(replace(changed, cost=changed.cost + rank))
 
     def _change(
         self, attempt: Attempt, comparison: Comparison, leaves: dict[int, Leaf]
@@ -434,7 +437,7 @@ class CallSearch:
                 yield resize(value, count, filler)
 
     def _change_value(self, attempt: Attempt, comparison: Comparison) -> Iterator[Attempt]:
-        if not self._function.is_payable:
+        if not self.function.is_payable:
             return
         bounds = [get_value(other) for _, other in comparison.list_sides()]
         for value_wei in dict.fromkeys((*bounds, *(each + 1 for each in bounds), PAID_WEI)):
@@ -445,45 +448,51 @@ class CallSearch:
     def _change_storage(self, attempt: Attempt, comparison: Comparison) -> Iterator[Attempt]:
         for side, other in comparison.list_sides():
             keyed = find_keyed(side)
+            owned = next((each for each in find_slots(side) if each.flags & OWNED_FLAG), None)
             if keyed is not None:
                 if keyed.slot is not None and is_amount(comparison, keyed):
                     self.result.amounts.add(keyed.slot)
-                    yield self._give(attempt, keyed.slot, side)
-                continue
-            owned = next((each for each in find_slots(side) if each.flags & OWNED_FLAG), None)
-            if owned is not None and owned.slot is not None and is_amount(comparison, owned):
-                yield self._give(attempt, owned.slot, side)
-                continue
-            stored = find_field(side)
-            if stored is None:
+                    yield from self._give(attempt, keyed.slot, side)
+            elif owned is not None and owned.slot is not None and is_amount(comparison, owned):
+                yield from self._give(attempt, owned.slot, side)
+            elif find_field(side) is None:
                 yield from self._raise_stored(attempt, comparison, side)
-                continue
-            if is_account(other):
-                word = stored.replace(int.from_bytes(self._account, "big"))
-                entry = (stored.account, stored.slot, word)
-                if side.flags & CALLDATA_FLAG:
-                    yield replace(
-                        attempt,
-                        holdings=_put(attempt.holdings, entry),
-                        cost=attempt.cost + HOLDING_COST,
-                    )
-                continue
-            for value in _list_flipped(comparison, stored.mask, stored.shift, stored.word, other):
-                entry = (stored.account, stored.slot, stored.replace(value))
-                yield replace(
-                    attempt,
-                    state=_put(attempt.state, entry),
-                    cost=attempt.cost + STATE_COST,
-                )
+            elif is_account(other):
+                yield from self._give_item(attempt, side)
+            else:
+                yield from self._set_stored(attempt, comparison, side, other)
 
-    def _give(self, attempt: Attempt, slot: tuple[Address, int], side: Expression) -> Attempt:
-        """Return an attempt with plenty in a slot of the account."""
+    def _give_item(self, attempt: Attempt, side: Expression) -> Iterator[Attempt]:
+        """Yield an attempt in which the account has an item that an argument names."""
         stored = find_field(side)
-        value = PLENTY
-        if stored is not None and stored.mask != MAX_WORD:
-            value = stored.replace(min(PLENTY, stored.mask >> 1))
-        needs = _put(attempt.needs, (*slot, value))
-        return replace(attempt, needs=needs)
+        if stored is not None and side.flags & CALLDATA_FLAG:
+            word = stored.replace(int.from_bytes(self._account, "big"))
+            holdings = _put(attempt.holdings, (stored.account, stored.slot, word))
+            yield replace(attempt, holdings=holdings, cost=attempt.cost + HOLDING_COST)
+
+    def _set_stored(
+        self, attempt: Attempt, comparison: Comparison, side: Expression, other: Expression | int
+    ) -> Iterator[Attempt]:
+        """Yield attempts with another state."""
+        stored = find_field(side)
+        if stored is None:
+            return
+        for value in _list_flipped(comparison, stored.mask, stored.shift, stored.word, other):
+            entry = (stored.account, stored.slot, stored.replace(value))
+            state = _put(attempt.state, entry)
+            yield replace(attempt, state=state, cost=attempt.cost + STATE_COST)
+
+    def _give(
+        self, attempt: Attempt, slot: tuple[Address, int], side: Expression
+    ) -> Iterator[Attempt]:
+        """Yield attempts with plenty in a slot of the account, and with little."""
+        stored = find_field(side)
+        for amount, cost in ((PLENTY, 0), (1, LITTLE_COST)):
+            value = amount
+            if stored is not None and stored.mask != MAX_WORD:
+                value = stored.replace(min(amount, stored.mask >> 1))
+            needs = _put(attempt.needs, (*slot, value))
+            yield replace(attempt, needs=needs, cost=attempt.cost + cost)
 
     def _raise_stored(
         self, attempt: Attempt, comparison: Comparison, side: Expression
@@ -512,6 +521,14 @@ class CallSearch:
         if key not in self._checked:
             self._checked.add(key)
             self.result.checks.append((check, attempt, result))
+
+
+def _list_latest(result: ProbeResult) -> list[Decision]:
+    """Return the last decision at each place, the latest first."""
+    latest: dict[tuple[bytes, int], Decision] = {}
+    for decision in reversed(result.tape.decisions):
+        latest.setdefault(decision.place, decision)
+    return list(latest.values())
 
 
 def _find_last_slots(result: ProbeResult) -> tuple[object, ...]:

@@ -80,7 +80,7 @@ def _walk(
 
 
 def _walk_value(kind: ABIType, data: bytes, at: int, path: Path, leaves: list[Leaf]) -> None:
-    text = kind.to_type_str()
+    text = _format(kind)
     if kind.is_array:
         dimension = kind.arrlist[-1] if kind.arrlist else ()
         count = dimension[0] if dimension else int.from_bytes(data[at : at + WORD_BYTES], "big")
@@ -117,17 +117,15 @@ def _build(kind: ABIType, candidates: Candidates) -> object:
     if isinstance(kind, TupleType):
         return tuple(_build(each, candidates) for each in kind.components)
     assert isinstance(kind, BasicType)  # noqa: S101 - the only other kind
-    match kind.base:
-        case "address":
-            return candidates.address
-        case "bool":
-            return candidates.number != 0
-        case "string":
-            return candidates.text
-        case "bytes":
-            return bytes(kind.sub) if kind.sub else b""
-        case _:
-            return fit_number(kind.to_type_str(), candidates.number)
+    if kind.base in {"uint", "int"}:
+        return fit_number(_format(kind), candidates.number)
+    values: dict[str, object] = {
+        "address": candidates.address,
+        "bool": candidates.number != 0,
+        "string": candidates.text,
+        "bytes": bytes(kind.sub or 0),
+    }
+    return values[kind.base]
 
 
 def _build_item(kind: ABIType, candidates: Candidates, index: int) -> object:
@@ -141,10 +139,11 @@ def fit_number(abi_type: str, number: int) -> int:
     """Return a number brought into the range of an integer type."""
     kind = parse(abi_type)
     assert isinstance(kind, BasicType)  # noqa: S101 - callers have integers
-    bits = kind.sub if isinstance(kind.sub, int) else 256
-    if kind.base == "int":
-        return max(-(2 ** (bits - 1)), min(number, 2 ** (bits - 1) - 1))
-    return max(0, min(number, 2**bits - 1))
+    bits: int = kind.sub if isinstance(kind.sub, int) else 256
+    lowest, highest = (-(1 << bits - 1), (1 << bits - 1) - 1)
+    if kind.base != "int":
+        lowest, highest = 0, (1 << bits) - 1
+    return max(lowest, min(number, highest))
 
 
 def get_at(values: Sequence[object], path: Path) -> object:
@@ -171,3 +170,7 @@ def resize(value: object, count: int, filler: object) -> tuple[object, ...]:
     assert isinstance(value, Sequence)  # noqa: S101 - callers have arrays
     items = tuple(value)[:count]
     return items + (items[-1] if items else filler,) * (count - len(items))
+
+
+def _format(kind: ABIType) -> str:
+    return str(kind.to_type_str())  # type: ignore[no-untyped-call]

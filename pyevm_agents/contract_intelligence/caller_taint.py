@@ -67,7 +67,7 @@ class Expression:
 
     __slots__ = ("flags", "offset", "op", "operands", "slot", "value")
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - made often, so by position
         self,
         op_code: int,
         operands: Sequence[Expression | int] = (),
@@ -84,11 +84,12 @@ class Expression:
         self.slot = slot
         """Account and slot, for a value of storage."""
 
+        self.flags: int = flags
+        """The kinds of sources below it."""
+
         for operand in operands:
             if isinstance(operand, Expression):
-                flags |= operand.flags
-        self.flags = flags
-        """The kinds of sources below it."""
+                self.flags |= operand.flags
 
 
 @dataclass(slots=True, eq=False)
@@ -405,7 +406,7 @@ def wrap_opcodes(opcodes: dict[int, Any]) -> dict[int, Any]:
     return wrapped
 
 
-def _build(code: int, slow: Opcode) -> Opcode:
+def _build(code: int, slow: Opcode) -> Opcode:  # noqa: PLR0911 - a table with ranges
     if op.DUP1 <= code <= op.DUP16:
         return _build_dup(slow, code - op.DUP1 + 1)
     if op.SWAP1 <= code <= op.SWAP16:

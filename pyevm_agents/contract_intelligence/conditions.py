@@ -167,7 +167,7 @@ def is_account(side: Expression | int) -> bool:
     return isinstance(bare, Expression) and bare.op in {op.CALLER, op.ORIGIN}
 
 
-def find_field(side: Expression | int) -> StorageField | None:
+def find_field(side: Expression | int) -> StorageField | None:  # noqa: C901 - a case for each opcode
     """Return the part of a slot that a side is; None if it is something else."""
     shift, mask = 0, MAX_WORD
     for _ in range(MAX_DEPTH):
@@ -175,9 +175,7 @@ def find_field(side: Expression | int) -> StorageField | None:
             return None
         if side.op == op.SLOAD and side.slot is not None:
             account, slot = side.slot
-            return StorageField(
-                account=account, slot=slot, word=side.value, shift=shift, mask=mask
-            )
+            return StorageField(account=account, slot=slot, word=side.value, shift=shift, mask=mask)
         constants = [each for each in side.operands if not isinstance(each, Expression)]
         inner = [each for each in side.operands if isinstance(each, Expression)]
         if len(inner) != 1:

@@ -25,8 +25,10 @@ if TYPE_CHECKING:
     from pyevm_agents.contract_intelligence.caller_taint import Decision, TracedCall
     from pyevm_agents.vm import AgentVM
 
+ZERO = Address(bytes(20))
+
 PROBE_GAS = 10_000_000
-"""Gas of a probe. Real calls rarely take more; one that never ends takes a second or two with it."""
+"""Gas of a probe. Real calls rarely take more; one without an end takes a second or two."""
 
 PROBE_BALANCE_WEI = 10**24
 """Ether of the account that makes a probe, if it has less."""
@@ -107,9 +109,7 @@ class ProbeResult:
                 sender=_to_address(topics[1]),
                 recipient=_to_address(topics[2]),
                 amount=(
-                    topics[3]
-                    if len(topics) > TRANSFER_TOPICS
-                    else int.from_bytes(data[:32], "big")
+                    topics[3] if len(topics) > TRANSFER_TOPICS else int.from_bytes(data[:32], "big")
                 ),
             )
             for address, topics, data in self.logs
@@ -198,9 +198,7 @@ class Prober:
     def is_endless(self, result: ProbeResult) -> bool:
         """Whether a call used up nearly all gas without an end."""
         failing = result.find_failing_calls()
-        return (
-            bool(failing) and failing[-1].is_out_of_gas and result.gas_used > self.gas * 9 // 10
-        )
+        return bool(failing) and failing[-1].is_out_of_gas and result.gas_used > self.gas * 9 // 10
 
     def _simulate(self, probe: Probe) -> ProbeResult:
         self.count += 1
@@ -219,22 +217,22 @@ class Prober:
                 overrides.get(probe.sender, AccountOverride()), balance_wei=PROBE_BALANCE_WEI
             )
         try:
-            result = self.chain.call(
-                call, header=self.header, overrides=overrides, trace=tape.wrap
-            )
+            result = self.chain.call(call, header=self.header, overrides=overrides, trace=tape.wrap)
         except ValidationError as error:
             return ProbeResult(
                 probe=probe, is_success=False, halt="not valid", reason=str(error), tape=tape
             )
-        error = result.error
-        reason = ""
-        if error is not None:
+        failure = result.error
+        reason, halt = "", None
+        if failure is not None:
             reason = explain_failure(result.computation, self._known)
+            if failure.burns_gas:
+                halt = str(failure) or type(failure).__name__
         return ProbeResult(
             probe=probe,
-            is_success=error is None,
+            is_success=failure is None,
             output=result.output[:MAX_OUTPUT_BYTES],
-            halt=str(error) or type(error).__name__ if error and error.burns_gas else None,
+            halt=halt,
             reason=reason,
             gas_used=result.gas_used,
             logs=tuple(
@@ -244,7 +242,7 @@ class Prober:
             tape=tape,
         )
 
-    def read(self, to: Address, data: bytes, sender: Address = Address(bytes(20))) -> ProbeResult:
+    def read(self, to: Address, data: bytes, sender: Address = ZERO) -> ProbeResult:
         """Simulate a call without value and overrides."""
         return self.run(Probe(sender=sender, to=to, data=data))
 
