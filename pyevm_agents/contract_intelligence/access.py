@@ -25,16 +25,23 @@ from pyevm_agents.contract_intelligence.call_search import (
     KnownAddresses,
     SearchResult,
 )
+from pyevm_agents.contract_intelligence.calldata_layout import encode_arguments
+from pyevm_agents.contract_intelligence.caller_taint import CALLDATA_FLAG, CALLER_FLAG, OWNED_FLAG
 from pyevm_agents.contract_intelligence.capabilities import (
     Access,
     ExampleCall,
     FunctionCapability,
 )
-from pyevm_agents.contract_intelligence.conditions import is_account, list_comparisons
+from pyevm_agents.contract_intelligence.conditions import (
+    Comparison,
+    find_keyed,
+    is_amount,
+    list_comparisons,
+)
 from pyevm_agents.contract_intelligence.probe import Prober, to_hex_address
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pyevm_agents.chain import Chain
     from pyevm_agents.contract_intelligence.probe import ProbeResult
@@ -165,6 +172,7 @@ def _look_around(
     known = KnownAddresses(
         accounts=tuple(each for each in addresses if not has_code[each]),
         contracts=tuple(each for each in addresses if has_code[each] and each != contract),
+        flags=frozenset(_find_flags(prober, contract, functions, account)),
     )
     return _Surroundings(
         prober=prober,
@@ -175,6 +183,20 @@ def _look_around(
         logged=logged,
         getters=getters,
     )
+
+
+def _find_flags(
+    prober: Prober, contract: Address, functions: Sequence[FunctionCapability], account: Address
+) -> Iterator[tuple[Address, int]]:
+    """Yield the slots of the account that a function of one address returns as true or false."""
+    for function in functions:
+        types = [each.abi_type for each in function.parameters]
+        if types != ["address"] or [each.abi_type for each in function.outputs] != ["bool"]:
+            continue
+        data = encode_arguments(function.selector, types, [to_hex_address(account)])
+        for read in prober.read(contract, data, account).tape.reads:
+            if read.key is not None and read.key.flags & OWNED_FLAG:
+                yield read.account, read.slot
 
 
 def _read_logged(prober: Prober) -> dict[Address, dict[Address, None]]:
@@ -407,14 +429,22 @@ def _find_last_comparison(function: FunctionCapability, found: SearchResult) -> 
             None,
         )
         if last is None or not any(
-            is_account(side)
-            for comparison in list_comparisons(last.condition)
-            for side, _ in comparison.list_sides()
+            _is_closed(comparison) for comparison in list_comparisons(last.condition)
         ):
             return None
     return _Barrier(
         reason=f"I cannot call {function.name} because it compares who calls, and my account "
         "does not pass."
+    )
+
+
+def _is_closed(comparison: Comparison) -> bool:
+    """Whether a comparison depends on the caller, not on an argument or an amount of the caller."""
+    if not comparison.flags & CALLER_FLAG or comparison.flags & CALLDATA_FLAG:
+        return False
+    return not any(
+        keyed is not None and is_amount(comparison, keyed)
+        for keyed in (find_keyed(comparison.left), find_keyed(comparison.right))
     )
 
 

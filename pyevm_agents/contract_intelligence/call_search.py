@@ -160,6 +160,8 @@ class KnownAddresses:
 
     accounts: tuple[Address, ...] = ()
     contracts: tuple[Address, ...] = ()
+    flags: frozenset[tuple[Address, int]] = frozenset()
+    """Slots of the account that are known to be true or false."""
 
 
 class CallSearch:
@@ -450,7 +452,7 @@ class CallSearch:
             keyed = find_keyed(side)
             owned = next((each for each in find_slots(side) if each.flags & OWNED_FLAG), None)
             if keyed is not None:
-                if keyed.slot is not None and is_amount(comparison, keyed):
+                if keyed.slot is not None and self._is_amount(comparison, keyed):
                     self.result.amounts.add(keyed.slot)
                     yield from self._give(attempt, keyed.slot, side)
             elif owned is not None and owned.slot is not None and is_amount(comparison, owned):
@@ -461,6 +463,9 @@ class CallSearch:
                 yield from self._give_item(attempt, side)
             else:
                 yield from self._set_stored(attempt, comparison, side, other)
+
+    def _is_amount(self, comparison: Comparison, keyed: Expression) -> bool:
+        return keyed.slot not in self._known.flags and is_amount(comparison, keyed)
 
     def _give_item(self, attempt: Attempt, side: Expression) -> Iterator[Attempt]:
         """Yield an attempt in which the account has an item that an argument names."""
@@ -514,7 +519,7 @@ class CallSearch:
     def _note_check(
         self, decision: Decision, comparison: Comparison, attempt: Attempt, result: ProbeResult
     ) -> None:
-        check = find_check(decision, comparison)
+        check = find_check(decision, comparison, self._known.flags)
         if check is None:
             return
         key = (check.kind, check.place, check.holder, check.slot)
@@ -547,13 +552,22 @@ def _get_key(attempt: Attempt) -> tuple[object, ...]:
     return attempt.values, attempt.value_wei, attempt.needs, attempt.holdings, attempt.state
 
 
-def find_check(decision: Decision, comparison: Comparison) -> AccessCheck | None:
-    """Return the check of the caller that a comparison is; None if it is none."""
+def find_check(
+    decision: Decision,
+    comparison: Comparison,
+    flags: frozenset[tuple[Address, int]] = frozenset(),
+) -> AccessCheck | None:
+    """Return the check of the caller that a comparison is; None if it is none.
+
+    Input: flags: slots of the account that are known to be true or false.
+    """
     for side, other in comparison.list_sides():
         if is_account(side) and comparison.relation is Relation.EQUAL:
             return _find_identity(decision, other)
         keyed = find_keyed(side)
-        if keyed is not None and keyed.slot is not None and not is_amount(comparison, keyed):
+        if keyed is None or keyed.slot is None:
+            continue
+        if keyed.slot in flags or not is_amount(comparison, keyed):
             return AccessCheck(
                 kind=CheckKind.MEMBERSHIP,
                 place=decision.place,
