@@ -26,7 +26,12 @@ from pyevm_agents.contract_intelligence.call_search import (
     SearchResult,
 )
 from pyevm_agents.contract_intelligence.calldata_layout import encode_arguments
-from pyevm_agents.contract_intelligence.caller_taint import CALLDATA_FLAG, CALLER_FLAG, OWNED_FLAG
+from pyevm_agents.contract_intelligence.caller_taint import (
+    CALLDATA_FLAG,
+    CALLER_FLAG,
+    OWNED_FLAG,
+    VALUE_FLAG,
+)
 from pyevm_agents.contract_intelligence.capabilities import (
     Access,
     ExampleCall,
@@ -36,6 +41,7 @@ from pyevm_agents.contract_intelligence.conditions import (
     Comparison,
     find_keyed,
     is_amount,
+    is_own_mask,
     list_comparisons,
 )
 from pyevm_agents.contract_intelligence.probe import Prober, to_hex_address
@@ -261,9 +267,20 @@ def _judge_failures(found: SearchResult) -> Access:
     if found.hypothetical is not None:
         return Access.OPEN
     for _, result in found.failures:
-        if result.halt is None and result.tape.decisions:
+        if result.halt is None and _has_condition(result):
             return Access.OPEN
     return Access.UNKNOWN
+
+
+def _has_condition(result: ProbeResult) -> bool:
+    """Whether a revert depends on arguments, state or time, as far as its conditions show."""
+    failing = result.find_failing_calls()
+    return any(
+        comparison.flags & ~VALUE_FLAG and not is_own_mask(comparison)
+        for decision in result.tape.decisions
+        if decision.call in failing
+        for comparison in list_comparisons(decision.condition)
+    )
 
 
 def _describe_failure(function: FunctionCapability, found: SearchResult) -> str:
@@ -385,15 +402,22 @@ def _try_identity(
 
 
 def _goes_on(check: AccessCheck, before: ProbeResult, after: ProbeResult | None) -> bool:
-    """Whether a call passes the check that it failed before, and does not fail as before."""
+    """Whether a call succeeds, or passes a check that it failed before.
+
+    A call that passes one check and then fails earlier than the one before has not gone on.
+    """
     if after is None:
         return False
     if after.is_success:
         return True
-    if after.failure_site == before.failure_site:
+    if after.failure_place == before.failure_place:
         return False
-    decision = after.find_decision(check.place)
-    return decision is None or decision.is_taken != check.is_taken
+    last = before.list_last_jumps()
+    jumps = after.tape.jumps
+    if any(jumps.get(place, is_taken) != is_taken for place, is_taken in last):
+        return True
+    is_passed = jumps.get(check.place, check.is_taken) != check.is_taken
+    return is_passed and all(place in jumps for place, _ in last[1:])
 
 
 def _find_other_callers(

@@ -101,7 +101,7 @@ class AccessCheck:
     """A check of the caller on the way to a revert."""
 
     kind: CheckKind
-    place: tuple[bytes, int]
+    place: tuple[Address, int]
     """Of the JUMPI: whose code, and the position in it."""
 
     is_taken: bool
@@ -530,7 +530,7 @@ class CallSearch:
 
 def _list_latest(result: ProbeResult) -> list[Decision]:
     """Return the last decision at each place, the latest first."""
-    latest: dict[tuple[bytes, int], Decision] = {}
+    latest: dict[tuple[Address, int], Decision] = {}
     for decision in reversed(result.tape.decisions):
         latest.setdefault(decision.place, decision)
     return list(latest.values())
@@ -606,7 +606,12 @@ def _list_settings(
     stored = find_field(side)
     if stored is not None:
         wanted = get_value(other) if comparison.relation is Relation.EQUAL else 1
-        settings += [stored.replace(wanted), stored.replace(MAX_WORD)]
+        others = MAX_WORD & ~(stored.mask << stored.shift)
+        settings += [
+            stored.replace(wanted),
+            stored.replace(MAX_WORD),
+            stored.replace(wanted) | others,
+        ]
     settings += [1, MAX_WORD, 0]
     return tuple(dict.fromkeys(value for value in settings if value != keyed.value))
 

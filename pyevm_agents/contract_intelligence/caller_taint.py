@@ -133,9 +133,9 @@ class Decision:
     condition: Expression
 
     @property
-    def place(self) -> tuple[bytes, int]:
+    def place(self) -> tuple[Address, int]:
         """The account whose code it is, and the position in it."""
-        return bytes(self.call.code_account), self.position
+        return self.call.code_account, self.position
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -276,6 +276,9 @@ class TaintTape:
         self._classes = {} if classes is None else classes
         self.root: TracedCall | None = None
         self.decisions: list[Decision] = []
+        self.jumps: dict[tuple[Address, int], bool] = {}
+        """The last outcome of each JUMPI, by whose code it is and its position in it."""
+
         self.reads: list[StorageAccess] = []
         self.writes: list[StorageAccess] = []
         self.shadows: list[_Shadow] = []
@@ -722,6 +725,7 @@ def _build_jumpi(slow: Opcode) -> Opcode:
         stack.pop(height - 1, None)
         condition = stack.pop(height - 2, None)
         shadow.call.jump = (position, is_taken)
+        computation.tape.jumps[shadow.call.code_account, position] = is_taken
         if condition is not None:
             decisions = computation.tape.decisions
             if len(decisions) < MAX_DECISIONS:

@@ -10,7 +10,6 @@ from eth.vm import opcode_values as op
 
 from pyevm_agents.contract_intelligence.caller_taint import (
     CALLDATA_FLAG,
-    CALLER_FLAG,
     KEYED_FLAG,
     TIME_FLAG,
     Expression,
@@ -29,6 +28,8 @@ MAX_WORD = 2**256 - 1
 FLAG_BITS = 64
 """A number of at most so many bits, read beside others from one slot and compared with zero, is a
 flag, an enumeration or a time. A larger one is an amount."""
+
+ENUMERATION_BITS = 8
 
 EQUALITIES = frozenset({op.EQ, op.SUB, op.XOR})
 ORDERS = frozenset({op.LT, op.GT, op.SLT, op.SGT})
@@ -243,7 +244,7 @@ def is_amount(comparison: Comparison, keyed: Expression) -> bool:
     a mask, a time, or one fixed number.
     """
     if comparison.relation is Relation.ORDER:
-        return not comparison.flags & TIME_FLAG
+        return not comparison.flags & TIME_FLAG and not _is_range_check(comparison)
     if comparison.relation is Relation.EQUAL:
         is_left = keyed in find_slots(comparison.left)
         other = comparison.right if is_left else comparison.left
@@ -255,6 +256,16 @@ def is_amount(comparison: Comparison, keyed: Expression) -> bool:
     return is_range and field.mask.bit_length() > FLAG_BITS
 
 
-def is_caller_decided(comparison: Comparison) -> bool:
-    """Whether a comparison depends on the caller."""
-    return bool(comparison.flags & CALLER_FLAG)
+def _is_range_check(comparison: Comparison) -> bool:
+    """Whether a compiler checks that a small field is a value of an enumeration."""
+    for side, other in comparison.list_sides():
+        stored = find_field(side)
+        if stored is not None and not isinstance(other, Expression):
+            return stored.mask.bit_length() <= ENUMERATION_BITS
+    return False
+
+
+def is_own_mask(comparison: Comparison) -> bool:
+    """Whether a value is compared with itself, cut to its type: a check of the calldata's form."""
+    left = strip(comparison.left)
+    return isinstance(left, Expression) and left is strip(comparison.right)

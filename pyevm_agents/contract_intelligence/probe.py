@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from pyevm_agents.agents.known_contracts import KnownContracts
     from pyevm_agents.chain import ChainSimulator
-    from pyevm_agents.contract_intelligence.caller_taint import Decision, TracedCall
+    from pyevm_agents.contract_intelligence.caller_taint import TracedCall
     from pyevm_agents.vm import AgentVM
 
 ZERO = Address(bytes(20))
@@ -149,9 +149,21 @@ class ProbeResult:
         *places, _, halt = self.failure_site or ((), "")
         return (*places, self.output[:4], halt)
 
-    def find_decision(self, place: tuple[bytes, int]) -> Decision | None:
-        """Return the last decision at a place of the code."""
-        return next((each for each in reversed(self.tape.decisions) if each.place == place), None)
+    def list_last_jumps(self) -> list[tuple[tuple[Address, int], bool]]:
+        """Return the JUMPIs that may have decided a failure, with their outcomes.
+
+        These are the last one of the innermost failed call, and the last one whose condition is
+        traced.
+        """
+        failing = self.find_failing_calls()
+        if not failing:
+            return []
+        position, is_taken = failing[-1].jump
+        found = [((failing[-1].code_account, position), is_taken)]
+        last = next((each for each in reversed(self.tape.decisions) if each.call in failing), None)
+        if last is not None:
+            found.append(((last.call.code_account, last.position), last.is_taken))
+        return found
 
 
 class Prober:
