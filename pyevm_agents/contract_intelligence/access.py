@@ -19,7 +19,7 @@ from pyevm_agents.contract_intelligence.argument_derivation import derive_argume
 from pyevm_agents.contract_intelligence.asset_needs import find_needs, name_amounts
 from pyevm_agents.contract_intelligence.call_search import (
     AccessCheck,
-    Attempt,
+    CallAttempt,
     CallSearch,
     CheckKind,
     KnownAddresses,
@@ -38,7 +38,7 @@ from pyevm_agents.contract_intelligence.capabilities import (
     FunctionCapability,
 )
 from pyevm_agents.contract_intelligence.conditions import (
-    Comparison,
+    ValueComparison,
     find_keyed,
     is_amount,
     is_own_mask,
@@ -258,7 +258,7 @@ def _conclude(
     )
 
 
-def _get_last(found: SearchResult) -> tuple[Attempt | None, ProbeResult | None]:
+def _get_last(found: SearchResult) -> tuple[CallAttempt | None, ProbeResult | None]:
     return found.failures[-1] if found.failures else (None, None)
 
 
@@ -296,7 +296,7 @@ def _describe_example(
     place: _Surroundings,
     function: FunctionCapability,
     search: CallSearch,
-    attempt: Attempt,
+    attempt: CallAttempt,
     result: ProbeResult,
 ) -> FunctionCapability:
     needs = find_needs(place.prober, place.account, function, attempt, result)
@@ -359,7 +359,7 @@ def _try_check(
     place: _Surroundings,
     search: CallSearch,
     check: AccessCheck,
-    attempt: Attempt,
+    attempt: CallAttempt,
     before: ProbeResult,
 ) -> tuple[Address, ...] | None:
     """Return who passes a check that stops the account; None if it does not stop it."""
@@ -382,7 +382,7 @@ def _try_identity(
     place: _Surroundings,
     search: CallSearch,
     check: AccessCheck,
-    attempt: Attempt,
+    attempt: CallAttempt,
     before: ProbeResult,
 ) -> tuple[Address, ...] | None:
     holder = _word_to_address(check.holder)
@@ -462,7 +462,7 @@ def _find_last_comparison(function: FunctionCapability, found: SearchResult) -> 
     )
 
 
-def _is_closed(comparison: Comparison) -> bool:
+def _is_closed(comparison: ValueComparison) -> bool:
     """Whether a comparison depends on the caller, not on an argument or an amount of the caller."""
     if not comparison.flags & CALLER_FLAG or comparison.flags & CALLDATA_FLAG:
         return False

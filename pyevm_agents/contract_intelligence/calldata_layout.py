@@ -22,7 +22,7 @@ Path = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Leaf:
+class CalldataLeaf:
     """A word of calldata that is a value, or the length of an array or of bytes."""
 
     path: Path
@@ -56,15 +56,15 @@ def encode_arguments(selector: bytes, types: Sequence[str], values: Sequence[obj
     return bytes(selector) + encode(list(types), list(values))
 
 
-def list_leaves(types: Sequence[str], data: bytes) -> list[Leaf]:
+def list_leaves(types: Sequence[str], data: bytes) -> list[CalldataLeaf]:
     """Return the values of calldata with their positions; at most `MAX_LEAVES`."""
-    leaves: list[Leaf] = []
+    leaves: list[CalldataLeaf] = []
     _walk([parse(text) for text in types], data, SELECTOR_BYTES, (), leaves)
     return leaves
 
 
 def _walk(
-    kinds: Sequence[ABIType], data: bytes, start: int, path: Path, leaves: list[Leaf]
+    kinds: Sequence[ABIType], data: bytes, start: int, path: Path, leaves: list[CalldataLeaf]
 ) -> None:
     head = start
     for index, kind in enumerate(kinds):
@@ -79,19 +79,21 @@ def _walk(
             head += _measure(kind)
 
 
-def _walk_value(kind: ABIType, data: bytes, at: int, path: Path, leaves: list[Leaf]) -> None:
+def _walk_value(
+    kind: ABIType, data: bytes, at: int, path: Path, leaves: list[CalldataLeaf]
+) -> None:
     text = _format(kind)
     if kind.is_array:
         dimension = kind.arrlist[-1] if kind.arrlist else ()
         count = dimension[0] if dimension else int.from_bytes(data[at : at + WORD_BYTES], "big")
         if not dimension:
-            leaves.append(Leaf(path=path, abi_type=text, offset=at, is_length=True))
+            leaves.append(CalldataLeaf(path=path, abi_type=text, offset=at, is_length=True))
             at += WORD_BYTES
         _walk([kind.item_type] * min(count, MAX_LEAVES), data, at, path, leaves)
     elif isinstance(kind, TupleType):
         _walk(kind.components, data, at, path, leaves)
     else:
-        leaves.append(Leaf(path=path, abi_type=text, offset=at, is_length=kind.is_dynamic))
+        leaves.append(CalldataLeaf(path=path, abi_type=text, offset=at, is_length=kind.is_dynamic))
 
 
 def _measure(kind: ABIType) -> int:
