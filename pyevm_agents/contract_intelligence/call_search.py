@@ -22,6 +22,7 @@ from pyevm_agents.contract_intelligence.calldata_layout import (
     Candidates,
     Path,
     build_value,
+    can_build,
     encode_arguments,
     fit_number,
     get_at,
@@ -275,6 +276,8 @@ class CallSearch:
     # -- candidates -- #
 
     def _build_first_attempts(self) -> Iterator[CallAttempt]:
+        if not can_build(self.types):
+            return
         own = to_hex_address(self._account)
         contracts = tuple(map(to_hex_address, self._known.contracts))
         others = [to_hex_address(each) for each in self._known.accounts if each != self._account]

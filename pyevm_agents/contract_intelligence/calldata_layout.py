@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from eth_abi import encode
 from eth_abi.grammar import BasicType, TupleType, parse
 
+from pyevm_agents.abi import is_abi_type
+
 if TYPE_CHECKING:
     from eth_abi.grammar import ABIType
 
@@ -16,6 +18,8 @@ WORD_BYTES = 32
 SELECTOR_BYTES = 4
 MAX_LEAVES = 256
 """The most values of one call whose positions are known."""
+
+KNOWN_BASES = frozenset({"address", "bool", "bytes", "int", "string", "uint"})
 
 Path = tuple[int, ...]
 """Indices that lead to a value: of the argument, then of members and items."""
@@ -104,6 +108,23 @@ def _measure(kind: ABIType) -> int:
     if isinstance(kind, TupleType):
         return sum(map(_measure, kind.components))
     return WORD_BYTES
+
+
+def can_build(types: Sequence[str]) -> bool:
+    """Return whether values of types can be built: known types, of at most `MAX_LEAVES` items."""
+    if not all(map(is_abi_type, types)):
+        return False
+    return sum(_count_items(parse(text)) for text in types) <= MAX_LEAVES
+
+
+def _count_items(kind: ABIType) -> int:
+    """Return the number of values, with an item in each dynamic array; too many if unknown."""
+    if kind.is_array:
+        dimension = kind.arrlist[-1] if kind.arrlist else ()
+        return (dimension[0] if dimension else 1) * _count_items(kind.item_type)
+    if isinstance(kind, TupleType):
+        return sum(map(_count_items, kind.components))
+    return 1 if isinstance(kind, BasicType) and kind.base in KNOWN_BASES else MAX_LEAVES + 1
 
 
 def build_value(abi_type: str, candidates: Candidates) -> object:
