@@ -23,6 +23,9 @@ MAX_LABEL_CHARACTERS = 32
 MAX_READ_CHARACTERS = 4_096
 """Characters of a text that are read."""
 
+NUMBER_CHARACTERS = 6
+"""Characters of the number of a name that was taken, such as `_2`."""
+
 MARKER_START = "[abi:"
 """Start of a type's marker at the end of a description, which a contract's text must not set."""
 
@@ -57,16 +60,17 @@ def clean_label(value: object, fallback: str) -> str:
 
 
 def format_handle(label: str) -> str:
-    """Return a label as one word in capitals, such as `UNISWAP_ROUTER`."""
-    word = _NOT_HANDLE.sub("_", label).strip("_").upper()
+    """Return a label as one word, such as `UniswapV2Router02` or `Vault_Share`."""
+    word = _NOT_HANDLE.sub("_", label).strip("_")
     return word if word[:1].isalpha() else f"CONTRACT_{word}".rstrip("_")
 
 
 class NameTable:
     """Names that the executor takes together: each is valid, and looks like no other one."""
 
-    def __init__(self) -> None:
-        """Start without names."""
+    def __init__(self, max_characters: int = MAX_NAME_BYTES) -> None:
+        """Start without names. Input: the most characters of a name."""
+        self._max_characters = max_characters
         self._looks: set[str] = set()
 
     def add(self, *candidates: str) -> str:
@@ -75,16 +79,19 @@ class NameTable:
         The last candidate must be valid.
         """
         for name in candidates:
-            if find_name_flaw(name) is None and self._take(name):
+            if self._is_valid(name) and self._take(name):
                 return name
-        base = candidates[-1][: MAX_NAME_BYTES - 6]
+        base = candidates[-1][: self._max_characters - NUMBER_CHARACTERS]
         number = 2
         while not self._take(f"{base}_{number}"):
             number += 1
         return f"{base}_{number}"
 
+    def _is_valid(self, name: str) -> bool:
+        return len(name) <= self._max_characters and find_name_flaw(name) is None
+
     def _take(self, name: str) -> bool:
-        look = compute_look(name).lower()
+        look = compute_look(name)
         is_free = look not in self._looks
         self._looks.add(look)
         return is_free
