@@ -190,10 +190,27 @@ class TokenPair:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class QuotedPath:
+    """A path of tokens through pools, and what a router says it pays."""
+
+    tokens: tuple[str, ...]
+    """From the one that is paid to the one that is bought."""
+
+    amount_in: int
+    """Base units of the first token."""
+
+    amount_out: int
+    """Base units of the last token."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Relationships:
     """Other contracts that a contract's functions need."""
 
     token_pairs: tuple[TokenPair, ...] = ()
+    paths: tuple[QuotedPath, ...] = ()
+    """For one whole token of each kind, the best path to each other one first."""
+
     required_approvals: tuple[Approval, ...] = ()
     admin_address: str = ""
     wrapped_native: str = ""

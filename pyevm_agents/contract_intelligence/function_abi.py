@@ -164,7 +164,7 @@ def parse_function(
         return None, False
     signature = definition.signature
     comments = natspec or NatSpec()
-    mutability = entry.get("stateMutability")
+    mutability = str(entry.get("stateMutability"))
     raw_inputs = entry.get("inputs", [])
     raw_outputs = entry.get("outputs", []) if definition.output_types else []
     parameters, is_changed = _parse_parameters(raw_inputs, definition.types, "arg")

@@ -50,9 +50,6 @@ class KindRule:
     reads: tuple[str, ...] = ()
     """Signatures without arguments whose calls must answer."""
 
-    tokens: tuple[str, ...] = ()
-    """Signatures without arguments that return tokens of the contract."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FunctionRule:
@@ -157,7 +154,6 @@ def _parse_kind(form: Mapping[str, Any]) -> KindRule:
         kind=ContractKind(form["name"]),
         functions=frozenset(form["functions"]),
         reads=tuple(form.get("reads", ())),
-        tokens=tuple(form.get("tokens", ())),
     )
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, permutations
 from typing import TYPE_CHECKING
 
 from pyevm_agents.contract_intelligence.capabilities import (
     ContractIntelligence,
     ContractKind,
+    QuotedPath,
     Relationships,
     TokenPair,
 )
@@ -29,17 +29,13 @@ MAX_TOKENS = 32
 MAX_LISTED_POOLS = 16
 """Pools that are read of a factory when no tokens are given."""
 
+MAX_QUOTED_TOKENS = 6
+"""Tokens between which paths are quoted: 30 ordered pairs, with at most five paths each."""
+
+DEFAULT_DECIMALS = 18
+
 MAX_PATH_TOKENS = 3
 """Tokens of a path. Each one more is another pool's fee."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QuotedPath:
-    """A path of tokens through pools, and what it pays."""
-
-    tokens: tuple[str, ...]
-    amount_in: int
-    amount_out: int
 
 
 def read_relationships(
@@ -55,8 +51,11 @@ def read_relationships(
     if kind is ContractKind.DEX_ROUTER:
         wrapped = reader.read_first_address(address, reads["wrapped_native"])
     named = [reader.read_address(address, signature) for signature in reads["named"]]
+    pairs = tuple(_iter_pairs(reader, address, kind, _merge([wrapped], tokens)))
+    is_router = kind is ContractKind.DEX_ROUTER
     return Relationships(
-        token_pairs=tuple(_iter_pairs(reader, address, kind, _merge([wrapped], tokens))),
+        token_pairs=pairs,
+        paths=tuple(_iter_quotes(reader, address, pairs)) if is_router else (),
         admin_address=reader.read_first_address(address, reads["owner"]),
         wrapped_native=wrapped,
         named_contracts=_merge([wrapped], named),
@@ -99,6 +98,18 @@ def quote_paths(
             case _:
                 pass
     return tuple(sorted(quotes, key=lambda quote: -quote.amount_out))
+
+
+def _iter_quotes(
+    reader: ContractReader, router: str, pairs: Sequence[TokenPair]
+) -> Iterator[QuotedPath]:
+    """Yield the paths between the tokens of pools, with the quotes for one whole token."""
+    tokens = _merge([token for pair in pairs for token in (pair.token_a, pair.token_b)])
+    for token_in, token_out in permutations(tokens[:MAX_QUOTED_TOKENS], 2):
+        facts = reader.read_token(token_in)
+        decimals = DEFAULT_DECIMALS if facts is None else facts.decimals
+        unit = 10 ** (DEFAULT_DECIMALS if decimals is None else decimals)
+        yield from quote_paths(reader, router, list_paths(pairs, token_in, token_out), unit)
 
 
 def group_contracts(contracts: Sequence[ContractIntelligence]) -> tuple[tuple[str, ...], ...]:

@@ -151,6 +151,14 @@ def _serialize_relationships(relations: Relationships) -> dict[str, Any]:
             {"tokenA": each.token_a, "tokenB": each.token_b, "pool": each.pool}
             for each in relations.token_pairs
         ],
+        "paths": [
+            {
+                "tokens": list(each.tokens),
+                "amountIn": serialize_value(each.amount_in),
+                "amountOut": serialize_value(each.amount_out),
+            }
+            for each in relations.paths
+        ],
         "requiredApprovals": [_serialize_approval(each) for each in relations.required_approvals],
         "adminAddress": relations.admin_address or None,
         "wrappedNative": relations.wrapped_native or None,

@@ -80,6 +80,8 @@ def _iter_facts(
     for pair in relations.token_pairs:
         tokens = name_addresses(f"{pair.token_a} and {pair.token_b}", names)
         yield "pool", f"{tokens}, {pair.pool}"
+    for path in relations.paths:
+        yield "path", " > ".join(names.get(token, token) for token in path.tokens)
     for approval in relations.required_approvals:
         yield "approval", name_addresses(_format_approval(approval), names)
 
@@ -117,7 +119,7 @@ def _iter_notes(function: FunctionCapability) -> Iterator[str]:
     if function.reason:
         yield clean_text(function.reason, MAX_CELL_CHARACTERS)
     if function.description:
-        yield clean_text(function.description, MAX_CELL_CHARACTERS)
+        yield clean_text(function.description, MAX_CELL_CHARACTERS).rstrip(".")
     for parameter in function.parameters:
         if parameter.derivation is not None and parameter.derivation.sentence:
             yield clean_text(parameter.derivation.sentence, MAX_CELL_CHARACTERS)
