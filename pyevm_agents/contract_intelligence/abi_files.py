@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
+
+import orjson
 
 from pyevm_agents.artifacts import (
     DEBUG_SUFFIX,
@@ -80,7 +81,10 @@ def read_project(folder: Path, contract: str) -> ContractInterface:
             f"{folder}: has no contract {contract}; {_suggest(name, map(get_contract_name, files))}"
         )
     forms = {file: _read_json(file) for file in matches}
-    if len({json.dumps(_get_abi(form), sort_keys=True) for form in forms.values()}) > 1:
+    if (
+        len({orjson.dumps(_get_abi(form), option=orjson.OPT_SORT_KEYS) for form in forms.values()})
+        > 1
+    ):
         choices = ", ".join(f"{file.parent.name}:{name}" for file in matches[:SHOWN_NAMES])
         raise ConfigError(
             f"{folder}: has {len(matches)} contracts {name}; name one with --contract: {choices}"
@@ -106,11 +110,11 @@ def _get_abi(form: object) -> object:
 def _read_build_info(file: Path, name: str) -> Mapping[str, Any]:
     """Return what Hardhat's build info has of a contract: its comments, which artifacts lack."""
     try:
-        link = json.loads(file.with_name(f"{name}{DEBUG_SUFFIX}").read_bytes())
+        link = orjson.loads(file.with_name(f"{name}{DEBUG_SUFFIX}").read_bytes())
         info = (file.parent / str(link["buildInfo"])).resolve()
-        outputs = json.loads(info.read_bytes())["output"]["contracts"]
-        form = outputs[json.loads(file.read_bytes())["sourceName"]][name]
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        outputs = orjson.loads(info.read_bytes())["output"]["contracts"]
+        form = outputs[orjson.loads(file.read_bytes())["sourceName"]][name]
+    except (OSError, ValueError, KeyError, TypeError):
         return {}
     keys = ("devdoc", "userdoc", "metadata")
     return {key: form[key] for key in keys if isinstance(form, Mapping) and key in form}
@@ -118,12 +122,15 @@ def _read_build_info(file: Path, name: str) -> Mapping[str, Any]:
 
 def _read_json(path: Path) -> object:
     try:
-        if path.stat().st_size > MAX_FILE_BYTES:
-            raise ConfigError(f"{path}: must have at most {MAX_FILE_BYTES >> 20} MiB")
-        return json.loads(path.read_bytes())
+        size_bytes = path.stat().st_size
+        content = path.read_bytes() if size_bytes <= MAX_FILE_BYTES else None
     except OSError as error:
         raise ConfigError(f"{path}: can't be read: {error.strerror}") from error
-    except (ValueError, RecursionError) as error:
+    if content is None:
+        raise ConfigError(f"{path}: must have at most {MAX_FILE_BYTES >> 20} MiB")
+    try:
+        return orjson.loads(content)
+    except ValueError as error:
         raise ConfigError(f"{path}: not JSON; pass a file with an ABI or an artifact") from error
 
 

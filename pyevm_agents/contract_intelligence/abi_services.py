@@ -7,13 +7,13 @@ interface = fetch_interface(service, contract, cache=AbiCache(folder))
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlencode
 
+import orjson
 from eth_utils import keccak, to_checksum_address
 
 from pyevm_agents.atomic_files import replace_atomically
@@ -101,10 +101,6 @@ class _HttpService:
         self._secrets = secrets
         self.url_digest = hashlib.sha256(url.encode()).hexdigest()[:8]
 
-    def close(self) -> None:
-        """Close the connections."""
-        self._transport.close()
-
     def _get(self, query: Mapping[str, object], path: str = "") -> tuple[HttpAnswer, Any]:
         """Return an answer and its JSON value."""
         try:
@@ -116,13 +112,15 @@ class _HttpService:
             raise self._build_error(
                 f"answer of more than {size} MiB: must be smaller; pass a file with --abi"
             ) from error
+        finally:
+            self._transport.close()
         if answer.status in REDIRECTS:
             raise self._build_error(f"HTTP {answer.status}: it redirects; pass the URL it names")
         if answer.status == TOO_MANY_REQUESTS:
             raise self._build_error("rate limit reached; wait, or pass a key of your own")
         try:
-            return answer, json.loads(answer.body)
-        except (ValueError, RecursionError) as error:
+            return answer, orjson.loads(answer.body)
+        except ValueError as error:
             raise self._build_error(
                 f"HTTP {answer.status} with an answer that is not JSON; check the URL"
             ) from error
@@ -193,8 +191,8 @@ class EtherscanService(_HttpService):
         if not text or NOT_VERIFIED.search(text[:SHOWN_CHARACTERS]):
             return None
         try:
-            abi = json.loads(text)
-        except (ValueError, RecursionError) as error:
+            abi = orjson.loads(text)
+        except ValueError as error:
             raise self._build_error("the ABI is not JSON; pass a file with --abi") from error
         return {"abi": abi, "contractName": name}
 
@@ -243,8 +241,8 @@ class AbiCache:
         if self._folder is None:
             return None
         try:
-            form = json.loads(self._build_path(self._folder, service, contract).read_bytes())
-        except (OSError, ValueError, RecursionError):
+            form = orjson.loads(self._build_path(self._folder, service, contract).read_bytes())
+        except (OSError, ValueError):
             return None
         is_artifact = isinstance(form, Mapping) and isinstance(form.get("abi"), list)
         return form if is_artifact else None
@@ -259,7 +257,7 @@ class AbiCache:
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
             path = self._build_path(self._folder, service, contract)
-            replace_atomically(path, json.dumps(kept).encode())
+            replace_atomically(path, orjson.dumps(kept))
         except OSError:
             return
 

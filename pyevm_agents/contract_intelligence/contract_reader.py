@@ -5,9 +5,11 @@ Contracts may answer anything, revert, or never end: all that is not the expecte
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from eth.exceptions import OutOfGas
 from eth.vm.forks.prague.state import PragueState
 from eth_abi import encode
 from eth_typing import Address
@@ -28,6 +30,9 @@ if TYPE_CHECKING:
 
 READ_GAS = 400_000
 """Gas of one read. The dearest quote of three tokens takes some 60,000."""
+
+MAX_ENDLESS_READS = 3
+"""Reads of one contract that may use up their gas. After these it is not called any more."""
 
 MAX_OUTPUT_BYTES = 16_384
 """Bytes of an answer. `facets()` of a large diamond has some 10,000."""
@@ -59,6 +64,7 @@ class ContractReader:
         self.chain = chain
         self.header = chain.head if header is None else header
         self._tokens: dict[str, TokenFacts | None] = {}
+        self._endless_reads: Counter[str] = Counter()
 
     def read(
         self, address: str, signature: str, outputs: Sequence[str], *values: object
@@ -67,7 +73,7 @@ class ContractReader:
         types = split_types(signature[signature.index("(") :])
         data = compute_topic(signature)[:SELECTOR_BYTES] + encode(types, values)
         result = self.call(address, data)
-        if result.error is not None or len(result.output) > MAX_OUTPUT_BYTES:
+        if result is None or result.error is not None or len(result.output) > MAX_OUTPUT_BYTES:
             return None
         return decode_values(outputs, result.output)
 
@@ -87,7 +93,9 @@ class ContractReader:
     def does_answer(self, address: str, signature: str) -> bool:
         """Return whether a function without arguments answers with at least a word."""
         result = self.call(address, compute_topic(signature)[:SELECTOR_BYTES])
-        return result.error is None and len(result.output) >= WORD_BYTES
+        if result is None or result.error is not None:
+            return False
+        return len(result.output) >= WORD_BYTES
 
     def read_token(self, address: str) -> TokenFacts | None:
         """Return the symbol and the decimals of a token; None if it has neither."""
@@ -103,10 +111,15 @@ class ContractReader:
         """Return the value of a storage slot."""
         return int(self._state.get_storage(_to_canonical(address), slot))
 
-    def call(self, address: str, data: bytes) -> CallResult:
-        """Call a contract with the gas of a read."""
+    def call(self, address: str, data: bytes) -> CallResult | None:
+        """Call a contract with the gas of a read; None if it has used up too many."""
+        if self._endless_reads[address] >= MAX_ENDLESS_READS:
+            return None
         call = Call(to=_to_canonical(address), data=data, gas=READ_GAS)
-        return self.chain.call(call, header=self.header)
+        result = self.chain.call(call, header=self.header)
+        # Old compilers burn all gas at once where a function is missing: that is another error.
+        self._endless_reads[address] += isinstance(result.error, OutOfGas)
+        return result
 
     @property
     def has_delegations(self) -> bool:

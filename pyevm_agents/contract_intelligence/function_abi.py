@@ -5,11 +5,12 @@ An ABI comes from a file or from a server: what is malformed is left out, and a 
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
+
+import orjson
 
 from pyevm_agents.abi import (
     MAX_ABI_ENTRIES,
@@ -282,8 +283,8 @@ def _read_metadata(artifact: Mapping[str, Any]) -> Mapping[str, Any]:
         value = artifact.get(key)
         if isinstance(value, str) and len(value) <= MAX_METADATA_CHARACTERS:
             try:
-                value = json.loads(value)
-            except (ValueError, RecursionError):
+                value = orjson.loads(value)
+            except ValueError:
                 continue
         if isinstance(value, Mapping):
             return value

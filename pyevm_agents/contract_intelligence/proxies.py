@@ -148,7 +148,10 @@ def _find_changers(
 
 def _find_delegate(reader: ContractReader, address: str) -> str:
     """Return where a call of an unknown function is delegated to, whole; empty if nowhere."""
-    computation = reader.call(address, PROBE).computation
+    result = reader.call(address, PROBE)
+    if result is None:
+        return ""
+    computation = result.computation
     for child in computation.children:
         message = child.msg
         is_delegated = message.storage_address == computation.msg.storage_address

@@ -74,21 +74,22 @@ class NameTable:
         self._looks: set[str] = set()
 
     def add(self, *candidates: str) -> str:
-        """Add the first candidate that is valid and free, else the last one with a number.
+        """Add the first valid candidate, with a number if it looks like an earlier name.
 
-        The last candidate must be valid.
+        Input: names, of which the last one is valid.
         """
-        for name in candidates:
-            if self._is_valid(name) and self._take(name):
-                return name
-        base = candidates[-1][: self._max_characters - NUMBER_CHARACTERS]
-        number = 2
+        name = next(filter(self._is_valid, candidates))
+        if self._take(name):
+            return name
+        base, number = name[: self._max_characters - NUMBER_CHARACTERS], 2
         while not self._take(f"{base}_{number}"):
             number += 1
         return f"{base}_{number}"
 
     def _is_valid(self, name: str) -> bool:
-        return len(name) <= self._max_characters and find_name_flaw(name) is None
+        # Lone surrogates have no UTF-8.
+        is_short = len(name) <= self._max_characters and name.isascii()
+        return is_short and find_name_flaw(name) is None
 
     def _take(self, name: str) -> bool:
         look = compute_look(name)

@@ -171,7 +171,8 @@ class HttpTransport:
             connection.request(method, target, body or None, self._headers)
             response = connection.getresponse()
             with response:
-                data = _read_body(response, sock, deadline, self._max_answer_bytes or MAX_ANSWER_BYTES)
+                limit = self._max_answer_bytes or MAX_ANSWER_BYTES
+                data = _read_body(response, sock, deadline, limit)
             is_whole = not response.will_close
         finally:
             if is_whole:

@@ -126,7 +126,7 @@ def test_a_parameter_without_an_identifier_gets_a_number(name: str) -> None:
 def test_parameters_that_look_alike_get_numbers() -> None:
     forms = [{"name": name, "type": "uint8"} for name in ("value", "_value", "vaIue", "va1ue")]
     [function] = read(entry("f", *forms)).functions
-    assert [each.name for each in function.parameters] == ["value", "arg1", "arg2", "arg3"]
+    assert [each.name for each in function.parameters] == ["value", "value_2", "vaIue_3", "va1ue_4"]
 
 
 def test_functions_with_one_selector_are_reported() -> None:

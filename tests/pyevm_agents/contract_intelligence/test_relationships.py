@@ -85,7 +85,7 @@ def test_a_pool_and_a_factory() -> None:
 
 def test_an_owner_and_a_router_that_lies() -> None:
     lying, owned = address_of(0xA0), address_of(0xB0)
-    answers = {
+    answers: dict[str, tuple[list[str], list[object]]] = {
         "factory()": (["address"], [address_of(0xC0)]),
         "WETH()": (["string"], ["x" * 400]),
         "getAmountsOut(uint256,address[])": (["uint256[]"], [[]]),

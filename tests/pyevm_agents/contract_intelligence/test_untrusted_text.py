@@ -95,6 +95,6 @@ def test_a_name_that_is_taken_gets_a_number() -> None:
         "tool",
         "tool_2",
         "t0ol",
-        "tool_3",
-        "tool_4",
+        "tooI_3",
+        "too1_4",
     ]
