@@ -41,7 +41,7 @@ class Source(StrEnum):
     """`Derivation.value`."""
 
 
-class Role(StrEnum):
+class ParameterRole(StrEnum):
     """What a parameter is for, as `primitives.toml` proposes it."""
 
     UNKNOWN = ""
@@ -105,7 +105,7 @@ class Parameter:
     """The token whose base units an integer counts: an address, `native`, or the parameter that
     holds the address, such as `path[0]`; empty if unknown."""
 
-    role: Role = Role.UNKNOWN
+    role: ParameterRole = ParameterRole.UNKNOWN
 
     derivation: Derivation | None = None
     """None: the model chooses the value."""

@@ -19,7 +19,7 @@ from pyevm_agents.contract_intelligence.capabilities import (
     Derivation,
     FunctionCapability,
     Parameter,
-    Role,
+    ParameterRole,
     Source,
 )
 from pyevm_agents.contract_intelligence.function_abi import build_parameters, split_types
@@ -60,7 +60,7 @@ class FunctionRule:
     sentence: str = ""
     outputs: tuple[str, ...] = ()
     mutability: str = ""
-    roles: Mapping[str, Role] = field(default_factory=dict)
+    roles: Mapping[str, ParameterRole] = field(default_factory=dict)
     """By the place of a parameter."""
 
     units: Mapping[str, str] = field(default_factory=dict)
@@ -164,7 +164,7 @@ def _parse_function(form: Mapping[str, Any]) -> FunctionRule:
         sentence=form.get("sentence", ""),
         outputs=tuple(form.get("outputs", ())),
         mutability=form.get("mutability", ""),
-        roles={key: Role(value) for key, value in form.get("roles", {}).items()},
+        roles={key: ParameterRole(value) for key, value in form.get("roles", {}).items()},
         units=dict(form.get("units", {})),
         quote=form.get("quote", ""),
         seconds=form.get("seconds", 0),
@@ -193,7 +193,7 @@ def _build_unit_resolver(
 def _annotate_parameter(
     parameter: Parameter, place: int, rule: FunctionRule, resolve: Callable[[str], str]
 ) -> Parameter:
-    role = rule.roles.get(str(place), Role.UNKNOWN)
+    role = rule.roles.get(str(place), ParameterRole.UNKNOWN)
     return replace(
         parameter,
         role=role,
@@ -202,18 +202,18 @@ def _annotate_parameter(
     )
 
 
-def _propose_derivation(name: str, role: Role, rule: FunctionRule) -> Derivation | None:
+def _propose_derivation(name: str, role: ParameterRole, rule: FunctionRule) -> Derivation | None:
     """Return where the value of a parameter that the model need not choose comes from."""
     match role:
-        case Role.RECIPIENT | Role.ACCOUNT:
+        case ParameterRole.RECIPIENT | ParameterRole.ACCOUNT:
             return Derivation(source=Source.ACCOUNT, sentence=f"{name}: the agent's account")
-        case Role.DEADLINE if rule.seconds:
+        case ParameterRole.DEADLINE if rule.seconds:
             return Derivation(
                 source=Source.DEADLINE,
                 seconds=rule.seconds,
                 sentence=f"{name}: {rule.seconds} seconds after the block's time",
             )
-        case Role.MINIMUM if rule.quote:
+        case ParameterRole.MINIMUM if rule.quote:
             return Derivation(
                 source=Source.MINIMUM,
                 slippage_bps=DEFAULT_SLIPPAGE_BPS,

@@ -10,7 +10,7 @@ from eth_utils import to_checksum_address
 
 from pyevm_agents.abi import is_abi_type, is_contract_name
 from pyevm_agents.contract_intelligence import primitives
-from pyevm_agents.contract_intelligence.capabilities import ContractKind, Role, Source
+from pyevm_agents.contract_intelligence.capabilities import ContractKind, ParameterRole, Source
 from pyevm_agents.contract_intelligence.function_abi import read_interface
 from pyevm_agents.contract_intelligence.primitives import FILE, FunctionRule, load_primitives
 from pyevm_agents.contract_intelligence.untrusted_text import clean_text
@@ -55,14 +55,17 @@ def test_a_rule_of_a_function_is_whole(rule: FunctionRule) -> None:
     assert rule.roles.keys() <= places
     assert rule.units.keys() <= places | outputs
     for place in {*rule.units, *rule.roles} & places:
-        if place in rule.units or rule.roles[place] in {Role.AMOUNT, Role.DEADLINE}:
+        if place in rule.units or rule.roles[place] in {
+            ParameterRole.AMOUNT,
+            ParameterRole.DEADLINE,
+        }:
             assert types[int(place)].startswith("uint"), place
     for unit in rule.units.values():
         parameter = unit.partition("[")[0]
         is_read = primitives.READ_UNIT.fullmatch(unit) is not None
         assert is_read or unit in {"this", "native"} or parameter in rule.names, unit
     assert not rule.quote or rule.quote in {each.signature for each in RULES.functions}
-    assert (Role.DEADLINE in rule.roles.values()) == bool(rule.seconds) or "permit" in name
+    assert (ParameterRole.DEADLINE in rule.roles.values()) == bool(rule.seconds) or "permit" in name
 
 
 def test_selectors_and_keys_are_unique_and_known() -> None:
@@ -113,8 +116,12 @@ def test_what_the_rules_add_to_a_function() -> None:
     function = RULES.annotate(interface.functions[0], lambda _: "")
     assert [each.name for each in function.parameters] == [*names]
     assert [each.role for each in function.parameters] == [
-        Role.AMOUNT, Role.MINIMUM, Role.PATH, Role.RECIPIENT, Role.DEADLINE,
-    ]  # fmt: skip
+        ParameterRole.AMOUNT,
+        ParameterRole.MINIMUM,
+        ParameterRole.PATH,
+        ParameterRole.RECIPIENT,
+        ParameterRole.DEADLINE,
+    ]
     # The names of units are the contract's own.
     assert [each.token for each in function.parameters] == ["route[0]", "route[-1]", "", "", ""]
     derivations = [each.derivation for each in function.parameters]

@@ -20,9 +20,9 @@ from pyevm_agents.contract_intelligence.capabilities import (
     ExampleCall,
     FunctionCapability,
     Parameter,
+    ParameterRole,
     QuotedPath,
     Relationships,
-    Role,
     Source,
     TokenPair,
 )
@@ -47,7 +47,7 @@ SWAP = FunctionCapability(
             name="least",
             abi_type="uint256",
             token=TOKEN,
-            role=Role.MINIMUM,
+            role=ParameterRole.MINIMUM,
             derivation=Derivation(source=Source.MINIMUM, slippage_bps=50, sentence="least: so"),
         ),
         Parameter(
