@@ -181,6 +181,17 @@ class FunctionCapability:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TokenFacts:
+    """How a token's amounts are shown."""
+
+    address: str
+    symbol: str
+    """A clean label; empty if the token has none."""
+
+    decimals: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TokenPair:
     """Two tokens that a pool exchanges."""
 
@@ -206,6 +217,9 @@ class QuotedPath:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Relationships:
     """Other contracts that a contract's functions need."""
+
+    tokens: tuple[TokenFacts, ...] = ()
+    """The wrapped native token, and those of the pairs."""
 
     token_pairs: tuple[TokenPair, ...] = ()
     paths: tuple[QuotedPath, ...] = ()

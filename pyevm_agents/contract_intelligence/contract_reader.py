@@ -6,7 +6,6 @@ Contracts may answer anything, revert, or never end: all that is not the expecte
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from eth.exceptions import OutOfGas
@@ -18,6 +17,7 @@ from eth_utils import to_checksum_address
 from pyevm_agents.abi import compute_topic, decode_values
 from pyevm_agents.artifacts import SELECTOR_BYTES
 from pyevm_agents.chain import Call
+from pyevm_agents.contract_intelligence.capabilities import TokenFacts
 from pyevm_agents.contract_intelligence.function_abi import split_types
 from pyevm_agents.contract_intelligence.untrusted_text import clean_label
 
@@ -43,17 +43,6 @@ OLD_SYMBOL_TYPE = "bytes32"
 
 MAX_DECIMALS = 77
 """Decimals of the largest power of ten in a word."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TokenFacts:
-    """How a token's amounts are shown."""
-
-    address: str
-    symbol: str
-    """A clean label; empty if the token has none."""
-
-    decimals: int | None = None
 
 
 class ContractReader:

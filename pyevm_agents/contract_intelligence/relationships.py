@@ -53,7 +53,9 @@ def read_relationships(
     named = [reader.read_address(address, signature) for signature in reads["named"]]
     pairs = tuple(_iter_pairs(reader, address, kind, _merge([wrapped], tokens)))
     is_router = kind is ContractKind.DEX_ROUTER
+    places = _merge([wrapped], _list_tokens(pairs))
     return Relationships(
+        tokens=tuple(filter(None, map(reader.read_token, places))),
         token_pairs=pairs,
         paths=tuple(_iter_quotes(reader, address, pairs)) if is_router else (),
         admin_address=reader.read_first_address(address, reads["owner"]),
@@ -104,8 +106,7 @@ def _iter_quotes(
     reader: ContractReader, router: str, pairs: Sequence[TokenPair]
 ) -> Iterator[QuotedPath]:
     """Yield the paths between the tokens of pools, with the quotes for one whole token."""
-    tokens = _merge([token for pair in pairs for token in (pair.token_a, pair.token_b)])
-    for token_in, token_out in permutations(tokens[:MAX_QUOTED_TOKENS], 2):
+    for token_in, token_out in permutations(_list_tokens(pairs)[:MAX_QUOTED_TOKENS], 2):
         facts = reader.read_token(token_in)
         decimals = DEFAULT_DECIMALS if facts is None else facts.decimals
         unit = 10 ** (DEFAULT_DECIMALS if decimals is None else decimals)
@@ -178,6 +179,10 @@ def _iter_first_pools(reader: ContractReader, factory: str) -> Iterator[TokenPai
                     yield from _iter_pairs(reader, pool, ContractKind.DEX_PAIR, ())
         case _:
             pass
+
+
+def _list_tokens(pairs: Sequence[TokenPair]) -> tuple[str, ...]:
+    return _merge([token for pair in pairs for token in (pair.token_a, pair.token_b)])
 
 
 def _merge(*lists: Sequence[str]) -> tuple[str, ...]:

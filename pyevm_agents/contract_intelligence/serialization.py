@@ -147,6 +147,10 @@ def _serialize_example(example: ExampleCall) -> dict[str, Any]:
 
 def _serialize_relationships(relations: Relationships) -> dict[str, Any]:
     return {
+        "tokens": [
+            {"address": each.address, "symbol": each.symbol, "decimals": each.decimals}
+            for each in relations.tokens
+        ],
         "tokenPairs": [
             {"tokenA": each.token_a, "tokenB": each.token_b, "pool": each.pool}
             for each in relations.token_pairs
@@ -197,6 +201,9 @@ def choose_handles(
         label = format_handle(contract.symbol or contract.name)
         if contract.address not in handles:
             handles[contract.address] = table.add(label, "CONTRACT")
+    for token in (token for contract in contracts for token in contract.relationships.tokens):
+        if token.symbol and token.address not in handles:
+            handles[token.address] = table.add(format_handle(token.symbol), "TOKEN")
     for contract in contracts:
         admin = contract.relationships.admin_address
         if admin and admin not in handles:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Context, Decimal
 from typing import TYPE_CHECKING
 
 from rich.markup import escape
@@ -22,11 +23,16 @@ if TYPE_CHECKING:
         ContractIntelligence,
         FunctionCapability,
         Parameter,
+        QuotedPath,
+        TokenFacts,
     )
     from pyevm_agents.contract_intelligence.chain_metadata import ChainMetadata
 
 MAX_CELL_CHARACTERS = 160
 MAX_TYPE_CHARACTERS = 40
+SHOWN_DIGITS = 8
+"""Digits of a quote."""
+
 ACCESS_STYLES = {Access.OPEN: "green", Access.FORBIDDEN: "red", Access.UNKNOWN: "yellow"}
 ACCESS_WORDS = {Access.OPEN: "yes", Access.FORBIDDEN: "no", Access.UNKNOWN: "?"}
 
@@ -76,14 +82,29 @@ def _iter_facts(
     if relations.admin_address:
         yield "owner", relations.admin_address
     if relations.wrapped_native:
-        yield "wraps native", name_addresses(relations.wrapped_native, names)
+        yield "wraps native", names.get(relations.wrapped_native, relations.wrapped_native)
     for pair in relations.token_pairs:
-        tokens = name_addresses(f"{pair.token_a} and {pair.token_b}", names)
-        yield "pool", f"{tokens}, {pair.pool}"
+        tokens = " and ".join(names.get(each, each) for each in (pair.token_a, pair.token_b))
+        yield "pool", f"{tokens}: {pair.pool}"
     for path in relations.paths:
-        yield "path", " > ".join(names.get(token, token) for token in path.tokens)
+        yield "path", _format_path(path, relations.tokens, names)
     for approval in relations.required_approvals:
         yield "approval", name_addresses(_format_approval(approval), names)
+
+
+def _format_path(path: QuotedPath, tokens: Sequence[TokenFacts], names: Mapping[str, str]) -> str:
+    """Return a path with its quote, such as `1 USDC > WETH > 1.97 DAI`."""
+    decimals = {token.address: token.decimals or 0 for token in tokens}
+    labels = [names.get(token, token) for token in path.tokens]
+    paid = _scale(path.amount_in, decimals.get(path.tokens[0], 0))
+    bought = _scale(path.amount_out, decimals.get(path.tokens[-1], 0))
+    return " > ".join([f"{paid} {labels[0]}", *labels[1:-1], f"{bought} {labels[-1]}"])
+
+
+def _scale(amount: int, decimals: int) -> str:
+    """Return an amount in whole tokens, with `SHOWN_DIGITS` digits."""
+    number = Decimal(amount).scaleb(-decimals)
+    return f"{number.normalize(Context(prec=SHOWN_DIGITS)):,f}"
 
 
 def _build_table(contract: ContractIntelligence, names: Mapping[str, str]) -> Table:

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pyevm_agents.contract_intelligence.contract_reader import (
-    MAX_DECIMALS,
-    MAX_OUTPUT_BYTES,
-    TokenFacts,
-)
+from pyevm_agents.contract_intelligence.capabilities import TokenFacts
+from pyevm_agents.contract_intelligence.contract_reader import MAX_DECIMALS, MAX_OUTPUT_BYTES
 from tests.pyevm_agents.contract_intelligence.answering_code import (
     LOOP,
     address_of,

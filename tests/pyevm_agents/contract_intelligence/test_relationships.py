@@ -49,6 +49,9 @@ def test_the_pools_of_a_router() -> None:
     weth = exchange.weth
     assert found.wrapped_native == weth
     assert found.named_contracts == (weth, exchange.factory)
+    assert [(each.symbol, each.decimals) for each in found.tokens] == [
+        ("WETH", 18), ("USDC", 6), ("DAI", 18),
+    ]  # fmt: skip
     assert [(each.token_a, each.token_b, each.pool) for each in found.token_pairs] == [
         (weth, exchange.usdc, exchange.usdc_pool),
         (weth, exchange.dai, exchange.dai_pool),

@@ -24,6 +24,7 @@ from pyevm_agents.contract_intelligence.capabilities import (
     QuotedPath,
     Relationships,
     Source,
+    TokenFacts,
     TokenPair,
 )
 from pyevm_agents.contract_intelligence.chain_metadata import get_chain_metadata
@@ -85,6 +86,7 @@ CONTRACT = ContractIntelligence(
     abi_source="file",
     functions=(SWAP, SET_FEE, BURN),
     relationships=Relationships(
+        tokens=(TokenFacts(address=TOKEN, symbol="CAKE", decimals=18),),
         token_pairs=(TokenPair(token_a=TOKEN, token_b=OWNER, pool=ROUTER),),
         paths=(QuotedPath(tokens=(TOKEN, OWNER), amount_in=1, amount_out=2**60),),
         admin_address=OWNER,
@@ -119,6 +121,7 @@ def test_the_schema() -> None:
     assert found["cannotCall"] == ["setFee(uint256)", "setFee(uint256)"]
     assert found["warnings"] == ["a warning"]
     assert found["relationships"] == {
+        "tokens": [{"address": TOKEN, "symbol": "CAKE", "decimals": 18}],
         "tokenPairs": [{"tokenA": TOKEN, "tokenB": OWNER, "pool": ROUTER}],
         "paths": [{"tokens": [TOKEN, OWNER], "amountIn": 1, "amountOut": str(2**60)}],
         "requiredApprovals": [],
@@ -165,6 +168,7 @@ def test_the_context_of_an_agent() -> None:
         "You act on BNB Smart Chain Mainnet with the account ACCOUNT. The native token is BNB.",
         f"ACCOUNT = {ACCOUNT}",
         f"Router = {ROUTER}",
+        f"CAKE = {TOKEN}",
         f"OWNER_OF_Router = {OWNER}",
         f"I cannot call setFee because only {OWNER} can call it.",
         "I cannot call burn because nobody can.",
@@ -182,6 +186,7 @@ def test_the_executor_takes_the_handles() -> None:
         "Router": ROUTER,
         "USDC": address_of(1),
         "USDC_2": address_of(2),
+        "CAKE": TOKEN,
         "OWNER_OF_Router": OWNER,
     }
 

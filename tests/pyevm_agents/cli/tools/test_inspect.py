@@ -67,9 +67,11 @@ def test_the_table(url: str) -> None:
         f"UniswapV2Router02 {exchange.router}",
         "  kind         dex-router",
         "  ABI          file, 24 functions",
-        f"  wraps native WETH ({exchange.weth[:6]}…{exchange.weth[-4:]})",
+        "  wraps native WETH",
     ]
-    assert "  path         USDC > WETH" in lines
+    assert f"  pool         WETH and USDC: {exchange.usdc_pool}" in lines
+    # 1 less 0.3 % of fees, from 100,000 USDC against 50 WETH.
+    assert "  path         1 USDC > 0.00049849503 WETH" in lines
     assert "  token        USDC, 6 decimals" in lines
     assert "  Function" in result.stdout
     assert lines[-1] == "Tools that belong together: UniswapV2Router02, USDC, WETH"
