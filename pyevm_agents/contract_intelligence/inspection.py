@@ -12,8 +12,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
-from eth_typing import Address
-
 from pyevm_agents.contract_intelligence.abi_services import (
     AbiCache,
     AbiService,
@@ -37,7 +35,7 @@ from pyevm_agents.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from pyevm_agents.chain import ChainSimulator
+    from pyevm_agents.chain import Chain
 
 MAX_NAMED_FUNCTIONS = 5
 """Functions that a warning names."""
@@ -51,18 +49,19 @@ class FunctionAnalyser(Protocol):
 
     def __call__(
         self,
-        chain: ChainSimulator,
-        contract_address: Address,
+        chain: Chain,
+        contract: str,
         functions: Sequence[FunctionCapability],
-        account: Address,
+        account: str,
+        /,
         *,
-        known_accounts: Sequence[Address],
+        known_accounts: Mapping[str, str],
     ) -> Sequence[FunctionCapability]:
         """Return the functions in their order, with access, approvals, derivations and examples.
 
         Input: the chain, at its head; the contract; its functions, whose access is unknown; the
-               account that would call them; accounts that may be allowed what the account is not,
-               and tokens that the contract may take.
+               account that would call them; other accounts and contracts that it knows, each with
+               a noun for sentences, such as `the owner of USDC`, or an empty text.
         """
         ...
 
@@ -101,7 +100,7 @@ class InterfaceFinder:
 
 
 def inspect_contracts(  # noqa: PLR0913 - keyword arguments
-    chain: ChainSimulator,
+    chain: Chain,
     contracts: Sequence[InspectedContract],
     account: str,
     *,
@@ -135,7 +134,7 @@ def inspect_contracts(  # noqa: PLR0913 - keyword arguments
     annotated = [_annotate(reader, each) for each in related]
     if analyse is None:
         return tuple(annotated)
-    known = _list_known_accounts(annotated)
+    known = _name_known_accounts(annotated)
     finished = []
     for each in annotated:
         report(f"executing {len(each.functions)} functions of {each.name}")
@@ -266,35 +265,34 @@ def _annotate(reader: ContractReader, contract: ContractIntelligence) -> Contrac
     )
 
 
-def _list_known_accounts(contracts: Sequence[ContractIntelligence]) -> tuple[Address, ...]:
-    """Return the accounts that contracts name: owners, tokens, pools, other contracts."""
-    found: dict[str, None] = {}
+def _name_known_accounts(contracts: Sequence[ContractIntelligence]) -> dict[str, str]:
+    """Return the accounts that contracts name, each with a noun, or an empty text."""
+    nouns: dict[str, str] = {}
     for contract in contracts:
-        relations = contract.relationships
-        pairs = [(pair.token_a, pair.token_b, pair.pool) for pair in relations.token_pairs]
-        places = [relations.admin_address, contract.address, *relations.named_contracts]
-        found |= dict.fromkeys([*places, *(place for pair in pairs for place in pair)])
-    return tuple(Address(bytes.fromhex(place[2:])) for place in found if place)
+        nouns[contract.address] = contract.symbol or contract.name
+    for contract in contracts:
+        relations, label = contract.relationships, nouns[contract.address]
+        nouns.setdefault(relations.admin_address, f"the owner of {label}")
+        for token in relations.tokens:
+            nouns.setdefault(token.address, token.symbol)
+        pools = [pair.pool for pair in relations.token_pairs]
+        for place in (*relations.named_contracts, *pools):
+            nouns.setdefault(place, "")
+    return {place: noun for place, noun in nouns.items() if place}
 
 
 def _analyse(
-    chain: ChainSimulator,
+    chain: Chain,
     contract: ContractIntelligence,
     analyse: FunctionAnalyser,
-    known: Sequence[Address],
+    known: Mapping[str, str],
 ) -> ContractIntelligence:
-    address, account = (
-        Address(bytes.fromhex(text[2:])) for text in (contract.address, contract.account)
+    functions = analyse(
+        chain, contract.address, contract.functions, contract.account, known_accounts=known
     )
-    functions = analyse(chain, address, contract.functions, account, known_accounts=known)
     approvals = dict.fromkeys(approval for each in functions for approval in each.approvals)
     return replace(
         contract,
         functions=tuple(functions),
         relationships=replace(contract.relationships, required_approvals=tuple(approvals)),
     )
-
-
-def index_labels(contracts: Sequence[ContractIntelligence]) -> Mapping[str, str]:
-    """Return a label for each contract: a token's symbol, else its name."""
-    return {each.address: each.symbol or each.name for each in contracts}

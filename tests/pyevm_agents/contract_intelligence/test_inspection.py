@@ -47,7 +47,6 @@ from tests.pyevm_agents.contract_intelligence.exchange import (
     get_exchange,
     load_abi,
     read_creation,
-    to_bytes,
 )
 from tests.pyevm_agents.contract_intelligence.recording_analyser import RecordingAnalyser
 
@@ -107,11 +106,16 @@ def test_uniswap_and_its_tokens() -> None:
     assert transfer.access is Access.OPEN
     assert transfer.parameters[1].token == exchange.usdc
     assert contracts[1].relationships.required_approvals == transfer.approvals
-    assert [asked[:2] for asked in analyser.asked] == [
-        (to_bytes(each.address), to_bytes(USER)) for each in contracts
-    ]
-    known = {*analyser.asked[0][2]}
-    assert {*map(to_bytes, (exchange.factory, exchange.usdc_pool, *places))} <= known
+    assert [asked[:2] for asked in analyser.asked] == [(each.address, USER) for each in contracts]
+    assert analyser.asked[0][2] == {
+        exchange.router: "UniswapV2Router02",
+        exchange.usdc: "USDC",
+        exchange.weth: "WETH",
+        exchange.dai: "DAI",
+        exchange.factory: "",
+        exchange.usdc_pool: "",
+        exchange.dai_pool: "",
+    }
     assert len(lines) == 8
 
 
@@ -205,6 +209,10 @@ def test_functions_that_the_code_lacks_or_the_proxy_has_are_reported() -> None:
     found = inspect(build_chain({CONTRACT: owned}), CONTRACT, interface)
     assert found.warnings == ("the code seems not to have mint, burn",)
     assert found.relationships.admin_address == OWNER
+    analyser = RecordingAnalyser()
+    chain = build_chain({CONTRACT: owned})
+    inspect_contracts(chain, [InspectedContract(address=CONTRACT)], USER, analyse=analyser)
+    assert analyser.asked[0][2] == {CONTRACT: "Contract", OWNER: "the owner of Contract"}
     answer = {select("owner()"): encode(["address"], [OWNER])}
     proxy = build_code(answer, build_delegation(LOGIC))
     found = inspect(build_chain({CONTRACT: proxy, LOGIC: owned}), CONTRACT)
