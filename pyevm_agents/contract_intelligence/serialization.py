@@ -35,7 +35,7 @@ ACCOUNT_HANDLE = "ACCOUNT"
 MAX_REASONS = 32
 """Sentences of an agent's context about functions that it can't call."""
 
-MAX_REASON_CHARACTERS = 200
+MAX_REASON_CHARACTERS = 240
 
 
 # -- JSON -- #
@@ -241,7 +241,10 @@ def _iter_reasons(
             reason = clean_text(function.reason, MAX_REASON_CHARACTERS).rstrip(". ")
             if not reason or function.access is not Access.FORBIDDEN:
                 continue
-            if reason.startswith("I cannot "):
+            start = f"I cannot call {function.name} "
+            if reason.startswith(start):
+                yield f"{start.rstrip()}{place} {reason.removeprefix(start)}."
+            elif reason.startswith("I cannot "):
                 yield f"{reason}."
             else:
-                yield f"I cannot call {function.name}{place} because {reason}."
+                yield f"{start.rstrip()}{place} because {reason}."

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     )
     from pyevm_agents.contract_intelligence.chain_metadata import ChainMetadata
 
-MAX_CELL_CHARACTERS = 160
+MAX_CELL_CHARACTERS = 240
 MAX_TYPE_CHARACTERS = 40
 SHOWN_DIGITS = 8
 """Digits of a quote."""
@@ -138,7 +138,7 @@ def _format_parameter(parameter: Parameter) -> str:
 
 def _iter_notes(function: FunctionCapability) -> Iterator[str]:
     if function.reason:
-        yield clean_text(function.reason, MAX_CELL_CHARACTERS)
+        yield clean_text(function.reason, MAX_CELL_CHARACTERS).rstrip(".")
     if function.description:
         yield clean_text(function.description, MAX_CELL_CHARACTERS).rstrip(".")
     for parameter in function.parameters:

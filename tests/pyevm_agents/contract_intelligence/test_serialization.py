@@ -175,6 +175,7 @@ def test_the_context_of_an_agent() -> None:
     ]
     both = build_context([CONTRACT, contract("USDC", 1)], CHAIN)
     assert f"I cannot call setFee of Router because only {OWNER} can call it." in both
+    assert "I cannot call burn of USDC because nobody can." in both
     assert f"USDC = {address_of(1)}" in both
     assert build_context([CONTRACT], CHAIN, max_reasons=1).count("I cannot") == 1
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,6 +13,7 @@ from pyevm_agents.cli.app import main
 from pyevm_agents.cli.output import out
 from pyevm_agents.cli.tools import inspect
 from pyevm_agents.contract_intelligence.capabilities import Access
+from tests.checkout import ROOT
 from tests.pyevm_agents.contract_intelligence.abi_server import answer_as_etherscan, serve_abis
 from tests.pyevm_agents.contract_intelligence.exchange import (
     USER,
@@ -146,6 +148,19 @@ def test_an_abi_from_a_project(url: str, tmp_path: Path) -> None:
     [contract] = form["contracts"]
     assert (contract["name"], contract["kind"]) == ("Router", "dex-router")
     assert (form["blockNumber"], contract["warnings"]) == (9, [])
+
+
+def test_the_page_shows_a_real_run(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    exchange = get_exchange()
+    monkeypatch.setattr(out, "width", 110)
+    places = [exchange.router, exchange.usdc, exchange.dai]
+    arguments = ["--rpc-url", url, "--abi", str(find_uniswap_artifact(*ROUTER_ABI))]
+    arguments += [word for place in places for word in ("--address", place)]
+    printed = run(*arguments).stdout + run(*arguments, "--context").stdout
+    page = (ROOT / "docs/tools.md").read_text()
+    blocks = re.findall(r"^```text\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    assert len(blocks) == 4
+    assert [block for block in blocks if block not in printed] == []
 
 
 def test_slow_work_shows_its_progress(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
