@@ -26,6 +26,7 @@ from pyevm_agents.contract_intelligence.capabilities import (
 )
 from pyevm_agents.contract_intelligence.contract_reader import ContractReader
 from pyevm_agents.contract_intelligence.function_abi import ContractInterface, build_interface
+from pyevm_agents.contract_intelligence.metadata_slots import read_tool_metadata
 from pyevm_agents.contract_intelligence.primitives import THIS, load_primitives
 from pyevm_agents.contract_intelligence.proxies import Proxy, find_proxy
 from pyevm_agents.contract_intelligence.relationships import read_relationships
@@ -132,13 +133,15 @@ def inspect_contracts(  # noqa: PLR0913 - keyword arguments
         for each in described
     ]
     annotated = [_annotate(reader, each) for each in related]
-    if analyse is None:
-        return tuple(annotated)
     known = _name_known_accounts(annotated)
     finished = []
     for each in annotated:
-        report(f"executing {len(each.functions)} functions of {each.name}")
-        finished.append(_analyse(chain, each, analyse, known))
+        executed = each
+        if analyse is not None:
+            report(f"executing {len(each.functions)} functions of {each.name}")
+            executed = _analyse(chain, each, analyse, known)
+        metadata = read_tool_metadata(chain, executed)
+        finished.append(replace(executed, tool_metadata=metadata))
     return tuple(finished)
 
 
@@ -180,6 +183,7 @@ def _describe(
         abi_source=interface.source,
         implementation="" if proxy is None else proxy.implementation,
         proxy_kind="" if proxy is None else proxy.kind,
+        is_upgradeable=proxy is not None and not proxy.is_fixed,
         symbol="" if token is None else token.symbol,
         decimals=None if token is None else token.decimals,
         functions=interface.functions,

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         FunctionCapability,
         Parameter,
         Relationships,
+        ToolMetadata,
     )
     from pyevm_agents.contract_intelligence.chain_metadata import ChainMetadata
 
@@ -71,6 +72,7 @@ def serialize_contract(contract: ContractIntelligence) -> dict[str, Any]:
         "abiSource": contract.abi_source,
         "implementation": contract.implementation or None,
         "proxyKind": contract.proxy_kind or None,
+        "isUpgradeable": contract.is_upgradeable,
         "symbol": contract.symbol or None,
         "decimals": contract.decimals,
         "canRead": [each.signature for each in contract.can_read],
@@ -78,6 +80,7 @@ def serialize_contract(contract: ContractIntelligence) -> dict[str, Any]:
         "cannotCall": [each.signature for each in contract.cannot_call],
         "functions": [_serialize_function(each) for each in contract.functions],
         "relationships": _serialize_relationships(contract.relationships),
+        "toolMetadata": _serialize_metadata(contract.tool_metadata),
         "warnings": [clean_text(each) for each in contract.warnings],
     }
 
@@ -167,6 +170,19 @@ def _serialize_relationships(relations: Relationships) -> dict[str, Any]:
         "adminAddress": relations.admin_address or None,
         "wrappedNative": relations.wrapped_native or None,
         "namedContracts": list(relations.named_contracts),
+    }
+
+
+def _serialize_metadata(metadata: ToolMetadata | None) -> dict[str, Any] | None:
+    if metadata is None:
+        return None
+    return {
+        "slots": [
+            {"account": each.account, "slot": hex(each.slot), "writers": list(each.writers)}
+            for each in metadata.slots
+        ],
+        "hasMoreSlots": metadata.has_more_slots,
+        "opcodes": list(metadata.opcodes),
     }
 
 

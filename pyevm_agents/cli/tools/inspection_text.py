@@ -10,6 +10,7 @@ from rich.table import Table
 
 from pyevm_agents.cli.output import out, print_table
 from pyevm_agents.contract_intelligence.capabilities import Access
+from pyevm_agents.contract_intelligence.metadata_slots import describe_metadata
 from pyevm_agents.contract_intelligence.relationships import group_contracts
 from pyevm_agents.contract_intelligence.serialization import choose_handles
 from pyevm_agents.contract_intelligence.untrusted_text import clean_text
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
         FunctionCapability,
         Parameter,
         QuotedPath,
+        Relationships,
         TokenFacts,
     )
     from pyevm_agents.contract_intelligence.chain_metadata import ChainMetadata
@@ -71,7 +73,6 @@ def _print_contract(contract: ContractIntelligence, names: Mapping[str, str]) ->
 def _iter_facts(
     contract: ContractIntelligence, names: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
-    relations = contract.relationships
     yield "kind", str(contract.kind)
     if contract.symbol:
         places = "" if contract.decimals is None else f", {contract.decimals} decimals"
@@ -79,6 +80,14 @@ def _iter_facts(
     yield "ABI", f"{contract.abi_source}, {pluralize(len(contract.functions), 'function')}"
     if contract.proxy_kind:
         yield "proxy", f"{contract.proxy_kind} {contract.implementation}".rstrip()
+    if contract.tool_metadata is not None:
+        yield "metadata", name_addresses(describe_metadata(contract), names)
+    yield from _iter_relationships(contract.relationships, names)
+
+
+def _iter_relationships(
+    relations: Relationships, names: Mapping[str, str]
+) -> Iterator[tuple[str, str]]:
     if relations.admin_address:
         yield "owner", relations.admin_address
     if relations.wrapped_native:

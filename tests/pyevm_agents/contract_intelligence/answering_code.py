@@ -36,9 +36,15 @@ def build_answers(answers: Mapping[str, tuple[Sequence[str], Sequence[object]]])
     return build_code({select(key): encode(*answer) for key, answer in answers.items()})
 
 
-def build_code(answers: Mapping[bytes, bytes], fallback: bytes = REVERT) -> bytes:
-    """Return code that answers selectors with data, and executes `fallback` for others."""
-    start_of_bodies = 5 + ENTRY_BYTES * len(answers) + len(fallback)
+def build_code(
+    answers: Mapping[bytes, bytes], fallback: bytes = REVERT, prologue: bytes = b""
+) -> bytes:
+    """Return code that answers selectors with data.
+
+    Input: the answers; code that is executed for other selectors; code that is executed first, and
+           leaves nothing on the stack.
+    """
+    start_of_bodies = len(prologue) + 5 + ENTRY_BYTES * len(answers) + len(fallback)
     start_of_data = start_of_bodies + BODY_BYTES * len(answers)
     jumps = bytearray.fromhex("5f3560e01c")  # The selector stays on the stack.
     bodies, data = bytearray(), bytearray()
@@ -49,7 +55,17 @@ def build_code(answers: Mapping[bytes, bytes], fallback: bytes = REVERT) -> byte
         offset = (start_of_data + len(data)).to_bytes(2, "big")
         bodies += b"\x5b\x61" + size + b"\x61" + offset + b"\x5f\x39\x61" + size + b"\x5f\xf3"
         data += output
-    return bytes(jumps + fallback + bodies + data)
+    return bytes(prologue + jumps + fallback + bodies + data)
+
+
+def build_setter(selector: bytes, slot: int, place: int) -> bytes:
+    """Return a fallback that writes an argument of one function into a slot, and else reverts.
+
+    Input: the selector; the slot; the number of the bytes before the fallback.
+    """
+    target = (place + ENTRY_BYTES + len(REVERT)).to_bytes(2, "big")
+    dispatch = b"\x80\x63" + selector + b"\x14\x61" + target + b"\x57"
+    return dispatch + REVERT + b"\x5b\x60\x04\x35\x60" + bytes([slot]) + b"\x55\x00"
 
 
 def build_delegation(target: str) -> bytes:

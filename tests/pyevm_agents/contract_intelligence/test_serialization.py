@@ -19,6 +19,7 @@ from pyevm_agents.contract_intelligence.capabilities import (
     Derivation,
     ExampleCall,
     FunctionCapability,
+    MetadataSlot,
     Parameter,
     ParameterRole,
     QuotedPath,
@@ -26,6 +27,7 @@ from pyevm_agents.contract_intelligence.capabilities import (
     Source,
     TokenFacts,
     TokenPair,
+    ToolMetadata,
 )
 from pyevm_agents.contract_intelligence.chain_metadata import get_chain_metadata
 from pyevm_agents.contract_intelligence.serialization import (
@@ -91,6 +93,9 @@ CONTRACT = ContractIntelligence(
         paths=(QuotedPath(tokens=(TOKEN, OWNER), amount_in=1, amount_out=2**60),),
         admin_address=OWNER,
     ),
+    tool_metadata=ToolMetadata(
+        slots=(MetadataSlot(account=TOKEN, slot=2**255, writers=("setFee",)),), opcodes=("CALLER",)
+    ),
     warnings=("a\nwarning",),
 )
 
@@ -128,6 +133,11 @@ def test_the_schema() -> None:
         "adminAddress": OWNER,
         "wrappedNative": None,
         "namedContracts": [],
+    }
+    assert found["toolMetadata"] == {
+        "slots": [{"account": TOKEN, "slot": hex(2**255), "writers": ["setFee"]}],
+        "hasMoreSlots": False,
+        "opcodes": ["CALLER"],
     }
     swap = found["functions"][0]
     assert swap["selector"] == "0x01020304"
