@@ -226,6 +226,8 @@ class Relationships:
     """For one whole token of each kind, the best path to each other one first."""
 
     required_approvals: tuple[Approval, ...] = ()
+    """Each token and spender once, without amounts."""
+
     admin_address: str = ""
     wrapped_native: str = ""
     named_contracts: tuple[str, ...] = ()

@@ -20,6 +20,7 @@ from pyevm_agents.contract_intelligence.abi_services import (
 )
 from pyevm_agents.contract_intelligence.bytecode import list_selectors, propose_interface
 from pyevm_agents.contract_intelligence.capabilities import (
+    Approval,
     ContractIntelligence,
     ContractKind,
     FunctionCapability,
@@ -294,7 +295,11 @@ def _analyse(
     functions = analyse(
         chain, contract.address, contract.functions, contract.account, known_accounts=known
     )
-    approvals = dict.fromkeys(approval for each in functions for approval in each.approvals)
+    approvals = dict.fromkeys(
+        Approval(token=approval.token, spender=approval.spender, amount=None)
+        for each in functions
+        for approval in each.approvals
+    )
     return replace(
         contract,
         functions=tuple(functions),

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 from rich.markup import escape
 from rich.table import Table
 
+from precompiles.escaping import ADDRESS
 from pyevm_agents.cli.output import out, print_table
 from pyevm_agents.contract_intelligence.capabilities import Access
 from pyevm_agents.contract_intelligence.metadata_slots import describe_metadata
 from pyevm_agents.contract_intelligence.relationships import group_contracts
 from pyevm_agents.contract_intelligence.serialization import choose_handles
 from pyevm_agents.contract_intelligence.untrusted_text import clean_text
-from pyevm_agents.display import name_addresses, pluralize
+from pyevm_agents.display import pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -81,7 +82,7 @@ def _iter_facts(
     if contract.proxy_kind:
         yield "proxy", f"{contract.proxy_kind} {contract.implementation}".rstrip()
     if contract.tool_metadata is not None:
-        yield "metadata", name_addresses(describe_metadata(contract), names)
+        yield "metadata", _name_addresses(describe_metadata(contract), names)
     yield from _iter_relationships(contract.relationships, names)
 
 
@@ -98,7 +99,7 @@ def _iter_relationships(
     for path in relations.paths:
         yield "path", _format_path(path, relations.tokens, names)
     for approval in relations.required_approvals:
-        yield "approval", name_addresses(_format_approval(approval), names)
+        yield "approval", _name_addresses(_format_approval(approval), names)
 
 
 def _format_path(path: QuotedPath, tokens: Sequence[TokenFacts], names: Mapping[str, str]) -> str:
@@ -129,7 +130,7 @@ def _build_table(contract: ContractIntelligence, names: Mapping[str, str]) -> Ta
             escape(_format_call(function)),
             f"[{style}]{ACCESS_WORDS[function.access]}[/]",
             f"{effect}, payable" if function.is_payable else effect,
-            escape(name_addresses("; ".join(_iter_notes(function)), names)),
+            escape(_name_addresses("; ".join(_iter_notes(function)), names)),
         )
     return table
 
@@ -152,7 +153,9 @@ def _iter_notes(function: FunctionCapability) -> Iterator[str]:
         yield clean_text(function.description, MAX_CELL_CHARACTERS).rstrip(".")
     for parameter in function.parameters:
         if parameter.derivation is not None and parameter.derivation.sentence:
-            yield clean_text(parameter.derivation.sentence, MAX_CELL_CHARACTERS)
+            start = f"{parameter.name}: "
+            sentence = parameter.derivation.sentence.removeprefix(start)
+            yield clean_text(f"{start}{sentence}", MAX_CELL_CHARACTERS)
     for approval in function.approvals:
         yield _format_approval(approval)
     if function.needs_balance_of:
@@ -162,3 +165,8 @@ def _iter_notes(function: FunctionCapability) -> Iterator[str]:
 def _format_approval(approval: Approval) -> str:
     amount = "" if approval.amount is None else f"{approval.amount:,} of "
     return f"needs an approval: {amount}{approval.token} for {approval.spender}"
+
+
+def _name_addresses(text: str, names: Mapping[str, str]) -> str:
+    """Return a text with names in place of addresses that have one: each is shown with its name."""
+    return ADDRESS.sub(lambda match: names.get(match[0], match[0]), text)

@@ -71,7 +71,10 @@ def test_uniswap_and_its_tokens() -> None:
     analyser = RecordingAnalyser(
         findings={
             "transfer(address,uint256)": {
-                "approvals": (Approval(token=exchange.usdc, spender=exchange.router, amount=5),)
+                "approvals": tuple(
+                    Approval(token=exchange.usdc, spender=exchange.router, amount=amount)
+                    for amount in (5, 6)
+                )
             }
         }
     )
@@ -105,7 +108,10 @@ def test_uniswap_and_its_tokens() -> None:
     transfer = next(each for each in contracts[1].functions if each.name == "transfer")
     assert transfer.access is Access.OPEN
     assert transfer.parameters[1].token == exchange.usdc
-    assert contracts[1].relationships.required_approvals == transfer.approvals
+    assert len(transfer.approvals) == 2
+    assert contracts[1].relationships.required_approvals == (
+        Approval(token=exchange.usdc, spender=exchange.router, amount=None),
+    )
     assert [asked[:2] for asked in analyser.asked] == [(each.address, USER) for each in contracts]
     assert analyser.asked[0][2] == {
         exchange.router: "UniswapV2Router02",
