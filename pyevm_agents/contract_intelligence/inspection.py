@@ -27,10 +27,10 @@ from pyevm_agents.contract_intelligence.capabilities import (
 )
 from pyevm_agents.contract_intelligence.contract_reader import ContractReader
 from pyevm_agents.contract_intelligence.function_abi import ContractInterface, build_interface
-from pyevm_agents.contract_intelligence.metadata_slots import read_tool_metadata
 from pyevm_agents.contract_intelligence.primitives import THIS, load_primitives
 from pyevm_agents.contract_intelligence.proxies import Proxy, find_proxy
 from pyevm_agents.contract_intelligence.relationships import read_relationships
+from pyevm_agents.contract_intelligence.storage_access import confirm_effects, read_tool_metadata
 from pyevm_agents.contract_intelligence.untrusted_text import clean_label
 from pyevm_agents.errors import ConfigError
 
@@ -141,6 +141,8 @@ def inspect_contracts(  # noqa: PLR0913 - keyword arguments
         if analyse is not None:
             report(f"executing {len(each.functions)} functions of {each.name}")
             executed = _analyse(chain, each, analyse, known)
+            if each.abi_source == "bytecode":
+                executed = replace(executed, functions=confirm_effects(chain, executed))
         metadata = read_tool_metadata(chain, executed)
         finished.append(replace(executed, tool_metadata=metadata))
     return tuple(finished)

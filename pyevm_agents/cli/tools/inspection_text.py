@@ -11,9 +11,9 @@ from rich.table import Table
 from precompiles.escaping import ADDRESS
 from pyevm_agents.cli.output import out, print_table
 from pyevm_agents.contract_intelligence.capabilities import Access
-from pyevm_agents.contract_intelligence.metadata_slots import describe_metadata
 from pyevm_agents.contract_intelligence.relationships import group_contracts
 from pyevm_agents.contract_intelligence.serialization import choose_handles
+from pyevm_agents.contract_intelligence.storage_access import describe_metadata
 from pyevm_agents.contract_intelligence.untrusted_text import clean_text
 from pyevm_agents.display import pluralize
 

@@ -85,13 +85,17 @@ def address_of(number: int) -> str:
 
 
 def build_chain(
-    codes: Mapping[str, bytes], storage: Mapping[str, Mapping[int, int]] | None = None
+    codes: Mapping[str, bytes],
+    storage: Mapping[str, Mapping[int, int]] | None = None,
+    balances: Mapping[str, int] | None = None,
 ) -> Chain:
     """Return a chain that has contracts from the start."""
-    slots = storage or {}
+    slots, amounts = storage or {}, balances or {}
     accounts = {
         Address(bytes.fromhex(address[2:])): GenesisAccount(
-            code=code, storage=dict(slots.get(address, {}))
+            code=code,
+            storage=dict(slots.get(address, {})),
+            balance_wei=amounts.get(address, 0),
         )
         for address, code in codes.items()
     }

@@ -1,4 +1,4 @@
-"""Whether the metadata of a tool can change: in which storage slots it is, and who can write them.
+"""Storage that calls read and write: whether a tool's metadata can change, and by whom.
 
 `name()`, `description()` and `inputDescription()` are executed, and the slots that they read are
 noted. evmole proposes the functions that write a slot; an example call that writes one confirms it.
@@ -8,6 +8,7 @@ Source: the ERC, `IERCAgentTool`; SECURITY.md.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from eth.vm.stack import to_int
@@ -32,10 +33,9 @@ if TYPE_CHECKING:
     from pyevm_agents.chain import CallResult, ChainSimulator
     from pyevm_agents.contract_intelligence.capabilities import (
         ContractIntelligence,
-        ExampleCall,
         FunctionCapability,
     )
-    from pyevm_agents.tracing.tracer import OpcodeStep
+    from pyevm_agents.tracing.tracer import CallFrame, OpcodeStep, TracedLog
 
 METADATA_SELECTORS = (NAME_SELECTOR, DESCRIPTION_SELECTOR, INPUT_DESCRIPTION_SELECTOR)
 
@@ -44,6 +44,9 @@ VARYING_OPCODES = frozenset(
 )
 """BALANCE, ORIGIN, CALLER, GASPRICE, and what blocks tell, BLOCKHASH to BLOBBASEFEE: they differ
 from call to call without a write. So does GAS, but compilers write it before each call."""
+
+EFFECTS = frozenset({"CREATE", "CREATE2", "SELFDESTRUCT"})
+"""Kinds of frames that a STATICCALL refuses."""
 
 MAX_DATA_SLOTS = 1 << 10
 """Slots of one text or array, behind the hash of its own slot: 32 kilobytes."""
@@ -58,9 +61,21 @@ class _AccessTracer(NoopTracer):
     watched_opcodes = frozenset({SLOAD, SSTORE}) | VARYING_OPCODES
 
     def __init__(self) -> None:
+        self.has_effects = False
+        """Whether the call would fail as a STATICCALL."""
+
         self.read: dict[tuple[Address, int], None] = {}
         self.written: dict[tuple[Address, int], None] = {}
         self.opcodes: dict[str, None] = {}
+
+    def on_enter(self, frame: CallFrame) -> None:
+        """Note creations, and transfers below the transaction's own call."""
+        is_effect = frame.kind in EFFECTS or bool(frame.depth and frame.value_wei)
+        self.has_effects |= is_effect
+
+    def on_log(self, entry: TracedLog) -> None:  # noqa: ARG002 - as in all tracers
+        """Note that there is a log."""
+        self.has_effects = True
 
     def on_opcode(self, step: OpcodeStep) -> None:
         """Note what an opcode touches."""
@@ -68,6 +83,7 @@ class _AccessTracer(NoopTracer):
             self.opcodes[get_opcode(step.op).name] = None
             return
         values = get_stack(step.computation).values
+        self.has_effects |= step.op == SSTORE
         if values:
             slots = self.read if step.op == SLOAD else self.written
             slots[step.address, to_int(values[-1])] = None
@@ -124,6 +140,25 @@ def describe_metadata(contract: ContractIntelligence) -> str:
     return f"reads {count}; can be changed by {', '.join(causes)}{callers}"
 
 
+def confirm_effects(
+    chain: ChainSimulator, contract: ContractIntelligence
+) -> tuple[FunctionCapability, ...]:
+    """Return a contract's functions; those whose example call has effects are not read-only.
+
+    evmole calls some functions `view` that write.
+    """
+    place = _to_bytes(contract.address)
+
+    def has_effects(function: FunctionCapability) -> bool:
+        tracer = _trace_example(chain, place, function)
+        return tracer is not None and tracer.has_effects
+
+    return tuple(
+        replace(each, is_read_only=False) if each.is_read_only and has_effects(each) else each
+        for each in contract.functions
+    )
+
+
 def _list_callers(contract: ContractIntelligence, name: str) -> Sequence[str]:
     [function] = [each for each in contract.functions if each.name == name]
     account = [contract.account] if function in contract.can_write else []
@@ -144,22 +179,24 @@ def _list_writers(
             found = [names[each] for each in record.writes if each in names]
             writers.setdefault((place, int(record.slot, 16)), {}).update(dict.fromkeys(found))
     for function in contract.functions:
-        if function.example is None or function.is_read_only:
-            continue
-        for written in _list_written(chain, place, function, function.example):
+        tracer = None if function.is_read_only else _trace_example(chain, place, function)
+        for written in () if tracer is None else tracer.written:
             writers.setdefault(written, {})[function.name] = None
     return {key: tuple(found) for key, found in writers.items()}
 
 
-def _list_written(
-    chain: ChainSimulator, place: Address, function: FunctionCapability, example: ExampleCall
-) -> Sequence[tuple[Address, int]]:
-    """Return the slots that an example call writes; none if it can't be encoded."""
+def _trace_example(
+    chain: ChainSimulator, place: Address, function: FunctionCapability
+) -> _AccessTracer | None:
+    """Execute a function's example call; None if there is none, or it can't be encoded."""
+    example = function.example
+    if example is None:
+        return None
     types = [parameter.abi_type for parameter in function.parameters]
     try:
         arguments = encode(types, example.args)
     except (EncodingError, TypeError, ValueError, OverflowError):
-        return []
+        return None
     tracer = _AccessTracer()
     call = Call(
         to=place,
@@ -168,7 +205,7 @@ def _list_written(
         value_wei=example.value_wei,
     )
     _trace(chain, call, tracer)
-    return [*tracer.written]
+    return tracer
 
 
 def _find_writers(

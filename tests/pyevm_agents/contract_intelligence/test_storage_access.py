@@ -1,4 +1,4 @@
-"""Whether the metadata of tools can change, and who can write it."""
+"""Storage that calls read and write: metadata of tools, and functions that only seem to read."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pyevm_agents.contract_intelligence.capabilities import (
 )
 from pyevm_agents.contract_intelligence.function_abi import build_parameters
 from pyevm_agents.contract_intelligence.inspection import InspectedContract, inspect_contracts
-from pyevm_agents.contract_intelligence.metadata_slots import MAX_SHOWN_SLOTS, describe_metadata
+from pyevm_agents.contract_intelligence.storage_access import MAX_SHOWN_SLOTS, describe_metadata
 from pyevm_agents.contracts import load_artifact
 from tests.pyevm_agents.contract_intelligence.answering_code import (
     ENTRY_BYTES,
@@ -170,3 +170,32 @@ def test_a_real_tool_that_nothing_changes() -> None:
     assert {each.writers for each in found.tool_metadata.slots} == {()}
     renamed = replace(found, is_upgradeable=True)
     assert describe_metadata(renamed).endswith("can be changed by the implementation")
+
+
+@pytest.mark.parametrize(
+    ("code", "is_read_only"),
+    [
+        ("600754505f5ff3", True),
+        ("33600755600160015500", False),  # SSTORE
+        ("5f5fa000", False),  # LOG0
+        ("5f5f5ff000", False),  # CREATE
+        ("5f5f5f5f6001615a5a5af100", False),  # CALL with a wei
+        ("5f5f5f5f5f615a5a5af15f5ff3", True),  # CALL without one
+    ],
+)
+def test_a_call_shows_whether_a_function_only_reads(code: str, is_read_only: bool) -> None:
+    signature = "0x11223344"
+    selector = bytes.fromhex(signature[2:])
+    place = 5 + ENTRY_BYTES + len(REVERT)
+    head = b"\x5f\x35\x60\xe0\x1c\x80\x63" + selector + b"\x14\x61" + place.to_bytes(2, "big")
+    contract = head + b"\x57" + REVERT + b"\x5b" + bytes.fromhex(code)
+    finding = {
+        "is_read_only": True,
+        "is_payable": True,
+        "example": ExampleCall(args=(), caller=USER),
+    }
+    analyser = RecordingAnalyser(findings={signature: finding})
+    chain = build_chain({TOOL: contract}, balances={TOOL: 5})
+    [found] = inspect_contracts(chain, [InspectedContract(address=TOOL)], USER, analyse=analyser)
+    [function] = found.functions
+    assert function.is_read_only is is_read_only
