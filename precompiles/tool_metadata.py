@@ -102,6 +102,23 @@ def is_reading_metadata(computation: ComputationAPI) -> bool:
     return computation.state.get_transient_storage(EXECUTOR_ADDRESS, _READING_SLOT) == b"\x01"
 
 
+def find_name_flaw(name: str) -> str | None:
+    """Return why a text can't name a tool or a parameter; None if it can.
+
+    Input: a text that has UTF-8.
+    """
+    try:
+        _check_name(EXECUTOR_ADDRESS, NAME_SELECTOR, name)
+    except Refusal as refusal:
+        return str(refusal.arguments[-1])
+    return None
+
+
+def compute_look(name: str) -> str:
+    """Return a text that is equal for names that look alike."""
+    return name.translate(_LOOKS)
+
+
 def _set_reading(computation: ComputationAPI, *, reading: bool) -> None:
     flag = b"\x01" if reading else b""
     computation.state.set_transient_storage(EXECUTOR_ADDRESS, _READING_SLOT, flag)
@@ -125,29 +142,19 @@ def _read_tool(computation: ComputationAPI, address: Address, schedule: GasSched
     return Tool(address=address, name=name, description=description, parameters=parameters)
 
 
-def find_name_flaw(name: str) -> str | None:
-    """Return why a text can't name a tool or a parameter; None if it can."""
+def _check_name(address: Address, selector: bytes, name: str) -> None:
     size_bytes = len(name.encode())
     if not 1 <= size_bytes <= MAX_NAME_BYTES:
-        return f"a name of {size_bytes} bytes, must be 1 to {MAX_NAME_BYTES}"
-    if not _WORDS.fullmatch(name):
-        return f"name {json.dumps(name)}: must be words of printable ASCII, one space apart"
-    if _HEXADECIMAL.search(name):
-        return f"name {json.dumps(name)}: must not contain 0x and a hexadecimal digit"
-    if _VALUE.fullmatch(name):
-        return f"name {json.dumps(name)}: must not be true, false, null or a handle such as addr1"
-    return None
-
-
-def compute_look(name: str) -> str:
-    """Return a text that is equal for names that look alike."""
-    return name.translate(_LOOKS)
-
-
-def _check_name(address: Address, selector: bytes, name: str) -> None:
-    reason = find_name_flaw(name)
-    if reason is not None:
-        raise Refusal("MalformedToolMetadata", address, selector, reason)
+        reason = f"a name of {size_bytes} bytes, must be 1 to {MAX_NAME_BYTES}"
+    elif not _WORDS.fullmatch(name):
+        reason = f"name {json.dumps(name)}: must be words of printable ASCII, one space apart"
+    elif _HEXADECIMAL.search(name):
+        reason = f"name {json.dumps(name)}: must not contain 0x and a hexadecimal digit"
+    elif _VALUE.fullmatch(name):
+        reason = f"name {json.dumps(name)}: must not be true, false, null or a handle such as addr1"
+    else:
+        return
+    raise Refusal("MalformedToolMetadata", address, selector, reason)
 
 
 def _check_look(address: Address, selector: bytes, name: str, names: dict[str, str]) -> None:
