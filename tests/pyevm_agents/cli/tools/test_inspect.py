@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -49,6 +50,9 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv(inspect.API_KEY, raising=False)
     monkeypatch.setattr(out, "width", 200)
+    # Progress would depend on the speed of the machine. Tests say what an analysis finds.
+    monkeypatch.setattr(inspect, "QUIET_SECONDS", math.inf)
+    monkeypatch.setattr(inspect, "ANALYSE", None)
 
 
 def run(*arguments: object) -> Result:
