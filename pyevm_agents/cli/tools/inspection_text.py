@@ -44,6 +44,9 @@ def print_contracts(contracts: Sequence[ContractIntelligence], chain: ChainMetad
     """Print contracts as one account sees them."""
     first = contracts[0]
     names = choose_handles(contracts)
+    for pair in (pair for each in contracts for pair in each.relationships.token_pairs):
+        tokens = "/".join(names.get(each, each) for each in (pair.token_a, pair.token_b))
+        names.setdefault(pair.pool, f"pool {tokens}")
     out.print(
         f"[dim]{escape(chain.name)}, block {first.block_number:,}, account {first.account}[/]",
         soft_wrap=True,

@@ -117,6 +117,16 @@ def test_findings_are_shown(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "balanceOf(address)" in form["contracts"][0]["canRead"]
 
 
+def test_pools_have_names(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    exchange = get_exchange()
+    approvals = (Approval(token=exchange.usdc_pool, spender=exchange.router, amount=1),)
+    findings: dict[str, dict[str, object]] = {"factory()": {"approvals": approvals}}
+    monkeypatch.setattr(inspect, "ANALYSE", RecordingAnalyser(findings=findings))
+    places = [exchange.router, exchange.usdc]
+    table = run("--rpc-url", url, *(word for each in places for word in ("--address", each)))
+    assert "needs an approval: pool WETH/USDC for dex_router" in table.stdout
+
+
 def read_json(*arguments: object) -> Any:  # noqa: ANN401 - JSON
     result = run(*arguments, "--json")
     assert result.exit_code == 0, result.stderr
