@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from contextlib import ExitStack
@@ -16,7 +17,6 @@ from pyevm_agents.cli.cache_folder import get_abis_folder
 from pyevm_agents.cli.fork_options import ForkOptions, split_url
 from pyevm_agents.cli.oracle.param_types import ADDRESS_TYPE
 from pyevm_agents.cli.output import StatusLine
-from pyevm_agents.cli.rpc_client import print_json
 from pyevm_agents.cli.tools.inspection_text import print_contracts
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.contract_intelligence.abi_files import read_abi_file, read_project
@@ -160,7 +160,8 @@ def inspect(  # noqa: PLR0913 - click's
 def _print(contracts: Sequence[ContractIntelligence], *, as_json: bool, as_context: bool) -> None:
     chain = get_chain_metadata(contracts[0].chain_id)
     if as_json:
-        print_json(serialize_inspection(contracts, chain))
+        # In ASCII: values of contracts may hold what steers a terminal.
+        click.echo(json.dumps(serialize_inspection(contracts, chain), indent=2))
     elif as_context:
         click.echo(build_context(contracts, chain))
     else:

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from pyevm_agents.cli.app import main
 from pyevm_agents.cli.output import out
 from pyevm_agents.cli.tools import inspect
-from pyevm_agents.contract_intelligence.capabilities import Access, Approval
+from pyevm_agents.contract_intelligence.capabilities import Access, Approval, ExampleCall
 from tests.checkout import ROOT
 from tests.pyevm_agents.contract_intelligence.abi_server import answer_as_etherscan, serve_abis
 from tests.pyevm_agents.contract_intelligence.exchange import (
@@ -115,6 +115,21 @@ def test_findings_are_shown(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     form = json.loads(run(*arguments, "--json").stdout)
     assert form["contracts"][0]["cannotCall"] == ["approve(address,uint256)"]
     assert "balanceOf(address)" in form["contracts"][0]["canRead"]
+
+
+def test_values_of_contracts_do_not_steer_the_terminal(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exchange = get_exchange()
+    value = "\x9b2J\u202e\x1b[2J\ud800"
+    finding = {"example": ExampleCall(args=(value,), output=(value,), caller=USER)}
+    analyser = RecordingAnalyser(findings={"name()": finding})
+    monkeypatch.setattr(inspect, "ANALYSE", analyser)
+    printed = run("--rpc-url", url, "--address", exchange.usdc, "--json").stdout
+    assert printed.isascii()
+    assert printed.replace("\n", "").isprintable()
+    functions = json.loads(printed)["contracts"][0]["functions"]
+    assert [each["exampleCall"]["args"] for each in functions if each["exampleCall"]] == [[value]]
 
 
 def test_pools_have_names(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
