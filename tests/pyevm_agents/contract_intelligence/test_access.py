@@ -1,0 +1,286 @@
+"""Access: truth tables of whole contracts, and the sentences."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pyevm_agents.contract_intelligence.access import clean_text
+from pyevm_agents.contract_intelligence.capabilities import Access
+from pyevm_agents.contracts import load_artifact
+from tests.conftest import OWNER, STRANGER, Bench
+from tests.pyevm_agents.contract_intelligence.deployment import (
+    AGENT,
+    analyse,
+    deploy_uniswap,
+    hex_of,
+    load_uniswap_artifact,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from eth_typing import Address
+
+    from pyevm_agents.contract_intelligence.capabilities import FunctionCapability
+
+    Deploy = Callable[[Bench], Address]
+
+
+def _deploy_tricky(bench: Bench) -> Address:
+    registry, token = bench.deploy("OwnableBox", OWNER), bench.deploy("TokenBox", OWNER)
+    items = bench.deploy("ItemBox", OWNER)
+    return bench.deploy("TrickyBox", OWNER, registry, token, items)
+
+
+def _deploy_managed(bench: Bench) -> Address:
+    return bench.deploy("ManagedBox", bench.deploy("BoxManager", OWNER))
+
+
+def _deploy_vault(bench: Bench) -> Address:
+    return bench.deploy("VaultBox", bench.deploy("TokenBox", OWNER))
+
+
+def _deploy_timelock(bench: Bench) -> Address:
+    owner = hex_of(OWNER)
+    return bench.deploy("TimelockBox", [owner], [owner], owner)
+
+
+def _deploy_governor(bench: Bench) -> Address:
+    votes = bench.deploy("VotesBox", OWNER)
+    return bench.deploy("GovernorBox", votes, _deploy_timelock(bench))
+
+
+OWNABLE = {"renounceOwnership", "transferOwnership"}
+ROLES = {"grantRole", "revokeRole"}
+
+CLOSED: dict[str, tuple[Deploy, set[str]]] = {
+    "OwnableBox": (
+        lambda bench: bench.deploy("OwnableBox", OWNER),
+        {*OWNABLE, "acceptOwnership", "pause", "unpause", "setValue", "setBoundedValue"},
+    ),
+    "RolesBox": (
+        lambda bench: bench.deploy("RolesBox", OWNER),
+        {*ROLES, "setValue", "setValueAsAdmin", "file", "setListed"},
+    ),
+    "AssemblyBox": (
+        lambda bench: bench.deploy("AssemblyBox", OWNER),
+        {
+            "setValue",
+            "setValueByXor",
+            "setValueByRole",
+            "setValueAsDeployer",
+            "setValueByOrigin",
+        },
+    ),
+    "ManagedBox": (_deploy_managed, {"setAuthority", "setValue"}),
+    "BoxManager": (
+        lambda bench: bench.deploy("BoxManager", OWNER),
+        {
+            *ROLES,
+            # Not `schedule`: nobody has a role with a delay, so nobody may schedule anything.
+            "execute",
+            "labelRole",
+            "setGrantDelay",
+            "setRoleAdmin",
+            "setRoleGuardian",
+            "setTargetAdminDelay",
+            "setTargetClosed",
+            "setTargetFunctionRole",
+            "updateAuthority",
+        },
+    ),
+    "TokenBox": (
+        lambda bench: bench.deploy("TokenBox", OWNER),
+        {*OWNABLE, "mint", "pause", "unpause"},
+    ),
+    "VaultBox": (_deploy_vault, set()),
+    "ItemBox": (lambda bench: bench.deploy("ItemBox", OWNER), {*ROLES, "mint"}),
+    "MultiBox": (lambda bench: bench.deploy("MultiBox", OWNER), {*OWNABLE, "mint"}),
+    "VotesBox": (lambda bench: bench.deploy("VotesBox", OWNER), set()),
+    "TimelockBox": (
+        _deploy_timelock,
+        {
+            *ROLES,
+            "schedule",
+            "scheduleBatch",
+            "execute",
+            "executeBatch",
+            "cancel",
+            "updateDelay",
+        },
+    ),
+    "GovernorBox": (
+        _deploy_governor,
+        {"relay", "setProposalThreshold", "setVotingDelay", "setVotingPeriod", "updateTimelock"},
+    ),
+    "TrickyBox": (
+        _deploy_tricky,
+        {
+            "byArray",
+            "byRegistry",
+            "byRank",
+            "byBit",
+            "byList",
+            "byHash",
+            "byUnmaskedFlag",
+        },
+    ),
+}
+"""How each contract is deployed, and the functions that an account without roles may not call."""
+
+OWNERS_ALONE = {"transferOwnership", "mint", "pause", "byArray", "byRegistry", "setValueByXor"}
+"""Functions of which the owner alone is found as a caller."""
+
+
+def list_forbidden(functions: dict[str, FunctionCapability]) -> set[str]:
+    return {each.name for each in functions.values() if each.access is Access.FORBIDDEN}
+
+
+@pytest.mark.parametrize("name", CLOSED)
+def test_forbidden_functions_are_those_of_the_truth_table(
+    bench: Callable[..., Bench], name: str
+) -> None:
+    deploy, closed = CLOSED[name]
+    chain = bench()
+    functions = analyse(chain, deploy(chain), name)
+    assert list_forbidden(functions) == closed
+    for function in functions.values():
+        if function.access is Access.FORBIDDEN:
+            assert function.reason.startswith(f"I cannot call {function.name} because ")
+            assert function.example is None
+            assert hex_of(AGENT) not in function.callers
+            if function.name in OWNERS_ALONE and name != "ItemBox":
+                assert function.callers == (hex_of(OWNER),)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CLOSED)
+def test_the_owner_is_forbidden_less(bench: Callable[..., Bench], name: str) -> None:
+    """What one with all roles may not call is left to a contract, or to nobody."""
+    deploy, _ = CLOSED[name]
+    chain = bench()
+    allowed = analyse(chain, deploy(chain), name, account=OWNER)
+    left = {
+        "RolesBox": {"setValue"},  # It has the admin's role, not this one.
+        "ManagedBox": {"setAuthority"},  # The manager calls it.
+        "TimelockBox": {"updateDelay"},  # The timelock itself calls it.
+        "GovernorBox": CLOSED["GovernorBox"][1],
+        "TrickyBox": {"byAnybodyElse"},  # Nobody else is blocked.
+    }.get(name, set())
+    assert list_forbidden(allowed) == left
+
+
+@pytest.mark.slow
+def test_access_to_uniswap(bench: Callable[..., Bench]) -> None:
+    chain = bench()
+    uniswap = deploy_uniswap(chain)
+    known = {hex_of(uniswap.token): "", hex_of(uniswap.weth): ""}
+    closed = {
+        ("v2-core", "UniswapV2Factory", uniswap.factory): {"setFeeTo", "setFeeToSetter"},
+        ("v2-core", "UniswapV2Pair", uniswap.pair): {"initialize"},
+        ("v2-periphery", "UniswapV2Router02", uniswap.router): set(),
+        ("v2-periphery", "WETH9", uniswap.weth): set(),
+    }
+    for (package, name, address), expected in closed.items():
+        abi = load_uniswap_artifact(package, name)["abi"]
+        functions = analyse(chain, address, abi, known=known)
+        assert list_forbidden(functions) == expected
+        if name == "UniswapV2Pair":
+            assert functions["initialize(address,address)"].callers == (hex_of(uniswap.factory),)
+        if name == "UniswapV2Factory":
+            reason = functions["setFeeTo(address)"].reason
+            assert reason == (
+                f"I cannot call setFeeTo because only {hex_of(OWNER)} (the feeToSetter) may, "
+                "and my account is not it."
+            )
+
+
+def test_sentences(bench: Callable[..., Bench]) -> None:
+    chain = bench()
+    owner = hex_of(OWNER)
+    box = chain.deploy("OwnableBox", OWNER)
+    functions = analyse(chain, box, "OwnableBox")
+    assert functions["setValue(uint256)"].reason == (
+        f"I cannot call setValue because only {owner} (the owner) may, and my account is not it."
+    )
+    assert functions["acceptOwnership()"].reason == (
+        "I cannot call acceptOwnership because only the pendingOwner may, and there is none now."
+    )
+    roles = chain.deploy("RolesBox", OWNER)
+    known = {owner: "the deployer"}
+    assert analyse(chain, roles, "RolesBox", known=known)["file(uint256)"].reason == (
+        f"I cannot call file because only accounts with a role may, such as {owner} "
+        "(the deployer), and my account is not one."
+    )
+
+
+def test_functions_need_no_abi_of_outputs_and_no_names(bench: Callable[..., Bench]) -> None:
+    """A selector and parameter types suffice, as they come from bytecode."""
+    chain = bench()
+    box = chain.deploy("OwnableBox", OWNER)
+    abi = [
+        {**entry, "outputs": [], "stateMutability": "nonpayable"}
+        for entry in load_artifact("OwnableBox").abi
+        if entry["type"] == "function"
+    ]
+    functions = analyse(chain, box, abi)
+    assert list_forbidden(functions) == CLOSED["OwnableBox"][1]
+
+
+def test_through_a_proxy(bench: Callable[..., Bench]) -> None:
+    chain = bench()
+    artifact = load_artifact("TokenBox")
+    logic = chain.deploy("TokenBox", OWNER)
+    proxy = chain.deploy("ProxyBox", logic, artifact.encode_call("totalSupply"))
+    assert list_forbidden(analyse(chain, proxy, "TokenBox")) == CLOSED["TokenBox"][1]
+    assert analyse(chain, proxy, "TokenBox")["mint(address,uint256)"].callers == ()
+
+
+def test_a_registration_that_anybody_may_make_does_not_forbid(
+    bench: Callable[..., Bench],
+) -> None:
+    chain = bench()
+    function = analyse(chain, _deploy_tricky(chain), "TrickyBox")["byRegistered()"]
+    assert function.access is Access.OPEN
+    assert "register" in function.reason
+
+
+def test_an_unconditional_revert_is_unknown(bench: Callable[..., Bench]) -> None:
+    chain = bench()
+    function = analyse(chain, _deploy_tricky(chain), "TrickyBox")["byNobody()"]
+    assert function.access is Access.UNKNOWN
+    assert function.reason == "A call of byNobody reverts now: Error('disabled')."
+
+
+def test_a_role_that_is_granted_later_opens_the_function(bench: Callable[..., Bench]) -> None:
+    chain = bench()
+    box = chain.deploy("RolesBox", OWNER)
+    artifact = load_artifact("RolesBox")
+    setter = chain.read("RolesBox", box, "SETTER")
+    assert analyse(chain, box, "RolesBox")["setValue(uint256)"].callers == ()
+    chain.send(box, artifact.encode_call("grantRole", setter, hex_of(STRANGER)))
+    assert analyse(chain, box, "RolesBox")["setValue(uint256)"].callers == (hex_of(STRANGER),)
+    chain.send(box, artifact.encode_call("grantRole", setter, hex_of(AGENT)))
+    assert analyse(chain, box, "RolesBox")["setValue(uint256)"].access is Access.OPEN
+
+
+def test_the_analysis_changes_nothing_and_is_deterministic(bench: Callable[..., Bench]) -> None:
+    chain = bench()
+    box = chain.deploy("TokenBox", OWNER)
+    root = chain.chain.state_root(chain.chain.head)
+    first = analyse(chain, box, "TokenBox")
+    assert analyse(chain, box, "TokenBox") == first
+    assert chain.chain.state_root(chain.chain.head) == root
+
+
+def test_an_account_without_code(bench: Callable[..., Bench]) -> None:
+    functions = analyse(bench(), STRANGER, "OwnableBox")
+    assert {each.access for each in functions.values()} == {Access.UNKNOWN}
+    assert all("has no code" in each.reason for each in functions.values())
+
+
+def test_foreign_text_is_cleaned() -> None:
+    assert clean_text("a\nb\u202ec\x00") == "a b c"
+    assert len(clean_text("x" * 10_000)) < 200

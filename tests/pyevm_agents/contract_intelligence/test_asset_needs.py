@@ -1,0 +1,112 @@
+"""Approvals and balances that calls need."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pyevm_agents.contract_intelligence.capabilities import Access, Approval
+from pyevm_agents.contracts import load_artifact
+from tests.conftest import OWNER, Bench
+from tests.pyevm_agents.contract_intelligence.deployment import (
+    AGENT,
+    analyse,
+    deploy_uniswap,
+    hex_of,
+    load_uniswap_artifact,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from eth_typing import Address
+
+DEPOSIT = "deposit(uint256,uint256,address,uint256)"
+
+
+def deploy_spender(chain: Bench) -> tuple[Address, Address]:
+    """Deploy a token, and a contract that pulls it and has some."""
+    token = chain.deploy("TokenBox", OWNER)
+    spender = chain.deploy("SpenderBox", token, OWNER)
+    transfer = load_artifact("TokenBox").encode_call("transfer", hex_of(spender), 10**20)
+    chain.send(token, transfer)
+    return token, spender
+
+
+def test_a_deposit_needs_tokens_and_their_approval(bench: Callable[..., Bench]) -> None:
+    """The partner pays no fee, which is no reason to forbid it to others."""
+    chain = bench()
+    token, spender = deploy_spender(chain)
+    function = analyse(chain, spender, "SpenderBox")[DEPOSIT]
+    assert function.access is Access.OPEN
+    assert function.example is not None
+    amount = function.example.args[0]
+    assert function.approvals == (
+        Approval(token=hex_of(token), spender=hex_of(spender), amount=amount, parameter="amount"),
+    )
+    assert function.needs_balance_of == (hex_of(token),)
+
+
+def test_an_account_with_tokens_and_an_allowance_lacks_nothing(
+    bench: Callable[..., Bench],
+) -> None:
+    chain = bench()
+    token, spender = deploy_spender(chain)
+    artifact = load_artifact("TokenBox")
+    chain.send(token, artifact.encode_call("approve", hex_of(spender), 2**200))
+    function = analyse(chain, spender, "SpenderBox", account=OWNER)[DEPOSIT]
+    assert function.needs_balance_of == ()
+    assert [each.spender for each in function.approvals] == [hex_of(spender)]
+
+
+def test_balances_of_the_token_itself(bench: Callable[..., Bench]) -> None:
+    chain = bench()
+    token = chain.deploy("TokenBox", OWNER)
+    functions = analyse(chain, token, "TokenBox")
+    transfer = functions["transfer(address,uint256)"]
+    assert (transfer.access, transfer.needs_balance_of) == (Access.OPEN, (hex_of(token),))
+    assert functions["approve(address,uint256)"].needs_balance_of == ()
+
+
+def test_ether_votes_and_items(bench: Callable[..., Bench]) -> None:
+    chain = bench()
+    box = chain.deploy("OwnableBox", OWNER)
+    functions = analyse(chain, box, "OwnableBox")
+    assert functions["deposit()"].needs_balance_of == ("native",)
+    assert functions["deposit()"].example is not None
+    assert functions["deposit()"].example.value_wei > 0
+    assert functions["give(uint256,address)"].needs_balance_of == (hex_of(box),)
+
+
+def test_items_that_the_account_has_not(bench: Callable[..., Bench]) -> None:
+    chain = bench()
+    items = chain.deploy("ItemBox", OWNER)
+    functions = analyse(chain, items, "ItemBox")
+    for name in ("transferFrom(address,address,uint256)", "approve(address,uint256)"):
+        assert functions[name].access is Access.OPEN
+        assert functions[name].needs_balance_of == (hex_of(items),)
+
+
+@pytest.mark.slow
+def test_approvals_for_the_router(bench: Callable[..., Bench]) -> None:
+    chain = bench()
+    uniswap = deploy_uniswap(chain)
+    abi = load_uniswap_artifact("v2-periphery", "UniswapV2Router02")["abi"]
+    known = {hex_of(uniswap.token): "", hex_of(uniswap.weth): ""}
+    functions = analyse(chain, uniswap.router, abi, known=known)
+    found = {
+        each.name: {(approval.token, approval.parameter) for approval in each.approvals}
+        for each in functions.values()
+    }
+    token, weth, pair = map(hex_of, (uniswap.token, uniswap.weth, uniswap.pair))
+    assert found["swapExactTokensForETH"] == {(token, "amountIn")}
+    assert found["swapExactTokensForTokens"] in ({(token, "amountIn")}, {(weth, "amountIn")})
+    assert found["removeLiquidity"] == {(pair, "liquidity")}
+    assert found["addLiquidityETH"] == {(token, "amountTokenDesired")}
+    assert {each for each, _ in found["addLiquidity"]} == {token, weth}
+    assert found["swapExactETHForTokens"] == set()
+    assert functions["swapExactETHForTokens(uint256,address[],address,uint256)"].access is (
+        Access.OPEN
+    )
+    assert chain.chain.balance(AGENT) == 0
