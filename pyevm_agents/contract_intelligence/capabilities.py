@@ -235,28 +235,6 @@ class Relationships:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MetadataSlot:
-    """A storage slot that a tool's metadata is read from."""
-
-    account: str
-    slot: int
-    writers: tuple[str, ...] = ()
-    """Names of the contract's functions that may write it."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolMetadata:
-    """Where the name and the descriptions of a tool come from, and what can change them."""
-
-    slots: tuple[MetadataSlot, ...] = ()
-    opcodes: tuple[str, ...] = ()
-    """Executed opcodes whose values differ from call to call, such as TIMESTAMP."""
-
-    has_more_slots: bool = False
-    """Whether the list of slots is cut."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ContractIntelligence:
     """A contract as one account sees it, at one block."""
 
@@ -284,9 +262,6 @@ class ContractIntelligence:
     decimals: int | None = None
     functions: tuple[FunctionCapability, ...] = ()
     relationships: Relationships = Relationships()
-    tool_metadata: ToolMetadata | None = None
-    """None if the contract is no tool of the ERC."""
-
     warnings: tuple[str, ...] = ()
 
     @property

@@ -19,6 +19,7 @@ from pyevm_agents.contract_intelligence.abi_services import (
     fetch_interface,
 )
 from pyevm_agents.contract_intelligence.bytecode import list_selectors, propose_interface
+from pyevm_agents.contract_intelligence.call_effects import confirm_effects
 from pyevm_agents.contract_intelligence.capabilities import (
     Approval,
     ContractIntelligence,
@@ -27,10 +28,10 @@ from pyevm_agents.contract_intelligence.capabilities import (
 )
 from pyevm_agents.contract_intelligence.contract_reader import ContractReader
 from pyevm_agents.contract_intelligence.function_abi import ContractInterface, build_interface
+from pyevm_agents.contract_intelligence.metadata_stability import inspect_metadata
 from pyevm_agents.contract_intelligence.primitives import THIS, load_primitives
 from pyevm_agents.contract_intelligence.proxies import Proxy, find_proxy
 from pyevm_agents.contract_intelligence.relationships import read_relationships
-from pyevm_agents.contract_intelligence.storage_access import confirm_effects, read_tool_metadata
 from pyevm_agents.contract_intelligence.untrusted_text import clean_label
 from pyevm_agents.errors import ConfigError
 
@@ -38,9 +39,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from pyevm_agents.chain import Chain
+    from pyevm_agents.contract_intelligence.metadata_stability import MetadataStability
 
 MAX_NAMED_FUNCTIONS = 5
 """Functions that a warning names."""
+
+TOOL_FUNCTIONS = ("name()", "description()", "inputDescription()")
+"""Functions of an agent's tool. Source: the ERC, `IERCAgentTool`."""
 
 TOKEN_KINDS = frozenset({ContractKind.ERC20, ContractKind.ERC4626, ContractKind.DEX_PAIR})
 """Kinds whose symbol names the contract."""
@@ -134,18 +139,34 @@ def inspect_contracts(  # noqa: PLR0913 - keyword arguments
         for each in described
     ]
     annotated = [_annotate(reader, each) for each in related]
-    known = _name_known_accounts(annotated)
+    if analyse is None:
+        return tuple(annotated)
+    known = name_known_accounts(annotated)
     finished = []
     for each in annotated:
-        executed = each
-        if analyse is not None:
-            report(f"executing {len(each.functions)} functions of {each.name}")
-            executed = _analyse(chain, each, analyse, known)
-            if each.abi_source == "bytecode":
-                executed = replace(executed, functions=confirm_effects(chain, executed))
-        metadata = read_tool_metadata(chain, executed)
-        finished.append(replace(executed, tool_metadata=metadata))
+        report(f"executing {len(each.functions)} functions of {each.name}")
+        executed = _analyse(chain, each, analyse, known)
+        if each.abi_source == "bytecode":
+            executed = replace(executed, functions=confirm_effects(chain, executed))
+        finished.append(executed)
     return tuple(finished)
+
+
+def inspect_tools(
+    chain: Chain, contracts: Sequence[ContractIntelligence]
+) -> dict[str, MetadataStability]:
+    """Return whether the metadata can change, for the contracts that are tools of agents.
+
+    Input: contracts as `inspect_contracts` returns them.
+    """
+    reader, known = ContractReader(chain), name_known_accounts(contracts)
+    return {
+        each.address: inspect_metadata(
+            chain, each.address, each.functions, each.account, known_accounts=known
+        )
+        for each in contracts
+        if all(reader.does_answer(each.address, signature) for signature in TOOL_FUNCTIONS)
+    }
 
 
 def find_kind(reader: ContractReader, address: str, signatures: Sequence[str]) -> ContractKind:
@@ -272,7 +293,7 @@ def _annotate(reader: ContractReader, contract: ContractIntelligence) -> Contrac
     )
 
 
-def _name_known_accounts(contracts: Sequence[ContractIntelligence]) -> dict[str, str]:
+def name_known_accounts(contracts: Sequence[ContractIntelligence]) -> dict[str, str]:
     """Return the accounts that contracts name, each with a noun, or an empty text."""
     nouns: dict[str, str] = {}
     for contract in contracts:

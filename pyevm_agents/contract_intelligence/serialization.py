@@ -24,9 +24,9 @@ if TYPE_CHECKING:
         FunctionCapability,
         Parameter,
         Relationships,
-        ToolMetadata,
     )
     from pyevm_agents.contract_intelligence.chain_metadata import ChainMetadata
+    from pyevm_agents.contract_intelligence.metadata_stability import MetadataStability
 
 SCHEMA_VERSION = 1
 MAX_SAFE_INTEGER = (1 << 53) - 1
@@ -43,10 +43,16 @@ MAX_REASON_CHARACTERS = 240
 
 
 def serialize_inspection(
-    contracts: Sequence[ContractIntelligence], chain: ChainMetadata
+    contracts: Sequence[ContractIntelligence],
+    chain: ChainMetadata,
+    tools: Mapping[str, MetadataStability] | None = None,
 ) -> dict[str, Any]:
-    """Return contracts, their chain and their groups in JSON."""
-    first = contracts[0]
+    """Return contracts, their chain and their groups in JSON.
+
+    Input: contracts; their chain; by address whether the metadata of those that are tools can
+           change.
+    """
+    first, stability = contracts[0], tools or {}
     return {
         "schemaVersion": SCHEMA_VERSION,
         "chain": {
@@ -58,13 +64,18 @@ def serialize_inspection(
         },
         "blockNumber": first.block_number,
         "account": first.account,
-        "contracts": [serialize_contract(contract) for contract in contracts],
+        "contracts": [serialize_contract(each, stability.get(each.address)) for each in contracts],
         "groups": [list(group) for group in group_contracts(contracts)],
     }
 
 
-def serialize_contract(contract: ContractIntelligence) -> dict[str, Any]:
-    """Return a contract in JSON."""
+def serialize_contract(
+    contract: ContractIntelligence, metadata: MetadataStability | None = None
+) -> dict[str, Any]:
+    """Return a contract in JSON.
+
+    Input: the contract; whether its metadata can change, None if it is no tool.
+    """
     return {
         "address": contract.address,
         "name": contract.name,
@@ -80,7 +91,7 @@ def serialize_contract(contract: ContractIntelligence) -> dict[str, Any]:
         "cannotCall": [each.signature for each in contract.cannot_call],
         "functions": [_serialize_function(each) for each in contract.functions],
         "relationships": _serialize_relationships(contract.relationships),
-        "toolMetadata": _serialize_metadata(contract.tool_metadata),
+        "toolMetadata": _serialize_metadata(metadata),
         "warnings": [clean_text(each) for each in contract.warnings],
     }
 
@@ -173,16 +184,26 @@ def _serialize_relationships(relations: Relationships) -> dict[str, Any]:
     }
 
 
-def _serialize_metadata(metadata: ToolMetadata | None) -> dict[str, Any] | None:
+def _serialize_metadata(metadata: MetadataStability | None) -> dict[str, Any] | None:
     if metadata is None:
         return None
     return {
+        "canChange": metadata.can_change,
         "slots": [
-            {"account": each.account, "slot": hex(each.slot), "writers": list(each.writers)}
+            {
+                "account": each.account,
+                "slot": hex(each.slot),
+                "readers": list(each.readers),
+                "writers": list(each.writers),
+                "callers": list(each.callers),
+                "isOpen": each.is_open,
+            }
             for each in metadata.slots
         ],
-        "hasMoreSlots": metadata.has_more_slots,
-        "opcodes": list(metadata.opcodes),
+        "codeChanges": [
+            {"account": account, "change": str(change)} for account, change in metadata.code_changes
+        ],
+        "environment": list(metadata.environment),
     }
 
 

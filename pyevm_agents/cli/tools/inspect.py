@@ -25,24 +25,27 @@ from pyevm_agents.contract_intelligence.abi_services import (
     EtherscanService,
     SourcifyService,
 )
+from pyevm_agents.contract_intelligence.access import analyse_functions
 from pyevm_agents.contract_intelligence.chain_metadata import get_chain_metadata
 from pyevm_agents.contract_intelligence.inspection import (
     FunctionAnalyser,
     InspectedContract,
     InterfaceFinder,
     inspect_contracts,
+    inspect_tools,
 )
 from pyevm_agents.contract_intelligence.serialization import build_context, serialize_inspection
 from pyevm_agents.devnet.chain import DEVELOPMENT_ADDRESS
 from pyevm_agents.oracle.recomputation import build_fork_config
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Self
 
     from pyevm_agents.contract_intelligence.abi_services import AbiService
     from pyevm_agents.contract_intelligence.capabilities import ContractIntelligence
     from pyevm_agents.contract_intelligence.function_abi import ContractInterface
+    from pyevm_agents.contract_intelligence.metadata_stability import MetadataStability
 
 API_KEY = "ETHERSCAN_API_KEY"
 """Environment variable with the API key of `--explorer-url`."""
@@ -59,7 +62,7 @@ Examples:
   pyevm-agents tools inspect --rpc-url URL --address TOKEN --json
 """
 
-ANALYSE: FunctionAnalyser | None = None
+ANALYSE: FunctionAnalyser | None = analyse_functions
 """Executes the functions of the contracts; None: they are listed without executions."""
 
 
@@ -154,18 +157,25 @@ def inspect(  # noqa: PLR0913 - click's
             analyse=ANALYSE,
             report=status.report,
         )
-    _print(found, as_json=as_json, as_context=as_context)
+        stability = {} if ANALYSE is None or as_context else inspect_tools(chain, found)
+    _print(found, stability, as_json=as_json, as_context=as_context)
 
 
-def _print(contracts: Sequence[ContractIntelligence], *, as_json: bool, as_context: bool) -> None:
+def _print(
+    contracts: Sequence[ContractIntelligence],
+    stability: Mapping[str, MetadataStability],
+    *,
+    as_json: bool,
+    as_context: bool,
+) -> None:
     chain = get_chain_metadata(contracts[0].chain_id)
     if as_json:
         # In ASCII: values of contracts may hold what steers a terminal.
-        click.echo(json.dumps(serialize_inspection(contracts, chain), indent=2))
+        click.echo(json.dumps(serialize_inspection(contracts, chain, stability), indent=2))
     elif as_context:
         click.echo(build_context(contracts, chain))
     else:
-        print_contracts(contracts, chain)
+        print_contracts(contracts, chain, stability)
 
 
 def _read_interfaces(

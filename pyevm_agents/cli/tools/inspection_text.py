@@ -13,7 +13,6 @@ from pyevm_agents.cli.output import out, print_table
 from pyevm_agents.contract_intelligence.capabilities import Access
 from pyevm_agents.contract_intelligence.relationships import group_contracts
 from pyevm_agents.contract_intelligence.serialization import choose_handles
-from pyevm_agents.contract_intelligence.storage_access import describe_metadata
 from pyevm_agents.contract_intelligence.untrusted_text import clean_text
 from pyevm_agents.display import pluralize
 
@@ -30,8 +29,10 @@ if TYPE_CHECKING:
         TokenFacts,
     )
     from pyevm_agents.contract_intelligence.chain_metadata import ChainMetadata
+    from pyevm_agents.contract_intelligence.metadata_stability import MetadataStability
 
 MAX_CELL_CHARACTERS = 240
+MAX_FACT_CHARACTERS = 1_000
 MAX_TYPE_CHARACTERS = 40
 SHOWN_DIGITS = 8
 """Digits of a quote."""
@@ -40,8 +41,17 @@ ACCESS_STYLES = {Access.OPEN: "green", Access.FORBIDDEN: "red", Access.UNKNOWN: 
 ACCESS_WORDS = {Access.OPEN: "yes", Access.FORBIDDEN: "no", Access.UNKNOWN: "?"}
 
 
-def print_contracts(contracts: Sequence[ContractIntelligence], chain: ChainMetadata) -> None:
-    """Print contracts as one account sees them."""
+def print_contracts(
+    contracts: Sequence[ContractIntelligence],
+    chain: ChainMetadata,
+    tools: Mapping[str, MetadataStability] | None = None,
+) -> None:
+    """Print contracts as one account sees them.
+
+    Input: contracts; their chain; by address whether the metadata of those that are tools can
+           change.
+    """
+    stability = tools or {}
     first = contracts[0]
     names = choose_handles(contracts)
     for pair in (pair for each in contracts for pair in each.relationships.token_pairs):
@@ -53,7 +63,7 @@ def print_contracts(contracts: Sequence[ContractIntelligence], chain: ChainMetad
     )
     for contract in contracts:
         out.print()
-        _print_contract(contract, names)
+        _print_contract(contract, names, stability.get(contract.address))
     groups = [group for group in group_contracts(contracts) if len(group) > 1]
     if groups:
         out.print()
@@ -62,10 +72,15 @@ def print_contracts(contracts: Sequence[ContractIntelligence], chain: ChainMetad
         out.print(f"Tools that belong together: {escape(members)}", soft_wrap=True)
 
 
-def _print_contract(contract: ContractIntelligence, names: Mapping[str, str]) -> None:
+def _print_contract(
+    contract: ContractIntelligence, names: Mapping[str, str], metadata: MetadataStability | None
+) -> None:
     out.print(f"[bold]{escape(contract.name)}[/] {contract.address}", soft_wrap=True)
     for label, text in _iter_facts(contract, names):
         out.print(f"  [dim]{label:<12}[/] {escape(text)}", soft_wrap=True)
+    if metadata is not None:
+        text = escape(_name_addresses(_describe_metadata(metadata), names))
+        out.print(f"  [dim]{'metadata':<12}[/] {text}", soft_wrap=True)
     for warning in contract.warnings:
         text = escape(clean_text(warning))
         out.print(f"  [yellow]{'warning':<12}[/] {text}", soft_wrap=True)
@@ -84,8 +99,6 @@ def _iter_facts(
     yield "ABI", f"{contract.abi_source}, {pluralize(len(contract.functions), 'function')}"
     if contract.proxy_kind:
         yield "proxy", f"{contract.proxy_kind} {contract.implementation}".rstrip()
-    if contract.tool_metadata is not None:
-        yield "metadata", _name_addresses(describe_metadata(contract), names)
     yield from _iter_relationships(contract.relationships, names)
 
 
@@ -103,6 +116,23 @@ def _iter_relationships(
         yield "path", _format_path(path, relations.tokens, names)
     for approval in relations.required_approvals:
         yield "approval", _name_addresses(_format_approval(approval), names)
+
+
+def _describe_metadata(metadata: MetadataStability) -> str:
+    """Return whether the metadata of a tool can change, and by whom."""
+    if not metadata.can_change:
+        return "fixed"
+    writers = dict.fromkeys(writer for slot in metadata.slots for writer in slot.writers)
+    callers = dict.fromkeys(caller for slot in metadata.slots for caller in slot.callers)
+    causes = [f"{name} by {', '.join(callers) or 'unknown callers'}" for name in writers]
+    if any(slot.is_open for slot in metadata.slots):
+        causes = [f"{name} by the account itself" for name in writers]
+    causes += [f"the code of {account} ({change})" for account, change in metadata.code_changes]
+    causes += [f"the opcode {name}" for name in metadata.environment]
+    count = pluralize(len(metadata.slots), "slot")
+    if not causes:
+        return f"in {count}; nothing was found that changes it"
+    return clean_text(f"in {count}; can change by {', '.join(causes)}", MAX_FACT_CHARACTERS)
 
 
 def _format_path(path: QuotedPath, tokens: Sequence[TokenFacts], names: Mapping[str, str]) -> str:

@@ -19,7 +19,6 @@ from pyevm_agents.contract_intelligence.capabilities import (
     Derivation,
     ExampleCall,
     FunctionCapability,
-    MetadataSlot,
     Parameter,
     ParameterRole,
     QuotedPath,
@@ -27,9 +26,9 @@ from pyevm_agents.contract_intelligence.capabilities import (
     Source,
     TokenFacts,
     TokenPair,
-    ToolMetadata,
 )
 from pyevm_agents.contract_intelligence.chain_metadata import get_chain_metadata
+from pyevm_agents.contract_intelligence.metadata_stability import MetadataSlot, MetadataStability
 from pyevm_agents.contract_intelligence.serialization import (
     MAX_SAFE_INTEGER,
     build_context,
@@ -93,9 +92,6 @@ CONTRACT = ContractIntelligence(
         paths=(QuotedPath(tokens=(TOKEN, OWNER), amount_in=1, amount_out=2**60),),
         admin_address=OWNER,
     ),
-    tool_metadata=ToolMetadata(
-        slots=(MetadataSlot(account=TOKEN, slot=2**255, writers=("setFee",)),), opcodes=("CALLER",)
-    ),
     warnings=("a\nwarning",),
 )
 
@@ -109,7 +105,9 @@ def contract(symbol: str, number: int) -> ContractIntelligence:
 
 
 def test_the_schema() -> None:
-    form = serialize_inspection([CONTRACT], CHAIN)
+    slot = MetadataSlot(account=TOKEN, slot=2**255, readers=("name",), writers=("setFee()",))
+    stability = MetadataStability(slots=(slot,), environment=("CALLER",))
+    form = serialize_inspection([CONTRACT], CHAIN, {ROUTER: stability})
     assert json.loads(json.dumps(form)) == form
     assert form.keys() == {
         "schemaVersion", "chain", "blockNumber", "account", "contracts", "groups",
@@ -135,9 +133,19 @@ def test_the_schema() -> None:
         "namedContracts": [],
     }
     assert found["toolMetadata"] == {
-        "slots": [{"account": TOKEN, "slot": hex(2**255), "writers": ["setFee"]}],
-        "hasMoreSlots": False,
-        "opcodes": ["CALLER"],
+        "canChange": True,
+        "slots": [
+            {
+                "account": TOKEN,
+                "slot": hex(2**255),
+                "readers": ["name"],
+                "writers": ["setFee()"],
+                "callers": [],
+                "isOpen": False,
+            }
+        ],
+        "codeChanges": [],
+        "environment": ["CALLER"],
     }
     swap = found["functions"][0]
     assert swap["selector"] == "0x01020304"

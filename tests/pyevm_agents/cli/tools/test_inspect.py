@@ -13,11 +13,15 @@ from click.testing import CliRunner
 from pyevm_agents.cli.app import main
 from pyevm_agents.cli.output import out
 from pyevm_agents.cli.tools import inspect
+from pyevm_agents.contract_intelligence.access import analyse_functions
 from pyevm_agents.contract_intelligence.capabilities import Access, Approval, ExampleCall
+from pyevm_agents.contracts import load_artifact
 from tests.checkout import ROOT
 from tests.pyevm_agents.contract_intelligence.abi_server import answer_as_etherscan, serve_abis
 from tests.pyevm_agents.contract_intelligence.exchange import (
     USER,
+    build_account,
+    deploy,
     find_openzeppelin_artifact,
     find_uniswap_artifact,
     get_exchange,
@@ -257,3 +261,36 @@ def test_help_names_the_options_in_the_order_of_their_use() -> None:
     places = [text.index(f"\n  {option} ") for option in (*options, "--explorer-url", "--json")]
     assert places == sorted(places)
     assert "inspect" in CliRunner().invoke(main, ["tools", "--help"]).stdout
+
+
+def test_executions_decide(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inspect, "ANALYSE", analyse_functions)
+    account = build_account()
+    box = deploy(account, load_artifact("OwnableBox").encode_creation(OTHER_ACCOUNT))
+    served = Served(chain=account.chain)
+    with fake_remote(served) as remote:
+        form = read_json("--rpc-url", remote.url, "--address", box)
+        context = run("--rpc-url", remote.url, "--address", box, "--context").stdout
+    served.close()
+    [contract] = form["contracts"]
+    assert contract["relationships"]["adminAddress"] == OTHER_ACCOUNT
+    forbidden = [each for each in contract["functions"] if each["access"] == "forbidden"]
+    assert "transferOwnership(address)" in {each["signature"] for each in forbidden}
+    assert {caller for each in forbidden for caller in each["callers"]} == {OTHER_ACCOUNT}
+    assert f"I cannot call transferOwnership because only {OTHER_ACCOUNT} (the owner" in context
+    assert f"OWNER_OF_Contract = {OTHER_ACCOUNT}" in context
+
+
+def test_a_tool_of_an_agent_shows_whether_it_can_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inspect, "ANALYSE", analyse_functions)
+    account = build_account()
+    tool = deploy(account, load_artifact("CounterTool").encode_creation())
+    served = Served(chain=account.chain)
+    with fake_remote(served) as remote:
+        table = run("--rpc-url", remote.url, "--address", tool).stdout
+        form = read_json("--rpc-url", remote.url, "--address", tool)
+    served.close()
+    assert "  metadata     fixed" in table
+    assert form["contracts"][0]["toolMetadata"] == {
+        "canChange": False, "slots": [], "codeChanges": [], "environment": [],
+    }  # fmt: skip
