@@ -64,9 +64,9 @@ def _analyse(code: bytes, *, are_typed: bool = True) -> Iterable[Function]:
 
 def _describe(function: Function) -> FunctionCapability:
     selector = bytes.fromhex(function.selector)
-    rule = load_primitives().by_selector.get(selector)
-    if rule is not None:
-        return rule.describe()
+    known = load_primitives().describe(selector)
+    if known is not None:
+        return known
     types = split_types(f"({function.arguments or ''})")
     if not all(map(is_abi_type, types)):
         types = ()

@@ -289,7 +289,9 @@ def _annotate(reader: ContractReader, contract: ContractIntelligence) -> Contrac
     primitives = load_primitives()
     return replace(
         contract,
-        functions=tuple(primitives.annotate(each, resolve_unit) for each in contract.functions),
+        functions=tuple(
+            primitives.annotate(each, contract.kind, resolve_unit) for each in contract.functions
+        ),
     )
 
 

@@ -56,6 +56,9 @@ class FunctionRule:
     """What is known of a function that many contracts have."""
 
     signature: str
+    kinds: frozenset[ContractKind] = frozenset()
+    """The kinds of contracts that the rule is about; empty for all."""
+
     names: tuple[str, ...] = ()
     sentence: str = ""
     outputs: tuple[str, ...] = ()
@@ -103,39 +106,41 @@ class Primitives:
     functions: tuple[FunctionRule, ...]
 
     @cached_property
-    def by_selector(self) -> Mapping[bytes, FunctionRule]:
+    def by_selector(self) -> Mapping[bytes, tuple[FunctionRule, ...]]:
         """The rules of functions by their selectors."""
-        return {rule.selector: rule for rule in self.functions}
+        found: dict[bytes, tuple[FunctionRule, ...]] = {}
+        for rule in self.functions:
+            found[rule.selector] = (*found.get(rule.selector, ()), rule)
+        return found
+
+    def describe(self, selector: bytes) -> FunctionCapability | None:
+        """Return the function of a selector, as of a contract without an ABI; None if unknown."""
+        rules = self.by_selector.get(selector, ())
+        return rules[0].describe() if rules else None
 
     def list_kinds(self, signatures: Collection[str]) -> tuple[KindRule, ...]:
         """Return the rules of kinds whose functions a contract has, the first the best."""
         return tuple(rule for rule in self.kinds if rule.functions <= set(signatures))
 
     def annotate(
-        self, function: FunctionCapability, resolve_unit: Callable[[str], str]
+        self,
+        function: FunctionCapability,
+        kind: ContractKind,
+        resolve_unit: Callable[[str], str],
     ) -> FunctionCapability:
         """Add what is known of a function: sentence, roles, units, derivations and quote.
 
-        Input: a function; the address of the token that a unit means, empty if it has none.
+        Input: a function; the kind of its contract; the address of the token that a unit means,
+               empty if it has none.
         """
-        rule = self.by_selector.get(function.selector)
-        if rule is None or rule.signature != function.signature:
+        rules = [
+            rule
+            for rule in self.by_selector.get(function.selector, ())
+            if rule.signature == function.signature and (not rule.kinds or kind in rule.kinds)
+        ]
+        if not rules:
             return function
-        names = [parameter.name for parameter in function.parameters]
-        resolve = _build_unit_resolver(rule, names, resolve_unit)
-        return replace(
-            function,
-            description=function.description or rule.sentence,
-            quote=rule.quote,
-            parameters=tuple(
-                _annotate_parameter(each, place, rule, resolve)
-                for place, each in enumerate(function.parameters)
-            ),
-            outputs=tuple(
-                replace(each, token=resolve(rule.units.get(f"out{place}", "")))
-                for place, each in enumerate(function.outputs)
-            ),
-        )
+        return _apply(rules[0], function, resolve_unit)
 
 
 @cache
@@ -146,6 +151,26 @@ def load_primitives(path: Path = FILE) -> Primitives:
         reads={key: tuple(value) for key, value in form["reads"].items()},
         kinds=tuple(map(_parse_kind, form["kind"])),
         functions=tuple(map(_parse_function, form["function"])),
+    )
+
+
+def _apply(
+    rule: FunctionRule, function: FunctionCapability, resolve_unit: Callable[[str], str]
+) -> FunctionCapability:
+    names = [parameter.name for parameter in function.parameters]
+    resolve = _build_unit_resolver(rule, names, resolve_unit)
+    return replace(
+        function,
+        description=function.description or rule.sentence,
+        quote=rule.quote,
+        parameters=tuple(
+            _annotate_parameter(each, place, rule, resolve)
+            for place, each in enumerate(function.parameters)
+        ),
+        outputs=tuple(
+            replace(each, token=resolve(rule.units.get(f"out{place}", "")))
+            for place, each in enumerate(function.outputs)
+        ),
     )
 
 
@@ -160,6 +185,7 @@ def _parse_kind(form: Mapping[str, Any]) -> KindRule:
 def _parse_function(form: Mapping[str, Any]) -> FunctionRule:
     return FunctionRule(
         signature=form["signature"],
+        kinds=frozenset(map(ContractKind, form.get("kinds", ()))),
         names=tuple(form.get("names", ())),
         sentence=form.get("sentence", ""),
         outputs=tuple(form.get("outputs", ())),

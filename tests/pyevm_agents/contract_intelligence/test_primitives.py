@@ -22,6 +22,9 @@ from tests.pyevm_agents.contract_intelligence.exchange import (
 
 RULES = load_primitives()
 ADDRESS = re.compile(r"(?i)(?<![0-9a-z])(?:0x)?[0-9a-f]{40}(?![0-9a-f])")
+MADE_UP = "0" * 30
+"""In an address that no contract has, for calls of nobody."""
+
 CHAIN_ID = re.compile(r"chain_?id\s*(?:==|!=|in|=)\s*[\d({\[]", re.IGNORECASE)
 THIS = str(to_checksum_address(b"\x11" * 20))
 ASSET = str(to_checksum_address(b"\x22" * 20))
@@ -35,11 +38,14 @@ def test_the_package_has_no_address_and_no_chain() -> None:
         for file in files
         for pattern in (ADDRESS, CHAIN_ID)
         for match in pattern.finditer(file.read_text())
+        if MADE_UP not in match[0]
     ]
     assert found == []
 
 
-@pytest.mark.parametrize("rule", RULES.functions, ids=lambda rule: rule.signature)
+@pytest.mark.parametrize(
+    "rule", RULES.functions, ids=lambda rule: " ".join([rule.signature, *sorted(rule.kinds)])
+)
 def test_a_rule_of_a_function_is_whole(rule: FunctionRule) -> None:
     name, types = rule.signature.partition("(")[0], rule.types
     assert is_contract_name(name)
@@ -69,11 +75,27 @@ def test_a_rule_of_a_function_is_whole(rule: FunctionRule) -> None:
 
 
 def test_selectors_and_keys_are_unique_and_known() -> None:
-    assert len(RULES.by_selector) == len(RULES.functions)
+    cases = [(rule.signature, kind) for rule in RULES.functions for kind in rule.kinds or [""]]
+    assert len(set(cases)) == len(cases)
+    assert {rule.signature for rules in RULES.by_selector.values() for rule in rules} == {
+        rule.signature for rule in RULES.functions
+    }
+    for rules in RULES.by_selector.values():
+        assert len({(rule.signature, rule.mutability) for rule in rules}) == 1
     assert len({rule.kind for rule in RULES.kinds}) == len(RULES.kinds)
     assert {rule.kind for rule in RULES.kinds} == set(ContractKind) - {ContractKind.CUSTOM}
     form = tomllib.loads(FILE.read_text())
-    known = {"signature", "names", "sentence", "outputs", "mutability", "roles", "units", "quote"}
+    known = {
+        "signature",
+        "names",
+        "sentence",
+        "outputs",
+        "mutability",
+        "roles",
+        "units",
+        "quote",
+        "kinds",
+    }
     assert {key for each in form["function"] for key in each} == known | {"seconds"}
     assert {key for each in form["kind"] for key in each} == {"name", "functions", "reads"}
     head = FILE.read_text().partition("\n[reads]\n")[0]
@@ -113,7 +135,7 @@ def test_what_the_rules_add_to_a_function() -> None:
     abi = [{"type": "function", "name": signature[:24], "inputs": form, "outputs": []}]
     interface = read_interface(abi, name="Router", source="file")
     assert interface is not None
-    function = RULES.annotate(interface.functions[0], lambda _: "")
+    function = RULES.annotate(interface.functions[0], ContractKind.DEX_ROUTER, lambda _: "")
     assert [each.name for each in function.parameters] == [*names]
     assert [each.role for each in function.parameters] == [
         ParameterRole.AMOUNT,
@@ -140,7 +162,7 @@ def test_what_the_rules_add_to_a_function() -> None:
 def test_units_of_a_vault() -> None:
     tokens = {"this": THIS, "asset()": ASSET}
     rule = next(each for each in RULES.functions if each.signature == "deposit(uint256,address)")
-    function = RULES.annotate(rule.describe(), tokens.__getitem__)
+    function = RULES.annotate(rule.describe(), ContractKind.ERC4626, tokens.__getitem__)
     assert (function.parameters[0].token, function.outputs[0].token) == (ASSET, THIS)
     assert function.quote == "previewDeposit(uint256)"
 
@@ -153,5 +175,28 @@ def test_a_comment_of_the_source_stays_and_unknown_functions_too() -> None:
     userdoc = {"methods": {"owner()": {"notice": "Who it is."}}}
     interface = read_interface({"abi": abi, "userdoc": userdoc}, name="x", source="file")
     assert interface is not None
-    owner, other = (RULES.annotate(each, lambda _: "") for each in interface.functions)
+    owner, other = (
+        RULES.annotate(each, ContractKind.CUSTOM, lambda _: "") for each in interface.functions
+    )
     assert (owner.description, other) == ("Who it is.", interface.functions[1])
+
+
+@pytest.mark.parametrize(
+    ("kind", "description"),
+    [
+        (ContractKind.ERC20, "Allow a spender to move an amount of the account's tokens."),
+        (ContractKind.DEX_PAIR, "Allow a spender to move an amount of the account's tokens."),
+        (ContractKind.ERC721, "Allow a spender to move a token of the account."),
+        (ContractKind.CUSTOM, ""),
+    ],
+)
+def test_a_rule_is_about_its_kinds(kind: ContractKind, description: str) -> None:
+    function = RULES.describe(bytes.fromhex("095ea7b3"))
+    assert function is not None
+    found = RULES.annotate(function, kind, lambda _: THIS)
+    assert found.description == description
+    assert found.parameters[1].token == (THIS if description.endswith("tokens.") else "")
+
+
+def test_an_unknown_selector_has_no_rule() -> None:
+    assert RULES.describe(b"\x01\x02\x03\x04") is None
