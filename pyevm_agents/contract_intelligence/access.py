@@ -19,7 +19,7 @@ from pyevm_agents.contract_intelligence.argument_derivation import derive_argume
 from pyevm_agents.contract_intelligence.asset_needs import find_needs, name_amounts
 from pyevm_agents.contract_intelligence.call_search import (
     AccessCheck,
-    Attempt,
+    CallAttempt,
     CallSearch,
     CheckKind,
     KnownAddresses,
@@ -38,7 +38,7 @@ from pyevm_agents.contract_intelligence.capabilities import (
     FunctionCapability,
 )
 from pyevm_agents.contract_intelligence.conditions import (
-    Comparison,
+    ValueComparison,
     find_keyed,
     is_amount,
     is_own_mask,
@@ -241,7 +241,7 @@ def _conclude(
         return _describe_example(place, function, search, *found.success)
     last = _get_last(found)
     if last[1] is not None and place.prober.is_endless(last[1]):
-        reason = f"A call of {function.name} does not end within {place.prober.gas:,} gas."
+        reason = f"A call of {_name(function)} does not end within {place.prober.gas:,} gas."
         return replace(function, access=Access.UNKNOWN, reason=reason)
     needs = find_needs(place.prober, place.account, function, *last)
     barrier = _find_barrier(place, function, search, found)
@@ -258,7 +258,7 @@ def _conclude(
     )
 
 
-def _get_last(found: SearchResult) -> tuple[Attempt | None, ProbeResult | None]:
+def _get_last(found: SearchResult) -> tuple[CallAttempt | None, ProbeResult | None]:
     return found.failures[-1] if found.failures else (None, None)
 
 
@@ -285,18 +285,18 @@ def _has_condition(result: ProbeResult) -> bool:
 
 def _describe_failure(function: FunctionCapability, found: SearchResult) -> str:
     if not found.failures:
-        return f"No arguments for {function.name} were found."
+        return f"No arguments for {_name(function)} were found."
     result = found.failures[0][1]
     if result.halt is not None:
-        return f"A call of {function.name} halts: {clean_text(result.halt)}."
-    return f"A call of {function.name} reverts now: {clean_text(result.reason)}."
+        return f"A call of {_name(function)} halts: {clean_text(result.halt)}."
+    return f"A call of {_name(function)} reverts now: {clean_text(result.reason)}."
 
 
 def _describe_example(
     place: _Surroundings,
     function: FunctionCapability,
     search: CallSearch,
-    attempt: Attempt,
+    attempt: CallAttempt,
     result: ProbeResult,
 ) -> FunctionCapability:
     needs = find_needs(place.prober, place.account, function, attempt, result)
@@ -346,7 +346,7 @@ def _find_barrier(
         names = tuple(to_hex_address(each) for each in callers)
         if check.slot in place.written_slots:
             first = place.written_slots[check.slot]
-            reason = f"A call of {function.name} reverts until my account has called {first}."
+            reason = f"A call of {_name(function)} reverts until my account has called {first}."
             return _Barrier(access=Access.OPEN, reason=reason, callers=names)
         reason = _describe_barrier(place, function, check, names)
         return _Barrier(reason=reason, callers=names)
@@ -359,7 +359,7 @@ def _try_check(
     place: _Surroundings,
     search: CallSearch,
     check: AccessCheck,
-    attempt: Attempt,
+    attempt: CallAttempt,
     before: ProbeResult,
 ) -> tuple[Address, ...] | None:
     """Return who passes a check that stops the account; None if it does not stop it."""
@@ -382,7 +382,7 @@ def _try_identity(
     place: _Surroundings,
     search: CallSearch,
     check: AccessCheck,
-    attempt: Attempt,
+    attempt: CallAttempt,
     before: ProbeResult,
 ) -> tuple[Address, ...] | None:
     holder = _word_to_address(check.holder)
@@ -457,12 +457,12 @@ def _find_last_comparison(function: FunctionCapability, found: SearchResult) -> 
         ):
             return None
     return _Barrier(
-        reason=f"I cannot call {function.name} because it compares who calls, and my account "
+        reason=f"I cannot call {_name(function)} because it compares who calls, and my account "
         "does not pass."
     )
 
 
-def _is_closed(comparison: Comparison) -> bool:
+def _is_closed(comparison: ValueComparison) -> bool:
     """Whether a comparison depends on the caller, not on an argument or an amount of the caller."""
     if not comparison.flags & CALLER_FLAG or comparison.flags & CALLDATA_FLAG:
         return False
@@ -485,7 +485,7 @@ def _describe_barrier(
         if callers:
             return _say_only(function, f"{callers[0]}{_label(place, callers[0])}", "it")
         noun = _find_empty_getter(place, check)
-        return f"I cannot call {function.name} because only {noun} may, and there is none now."
+        return f"I cannot call {_name(function)} because only {noun} may, and there is none now."
     if callers:
         return _say_only(
             function,
@@ -497,9 +497,7 @@ def _describe_barrier(
 
 
 def _say_only(function: FunctionCapability, who: str, pronoun: str, verb: str = " may") -> str:
-    return (
-        f"I cannot call {function.name} because only {who}{verb}, and my account is not {pronoun}."
-    )
+    return f"I cannot call {_name(function)} because only {who}{verb}, and my account is not {pronoun}."
 
 
 def _label(place: _Surroundings, address: str) -> str:
@@ -538,6 +536,10 @@ def _list_others(place: _Surroundings, keeper: Address | None = None) -> tuple[A
     )
     others = [each for each in dict.fromkeys(listed) if each != place.account]
     return tuple(others[:MAX_CALLERS])
+
+
+def _name(function: FunctionCapability) -> str:
+    return clean_text(function.name)
 
 
 def clean_text(text: str) -> str:

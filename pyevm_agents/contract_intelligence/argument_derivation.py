@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pyevm_agents.contract_intelligence.call_search import to_address
 from pyevm_agents.contract_intelligence.calldata_layout import (
-    Leaf,
+    CalldataLeaf,
     fit_number,
     get_at,
     list_leaves,
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
     from eth_typing import Address
 
-    from pyevm_agents.contract_intelligence.call_search import Attempt, CallSearch
-    from pyevm_agents.contract_intelligence.conditions import Comparison
+    from pyevm_agents.contract_intelligence.call_search import CallAttempt, CallSearch
+    from pyevm_agents.contract_intelligence.conditions import ValueComparison
     from pyevm_agents.contract_intelligence.probe import Prober, ProbeResult
 
 DEADLINE_SECONDS = 1_200
@@ -51,7 +51,7 @@ WORD_BYTES = 32
 
 
 def derive_arguments(
-    prober: Prober, search: CallSearch, attempt: Attempt, result: ProbeResult
+    prober: Prober, search: CallSearch, attempt: CallAttempt, result: ProbeResult
 ) -> dict[int, Derivation]:
     """Return derivations by the index of the parameter, for the call that succeeded."""
     derived: dict[int, Derivation] = {}
@@ -70,7 +70,7 @@ def derive_arguments(
     return derived
 
 
-def _list_comparisons_of(leaf: Leaf, result: ProbeResult) -> Iterator[Comparison]:
+def _list_comparisons_of(leaf: CalldataLeaf, result: ProbeResult) -> Iterator[ValueComparison]:
     """Yield the comparisons that an argument takes part in."""
     for decision in result.tape.decisions:
         if decision.condition.flags & CALLDATA_FLAG:
@@ -80,19 +80,23 @@ def _list_comparisons_of(leaf: Leaf, result: ProbeResult) -> Iterator[Comparison
                     yield comparison
 
 
-def _succeeds(search: CallSearch, attempt: Attempt, leaf: Leaf, value: object) -> bool:
+def _succeeds(search: CallSearch, attempt: CallAttempt, leaf: CalldataLeaf, value: object) -> bool:
     result = _probe_with(search, attempt, leaf, value)
     return result is not None and result.is_success
 
 
 def _probe_with(
-    search: CallSearch, attempt: Attempt, leaf: Leaf, value: object
+    search: CallSearch, attempt: CallAttempt, leaf: CalldataLeaf, value: object
 ) -> ProbeResult | None:
     return search.probe(replace(attempt, values=replace_at(attempt.values, leaf.path, value)))
 
 
 def _derive_deadline(
-    prober: Prober, search: CallSearch, attempt: Attempt, leaf: Leaf, compared: list[Comparison]
+    prober: Prober,
+    search: CallSearch,
+    attempt: CallAttempt,
+    leaf: CalldataLeaf,
+    compared: list[ValueComparison],
 ) -> Derivation | None:
     """Return a deadline: times before the block's revert, later ones do not."""
     if not any(comparison.flags & TIME_FLAG for comparison in compared):
@@ -110,10 +114,10 @@ def _derive_deadline(
 
 def _derive_account(
     search: CallSearch,
-    attempt: Attempt,
+    attempt: CallAttempt,
     result: ProbeResult,
-    leaf: Leaf,
-    compared: list[Comparison],
+    leaf: CalldataLeaf,
+    compared: list[ValueComparison],
 ) -> Derivation | None:
     """Return the account, for the recipient of what it is given in exchange, and for its owner.
 
@@ -149,7 +153,7 @@ def _is_owner(
     result: ProbeResult,
     other: ProbeResult,
     given: set[Address | None],
-    compared: list[Comparison],
+    compared: list[ValueComparison],
     value: Address,
 ) -> bool:
     """Whether an argument has to be the caller, from whom something is taken in exchange."""
@@ -163,10 +167,10 @@ def _is_owner(
 
 def _derive_minimum(
     search: CallSearch,
-    attempt: Attempt,
+    attempt: CallAttempt,
     result: ProbeResult,
-    leaf: Leaf,
-    compared: list[Comparison],
+    leaf: CalldataLeaf,
+    compared: list[ValueComparison],
 ) -> Derivation | None:
     """Return the least output: the simulation's output succeeds as its value, one more reverts."""
     if not any(comparison.relation is Relation.ORDER for comparison in compared):

@@ -15,14 +15,14 @@ from pyevm_agents.contract_intelligence.conditions import strip
 from pyevm_agents.contract_intelligence.probe import (
     TRANSFER_TOPIC,
     TRANSFER_TOPICS,
-    Probe,
+    CallProbe,
     to_hex_address,
 )
 
 if TYPE_CHECKING:
     from eth_typing import Address
 
-    from pyevm_agents.contract_intelligence.call_search import Attempt, CallSearch
+    from pyevm_agents.contract_intelligence.call_search import CallAttempt, CallSearch
     from pyevm_agents.contract_intelligence.caller_taint import TracedCall
     from pyevm_agents.contract_intelligence.capabilities import FunctionCapability
     from pyevm_agents.contract_intelligence.probe import Prober, ProbeResult
@@ -61,7 +61,7 @@ def find_needs(
     prober: Prober,
     account: Address,
     function: FunctionCapability,
-    attempt: Attempt | None,
+    attempt: CallAttempt | None,
     result: ProbeResult | None,
 ) -> AssetNeeds:
     """Return the approvals and the tokens that a call needs."""
@@ -86,7 +86,7 @@ def find_needs(
 def _list_tokens(
     prober: Prober,
     account: Address,
-    attempt: Attempt,
+    attempt: CallAttempt,
     result: ProbeResult,
     approved: frozenset[tuple[str, str]],
 ) -> tuple[str, ...]:
@@ -106,7 +106,7 @@ def _list_tokens(
 
 
 def name_amounts(
-    search: CallSearch, attempt: Attempt, needs: AssetNeeds, account: Address
+    search: CallSearch, attempt: CallAttempt, needs: AssetNeeds, account: Address
 ) -> AssetNeeds:
     """Return needs whose approvals name the parameter that sets the amount.
 
@@ -122,7 +122,9 @@ def name_amounts(
     return AssetNeeds(approvals=tuple(named), tokens=needs.tokens)
 
 
-def _find_amount(search: CallSearch, attempt: Attempt, approval: Approval, account: Address) -> str:
+def _find_amount(
+    search: CallSearch, attempt: CallAttempt, approval: Approval, account: Address
+) -> str:
     """Return the parameter with the amount of an approval; empty for none."""
     amount = approval.amount or 0
     for index, parameter in enumerate(search.function.parameters):
@@ -169,7 +171,7 @@ def _is_item_token(prober: Prober, call: TracedCall, result: ProbeResult) -> boo
         if address == bytes(call.account) and topics and topics[0] == TRANSFER_TOPIC:
             return len(topics) > TRANSFER_TOPICS
     data = SUPPORTS_INTERFACE + encode(["bytes4"], [ERC721_ID])
-    answer = prober.run(Probe(sender=call.sender, to=call.account, data=data, gas=100_000))
+    answer = prober.run(CallProbe(sender=call.sender, to=call.account, data=data, gas=100_000))
     return answer.is_success and answer.output[:WORD_BYTES] == encode(["bool"], [True])
 
 
@@ -186,7 +188,7 @@ def _find_parameter(function: FunctionCapability, word: Expression, result: Prob
 
 
 def _list_balances(
-    prober: Prober, account: Address, attempt: Attempt, result: ProbeResult
+    prober: Prober, account: Address, attempt: CallAttempt, result: ProbeResult
 ) -> list[tuple[str, tuple[Address, int]]]:
     """Return each token that a call uses, with the slot of the account's balance."""
     if not attempt.needs:

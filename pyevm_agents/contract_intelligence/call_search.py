@@ -18,10 +18,11 @@ from eth_typing import Address
 from eth_utils import to_canonical_address
 
 from pyevm_agents.contract_intelligence.calldata_layout import (
+    CalldataLeaf,
     Candidates,
-    Leaf,
     Path,
     build_value,
+    can_build,
     encode_arguments,
     fit_number,
     get_at,
@@ -40,8 +41,8 @@ from pyevm_agents.contract_intelligence.caller_taint import (
 from pyevm_agents.contract_intelligence.conditions import (
     ADDRESS_MASK,
     MAX_WORD,
-    Comparison,
     Relation,
+    ValueComparison,
     find_field,
     find_keyed,
     find_slots,
@@ -53,7 +54,7 @@ from pyevm_agents.contract_intelligence.conditions import (
     list_comparisons,
     strip,
 )
-from pyevm_agents.contract_intelligence.probe import Probe, to_hex_address
+from pyevm_agents.contract_intelligence.probe import CallProbe, to_hex_address
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -116,7 +117,7 @@ class AccessCheck:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Attempt:
+class CallAttempt:
     """A call of the function, and what it assumes."""
 
     values: tuple[object, ...]
@@ -142,14 +143,14 @@ class Attempt:
 class SearchResult:
     """What a search found."""
 
-    success: tuple[Attempt, ProbeResult] | None = None
+    success: tuple[CallAttempt, ProbeResult] | None = None
     """A call that ran, with `needs` and `holdings` at most."""
 
-    hypothetical: tuple[Attempt, ProbeResult] | None = None
+    hypothetical: tuple[CallAttempt, ProbeResult] | None = None
     """A call that ran in another state."""
 
-    failures: list[tuple[Attempt, ProbeResult]] = field(default_factory=list)
-    checks: list[tuple[AccessCheck, Attempt, ProbeResult]] = field(default_factory=list)
+    failures: list[tuple[CallAttempt, ProbeResult]] = field(default_factory=list)
+    checks: list[tuple[AccessCheck, CallAttempt, ProbeResult]] = field(default_factory=list)
     amounts: set[tuple[Address, int]] = field(default_factory=set)
     """Slots of the caller that are balances or allowances."""
 
@@ -180,7 +181,7 @@ class CallSearch:
         self._account, self._known = account, known
         self.types = tuple(parameter.abi_type for parameter in function.parameters)
         self.result = SearchResult()
-        self._queue: list[tuple[int, int, Attempt]] = []
+        self._queue: list[tuple[int, int, CallAttempt]] = []
         self._costs: dict[object, int] = {}
         """Attempts that wait or were made, and their least cost."""
 
@@ -190,7 +191,7 @@ class CallSearch:
         self._places: dict[object, int] = {}
         """How many attempts failed at a place."""
 
-        self._failed: dict[object, list[Attempt]] = {}
+        self._failed: dict[object, list[CallAttempt]] = {}
         """Attempts by the place where they failed."""
 
         self._remedies: dict[object, tuple[Path, object]] = {}
@@ -214,7 +215,7 @@ class CallSearch:
                 break
         return self.result
 
-    def _try(self, attempt: Attempt) -> bool:
+    def _try(self, attempt: CallAttempt) -> bool:
         """Make an attempt; return whether the search ends with it."""
         result = self.probe(attempt)
         if result is None:
@@ -231,7 +232,7 @@ class CallSearch:
             self.result.hypothetical = attempt, result
         return False
 
-    def _rate(self, attempt: Attempt, result: ProbeResult) -> Attempt:
+    def _rate(self, attempt: CallAttempt, result: ProbeResult) -> CallAttempt:
         """Return a failed attempt with the cost of those that it proposes.
 
         One that failed where none did before has come further, and is continued first.
@@ -255,7 +256,7 @@ class CallSearch:
                 self._push(replace(attempt, values=values, cost=min(attempt.cost, 1)))
 
     def probe(
-        self, attempt: Attempt, *, sender: Address | None = None, more: Overrides = ()
+        self, attempt: CallAttempt, *, sender: Address | None = None, more: Overrides = ()
     ) -> ProbeResult | None:
         """Simulate an attempt; None if its values can't be encoded."""
         try:
@@ -263,7 +264,7 @@ class CallSearch:
         except (EncodingError, OverflowError, TypeError, ValueError):
             return None
         return self.prober.run(
-            Probe(
+            CallProbe(
                 sender=self._account if sender is None else sender,
                 to=self._contract,
                 data=data,
@@ -274,7 +275,9 @@ class CallSearch:
 
     # -- candidates -- #
 
-    def _build_first_attempts(self) -> Iterator[Attempt]:
+    def _build_first_attempts(self) -> Iterator[CallAttempt]:
+        if not can_build(self.types):
+            return
         own = to_hex_address(self._account)
         contracts = tuple(map(to_hex_address, self._known.contracts))
         others = [to_hex_address(each) for each in self._known.accounts if each != self._account]
@@ -293,21 +296,21 @@ class CallSearch:
         value_wei = PAID_WEI if self.function.is_payable else 0
         for cost, candidates in enumerate(first):
             values = tuple(build_value(text, candidates) for text in self.types)
-            yield Attempt(values=values, value_wei=value_wei, cost=cost)
+            yield CallAttempt(values=values, value_wei=value_wei, cost=cost)
         yield from self._build_mixed(contracts, first[0], value_wei)
 
     def _build_mixed(
         self, contracts: Sequence[str], candidates: Candidates, value_wei: int
-    ) -> Iterator[Attempt]:
+    ) -> Iterator[CallAttempt]:
         """Yield an attempt with contracts for all parameters of addresses but the last."""
         places = [index for index, text in enumerate(self.types) if text == "address"]
         if len(places) > 1 and contracts:
             values = [build_value(text, candidates) for text in self.types]
             for place, contract in zip(places[:-1], contracts, strict=False):
                 values[place] = contract
-            yield Attempt(values=tuple(values), value_wei=value_wei, cost=1)
+            yield CallAttempt(values=tuple(values), value_wei=value_wei, cost=1)
 
-    def _push(self, attempt: Attempt) -> None:
+    def _push(self, attempt: CallAttempt) -> None:
         key = _get_key(attempt)
         if attempt.cost > MAX_COST or self._costs.get(key, MAX_COST + 1) <= attempt.cost:
             return
@@ -315,7 +318,7 @@ class CallSearch:
         self._order += 1
         heapq.heappush(self._queue, (attempt.cost, self._order, attempt))
 
-    def _is_new(self, attempt: Attempt, path: Path, value: object) -> bool:
+    def _is_new(self, attempt: CallAttempt, path: Path, value: object) -> bool:
         """Whether an attempt with another argument was not made before."""
         try:
             values = replace_at(attempt.values, path, value)
@@ -325,7 +328,7 @@ class CallSearch:
 
     # -- what a revert proposes -- #
 
-    def _extend(self, attempt: Attempt, result: ProbeResult) -> None:
+    def _extend(self, attempt: CallAttempt, result: ProbeResult) -> None:
         """Add the attempts that a revert proposes.
 
         Where one argument let another attempt come further, it is tried alone.
@@ -345,7 +348,11 @@ class CallSearch:
             self._push(replace(attempt, value_wei=0, cost=attempt.cost + ARGUMENT_COST))
 
     def _push_changed(
-        self, attempt: Attempt, comparison: Comparison, leaves: dict[int, Leaf], rank: int
+        self,
+        attempt: CallAttempt,
+        comparison: ValueComparison,
+        leaves: dict[int, CalldataLeaf],
+        rank: int,
     ) -> None:
         for changed in self._change(attempt, comparison, leaves):
             if changed.needs != attempt.needs:  # Never in vain: it comes first.
@@ -354,8 +361,8 @@ class CallSearch:
                 self._push(replace(changed, cost=changed.cost + rank))
 
     def _change(
-        self, attempt: Attempt, comparison: Comparison, leaves: dict[int, Leaf]
-    ) -> Iterator[Attempt]:
+        self, attempt: CallAttempt, comparison: ValueComparison, leaves: dict[int, CalldataLeaf]
+    ) -> Iterator[CallAttempt]:
         """Yield attempts in which a comparison may have another result."""
         if comparison.flags & CALLDATA_FLAG:
             yield from self._change_arguments(attempt, comparison, leaves)
@@ -365,8 +372,8 @@ class CallSearch:
             yield from self._change_storage(attempt, comparison)
 
     def _change_arguments(
-        self, attempt: Attempt, comparison: Comparison, leaves: dict[int, Leaf]
-    ) -> Iterator[Attempt]:
+        self, attempt: CallAttempt, comparison: ValueComparison, leaves: dict[int, CalldataLeaf]
+    ) -> Iterator[CallAttempt]:
         for side, other in comparison.list_sides():
             for word in find_words(side):
                 leaf = leaves.get(word.offset)
@@ -386,9 +393,9 @@ class CallSearch:
 
     def _list_values(
         self,
-        attempt: Attempt,
-        leaf: Leaf,
-        comparison: Comparison,
+        attempt: CallAttempt,
+        leaf: CalldataLeaf,
+        comparison: ValueComparison,
         other: Expression | int,
     ) -> Iterator[object]:
         """Yield values of an argument that may change a comparison with another value."""
@@ -416,7 +423,7 @@ class CallSearch:
             yield to_hex_address(known)
 
     def _list_sized(
-        self, attempt: Attempt, leaf: Leaf, comparison: Comparison, bound: int
+        self, attempt: CallAttempt, leaf: CalldataLeaf, comparison: ValueComparison, bound: int
     ) -> Iterator[object]:
         """Yield arrays, bytes and texts of the lengths that a comparison may ask for."""
         value = get_at(attempt.values, leaf.path)
@@ -438,7 +445,9 @@ class CallSearch:
                 )
                 yield resize(value, count, filler)
 
-    def _change_value(self, attempt: Attempt, comparison: Comparison) -> Iterator[Attempt]:
+    def _change_value(
+        self, attempt: CallAttempt, comparison: ValueComparison
+    ) -> Iterator[CallAttempt]:
         if not self.function.is_payable:
             return
         bounds = [get_value(other) for _, other in comparison.list_sides()]
@@ -447,7 +456,9 @@ class CallSearch:
                 cost = attempt.cost + ARGUMENT_COST
                 yield replace(attempt, value_wei=min(value_wei, 10**23), cost=cost)
 
-    def _change_storage(self, attempt: Attempt, comparison: Comparison) -> Iterator[Attempt]:
+    def _change_storage(
+        self, attempt: CallAttempt, comparison: ValueComparison
+    ) -> Iterator[CallAttempt]:
         for side, other in comparison.list_sides():
             keyed = find_keyed(side)
             owned = next((each for each in find_slots(side) if each.flags & OWNED_FLAG), None)
@@ -464,10 +475,10 @@ class CallSearch:
             else:
                 yield from self._set_stored(attempt, comparison, side, other)
 
-    def _is_amount(self, comparison: Comparison, keyed: Expression) -> bool:
+    def _is_amount(self, comparison: ValueComparison, keyed: Expression) -> bool:
         return keyed.slot not in self._known.flags and is_amount(comparison, keyed)
 
-    def _give_item(self, attempt: Attempt, side: Expression) -> Iterator[Attempt]:
+    def _give_item(self, attempt: CallAttempt, side: Expression) -> Iterator[CallAttempt]:
         """Yield an attempt in which the account has an item that an argument names."""
         stored = find_field(side)
         if stored is not None and side.flags & CALLDATA_FLAG:
@@ -476,8 +487,12 @@ class CallSearch:
             yield replace(attempt, holdings=holdings, cost=attempt.cost + HOLDING_COST)
 
     def _set_stored(
-        self, attempt: Attempt, comparison: Comparison, side: Expression, other: Expression | int
-    ) -> Iterator[Attempt]:
+        self,
+        attempt: CallAttempt,
+        comparison: ValueComparison,
+        side: Expression,
+        other: Expression | int,
+    ) -> Iterator[CallAttempt]:
         """Yield attempts with another state."""
         stored = find_field(side)
         if stored is None:
@@ -488,8 +503,8 @@ class CallSearch:
             yield replace(attempt, state=state, cost=attempt.cost + STATE_COST)
 
     def _give(
-        self, attempt: Attempt, slot: tuple[Address, int], side: Expression
-    ) -> Iterator[Attempt]:
+        self, attempt: CallAttempt, slot: tuple[Address, int], side: Expression
+    ) -> Iterator[CallAttempt]:
         """Yield attempts with plenty in a slot of the account, and with little."""
         stored = find_field(side)
         for amount, cost in ((PLENTY, 0), (1, LITTLE_COST)):
@@ -500,8 +515,8 @@ class CallSearch:
             yield replace(attempt, needs=needs, cost=attempt.cost + cost)
 
     def _raise_stored(
-        self, attempt: Attempt, comparison: Comparison, side: Expression
-    ) -> Iterator[Attempt]:
+        self, attempt: CallAttempt, comparison: ValueComparison, side: Expression
+    ) -> Iterator[CallAttempt]:
         """Yield attempts with other values of slots that a side was computed from."""
         if comparison.relation is not Relation.ORDER:
             return
@@ -517,7 +532,11 @@ class CallSearch:
     # -- checks of the caller -- #
 
     def _note_check(
-        self, decision: Decision, comparison: Comparison, attempt: Attempt, result: ProbeResult
+        self,
+        decision: Decision,
+        comparison: ValueComparison,
+        attempt: CallAttempt,
+        result: ProbeResult,
     ) -> None:
         check = find_check(decision, comparison, self._known.flags)
         if check is None:
@@ -547,14 +566,14 @@ def _find_last_slots(result: ProbeResult) -> tuple[object, ...]:
     return ()
 
 
-def _get_key(attempt: Attempt) -> tuple[object, ...]:
+def _get_key(attempt: CallAttempt) -> tuple[object, ...]:
     """Return what distinguishes an attempt from others."""
     return attempt.values, attempt.value_wei, attempt.needs, attempt.holdings, attempt.state
 
 
 def find_check(
     decision: Decision,
-    comparison: Comparison,
+    comparison: ValueComparison,
     flags: frozenset[tuple[Address, int]] = frozenset(),
 ) -> AccessCheck | None:
     """Return the check of the caller that a comparison is; None if it is none.
@@ -599,7 +618,7 @@ def _find_identity(decision: Decision, other: Expression | int) -> AccessCheck |
 
 
 def _list_settings(
-    comparison: Comparison, side: Expression, other: Expression | int, keyed: Expression
+    comparison: ValueComparison, side: Expression, other: Expression | int, keyed: Expression
 ) -> tuple[int, ...]:
     """Return values of a slot of the caller that may let it pass."""
     settings: list[int] = []
@@ -617,7 +636,7 @@ def _list_settings(
 
 
 def _list_numbers(
-    leaf: Leaf, comparison: Comparison, bound: int, current: object
+    leaf: CalldataLeaf, comparison: ValueComparison, bound: int, current: object
 ) -> tuple[int, ...]:
     """Return numbers that give a comparison with a bound another result."""
     if leaf.abi_type.startswith("int") and bound >> 255:
@@ -633,7 +652,7 @@ def _list_numbers(
 
 
 def _list_flipped(
-    comparison: Comparison, mask: int, shift: int, word: int, other: Expression | int
+    comparison: ValueComparison, mask: int, shift: int, word: int, other: Expression | int
 ) -> list[int]:
     """Return values of a field that give a comparison another result."""
     current = word >> shift & mask
@@ -650,7 +669,7 @@ def _put(overrides: Overrides, entry: tuple[Address, int, int]) -> Overrides:
     return (*(each for each in overrides if each[:2] != entry[:2]), entry)
 
 
-def find_leaf(leaves: Sequence[Leaf], path: Path) -> Leaf | None:
+def find_leaf(leaves: Sequence[CalldataLeaf], path: Path) -> CalldataLeaf | None:
     """Return the value at a path."""
     return next((leaf for leaf in leaves if leaf.path == path and not leaf.is_length), None)
 

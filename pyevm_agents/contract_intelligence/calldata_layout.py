@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from eth_abi import encode
 from eth_abi.grammar import BasicType, TupleType, parse
 
+from pyevm_agents.abi import is_abi_type
+
 if TYPE_CHECKING:
     from eth_abi.grammar import ABIType
 
@@ -17,12 +19,14 @@ SELECTOR_BYTES = 4
 MAX_LEAVES = 256
 """The most values of one call whose positions are known."""
 
+KNOWN_BASES = frozenset({"address", "bool", "bytes", "int", "string", "uint"})
+
 Path = tuple[int, ...]
 """Indices that lead to a value: of the argument, then of members and items."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Leaf:
+class CalldataLeaf:
     """A word of calldata that is a value, or the length of an array or of bytes."""
 
     path: Path
@@ -56,15 +60,15 @@ def encode_arguments(selector: bytes, types: Sequence[str], values: Sequence[obj
     return bytes(selector) + encode(list(types), list(values))
 
 
-def list_leaves(types: Sequence[str], data: bytes) -> list[Leaf]:
+def list_leaves(types: Sequence[str], data: bytes) -> list[CalldataLeaf]:
     """Return the values of calldata with their positions; at most `MAX_LEAVES`."""
-    leaves: list[Leaf] = []
+    leaves: list[CalldataLeaf] = []
     _walk([parse(text) for text in types], data, SELECTOR_BYTES, (), leaves)
     return leaves
 
 
 def _walk(
-    kinds: Sequence[ABIType], data: bytes, start: int, path: Path, leaves: list[Leaf]
+    kinds: Sequence[ABIType], data: bytes, start: int, path: Path, leaves: list[CalldataLeaf]
 ) -> None:
     head = start
     for index, kind in enumerate(kinds):
@@ -79,19 +83,21 @@ def _walk(
             head += _measure(kind)
 
 
-def _walk_value(kind: ABIType, data: bytes, at: int, path: Path, leaves: list[Leaf]) -> None:
+def _walk_value(
+    kind: ABIType, data: bytes, at: int, path: Path, leaves: list[CalldataLeaf]
+) -> None:
     text = _format(kind)
     if kind.is_array:
         dimension = kind.arrlist[-1] if kind.arrlist else ()
         count = dimension[0] if dimension else int.from_bytes(data[at : at + WORD_BYTES], "big")
         if not dimension:
-            leaves.append(Leaf(path=path, abi_type=text, offset=at, is_length=True))
+            leaves.append(CalldataLeaf(path=path, abi_type=text, offset=at, is_length=True))
             at += WORD_BYTES
         _walk([kind.item_type] * min(count, MAX_LEAVES), data, at, path, leaves)
     elif isinstance(kind, TupleType):
         _walk(kind.components, data, at, path, leaves)
     else:
-        leaves.append(Leaf(path=path, abi_type=text, offset=at, is_length=kind.is_dynamic))
+        leaves.append(CalldataLeaf(path=path, abi_type=text, offset=at, is_length=kind.is_dynamic))
 
 
 def _measure(kind: ABIType) -> int:
@@ -102,6 +108,23 @@ def _measure(kind: ABIType) -> int:
     if isinstance(kind, TupleType):
         return sum(map(_measure, kind.components))
     return WORD_BYTES
+
+
+def can_build(types: Sequence[str]) -> bool:
+    """Return whether values of types can be built: known types, of at most `MAX_LEAVES` items."""
+    if not all(map(is_abi_type, types)):
+        return False
+    return sum(_count_items(parse(text)) for text in types) <= MAX_LEAVES
+
+
+def _count_items(kind: ABIType) -> int:
+    """Return the number of values, with an item in each dynamic array; too many if unknown."""
+    if kind.is_array:
+        dimension = kind.arrlist[-1] if kind.arrlist else ()
+        return (dimension[0] if dimension else 1) * _count_items(kind.item_type)
+    if isinstance(kind, TupleType):
+        return sum(map(_count_items, kind.components))
+    return 1 if isinstance(kind, BasicType) and kind.base in KNOWN_BASES else MAX_LEAVES + 1
 
 
 def build_value(abi_type: str, candidates: Candidates) -> object:

@@ -46,7 +46,7 @@ class Relation(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class ValueComparison:
     """A comparison in a condition. The right side of `TRUTH` is 0."""
 
     relation: Relation
@@ -92,12 +92,12 @@ def get_value(side: Expression | int) -> int:
     return side.value if isinstance(side, Expression) else side
 
 
-def list_comparisons(condition: Expression) -> list[Comparison]:
+def list_comparisons(condition: Expression) -> list[ValueComparison]:
     """Return the comparisons in a condition."""
     return [*_iter_comparisons(condition, 0)]
 
 
-def _iter_comparisons(condition: Expression | int, depth: int) -> Iterator[Comparison]:
+def _iter_comparisons(condition: Expression | int, depth: int) -> Iterator[ValueComparison]:
     if not isinstance(condition, Expression) or depth > MAX_DEPTH:
         return
     operands = condition.operands
@@ -106,22 +106,22 @@ def _iter_comparisons(condition: Expression | int, depth: int) -> Iterator[Compa
     elif condition.op in EQUALITIES:
         yield from _iter_equality(condition, depth)
     elif condition.op in ORDERS:
-        yield Comparison(relation=Relation.ORDER, left=operands[0], right=operands[1])
+        yield ValueComparison(relation=Relation.ORDER, left=operands[0], right=operands[1])
     elif condition.op in {op.AND, op.OR, op.MUL} and _is_logical(condition):
         for operand in operands:
             yield from _iter_comparisons(operand, depth + 1)
     else:
-        yield Comparison(relation=Relation.TRUTH, left=condition)
+        yield ValueComparison(relation=Relation.TRUTH, left=condition)
 
 
-def _iter_equality(condition: Expression, depth: int) -> Iterator[Comparison]:
+def _iter_equality(condition: Expression, depth: int) -> Iterator[ValueComparison]:
     left, right = condition.operands
     for side, other in ((left, right), (right, left)):
         # A result compared with true or false: `f() == true`.
         if other in (0, 1) and isinstance(side, Expression) and _is_boolean(side):
             yield from _iter_comparisons(side, depth + 1)
             return
-    yield Comparison(relation=Relation.EQUAL, left=left, right=right)
+    yield ValueComparison(relation=Relation.EQUAL, left=left, right=right)
 
 
 def _is_boolean(side: Expression) -> bool:
@@ -237,7 +237,7 @@ def find_words(side: Expression | int, depth: int = 0) -> list[Expression]:
     return [each for operand in side.operands for each in find_words(operand, depth + 1)]
 
 
-def is_amount(comparison: Comparison, keyed: Expression) -> bool:
+def is_amount(comparison: ValueComparison, keyed: Expression) -> bool:
     """Whether a value of the caller in storage is compared as an amount, and not as a membership.
 
     An amount is compared by order, or as a whole word with zero. A membership is a flag, a bit of
@@ -256,7 +256,7 @@ def is_amount(comparison: Comparison, keyed: Expression) -> bool:
     return is_range and field.mask.bit_length() > FLAG_BITS
 
 
-def _is_range_check(comparison: Comparison) -> bool:
+def _is_range_check(comparison: ValueComparison) -> bool:
     """Whether a compiler checks that a small field is a value of an enumeration."""
     for side, other in comparison.list_sides():
         stored = find_field(side)
@@ -265,7 +265,7 @@ def _is_range_check(comparison: Comparison) -> bool:
     return False
 
 
-def is_own_mask(comparison: Comparison) -> bool:
+def is_own_mask(comparison: ValueComparison) -> bool:
     """Whether a value is compared with itself, cut to its type: a check of the calldata's form."""
     left = strip(comparison.left)
     return isinstance(left, Expression) and left is strip(comparison.right)

@@ -22,7 +22,7 @@ from pyevm_agents.contract_intelligence.access import analyse_functions
 from pyevm_agents.contract_intelligence.calldata_layout import encode_arguments
 from pyevm_agents.contract_intelligence.capabilities import Access, FunctionCapability
 from pyevm_agents.contract_intelligence.conditions import ADDRESS_MASK
-from pyevm_agents.contract_intelligence.probe import PROBE_GAS, Probe, Prober, to_hex_address
+from pyevm_agents.contract_intelligence.probe import PROBE_GAS, CallProbe, Prober, to_hex_address
 from pyevm_agents.tracing.tracer import NoopTracer
 from pyevm_agents.tracing.vm import make_traced_vm
 
@@ -215,7 +215,7 @@ def _repeat(prober: Prober, tool: Address, function: FunctionCapability) -> Prob
     assert example is not None  # noqa: S101 - callers have one
     types = [parameter.abi_type for parameter in function.parameters]
     return prober.run(
-        Probe(
+        CallProbe(
             sender=Address(to_canonical_address(example.caller)),
             to=tool,
             data=encode_arguments(function.selector, types, example.args),

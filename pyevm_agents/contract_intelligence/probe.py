@@ -38,6 +38,9 @@ SLOW_GAS = 1_000_000
 
 MAX_SLOW_PROBES = 64
 
+DEEP_CALLS = 64
+"""Calls in each other of which the last has a third of the gas of the first."""
+
 TRANSFER_TOPIC = 0xDDF252AD1BE2C89B69C2B068FC378DAA952BA7F163C4A11628F55A4DF523B3EF
 """Topic of `Transfer(address,address,uint256)` of ERC-20 and ERC-721."""
 
@@ -52,7 +55,7 @@ Overrides = tuple[tuple[Address, int, int], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Probe:
+class CallProbe:
     """A call to simulate."""
 
     sender: Address
@@ -80,7 +83,7 @@ class TokenTransfer:
 class ProbeResult:
     """What a probe did."""
 
-    probe: Probe
+    probe: CallProbe
     is_success: bool
     output: bytes = b""
     """Return data, or revert data; at most `MAX_OUTPUT_BYTES`."""
@@ -189,13 +192,13 @@ class Prober:
         self._known = known
         self.header = chain.build_next_header() if header is None else header
         self._classes: dict[type, type[AgentVM]] = {}
-        self._slow: dict[Probe, ProbeResult] = {}
+        self._slow: dict[CallProbe, ProbeResult] = {}
         """Results of probes that took much gas."""
 
         self.count = 0
         """Probes made."""
 
-    def run(self, probe: Probe) -> ProbeResult:
+    def run(self, probe: CallProbe) -> ProbeResult:
         """Simulate a call.
 
         Raises: EngineFault, RemoteFault: the host or the remote node failed.
@@ -208,11 +211,16 @@ class Prober:
         return result
 
     def is_endless(self, result: ProbeResult) -> bool:
-        """Whether a call used up nearly all gas without an end."""
-        failing = result.find_failing_calls()
-        return bool(failing) and failing[-1].is_out_of_gas and result.gas_used > self.gas * 9 // 10
+        """Whether a call ended only because its gas did: it used nearly all, or called too deep.
 
-    def _simulate(self, probe: Probe) -> ProbeResult:
+        Each caller keeps a 64th of its gas, so calls without an end leave much of it.
+        """
+        failing = result.find_failing_calls()
+        if not failing or not failing[-1].is_out_of_gas:
+            return False
+        return result.gas_used > self.gas * 9 // 10 or len(failing) > DEEP_CALLS
+
+    def _simulate(self, probe: CallProbe) -> ProbeResult:
         self.count += 1
         tape = TaintTape(probe.sender, probe.data, self._classes)
         call = Call(
@@ -256,7 +264,7 @@ class Prober:
 
     def read(self, to: Address, data: bytes, sender: Address = ZERO) -> ProbeResult:
         """Simulate a call without value and overrides."""
-        return self.run(Probe(sender=sender, to=to, data=data))
+        return self.run(CallProbe(sender=sender, to=to, data=data))
 
     def read_slot(self, account: Address, slot: int) -> int:
         """Return the value of a slot."""

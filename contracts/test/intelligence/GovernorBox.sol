@@ -8,33 +8,6 @@ import {GovernorTimelockControl} from "@openzeppelin/contracts/governance/extens
 import {GovernorVotes} from "@openzeppelin/contracts/governance/extensions/GovernorVotes.sol";
 import {TimelockController} from "@openzeppelin/contracts/governance/TimelockController.sol";
 import {IVotes} from "@openzeppelin/contracts/governance/utils/IVotes.sol";
-import {ERC20} from "@openzeppelin/contracts/token/ERC20/ERC20.sol";
-import {EIP712} from "@openzeppelin/contracts/utils/cryptography/EIP712.sol";
-import {ERC20Votes} from "@openzeppelin/contracts/token/ERC20/extensions/ERC20Votes.sol";
-
-/// @title VotesBox
-/// @notice A token whose holders vote.
-contract VotesBox is ERC20, ERC20Votes {
-    /// @param holder Has all tokens.
-    constructor(address holder) ERC20("Votes", "VOTE") EIP712("Votes", "1") {
-        _mint(holder, 10 ** 24);
-    }
-
-    function _update(address from, address to, uint256 value) internal override(ERC20, ERC20Votes) {
-        super._update(from, to, value);
-    }
-}
-
-/// @title TimelockBox
-/// @notice OpenZeppelin's timelock.
-contract TimelockBox is TimelockController {
-    /// @param proposers Propose and cancel.
-    /// @param executors Execute.
-    /// @param admin Grants roles.
-    constructor(address[] memory proposers, address[] memory executors, address admin)
-        TimelockController(1 days, proposers, executors, admin)
-    {}
-}
 
 /// @title GovernorBox
 /// @notice A governor that acts through a timelock.

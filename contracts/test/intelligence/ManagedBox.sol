@@ -2,7 +2,6 @@
 pragma solidity ^0.8.24;
 
 import {AccessManaged} from "@openzeppelin/contracts/access/manager/AccessManaged.sol";
-import {AccessManager} from "@openzeppelin/contracts/access/manager/AccessManager.sol";
 
 /// @title ManagedBox
 /// @notice A value that accounts set whom an AccessManager admits.
@@ -23,11 +22,4 @@ contract ManagedBox is AccessManaged {
     function setFreely(uint256 value_) external {
         value = value_;
     }
-}
-
-/// @title BoxManager
-/// @notice OpenZeppelin's AccessManager.
-contract BoxManager is AccessManager {
-    /// @param admin The first admin.
-    constructor(address admin) AccessManager(admin) {}
 }

@@ -42,6 +42,7 @@ def test_a_deposit_needs_tokens_and_their_approval(bench: Callable[..., Bench]) 
     assert function.access is Access.OPEN
     assert function.example is not None
     amount = function.example.args[0]
+    assert isinstance(amount, int)
     assert function.approvals == (
         Approval(token=hex_of(token), spender=hex_of(spender), amount=amount, parameter="amount"),
     )

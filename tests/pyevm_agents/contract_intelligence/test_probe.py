@@ -9,7 +9,7 @@ from eth_typing import Address
 from eth_utils import keccak
 
 from pyevm_agents.contract_intelligence.capabilities import Access
-from pyevm_agents.contract_intelligence.probe import MAX_OUTPUT_BYTES, Probe, Prober
+from pyevm_agents.contract_intelligence.probe import MAX_OUTPUT_BYTES, CallProbe, Prober
 from pyevm_agents.contracts import load_artifact
 from tests.conftest import OWNER, STRANGER, Bench
 from tests.pyevm_agents.contract_intelligence.deployment import (
@@ -21,19 +21,14 @@ from tests.pyevm_agents.contract_intelligence.deployment import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-GAS = 1_000_000
 SELFDESTRUCTING = Address(b"\x77" * 20)
-
-
-def probe_function(prober: Prober, to: Address, signature: str) -> object:
-    return prober.run(Probe(sender=AGENT, to=to, data=keccak(text=signature)[:4]))
 
 
 def test_transfers_and_calls(bench: Callable[..., Bench]) -> None:
     chain = bench()
     token = chain.deploy("TokenBox", OWNER)
     data = load_artifact("TokenBox").encode_call("transfer", hex_of(STRANGER), 7)
-    result = Prober(chain.chain).run(Probe(sender=OWNER, to=token, data=data))
+    result = Prober(chain.chain).run(CallProbe(sender=OWNER, to=token, data=data))
     [transfer] = result.list_transfers()
     assert (transfer.token, transfer.sender, transfer.recipient, transfer.amount) == (
         token,
@@ -49,7 +44,7 @@ def test_reasons_of_reverts(bench: Callable[..., Bench]) -> None:
     chain = bench()
     box = chain.deploy("OwnableBox", OWNER)
     data = load_artifact("OwnableBox").encode_call("setValue", 1)
-    result = Prober(chain.chain).run(Probe(sender=AGENT, to=box, data=data))
+    result = Prober(chain.chain).run(CallProbe(sender=AGENT, to=box, data=data))
     assert not result.is_success
     assert result.reason == f"OwnableUnauthorizedAccount(account={hex_of(AGENT)})"
     assert result.halt is None
@@ -61,8 +56,8 @@ def test_overrides_hold_for_one_probe(bench: Callable[..., Bench]) -> None:
     data = load_artifact("OwnableBox").encode_call("setValue", 1)
     prober = Prober(chain.chain)
     mine = ((box, 0, int.from_bytes(AGENT, "big")),)
-    assert prober.run(Probe(sender=AGENT, to=box, data=data, storage=mine)).is_success
-    assert not prober.run(Probe(sender=AGENT, to=box, data=data)).is_success
+    assert prober.run(CallProbe(sender=AGENT, to=box, data=data, storage=mine)).is_success
+    assert not prober.run(CallProbe(sender=AGENT, to=box, data=data)).is_success
     assert chain.read("OwnableBox", box, "owner") == hex_of(OWNER).lower()
 
 
@@ -70,7 +65,7 @@ def test_the_same_probe_has_the_same_result(bench: Callable[..., Bench]) -> None
     chain = bench()
     token = chain.deploy("TokenBox", OWNER)
     data = load_artifact("TokenBox").encode_call("mint", hex_of(AGENT), 1)
-    probe = Probe(sender=OWNER, to=token, data=data)
+    probe = CallProbe(sender=OWNER, to=token, data=data)
     assert Prober(chain.chain).run(probe) == Prober(chain.chain).run(probe)
 
 
@@ -98,6 +93,7 @@ def test_output_is_bounded(bench: Callable[..., Bench]) -> None:
         assert len(result.output) == MAX_OUTPUT_BYTES
 
 
+@pytest.mark.filterwarnings("ignore:SELFDESTRUCT")
 def test_selfdestruct_leaves_the_chain_alone(bench: Callable[..., Bench]) -> None:
     code = bytes.fromhex("33ff")  # CALLER SELFDESTRUCT
     chain = bench(codes={SELFDESTRUCTING: code})
