@@ -109,6 +109,23 @@ def is_reading_metadata(computation: ComputationAPI) -> bool:
     return computation.state.get_transient_storage(EXECUTOR_ADDRESS, _READING_SLOT) == b"\x01"
 
 
+def find_name_flaw(name: str) -> str | None:
+    """Return why a text can't name a tool or a parameter; None if it can.
+
+    Input: a text that has UTF-8.
+    """
+    try:
+        _check_name(EXECUTOR_ADDRESS, NAME_SELECTOR, name)
+    except Refusal as refusal:
+        return str(refusal.arguments[-1])
+    return None
+
+
+def compute_look(name: str) -> str:
+    """Return a text that is equal for names that look alike."""
+    return name.translate(_LOOKS)
+
+
 def _set_reading(computation: ComputationAPI, *, reading: bool) -> None:
     flag = b"\x01" if reading else b""
     computation.state.set_transient_storage(EXECUTOR_ADDRESS, _READING_SLOT, flag)
@@ -151,7 +168,7 @@ def _check_name(address: Address, selector: bytes, name: str) -> None:
 
 def _check_look(address: Address, selector: bytes, name: str, names: dict[str, str]) -> None:
     """Refuse a name that looks like an earlier one; add it to the names by their looks."""
-    twin = names.setdefault(name.translate(_LOOKS), name)
+    twin = names.setdefault(compute_look(name), name)
     if twin != name:
         reason = f"name {json.dumps(name)}: must not look like {json.dumps(twin)}"
         raise Refusal("MalformedToolMetadata", address, selector, reason)

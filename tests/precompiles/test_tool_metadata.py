@@ -11,6 +11,7 @@ from eth.exceptions import OutOfGas
 from eth_abi import encode
 from eth_typing import Address
 
+from precompiles.tool_metadata import compute_look, find_name_flaw
 from pyevm_agents.contracts import load_artifact
 from tests.precompiles.test_executor import (
     ANSWER,
@@ -426,3 +427,23 @@ def test_a_refused_call_leaves_no_reading_flag_behind(bench: MakeBench) -> None:
     computation = b.call(b.deploy("RunTwice"), run)
     computation.raise_if_error()
     assert load_artifact("RunTwice").decode_result("runUndoneThenRun", computation.output) == "done"
+
+
+@pytest.mark.parametrize(
+    ("name", "flaw"),
+    [
+        ("CounterTool", None),
+        ("x" * 64, None),
+        ("x" * 65, "a name of 65 bytes, must be 1 to 64"),
+        ("two  spaces", 'name "two  spaces": must be words of printable ASCII, one space apart'),
+        ("a0x1", 'name "a0x1": must not contain 0x and a hexadecimal digit'),
+        ("Addr7", 'name "Addr7": must not be true, false, null or a handle such as addr1'),
+    ],
+)
+def test_the_flaw_of_a_name_is_the_reason_of_its_refusal(name: str, flaw: str | None) -> None:
+    assert find_name_flaw(name) == flaw
+
+
+def test_names_that_look_alike_have_one_look() -> None:
+    assert compute_look("mIl1|") == compute_look("rnllll")
+    assert compute_look("mint") != compute_look("burn")

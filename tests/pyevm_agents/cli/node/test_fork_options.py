@@ -18,7 +18,7 @@ from click.testing import CliRunner
 
 from pyevm_agents.chain import fork_setup
 from pyevm_agents.cli.app import main
-from pyevm_agents.cli.fork_options import FORK_OPTIONS, _split_url
+from pyevm_agents.cli.fork_options import FORK_OPTIONS, split_url
 from pyevm_agents.cli.node.chain import ChainOptions
 from pyevm_agents.cli.node.command import node as node_command
 from pyevm_agents.config import ForkOrigin
@@ -259,4 +259,4 @@ def test_the_page_has_every_option_and_its_commands_parse() -> None:
     ],
 )
 def test_a_url_may_name_a_block(text: str | None, split: tuple[str | None, int | None]) -> None:
-    assert _split_url(text) == split
+    assert split_url(text) == split

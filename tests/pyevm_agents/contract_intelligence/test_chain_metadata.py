@@ -1,0 +1,47 @@
+"""Names of chains and their native tokens."""
+
+from __future__ import annotations
+
+import pytest
+from evmchains.chains import PUBLIC_CHAIN_META
+
+from pyevm_agents.contract_intelligence.chain_metadata import ChainMetadata, get_chain_metadata
+
+CHAIN_IDS = sorted(
+    int(form["chainId"]) for networks in PUBLIC_CHAIN_META.values() for form in networks.values()
+)
+
+
+@pytest.mark.parametrize(
+    ("chain_id", "name", "symbol", "explorer"),
+    [
+        (1, "Ethereum Mainnet", "ETH", "etherscan.io"),
+        (56, "BNB Smart Chain Mainnet", "BNB", "bscscan.com"),
+        (97, "BNB Smart Chain Testnet", "tBNB", "testnet.bscscan.com"),
+        (137, "Polygon Mainnet", "POL", "polygonscan.com"),
+        (42161, "Arbitrum One", "ETH", "arbiscan.io"),
+    ],
+)
+def test_known_chains(chain_id: int, name: str, symbol: str, explorer: str) -> None:
+    assert get_chain_metadata(chain_id) == ChainMetadata(
+        chain_id=chain_id,
+        name=name,
+        native_symbol=symbol,
+        explorer_url=f"https://{explorer}",
+    )
+
+
+def test_every_chain_of_the_data_has_a_clean_name() -> None:
+    assert len(CHAIN_IDS) > 100
+    for chain_id in CHAIN_IDS:
+        found = get_chain_metadata(chain_id)
+        assert found.is_known
+        assert found.name.isascii()
+        assert found.native_symbol.isascii()
+        assert 0 < found.native_decimals < 78
+
+
+@pytest.mark.parametrize("chain_id", [0, 31337, 2**64 - 1])
+def test_a_devnet_has_a_number(chain_id: int) -> None:
+    found = get_chain_metadata(chain_id)
+    assert found == ChainMetadata(chain_id=chain_id, name=f"chain {chain_id}", is_known=False)
