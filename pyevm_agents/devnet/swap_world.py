@@ -6,7 +6,6 @@ The contracts of Uniswap are those of its npm packages, unmodified: `uniswap_v2/
 from __future__ import annotations
 
 import json
-import tomllib
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -29,7 +28,6 @@ UNISWAP_CONTRACTS = ("UniswapV2Factory", "UniswapV2Pair", "UniswapV2Router02", "
 
 NO_DEADLINE = 2**256 - 1
 
-DEFAULT_NATIVE_SYMBOL = "ETH"
 NATIVE = 10**18
 """Wei of one whole unit of the native currency."""
 
@@ -47,7 +45,7 @@ class WorldToken:
     @property
     def unit(self) -> int:
         """Base units of a whole token."""
-        return 10**self.decimals
+        return int(10**self.decimals)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,12 +102,6 @@ def load_uniswap_artifact(name: str) -> Artifact:
     )
 
 
-def find_native_symbol(chain_id: int) -> str:
-    """Return the symbol of a chain's native currency; `ETH` for a chain that is not listed."""
-    symbols = tomllib.loads(Path(__file__).with_name("native_symbols.toml").read_text())
-    return str(symbols.get(str(chain_id), DEFAULT_NATIVE_SYMBOL))
-
-
 class SwapWorld:
     """The contracts on a chain, deployed by their owner."""
 
@@ -119,7 +111,7 @@ class SwapWorld:
         Input:
             owner: owns the tokens and the switch. It needs 150 units of the native currency, and
                 more for gas.
-            native_symbol: what users call the native currency: `find_native_symbol`.
+            native_symbol: what users call the native currency of the chain, such as `BNB`.
         """
         self.owner = owner
         self.native_symbol = native_symbol
@@ -128,8 +120,8 @@ class SwapWorld:
         `USDT-WETH`."""
 
         for token in TOKENS:
-            artifact = load_artifact("OwnedToken")
-            self.deploy(token.symbol, artifact, token.name, token.symbol, token.decimals, owner.address)
+            arguments = (token.name, token.symbol, token.decimals, owner.address)
+            self.deploy(token.symbol, load_artifact("OwnedToken"), *arguments)
             self.execute(token.symbol, "mint", owner.address, SUPPLY_TOKENS * token.unit)
         self.deploy(WRAPPED, load_uniswap_artifact("WETH9"))
         self.deploy("factory", load_uniswap_artifact("UniswapV2Factory"), owner.address)

@@ -17,7 +17,6 @@ from pyevm_agents.devnet.swap_world import (
     TOKENS,
     WRAPPED,
     SwapWorld,
-    find_native_symbol,
     load_uniswap_artifact,
 )
 from pyevm_agents.errors import ConfigError
@@ -104,11 +103,3 @@ def test_a_name_is_given_once(world: SwapWorld) -> None:
 def test_an_unknown_artifact_is_named() -> None:
     with pytest.raises(ConfigError, match="no contract 'Pancake'; there are UniswapV2Factory, "):
         load_uniswap_artifact("Pancake")
-
-
-@pytest.mark.parametrize(
-    ("chain_id", "symbol"),
-    [(1, "ETH"), (56, "BNB"), (97, "BNB"), (137, "POL"), (42161, "ETH"), (31337, "ETH")],
-)
-def test_the_native_currency_has_the_symbol_of_its_chain(chain_id: int, symbol: str) -> None:
-    assert find_native_symbol(chain_id) == symbol
