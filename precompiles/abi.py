@@ -17,6 +17,7 @@ from eth_abi.exceptions import DecodingError
 from eth_typing import Address
 from eth_utils import to_canonical_address
 
+from precompiles.abi_types import AbiType, Kind, strip_marker
 from precompiles.errors import Refusal
 
 RUN_NEXT_ITERATION_SELECTOR = bytes.fromhex("7e636a24")
@@ -86,6 +87,16 @@ _WORDS = {
     ParamType.UINT_ARRAY: "list of positive integers",
 }
 
+_KINDS = {
+    Kind.UINT: ParamType.UINT,
+    Kind.INT: ParamType.INT,
+    Kind.BOOL: ParamType.BOOL,
+    Kind.ADDRESS: ParamType.ADDRESS,
+}
+"""Types of parameters that have the values of an elementary type; of other ones, `STRING`."""
+
+_WORD_RANGES = (range(2**256), range(-(2**255), 2**255))
+
 Value: TypeAlias = str | bool | int | list[str] | list[bool] | list[int]
 """A parameter's value: text, checksummed address, truth value or integer, or a list of one kind."""
 
@@ -115,8 +126,45 @@ class ParamDescription:
     description: str
 
     values: range | tuple[str, ...] | None = None
-    """The values of an argument, or of a list's items: integers, or texts in JSON. None: all of the
-    type."""
+    """The values that the description states of an argument, or of a list's items: integers, or
+    texts in JSON. None: it states none."""
+
+    abi_type: AbiType | None = None
+    """The type in the description's marker: of an integer, or of a typed text; of a list, that of
+    its items. None without a marker."""
+
+    @property
+    def kind(self) -> ParamType:
+        """The type; of a list, the type of its items."""
+        return ParamType(self.param_type % ParamType.STRING_ARRAY)
+
+    @property
+    def text_type(self) -> AbiType | None:
+        """The type of a typed text, or of a list's typed texts; None for other parameters."""
+        return self.abi_type if self.kind is ParamType.STRING else None
+
+    @property
+    def limits(self) -> range | tuple[str, ...] | None:
+        """The values of an argument, or of a list's items; None: all of the type.
+
+        They are those that the description states, else the range of the marker.
+        """
+        if self.values is not None or self.abi_type is None or self.text_type is not None:
+            return self.values
+        numbers = self.abi_type.numbers
+        return None if numbers in _WORD_RANGES else numbers
+
+    @property
+    def leaf_kinds(self) -> tuple[ParamType, ...]:
+        """The kinds of values that an argument has: one, or those of a typed text's leaves."""
+        if self.text_type is None:
+            return (self.kind,)
+        return tuple(_KINDS.get(leaf.kind, ParamType.STRING) for leaf in self.text_type.leaves)
+
+    @property
+    def plain_description(self) -> str:
+        """The description without the marker."""
+        return self.description if self.abi_type is None else strip_marker(self.description)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,9 @@
 """How the short format fills a tool's parameters: values copied from texts.
 
 Numbers, addresses and texts are those that a clause names, else those of the question, the tool
-results and the base prompt. A description can state a unit, decimals, or the values of a text.
+results and the base prompt. A description can state a unit, decimals, or the values of a text. Each
+leaf of a typed text is filled as a parameter of its kind; `bytesN` and `bytes` copy hexadecimal
+words.
 
 Source: docs/architecture.md#short-format.
 """
@@ -9,13 +11,15 @@ Source: docs/architecture.md#short-format.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from precompiles.abi import ParamType
+from precompiles.abi_types import AbiType, Kind
 from precompiles.clauses import LETTER, NameIndex, fold_case, mask_quotations
+from precompiles.hexadecimal_words import find_hexadecimal_words, has_prefixed_word
 from precompiles.integer_patterns import build_range_pattern
 from precompiles.quantities import find_quantities
 from precompiles.spec import (
@@ -26,6 +30,13 @@ from precompiles.spec import (
     MAX_SPAN_WORDS,
 )
 from precompiles.stated_values import BASIS_POINTS, is_free, keep_free, read_texts, to_json
+from precompiles.typed_texts import (
+    TypedTextError,
+    build_pattern,
+    measure_pattern,
+    quote_text,
+    read_typed_text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -119,9 +130,18 @@ class Choice:
     numbers: range | None = None
     """Numbers that are values as well."""
 
+    text_type: AbiType | None = None
+    """The type of a typed text, which has none of the above."""
+
+    leaves: tuple[tuple[str, ...], ...] = ()
+    """The values of each leaf of a typed text, as they stand in it; at most `MAX_COPIES` each."""
+
     @property
     def size_bytes(self) -> int:
-        """Size of the values, spans and numbers as UTF-8."""
+        """Size of the values, spans and numbers as UTF-8; of the pattern of a typed text."""
+        if self.text_type is not None:
+            sizes = [sum(len(value.encode()) for value in values) for values in self.leaves]
+            return measure_pattern(self.text_type, sizes)
         others = self.spans.size_bytes if self.spans else 0
         others += len(build_range_pattern(self.numbers)) if self.numbers else 0
         return others + sum(len(value.encode()) for value in self.values)
@@ -129,6 +149,8 @@ class Choice:
     @property
     def pattern(self) -> str:
         """A regular expression of a value, or of an item of a list."""
+        if self.text_type is not None:
+            return build_pattern(self.text_type, [*map(_build_leaf_pattern, self.leaves)])
         patterns = [*map(_escape_pattern, self.values)]
         patterns += [self.spans.pattern] if self.spans else []
         patterns += [build_range_pattern(self.numbers)] if self.numbers else []
@@ -140,9 +162,18 @@ class Choice:
         return bool(items) and all(map(self._admits_item, items))
 
     def _admits_item(self, item: object) -> bool:
+        if self.text_type is not None:
+            return isinstance(item, str) and self._admits_text(self.text_type, item)
         is_number = isinstance(item, int) and not isinstance(item, bool)
         is_stated = is_number and item in (self.numbers or ())
         return is_stated or to_json(item) in self.values or item in (self.spans or ())
+
+    def _admits_text(self, of: AbiType, text: str) -> bool:
+        try:
+            leaves = read_typed_text(of, text, least_items=1)
+        except TypedTextError:
+            return False
+        return all(leaf.text in self.leaves[leaf.index] for leaf in leaves)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,30 +197,55 @@ class ParameterRule:
     """The values of a text, in JSON, if the description states them."""
 
     numbers: range | None
-    """The values of an integer, if the description states them and the profile has
-    `stated_values`."""
+    """The values of an integer: those that the description states, if the profile has
+    `stated_values`, else those of the type in its marker."""
 
-    @property
-    def can_be_chosen(self) -> bool:
-        """Return whether the model can choose a number: one of few that the description states."""
-        numbers = self.numbers
-        return numbers is not None and numbers.stop - numbers.start <= MAX_CHOSEN_NUMBERS
+    can_be_chosen: bool
+    """Whether the model can choose a number: one of few that the description states."""
+
+    abi_type: AbiType | None = None
+    """The type of a typed text, or of a leaf of one."""
+
+    leaves: tuple[ParameterRule, ...] = ()
+    """The leaves of a typed text; empty for other parameters."""
 
 
 def read_parameter(parameter: ParamDescription) -> ParameterRule:
-    """Read a parameter."""
-    described = f"{parameter.name} {parameter.description}"
+    """Read a parameter. Its name and description count for each leaf of a typed text."""
+    description = parameter.plain_description
+    described = f"{parameter.name} {description}"
     is_percent, is_basis_points = _PERCENT.search(described), BASIS_POINTS.search(described)
-    factor, unit = _read_factor(parameter.description)
-    return ParameterRule(
-        kind=ParamType(parameter.param_type % ParamType.STRING_ARRAY),
-        is_list=parameter.param_type >= ParamType.STRING_ARRAY,
+    factor, unit = _read_factor(description)
+    is_list, of = parameter.param_type >= ParamType.STRING_ARRAY, parameter.text_type
+    stated, limits = parameter.values, parameter.limits
+    rule = ParameterRule(
+        kind=parameter.kind,
+        is_list=is_list,
         factor=factor,
         unit=unit,
         percent_factor=0 if not is_percent else 100 if is_basis_points else 1,
-        stated=read_texts(parameter.description),
-        numbers=parameter.values if isinstance(parameter.values, range) else None,
+        stated=read_texts(description),
+        numbers=limits if isinstance(limits, range) else None,
+        can_be_chosen=isinstance(stated, range)
+        and stated.stop - stated.start <= MAX_CHOSEN_NUMBERS,
+        abi_type=of,
     )
+    if of is None:
+        return rule
+    kinds = zip(parameter.leaf_kinds, of.leaves, _find_lists(of, is_list=is_list), strict=True)
+    leaves = (
+        replace(rule, kind=kind, is_list=in_list, stated=None, numbers=leaf.numbers, abi_type=leaf)
+        for kind, leaf, in_list in kinds
+    )
+    return replace(rule, leaves=tuple(leaves))
+
+
+def _find_lists(of: AbiType, *, is_list: bool) -> tuple[bool, ...]:
+    """Return whether each leaf of a type is in a list."""
+    if not of.parts:
+        return (is_list,)
+    is_list = is_list or of.kind is not Kind.TUPLE
+    return tuple(one for part in of.parts for one in _find_lists(part, is_list=is_list))
 
 
 def _read_factor(description: str) -> tuple[int, str]:
@@ -234,9 +290,13 @@ class Sources:
 
         A clause with fewer addresses or numbers than parameters takes the others elsewhere; the
         model chooses those that it can. It also chooses a number if none of the clause's is in the
-        stated range.
+        stated range. A tool that takes no hexadecimal words can't be filled for a clause with one
+        that has `0x`.
         """
-        kinds = [parameter.kind for parameter in parameters]
+        rules = [rule for one in parameters for rule in one.leaves or (one,)]
+        if any(map(has_prefixed_word, clause.quotations)) and not any(map(_is_hexadecimal, rules)):
+            return None
+        kinds = [rule.kind for rule in rules]
         addresses, numbers = kinds.count(ParamType.ADDRESS), sum(map(kinds.count, _NUMBERS))
         has_too_few = len(self._read_quantities(clause.text)) < numbers
         if has_too_few:
@@ -245,7 +305,8 @@ class Sources:
         for parameter in parameters:
             key = (clause.text, parameter, addresses, numbers)
             if key not in self._choices:
-                self._choices[key] = self._find_choice(clause, parameter, addresses, numbers)
+                find = self._find_typed_choice if parameter.leaves else self._find_choice
+                self._choices[key] = find(clause, parameter, addresses, numbers)
             choice = self._choices[key]
             if parameter.can_be_chosen and (has_too_few or choice is None):
                 choice = Choice((), None, parameter.is_list, parameter.numbers)
@@ -269,6 +330,44 @@ class Sources:
             values, spans = self._find_texts(clause, parameter)
         kept = tuple(islice(dict.fromkeys(values), MAX_COPIES))
         return Choice(kept, spans, parameter.is_list) if kept or spans else None
+
+    def _find_typed_choice(
+        self, clause: Clause, parameter: ParameterRule, addresses: int, numbers: int
+    ) -> Choice | None:
+        """Return how a typed text is filled: each leaf as a parameter of its kind."""
+        leaves: list[tuple[str, ...]] = []
+        for rule in parameter.leaves:
+            values = self._find_leaf_values(clause, rule, addresses, numbers)
+            leaves.append(tuple(islice(dict.fromkeys(values), MAX_COPIES)))
+        if not all(leaves):
+            return None
+        return Choice(
+            (), None, parameter.is_list, None, text_type=parameter.abi_type, leaves=tuple(leaves)
+        )
+
+    def _find_leaf_values(
+        self, clause: Clause, rule: ParameterRule, addresses: int, numbers: int
+    ) -> Iterable[str]:
+        """Return the values of a leaf as they stand in a typed text; texts are quotations."""
+        if _is_hexadecimal(rule):
+            return self._find_hexadecimal(clause, rule)
+        if rule.kind is ParamType.ADDRESS:
+            return self._find_addresses(clause, addresses, is_list=rule.is_list)
+        if rule.kind in _NUMBERS:
+            return map(str, _convert(self._find_numbers(clause, numbers), rule))
+        if rule.kind is ParamType.STRING:
+            quotations = clause.quotations or mask_quotations(self._texts[0])[1]
+            return map(quote_text, filter(is_free, quotations))
+        return ("true", "false")
+
+    def _find_hexadecimal(self, clause: Clause, rule: ParameterRule) -> Iterable[str]:
+        """Return the hexadecimal words of a clause; if it has none, those of the other texts."""
+        size_bytes = rule.abi_type.size if rule.abi_type is not None else 0
+        own = [*find_hexadecimal_words(clause.text, size_bytes)]
+        for quotation in clause.quotations:
+            own += find_hexadecimal_words(quotation, size_bytes)
+        texts = () if own else (*self._texts, self._base_prompt)
+        return own or [word for text in texts for word in find_hexadecimal_words(text, size_bytes)]
 
     def _find_addresses(self, clause: Clause, count: int, *, is_list: bool) -> tuple[str, ...]:
         """Return the handles that a clause names; if they are too few, more.
@@ -382,6 +481,16 @@ def _convert(
         value = quantity.value * factor
         if factor and value.denominator == 1 and int(value) in limits:
             yield int(value)
+
+
+def _is_hexadecimal(rule: ParameterRule) -> bool:
+    """Return whether a rule is that of a `bytesN` or `bytes`."""
+    return rule.abi_type is not None and rule.abi_type.kind in {Kind.FIXED_BYTES, Kind.BYTES}
+
+
+def _build_leaf_pattern(values: Sequence[str]) -> str:
+    """Return a regular expression of values as parts of a text in JSON."""
+    return "|".join(_escape_pattern(to_json(value)[1:-1]) for value in values)
 
 
 def _split_runs(text: str) -> Iterator[tuple[str, ...]]:

@@ -251,8 +251,7 @@ class Executor:
         return decode_request(calldata)
 
     def _charge_grammar(self, computation: ComputationAPI, tools: Sequence[Tool]) -> None:
-        parameter_count = sum(len(tool.parameters) for tool in tools)
-        gas = self._schedule.grammar_gas(len(tools), parameter_count)
+        gas = self._schedule.grammar_gas(len(tools), sum(tool.leaf_count for tool in tools))
         computation.consume_gas(gas, reason="Executor tools")
 
     def _charge_branches(self, computation: ComputationAPI, count: int) -> None:

@@ -29,7 +29,8 @@ class GasSchedule:
     """Gas per tool, for its lines in the prompt and its compiled alternative in the grammar."""
 
     parameter_gas: int = 2_000
-    """Gas per parameter, for its line in the prompt and its rule in the grammar."""
+    """Gas per parameter, for its line in the prompt and its rule in the grammar. Each leaf of a
+    typed text (`typed_texts.py`) is a rule, and costs as much as a parameter."""
 
     def calldata_gas(self, size_bytes: int) -> int:
         """Return the gas of decoding `size_bytes` bytes of calldata, with the base price."""
@@ -40,7 +41,10 @@ class GasSchedule:
         return self.input_byte_gas * size_bytes
 
     def grammar_gas(self, tool_count: int, parameter_count: int) -> int:
-        """Return the gas of prompt lines and grammar rules for all tools and their parameters."""
+        """Return the gas of prompt lines and grammar rules for all tools and their parameters.
+
+        Input: the tools, and their parameters, where each leaf of a typed text counts as one.
+        """
         return self.tool_gas * tool_count + self.parameter_gas * parameter_count
 
     def branch_gas(self, count: int) -> int:

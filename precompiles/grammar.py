@@ -2,7 +2,7 @@
 
 It is Lark in llguidance's dialect, and admits exactly the texts that `precompiles.react.parse`
 accepts. So every generation ABI-encodes: integers are in the exact range of `uint256` and `int256`,
-addresses are handles, and free text has no `0x`.
+addresses are handles, typed texts have the form of their types, and free text has no `0x`.
 
 Source: docs/architecture.md#constrained-output.
 """
@@ -16,18 +16,16 @@ from precompiles.abi import ParamType
 from precompiles.escaping import CONTROL_CLASS
 from precompiles.integer_patterns import build_range_pattern
 from precompiles.spec import MAX_ARRAY_ITEMS, MAX_TEXT_CHARACTERS, MAX_THOUGHT_CHARACTERS
+from precompiles.typed_texts import NO_HEX, TypedRules, needs_address
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import TypeAlias
 
+    from precompiles.abi import ParamDescription
     from precompiles.tool_metadata import Tool
 
     Values: TypeAlias = range | tuple[str, ...]
-
-# Without a complement: llguidance fails (`too many expressions`) on `~/.*0[xX].*/` in the first
-# mask after a zero, if the text also has a length limit.
-_NO_HEX = "/([^0]|0+[^0xX])*0*/"
 
 _ITEM_RULE = {
     ParamType.STRING: "STRING",
@@ -46,46 +44,53 @@ _ITEM_RULE = {
 def build_grammar(tools: Sequence[Tool], handles: Sequence[str]) -> str:
     """Return the grammar of one step of an agent.
 
-    Input:  the agent's tools, and the handles of the addresses in its prompt. A tool with an
-            `ADDRESS` parameter is left out if there is no handle.
+    Input:  the agent's tools, and the handles of the addresses in its prompt. A tool with a
+            parameter that needs an address is left out if there is no handle.
     Output: Lark text for llguidance, start rule `start`.
     """
     usable = [tool for tool in tools if handles or not _needs_address(tool)]
     parameters = [parameter for tool in usable for parameter in tool.parameters]
-    limits = dict.fromkeys(one.values for one in parameters if one.values is not None)
+    limits = dict.fromkeys(one.limits for one in parameters if one.limits is not None)
     stated = {values: f"STATED{index}" for index, values in enumerate(limits)}
+    typed = TypedRules(handles)
     rules = ['start: " " THOUGHT "\\n" step', "step: answer | use" if usable else "step: answer"]
     rules.append('answer: "Final Answer: " ANSWER "\\n"?')
     if usable:
         rules.append('use: "Action: " (' + " | ".join(f"tool{i}" for i in range(len(usable))) + ")")
     rules += [
-        f"tool{index}: {_build_call_rule(tool, stated, has_handles=bool(handles))}"
+        f"tool{index}: {_build_call_rule(tool, stated, typed, has_handles=bool(handles))}"
         for index, tool in enumerate(usable)
     ]
     if handles:
         rules.append(
             "address: " + " | ".join(_quote_literal(json.dumps(handle)) for handle in handles)
         )
-    free = {one.param_type for one in parameters if one.values is None}
+    free = {one.param_type for one in parameters if one.limits is None and one.text_type is None}
     symbols = {"THOUGHT", "ANSWER", *map(_ITEM_RULE.__getitem__, free)}
     rules += [f"{name}: {body}" for name, body in _TERMINALS.items() if name in symbols]
     rules += [f"{name}: {_build_values(values)}" for values, name in stated.items()]
+    rules += typed.lines
     return "\n".join(rules) + "\n"
 
 
 def _needs_address(tool: Tool) -> bool:
-    return any(parameter.param_type is ParamType.ADDRESS for parameter in tool.parameters)
+    return any(map(_is_or_has_address, tool.parameters))
 
 
-def _build_call_rule(tool: Tool, stated: Mapping[Values, str], *, has_handles: bool) -> str:
+def _is_or_has_address(parameter: ParamDescription) -> bool:
+    if parameter.param_type is ParamType.STRING and parameter.text_type is not None:
+        return needs_address(parameter.text_type)
+    return parameter.param_type is ParamType.ADDRESS
+
+
+def _build_call_rule(
+    tool: Tool, stated: Mapping[Values, str], typed: TypedRules, *, has_handles: bool
+) -> str:
     parts: list[str] = []
     literal = f"{tool.name}\nAction Input: {{"
     for index, parameter in enumerate(tool.parameters):
         literal += ", " * (index > 0) + json.dumps(parameter.name, ensure_ascii=False) + ": "
-        item = _ITEM_RULE[parameter.param_type]
-        if parameter.values is not None:
-            item = stated[parameter.values]
-        value = _build_value_rule(parameter.param_type, item, has_handles=has_handles)
+        value = _build_value_rule(parameter, stated, typed, has_handles=has_handles)
         parts += [_quote_literal(literal), value]
         literal = ""
     return " ".join([*parts, _quote_literal(literal + "}")])
@@ -98,12 +103,24 @@ def _build_values(values: Values) -> str:
     return " | ".join(map(_quote_literal, values))
 
 
-def _build_value_rule(param_type: ParamType, item: str, *, has_handles: bool) -> str:
-    if param_type < ParamType.STRING_ARRAY:
-        return item
-    if param_type is ParamType.ADDRESS_ARRAY and not has_handles:
+def _build_value_rule(
+    parameter: ParamDescription,
+    stated: Mapping[Values, str],
+    typed: TypedRules,
+    *,
+    has_handles: bool,
+) -> str:
+    of, is_list = parameter.text_type, parameter.param_type >= ParamType.STRING_ARRAY
+    needs_handle = parameter.kind is ParamType.ADDRESS or (of is not None and needs_address(of))
+    if is_list and needs_handle and not has_handles:
         return '"[]"'
-    return f'"[" ({item} (", " {item}){{0,{MAX_ARRAY_ITEMS - 1}}})? "]"'
+    if of is not None:
+        item = typed.add(of)
+    elif parameter.limits is not None:
+        item = stated[parameter.limits]
+    else:
+        item = _ITEM_RULE[parameter.param_type]
+    return f'"[" ({item} (", " {item}){{0,{MAX_ARRAY_ITEMS - 1}}})? "]"' if is_list else item
 
 
 def _quote_literal(text: str) -> str:
@@ -115,9 +132,9 @@ _FREE = rf"[^{CONTROL_CLASS}]"
 _FREE_FIRST = rf"[^ {CONTROL_CLASS}]"
 _STRING_CHARACTER = rf'([^"\\{CONTROL_CLASS}]|\\["\\nrt])'
 _TERMINALS = {
-    "THOUGHT": f"/{_FREE_FIRST}{_FREE}{{0,{MAX_THOUGHT_CHARACTERS - 1}}}/ & {_NO_HEX}",
-    "ANSWER": f"/{_FREE_FIRST}{_FREE}{{0,{MAX_TEXT_CHARACTERS - 1}}}/ & {_NO_HEX}",
-    "STRING": f'/"{_STRING_CHARACTER}{{0,{MAX_TEXT_CHARACTERS}}}"/ & {_NO_HEX}',
+    "THOUGHT": f"/{_FREE_FIRST}{_FREE}{{0,{MAX_THOUGHT_CHARACTERS - 1}}}/ & {NO_HEX}",
+    "ANSWER": f"/{_FREE_FIRST}{_FREE}{{0,{MAX_TEXT_CHARACTERS - 1}}}/ & {NO_HEX}",
+    "STRING": f'/"{_STRING_CHARACTER}{{0,{MAX_TEXT_CHARACTERS}}}"/ & {NO_HEX}',
     "BOOL": "/true|false/",
     "UINT": f"/{build_range_pattern(range(2**256))}/",
     "INT": f"/{build_range_pattern(range(-(2**255), 2**255))}/",

@@ -25,6 +25,7 @@ from precompiles.escaping import CONTROL_CLASS, escape_line, escape_lines
 from precompiles.language_model import Segment
 from precompiles.spec import MAX_ARRAY_ITEMS, MAX_TEXT_CHARACTERS, MAX_THOUGHT_CHARACTERS
 from precompiles.stated_values import to_json
+from precompiles.typed_texts import expand_typed_text, intern_typed_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -142,26 +143,42 @@ def build_prompt(
         Segment(text="Thought:"),
     ]
     for step in steps:
-        reasoning = intern_reasoning(step.reasoning, book).removeprefix("Thought:")
+        reasoning = intern_reasoning(step.reasoning, book, tools).removeprefix("Thought:")
         observed = escape_line(book.intern(step.observation))
         segments.append(Segment(text=reasoning))
         segments.append(Segment(text=f"\nObservation: {observed}\nThought:"))
     return tuple(segment for segment in segments if segment.text)
 
 
-def intern_reasoning(reasoning: str, book: AddressBook) -> str:
+def intern_reasoning(reasoning: str, book: AddressBook, tools: Sequence[Tool] = ()) -> str:
     """Replace the addresses in an `agentReasoning` by handles: the inverse of `parse`.
 
     A text among the arguments is decoded first: JSON escapes a line break with a letter, which
-    would hide the address behind it. Keys are not changed by `parse`, and have no addresses.
+    would hide the address behind it; so do typed texts, those of the tool's typed parameters. Keys
+    are not changed by `parse`, and have no addresses.
     """
+    lines, separator, arguments = reasoning.rpartition("\n")
+    action = lines.rpartition("\n")[2]
+    typed = {
+        to_json(parameter.name)
+        for tool in tools
+        if action == f"Action: {tool.name}"
+        for parameter in tool.parameters
+        if parameter.text_type is not None
+    }
+    key = ""
 
     def intern_text(match: re.Match[str]) -> str:
-        if match["text"] is None or not _DIGITS.search(match["text"]):
+        nonlocal key
+        if match["text"] is None:
+            key = match[0]
+            return key
+        if not _DIGITS.search(match["text"]):
             return match[0]
-        return json.dumps(book.intern(json.loads(match["text"])), ensure_ascii=False)
+        text = json.loads(match["text"])
+        interned = intern_typed_text(text, book) if key in typed else book.intern(text)
+        return json.dumps(interned, ensure_ascii=False)
 
-    lines, separator, arguments = reasoning.rpartition("\n")
     # A caller's own arguments may be no JSON; the addresses in them get handles as in any text.
     return book.intern(lines + separator + _LITERAL.sub(intern_text, arguments))
 
@@ -250,25 +267,29 @@ def _convert_value(parameter: ParamDescription, value: object, book: AddressBook
     for item in value if isinstance(value, list) else [value]:
         _require_stated(parameter, item)
     if param_type >= ParamType.STRING_ARRAY:
-        item_type = ParamType(param_type - ParamType.STRING_ARRAY)
         if not isinstance(value, list):
             raise TypeError(f"not a list: {value!r}")
         if len(value) > MAX_ARRAY_ITEMS:
             raise ValueError(f"{len(value)} items, at most {MAX_ARRAY_ITEMS}")
-        return [_convert_item(item_type, item, book) for item in value]  # type: ignore[return-value]
-    return _convert_item(param_type, value, book)
+        return [_convert_item(parameter, item, book) for item in value]  # type: ignore[return-value]
+    return _convert_item(parameter, value, book)
 
 
 def _require_stated(parameter: ParamDescription, item: object) -> None:
     """Raise ValueError unless an item is one of the values that a parameter is limited to."""
-    values = parameter.values
+    values = parameter.limits
     if values is None:
         return
     if (item if isinstance(values, range) else to_json(item)) not in values:
         raise ValueError(f"not a stated value of {parameter.name}: {item!r}")
 
 
-def _convert_item(param_type: ParamType, value: object, book: AddressBook) -> str | bool | int:
+def _convert_item(
+    parameter: ParamDescription, value: object, book: AddressBook
+) -> str | bool | int:
+    param_type = parameter.kind
+    if parameter.text_type is not None:
+        return expand_typed_text(parameter.text_type, _require_type(value, str), book)
     if param_type is ParamType.ADDRESS:
         return book.resolve(_require_type(value, str))
     if param_type is ParamType.STRING:

@@ -7,7 +7,11 @@ their results:
 
     " All done." or " It failed."      Final Answer: Done.            -> "Done. deposit: ok"
     " deposit 5 USDC"                  Final Answer: I can't do that. -> "I can't do that: …"
+                                       Final Answer: I cannot …       -> a line of the base prompt
                                        Action: deposit, and its input
+
+A line of the base prompt that begins with `I cannot ` is a refusal sentence: a reason that an
+answer can copy.
 
 The rule `short_format` of `decoding_rules.py` switches it on. A call without tools has the free
 format.
@@ -20,13 +24,16 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from precompiles.abi import FinalAnswer
+from precompiles.abi_types import Kind
 from precompiles.choices import Choice, Sources, read_parameter
 from precompiles.clauses import Clause, split_clauses
 from precompiles.escaping import escape_line
 from precompiles.gate import DONE_BEFORE, FREE_SCORING
+from precompiles.hexadecimal_words import quote_hexadecimal_words
 from precompiles.language_model import ScoredClause, Scoring
 from precompiles.named_values import uses_named_values
 from precompiles.react import GrammarViolationError, intern_reasoning, parse
@@ -35,8 +42,9 @@ from precompiles.spec import (
     MAX_ARRAY_ITEMS,
     MAX_BRANCHES,
     MAX_COPIED_BYTES,
+    MAX_REFUSAL_SENTENCES,
 )
-from precompiles.stated_values import to_json
+from precompiles.stated_values import is_free, to_json
 from precompiles.step_answers import compose_answer
 from precompiles.tool_words import read_clause_words, read_tool_words
 
@@ -54,6 +62,9 @@ ALL_DONE, FAILED, NOTHING = "All done.", "It failed.", "Nothing to do."
 
 DONE_ANSWER, FAILED_ANSWER, REFUSAL = "Done.", "Failed.", "I can't do that."
 """The answers that the model chooses from; `ShortFormat.parse` composes the rest."""
+
+SENTENCE_START = "I cannot "
+"""Beginning of a refusal sentence."""
 
 _ANSWER = "Final Answer: "
 _ENDS = {(ALL_DONE, DONE_ANSWER): DONE_ANSWER, (FAILED, FAILED_ANSWER): FAILED_ANSWER}
@@ -77,22 +88,27 @@ class ShortFormat:
         self._tools = tuple(tools)
         self._book = book
         # A thought has no control characters; a tab is the one that a line of a prompt keeps.
-        question = escape_line(book.intern(request.prompt)).replace("\t", " ")
+        question = book.intern(request.prompt)
+        if any(map(_takes_hexadecimal, self._tools)):
+            question = quote_hexadecimal_words(question)
+        question = escape_line(question).replace("\t", " ")
         results = [escape_line(book.intern(step.observation)) for step in reversed(self._steps)]
         base_prompt = book.intern_base_prompt(request.base_prompt)
         handles = [handle for handle, _ in book.handles]
         self._sources = Sources(question, results, base_prompt, handles)
         clauses = split_clauses(question) or (Clause(NOTHING),)
-        sizes = (1 + len(tool.parameters) // BRANCH_PARAMETERS for tool in self._tools)
+        sizes = (1 + tool.leaf_count // BRANCH_PARAMETERS for tool in self._tools)
         self._branches_of_clause = sum(sizes)
         self.clauses = clauses[: MAX_BRANCHES // self._branches_of_clause]
         self._ends = _ENDS if self._steps else {}
+        self._sentences = _find_sentences(base_prompt)
 
     @property
     def branches(self) -> int:
         """Number of rules of the grammar whose gas is charged.
 
-        A clause and a tool are one rule, and one more for each `BRANCH_PARAMETERS` parameters.
+        A clause and a tool are one rule, and one more for each `BRANCH_PARAMETERS` parameters, in
+        which each leaf of a typed text counts as one.
         """
         return len(self.clauses) * self._branches_of_clause
 
@@ -159,6 +175,7 @@ class ShortFormat:
         """Lark text for llguidance, start rule `start`."""
         values: dict[Choice, str] = {}
         calls: dict[str, str] = {}
+        refusals = (REFUSAL, *self._sentences)
         starts = [to_json(f"{thought}\n{_ANSWER}{answer}") for thought, answer in self._ends]
         rules: list[str] = []
         for index, (clause, fillings) in enumerate(zip(self.clauses, self._fillings, strict=True)):
@@ -174,7 +191,7 @@ class ShortFormat:
         return "\n".join(
             [
                 f'start: " " ({" | ".join(starts)})',
-                f"refusal: {to_json(_ANSWER + REFUSAL)}",
+                f"refusal: {' | '.join(to_json(_ANSWER + one) for one in refusals)}",
                 *rules,
                 *(f"{name}: {body}" for body, name in calls.items()),
                 *(f"{name}: /{choice.pattern}/" for choice, name in values.items()),
@@ -197,6 +214,8 @@ class ShortFormat:
             raise GrammarViolationError(f"not a clause of the question: {text[:200]!r}")
         if rest == _ANSWER + REFUSAL:
             return self._compose(f"{REFUSAL[:-1]}: {self._book.expand(thought)}")
+        if rest.startswith(_ANSWER) and rest.removeprefix(_ANSWER) in self._sentences:
+            return self._compose_refusal(rest.removeprefix(_ANSWER))
         use = parse(text, self._tools, self._book)
         if isinstance(use, FinalAnswer):
             raise GrammarViolationError(f"not an answer of the short format: {text[:200]!r}")
@@ -209,9 +228,11 @@ class ShortFormat:
         Input:  a text that `parse` accepts.
         """
         thought, _, rest = text.removeprefix(" ").partition("\n")
+        if rest.startswith(_ANSWER):
+            return True
         action, _, arguments = rest.removeprefix("Action: ").partition("\nAction Input: ")
-        tool = next((tool for tool in self._tools if tool.name == action), None)
-        return tool is None or uses_named_values(
+        tool = next(tool for tool in self._tools if tool.name == action)
+        return uses_named_values(
             thought, self._sources.names, tool.parameters, json.loads(arguments)
         )
 
@@ -227,6 +248,11 @@ class ShortFormat:
 
     def _find_tool(self, use: ToolUse) -> int:
         return next(i for i, tool in enumerate(self._tools) if tool.address == use.tool)
+
+    def _compose_refusal(self, sentence: str) -> FinalAnswer:
+        """Compose the answer that is a sentence of the base prompt."""
+        expanded = self._book.expand(sentence)
+        return self._compose(expanded.removesuffix(".") if self._steps else expanded)
 
     def _compose(self, start: str) -> FinalAnswer:
         """Compose an answer: its start, and each tool that ran with its result."""
@@ -244,6 +270,25 @@ def build_scoring(
     if form is not None:
         return form.build_scoring(rules.router_weight)
     return FREE_SCORING if rules.max_surprisal and tools else None
+
+
+def _find_sentences(base_prompt: str) -> tuple[str, ...]:
+    """Return the first `MAX_REFUSAL_SENTENCES` different refusal sentences of a base prompt.
+
+    One with a control character or `0x`, or longer than an answer, is none.
+
+    Input:  the base prompt, with handles in place of addresses.
+    """
+    lines = base_prompt.replace("\r\n", "\n").split("\n")
+    found = (line for line in lines if line.startswith(SENTENCE_START) and is_free(line))
+    return tuple(islice(dict.fromkeys(found), MAX_REFUSAL_SENTENCES))
+
+
+def _takes_hexadecimal(tool: Tool) -> bool:
+    """Return whether a parameter of a tool copies hexadecimal words."""
+    types = (parameter.text_type for parameter in tool.parameters)
+    leaves = (leaf for of in types if of is not None for leaf in of.leaves)
+    return any(leaf.kind in {Kind.BYTES, Kind.FIXED_BYTES} for leaf in leaves)
 
 
 def _build_list(name: str) -> str:

@@ -75,6 +75,25 @@ MAX_ARRAY_ITEMS = 64
 
 Measured (`benchmarks/choices.py`): a choice of token within one takes 0.4 ms and at most 7 ms."""
 
+MAX_TYPE_CHARACTERS = 256
+"""Upper bound of the type in a parameter's marker `[abi:TYPE]`, in characters."""
+
+MAX_TYPE_LEAVES = 32
+"""Upper bound of the elementary types in such a type, each of which costs as much gas as a
+parameter. Seaport's `AdvancedOrder` has 24."""
+
+MAX_TOOL_LEAVES = 64
+"""Upper bound of the leaves of the parameters of one tool up to a marker; with more, the marker is
+plain text. A parameter without a marker is one leaf."""
+
+MAX_TYPE_DEPTH = 8
+"""Upper bound of arrays and tuples within each other in such a type. A list of Seaport's
+`AdvancedOrder` has 5."""
+
+MAX_TYPED_BYTES = 512
+"""Upper bound of a value of `bytes` in a typed text, in bytes: as many digits as a text has
+characters."""
+
 MAX_THOUGHT_CHARACTERS = 240
 """Upper bound of a thought. It ends a rambling thought well before `max_output_tokens` does."""
 
@@ -120,6 +139,10 @@ each, the most, take 0.5 s, 40 ns a gas, as much as two ERC-20 transfers of equa
 BRANCH_PARAMETERS = 4
 """Parameters of a tool that are part of one rule in the short format, whose gas is charged for each
 clause."""
+
+MAX_REFUSAL_SENTENCES = 64
+"""Upper bound of the lines `I cannot …` of the base prompt that an answer can copy in the short
+format, each of at most `MAX_TEXT_CHARACTERS`. They are in the prompt, whose tokens are paid for."""
 
 MAX_QUOTED_RESULT_CHARACTERS = 200
 """Upper bound of a tool result that an answer in the short format quotes."""

@@ -6,7 +6,8 @@
 A range includes both bounds, which are numbers as `quantities.py` reads them, and is in the
 parameter's own unit: it counts only if the description states no factor (`6 decimals`), no other
 unit (`from 1 to 30 days, in seconds`), and excludes no bound. The first range counts. A set ends at
-`.`, `;` or a parenthesis, and has at least two texts. Each item of a list is one of the values.
+`.`, `;` or a parenthesis, and has at least two texts. Each item of a list is one of the values. A
+range ends at the bounds of the type in the description's marker; a typed text states no set.
 
 With the rule `stated_values` of `decoding_rules.py` an argument is one of them. Source:
 docs/architecture.md#stated-values.
@@ -61,10 +62,11 @@ def limit_tools(tools: Sequence[Tool]) -> tuple[Tool, ...]:
 
 def _limit_parameter(parameter: ParamDescription) -> ParamDescription:
     values: range | tuple[str, ...] | None = None
-    kind = ParamType(parameter.param_type % ParamType.STRING_ARRAY)
+    kind, of = parameter.kind, parameter.abi_type
     if kind in _NUMBERS:
-        values = read_range(parameter.description, _NUMBERS[kind])
-    elif kind is ParamType.STRING:
+        limits = of.numbers if of is not None else None
+        values = read_range(parameter.plain_description, limits or _NUMBERS[kind])
+    elif kind is ParamType.STRING and of is None:
         texts = read_texts(parameter.description) or ()
         values = texts if len(texts) > 1 else None
     return replace(parameter, values=values)

@@ -4,7 +4,8 @@ Each read is a metered `STATICCALL` at its EVM cost, with the gas schedule's cap
 executor reverts with `ReentrantMetadata`, so a tool's metadata can't run inference.
 
 A name is printable ASCII, so no name has invisible, bidirectional or composed characters, letters
-of two scripts, or another form in another version of Unicode. Descriptions are any text.
+of two scripts, or another form in another version of Unicode. Descriptions are any text; that of a
+parameter can end with a marker of its type (`abi_types.py`).
 
 Source: ERC, executor pseudocode; EIP-150, EIP-2929, EIP-7702; docs/architecture.md#gas-before-work,
 #names-are-ascii.
@@ -41,6 +42,7 @@ from precompiles.spec import (
     MAX_PARAMETERS,
     MAX_REASON_BYTES,
 )
+from precompiles.typed_texts import attach_types
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -70,6 +72,11 @@ class Tool:
     name: str
     description: str
     parameters: tuple[ParamDescription, ...]
+
+    @property
+    def leaf_count(self) -> int:
+        """Number of parameters, in which each leaf of a typed text counts as one."""
+        return sum(len(parameter.leaf_kinds) for parameter in self.parameters)
 
 
 def read_tools(
@@ -122,7 +129,9 @@ def _read_tool(computation: ComputationAPI, address: Address, schedule: GasSched
         if parameter.name in names.values():
             raise Refusal("DuplicateParameterName", address, parameter.name)
         _check_look(address, selector, parameter.name, names)
-    return Tool(address=address, name=name, description=description, parameters=parameters)
+    return Tool(
+        address=address, name=name, description=description, parameters=attach_types(parameters)
+    )
 
 
 def _check_name(address: Address, selector: bytes, name: str) -> None:

@@ -26,11 +26,7 @@ MAX_CLAUSE_WORDS = 48
 MAX_TOOL_WORDS = 32
 """Words read of a tool's name, of its description, and of its parameters."""
 
-_COUNTED = (
-    {ParamType.UINT, ParamType.INT, ParamType.UINT_ARRAY, ParamType.INT_ARRAY},
-    {ParamType.ADDRESS, ParamType.ADDRESS_ARRAY},
-    {ParamType.STRING, ParamType.STRING_ARRAY},
-)
+_COUNTED = ({ParamType.UINT, ParamType.INT}, {ParamType.ADDRESS}, {ParamType.STRING})
 _IDENTIFIER = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _LETTERS = re.compile(r"[A-Za-z]+")
 
@@ -55,9 +51,13 @@ def read_clause_words(text: str, names: NameIndex) -> ClauseWords:
 
 
 def read_tool_words(tool: Tool) -> ToolWords:
-    """Read a tool. A name in camel case or with underscores has several words."""
-    about = " ".join(f"{p.name} {p.description}" for p in tool.parameters)
-    kinds = [parameter.param_type for parameter in tool.parameters]
+    """Read a tool. A name in camel case or with underscores has several words.
+
+    A list counts as one value of its items' kind, a typed text as one of each leaf's. Markers are
+    not read.
+    """
+    about = " ".join(f"{p.name} {p.plain_description}" for p in tool.parameters)
+    kinds = [kind for parameter in tool.parameters for kind in parameter.leaf_kinds]
     numbers, addresses, texts = (sum(kind in wanted for kind in kinds) for wanted in _COUNTED)
     return ToolWords(
         _split(tool.name), _split(tool.description), _split(about), (numbers, addresses, texts)

@@ -7,18 +7,31 @@ before a tool, zero before one, the first address before the second.
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from hypothesis.strategies import SearchStrategy, booleans, characters, just, lists, text
+from hypothesis.strategies import (
+    SearchStrategy,
+    binary,
+    booleans,
+    characters,
+    integers,
+    just,
+    lists,
+    text,
+)
 
 from precompiles.abi import ParamType
+from precompiles.abi_types import Kind
 from precompiles.escaping import CONTROL_CLASS
 from precompiles.spec import (
     MAX_ARRAY_ITEMS,
     MAX_TEXT_CHARACTERS,
     MAX_THOUGHT_CHARACTERS,
+    MAX_TYPED_BYTES,
 )
+from precompiles.typed_texts import needs_address, quote_text
 from pyevm_agents.models.fakes.parsed_request import QUESTION
 from pyevm_agents.models.fakes.script_steps import answer, use
 
@@ -27,8 +40,9 @@ if TYPE_CHECKING:
 
     from hypothesis.internal.conjecture.data import ConjectureData
 
+    from precompiles.abi_types import AbiType
     from pyevm_agents.models.fakes.adversary import DecisionContext
-    from pyevm_agents.models.fakes.parsed_request import AllowedTool
+    from pyevm_agents.models.fakes.parsed_request import AllowedParameter, AllowedTool
     from pyevm_agents.models.fakes.script_steps import AnswerStep, ToolStep
 
 
@@ -52,6 +66,9 @@ OWN_ANSWER_SHARE = 0.5
 
 THOUGHT_SHARE = 0.1
 """Probability of another thought than the plain one. A thought changes only gas."""
+
+MAX_DRAWN_ITEMS = 4
+"""Most items of a list in a typed text: lists in lists stay small."""
 
 MAX_NUMBERS = 40
 """Likely numbers: the largest ones of the prompt."""
@@ -136,7 +153,7 @@ class StepStrategy(SearchStrategy["ToolStep | AnswerStep"]):
         # A nested agent learns addresses from the words of its prompt.
         self._likely_texts = (*self._handles, " ".join(self._handles), *texts)
         self._known_texts = (*prompt_texts, *INJECTIONS)
-        self._strategies: dict[ParamType | str, SearchStrategy[Any]] = {}
+        self._strategies: dict[object, SearchStrategy[Any]] = {}
 
     def __repr__(self) -> str:
         """Return the names of the tools."""
@@ -157,14 +174,59 @@ class StepStrategy(SearchStrategy["ToolStep | AnswerStep"]):
 
     def _draw_use(self, data: ConjectureData, tool: AllowedTool) -> ToolStep:
         arguments = {
-            parameter.name: data.draw(self._get_strategy(parameter.param_type))
-            for parameter in tool.parameters
+            parameter.name: self._draw_value(data, parameter) for parameter in tool.parameters
         }
-        return use(
-            tool.name,
-            thought=self._draw_thought(data),
-            arguments={name: self._replace_handles(value) for name, value in arguments.items()},
-        )
+        return use(tool.name, thought=self._draw_thought(data), arguments=arguments)
+
+    def _draw_value(self, data: ConjectureData, parameter: AllowedParameter) -> Any:  # noqa: ANN401 - any argument of a tool
+        """Draw an argument, with addresses in place of handles."""
+        of = parameter.text_type
+        if of is None:
+            key: object = (parameter.param_type, parameter.values)
+            if key not in self._strategies:
+                self._strategies[key] = self._build_limited_strategy(parameter)
+            return self._replace_handles(data.draw(self._strategies[key]))
+        if parameter.param_type is ParamType.STRING:
+            return self._draw_typed_text(data, of)
+        if needs_address(of) and not self._addresses:
+            return []
+        count = data.draw(integers(0, MAX_DRAWN_ITEMS))
+        return [self._draw_typed_text(data, of) for _ in range(count)]
+
+    def _draw_typed_text(self, data: ConjectureData, of: AbiType) -> str:
+        if of.kind is Kind.TUPLE:
+            return f"({', '.join(self._draw_typed_text(data, part) for part in of.parts)})"
+        if not of.parts:
+            return str(data.draw(self._get_leaf_strategy(of)))
+        (item,) = of.parts
+        count = of.size
+        if of.kind is Kind.ARRAY and (self._addresses or not needs_address(item)):
+            count = data.draw(integers(0, MAX_DRAWN_ITEMS))
+        items = [self._draw_typed_text(data, item) for _ in range(count)]
+        return f"[{', '.join(items)}]"
+
+    def _get_leaf_strategy(self, of: AbiType) -> SearchStrategy[str]:
+        if of not in self._strategies:
+            self._strategies[of] = self._build_leaf_strategy(of)
+        return self._strategies[of]
+
+    def _build_leaf_strategy(self, of: AbiType) -> SearchStrategy[str]:
+        numbers = of.numbers
+        if numbers is not None:
+            return IntegerStrategy(numbers.start, numbers.stop - 1, self._numbers).map(str)
+        match of.kind:
+            case Kind.STRING:
+                return self._get_strategy(ParamType.STRING).map(self._quote_drawn)
+            case Kind.ADDRESS:
+                return TextChoiceStrategy(self._addresses)
+            case Kind.BOOL:
+                return booleans().map(lambda value: "true" if value else "false")
+        least, most = (of.size, of.size) if of.size else (0, MAX_TYPED_BYTES)
+        return binary(min_size=least, max_size=most).map(bytes.hex)
+
+    def _quote_drawn(self, text: str) -> str:
+        """Quote a text, with addresses in place of handles; as long as the limit admits."""
+        return quote_text(str(self._replace_handles(text)))
 
     def _draw_answer(self, data: ConjectureData) -> AnswerStep:
         # One choice, as for a tool without arguments: nothing is simpler than an answer.
@@ -186,6 +248,18 @@ class StepStrategy(SearchStrategy["ToolStep | AnswerStep"]):
             )
             self._strategies[plain] = lines
         return str(self._replace_handles(data.draw(self._strategies[plain])))
+
+    def _build_limited_strategy(self, parameter: AllowedParameter) -> SearchStrategy[Any]:
+        """Return a strategy of the values that a parameter is limited to."""
+        values, kind = parameter.values, parameter.param_type
+        if values is None:
+            return self._get_strategy(kind)
+        items: SearchStrategy[Any]
+        if isinstance(values, range):
+            items = IntegerStrategy(values.start, values.stop - 1, self._numbers)
+        else:
+            items = TextChoiceStrategy([json.loads(value) for value in values])
+        return lists(items, max_size=MAX_ARRAY_ITEMS) if kind >= ParamType.STRING_ARRAY else items
 
     def _get_strategy(self, kind: ParamType) -> SearchStrategy[Any]:
         if kind not in self._strategies:

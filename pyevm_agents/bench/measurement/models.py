@@ -181,10 +181,13 @@ def build_dictated_grammar(dictation: Dictation, request: GenerationRequest) -> 
         tail, names = f"{json.dumps(_FREE_ANSWER)} ANSWER", ("THOUGHT", "ANSWER")
     else:
         order: tuple[str, ...] = ()
+        typed = frozenset[str]()
         if isinstance(dictation, ToolStep):
             known = parse_grammar(request.grammar).find_tool(dictation.tool)
-            order = () if known is None else tuple(parameter.name for parameter in known.parameters)
-        text = render_step(dictation, request.handles, order=order)
+            if known is not None:
+                order = tuple(parameter.name for parameter in known.parameters)
+                typed = known.typed_names
+        text = render_step(dictation, request.handles, order=order, typed=typed)
         tail = json.dumps(text.partition("\n")[2], ensure_ascii=False)
         names = ("THOUGHT",)
     rules = [f'start: " " THOUGHT "\\n" {tail}', *(terminals[name] for name in names)]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from precompiles.abi import INPUT_DESCRIPTION_SELECTOR, decode_input_description
 from precompiles.errors import REFUSALS, error_selector
 from precompiles.spec import EXECUTOR_ADDRESS
+from precompiles.typed_texts import attach_types
 from pyevm_agents.vm import AgentComputation
 
 if TYPE_CHECKING:
@@ -122,6 +123,8 @@ def _get_refusal_name(call: ComputationAPI) -> str | None:
 
 
 def _count_parameters(read: ComputationAPI) -> int:
+    """Return the number of parameters, in which each leaf of a typed text counts as one."""
     if bytes(read.msg.data) != INPUT_DESCRIPTION_SELECTOR:
         return 0
-    return len(decode_input_description(bytes(read.output)))
+    parameters = attach_types(decode_input_description(bytes(read.output)))
+    return sum(len(parameter.leaf_kinds) for parameter in parameters)

@@ -15,9 +15,12 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from precompiles.abi import ParamType
+from precompiles.abi_types import AbiType, Kind, parse_type
 from pyevm_agents.errors import ConfigError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from precompiles.language_model import GenerationRequest, Segment
 
 
@@ -29,7 +32,12 @@ _ITEM_TYPES = {
     "UINT": ParamType.UINT,
 }
 _TO_ARRAY = ParamType.STRING_ARRAY - ParamType.STRING
-_ITEM = "|".join(_ITEM_TYPES)
+_ITEM = "|".join((*_ITEM_TYPES, r"STATED\d+", r"typed\d+"))
+_PART = re.compile(r"handle|TYPED_[A-Z]+[0-9]*|part\d+")
+_TERMINAL = "TYPED_"
+_FIXED = re.compile(r"\)\{(\d+)\} ")
+_DIGIT = re.compile(r"\[(\d)-(\d)\](?:\{(\d+)(?:,(\d+))?\})?")
+_MINUS = "-("
 _LITERAL = re.compile(r'"(?:[^"\\]|\\.)*"')
 _VALUE = re.compile(
     rf' (?:(?P<item>{_ITEM})|(?P<no_addresses>"\[\]")'
@@ -58,6 +66,23 @@ class AllowedParameter:
 
     name: str
     param_type: ParamType
+    values: range | tuple[str, ...] | None = None
+    """The values of an argument, or of a list's items; None: all of the type. A stated range of
+    `INT` without negative numbers has the type `UINT`: their texts are equal."""
+
+    text_type: AbiType | None = None
+    """The type of a typed text, or of a list's typed texts. Without handles, the items of a list
+    that need an address are shown as addresses."""
+
+    @property
+    def words(self) -> str:
+        """The type in a message, such as `positive integer from 0 to 255`."""
+        words = self.param_type.words
+        if self.text_type is not None:
+            return f"{words} of {self.text_type}"
+        if isinstance(self.values, range):
+            return f"{words} from {self.values.start} to {self.values.stop - 1}"
+        return words if self.values is None else f"{words}, one of {', '.join(self.values)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +91,11 @@ class AllowedTool:
 
     name: str
     parameters: tuple[AllowedParameter, ...]
+
+    @property
+    def typed_names(self) -> frozenset[str]:
+        """Names of the parameters with typed texts."""
+        return frozenset(one.name for one in self.parameters if one.text_type is not None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +128,7 @@ def parse_grammar(grammar: str) -> AllowedSteps:
     try:
         used = _TOOL_RULE.findall(rules.get("use", ""))
         return AllowedSteps(
-            tools=tuple(_parse_tool(rules[name]) for name in used),
+            tools=tuple(_parse_tool(rules[name], rules) for name in used),
             handles=tuple(
                 json.loads(json.loads(literal))
                 for literal in _LITERAL.findall(rules.get("address", ""))
@@ -120,7 +150,7 @@ def try_parse_grammar(grammar: str) -> AllowedSteps | None:
         return None
 
 
-def _parse_tool(rule: str) -> AllowedTool:
+def _parse_tool(rule: str, rules: Mapping[str, str]) -> AllowedTool:
     r"""Parse `"name\nAction Input: {\"first\": " UINT ", \"second\": " … "}"`."""
     opening, position = _parse_literal(rule, 0)
     name, _, literal = opening.partition(_AFTER_NAME)
@@ -130,7 +160,7 @@ def _parse_tool(rule: str) -> AllowedTool:
         if value is None:
             raise ValueError(f"no value at {position} of {rule!r}")
         key = literal.removeprefix(", ").removesuffix(": ")
-        parameters.append(AllowedParameter(name=json.loads(key), param_type=_parse_type(value)))
+        parameters.append(_parse_parameter(json.loads(key), value, rules))
         literal, position = _parse_literal(rule, value.end())
     return AllowedTool(name=name, parameters=tuple(parameters))
 
@@ -142,12 +172,74 @@ def _parse_literal(rule: str, position: int) -> tuple[str, int]:
     return str(json.loads(match[0])), match.end()
 
 
-def _parse_type(value: re.Match[str]) -> ParamType:
-    if value["item"]:
-        return _ITEM_TYPES[value["item"]]
-    if value["list"]:
-        return ParamType(_ITEM_TYPES[value["list"]] + _TO_ARRAY)
-    return ParamType.ADDRESS_ARRAY
+def _parse_parameter(name: str, value: re.Match[str], rules: Mapping[str, str]) -> AllowedParameter:
+    item = value["item"] or value["list"]
+    if item is None:
+        return AllowedParameter(name=name, param_type=ParamType.ADDRESS_ARRAY)
+    values: range | tuple[str, ...] | None = None
+    text_type = None
+    if item in _ITEM_TYPES:
+        kind = _ITEM_TYPES[item]
+    elif item.startswith("typed"):
+        kind, text_type = ParamType.STRING, _parse_part(_find_parts(rules[item])[0], rules)
+    else:
+        values = _parse_values(rules[item])
+        is_signed = isinstance(values, range) and values.start < 0
+        kind = ParamType.INT if is_signed else ParamType.UINT
+        kind = ParamType.STRING if isinstance(values, tuple) else kind
+    return AllowedParameter(
+        name=name,
+        param_type=ParamType(kind + _TO_ARRAY) if value["list"] else kind,
+        values=values,
+        text_type=text_type,
+    )
+
+
+def _find_parts(rule: str) -> list[str]:
+    """Return the names in a rule of `typed_texts.TypedRules`, whose literals have no letters."""
+    return _PART.findall(rule)
+
+
+def _parse_part(name: str, rules: Mapping[str, str]) -> AbiType:
+    """Parse a part of a typed text: the type that `typed_texts.TypedRules` wrote."""
+    if name.startswith(_TERMINAL):
+        leaf = parse_type(name.removeprefix(_TERMINAL).lower())
+        if leaf is None:
+            raise ValueError(f"no type: {name!r}")
+        return leaf
+    if name == "handle":
+        return AbiType(Kind.ADDRESS)
+    rule = rules[name]
+    names = _find_parts(rule)
+    if rule.startswith('"("'):
+        return AbiType(Kind.TUPLE, parts=tuple(_parse_part(part, rules) for part in names))
+    item = _parse_part(names[0], rules) if names else AbiType(Kind.ADDRESS)
+    if not names or rule.endswith(')? "]"'):
+        return AbiType(Kind.ARRAY, parts=(item,))
+    more = _FIXED.search(rule)
+    return AbiType(Kind.FIXED_ARRAY, 1 + int(more[1]) if more else 1, (item,))
+
+
+def _parse_values(body: str) -> range | tuple[str, ...]:
+    """Parse a terminal of stated values: a pattern of a range, or texts in JSON."""
+    if not body.startswith("/"):
+        return tuple(json.loads(literal) for literal in _LITERAL.findall(body))
+    positive, _, negative = body.strip("/").partition(_MINUS)
+    bounds = [_find_bounds(branch) for branch in positive.rstrip("|").split("|") if branch]
+    if negative:
+        found = map(_find_bounds, negative.removesuffix(")").split("|"))
+        bounds += [(-high, -low) for low, high in found]
+    return range(min(low for low, _ in bounds), max(high for _, high in bounds) + 1)
+
+
+def _find_bounds(branch: str) -> tuple[int, int]:
+    """Return the lowest and highest number of a branch of `build_range_pattern`."""
+
+    def repeat(match: re.Match[str], digit: int, count: int) -> str:
+        return match[digit] * int(match[count] or match[3] or 1)
+
+    lowest = _DIGIT.sub(lambda match: repeat(match, 1, 3), branch)
+    return int(lowest), int(_DIGIT.sub(lambda match: repeat(match, 2, 4), branch))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

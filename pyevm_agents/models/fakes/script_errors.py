@@ -6,25 +6,35 @@ llguidance decides (`ScriptedModel`); this module explains its decision in terms
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from precompiles.abi import ParamType
+from precompiles.abi_types import Kind
 from precompiles.escaping import ADDRESS, CONTROL_CLASS
 from precompiles.spec import MAX_ARRAY_ITEMS, MAX_TEXT_CHARACTERS, MAX_THOUGHT_CHARACTERS
+from precompiles.stated_values import to_json
+from precompiles.typed_texts import TypedTextError, read_typed_text
 from pyevm_agents.models.fakes.parsed_request import parse_prompt, try_parse_grammar
 from pyevm_agents.models.fakes.script_steps import (
     AnswerStep,
     RepeatedStep,
     ToolStep,
     replace_addresses,
+    replace_typed_addresses,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from precompiles.abi_types import AbiType
     from precompiles.language_model import GenerationRequest
-    from pyevm_agents.models.fakes.parsed_request import AllowedSteps, AllowedTool
+    from pyevm_agents.models.fakes.parsed_request import (
+        AllowedParameter,
+        AllowedSteps,
+        AllowedTool,
+    )
     from pyevm_agents.models.fakes.script_steps import Argument, Step
 
     Handles = tuple[tuple[str, str], ...]
@@ -87,9 +97,7 @@ def describe_allowed_steps(request: GenerationRequest) -> str:
 
 def format_signature(tool: AllowedTool) -> str:
     """Format a tool with its parameters, such as `DeployTool(asset: address)`."""
-    parameters = ", ".join(
-        f"{parameter.name}: {parameter.param_type.words}" for parameter in tool.parameters
-    )
+    parameters = ", ".join(f"{parameter.name}: {parameter.words}" for parameter in tool.parameters)
     return f"{tool.name}({parameters})"
 
 
@@ -106,15 +114,15 @@ def _find_tool_errors(step: ToolStep, request: GenerationRequest) -> Iterator[st
     if tool is None:
         yield _describe_unknown_tool(step.tool, known, request)
         return
-    types = {parameter.name: parameter.param_type for parameter in tool.parameters}
+    parameters = {parameter.name: parameter for parameter in tool.parameters}
     for name in step.arguments:
-        if name not in types:
-            yield f"{step.tool} has no parameter {name!r}{_suggest_name(name, types)}"
-    for name, param_type in types.items():
+        if name not in parameters:
+            yield f"{step.tool} has no parameter {name!r}{_suggest_name(name, parameters)}"
+    for name, parameter in parameters.items():
         if name not in step.arguments:
-            yield f"the argument {name!r} is missing: {param_type.words}"
+            yield f"the argument {name!r} is missing: {parameter.words}"
         else:
-            yield from _find_value_errors(name, param_type, step.arguments[name], request.handles)
+            yield from _find_value_errors(parameter, step.arguments[name], request.handles)
 
 
 def _describe_unknown_tool(name: str, known: AllowedSteps, request: GenerationRequest) -> str:
@@ -129,41 +137,66 @@ def _suggest_name(name: str, names: Mapping[str, object]) -> str:
 
 
 def _find_value_errors(
-    name: str, param_type: ParamType, value: Argument, handles: Handles
+    parameter: AllowedParameter, value: Argument, handles: Handles
 ) -> Iterator[str]:
+    name, param_type = parameter.name, parameter.param_type
     if param_type < ParamType.STRING_ARRAY:
-        yield from _find_item_errors(name, param_type, value, handles)
+        yield from _find_item_errors(name, parameter, value, handles)
     elif not isinstance(value, (list, tuple)):
-        yield f"{name}={value!r}: must be of type {param_type.words}"
+        yield f"{name}={value!r}: must be of type {parameter.words}"
     else:
         if len(value) > MAX_ARRAY_ITEMS:
             yield f"{name} has {len(value)} items: must be at most {MAX_ARRAY_ITEMS}"
         item_type = ParamType(param_type - ParamType.STRING_ARRAY)
+        of_item = replace(parameter, param_type=item_type)
         for index, item in enumerate(value):
-            yield from _find_item_errors(f"{name}[{index}]", item_type, item, handles)
+            yield from _find_item_errors(f"{name}[{index}]", of_item, item, handles)
 
 
 def _find_item_errors(
-    name: str, param_type: ParamType, value: object, handles: Handles
+    name: str, parameter: AllowedParameter, value: object, handles: Handles
 ) -> Iterator[str]:
+    param_type = parameter.param_type
     is_right = {
         ParamType.STRING: isinstance(value, str),
         ParamType.ADDRESS: isinstance(value, str),
         ParamType.BOOL: isinstance(value, bool),
     }.get(param_type, isinstance(value, int) and not isinstance(value, bool))
     if not is_right:
-        yield f"{name}={value!r}: must be of type {param_type.words}"
+        yield f"{name}={value!r}: must be of type {parameter.words}"
+    elif parameter.values is not None:
+        known = parameter.values
+        if (value if isinstance(known, range) else to_json(value)) not in known:
+            yield f"{name}={value!r}: must be of type {parameter.words}"
+    elif isinstance(value, str) and parameter.text_type is not None:
+        yield from _find_typed_text_errors(name, parameter.text_type, value, handles)
     elif isinstance(value, str) and param_type is ParamType.ADDRESS:
         yield from _find_address_errors(name, value, handles)
     elif isinstance(value, str):
         text = value.translate(_JSON_ESCAPES)
-        yield from _find_text_errors(
-            name, text, MAX_TEXT_CHARACTERS - len(value) + len(text), handles
-        )
-    elif param_type in _RANGES and isinstance(value, int):
+        most = MAX_TEXT_CHARACTERS - len(value) + len(text)
+        yield from _find_text_errors(name, text, most, handles)
+    elif isinstance(value, int):
+        yield from _find_number_errors(name, param_type, value)
+
+
+def _find_number_errors(name: str, param_type: ParamType, value: int) -> Iterator[str]:
+    if param_type in _RANGES:
         least, most, words = _RANGES[param_type]
         if not least <= value <= most:
             yield f"{name}={value}: must be of type {param_type.words}: {words}"
+
+
+def _find_typed_text_errors(name: str, of: AbiType, text: str, handles: Handles) -> Iterator[str]:
+    known = {handle for handle, _ in handles}
+    try:
+        leaves = read_typed_text(of, replace_typed_addresses(text, handles))
+    except TypedTextError as error:
+        yield f"{name}={text[:80]!r}: must be a text of {of}: {error}"
+        return
+    for leaf in leaves:
+        if leaf.abi_type.kind is Kind.ADDRESS and leaf.text not in known:
+            yield from _find_address_errors(name, leaf.text, handles)
 
 
 def _find_address_errors(name: str, value: str, handles: Handles) -> Iterator[str]:

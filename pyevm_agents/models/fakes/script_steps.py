@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 from eth_utils import to_checksum_address
 
 from precompiles.escaping import ADDRESS
+from precompiles.typed_texts import split_escapes
 from pyevm_agents.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -142,8 +143,9 @@ def use(
         tool: its name.
         thought: the model's thought before it; None for a default sentence.
         arguments, more: the tool's arguments by name, in any order: text, int, bool, an address as
-            text, as 20 bytes or as a web3.py contract, or a list of them. Names that can't be
-            keywords, such as `thought`, go into `arguments`.
+            text, as 20 bytes or as a web3.py contract, or a list of them. A typed text is a text,
+            such as `f"({token.address}, 3000)"`. Names that can't be keywords, such as `thought`,
+            go into `arguments`.
 
     Raises:
         ConfigError: the tool's name or the thought is not a text, or an argument has no name or an
@@ -209,24 +211,32 @@ def describe_step(step: Step) -> str:
 
 
 def render_step(
-    step: Step, handles: tuple[tuple[str, str], ...] = (), *, order: Sequence[str] = ()
+    step: Step,
+    handles: tuple[tuple[str, str], ...] = (),
+    *,
+    order: Sequence[str] = (),
+    typed: Collection[str] = (),
 ) -> str:
     """Return the text of a step, with handles in place of known addresses.
 
     Input:
         handles: pairs of handle and address.
         order: the names of the tool's parameters; arguments follow their order, others come last.
+        typed: the names of the parameters with typed texts.
     """
     match step:
         case RepeatedStep():
-            return render_step(step.step, handles, order=order)
+            return render_step(step.step, handles, order=order, typed=typed)
         case ToolStep():
             places = {name: place for place, name in enumerate(order)}
             named = sorted(
                 step.arguments.items(), key=lambda item: places.get(item[0], len(places))
             )
             # Before JSON escaping: an escape's letter must not touch the address that follows it.
-            arguments = {name: _replace_addresses_in(value, handles) for name, value in named}
+            arguments = {
+                name: _replace_addresses_in(value, handles, is_typed=name in typed)
+                for name, value in named
+            }
             json_text = json.dumps(arguments, ensure_ascii=False)
             text = TOOL_FORMAT.format(thought=step.thought, tool=step.tool, arguments=json_text)
         case AnswerStep():
@@ -264,12 +274,21 @@ def replace_addresses(text: str, handles: tuple[tuple[str, str], ...]) -> str:
     return ADDRESS.sub(lambda match: names.get(match[0].lower(), match[0]), text)
 
 
-def _replace_addresses_in(value: Argument, handles: tuple[tuple[str, str], ...]) -> Argument:
+def replace_typed_addresses(text: str, handles: tuple[tuple[str, str], ...]) -> str:
+    """Return a typed text with handles in place of known addresses."""
+    return "".join(
+        piece if is_escape else replace_addresses(piece, handles)
+        for piece, is_escape in split_escapes(text)
+    )
+
+
+def _replace_addresses_in(
+    value: Argument, handles: tuple[tuple[str, str], ...], *, is_typed: bool
+) -> Argument:
+    replace_in = replace_typed_addresses if is_typed else replace_addresses
     if isinstance(value, (list, tuple)):
-        return [
-            replace_addresses(item, handles) if isinstance(item, str) else item for item in value
-        ]
-    return replace_addresses(value, handles) if isinstance(value, str) else value
+        return [replace_in(item, handles) if isinstance(item, str) else item for item in value]
+    return replace_in(value, handles) if isinstance(value, str) else value
 
 
 def _is_keyword_name(name: str) -> bool:

@@ -243,7 +243,8 @@ class ScriptedModel(Closeable):
     ) -> Generation:
         base_step = step.step if isinstance(step, RepeatedStep) else step
         order = () if tool is None else tuple(parameter.name for parameter in tool.parameters)
-        text = render_step(base_step, request.handles, order=order)
+        typed = frozenset[str]() if tool is None else tool.typed_names
+        text = render_step(base_step, request.handles, order=order, typed=typed)
         try:
             return self.vocabulary.encode_given_text(text, request)
         except ScriptError:
