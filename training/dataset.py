@@ -232,7 +232,7 @@ def main() -> None:
     parser.add_argument(
         "--accounts",
         action="store_true",
-        help="every second group has an agent with an account, whose tools are functions of contracts",
+        help="every second group has an agent with an account, and functions as tools",
     )
     options = parser.parse_args()
     console = Console(stderr=True)

@@ -1,4 +1,4 @@
-"""Tasks of agents with an account: reads, quotes, swaps, approvals and functions that are closed."""
+"""Tasks of agents with an account: reads, quotes, swaps, approvals and closed functions."""
 
 from __future__ import annotations
 

@@ -384,7 +384,7 @@ class _Agent:
             question=said,
             steps=tuple(steps),
             thought=clause,
-            answer=answer or " ".join(["Done.", fact]).strip(),
+            answer=answer or f"Done. {fact}".strip(),
             facts=(fact,) if fact else (),
         )
 
