@@ -146,12 +146,12 @@ def read_contracts(form: object, name: str) -> tuple[ContractDescription, ...]:
         return (single,)
     if not isinstance(form, Mapping):
         return ()
-    found = (read_artifact(*pair) for pair in _iter_output(form))
+    found = (read_artifact(*pair) for pair in iter_output_forms(form))
     return tuple(islice(filter(None, found), MAX_FILE_CONTRACTS))
 
 
-def _iter_output(form: Mapping[str, Any]) -> Iterator[tuple[object, str]]:
-    """Yield the forms and the names of the contracts in solc's output."""
+def iter_output_forms(form: Mapping[str, Any]) -> Iterator[tuple[object, str]]:
+    """Yield the forms and the names of the contracts in solc's output, or in a build info."""
     contracts = _get_mapping(_get_mapping(form, "output"), "contracts")
     for file, by_name in (contracts or _get_mapping(form, "contracts")).items():
         path, colon, name = file.rpartition(":")

@@ -29,6 +29,7 @@ COMMANDS = {
     "schedule": "agents",
     "script": "agents",
     "store": "store",
+    "tools": "tools.command",
     "trace": "trace",
     "verify": "verify",
 }

@@ -39,3 +39,9 @@ def get_forks_folder() -> Path | None:
     """Return the folder of what forks have read; None if the user has no home folder."""
     folder = get_cache_folder()
     return None if folder is None else folder / "forks"
+
+
+def get_abis_folder() -> Path | None:
+    """Return the folder of ABIs from servers; None if the user has no home folder."""
+    folder = get_cache_folder()
+    return None if folder is None else folder / "abis"

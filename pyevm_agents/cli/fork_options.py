@@ -67,7 +67,7 @@ class ForkOpener:
 
         Raises: ConfigError: there is no URL. RemoteFault: the node does not answer.
         """
-        url, stated_number = _split_url(url)
+        url, stated_number = split_url(url)
         options = self._options
         if url is not None:
             options = ForkOptions(url=url) if options is None else replace(options, url=url)
@@ -88,7 +88,7 @@ def add_fork_options(command: Callable[..., None]) -> Callable[..., None]:
         number, chain_id, retries, timeout, is_uncached = (
             options.pop(name) for name in FORK_OPTIONS
         )
-        url, stated_number = _split_url(options.pop("fork_url"))
+        url, stated_number = split_url(options.pop("fork_url"))
         remote = None
         if url is not None:
             remote = ForkOptions(
@@ -106,8 +106,8 @@ def add_fork_options(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-def _split_url(text: str | None) -> tuple[str | None, int | None]:
-    """Split `URL@BLOCK`, as anvil does."""
+def split_url(text: str | None) -> tuple[str | None, int | None]:
+    """Split `URL@BLOCK`, as anvil does. The block is None without one."""
     url, separator, number = (text or "").rpartition("@")
     if separator and number.isdecimal() and "://" in url:
         return url, int(number)

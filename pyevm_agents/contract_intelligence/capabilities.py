@@ -17,6 +17,7 @@ class ContractKind(StrEnum):
     ERC4626 = "erc4626"
     DEX_ROUTER = "dex-router"
     DEX_PAIR = "dex-pair"
+    DEX_FACTORY = "dex-factory"
     GOVERNANCE = "governance"
     CUSTOM = "custom"
 
@@ -38,6 +39,34 @@ class Source(StrEnum):
 
     FIXED = "fixed"
     """`Derivation.value`."""
+
+
+class Role(StrEnum):
+    """What a parameter is for, as `primitives.toml` proposes it."""
+
+    UNKNOWN = ""
+    AMOUNT = "amount"
+    """An amount that the call spends, moves or asks for."""
+
+    MINIMUM = "minimum"
+    """The least that the call has to pay out."""
+
+    MAXIMUM = "maximum"
+    """The most that the call may spend."""
+
+    RECIPIENT = "recipient"
+    """Who gets what the call pays: the agent's account, unless the user says otherwise."""
+
+    ACCOUNT = "account"
+    """An account that has to be the caller."""
+
+    OWNER = "owner"
+    """The account whose tokens the call moves."""
+
+    SPENDER = "spender"
+    DEADLINE = "deadline"
+    PATH = "path"
+    """Tokens, from the one that is paid to the one that is bought."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +102,10 @@ class Parameter:
     """The members of a tuple, or of the tuples of an array."""
 
     token: str = ""
-    """The token whose base units an integer counts, or `native`; empty if unknown."""
+    """The token whose base units an integer counts: an address, `native`, or the parameter that
+    holds the address, such as `path[0]`; empty if unknown."""
+
+    role: Role = Role.UNKNOWN
 
     derivation: Derivation | None = None
     """None: the model chooses the value."""
@@ -129,6 +161,9 @@ class FunctionCapability:
     parameters: tuple[Parameter, ...]
     outputs: tuple[Parameter, ...] = ()
     description: str = ""
+    quote: str = ""
+    """The signature of the function that tells what this one would pay or cost; empty if none."""
+
     is_read_only: bool = False
     is_payable: bool = False
     access: Access = Access.UNKNOWN
@@ -155,13 +190,32 @@ class TokenPair:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class QuotedPath:
+    """A path of tokens through pools, and what a router says it pays."""
+
+    tokens: tuple[str, ...]
+    """From the one that is paid to the one that is bought."""
+
+    amount_in: int
+    """Base units of the first token."""
+
+    amount_out: int
+    """Base units of the last token."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Relationships:
     """Other contracts that a contract's functions need."""
 
     token_pairs: tuple[TokenPair, ...] = ()
+    paths: tuple[QuotedPath, ...] = ()
+    """For one whole token of each kind, the best path to each other one first."""
+
     required_approvals: tuple[Approval, ...] = ()
     admin_address: str = ""
     wrapped_native: str = ""
+    named_contracts: tuple[str, ...] = ()
+    """Contracts that this one names: its factory, its asset, the tokens of its pool."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,8 +232,12 @@ class ContractIntelligence:
     abi_source: str
     """Where the functions come from: `file`, `project`, `explorer`, `sourcify` or `bytecode`."""
 
+    chain_id: int = 0
     implementation: str = ""
     """The contract that a proxy delegates to; empty if the contract is no proxy."""
+
+    proxy_kind: str = ""
+    """The standard of a proxy, such as `EIP-1967`; empty if the contract is no proxy."""
 
     symbol: str = ""
     decimals: int | None = None

@@ -30,6 +30,7 @@ CHUNK_BYTES = 64 * 1024
 """Bytes read at a time: the deadline is checked after each."""
 
 PORTS = {"http": 80, "https": 443}
+REMOTE_CHAIN = "the remote chain"
 MIN_SECRET_CHARACTERS = 4
 """Shorter parts of a URL, such as `v2`, are no secrets."""
 
@@ -39,7 +40,7 @@ class TransportError(Exception):
 
 
 class AnswerTooLargeError(Exception):
-    """An answer of more than `MAX_ANSWER_BYTES`."""
+    """An answer of more bytes than a transport takes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,18 +56,28 @@ class HttpAnswer:
 
 
 class HttpTransport:
-    """Posts JSON to a URL. Thread-safe.
+    """Posts JSON to a URL, or gets it from there. Thread-safe.
 
-    Paths, queries and passwords of URLs contain API keys, so no message shows them.
+    Redirects are not followed. Paths, queries and passwords of URLs contain API keys, so no message
+    shows them.
     """
 
-    def __init__(self, url: str, timeout_seconds: float) -> None:
+    def __init__(
+        self,
+        url: str,
+        timeout_seconds: float,
+        *,
+        server: str = REMOTE_CHAIN,
+        max_answer_bytes: int | None = None,
+    ) -> None:
         """Open no connection yet.
 
-        Input:  the URL; the seconds that a request may take.
+        Input:  the URL; the seconds that a request may take; what the URL is of, for messages; the
+                most bytes of an answer's body, None for `MAX_ANSWER_BYTES`.
         Raises: ConfigError: it is not an HTTP URL.
         """
-        parts = _split_url(url)
+        parts = _split_url(url, server)
+        self._max_answer_bytes = max_answer_bytes
         self.scheme = parts.scheme
         self._timeout_seconds = timeout_seconds
         self._name, self._port = str(parts.hostname), parts.port or PORTS[parts.scheme]
@@ -90,14 +101,27 @@ class HttpTransport:
 
         Raises: TransportError: there is no complete answer in time. AnswerTooLargeError.
         """
+        return self._request("POST", self._target, body)
+
+    def get(self, query: str, *, path: str = "") -> HttpAnswer:
+        """Get the URL with a query and a path added; return the answer.
+
+        Input:  both percent-encoded.
+        Raises: TransportError: there is no complete answer in time. AnswerTooLargeError.
+        """
+        target, mark, own_query = self._target.partition("?")
+        joined = "&".join(filter(None, (own_query if mark else "", query)))
+        return self._request("GET", f"{target.rstrip('/') if path else target}{path}?{joined}", b"")
+
+    def _request(self, method: str, target: str, body: bytes) -> HttpAnswer:
         deadline = monotonic() + self._timeout_seconds
         try:
             kept = self._take_idle()
             if kept is not None:
                 # The server may have closed it in the meantime.
                 with suppress(ConnectionError, http.client.BadStatusLine):
-                    return self._exchange(kept, body, deadline)
-            return self._exchange(self._connect(), body, deadline)
+                    return self._exchange(kept, method, target, body, deadline)
+            return self._exchange(self._connect(), method, target, body, deadline)
         except TimeoutError as error:
             seconds = f"{self._timeout_seconds:g} s"
             raise TransportError(f"no complete answer within {seconds}") from error
@@ -131,7 +155,12 @@ class HttpTransport:
         )
 
     def _exchange(
-        self, connection: http.client.HTTPConnection, body: bytes, deadline: float
+        self,
+        connection: http.client.HTTPConnection,
+        method: str,
+        target: str,
+        body: bytes,
+        deadline: float,
     ) -> HttpAnswer:
         is_whole = False
         try:
@@ -139,10 +168,10 @@ class HttpTransport:
                 connection.connect()
             sock = connection.sock
             sock.settimeout(_get_rest(deadline))
-            connection.request("POST", self._target, body, self._headers)
+            connection.request(method, target, body or None, self._headers)
             response = connection.getresponse()
             with response:
-                data = _read_body(response, sock, deadline)
+                data = _read_body(response, sock, deadline, self._max_answer_bytes or MAX_ANSWER_BYTES)
             is_whole = not response.will_close
         finally:
             if is_whole:
@@ -155,7 +184,7 @@ class HttpTransport:
         )
 
 
-def _split_url(url: str) -> SplitResult:
+def _split_url(url: str, server: str) -> SplitResult:
     try:
         parts = urlsplit(url)
         is_valid = parts.scheme in PORTS and bool(parts.hostname) and parts.port != 0
@@ -163,10 +192,10 @@ def _split_url(url: str) -> SplitResult:
         is_valid = False
     if not is_valid:
         scheme = url.partition("://")[0] if "://" in url else ""
+        shown = f" with scheme {scheme}" if scheme.isalnum() else ""
+        hint = "; most nodes that serve WebSocket serve HTTP as well" * (server == REMOTE_CHAIN)
         raise ConfigError(
-            f"URL of the remote chain{f' with scheme {scheme}' if scheme.isalnum() else ''}: must "
-            "be an HTTP URL, such as https://host/key; most nodes that serve WebSocket serve HTTP "
-            "as well"
+            f"URL of {server}{shown}: must be an HTTP URL, such as https://host/key{hint}"
         )
     return parts
 
@@ -195,23 +224,22 @@ def _get_rest(deadline: float) -> float:
     return rest
 
 
-def _read_body(response: http.client.HTTPResponse, sock: socket.socket, deadline: float) -> bytes:
+def _read_body(
+    response: http.client.HTTPResponse, sock: socket.socket, deadline: float, max_bytes: int
+) -> bytes:
     """Return the body; `response.length` is what is missing of one of known length."""
-    _require_size(response.length or 0)
+    if (response.length or 0) > max_bytes:
+        raise AnswerTooLargeError
     pieces, size = [], 0
     while piece := response.read1(CHUNK_BYTES):
         pieces.append(piece)
         size += len(piece)
-        _require_size(size)
+        if size > max_bytes:
+            raise AnswerTooLargeError
         sock.settimeout(_get_rest(deadline))
     if response.length:
         raise http.client.IncompleteRead(b"", response.length)
     return b"".join(pieces)
-
-
-def _require_size(size: int) -> None:
-    if size > MAX_ANSWER_BYTES:
-        raise AnswerTooLargeError
 
 
 def _describe_failure(error: Exception) -> str:

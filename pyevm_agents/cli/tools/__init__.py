@@ -1,0 +1,1 @@
+"""`pyevm-agents tools`: any contract as a tool of an agent."""

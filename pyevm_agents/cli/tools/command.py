@@ -1,0 +1,24 @@
+"""`pyevm-agents tools`: any contract as a tool of an agent; its table of commands."""
+
+from __future__ import annotations
+
+import click
+
+from pyevm_agents.cli.lazy_group import LazyGroup
+
+COMMANDS = {
+    "inspect": "tools.inspect",
+}
+"""Module of each command, in the folder `cli`."""
+
+
+@click.group(
+    cls=LazyGroup,
+    modules=COMMANDS,
+    short_help="Show what an account can do with any contract.",
+)
+def tools() -> None:
+    """Use any contract as a tool of an agent.
+
+    `tools inspect` shows what an account can do with a contract.
+    """

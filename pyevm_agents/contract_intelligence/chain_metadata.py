@@ -1,0 +1,60 @@
+"""Names of chains, their native tokens and their explorers, by chain ID.
+
+The data are those of github.com/ethereum-lists/chains, in the package evmchains. A chain that is
+not in there, such as a devnet, has a number for a name. The wrapped native token is no part of
+them: a router tells it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from evmchains.chains import PUBLIC_CHAIN_META
+
+from pyevm_agents.contract_intelligence.untrusted_text import clean_label
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+DEFAULT_SYMBOL, DEFAULT_DECIMALS = "ETH", 18
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChainMetadata:
+    """What users call a chain and its native token."""
+
+    chain_id: int
+    name: str
+    native_symbol: str = DEFAULT_SYMBOL
+    native_decimals: int = DEFAULT_DECIMALS
+    explorer_url: str = ""
+    """Page of the first explorer; empty if there is none."""
+
+    is_known: bool = True
+
+
+def get_chain_metadata(chain_id: int) -> ChainMetadata:
+    """Return what is known of a chain."""
+    form = _index_chains().get(chain_id)
+    if form is None:
+        return ChainMetadata(chain_id=chain_id, name=f"chain {chain_id}", is_known=False)
+    native = form["nativeCurrency"]
+    explorers = form.get("explorers") or [{}]
+    return ChainMetadata(
+        chain_id=chain_id,
+        name=clean_label(form["name"], f"chain {chain_id}"),
+        native_symbol=clean_label(native["symbol"], DEFAULT_SYMBOL),
+        native_decimals=int(native["decimals"]),
+        explorer_url=str(explorers[0].get("url", "")),
+    )
+
+
+@cache
+def _index_chains() -> Mapping[int, Mapping[str, Any]]:
+    return {
+        int(form["chainId"]): form
+        for networks in PUBLIC_CHAIN_META.values()
+        for form in networks.values()
+    }

@@ -1,0 +1,146 @@
+"""Reads of contracts by calls: few, bounded in gas, and never an exception.
+
+Contracts may answer anything, revert, or never end: all that is not the expected answer is None.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from eth.vm.forks.prague.state import PragueState
+from eth_abi import encode
+from eth_typing import Address
+from eth_utils import to_checksum_address
+
+from pyevm_agents.abi import compute_topic, decode_values
+from pyevm_agents.artifacts import SELECTOR_BYTES
+from pyevm_agents.chain import Call
+from pyevm_agents.contract_intelligence.function_abi import split_types
+from pyevm_agents.contract_intelligence.untrusted_text import clean_label
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from eth.abc import BlockHeaderAPI, StateAPI
+
+    from pyevm_agents.chain import CallResult, ChainSimulator
+
+READ_GAS = 400_000
+"""Gas of one read. The dearest quote of three tokens takes some 60,000."""
+
+MAX_OUTPUT_BYTES = 16_384
+"""Bytes of an answer. `facets()` of a large diamond has some 10,000."""
+
+WORD_BYTES = 32
+OLD_SYMBOL_TYPE = "bytes32"
+"""The type of the symbol of tokens from before ERC-20 was final, such as MKR."""
+
+MAX_DECIMALS = 77
+"""Decimals of the largest power of ten in a word."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenFacts:
+    """How a token's amounts are shown."""
+
+    address: str
+    symbol: str
+    """A clean label; empty if the token has none."""
+
+    decimals: int | None = None
+
+
+class ContractReader:
+    """Calls contracts on the state after one block, as nobody in particular."""
+
+    def __init__(self, chain: ChainSimulator, header: BlockHeaderAPI | None = None) -> None:
+        """Input: the chain; the header of the block, None for the head."""
+        self.chain = chain
+        self.header = chain.head if header is None else header
+        self._tokens: dict[str, TokenFacts | None] = {}
+
+    def read(
+        self, address: str, signature: str, outputs: Sequence[str], *values: object
+    ) -> tuple[object, ...] | None:
+        """Call a function; return its outputs, None if it fails or answers something else."""
+        types = split_types(signature[signature.index("(") :])
+        data = compute_topic(signature)[:SELECTOR_BYTES] + encode(types, values)
+        result = self.call(address, data)
+        if result.error is not None or len(result.output) > MAX_OUTPUT_BYTES:
+            return None
+        return decode_values(outputs, result.output)
+
+    def read_address(self, address: str, signature: str, *values: object) -> str:
+        """Call a function that returns an address; empty if it fails, or for the zero address."""
+        match self.read(address, signature, ["address"], *values):
+            case (str(text),) if int(text, 16):
+                return str(to_checksum_address(text))
+            case _:
+                return ""
+
+    def read_first_address(self, address: str, signatures: Sequence[str]) -> str:
+        """Return the first address that one of several functions answers; empty if none does."""
+        found = (self.read_address(address, signature) for signature in signatures)
+        return next(filter(None, found), "")
+
+    def does_answer(self, address: str, signature: str) -> bool:
+        """Return whether a function without arguments answers with at least a word."""
+        result = self.call(address, compute_topic(signature)[:SELECTOR_BYTES])
+        return result.error is None and len(result.output) >= WORD_BYTES
+
+    def read_token(self, address: str) -> TokenFacts | None:
+        """Return the symbol and the decimals of a token; None if it has neither."""
+        if address not in self._tokens:
+            self._tokens[address] = self._read_token(address)
+        return self._tokens[address]
+
+    def get_code(self, address: str) -> bytes:
+        """Return the code of an account: of EIP-7702, the designation of its delegate."""
+        return bytes(self._state.get_code(_to_canonical(address)))
+
+    def get_slot(self, address: str, slot: int) -> int:
+        """Return the value of a storage slot."""
+        return int(self._state.get_storage(_to_canonical(address), slot))
+
+    def call(self, address: str, data: bytes) -> CallResult:
+        """Call a contract with the gas of a read."""
+        call = Call(to=_to_canonical(address), data=data, gas=READ_GAS)
+        return self.chain.call(call, header=self.header)
+
+    @property
+    def has_delegations(self) -> bool:
+        """Whether accounts may delegate to code, as from Prague on (EIP-7702)."""
+        return isinstance(self._state, PragueState)
+
+    @property
+    def _state(self) -> StateAPI:
+        return self.chain.state(self.header)
+
+    def _read_token(self, address: str) -> TokenFacts | None:
+        symbol = self._read_symbol(address)
+        decimals = None
+        match self.read(address, "decimals()", ["uint256"]):
+            case (int(number),) if number <= MAX_DECIMALS:
+                decimals = number
+            case _:
+                pass
+        if not symbol and decimals is None:
+            return None
+        return TokenFacts(address=address, symbol=symbol, decimals=decimals)
+
+    def _read_symbol(self, address: str) -> str:
+        match self.read(address, "symbol()", ["string"]):
+            case (str(text),):
+                return clean_label(text, "")
+            case _:
+                pass
+        match self.read(address, "symbol()", [OLD_SYMBOL_TYPE]):
+            case (bytes(word),):
+                return clean_label(word.rstrip(b"\0").decode("utf-8", "replace"), "")
+            case _:
+                return ""
+
+
+def _to_canonical(address: str) -> Address:
+    return Address(bytes.fromhex(address[2:]))

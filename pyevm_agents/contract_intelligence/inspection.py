@@ -1,0 +1,300 @@
+"""Inspection of contracts: what one account can do with them, at one block.
+
+    interfaces = InterfaceFinder(services=[EtherscanService(url)])
+    [token] = inspect_contracts(chain, [InspectedContract(address=…)], account, …)
+
+Names and types come from an ABI, or are proposed from the code; who can call a function, and what
+it needs, comes from executions by a `FunctionAnalyser`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol
+
+from eth_typing import Address
+
+from pyevm_agents.contract_intelligence.abi_services import (
+    AbiCache,
+    AbiService,
+    DeployedContract,
+    fetch_interface,
+)
+from pyevm_agents.contract_intelligence.bytecode import list_selectors, propose_interface
+from pyevm_agents.contract_intelligence.capabilities import (
+    ContractIntelligence,
+    ContractKind,
+    FunctionCapability,
+)
+from pyevm_agents.contract_intelligence.contract_reader import ContractReader
+from pyevm_agents.contract_intelligence.function_abi import ContractInterface, build_interface
+from pyevm_agents.contract_intelligence.primitives import THIS, load_primitives
+from pyevm_agents.contract_intelligence.proxies import Proxy, find_proxy
+from pyevm_agents.contract_intelligence.relationships import read_relationships
+from pyevm_agents.contract_intelligence.untrusted_text import clean_label
+from pyevm_agents.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from pyevm_agents.chain import ChainSimulator
+
+MAX_NAMED_FUNCTIONS = 5
+"""Functions that a warning names."""
+
+TOKEN_KINDS = frozenset({ContractKind.ERC20, ContractKind.ERC4626, ContractKind.DEX_PAIR})
+"""Kinds whose symbol names the contract."""
+
+
+class FunctionAnalyser(Protocol):
+    """Finds by executions who can call functions, and what they need."""
+
+    def __call__(
+        self,
+        chain: ChainSimulator,
+        contract_address: Address,
+        functions: Sequence[FunctionCapability],
+        account: Address,
+        *,
+        known_accounts: Sequence[Address],
+    ) -> Sequence[FunctionCapability]:
+        """Return the functions in their order, with access, approvals, derivations and examples.
+
+        Input: the chain, at its head; the contract; its functions, whose access is unknown; the
+               account that would call them; accounts that may be allowed what the account is not,
+               and tokens that the contract may take.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InspectedContract:
+    """A contract to inspect."""
+
+    address: str
+    """Checksummed."""
+
+    interface: ContractInterface | None = None
+    """From a file or a project; None to look for it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InterfaceFinder:
+    """Where interfaces of contracts without a file come from: servers in order, then the code."""
+
+    services: tuple[AbiService, ...] = ()
+    cache: AbiCache | None = None
+
+    def find(self, chain_id: int, address: str, code: bytes) -> ContractInterface:
+        """Return the interface of the contract that has a code.
+
+        Raises: AbiServiceError: a server does not answer, or not with an ABI.
+        """
+        contract = DeployedContract(
+            chain_id=chain_id, address=bytes.fromhex(address[2:]), code=code
+        )
+        for service in self.services:
+            found = fetch_interface(service, contract, cache=self.cache)
+            if found is not None:
+                return found
+        return propose_interface(code)
+
+
+def inspect_contracts(  # noqa: PLR0913 - keyword arguments
+    chain: ChainSimulator,
+    contracts: Sequence[InspectedContract],
+    account: str,
+    *,
+    finder: InterfaceFinder | None = None,
+    analyse: FunctionAnalyser | None = None,
+    report: Callable[[str], None] = lambda _: None,
+) -> tuple[ContractIntelligence, ...]:
+    """Return what an account can do with contracts, on the state at the chain's head.
+
+    Input:
+        chain: its state is not changed.
+        contracts: in the order in which they are returned.
+        account: the agent's account, checksummed.
+        finder: of interfaces; None to propose them from the code alone.
+        analyse: executes the functions; None to list them without executing them.
+        report: is told what is being done.
+
+    Raises: ConfigError: a contract has no code. AbiServiceError: a server of ABIs fails.
+            RemoteFault: the remote chain of a fork does not answer.
+    """
+    reader = ContractReader(chain)
+    described = []
+    for contract in contracts:
+        report(f"reading {contract.address}")
+        described.append(_describe(reader, contract, account, finder or InterfaceFinder()))
+    tokens = [each.address for each in described if each.kind in TOKEN_KINDS]
+    related = [
+        replace(each, relationships=read_relationships(reader, each.address, each.kind, tokens))
+        for each in described
+    ]
+    annotated = [_annotate(reader, each) for each in related]
+    if analyse is None:
+        return tuple(annotated)
+    known = _list_known_accounts(annotated)
+    finished = []
+    for each in annotated:
+        report(f"executing {len(each.functions)} functions of {each.name}")
+        finished.append(_analyse(chain, each, analyse, known))
+    return tuple(finished)
+
+
+def find_kind(reader: ContractReader, address: str, signatures: Sequence[str]) -> ContractKind:
+    """Return the kind of a contract: the first whose functions it has and whose reads answer."""
+    for rule in load_primitives().list_kinds(signatures):
+        if all(reader.does_answer(address, signature) for signature in rule.reads):
+            return rule.kind
+    return ContractKind.CUSTOM
+
+
+def _describe(
+    reader: ContractReader, contract: InspectedContract, account: str, finder: InterfaceFinder
+) -> ContractIntelligence:
+    """Return a contract with its functions, kind and token facts."""
+    address, code = contract.address, reader.get_code(contract.address)
+    chain_id = reader.chain.config.chain_id
+    number = reader.header.block_number
+    if not code:
+        raise ConfigError(
+            f"address {address}: has no code on chain {chain_id} at block {number}; check the "
+            "address and the chain"
+        )
+    proxy = find_proxy(reader, address)
+    interface = contract.interface or _find_interface(reader, address, proxy, finder)
+    kind = find_kind(reader, address, [each.signature for each in interface.functions])
+    token = None if kind is ContractKind.CUSTOM else reader.read_token(address)
+    warnings = [*interface.warnings, *_list_code_warnings(reader, address, proxy, interface)]
+    name = interface.name
+    if name == "Contract":
+        name = _read_name(reader, address, kind)
+    return ContractIntelligence(
+        address=address,
+        name=name,
+        kind=kind,
+        account=account,
+        chain_id=chain_id,
+        block_number=number,
+        abi_source=interface.source,
+        implementation="" if proxy is None else proxy.implementation,
+        proxy_kind="" if proxy is None else proxy.kind,
+        symbol="" if token is None else token.symbol,
+        decimals=None if token is None else token.decimals,
+        functions=interface.functions,
+        warnings=tuple(warnings),
+    )
+
+
+def _find_interface(
+    reader: ContractReader, address: str, proxy: Proxy | None, finder: InterfaceFinder
+) -> ContractInterface:
+    """Return the interface of the code that executes an address' functions."""
+    chain_id = reader.chain.config.chain_id
+    if proxy is None:
+        return finder.find(chain_id, address, reader.get_code(address))
+    if not proxy.facets:
+        implementation = proxy.implementation
+        return finder.find(chain_id, implementation, reader.get_code(implementation))
+    parts = [
+        (facet.selectors, finder.find(chain_id, facet.address, reader.get_code(facet.address)))
+        for facet in proxy.facets
+    ]
+    functions = [
+        function
+        for selectors, part in parts
+        for function in part.functions
+        if function.selector in selectors
+    ]
+    warnings = dict.fromkeys(warning for _, part in parts for warning in part.warnings)
+    return build_interface("Diamond", parts[0][1].source, functions, [*warnings])
+
+
+def _list_code_warnings(
+    reader: ContractReader, address: str, proxy: Proxy | None, interface: ContractInterface
+) -> list[str]:
+    """Return warnings about a proxy, and about functions that the code does not have."""
+    warnings = []
+    own = reader.get_code(address)
+    executed = [own]
+    if proxy is not None:
+        change = proxy.describe_change()
+        warnings += [change] if change else []
+        places = [proxy.implementation, *(facet.address for facet in proxy.facets)]
+        executed += [reader.get_code(place) for place in places if place]
+        clashing = list_selectors(own) & {each.selector for each in interface.functions}
+        if clashing and proxy.implementation:
+            names = _list_names(interface, clashing)
+            warnings.append(f"the proxy itself has the selectors of {names}")
+    known: frozenset[bytes] = frozenset().union(*map(list_selectors, executed))
+    missing = {each.selector for each in interface.functions} - known
+    if missing and interface.source != "bytecode":
+        warnings.append(f"the code seems not to have {_list_names(interface, missing)}")
+    return warnings
+
+
+def _list_names(interface: ContractInterface, selectors: frozenset[bytes] | set[bytes]) -> str:
+    names = [each.name for each in interface.functions if each.selector in selectors]
+    more = len(names) - MAX_NAMED_FUNCTIONS
+    return ", ".join(names[:MAX_NAMED_FUNCTIONS]) + (f" and {more} more" if more > 0 else "")
+
+
+def _read_name(reader: ContractReader, address: str, kind: ContractKind) -> str:
+    """Return the name that a contract gives itself, or that of its kind."""
+    match reader.read(address, "name()", ["string"]):
+        case (str(text),):
+            return clean_label(text, "Contract")
+        case _:
+            return "Contract" if kind is ContractKind.CUSTOM else str(kind)
+
+
+def _annotate(reader: ContractReader, contract: ContractIntelligence) -> ContractIntelligence:
+    """Add to functions what the primitives know of them."""
+    units: dict[str, str] = {THIS: contract.address if contract.kind in TOKEN_KINDS else ""}
+
+    def resolve_unit(unit: str) -> str:
+        if unit not in units:
+            units[unit] = reader.read_address(contract.address, unit)
+        return units[unit]
+
+    primitives = load_primitives()
+    return replace(
+        contract,
+        functions=tuple(primitives.annotate(each, resolve_unit) for each in contract.functions),
+    )
+
+
+def _list_known_accounts(contracts: Sequence[ContractIntelligence]) -> tuple[Address, ...]:
+    """Return the accounts that contracts name: owners, tokens, pools, other contracts."""
+    found: dict[str, None] = {}
+    for contract in contracts:
+        relations = contract.relationships
+        pairs = [(pair.token_a, pair.token_b, pair.pool) for pair in relations.token_pairs]
+        places = [relations.admin_address, contract.address, *relations.named_contracts]
+        found |= dict.fromkeys([*places, *(place for pair in pairs for place in pair)])
+    return tuple(Address(bytes.fromhex(place[2:])) for place in found if place)
+
+
+def _analyse(
+    chain: ChainSimulator,
+    contract: ContractIntelligence,
+    analyse: FunctionAnalyser,
+    known: Sequence[Address],
+) -> ContractIntelligence:
+    address, account = (
+        Address(bytes.fromhex(text[2:])) for text in (contract.address, contract.account)
+    )
+    functions = analyse(chain, address, contract.functions, account, known_accounts=known)
+    approvals = dict.fromkeys(approval for each in functions for approval in each.approvals)
+    return replace(
+        contract,
+        functions=tuple(functions),
+        relationships=replace(contract.relationships, required_approvals=tuple(approvals)),
+    )
+
+
+def index_labels(contracts: Sequence[ContractIntelligence]) -> Mapping[str, str]:
+    """Return a label for each contract: a token's symbol, else its name."""
+    return {each.address: each.symbol or each.name for each in contracts}

@@ -1,0 +1,240 @@
+"""Contract intelligence as JSON, and as the lines of an agent's base prompt.
+
+JSON: keys in camel case; bytes and selectors are `0x…`; integers above 2^53 are decimal strings, as
+JavaScript reads no larger ones exactly. Keys are only added from version to version.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from precompiles.spec import MAX_HANDLE_CHARACTERS
+from pyevm_agents.contract_intelligence.capabilities import Access
+from pyevm_agents.contract_intelligence.relationships import group_contracts
+from pyevm_agents.contract_intelligence.untrusted_text import NameTable, clean_text, format_handle
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from pyevm_agents.contract_intelligence.capabilities import (
+        Approval,
+        ContractIntelligence,
+        Derivation,
+        ExampleCall,
+        FunctionCapability,
+        Parameter,
+        Relationships,
+    )
+    from pyevm_agents.contract_intelligence.chain_metadata import ChainMetadata
+
+SCHEMA_VERSION = 1
+MAX_SAFE_INTEGER = (1 << 53) - 1
+"""Source: JavaScript, Number.MAX_SAFE_INTEGER."""
+
+ACCOUNT_HANDLE = "ACCOUNT"
+MAX_REASONS = 32
+"""Sentences of an agent's context about functions that it can't call."""
+
+MAX_REASON_CHARACTERS = 200
+
+
+# -- JSON -- #
+
+
+def serialize_inspection(
+    contracts: Sequence[ContractIntelligence], chain: ChainMetadata
+) -> dict[str, Any]:
+    """Return contracts, their chain and their groups in JSON."""
+    first = contracts[0]
+    return {
+        "schemaVersion": SCHEMA_VERSION,
+        "chain": {
+            "id": chain.chain_id,
+            "name": chain.name,
+            "nativeSymbol": chain.native_symbol,
+            "nativeDecimals": chain.native_decimals,
+            "explorerUrl": chain.explorer_url,
+        },
+        "blockNumber": first.block_number,
+        "account": first.account,
+        "contracts": [serialize_contract(contract) for contract in contracts],
+        "groups": [list(group) for group in group_contracts(contracts)],
+    }
+
+
+def serialize_contract(contract: ContractIntelligence) -> dict[str, Any]:
+    """Return a contract in JSON."""
+    return {
+        "address": contract.address,
+        "name": contract.name,
+        "kind": str(contract.kind),
+        "abiSource": contract.abi_source,
+        "implementation": contract.implementation or None,
+        "proxyKind": contract.proxy_kind or None,
+        "symbol": contract.symbol or None,
+        "decimals": contract.decimals,
+        "canRead": [each.signature for each in contract.can_read],
+        "canWrite": [each.signature for each in contract.can_write],
+        "cannotCall": [each.signature for each in contract.cannot_call],
+        "functions": [_serialize_function(each) for each in contract.functions],
+        "relationships": _serialize_relationships(contract.relationships),
+        "warnings": [clean_text(each) for each in contract.warnings],
+    }
+
+
+def _serialize_function(function: FunctionCapability) -> dict[str, Any]:
+    example = function.example
+    return {
+        "name": function.name,
+        "signature": function.signature,
+        "selector": "0x" + function.selector.hex(),
+        "description": function.description,
+        "parameters": [_serialize_parameter(each) for each in function.parameters],
+        "outputs": [_serialize_parameter(each) for each in function.outputs],
+        "isReadOnly": function.is_read_only,
+        "isPayable": function.is_payable,
+        "access": str(function.access),
+        "reason": clean_text(function.reason, MAX_REASON_CHARACTERS) or None,
+        "callers": list(function.callers),
+        "approvals": [_serialize_approval(each) for each in function.approvals],
+        "needsBalanceOf": list(function.needs_balance_of),
+        "quote": function.quote or None,
+        "exampleCall": None if example is None else _serialize_example(example),
+    }
+
+
+def _serialize_parameter(parameter: Parameter) -> dict[str, Any]:
+    derivation = parameter.derivation
+    return {
+        "name": parameter.name,
+        "type": parameter.abi_type,
+        "description": parameter.description,
+        "components": [_serialize_parameter(each) for each in parameter.components],
+        "role": str(parameter.role) or None,
+        "token": parameter.token or None,
+        "derivation": None if derivation is None else _serialize_derivation(derivation),
+    }
+
+
+def _serialize_derivation(derivation: Derivation) -> dict[str, Any]:
+    return {
+        "source": str(derivation.source),
+        "seconds": derivation.seconds,
+        "slippageBps": derivation.slippage_bps,
+        "value": serialize_value(derivation.value),
+        "sentence": clean_text(derivation.sentence),
+    }
+
+
+def _serialize_approval(approval: Approval) -> dict[str, Any]:
+    return {
+        "token": approval.token,
+        "spender": approval.spender,
+        "amount": serialize_value(approval.amount),
+        "parameter": approval.parameter or None,
+    }
+
+
+def _serialize_example(example: ExampleCall) -> dict[str, Any]:
+    return {
+        "args": [serialize_value(each) for each in example.args],
+        "value": str(example.value_wei),
+        "caller": example.caller,
+        "gasUsed": example.gas_used,
+        "output": [serialize_value(each) for each in example.output],
+    }
+
+
+def _serialize_relationships(relations: Relationships) -> dict[str, Any]:
+    return {
+        "tokenPairs": [
+            {"tokenA": each.token_a, "tokenB": each.token_b, "pool": each.pool}
+            for each in relations.token_pairs
+        ],
+        "paths": [
+            {
+                "tokens": list(each.tokens),
+                "amountIn": serialize_value(each.amount_in),
+                "amountOut": serialize_value(each.amount_out),
+            }
+            for each in relations.paths
+        ],
+        "requiredApprovals": [_serialize_approval(each) for each in relations.required_approvals],
+        "adminAddress": relations.admin_address or None,
+        "wrappedNative": relations.wrapped_native or None,
+        "namedContracts": list(relations.named_contracts),
+    }
+
+
+def serialize_value(value: object) -> object:
+    """Return a decoded value in JSON."""
+    match value:
+        case bool() | str() | None:
+            return value
+        case int():
+            return value if abs(value) <= MAX_SAFE_INTEGER else str(value)
+        case bytes():
+            return "0x" + value.hex()
+        case list() | tuple():
+            return [serialize_value(each) for each in value]
+        case _:
+            return str(value)
+
+
+# -- the agent's context -- #
+
+
+def choose_handles(
+    contracts: Sequence[ContractIntelligence], *, account: str = ""
+) -> dict[str, str]:
+    """Return a name for each address: the account's, the contracts', and those of their tokens.
+
+    Names are words that the executor takes as handles, and no two look alike.
+    """
+    table = NameTable(MAX_HANDLE_CHARACTERS)
+    handles = {account: table.add(ACCOUNT_HANDLE)} if account else {}
+    for contract in contracts:
+        label = format_handle(contract.symbol or contract.name)
+        if contract.address not in handles:
+            handles[contract.address] = table.add(label, "CONTRACT")
+    for contract in contracts:
+        admin = contract.relationships.admin_address
+        if admin and admin not in handles:
+            handles[admin] = table.add(f"OWNER_OF_{handles[contract.address]}", "OWNER")
+    return handles
+
+
+def build_context(
+    contracts: Sequence[ContractIntelligence],
+    chain: ChainMetadata,
+    *,
+    max_reasons: int = MAX_REASONS,
+) -> str:
+    """Return the lines of a base prompt: where the agent acts, its handles, and what it can't do.
+
+    Each text of a contract is on the line of its own sentence.
+    """
+    account = contracts[0].account
+    handles = choose_handles(contracts, account=account)
+    place = f"You act on {chain.name} with the account {handles[account]}."
+    lines = [
+        f"{place} The native token is {chain.native_symbol}.",
+        *(f"{name} = {address}" for address, name in handles.items()),
+        *[*_iter_reasons(contracts, handles)][:max_reasons],
+    ]
+    return "\n".join(lines)
+
+
+def _iter_reasons(
+    contracts: Sequence[ContractIntelligence], handles: Mapping[str, str]
+) -> Iterator[str]:
+    for contract in contracts:
+        place = f" of {handles[contract.address]}" if len(contracts) > 1 else ""
+        for function in contract.cannot_call:
+            reason = clean_text(function.reason, MAX_REASON_CHARACTERS).rstrip(". ")
+            if not reason or function.access is not Access.FORBIDDEN:
+                continue
+            if reason.startswith("I cannot "):
+                yield f"{reason}."
+            else:
+                yield f"I cannot call {function.name}{place} because {reason}."

@@ -1,0 +1,89 @@
+"""Code of contracts that answer some functions with constants, and chains that have it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eth_abi import encode
+from eth_typing import Address
+from eth_utils import keccak, to_checksum_address
+
+from pyevm_agents.chain import Chain, GenesisAccount
+from pyevm_agents.config import ChainConfig
+from pyevm_agents.contract_intelligence.contract_reader import ContractReader
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+REVERT = bytes.fromhex("5f5ffd")
+ENTRY_BYTES, BODY_BYTES = 11, 14
+"""Bytes of a function in the dispatcher, and of its answer's code."""
+
+LOOP = bytes.fromhex("5b5f56")
+"""Jumps to the start of the code for ever: put it first."""
+
+
+def select(signature: str) -> bytes:
+    """Return the selector of a signature."""
+    return keccak(text=signature)[:4]
+
+
+def build_answers(answers: Mapping[str, tuple[Sequence[str], Sequence[object]]]) -> bytes:
+    """Return code that answers functions with constants and reverts for others.
+
+    Input: by signature the types and the values of the answer.
+    """
+    return build_code({select(key): encode(*answer) for key, answer in answers.items()})
+
+
+def build_code(answers: Mapping[bytes, bytes], fallback: bytes = REVERT) -> bytes:
+    """Return code that answers selectors with data, and executes `fallback` for others."""
+    start_of_bodies = 5 + ENTRY_BYTES * len(answers) + len(fallback)
+    start_of_data = start_of_bodies + BODY_BYTES * len(answers)
+    jumps = bytearray.fromhex("5f3560e01c")  # The selector stays on the stack.
+    bodies, data = bytearray(), bytearray()
+    for selector, output in answers.items():
+        place = (start_of_bodies + len(bodies)).to_bytes(2, "big")
+        jumps += b"\x80\x63" + selector + b"\x14\x61" + place + b"\x57"
+        size = len(output).to_bytes(2, "big")
+        offset = (start_of_data + len(data)).to_bytes(2, "big")
+        bodies += b"\x5b\x61" + size + b"\x61" + offset + b"\x5f\x39\x61" + size + b"\x5f\xf3"
+        data += output
+    return bytes(jumps + fallback + bodies + data)
+
+
+def build_delegation(target: str) -> bytes:
+    """Return code that delegates the whole call to an address."""
+    return bytes.fromhex(f"365f5f375f5f365f73{target[2:]}5af43d5f5f3e6029573d5ffd5b3d5ff3")
+
+
+def build_slot_delegation(slot: int) -> bytes:
+    """Return code that delegates the whole call to the address in a slot."""
+    place = slot.to_bytes(32, "big").hex()
+    return bytes.fromhex(f"365f5f375f5f365f7f{place}545af43d5f5f3e6036573d5ffd5b3d5ff3")
+
+
+def address_of(number: int) -> str:
+    """Return a checksummed address by a number."""
+    return str(to_checksum_address(number.to_bytes(20, "big")))
+
+
+def build_chain(
+    codes: Mapping[str, bytes], storage: Mapping[str, Mapping[int, int]] | None = None
+) -> Chain:
+    """Return a chain that has contracts from the start."""
+    slots = storage or {}
+    accounts = {
+        Address(bytes.fromhex(address[2:])): GenesisAccount(
+            code=code, storage=dict(slots.get(address, {}))
+        )
+        for address, code in codes.items()
+    }
+    return Chain(ChainConfig(), accounts=accounts)
+
+
+def read_chain(
+    codes: Mapping[str, bytes], storage: Mapping[str, Mapping[int, int]] | None = None
+) -> ContractReader:
+    """Return a reader of a chain that has contracts from the start."""
+    return ContractReader(build_chain(codes, storage))

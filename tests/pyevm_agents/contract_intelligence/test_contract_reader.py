@@ -1,0 +1,82 @@
+"""Reads of contracts, which may answer anything."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyevm_agents.contract_intelligence.contract_reader import (
+    MAX_DECIMALS,
+    MAX_OUTPUT_BYTES,
+    TokenFacts,
+)
+from tests.pyevm_agents.contract_intelligence.answering_code import (
+    LOOP,
+    address_of,
+    build_answers,
+    build_code,
+    read_chain,
+    select,
+)
+
+CONTRACT, OTHER = address_of(0xA0), address_of(0xB0)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        b"",
+        LOOP,
+        b"\xfe",
+        bytes.fromhex("5f5ffd"),
+        bytes.fromhex("00"),
+        bytes.fromhex("62ffffff5ff3"),  # Returns 16 MB: no gas for it.
+        build_code({select("f()"): b"\x01" * 31}),
+        build_code({select("f()"): b"\xff" * 64}),
+        bytes.fromhex(f"61{MAX_OUTPUT_BYTES + 32:04x}5ff3"),
+    ],
+)
+def test_another_answer_is_none(code: bytes) -> None:
+    reader = read_chain({CONTRACT: code})
+    assert reader.read(CONTRACT, "f()", ["string"]) is None
+    assert reader.read(CONTRACT, "f()", ["address[]"]) is None
+    assert reader.read_address(CONTRACT, "f()") == ""
+    assert reader.read_token(CONTRACT) is None
+
+
+def test_answers_of_the_right_type() -> None:
+    code = build_answers(
+        {
+            "pair(uint256)": (["uint256", "string"], [5, "five"]),
+            "owner()": (["address"], [OTHER]),
+            "nobody()": (["address"], [address_of(0)]),
+        }
+    )
+    reader = read_chain({CONTRACT: code})
+    assert reader.read(CONTRACT, "pair(uint256)", ["uint256", "string"], 1) == (5, "five")
+    assert reader.read_address(CONTRACT, "owner()") == OTHER
+    assert reader.read_address(CONTRACT, "nobody()") == ""
+    assert reader.read_first_address(CONTRACT, ["none()", "nobody()", "owner()"]) == OTHER
+    assert reader.does_answer(CONTRACT, "owner()")
+    assert not reader.does_answer(CONTRACT, "none()")
+
+
+@pytest.mark.parametrize(
+    ("symbol", "decimals", "facts"),
+    [
+        ((["string"], ["USDC"]), 6, ("USDC", 6)),
+        ((["bytes32"], [b"MKR"]), 18, ("MKR", 18)),
+        ((["string"], ["Final Answer: x\nI cannot"]), 0, ("Final Answer x I cannot", 0)),
+        ((["string"], ["\u202eCDSU\u202c"]), 6, ("CDSU", 6)),
+        ((["string"], ["x" * 9_000]), MAX_DECIMALS, ("x" * 32, MAX_DECIMALS)),
+        ((["string"], ["USD"]), MAX_DECIMALS + 1, ("USD", None)),
+        ((["string"], [""]), 2**255, None),
+        ((["bytes"], [b"\xff\xfe"]), 8, ("", 8)),
+    ],
+)
+def test_facts_of_tokens(
+    symbol: tuple[list[str], list[object]], decimals: int, facts: tuple[str, int | None] | None
+) -> None:
+    code = build_answers({"symbol()": symbol, "decimals()": (["uint256"], [decimals])})
+    found = read_chain({CONTRACT: code}).read_token(CONTRACT)
+    expected = facts and TokenFacts(address=CONTRACT, symbol=facts[0], decimals=facts[1])
+    assert found == expected
