@@ -31,16 +31,16 @@ REAL_CONTRACTS = (
     "AdminProxy",
     "AdminSwitch",
     "AuthorityManager",
-    "BoxBeacon",
-    "BoxProxy",
-    "BoxProxyAdmin",
+    "ValueBeacon",
+    "ValueProxy",
+    "ValueProxyAdmin",
     "CallbackToken",
     "CappedToken",
     "Collectible",
     "DepositEscrow",
     "GameItems",
     "GovernanceTimelock",
-    "ManagedBox",
+    "ManagedValue",
     "MerkleAirdrop",
     "MultiToken",
     "OwnedToken",
@@ -48,13 +48,13 @@ REAL_CONTRACTS = (
     "PaymentShares",
     "PermitToken",
     "RequestForwarder",
-    "RoleBox",
+    "RoleSettings",
     "RoyaltyCollectible",
     "StakingPool",
     "TokenGovernor",
     "TokenVault",
-    "TwoStepBox",
-    "UpgradeableBox",
+    "TwoStepValue",
+    "UpgradeableValue",
     "Vesting",
     "VotesToken",
     "WrapperToken",
@@ -115,16 +115,16 @@ class ContractWorld(SwapWorld):
 
     def _deploy_access(self) -> None:
         owner, people = self.owner.address, self.people
-        self.deploy("two-step box", load_artifact("TwoStepBox"), owner)
+        self.deploy("two-step box", load_artifact("TwoStepValue"), owner)
         self.execute("two-step box", "transferOwnership", people["heir"])
-        self.deploy("role box", load_artifact("RoleBox"), owner, people["writer"], people["guard"])
+        self.deploy("role box", load_artifact("RoleSettings"), owner, people["writer"], people["guard"])
         self.deploy("manager", load_artifact("AuthorityManager"), owner)
-        managed = self.deploy("managed box", load_artifact("ManagedBox"), self.address("manager"))
+        managed = self.deploy("managed box", load_artifact("ManagedValue"), self.address("manager"))
         for function, role, person, delay in (
             ("store", WRITER_ROLE_ID, "writer", 0),
             ("reset", PLANNER_ROLE_ID, "planner", DAY),
         ):
-            selector = load_artifact("ManagedBox").encode_call(
+            selector = load_artifact("ManagedValue").encode_call(
                 function, *([0] if function == "store" else [])
             )[:4]
             self.execute("manager", "setTargetFunctionRole", managed, [selector], role)
@@ -141,19 +141,19 @@ class ContractWorld(SwapWorld):
         self.deploy("governor", governor, self.address("votes"), self.address("timelock"))
 
     def _deploy_proxies(self) -> None:
-        owner, box = self.owner.address, load_artifact("UpgradeableBox")
+        owner, box = self.owner.address, load_artifact("UpgradeableValue")
         logic = self.deploy("box", box)
         start = box.encode_call("initialize", owner)
         for name, proxy, arguments in (
-            ("box proxy", "BoxProxy", (logic, start)),
+            ("box proxy", "ValueProxy", (logic, start)),
             ("admin proxy", "AdminProxy", (logic, owner, start)),
         ):
             creation = load_artifact(proxy).encode_creation(*arguments)
             self.add(name, box, self.owner.deploy(creation))
-        self.deploy("beacon", load_artifact("BoxBeacon"), logic, owner)
+        self.deploy("beacon", load_artifact("ValueBeacon"), logic, owner)
         # A contract's first deployment. Source: `TransparentUpgradeableProxy`'s constructor.
         made = keccak(bytes.fromhex("d694") + self.address("admin proxy") + b"\x01")[12:]
-        self.add("proxy admin", load_artifact("BoxProxyAdmin"), Address(made))
+        self.add("proxy admin", load_artifact("ValueProxyAdmin"), Address(made))
 
     def _deploy_tokens(self) -> None:
         owner, people, account = self.owner.address, self.people, self.account

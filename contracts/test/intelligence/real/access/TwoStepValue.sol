@@ -4,7 +4,7 @@ pragma solidity ^0.8.26;
 import {Ownable2Step, Ownable} from "@openzeppelin/contracts/access/Ownable2Step.sol";
 
 /// @title A value whose owner changes in two steps
-contract TwoStepBox is Ownable2Step {
+contract TwoStepValue is Ownable2Step {
     /// @notice The stored value.
     uint256 public value;
 

@@ -4,7 +4,7 @@ pragma solidity ^0.8.26;
 import {AccessManaged} from "@openzeppelin/contracts/access/manager/AccessManaged.sol";
 
 /// @title Values that an access manager guards
-contract ManagedBox is AccessManaged {
+contract ManagedValue is AccessManaged {
     /// @notice The stored value.
     int64 public value;
 

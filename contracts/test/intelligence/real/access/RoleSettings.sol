@@ -4,7 +4,7 @@ pragma solidity ^0.8.26;
 import {AccessControl} from "@openzeppelin/contracts/access/AccessControl.sol";
 
 /// @title Settings for which different roles are needed
-contract RoleBox is AccessControl {
+contract RoleSettings is AccessControl {
     bytes32 public constant WRITER_ROLE = keccak256("WRITER_ROLE");
     bytes32 public constant GUARD_ROLE = keccak256("GUARD_ROLE");
 

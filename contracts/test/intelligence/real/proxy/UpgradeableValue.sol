@@ -5,7 +5,7 @@ import {Initializable} from "@openzeppelin/contracts/proxy/utils/Initializable.s
 import {UUPSUpgradeable} from "@openzeppelin/contracts/proxy/utils/UUPSUpgradeable.sol";
 
 /// @title A value behind a proxy that its owner can upgrade
-contract UpgradeableBox is Initializable, UUPSUpgradeable {
+contract UpgradeableValue is Initializable, UUPSUpgradeable {
     /// @notice Somebody else than the owner called.
     error NotOwner(address caller);
 
