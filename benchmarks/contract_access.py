@@ -245,9 +245,7 @@ def _match(
 
 def _list_pairs(approval: TrueApproval, world: ContractWorld) -> set[tuple[str, str]]:
     spender = to_checksum_address(world.find_address(approval.spender))
-    return {
-        (to_checksum_address(world.find_address(token)), spender) for token in approval.tokens
-    }
+    return {(to_checksum_address(world.find_address(token)), spender) for token in approval.tokens}
 
 
 def _name(true: TrueFunction) -> str:

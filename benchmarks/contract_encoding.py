@@ -186,23 +186,25 @@ def draw_value(of: AbiType, chance: random.Random, addresses: Sequence[str]) -> 
 
     A list of one empty `bytes` has the text of an empty list, so it is not drawn.
     """
+    if of.kind is Kind.TUPLE:
+        return tuple(draw_value(part, chance, addresses) for part in of.parts)
+    if of.parts:
+        most = MAX_ARRAY_ITEMS if chance.random() < MANY_ITEMS_SHARE else FEW_ITEMS
+        items = of.size or chance.randint(0, most)
+        drawn = tuple(draw_value(of.parts[0], chance, addresses) for _ in range(items))
+        return () if drawn == (b"",) and of.kind is Kind.ARRAY else drawn
+    return _draw_leaf(of, chance, addresses)
+
+
+def _draw_leaf(of: AbiType, chance: random.Random, addresses: Sequence[str]) -> object:
     numbers = of.numbers
     if numbers is not None:
         if chance.random() < EDGE_SHARE:
             return chance.choice((numbers[0], numbers[-1], 0, 1))
         return chance.randrange(numbers[0], numbers[-1] + 1) >> chance.randrange(of.size)
     match of.kind:
-        case Kind.TUPLE:
-            return tuple(draw_value(part, chance, addresses) for part in of.parts)
-        case Kind.ARRAY | Kind.FIXED_ARRAY:
-            most = MAX_ARRAY_ITEMS if chance.random() < MANY_ITEMS_SHARE else FEW_ITEMS
-            items = of.size or chance.randint(0, most)
-            drawn = tuple(draw_value(of.parts[0], chance, addresses) for _ in range(items))
-            return () if drawn == (b"",) and of.kind is Kind.ARRAY else drawn
-        case Kind.BOOL:
-            return chance.random() < 1 / 2
-        case Kind.ADDRESS:
-            return chance.choice(addresses)
+        case Kind.BOOL | Kind.ADDRESS:
+            return chance.choice((True, False) if of.kind is Kind.BOOL else addresses)
         case Kind.FIXED_BYTES:
             return chance.randbytes(of.size)
         case Kind.BYTES:

@@ -117,7 +117,9 @@ class ContractWorld(SwapWorld):
         owner, people = self.owner.address, self.people
         self.deploy("two-step box", load_artifact("TwoStepValue"), owner)
         self.execute("two-step box", "transferOwnership", people["heir"])
-        self.deploy("role box", load_artifact("RoleSettings"), owner, people["writer"], people["guard"])
+        self.deploy(
+            "role box", load_artifact("RoleSettings"), owner, people["writer"], people["guard"]
+        )
         self.deploy("manager", load_artifact("AuthorityManager"), owner)
         managed = self.deploy("managed box", load_artifact("ManagedValue"), self.address("manager"))
         for function, role, person, delay in (

@@ -392,7 +392,7 @@ class _Agent:
 def _scale(amount: str, decimals: int) -> int:
     """Return an amount of whole tokens in base units."""
     whole, _, fraction = amount.partition(".")
-    return int(whole + fraction) * 10 ** (decimals - len(fraction))
+    return int(whole + fraction + "0" * (decimals - len(fraction)))
 
 
 def _state_units(name: str, symbol: str, decimals: int, rng: random.Random) -> ParamDescription:
