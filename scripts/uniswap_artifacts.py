@@ -2,8 +2,9 @@
 
 python scripts/uniswap_artifacts.py NODE_MODULES
 
-`NODE_MODULES` has `@uniswap/v2-core` 1.0.1 and `@uniswap/v2-periphery` 1.1.0-beta.0. ABI and creation
-code are kept, unmodified. They are under GPL-3.0-or-later: `pyevm_agents/devnet/uniswap_v2/`.
+`NODE_MODULES` has `@uniswap/v2-core` 1.0.1 and `@uniswap/v2-periphery` 1.1.0-beta.0. ABI and
+creation code are kept, unmodified. They are under GPL-3.0-or-later:
+`pyevm_agents/devnet/uniswap_v2/`.
 """
 
 from __future__ import annotations
