@@ -1,0 +1,470 @@
+"""Access by counterfactual: which functions an account may call, why not, and who may.
+
+A function is forbidden if a check of the caller stops every call that was found, and the same call
+goes on for another account, or for the account once a list has it. A balance or an allowance that
+the account lacks does not forbid a function.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from eth_typing import Address
+from eth_utils import to_canonical_address, to_checksum_address
+
+from pyevm_agents.abi import decode_values
+from pyevm_agents.contract_intelligence.argument_derivation import derive_arguments
+from pyevm_agents.contract_intelligence.asset_needs import find_needs
+from pyevm_agents.contract_intelligence.calldata_layout import list_leaves
+from pyevm_agents.contract_intelligence.call_search import (
+    AccessCheck,
+    Attempt,
+    CallSearch,
+    CheckKind,
+    KnownAddresses,
+    SearchResult,
+)
+from pyevm_agents.contract_intelligence.capabilities import (
+    Access,
+    ExampleCall,
+    FunctionCapability,
+)
+from pyevm_agents.contract_intelligence.conditions import is_account, list_comparisons
+from pyevm_agents.contract_intelligence.probe import Prober, to_hex_address
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from pyevm_agents.chain import Chain
+    from pyevm_agents.contract_intelligence.probe import ProbeResult
+
+MAX_CALLERS = 12
+"""Other accounts for which a call is tried."""
+
+MAX_CHECKS = 12
+"""Checks of one function that are tried, the last first."""
+
+MAX_LOG_BLOCKS = 1_000
+"""Blocks of the chain whose logs are searched for accounts with a role, the latest."""
+
+MAX_KNOWN = 32
+MAX_REASON_CHARACTERS = 160
+LEAST_ADDRESS = 2**80
+"""A smaller word is taken for a number."""
+
+_UNPRINTABLE = re.compile(r"[^\x20-\x7e]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Getter:
+    """A function without parameters, and the word that it returned."""
+
+    name: str
+    word: int
+
+
+@dataclass(slots=True, kw_only=True)
+class _Surroundings:
+    """A contract with the addresses and the names around it."""
+
+    prober: Prober
+    contract: Address
+    account: Address
+    known: KnownAddresses
+    labels: dict[Address, str]
+    """Nouns such as `the owner`."""
+
+    getters: list[_Getter] = field(default_factory=list)
+    written_slots: dict[tuple[Address, int], str] = field(default_factory=dict)
+    """Slots that an example call of the account writes, with the function."""
+
+
+def analyse_functions(
+    chain: Chain,
+    contract: str | bytes,
+    functions: Sequence[FunctionCapability],
+    account: str | bytes,
+    *,
+    known_accounts: Mapping[str, str] | None = None,
+    prober: Prober | None = None,
+) -> tuple[FunctionCapability, ...]:
+    """Determine by execution what an account can do with a contract's functions.
+
+    The chain is not changed. The result is a function of the chain's state and the arguments.
+
+    Input:
+        chain: of its own, or an in-process fork of a live one.
+        contract: its address; of a proxy, the proxy's.
+        functions: name, selector, parameters and, if known, outputs and kind of each.
+        account: the agent's account.
+        known_accounts: other accounts and contracts (tokens, deployers), each with a noun for
+            sentences such as `the deployer`, or an empty text.
+        prober: one for several contracts; by default a new one.
+
+    Output: the functions in the same order, with access, reason, callers, example, approvals,
+        needs and derivations of parameters.
+    Raises: EngineFault, RemoteFault: the host or the remote node failed.
+    """
+    probing = Prober(chain, known=chain.known_contracts) if prober is None else prober
+    place = _look_around(
+        probing, _to_address(contract), functions, _to_address(account), known_accounts or {}
+    )
+    if not chain.code(place.contract):
+        reason = f"{to_hex_address(place.contract)} has no code."
+        return tuple(replace(each, access=Access.UNKNOWN, reason=reason) for each in functions)
+    searches = [_search(place, function) for function in functions]
+    return tuple(
+        _conclude(place, function, search, found)
+        for function, (search, found) in zip(functions, searches, strict=True)
+    )
+
+
+def _look_around(
+    prober: Prober,
+    contract: Address,
+    functions: Sequence[FunctionCapability],
+    account: Address,
+    known_accounts: Mapping[str, str],
+) -> _Surroundings:
+    """Read the contract's getters, and collect the known addresses."""
+    labels = {_to_address(each): text for each, text in known_accounts.items()}
+    getters: list[_Getter] = []
+    for function in functions:
+        if function.parameters or function.is_payable:
+            continue
+        result = prober.read(contract, bytes(function.selector), account)
+        if result.is_success and len(result.output) == 32 and not result.tape.writes:  # noqa: PLR2004 - a word
+            getters.append(_Getter(name=function.name, word=int.from_bytes(result.output, "big")))
+    found = [
+        _word_to_address(each.word) for each in getters if LEAST_ADDRESS < each.word < 2**160
+    ]
+    listed = dict.fromkeys([*labels, *found, *_find_logged(prober, contract)])
+    addresses = [each for each in listed if each != account][:MAX_KNOWN]
+    has_code = {each: bool(prober.chain.code(each)) for each in addresses}
+    known = KnownAddresses(
+        accounts=tuple(each for each in addresses if not has_code[each]),
+        contracts=tuple(each for each in addresses if has_code[each] and each != contract),
+    )
+    return _Surroundings(
+        prober=prober,
+        contract=contract,
+        account=account,
+        known=known,
+        labels=labels,
+        getters=getters,
+    )
+
+
+def _find_logged(prober: Prober, contract: Address) -> Iterator[Address]:
+    """Yield the accounts that logs of a contract have as topics: holders of roles are among them."""
+    chain = prober.chain
+    head = int(prober.header.block_number) - 1
+    for number in range(head, max(chain.first_number, head - MAX_LOG_BLOCKS), -1):
+        for receipt in chain.block_with_receipts(chain.header(number)).receipts:
+            for entry in receipt.logs:
+                if entry.address != contract:
+                    continue
+                for topic in entry.topics[1:]:
+                    if LEAST_ADDRESS < topic < 2**160:
+                        yield _word_to_address(topic)
+
+
+def _search(
+    place: _Surroundings, function: FunctionCapability
+) -> tuple[CallSearch, SearchResult]:
+    search = CallSearch(place.prober, place.contract, function, place.account, place.known)
+    found = search.run()
+    if found.success is not None and not function.is_read_only:
+        for write in found.success[1].tape.writes:
+            place.written_slots.setdefault((write.account, write.slot), function.name)
+    return search, found
+
+
+# -- conclusions -- #
+
+
+def _conclude(
+    place: _Surroundings, function: FunctionCapability, search: CallSearch, found: SearchResult
+) -> FunctionCapability:
+    if found.success is not None:
+        return _describe_example(place, function, search, *found.success)
+    needs = find_needs(place.prober, place.account, function, *_get_last(found))
+    verdict = _find_barrier(place, function, search, found)
+    if verdict is not None:
+        return replace(function, **verdict)
+    return replace(
+        function,
+        access=_judge_failures(found),
+        reason=_describe_failure(function, found),
+        approvals=needs.approvals,
+        needs_balance_of=needs.tokens,
+    )
+
+
+def _get_last(found: SearchResult) -> tuple[Attempt | None, ProbeResult | None]:
+    return found.failures[-1] if found.failures else (None, None)
+
+
+def _judge_failures(found: SearchResult) -> Access:
+    """Return the access of a function that no check of the caller closes."""
+    if found.hypothetical is not None:
+        return Access.OPEN
+    for _, result in found.failures:
+        if result.halt is None and result.tape.decisions:
+            return Access.OPEN
+    return Access.UNKNOWN
+
+
+def _describe_failure(function: FunctionCapability, found: SearchResult) -> str:
+    if not found.failures:
+        return f"No arguments for {function.name} were found."
+    result = found.failures[0][1]
+    if result.halt is not None:
+        return f"A call of {function.name} does not end: {clean_text(result.halt)}."
+    return f"A call of {function.name} reverts now: {clean_text(result.reason)}."
+
+
+def _describe_example(
+    place: _Surroundings,
+    function: FunctionCapability,
+    search: CallSearch,
+    attempt: Attempt,
+    result: ProbeResult,
+) -> FunctionCapability:
+    needs = find_needs(place.prober, place.account, function, attempt, result)
+    types = tuple(output.abi_type for output in function.outputs)
+    output = decode_values(types, result.output) if types else ()
+    example = ExampleCall(
+        args=attempt.values,
+        value_wei=attempt.value_wei,
+        caller=to_hex_address(place.account),
+        gas_used=result.gas_used,
+        output=output or (),
+    )
+    derived = function.parameters
+    if not function.is_read_only:
+        derivations = derive_arguments(place.prober, search, attempt, result)
+        derived = tuple(
+            replace(parameter, derivation=derivations.get(index, parameter.derivation))
+            for index, parameter in enumerate(function.parameters)
+        )
+    return replace(
+        function,
+        access=Access.OPEN,
+        reason="",
+        parameters=derived,
+        example=example,
+        approvals=needs.approvals,
+        needs_balance_of=needs.tokens,
+    )
+
+
+def _find_barrier(
+    place: _Surroundings, function: FunctionCapability, search: CallSearch, found: SearchResult
+) -> dict[str, object] | None:
+    """Return what is known of a function that a check of the caller closes; None if none does."""
+    checks = [
+        each for each in reversed(found.checks) if each[0].slot not in found.amounts
+    ][:MAX_CHECKS]
+    for check, attempt, before in checks:
+        callers = _try_check(place, search, check, attempt, before)
+        if callers is None:
+            continue
+        names = tuple(to_hex_address(each) for each in callers)
+        if check.slot in place.written_slots:
+            first = place.written_slots[check.slot]
+            reason = f"A call of {function.name} reverts until my account has called {first}."
+            return {"access": Access.OPEN, "reason": reason, "callers": names}
+        reason = _describe_barrier(place, function, check, names)
+        return {"access": Access.FORBIDDEN, "reason": reason, "callers": names}
+    return _find_other_callers(place, function, search, found) or _find_last_comparison(
+        function, found
+    )
+
+
+def _try_check(
+    place: _Surroundings,
+    search: CallSearch,
+    check: AccessCheck,
+    attempt: Attempt,
+    before: ProbeResult,
+) -> tuple[Address, ...] | None:
+    """Return who passes a check that stops the account; None if it does not stop it."""
+    if check.kind is CheckKind.IDENTITY:
+        return _try_identity(place, search, check, attempt, before)
+    for setting in check.settings:
+        if check.slot is None:
+            break
+        result = search.probe(attempt, more=((*check.slot, setting),))
+        if result is not None and _goes_on(check, before, result):
+            return tuple(
+                other
+                for other in _list_others(place)
+                if _goes_on(check, before, search.probe(attempt, sender=other))
+            )
+    return None
+
+
+def _try_identity(
+    place: _Surroundings,
+    search: CallSearch,
+    check: AccessCheck,
+    attempt: Attempt,
+    before: ProbeResult,
+) -> tuple[Address, ...] | None:
+    holder = _word_to_address(check.holder)
+    if check.holder:
+        result = search.probe(attempt, sender=holder)
+        return (holder,) if _goes_on(check, before, result) else None
+    if check.slot is None:
+        return None
+    own = int.from_bytes(place.account, "big")
+    account, slot = check.slot
+    word = place.prober.read_slot(account, slot)
+    for value in (word | own, own, word | own << 8, word | own << 96):
+        result = search.probe(attempt, more=((account, slot, value),))
+        if _goes_on(check, before, result):
+            return ()
+    return None
+
+
+def _goes_on(check: AccessCheck, before: ProbeResult, after: ProbeResult | None) -> bool:
+    """Whether a call passes the check that it failed before, and does not fail as before."""
+    if after is None:
+        return False
+    if after.is_success:
+        return True
+    if after.failure_site == before.failure_site:
+        return False
+    decision = after.find_decision(check.place)
+    return decision is None or decision.is_taken != check.is_taken
+
+
+def _find_other_callers(
+    place: _Surroundings, function: FunctionCapability, search: CallSearch, found: SearchResult
+) -> dict[str, object] | None:
+    """Return a barrier that the account meets, and another known account does not."""
+    if found.amounts or not found.failures or found.hypothetical is not None:
+        return None
+    attempt = found.failures[0][0]
+    callers = []
+    for other in _list_others(place):
+        result = search.probe(attempt, sender=other)
+        if result is not None and result.is_success:
+            callers.append(to_hex_address(other))
+    if not callers:
+        return None
+    reason = _say_only(function, f"{callers[0]}{_label(place, callers[0])}", "it")
+    return {"access": Access.FORBIDDEN, "reason": reason, "callers": tuple(callers)}
+
+
+def _find_last_comparison(
+    function: FunctionCapability, found: SearchResult
+) -> dict[str, object] | None:
+    """Return a barrier whose last condition compares the caller, though nobody was found to pass."""
+    if found.hypothetical is not None or not found.failures:
+        return None
+    for _, result in found.failures:
+        failing = result.find_failing_calls()
+        last = next(
+            (
+                each
+                for each in reversed(result.tape.decisions)
+                if failing and each.call is failing[-1] and each.position == failing[-1].jump[0]
+            ),
+            None,
+        )
+        if last is None or not any(
+            is_account(side)
+            for comparison in list_comparisons(last.condition)
+            for side, _ in comparison.list_sides()
+        ):
+            return None
+        leaves = {leaf.offset for leaf in list_leaves([], result.probe.data)}
+        del leaves
+    reason = (
+        f"I cannot call {function.name} because it compares who calls, and my account does not pass."
+    )
+    return {"access": Access.FORBIDDEN, "reason": reason, "callers": ()}
+
+
+# -- sentences -- #
+
+
+def _describe_barrier(
+    place: _Surroundings,
+    function: FunctionCapability,
+    check: AccessCheck,
+    callers: tuple[str, ...],
+) -> str:
+    if check.kind is CheckKind.IDENTITY:
+        if callers:
+            return _say_only(function, f"{callers[0]}{_label(place, callers[0])}", "it")
+        noun = _find_empty_getter(place, check)
+        return (
+            f"I cannot call {function.name} because only {noun} may, and there is none at present."
+        )
+    if callers:
+        return _say_only(
+            function,
+            f"accounts with a role in the contract may, such as {callers[0]}"
+            f"{_label(place, callers[0])}",
+            "one",
+            verb="",
+        )
+    return _say_only(function, "accounts with a role in the contract", "one")
+
+
+def _say_only(function: FunctionCapability, who: str, pronoun: str, verb: str = " may") -> str:
+    return (
+        f"I cannot call {function.name} because only {who}{verb}, "
+        f"and my account is not {pronoun}."
+    )
+
+
+def _label(place: _Surroundings, address: str) -> str:
+    """Return the noun for an account in brackets, or nothing."""
+    account = Address(to_canonical_address(address))
+    label = place.labels.get(account, "")
+    word = int.from_bytes(account, "big")
+    if account == place.contract:
+        label = "the contract itself"
+    for getter in place.getters:
+        if not label and getter.word == word:
+            label = f"the {clean_text(getter.name)}"
+    return f" ({clean_text(label)})" if label else ""
+
+
+def _find_empty_getter(place: _Surroundings, check: AccessCheck) -> str:
+    """Return the noun for an address in a slot that is empty."""
+    empty = [getter.name for getter in place.getters if getter.word == 0]
+    for name in empty:
+        selector = next(
+            (each for each in place.getters if each.name == name and check.slot is not None), None
+        )
+        if selector is not None:
+            return f"the {clean_text(name)}"
+    return "one account"
+
+
+def _list_others(place: _Surroundings) -> tuple[Address, ...]:
+    """Return the other accounts for which a call is tried; those that hold something come first."""
+    listed = (*place.labels, *place.known.accounts, *place.known.contracts, place.contract)
+    others = [each for each in dict.fromkeys(listed) if each != place.account]
+    return tuple(others[:MAX_CALLERS])
+
+
+def clean_text(text: str) -> str:
+    """Return foreign text as printable ASCII of at most `MAX_REASON_CHARACTERS`."""
+    clean = _UNPRINTABLE.sub(" ", text).strip()
+    return clean if len(clean) <= MAX_REASON_CHARACTERS else f"{clean[:MAX_REASON_CHARACTERS]}..."
+
+
+def _to_address(value: str | bytes) -> Address:
+    return Address(to_canonical_address(to_checksum_address(value)))
+
+
+def _word_to_address(word: int) -> Address:
+    return Address(word.to_bytes(20, "big"))

@@ -1,0 +1,196 @@
+"""Arguments that need no choice: deadlines, recipients, and the least output of an exchange.
+
+Each is decided by execution of the example call with another value of the argument.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pyevm_agents.contract_intelligence.calldata_layout import (
+    Leaf,
+    fit_number,
+    get_at,
+    list_leaves,
+    replace_at,
+)
+from pyevm_agents.contract_intelligence.caller_taint import CALLDATA_FLAG, TIME_FLAG
+from pyevm_agents.contract_intelligence.call_search import to_address
+from pyevm_agents.contract_intelligence.capabilities import Derivation, Source
+from pyevm_agents.contract_intelligence.conditions import (
+    Relation,
+    find_words,
+    is_account,
+    list_comparisons,
+)
+from pyevm_agents.contract_intelligence.probe import to_hex_address
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eth_typing import Address
+
+    from pyevm_agents.contract_intelligence.call_search import Attempt, CallSearch
+    from pyevm_agents.contract_intelligence.conditions import Comparison
+    from pyevm_agents.contract_intelligence.probe import Prober, ProbeResult
+
+DEADLINE_SECONDS = 1_200
+"""Twenty minutes, as wallets set it."""
+
+SLIPPAGE_BPS = 50
+"""Half a percent, as wallets set it."""
+
+MARKER = "0x00000000000000000000000000000000C0FFEE01"
+"""An account that nothing else has to do with."""
+
+MAX_OUTPUTS = 8
+"""Amounts of one call that are tried as its least output."""
+
+WORD_BYTES = 32
+
+
+def derive_arguments(
+    prober: Prober, search: CallSearch, attempt: Attempt, result: ProbeResult
+) -> dict[int, Derivation]:
+    """Return derivations by the index of the parameter, for the call that succeeded."""
+    derived: dict[int, Derivation] = {}
+    for leaf in list_leaves(search.types, result.probe.data):
+        if len(leaf.path) != 1 or leaf.is_length:
+            continue
+        compared = [*_list_comparisons_of(leaf, result)]
+        found: Derivation | None = None
+        if leaf.abi_type == "address":
+            found = _derive_account(search, attempt, result, leaf, compared)
+        elif leaf.abi_type.startswith("uint"):
+            found = _derive_deadline(prober, search, attempt, leaf, compared)
+            found = found or _derive_minimum(search, attempt, result, leaf, compared)
+        if found is not None:
+            derived[leaf.path[0]] = found
+    return derived
+
+
+def _list_comparisons_of(leaf: Leaf, result: ProbeResult) -> Iterator[Comparison]:
+    """Yield the comparisons that an argument takes part in."""
+    for decision in result.tape.decisions:
+        if decision.condition.flags & CALLDATA_FLAG:
+            for comparison in list_comparisons(decision.condition):
+                sides = (comparison.left, comparison.right)
+                if any(word.offset == leaf.offset for side in sides for word in find_words(side)):
+                    yield comparison
+
+
+def _succeeds(search: CallSearch, attempt: Attempt, leaf: Leaf, value: object) -> bool:
+    result = _probe_with(search, attempt, leaf, value)
+    return result is not None and result.is_success
+
+
+def _probe_with(
+    search: CallSearch, attempt: Attempt, leaf: Leaf, value: object
+) -> ProbeResult | None:
+    return search.probe(replace(attempt, values=replace_at(attempt.values, leaf.path, value)))
+
+
+def _derive_deadline(
+    prober: Prober, search: CallSearch, attempt: Attempt, leaf: Leaf, compared: list[Comparison]
+) -> Derivation | None:
+    """Return a deadline: times before the block's revert, later ones do not."""
+    if not any(comparison.flags & TIME_FLAG for comparison in compared):
+        return None
+    now = int(prober.header.timestamp)
+    later = fit_number(leaf.abi_type, now + DEADLINE_SECONDS)
+    if not _succeeds(search, attempt, leaf, later) or _succeeds(search, attempt, leaf, now - 1):
+        return None
+    return Derivation(
+        source=Source.DEADLINE,
+        seconds=DEADLINE_SECONDS,
+        sentence=f"the block's time plus {DEADLINE_SECONDS // 60} minutes",
+    )
+
+
+def _derive_account(
+    search: CallSearch,
+    attempt: Attempt,
+    result: ProbeResult,
+    leaf: Leaf,
+    compared: list[Comparison],
+) -> Derivation | None:
+    """Return the account, for the recipient of what it is given in exchange, and for its owner.
+
+    Whoever only gives a token away chooses the recipient.
+    """
+    account = result.probe.sender
+    given = {each.token for each in result.list_transfers() if each.sender == account}
+    if attempt.value_wei:
+        given.add(None)
+    if not given:
+        return None
+    value = str(get_at(attempt.values, leaf.path))
+    other = _probe_with(search, attempt, leaf, MARKER)
+    is_derived = other is not None and (
+        _is_recipient(other, given, to_address(MARKER))
+        or _is_owner(result, other, given, compared, to_address(value))
+    )
+    if not is_derived:
+        return None
+    own = to_hex_address(account)
+    if value != own and not _succeeds(search, attempt, leaf, own):
+        return None
+    return Derivation(source=Source.ACCOUNT, sentence="the agent's account")
+
+
+def _is_recipient(other: ProbeResult, given: set[Address | None], marker: Address) -> bool:
+    """Whether another recipient gets what the account does not give."""
+    got = {each.token for each in other.list_transfers() if each.recipient == marker}
+    return bool(got - given)
+
+
+def _is_owner(
+    result: ProbeResult,
+    other: ProbeResult,
+    given: set[Address | None],
+    compared: list[Comparison],
+    value: Address,
+) -> bool:
+    """Whether an argument has to be the caller, from whom something is taken in exchange."""
+    account = result.probe.sender
+    got = {each.token for each in result.list_transfers() if each.recipient == account}
+    has_comparison = any(
+        is_account(side) for comparison in compared for side, _ in comparison.list_sides()
+    )
+    return has_comparison and value == account and not other.is_success and bool(got - given)
+
+
+def _derive_minimum(
+    search: CallSearch,
+    attempt: Attempt,
+    result: ProbeResult,
+    leaf: Leaf,
+    compared: list[Comparison],
+) -> Derivation | None:
+    """Return the least output: the simulation's output succeeds as its value, one more reverts."""
+    if not any(comparison.relation is Relation.ORDER for comparison in compared):
+        return None
+    for amount in _list_outputs(result):
+        if fit_number(leaf.abi_type, amount + 1) != amount + 1:
+            continue
+        if _succeeds(search, attempt, leaf, amount) and not _succeeds(
+            search, attempt, leaf, amount + 1
+        ):
+            return Derivation(
+                source=Source.MINIMUM,
+                slippage_bps=SLIPPAGE_BPS,
+                sentence=f"what a simulation pays out, less {SLIPPAGE_BPS / 100:g} percent",
+            )
+    return None
+
+
+def _list_outputs(result: ProbeResult) -> list[int]:
+    """Return the amounts that a call pays out or returns, the last first."""
+    words = [
+        int.from_bytes(result.output[at : at + WORD_BYTES], "big")
+        for at in range(0, len(result.output) // WORD_BYTES * WORD_BYTES, WORD_BYTES)
+    ]
+    account = result.probe.sender
+    paid = [each.amount for each in result.list_transfers() if each.sender != account]
+    return [*dict.fromkeys((*reversed(words), *reversed(paid)))][:MAX_OUTPUTS]

@@ -1,0 +1,152 @@
+"""Tokens and approvals that a call needs, found in the transfers that it makes or tries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from eth.vm import opcode_values as op
+from eth_abi import encode
+from eth_typing import Address
+
+from pyevm_agents.contract_intelligence.calldata_layout import list_leaves
+from pyevm_agents.contract_intelligence.capabilities import Approval
+from pyevm_agents.contract_intelligence.conditions import strip
+from pyevm_agents.contract_intelligence.caller_taint import Expression
+from pyevm_agents.contract_intelligence.probe import (
+    TRANSFER_TOPIC,
+    TRANSFER_TOPICS,
+    Probe,
+    to_hex_address,
+)
+
+if TYPE_CHECKING:
+    from pyevm_agents.contract_intelligence.call_search import Attempt
+    from pyevm_agents.contract_intelligence.caller_taint import TracedCall
+    from pyevm_agents.contract_intelligence.capabilities import FunctionCapability
+    from pyevm_agents.contract_intelligence.probe import Prober, ProbeResult
+
+TRANSFER_FROM = bytes.fromhex("23b872dd")
+"""`transferFrom(address,address,uint256)` of ERC-20 and ERC-721."""
+
+SAFE_TRANSFERS_FROM = frozenset({bytes.fromhex("42842e0e"), bytes.fromhex("b88d4fde")})
+"""`safeTransferFrom` of ERC-721, without and with data."""
+
+MULTI_TRANSFERS_FROM = frozenset({bytes.fromhex("f242432a"), bytes.fromhex("2eb2c2d6")})
+"""`safeTransferFrom` and `safeBatchTransferFrom` of ERC-1155."""
+
+ITEM_TRANSFERS = SAFE_TRANSFERS_FROM | MULTI_TRANSFERS_FROM
+BALANCE_OF = bytes.fromhex("70a08231")
+SUPPORTS_INTERFACE = bytes.fromhex("01ffc9a7")
+ERC721_ID = bytes.fromhex("80ac58cd")
+WORD_BYTES = 32
+AMOUNT_OFFSET = 4 + 2 * WORD_BYTES
+NATIVE = "native"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssetNeeds:
+    """What the account needs for a call."""
+
+    approvals: tuple[Approval, ...] = ()
+    tokens: tuple[str, ...] = ()
+    """Tokens, or `native`, of which the account has too little."""
+
+
+def find_needs(
+    prober: Prober,
+    account: Address,
+    function: FunctionCapability,
+    attempt: Attempt | None,
+    result: ProbeResult | None,
+) -> AssetNeeds:
+    """Return the approvals and the tokens that a call needs."""
+    if attempt is None or result is None:
+        return AssetNeeds()
+    approvals: dict[tuple[str, str], Approval] = {}
+    for call in result.list_calls():
+        approval = _find_approval(prober, account, function, call, result)
+        if approval is not None:
+            approvals.setdefault((approval.token, approval.spender), approval)
+    tokens = [
+        token
+        for token, slot in _list_balances(prober, account, attempt, result)
+        if any(each[:2] == slot for each in (*attempt.needs, *attempt.holdings))
+    ]
+    tokens += [to_hex_address(each[0]) for each in attempt.holdings]
+    if attempt.value_wei > prober.chain.balance(account):
+        tokens.append(NATIVE)
+    return AssetNeeds(approvals=tuple(approvals.values()), tokens=tuple(dict.fromkeys(tokens)))
+
+
+def _find_approval(
+    prober: Prober,
+    account: Address,
+    function: FunctionCapability,
+    call: TracedCall,
+    result: ProbeResult,
+) -> Approval | None:
+    """Return the approval that a call of a token uses; None for another call."""
+    selector = call.data[:4]
+    is_inner = call.parent is not None and call.kind in {op.CALL, op.STATICCALL}
+    if not is_inner or call.sender == account or selector not in {TRANSFER_FROM, *ITEM_TRANSFERS}:
+        return None
+    if call.data[4:36] != bytes(account).rjust(WORD_BYTES, b"\0"):
+        return None
+    word = call.data_taint.read(AMOUNT_OFFSET)
+    is_item = selector in ITEM_TRANSFERS or _is_item_token(prober, call, result)
+    amount = int.from_bytes(call.data[AMOUNT_OFFSET : AMOUNT_OFFSET + WORD_BYTES], "big")
+    return Approval(
+        token=to_hex_address(bytes(call.account)),
+        spender=to_hex_address(bytes(call.sender)),
+        amount=None if is_item else amount,
+        parameter="" if word is None else _find_parameter(function, word, result),
+    )
+
+
+def _is_item_token(prober: Prober, call: TracedCall, result: ProbeResult) -> bool:
+    """Whether a token is an ERC-721: its transfers have a fourth topic, or it says so."""
+    for address, topics, _ in result.logs:
+        if address == bytes(call.account) and topics and topics[0] == TRANSFER_TOPIC:
+            return len(topics) > TRANSFER_TOPICS
+    data = SUPPORTS_INTERFACE + encode(["bytes4"], [ERC721_ID])
+    answer = prober.run(Probe(sender=call.sender, to=call.account, data=data, gas=100_000))
+    return answer.is_success and answer.output[:WORD_BYTES] == encode(["bool"], [True])
+
+
+def _find_parameter(
+    function: FunctionCapability, word: Expression, result: ProbeResult
+) -> str:
+    """Return the name of the parameter that a word comes from unchanged; empty for none."""
+    bare = strip(word)
+    if not isinstance(bare, Expression) or bare.op != op.CALLDATALOAD:
+        return ""
+    types = [parameter.abi_type for parameter in function.parameters]
+    for leaf in list_leaves(types, result.probe.data):
+        if leaf.offset == bare.offset and not leaf.is_length:
+            return function.parameters[leaf.path[0]].name
+    return ""
+
+
+def _list_balances(
+    prober: Prober, account: Address, attempt: Attempt, result: ProbeResult
+) -> list[tuple[str, tuple[Address, int]]]:
+    """Return each token that a call uses, with the slot of the account's balance."""
+    if not attempt.needs:
+        return []
+    holders = {each[0] for each in attempt.needs}
+    tokens = dict.fromkeys(
+        call.account for call in result.list_calls() if call.account in holders
+    )
+    found: list[tuple[str, tuple[Address, int]]] = []
+    for token in tokens:
+        answer = prober.read(token, BALANCE_OF + encode(["address"], [bytes(account)]), account)
+        if answer.is_success:
+            found += [
+                (to_hex_address(bytes(token)), (each.account, each.slot))
+                for each in answer.tape.reads
+            ]
+    for entry in attempt.needs:
+        if entry[0] not in {slot[0] for _, slot in found}:
+            found.append((to_hex_address(entry[0]), entry[:2]))
+    return found

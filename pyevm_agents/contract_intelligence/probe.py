@@ -1,0 +1,254 @@
+"""Probes: simulated calls of a snapshot, from any account, with overrides of balance and storage.
+
+A prober reads a chain and changes nothing. The same probe on the same state has the same result.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from eth_typing import Address
+from eth_utils import ValidationError, to_checksum_address
+
+from pyevm_agents.agents.revert_reasons import BUNDLED, explain_failure
+from pyevm_agents.chain import AccountOverride, Call
+from pyevm_agents.contract_intelligence.caller_taint import TaintTape
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eth.abc import BlockHeaderAPI
+
+    from pyevm_agents.agents.known_contracts import KnownContracts
+    from pyevm_agents.chain import ChainSimulator
+    from pyevm_agents.contract_intelligence.caller_taint import Decision, TracedCall
+    from pyevm_agents.vm import AgentVM
+
+PROBE_GAS = 10_000_000
+"""Gas of a probe. Real calls rarely take more; one that never ends takes a second or two with it."""
+
+PROBE_BALANCE_WEI = 10**24
+"""Ether of the account that makes a probe, if it has less."""
+
+TRANSFER_TOPIC = 0xDDF252AD1BE2C89B69C2B068FC378DAA952BA7F163C4A11628F55A4DF523B3EF
+"""Topic of `Transfer(address,address,uint256)` of ERC-20 and ERC-721."""
+
+TRANSFER_TOPICS = 3
+"""Topics of an ERC-20's transfer; an ERC-721's has the token's ID as a fourth one."""
+
+MAX_OUTPUT_BYTES = 65_536
+"""The most output of a probe that is kept; hostile contracts return megabytes."""
+
+Overrides = tuple[tuple[Address, int, int], ...]
+"""Account, slot and value of each overridden slot."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Probe:
+    """A call to simulate."""
+
+    sender: Address
+    to: Address
+    data: bytes
+    value_wei: int = 0
+    storage: Overrides = ()
+    gas: int = PROBE_GAS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenTransfer:
+    """A transfer of a token, from its log, or of ether."""
+
+    token: Address | None
+    """None for ether."""
+
+    sender: Address
+    recipient: Address
+    amount: int
+    """Base units; the ID of an ERC-721's token."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProbeResult:
+    """What a probe did."""
+
+    probe: Probe
+    is_success: bool
+    output: bytes = b""
+    """Return data, or revert data; at most `MAX_OUTPUT_BYTES`."""
+
+    halt: str | None = None
+    """The exceptional halt, such as out of gas; None for a success or a revert."""
+
+    reason: str = ""
+    """Why it failed; empty for a success."""
+
+    gas_used: int = 0
+    logs: tuple[tuple[bytes, tuple[int, ...], bytes], ...] = ()
+    """Address, topics and data of each log that was not reverted."""
+
+    tape: TaintTape = field(repr=False, compare=False)
+
+    def list_calls(self) -> list[TracedCall]:
+        """Return the calls made, each before its inner ones."""
+        return [*_walk(self.tape.root)]
+
+    def list_transfers(self) -> list[TokenTransfer]:
+        """Return the transfers of tokens and of ether of a call that succeeded, tokens first."""
+        tokens = [
+            TokenTransfer(
+                token=Address(bytes(address)),
+                sender=_to_address(topics[1]),
+                recipient=_to_address(topics[2]),
+                amount=(
+                    topics[3]
+                    if len(topics) > TRANSFER_TOPICS
+                    else int.from_bytes(data[:32], "big")
+                ),
+            )
+            for address, topics, data in self.logs
+            if len(topics) >= TRANSFER_TOPICS and topics[0] == TRANSFER_TOPIC
+        ]
+        ether = [
+            TokenTransfer(
+                token=None, sender=call.sender, recipient=call.account, amount=call.value_wei
+            )
+            for call in self.list_calls()[1:]
+            if call.value_wei and not call.is_error and call.account != call.sender
+        ]
+        return tokens + ether if self.is_success else []
+
+    def find_failing_calls(self) -> tuple[TracedCall, ...]:
+        """Return the failed call, and the inner calls that it failed for, the innermost last."""
+        found: list[TracedCall] = []
+        call = self.tape.root
+        while call is not None and call.is_error:
+            found.append(call)
+            last = call.calls[-1] if call.calls else None
+            if last is None or not last.is_error or (call.output and last.output != call.output):
+                is_wrapped = last is not None and last.is_error and last.output in call.output
+                if not is_wrapped:
+                    break
+            call = last
+        return tuple(found)
+
+    @property
+    def failure_site(self) -> tuple[object, ...]:
+        """Where and how it failed; equal for two failures for one reason. Empty for a success."""
+        if self.is_success:
+            return ()
+        places = tuple(
+            (bytes(call.code_account), call.jump, call.end) for call in self.find_failing_calls()
+        )
+        return (*places, self.output.replace(self.probe.sender, b""), self.halt)
+
+    def find_decision(self, place: tuple[bytes, int]) -> Decision | None:
+        """Return the last decision at a place of the code."""
+        return next((each for each in reversed(self.tape.decisions) if each.place == place), None)
+
+
+class Prober:
+    """Simulates calls on one state of a chain. Not thread-safe."""
+
+    def __init__(
+        self,
+        chain: ChainSimulator,
+        *,
+        known: KnownContracts = BUNDLED,
+        header: BlockHeaderAPI | None = None,
+        gas: int = PROBE_GAS,
+    ) -> None:
+        """Read a chain.
+
+        Input:
+            chain: of its own, or an in-process fork of a live one.
+            known: contracts whose errors are named in reasons.
+            header: of the block in which the calls run; by default the next one.
+            gas: limit of a probe.
+        """
+        self.chain, self.gas = chain, gas
+        self._known = known
+        self.header = chain.build_next_header() if header is None else header
+        self._classes: dict[type, type[AgentVM]] = {}
+        self.count = 0
+        """Probes made."""
+
+    def run(self, probe: Probe) -> ProbeResult:
+        """Simulate a call.
+
+        Raises: EngineFault, RemoteFault: the host or the remote node failed.
+        """
+        self.count += 1
+        tape = TaintTape(probe.sender, probe.data, self._classes)
+        call = Call(
+            to=probe.to,
+            sender=probe.sender,
+            data=probe.data,
+            value_wei=probe.value_wei,
+            gas=min(probe.gas, self.gas),
+        )
+        overrides = _group_overrides(probe.storage)
+        balance_wei = self.chain.balance(probe.sender)
+        if balance_wei < PROBE_BALANCE_WEI:
+            overrides[probe.sender] = replace(
+                overrides.get(probe.sender, AccountOverride()), balance_wei=PROBE_BALANCE_WEI
+            )
+        try:
+            result = self.chain.call(
+                call, header=self.header, overrides=overrides, trace=tape.wrap
+            )
+        except ValidationError as error:
+            return ProbeResult(
+                probe=probe, is_success=False, halt="not valid", reason=str(error), tape=tape
+            )
+        error = result.error
+        reason = ""
+        if error is not None:
+            reason = explain_failure(result.computation, self._known)
+        return ProbeResult(
+            probe=probe,
+            is_success=error is None,
+            output=result.output[:MAX_OUTPUT_BYTES],
+            halt=str(error) or type(error).__name__ if error and error.burns_gas else None,
+            reason=reason,
+            gas_used=result.gas_used,
+            logs=tuple(
+                (bytes(address), tuple(topics), bytes(data))
+                for _, address, topics, data in result.computation.get_raw_log_entries()
+            ),
+            tape=tape,
+        )
+
+    def read(self, to: Address, data: bytes, sender: Address = Address(bytes(20))) -> ProbeResult:
+        """Simulate a call without value and overrides."""
+        return self.run(Probe(sender=sender, to=to, data=data))
+
+    def read_slot(self, account: Address, slot: int) -> int:
+        """Return the value of a slot."""
+        return self.chain.state().get_storage(account, slot)
+
+
+def to_hex_address(value: bytes | int) -> str:
+    """Return an address, given as bytes or as a word, as checksummed text."""
+    data = value if isinstance(value, bytes) else _to_address(value)
+    return str(to_checksum_address(data))
+
+
+def _to_address(word: int) -> Address:
+    return Address(word.to_bytes(32, "big")[-20:])
+
+
+def _group_overrides(storage: Overrides) -> dict[Address, AccountOverride]:
+    slots: dict[Address, dict[int, int]] = {}
+    for account, slot, value in storage:
+        slots.setdefault(account, {})[slot] = value
+    return {account: AccountOverride(storage_diff=values) for account, values in slots.items()}
+
+
+def _walk(call: TracedCall | None) -> Iterator[TracedCall]:
+    waiting = [] if call is None else [call]
+    while waiting:
+        current = waiting.pop()
+        yield current
+        waiting += reversed(current.calls)
