@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import subprocess
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,18 +35,25 @@ PROGRAM_SECONDS = 300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccessScore:
-    """How well analysis tells closed functions from open ones."""
+    """How well analysis tells closed functions from open ones.
+
+    Stopped functions revert whoever calls, so they count by themselves.
+    """
 
     functions: int
     closed: int
     found: int
-    """Closed functions that it says are closed or unknown."""
+    """Closed functions that it does not say are open."""
 
     wrong: int
-    """Open functions that it says are closed or unknown."""
+    """Open functions that it does not say are open."""
 
     unknown: int
-    """Functions for which it says neither."""
+    """Functions of which it says neither."""
+
+    stopped: int
+    noticed: int
+    """Stopped functions of which it says that a call reverts."""
 
     callers: int
     """Closed functions with callers in the world."""
@@ -54,19 +62,19 @@ class AccessScore:
     """Of these, functions for which it names one of the callers."""
 
     misnamed: int
-    """Of these, functions for which it names somebody else."""
+    """Of these, functions for which it names other accounts alone."""
 
     mistakes: tuple[str, ...]
 
     @property
     def precision(self) -> float:
-        """Share of the functions said to be closed that are."""
+        """Share of the functions not said to be open that are closed."""
         said = self.found + self.wrong
         return self.found / said if said else 1.0
 
     @property
     def recall(self) -> float:
-        """Share of the closed functions that are said to be."""
+        """Share of the closed functions that it does not say are open."""
         return self.found / self.closed if self.closed else 1.0
 
 
@@ -108,32 +116,47 @@ def score_access(
 ) -> AccessScore:
     """Compare an analysis of contracts, by name in the world, with the truth."""
     pairs = [*_match(truth, found)]
-    closed = [(true, said) for true, said in pairs if not true.may_call]
-    caught = [pair for pair in closed if pair[1].access is not Access.OPEN]
+    stopped = [said for true, said in pairs if true.is_stopped]
+    closed = [(t, s) for t, s in pairs if not t.may_call and not t.is_stopped]
+    missed = [(t, s) for t, s in closed if s.access is Access.OPEN]
     wrong = [(t, s) for t, s in pairs if t.may_call and s.access is not Access.OPEN]
-    named = misnamed = callers = 0
-    for true, said in closed:
-        expected = {
-            to_checksum_address(world.find_address(name)) for name in true.callers if name != OTHERS
-        }
-        callers += bool(expected)
-        named += bool(expected & set(said.callers))
-        misnamed += bool(expected and said.callers and not expected & set(said.callers))
-    mistakes = [
-        *(f"said to be open: {_name(true)}" for true, said in closed if said.access is Access.OPEN),
-        *(f"said to be {said.access}: {_name(true)}: {said.reason}" for true, said in wrong),
-    ]
+    naming = [_judge_callers(true, said, world) for true, said in closed]
     return AccessScore(
         functions=len(pairs),
         closed=len(closed),
-        found=len(caught),
+        found=len(closed) - len(missed),
         wrong=len(wrong),
         unknown=sum(said.access is Access.UNKNOWN for _, said in pairs),
-        callers=callers,
-        named=named,
-        misnamed=misnamed,
-        mistakes=tuple(mistakes),
+        stopped=len(stopped),
+        noticed=sum(said.access is not Access.OPEN or bool(said.reason) for said in stopped),
+        callers=sum(verdict is not Naming.NONE_EXPECTED for verdict in naming),
+        named=naming.count(Naming.NAMED),
+        misnamed=naming.count(Naming.MISNAMED),
+        mistakes=tuple(
+            f"said to be {said.access}: {_name(true)}: {said.reason}"
+            for true, said in (*missed, *wrong)
+        ),
     )
+
+
+class Naming(Enum):
+    """Whether an analysis names who may call a closed function."""
+
+    NONE_EXPECTED = "none expected"
+    UNNAMED = "unnamed"
+    NAMED = "named"
+    MISNAMED = "misnamed"
+
+
+def _judge_callers(true: TrueFunction, said: FunctionCapability, world: ContractWorld) -> Naming:
+    expected = {
+        to_checksum_address(world.find_address(name)) for name in true.callers if name != OTHERS
+    }
+    if not expected:
+        return Naming.NONE_EXPECTED
+    if not said.callers:
+        return Naming.UNNAMED
+    return Naming.NAMED if expected & set(said.callers) else Naming.MISNAMED
 
 
 def score_approvals(

@@ -34,10 +34,13 @@ class TrueFunction:
     is_read_only: bool
     is_payable: bool
     may_call: bool
-    """Whether the account may call it, with the right arguments."""
+    """Whether the account may call it, with the right arguments; else it is closed or stopped."""
+
+    is_stopped: bool = False
+    """Whether it reverts in this situation, whoever calls."""
 
     callers: tuple[str, ...] = ()
-    """Of a function that the account may not call: who may. Names as `ContractWorld.find_address`
+    """Of a closed function: who may call it. Names as `ContractWorld.find_address`
     takes them, or `OTHERS`."""
 
     approvals: tuple[TrueApproval, ...] = ()
@@ -54,13 +57,14 @@ def read_truth(file: Path = FILE) -> dict[str, tuple[TrueFunction, ...]]:
 
 
 def _read_contract(name: str, table: dict[str, object]) -> tuple[TrueFunction, ...]:
-    reads, writes, payable = (_list(table, key) for key in ("reads", "writes", "payable"))
+    lists = (_list(table, key) for key in ("reads", "writes", "payable", "stopped"))
+    reads, writes, payable, stopped = lists
     closed, approvals = (_table(table, key) for key in ("closed", "approvals"))
     listed = [*reads, *writes]
     for signature in listed:
         if listed.count(signature) > 1:
             raise ValueError(f"{name}: {signature} is listed {listed.count(signature)} times")
-    for signature in (*payable, *closed, *approvals):
+    for signature in (*payable, *stopped, *closed, *approvals):
         if signature not in listed:
             raise ValueError(f"{name}: {signature} has facts and is not listed")
     return tuple(
@@ -69,7 +73,8 @@ def _read_contract(name: str, table: dict[str, object]) -> tuple[TrueFunction, .
             signature=signature,
             is_read_only=signature in reads,
             is_payable=signature in payable,
-            may_call=signature not in closed,
+            may_call=signature not in closed and signature not in stopped,
+            is_stopped=signature in stopped,
             callers=tuple(closed.get(signature, ())),
             approvals=tuple(
                 TrueApproval(tokens=tuple(one["tokens"]), spender=one["spender"])

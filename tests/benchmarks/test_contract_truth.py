@@ -161,6 +161,18 @@ def succeeds(chain: Chain, world: ContractWorld, function: TrueFunction, caller:
     return result.error is None
 
 
+def test_stopped_functions_revert_for_everybody(chain: Chain, world: ContractWorld) -> None:
+    everybody = [ACCOUNT, world.owner.address, *world.people.values()]
+    going_on = [
+        f"{function.contract}.{function.signature}"
+        for function in FUNCTIONS
+        if function.is_stopped
+        if any(succeeds(chain, world, function, caller) for caller in everybody)
+    ]
+    assert not going_on
+    assert not any(function.callers for function in FUNCTIONS if function.is_stopped)
+
+
 def test_closed_functions_revert_for_the_account(chain: Chain, world: ContractWorld) -> None:
     open_ones = [
         f"{function.contract}.{function.signature}"
