@@ -6,22 +6,30 @@ from typing import TYPE_CHECKING
 
 from eth_utils import to_checksum_address
 
+from pyevm_agents.chain import Chain, GenesisAccount
+from pyevm_agents.config import ChainConfig
 from pyevm_agents.contract_intelligence.access import analyse_functions
 from pyevm_agents.contract_intelligence.capabilities import ContractIntelligence, ContractKind
 from pyevm_agents.contract_intelligence.function_abi import read_interface
 from pyevm_agents.contracts import load_artifact
+from pyevm_agents.devnet.chain import DEVELOPMENT_ADDRESS, DEVELOPMENT_BALANCE_WEI
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from benchmarks.contract_encoding import TextEncoder
     from benchmarks.contract_world import ContractWorld
-    from pyevm_agents.chain import Chain
     from pyevm_agents.contract_intelligence.function_abi import ContractInterface
     from pyevm_agents.devnet.chain import DevelopmentAccount
 
 TEXTS_CONTRACT = "AbiTexts"
 """Encodes typed texts in Solidity: `encode(string abiType, string text)`."""
+
+
+def open_chain() -> Chain:
+    """Return a chain without a model, with a funded development account."""
+    account = GenesisAccount(balance_wei=DEVELOPMENT_BALANCE_WEI)
+    return Chain(ChainConfig(models=()), {}, accounts={DEVELOPMENT_ADDRESS: account})
 
 
 def read_contract(world: ContractWorld, name: str) -> ContractInterface:

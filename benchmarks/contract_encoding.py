@@ -1,9 +1,9 @@
 """Random values of every parameter of real contracts, through texts and the ERC's types.
 
 A value is written as the action input that a model generates, with handles for addresses, and
-parsed by the precompile. Where the ERC has a type for it, its value is encoded; else its typed text
-is read and encoded, here or on the chain. eth_abi encodes the value itself: the bytes must be
-equal, and decode to the value.
+parsed by the precompile. Where the ERC has a type for it, the parsed value is encoded; else its
+typed text is read and encoded. On the chain, the whole value is a typed text. eth_abi encodes the
+value itself: the bytes must be equal, and decode to the value.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ from precompiles.react import GrammarViolationError, parse
 from precompiles.spec import MAX_ARRAY_ITEMS, MAX_TEXT_CHARACTERS, MAX_TYPED_BYTES
 from precompiles.tool_metadata import Tool
 from precompiles.typed_texts import (
-    TypedTextError,
     attach_types,
     quote_text,
     read_typed_text,
@@ -43,6 +42,9 @@ if TYPE_CHECKING:
 
     TextEncoder = Callable[[str, Sequence[str]], Sequence[bytes]]
     """Encodes typed texts of a type: what `AbiText.encode` does on the chain."""
+
+    ValueEncoder = Callable[[AbiType, Sequence[object], Sequence[str]], Sequence[bytes]]
+    """Encodes values of a type, whose addresses are given."""
 
 MANY_ITEMS_SHARE = 0.01
 """Share of arrays with up to `MAX_ARRAY_ITEMS` items. The others have at most `FEW_ITEMS`."""
@@ -95,21 +97,42 @@ def collect_types() -> Mapping[str, int]:
     )
 
 
-def count_encodings(
-    count: int, seed: int = 0, *, encode_texts: TextEncoder | None = None
-) -> Iterator[EncodingCount]:
-    """Encode random values of each type.
+def count_encodings(count: int, seed: int = 0) -> Iterator[EncodingCount]:
+    """Encode random values of each type as a tool's arguments: parsed by the precompile.
 
-    Input:
-        count: values of each type.
-        encode_texts: encodes typed texts, such as on the chain; None to read them here.
+    Input:  count: values of each type.
     """
+    return _count_each(count, seed, _encode_arguments)
+
+
+def count_text_encodings(
+    encode_texts: TextEncoder, count: int, seed: int = 0
+) -> Iterator[EncodingCount]:
+    """Encode random values of each type as typed texts, with whole addresses.
+
+    Input:  encode_texts: such as `AbiText.encode` on the chain; count: values of each type.
+    """
+
+    def encode_values(of: AbiType, values: Sequence[object], _: Sequence[str]) -> Sequence[bytes]:
+        return encode_texts(str(of), [write_text(of, value) for value in values])
+
+    return _count_each(count, seed, encode_values)
+
+
+def _count_each(count: int, seed: int, encode_values: ValueEncoder) -> Iterator[EncodingCount]:
     for abi_type, parameters in sorted(collect_types().items()):
         of = parse_type(abi_type)
-        if of is None:
-            failures = ["not a type of typed texts"]
-        else:
-            failures = _list_failures(of, count, seed, encode_texts)
+        failures = ["not a type of typed texts"]
+        if of is not None:
+            chance = random.Random(f"{seed} {abi_type}")  # noqa: S311 - by its seed
+            addresses = [to_checksum_address(chance.randbytes(20)) for _ in range(ADDRESSES)]
+            values = [draw_value(of, chance, addresses) for _ in range(count)]
+            found = encode_values(of, values, addresses)
+            failures = [
+                write_text(of, value)
+                for value, data in zip(values, found, strict=True)
+                if not _is_equal(abi_type, value, data)
+            ]
         yield EncodingCount(
             abi_type=abi_type,
             parameters=parameters,
@@ -119,31 +142,20 @@ def count_encodings(
         )
 
 
-def _list_failures(
-    of: AbiType, count: int, seed: int, encode_texts: TextEncoder | None
-) -> list[str]:
-    """Return the texts of the values of a type that are not encoded right."""
-    chance = random.Random(f"{seed} {of}")  # noqa: S311 - by its seed
-    addresses = [to_checksum_address(chance.randbytes(20)) for _ in range(ADDRESSES)]
+def _encode_arguments(
+    of: AbiType, values: Sequence[object], addresses: Sequence[str]
+) -> list[bytes]:
+    """Encode values as a tool's arguments."""
     tool, book = _build_tool(of), AddressBook("", addresses)
-    values = [draw_value(of, chance, addresses) for _ in range(count)]
-    spoken = [_speak(of, value, tool, book) for value in values]
-    if tool.parameters[0].text_type is None:
-        data = [b"" if said is None else encode([str(of)], [said]) for said in spoken]
-    elif encode_texts is None:
-        data = [b"" if said is None else _encode_text(of, str(said)) for said in spoken]
-    else:
-        data = [*encode_texts(str(of), [str(said) for said in spoken])]
-    return [
-        write_text(of, value)
-        for value, found in zip(values, data, strict=True)
-        if not _is_equal(str(of), value, found)
-    ]
+    return [_encode_argument(of, value, tool, book) for value in values]
 
 
 def _build_tool(of: AbiType) -> Tool:
-    """Return a tool with one parameter of a type: of the ERC's, else a typed text."""
-    is_list = of.kind is Kind.ARRAY and of.parts[0].kind in _ERC_TYPES
+    """Return a tool with one parameter of a type: of the ERC's, else a typed text.
+
+    A list of elementary items is a list of the ERC's.
+    """
+    is_list = of.kind is Kind.ARRAY and not of.parts[0].parts
     item = of.parts[0] if is_list else of
     kind = _ERC_TYPES.get(item.kind, ParamType.STRING)
     param_type = ParamType(kind + ParamType.STRING_ARRAY) if is_list else kind
@@ -158,16 +170,27 @@ def _build_tool(of: AbiType) -> Tool:
     )
 
 
-def _speak(of: AbiType, value: object, tool: Tool, book: AddressBook) -> object:
-    """Return a value as the precompile parses it from an action input; None if it does not."""
-    is_typed = tool.parameters[0].text_type is not None
-    given = book.intern(write_text(of, value)) if is_typed else _use_handles(value, book)
+def _encode_argument(of: AbiType, value: object, tool: Tool, book: AddressBook) -> bytes:
+    """Encode a value that the precompile parses from an action input; nothing if it does not."""
+    (parameter,) = tool.parameters
+    item = parameter.text_type
+    if item is None:
+        given = _use_handles(value, book)
+    elif isinstance(value, tuple) and parameter.param_type is ParamType.STRING_ARRAY:
+        given = [book.intern(write_text(item, one)) for one in value]
+    else:
+        given = book.intern(write_text(item, value))
     arguments = json.dumps({"value": given}, ensure_ascii=False)
     try:
         use = parse(f" I call it.\nAction: call\nAction Input: {arguments}", [tool], book)
     except GrammarViolationError:
-        return None
-    return use.values[0] if isinstance(use, ToolUse) else None
+        return b""
+    said: object = use.values[0] if isinstance(use, ToolUse) else None
+    if item is not None:
+        texts = said if isinstance(said, list) else [said]
+        values = [read_value(item, str(text)) for text in texts]
+        said = values if isinstance(said, list) else values[0]
+    return encode([str(of)], [said])
 
 
 def _use_handles(value: object, book: AddressBook) -> object:
@@ -283,14 +306,6 @@ def _read_leaf(leaf: Leaf) -> object:
             return unquote_text(leaf.text)
         case _:
             return leaf.text
-
-
-def _encode_text(of: AbiType, text: str) -> bytes:
-    """Encode a text by the precompile's reader; nothing if it refuses the text."""
-    try:
-        return encode([str(of)], [read_value(of, text)])
-    except TypedTextError:
-        return b""
 
 
 def _is_equal(abi_type: str, value: object, data: bytes) -> bool:
