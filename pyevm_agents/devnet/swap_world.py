@@ -57,7 +57,7 @@ class WorldPool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeployedContract:
+class WorldContract:
     """A contract of the world."""
 
     name: str
@@ -115,7 +115,7 @@ class SwapWorld:
         """
         self.owner = owner
         self.native_symbol = native_symbol
-        self.contracts: dict[str, DeployedContract] = {}
+        self.contracts: dict[str, WorldContract] = {}
         """By name: the tokens by symbol, `factory`, `router`, `switch`, and pools such as
         `USDT-WETH`."""
 
@@ -167,7 +167,7 @@ class SwapWorld:
         """
         if name in self.contracts:
             raise ConfigError(f"contract {name!r}: must have a name of its own")
-        self.contracts[name] = DeployedContract(name=name, artifact=artifact, address=address)
+        self.contracts[name] = WorldContract(name=name, artifact=artifact, address=address)
         return address
 
     def execute(self, name: str, function: str, *arguments: object, value_wei: int = 0) -> None:
