@@ -31,10 +31,10 @@ from benchmarks.contract_access import (
 )
 from benchmarks.contract_adapters import (
     analyse_contracts,
-    deploy_swap_agent,
     deploy_text_encoder,
     open_chain,
 )
+from benchmarks.contract_agent import deploy_swap_agent
 from benchmarks.contract_encoding import count_encodings, count_text_encodings
 from benchmarks.contract_scenarios import run_scenarios
 from benchmarks.contract_truth import read_truth
