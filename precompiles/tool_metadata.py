@@ -125,24 +125,34 @@ def _read_tool(computation: ComputationAPI, address: Address, schedule: GasSched
     return Tool(address=address, name=name, description=description, parameters=parameters)
 
 
-def _check_name(address: Address, selector: bytes, name: str) -> None:
+def find_name_flaw(name: str) -> str | None:
+    """Return why a text can't name a tool or a parameter; None if it can."""
     size_bytes = len(name.encode())
     if not 1 <= size_bytes <= MAX_NAME_BYTES:
-        reason = f"a name of {size_bytes} bytes, must be 1 to {MAX_NAME_BYTES}"
-    elif not _WORDS.fullmatch(name):
-        reason = f"name {json.dumps(name)}: must be words of printable ASCII, one space apart"
-    elif _HEXADECIMAL.search(name):
-        reason = f"name {json.dumps(name)}: must not contain 0x and a hexadecimal digit"
-    elif _VALUE.fullmatch(name):
-        reason = f"name {json.dumps(name)}: must not be true, false, null or a handle such as addr1"
-    else:
-        return
-    raise Refusal("MalformedToolMetadata", address, selector, reason)
+        return f"a name of {size_bytes} bytes, must be 1 to {MAX_NAME_BYTES}"
+    if not _WORDS.fullmatch(name):
+        return f"name {json.dumps(name)}: must be words of printable ASCII, one space apart"
+    if _HEXADECIMAL.search(name):
+        return f"name {json.dumps(name)}: must not contain 0x and a hexadecimal digit"
+    if _VALUE.fullmatch(name):
+        return f"name {json.dumps(name)}: must not be true, false, null or a handle such as addr1"
+    return None
+
+
+def compute_look(name: str) -> str:
+    """Return a text that is equal for names that look alike."""
+    return name.translate(_LOOKS)
+
+
+def _check_name(address: Address, selector: bytes, name: str) -> None:
+    reason = find_name_flaw(name)
+    if reason is not None:
+        raise Refusal("MalformedToolMetadata", address, selector, reason)
 
 
 def _check_look(address: Address, selector: bytes, name: str, names: dict[str, str]) -> None:
     """Refuse a name that looks like an earlier one; add it to the names by their looks."""
-    twin = names.setdefault(name.translate(_LOOKS), name)
+    twin = names.setdefault(compute_look(name), name)
     if twin != name:
         reason = f"name {json.dumps(name)}: must not look like {json.dumps(twin)}"
         raise Refusal("MalformedToolMetadata", address, selector, reason)

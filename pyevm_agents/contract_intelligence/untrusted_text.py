@@ -1,0 +1,102 @@
+"""Texts of contracts, ABIs and explorers, as printable ASCII of a bounded length.
+
+A text stays on the line on which it is shown, so it can't add a line to a prompt. A name obeys the
+rules of the executor for names of tools and parameters.
+
+Source: docs/architecture.md#text-is-data, #names-are-ascii.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from precompiles.spec import MAX_NAME_BYTES
+from precompiles.tool_metadata import compute_look, find_name_flaw
+
+MAX_DESCRIPTION_CHARACTERS = 240
+"""Characters of a description. The sentences of ERCs have up to 150."""
+
+MAX_LABEL_CHARACTERS = 32
+"""Characters of the name of a contract, or of a token's symbol."""
+
+MAX_READ_CHARACTERS = 4_096
+"""Characters of a text that are read."""
+
+NUMBER_CHARACTERS = 6
+"""Characters of the number of a name that was taken, such as `_2`."""
+
+MARKER_START = "[abi:"
+"""Start of a type's marker at the end of a description, which a contract's text must not set."""
+
+_NOT_LABEL = re.compile(r"[^A-Za-z0-9 ._+-]+")
+_NOT_HANDLE = re.compile("[^A-Za-z0-9]+")
+_LETTER = re.compile("[A-Za-z]")
+
+
+def clean_text(value: object, max_characters: int = MAX_DESCRIPTION_CHARACTERS) -> str:
+    """Return a text as printable ASCII on one line; empty if it is no text.
+
+    Letters with accents become letters without; other characters are left out.
+    """
+    if not isinstance(value, str):
+        return ""
+    plain = unicodedata.normalize("NFKD", value[:MAX_READ_CHARACTERS])
+    kept = (" " if each.isspace() else each for each in plain if each.isspace() or _is_plain(each))
+    text = " ".join("".join(kept).split()).replace(MARKER_START, "(abi:")
+    if len(text) > max_characters:
+        return f"{text[: max_characters - 3].rstrip()}..."
+    return text
+
+
+def clean_label(value: object, fallback: str) -> str:
+    """Return the name of a contract or a token: words of letters, digits and `._+-`.
+
+    Input: a text; the name if nothing of the text is left.
+    """
+    words = _NOT_LABEL.sub(" ", clean_text(value, MAX_READ_CHARACTERS)).split()
+    label = " ".join(words)[:MAX_LABEL_CHARACTERS].strip()
+    return label if _LETTER.search(label) and find_name_flaw(label) is None else fallback
+
+
+def format_handle(label: str) -> str:
+    """Return a label as one word, such as `UniswapV2Router02` or `Vault_Share`."""
+    word = _NOT_HANDLE.sub("_", label).strip("_")
+    return word if word[:1].isalpha() else f"CONTRACT_{word}".rstrip("_")
+
+
+class NameTable:
+    """Names that the executor takes together: each is valid, and looks like no other one."""
+
+    def __init__(self, max_characters: int = MAX_NAME_BYTES) -> None:
+        """Start without names. Input: the most characters of a name."""
+        self._max_characters = max_characters
+        self._looks: set[str] = set()
+
+    def add(self, *candidates: str) -> str:
+        """Add the first valid candidate, with a number if it looks like an earlier name.
+
+        Input: names, of which the last one is valid.
+        """
+        name = next(filter(self._is_valid, candidates))
+        if self._take(name):
+            return name
+        base, number = name[: self._max_characters - NUMBER_CHARACTERS], 2
+        while not self._take(f"{base}_{number}"):
+            number += 1
+        return f"{base}_{number}"
+
+    def _is_valid(self, name: str) -> bool:
+        # Lone surrogates have no UTF-8.
+        is_short = len(name) <= self._max_characters and name.isascii()
+        return is_short and find_name_flaw(name) is None
+
+    def _take(self, name: str) -> bool:
+        look = compute_look(name)
+        is_free = look not in self._looks
+        self._looks.add(look)
+        return is_free
+
+
+def _is_plain(character: str) -> bool:
+    return " " <= character <= "~"
