@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from dataclasses import replace
 from fractions import Fraction
@@ -63,7 +64,11 @@ def test_a_closed_function_is_answered_by_a_line_of_the_base_prompt(tasks: list[
         assert not task.steps
         assert task.answer in task.base_prompt.splitlines()
         *_, last = turns(task, SHORT)
-        assert last.text.endswith(f"\nFinal Answer: {task.answer}")
+        # With the handle of an address, such as `OWNER` or `addr3`.
+        said = re.escape(task.answer)
+        pattern = re.sub(r"0x[0-9a-fA-F]{40}", r"[0-9A-Za-z_-]+", said)
+        assert re.search(rf"\nFinal Answer: {pattern}$", last.text)
+    assert any("0x" in task.answer for task in refused)
 
 
 def test_what_no_line_is_about_has_the_common_refusal(tasks: list[Task]) -> None:

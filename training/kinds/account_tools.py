@@ -146,7 +146,15 @@ REASONS = (
     "it reverts for my account: {who} could call it",
     "my account does not have the role of {who}",
     "the contract lets {who} alone call it",
+    "only {who} may, and my account is not it",
+    "only {address} may, and my account is not it",
+    "only {address} ({who}) may, and my account is not it",
+    "only accounts with a role in the contract may, such as {address}, and my account is not one",
+    "only accounts with a role in the contract may, and my account is not one",
+    "only the owner may, and there is none at present",
 )
+"""`{address}` is written in full in the base prompt: its handle is in the model's."""
+
 CALLERS = (
     "the owner", "the guardian", "the admin", "the keeper", "the governor", "the timelock",
     "the multisig", "the manager of the contract", "alice", "ops-wallet",
@@ -181,6 +189,14 @@ class _Agent:
         self._exchange = rng.choice(EXCHANGES)
         self._holder = rng.choice(HOLDERS)
         self._style = rng.choice((to_camel, to_camel, to_snake, to_tool_name))
+        names = [symbol for symbol, _ in self._tokens]
+        self._places = {
+            name: address_of(rng) for name in (*names, self._exchange, self._holder, "ACCOUNT")
+        }
+        if rng.random() < 0.5:
+            self._places[rng.choice(("OWNER", "ADMIN", "TREASURER", "dao-council"))] = address_of(
+                rng
+            )
         self._closed = {
             function: self._write_refusal(function)
             for function in rng.sample(CLOSED, rng.randint(1, 4))
@@ -257,14 +273,14 @@ class _Agent:
         )
 
     def _write_refusal(self, function: ClosedFunction) -> str:
-        reason = self._rng.choice(REASONS).format(who=self._rng.choice(CALLERS))
+        address = self._rng.choice((*self._places.values(), address_of(self._rng)))
+        reason = self._rng.choice(REASONS).format(who=self._rng.choice(CALLERS), address=address)
         place = self._rng.choice(("", "", f" of {self._exchange}", f" of {self._holder}"))
         return f"I cannot call {function.name}{place} because {reason}."
 
     def _write_prompt(self) -> str:
         rng = self._rng
-        names = [symbol for symbol, _ in self._tokens] + [self._exchange, self._holder, "ACCOUNT"]
-        lines = [f"{name} = {address_of(rng)}" for name in names]
+        lines = [f"{name} = {address}" for name, address in self._places.items()]
         parts = [rng.choice(ROLES), "\n".join(lines)]
         refusals = "\n".join(self._closed.values())
         parts.insert(rng.randint(1, len(parts)), refusals)
