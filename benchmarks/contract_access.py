@@ -61,7 +61,7 @@ class AccessScore:
     named: int
     """Of these, functions for which it names one of the callers."""
 
-    misnamed: int
+    misnamed: tuple[str, ...]
     """Of these, functions for which it names other accounts alone."""
 
     mistakes: tuple[str, ...]
@@ -131,7 +131,12 @@ def score_access(
         noticed=sum(said.access is not Access.OPEN or bool(said.reason) for said in stopped),
         callers=sum(verdict is not Naming.NONE_EXPECTED for verdict in naming),
         named=naming.count(Naming.NAMED),
-        misnamed=naming.count(Naming.MISNAMED),
+        misnamed=tuple(
+            f"{_name(true)}: said to be for {', '.join(said.callers)}, is for "
+            f"{', '.join(true.callers)}"
+            for (true, said), verdict in zip(closed, naming, strict=True)
+            if verdict is Naming.MISNAMED
+        ),
         mistakes=tuple(
             f"said to be {said.access}: {_name(true)}: {said.reason}"
             for true, said in (*missed, *wrong)

@@ -130,11 +130,12 @@ def measure_access(
         ("unknown", score.unknown),
         ("stopped, noticed", f"{score.stopped}, {score.noticed}"),
         ("callers named, of closed", f"{score.named} of {score.callers}"),
-        ("callers misnamed", score.misnamed),
+        ("callers misnamed", len(score.misnamed)),
     ):
         table.add_row(name, str(value))
     console.print(table)
     _print_list(console, "mistakes", score.mistakes)
+    _print_list(console, "callers misnamed", score.misnamed)
     codes = {name: chain.code(world.address(name)) for name in found}
     interfaces = {"evmole": score_interfaces(truth, guess_with_evmole(codes))}
     if whatsabi is not None:
