@@ -24,6 +24,7 @@ from precompiles.language_model import GenerationRequest, Segment
 from precompiles.react import GrammarViolationError
 from pyevm_agents.devnet.chain import build_model_profile
 from pyevm_agents.models import Vocabulary
+from training.kinds.account_tools import account_groups
 from training.kinds.judgement import judgement_groups
 from training.runs import turns
 from training.sample import held_out, training_groups
@@ -159,6 +160,7 @@ def weigh_characters(text: str) -> list[float]:
     put("end", END_WEIGHT, 0)
     put("decision", DECISION_WEIGHT, 0)
     put("tool", TOOL_WEIGHT, TOOL_REST_WEIGHT)
+    put("sentence", TOOL_WEIGHT, TOOL_REST_WEIGHT)
     start, end = match.span("arguments")
     for value in _VALUE.finditer(text, max(start, 0), max(end, 0)):
         first, last = value.span("value")
@@ -168,7 +170,8 @@ def weigh_characters(text: str) -> list[float]:
 
 _SHORT = re.compile(
     r" (?P<thought>[^\n]+)(?P<end>\n)(?P<decision>Action|Final)"
-    r"(?:: (?P<tool>[^\n]+)\nAction Input: (?P<arguments>\{.*\})| Answer: [^\n]+)"
+    r"(?:: (?P<tool>[^\n]+)\nAction Input: (?P<arguments>\{.*\})"
+    r"| Answer: (?:(?P<sentence>I cannot [^\n]+)|[^\n]+))"
 )
 _VALUE = re.compile(r'"(?:[^"\\]|\\.)*": (?P<value>"(?:[^"\\]|\\.)*"|\[[^\]]*\]|[^,}]+)')
 
@@ -176,7 +179,7 @@ THOUGHT_WEIGHT, THOUGHT_REST_WEIGHT, END_WEIGHT = 2.0, 0.1, 1.0
 """Which clause, its words, and where it ends."""
 
 DECISION_WEIGHT, TOOL_WEIGHT, TOOL_REST_WEIGHT, VALUE_WEIGHT = 4.0, 4.0, 1.0, 1.0
-"""Whether to act, which tool, the rest of its name, and each token of a value."""
+"""Whether to act, which tool or refusal sentence, the rest of it, and each token of a value."""
 
 SAID_FROM = 4
 """Segments between the system text and the first generation."""
@@ -201,10 +204,12 @@ def rows(groups: Iterable[tuple[Task, ...]], spelling: Spelling) -> Iterable[Gro
 
 def _generate_groups(options: argparse.Namespace) -> Iterator[tuple[Task, ...]]:
     groups = training_groups(options.seed, requests=options.requests)
-    if not options.judgements:
-        return groups
-    judgements = judgement_groups(options.seed, requests=options.requests)
-    return chain.from_iterable(zip(groups, judgements, strict=False))
+    others = []
+    if options.judgements:
+        others.append(judgement_groups(options.seed, requests=options.requests))
+    if options.accounts:
+        others.append(account_groups(options.seed, requests=options.requests))
+    return chain.from_iterable(zip(groups, *others, strict=False))
 
 
 def main() -> None:
@@ -223,6 +228,11 @@ def main() -> None:
         action="store_true",
         help="every second group has tasks whose arguments depend on what was read;\n"
         "the free format with the rule stated_values",
+    )
+    parser.add_argument(
+        "--accounts",
+        action="store_true",
+        help="every second group has an agent with an account, and functions as tools",
     )
     options = parser.parse_args()
     console = Console(stderr=True)

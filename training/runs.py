@@ -157,9 +157,15 @@ def _render_short(task: Task, step: TaskStep | None, form: ShortFormat, book: Ad
         return " {}\nFinal Answer: {}".format(*end)
     clause = find_clause(form.clauses, book.intern((step and step.clause) or task.thought))
     if step is None:
-        return f" {clause.text}\nFinal Answer: {REFUSAL}"
+        return f" {clause.text}\nFinal Answer: {_find_refusal(task, book)}"
     use = ToolStep(tool=step.tool, thought=clause.text, arguments=step.arguments)
     return render_step(use, book.handles)
+
+
+def _find_refusal(task: Task, book: AddressBook) -> str:
+    """Return the answer of a task without steps: its own if it is a line of the base prompt."""
+    is_sentence = task.answer in task.base_prompt.splitlines()
+    return book.intern(task.answer) if is_sentence else REFUSAL
 
 
 def find_clause(clauses: Sequence[Clause], wanted: str) -> Clause:

@@ -95,11 +95,16 @@ def build_predeploys(fork: str) -> Mapping[Address, GenesisAccount]:
 class ContractAccount(Protocol):
     """An account that deploys, calls and reads contracts, of this process' chain or another."""
 
+    @property
+    def address(self) -> Address:
+        """The account's address."""
+        ...
+
     def deploy(self, creation: bytes) -> Address:
         """Deploy a contract; return its address. A failure is an exception."""
         ...
 
-    def execute(self, to: Address, data: bytes) -> None:
+    def execute(self, to: Address, data: bytes, *, value_wei: int = 0) -> None:
         """Mine a transaction. A revert is an exception."""
         ...
 
@@ -138,12 +143,12 @@ class DevelopmentAccount:
         computation.raise_if_error()
         return computation.msg.storage_address
 
-    def execute(self, to: Address, data: bytes) -> None:
+    def execute(self, to: Address, data: bytes, *, value_wei: int = 0) -> None:
         """Mine a transaction that must succeed.
 
         Raises: VMError: it reverted.
         """
-        self.send(to, data).computation.raise_if_error()
+        self.send(to, data, value_wei=value_wei).computation.raise_if_error()
 
     def read(self, to: Address, data: bytes) -> bytes:
         """Call a contract without a transaction; return the output.

@@ -125,9 +125,9 @@ class SendingAccount:
             raise RemoteFault(f"node at {self.client.host}: a receipt has no contractAddress")
         return contract
 
-    def execute(self, to: Address, data: bytes) -> None:
+    def execute(self, to: Address, data: bytes, *, value_wei: int = 0) -> None:
         """Send a transaction. Raises: as `transact`."""
-        self.transact(to, data)
+        self.transact(to, data, value_wei=value_wei)
 
     def read(self, to: Address, data: bytes) -> bytes:
         """Call a contract without a transaction; return the output.

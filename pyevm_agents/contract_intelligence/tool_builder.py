@@ -1,0 +1,374 @@
+"""The data of a tool, from what is known about a function: its sources, units and approvals.
+
+Whatever can be derived, the model does not choose: docs/architecture.md#execution-decides.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from eth_utils import is_address, to_checksum_address
+
+from pyevm_agents.contract_intelligence.capabilities import Approval, Derivation, Parameter, Source
+from pyevm_agents.contract_intelligence.tool_spec import (
+    MAX_WORD,
+    VALUE_NAME,
+    Argument,
+    ArgumentLimits,
+    CallValue,
+    RequiredAllowance,
+    ToolOutput,
+    ToolSpec,
+    is_amount_type,
+    is_token_type,
+)
+from pyevm_agents.contract_intelligence.untrusted_text import NameTable, clean_label, clean_text
+from pyevm_agents.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from pyevm_agents.contract_intelligence.capabilities import FunctionCapability
+
+NATIVE = "native"
+"""The chain's own token, in `Parameter.token` and `ToolOptions.units`."""
+
+DEADLINE_SECONDS = 1_200
+"""Twenty minutes, as the pages of exchanges propose."""
+
+SLIPPAGE_BPS = 50
+"""Half a percent, as the pages of exchanges propose."""
+
+MAX_PARAMETER_CHARACTERS = 160
+MAX_DESCRIPTION_CHARACTERS = 480
+"""Characters of descriptions: ten tools of five parameters have some 3,000 tokens."""
+
+_REFERENCE = re.compile(r"(?P<path>[^\[\]]+)(?:\[(?P<item>0|-1)\])?")
+"""A token that another parameter tells: `token`, or an item of it, `path[0]` or `path[-1]`."""
+
+_UNNAMED = re.compile("(arg|out|ret)[0-9]*")
+_TUPLE = re.compile(r"\(.*\)")
+_MINUTE_SECONDS = 60
+_PERCENT_BPS = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenUnit:
+    """The unit of a token's amounts."""
+
+    symbol: str
+    decimals: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolOptions:
+    """Choices that a capability leaves open."""
+
+    name: str = ""
+    """The tool's name; empty for the function's."""
+
+    contract_name: str = ""
+    """The contract's name, for descriptions."""
+
+    derives_approvals: bool = True
+    """True: the tool approves what a call needs. False: its description says what comes first."""
+
+    approval_tokens: tuple[str, ...] = ()
+    """Tokens that need an approval if the model chooses them, in addition to a capability's."""
+
+    slippage_bps: int | None = None
+    """None for that of the derivation, or `SLIPPAGE_BPS`."""
+
+    deadline_seconds: int | None = None
+    """None for that of the derivation, or `DEADLINE_SECONDS`."""
+
+    value: CallValue | None = None
+    """The wei of a call; None if the model chooses those of payable functions."""
+
+    overrides: Mapping[str, Derivation | None] = field(default_factory=dict)
+    """Derivations by the path of the parameter; None if the model chooses."""
+
+    limits: Mapping[str, ArgumentLimits] = field(default_factory=dict)
+    """By the path of the parameter."""
+
+    units: Mapping[str, TokenUnit] = field(default_factory=dict)
+    """Of tokens by their checksummed address, and of `native`."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Leaf:
+    """A leaf of the function's parameters."""
+
+    path: str
+    """As the ABI names it."""
+
+    parameter: Parameter
+    argument: Argument
+
+
+def build_tool_spec(
+    function: FunctionCapability,
+    *,
+    target: str,
+    account: str,
+    options: ToolOptions | None = None,
+) -> ToolSpec:
+    """Return the data of a tool for a function of a contract.
+
+    Input:  the function, the contract's address, the address of the agent's account.
+    Raises: ConfigError: a derivation or an option does not fit the function.
+    """
+    chosen = ToolOptions() if options is None else options
+    value = _choose_value(function, chosen)
+    leaves = _build_leaves(function, chosen, has_value=value.is_chosen)
+    allowances = tuple(_iter_allowances(function, leaves, chosen))
+    output_types = _format_types(function.outputs)
+    return ToolSpec(
+        name=NameTable().add(chosen.name or function.name, f"call {function.selector.hex()}"),
+        description=_describe(function, leaves, allowances, chosen),
+        account=to_checksum_address(account),
+        target=to_checksum_address(target),
+        selector=function.selector,
+        input_types=_format_types(function.parameters),
+        output_types=output_types,
+        arguments=tuple(leaf.argument for leaf in leaves),
+        value=value,
+        allowances=allowances,
+        outputs=tuple(_build_output(output, leaves, chosen) for output in function.outputs),
+        minimum_output=_find_amount(function.outputs),
+        must_return_true=output_types == "(bool)" and not function.is_read_only,
+    )
+
+
+def _format_types(parameters: tuple[Parameter, ...]) -> str:
+    return f"({','.join(parameter.abi_type for parameter in parameters)})"
+
+
+def _choose_value(function: FunctionCapability, options: ToolOptions) -> CallValue:
+    if options.value is not None:
+        return options.value
+    if not function.is_payable:
+        return CallValue()
+    unit = options.units.get(NATIVE)
+    text = "amount of the chain's own token to send"
+    text = f"amount of {_format_unit(unit)} to send" if unit else f"{text}, in wei"
+    return CallValue(is_chosen=True, most_wei=MAX_WORD, description=text)
+
+
+def _find_amount(outputs: tuple[Parameter, ...]) -> int:
+    """Return the place of the last output that is an amount, or 0."""
+    places = [place for place, each in enumerate(outputs) if is_amount_type(each.abi_type)]
+    return places[-1] if places else 0
+
+
+# -- arguments -- #
+
+
+def _build_leaves(
+    function: FunctionCapability, options: ToolOptions, *, has_value: bool
+) -> tuple[_Leaf, ...]:
+    names = NameTable()
+    if has_value:
+        names.add(VALUE_NAME)
+    found = [*_iter_leaves(function.parameters, "")]
+    paths = {path for path, _ in found}
+    for path in (*options.overrides, *options.limits):
+        if path not in paths:
+            raise ConfigError(
+                f"parameter {path[:64]} of {function.name}: must be one of "
+                f"{', '.join(sorted(paths)) or 'none'}"
+            )
+    return tuple(
+        _Leaf(
+            path, parameter, _build_argument(path, parameter, names.add(path, f"arg{i}"), options)
+        )
+        for i, (path, parameter) in enumerate(found)
+    )
+
+
+def _iter_leaves(parameters: tuple[Parameter, ...], prefix: str) -> Iterator[tuple[str, Parameter]]:
+    for place, parameter in enumerate(parameters):
+        path = f"{prefix}{parameter.name or f'arg{place}'}"
+        if _TUPLE.fullmatch(parameter.abi_type) and parameter.components:
+            yield from _iter_leaves(parameter.components, f"{path}.")
+        else:
+            yield path, parameter
+
+
+def _build_argument(path: str, parameter: Parameter, name: str, options: ToolOptions) -> Argument:
+    derivation = options.overrides.get(path, parameter.derivation)
+    argument = Argument(
+        name=name,
+        abi_type=parameter.abi_type,
+        description=_describe_parameter(parameter, options),
+        limits=options.limits.get(path, ArgumentLimits()),
+    )
+    if derivation is None or derivation.source is Source.MODEL:
+        return argument
+    seconds, slippage_bps = options.deadline_seconds, options.slippage_bps
+    if derivation.source is Source.DEADLINE:
+        seconds = derivation.seconds or DEADLINE_SECONDS if seconds is None else seconds
+        return replace(argument, source=Source.DEADLINE, seconds=seconds)
+    if derivation.source is Source.MINIMUM:
+        if slippage_bps is None:
+            slippage_bps = derivation.slippage_bps or SLIPPAGE_BPS
+        return replace(argument, source=Source.MINIMUM, slippage_bps=slippage_bps)
+    return replace(argument, source=derivation.source, value=derivation.value)
+
+
+def _describe_parameter(parameter: Parameter, options: ToolOptions) -> str:
+    text = clean_text(parameter.description, MAX_PARAMETER_CHARACTERS).rstrip(".")
+    unit = options.units.get(parameter.token)
+    if unit is None:
+        return text
+    return f"{text}, in {_format_unit(unit)}" if text else f"amount of {_format_unit(unit)}"
+
+
+def _format_unit(unit: TokenUnit) -> str:
+    # The executor scales the model's number by the decimals that a description states.
+    return f"{clean_label(unit.symbol, 'the token')}, {unit.decimals} decimals"
+
+
+# -- approvals -- #
+
+
+def _iter_allowances(
+    function: FunctionCapability, leaves: tuple[_Leaf, ...], options: ToolOptions
+) -> Iterator[RequiredAllowance]:
+    by_path = {leaf.path: leaf for leaf in leaves}
+    for approval in function.approvals:
+        amount = by_path.get(approval.parameter)
+        if amount is None and approval.amount is None:
+            continue  # another kind of approval, which the description tells
+        token_leaf = _find_token_leaf(amount, by_path)
+        others = options.approval_tokens if token_leaf is not None else ()
+        for token in dict.fromkeys((*filter(is_address, (approval.token,)), *others)):
+            yield RequiredAllowance(
+                token=to_checksum_address(token),
+                spender=to_checksum_address(approval.spender),
+                is_derived=options.derives_approvals,
+                amount=0 if amount else approval.amount or 0,
+                amount_argument=amount.argument.name if amount else "",
+                token_argument=token_leaf.argument.name if token_leaf else "",
+            )
+
+
+def _find_token_leaf(amount: _Leaf | None, by_path: dict[str, _Leaf]) -> _Leaf | None:
+    """Return the leaf that tells the token of an amount, if the first item of it does."""
+    reference = _REFERENCE.fullmatch(amount.parameter.token) if amount else None
+    if reference is None or reference["item"] == "-1":
+        return None
+    leaf = by_path.get(reference["path"])
+    return leaf if leaf and is_token_type(leaf.argument.abi_type) else None
+
+
+# -- outputs -- #
+
+
+def _build_output(output: Parameter, leaves: tuple[_Leaf, ...], options: ToolOptions) -> ToolOutput:
+    name = "" if _UNNAMED.fullmatch(output.name) else NameTable().add(output.name or "_", "output")
+    shown = ToolOutput(name="" if name in {"_", "output"} else name)
+    unit = options.units.get(output.token)
+    if unit is None:
+        token, unit_argument = _find_output_token(output, leaves)
+        unit = options.units.get(token)
+        if unit is None:
+            return replace(shown, unit_argument=unit_argument)
+    symbol = clean_label(unit.symbol, "")
+    return replace(shown, symbol=symbol, decimals=unit.decimals if symbol else 0)
+
+
+def _find_output_token(output: Parameter, leaves: tuple[_Leaf, ...]) -> tuple[str, str]:
+    """Return the token of an output's unit if it is fixed, and the argument that tells it."""
+    is_list = re.fullmatch(r"u?int[0-9]+\[[0-9]*\]", output.abi_type) is not None
+    if not is_list and not re.fullmatch("u?int[0-9]+", output.abi_type):
+        return "", ""
+    token = output.token
+    if not token and is_list:
+        # A list of amounts beside a path: the path is what amounts among the parameters refer to.
+        tokens = (leaf.parameter.token for leaf in leaves)
+        token = next((each for each in tokens if each.endswith(("[0]", "[-1]"))), "")
+    reference = _REFERENCE.fullmatch(token)
+    leaf = next((each for each in leaves if reference and each.path == reference["path"]), None)
+    if reference is None or leaf is None or not is_token_type(leaf.argument.abi_type):
+        return "", ""
+    if is_list or reference["item"] != "0":
+        return "", leaf.argument.name
+    return _get_first_token(leaf.argument.value), ""
+
+
+def _get_first_token(value: Any) -> str:  # noqa: ANN401 - the value of a derivation
+    return value[0] if isinstance(value, list | tuple) and value else ""
+
+
+# -- descriptions -- #
+
+
+def _describe(
+    function: FunctionCapability,
+    leaves: tuple[_Leaf, ...],
+    allowances: tuple[RequiredAllowance, ...],
+    options: ToolOptions,
+) -> str:
+    """Return what the tool does, what it sets by itself, and what has to come first."""
+    contract = clean_label(options.contract_name, "the contract")
+    text = clean_text(function.description) or f"Calls {function.name} of {contract}"
+    sentences = [f"{text.rstrip('.')}."]
+    derived = [_describe_derivation(leaf, options) for leaf in leaves]
+    if any(derived):
+        sentences.append(f"Set by the tool: {'; '.join(filter(None, derived))}.")
+    symbols = [_get_symbol(each.token, options) for each in allowances]
+    if symbols and options.derives_approvals:
+        sentences.append(f"It approves {_join(symbols)} by itself.")
+    sentences += [
+        _describe_approval(approval, contract, options)
+        for approval in function.approvals
+        if not options.derives_approvals or (approval.amount is None and not approval.parameter)
+    ]
+    return clean_text(" ".join(sentences), MAX_DESCRIPTION_CHARACTERS)
+
+
+def _describe_derivation(leaf: _Leaf, options: ToolOptions) -> str:
+    argument = leaf.argument
+    derivation = options.overrides.get(leaf.path, leaf.parameter.derivation)
+    if derivation is None or argument.source is Source.MODEL:
+        return ""
+    # A number in the sentence of a derivation may differ from that of an option.
+    is_changed = argument.seconds != derivation.seconds
+    is_changed = is_changed or argument.slippage_bps != derivation.slippage_bps
+    if derivation.sentence and not is_changed:
+        return clean_text(derivation.sentence, MAX_PARAMETER_CHARACTERS).rstrip(".")
+    match argument.source:
+        case Source.ACCOUNT:
+            text = "the agent's account"
+        case Source.DEADLINE:
+            text = f"{_format_seconds(argument.seconds)} after the block's time"
+        case Source.MINIMUM:
+            text = f"what a trial pays out, less {argument.slippage_bps / _PERCENT_BPS:g} percent"
+        case _:
+            text = "a fixed value"
+    return f"{argument.name}: {text}"
+
+
+def _format_seconds(seconds: int) -> str:
+    if seconds % _MINUTE_SECONDS:
+        return f"{seconds} seconds"
+    return f"{seconds // _MINUTE_SECONDS} minutes"
+
+
+def _describe_approval(approval: Approval, contract: str, options: ToolOptions) -> str:
+    symbol = _get_symbol(approval.token, options)
+    amount = f" of {approval.parameter}" if approval.parameter else ""
+    return f"First {symbol} needs an approval{amount} for {contract}."
+
+
+def _get_symbol(token: str, options: ToolOptions) -> str:
+    unit = options.units.get(token)
+    return clean_label(unit.symbol, "the token") if unit else "the token"
+
+
+def _join(symbols: list[str]) -> str:
+    *others, last = dict.fromkeys(symbols)
+    return f"{', '.join(others)} and {last}" if others else last

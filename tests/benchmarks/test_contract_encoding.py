@@ -1,0 +1,89 @@
+"""Values of contracts' parameters as texts: what is drawn is written, read and encoded alike."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from eth_abi import encode
+
+from benchmarks.contract_encoding import (
+    collect_types,
+    count_encodings,
+    count_text_encodings,
+    draw_value,
+    read_value,
+    write_text,
+)
+from precompiles.abi_types import parse_type
+from precompiles.typed_texts import TypedTextError
+
+ADDRESS = "0x5FbDB2315678afecb367f032d93F642f64180aa3"
+NESTED = "((address,string)[],bytes[2],int24,(bool,bytes4)[3])"
+
+
+def test_every_type_of_the_contracts_is_counted() -> None:
+    types = collect_types()
+    assert sum(types.values()) > 700
+    assert {"address[]", "bytes[]", "uint48", "bytes4[]"} < types.keys()
+
+
+def test_values_of_every_type_are_encoded_as_arguments() -> None:
+    counts = [*count_encodings(20)]
+    assert [one.abi_type for one in counts] == sorted(collect_types())
+    assert [one for one in counts if one.equal != one.values] == []
+
+
+def test_a_wrong_encoder_is_noticed() -> None:
+    def encode_zeros(_: str, texts: list[str]) -> list[bytes]:
+        return [bytes(32) for _ in texts]
+
+    counts = [*count_text_encodings(encode_zeros, 20)]  # type: ignore[arg-type]
+    assert all(one.equal < one.values for one in counts)
+    assert all(one.failures for one in counts)
+
+
+def test_texts_of_values_are_the_values() -> None:
+    def encode_texts(abi_type: str, texts: list[str]) -> list[bytes]:
+        of = parse_type(abi_type)
+        assert of is not None
+        return [encode([abi_type], [read_value(of, text)]) for text in texts]
+
+    counts = [*count_text_encodings(encode_texts, 20)]  # type: ignore[arg-type]
+    assert [one for one in counts if one.equal != one.values] == []
+
+
+@pytest.mark.parametrize(
+    ("abi_type", "value", "text"),
+    [
+        ("bool", True, "true"),
+        ("int24", -5, "-5"),
+        ("bytes4", b"\x01\x02\x03\x04", "01020304"),
+        ("bytes", b"", ""),
+        ("string", "it's", r"'it\'s'"),
+        ("address[]", (ADDRESS,), f"[{ADDRESS}]"),
+        ("uint8[2]", (1, 2), "[1, 2]"),
+        ("(bool,bytes)[]", ((False, b"\xff"),), "[(false, ff)]"),
+    ],
+)
+def test_a_value_has_one_text(abi_type: str, value: object, text: str) -> None:
+    of = parse_type(abi_type)
+    assert of is not None
+    assert write_text(of, value) == text
+
+
+def test_nested_values_are_read_as_they_were_written() -> None:
+    of = parse_type(NESTED)
+    assert of is not None
+    chance = random.Random(1)  # noqa: S311 - a seed
+    names = ["WETH", "addr1"]
+    for _ in range(300):
+        value = draw_value(of, chance, names)
+        assert read_value(of, write_text(of, value)) == value
+
+
+def test_a_text_of_another_type_is_refused() -> None:
+    of = parse_type("uint8[]")
+    assert of is not None
+    with pytest.raises(TypedTextError):
+        read_value(of, "[256]")
