@@ -66,7 +66,7 @@ library AbiText {
     uint256 internal constant MAX_ITEMS = 64;
 
     /// @notice Bytes of a text that `decode` returns.
-    uint256 internal constant MAX_TEXT_BYTES = 65_536;
+    uint256 internal constant MAX_TEXT_BYTES = 4_096;
 
     bytes16 private constant DIGITS = "0123456789abcdef";
 
@@ -390,8 +390,17 @@ library AbiText {
 
     /// @notice Adds text that has no control characters.
     function put(Writer memory writer, string memory piece) internal pure {
-        bytes memory added = bytes(piece);
-        for (uint256 i = 0; i < added.length && !writer.isFull; i++) _putByte(writer, added[i]);
+        bytes memory text = writer.text;
+        uint256 start = writer.length;
+        uint256 size = bytes(piece).length;
+        if (size > text.length - start) {
+            size = text.length - start;
+            writer.isFull = true;
+        }
+        assembly ("memory-safe") {
+            mcopy(add(add(text, 32), start), add(piece, 32), size)
+        }
+        writer.length = start + size;
     }
 
     /// @notice Adds the text of a value whose encoding begins at a place of the data.

@@ -251,7 +251,7 @@ def _iter_allowances(
                 is_derived=options.derives_approvals,
                 amount=0 if amount else approval.amount or 0,
                 amount_argument=amount.argument.name if amount else "",
-                token_argument=token_leaf.argument.name if token_leaf else "",
+                tokens_argument=token_leaf.argument.name if token_leaf else "",
             )
 
 

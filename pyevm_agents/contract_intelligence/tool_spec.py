@@ -141,7 +141,7 @@ class RequiredAllowance:
     amount_argument: str = ""
     """The argument with the amount."""
 
-    token_argument: str = ""
+    tokens_argument: str = ""
     """An argument of tokens. The allowance is needed only if its first address is the token."""
 
 
@@ -260,7 +260,7 @@ class ToolSpec:
             [
                 (
                     each.token, each.spender, each.is_derived, each.amount,
-                    places[each.amount_argument], places[each.token_argument],
+                    places[each.amount_argument], places[each.tokens_argument],
                 )
                 for each in self.allowances
             ],
@@ -439,7 +439,7 @@ def _check_references(spec: ToolSpec) -> None:
         amount = allowance.amount_argument
         if amount and not re.fullmatch("uint[0-9]+", types.get(amount, "")):
             raise ConfigError(f"amount {amount} of an approval: must be an argument that is a uint")
-        _check_tokens(allowance.token_argument, types)
+        _check_tokens(allowance.tokens_argument, types)
     for output in spec.outputs:
         if not 0 <= output.decimals <= MAX_DECIMALS:
             raise ConfigError(f"decimals {output.decimals}: must be 0 to {MAX_DECIMALS}")
@@ -543,7 +543,7 @@ def parse_tool_spec(values: Any) -> ToolSpec:  # noqa: ANN401 - what eth_abi dec
                 is_derived=is_derived,
                 amount=amount,
                 amount_argument=names[amount_place],
-                token_argument=names[token_place],
+                tokens_argument=names[token_place],
             )
             for token, spender, is_derived, amount, amount_place, token_place in allowances
         ),
@@ -565,7 +565,7 @@ def _parse_argument(values: Sequence[Any], abi_type: str, description: str) -> A
         name=name,
         abi_type=abi_type,
         source=source,
-        description=description.removesuffix(f"[abi:{marker}]").rstrip(" "),
+        description=_strip_marker(description, marker),
         seconds=amount if source is Source.DEADLINE else 0,
         slippage_bps=amount if source is Source.MINIMUM else 0,
         value=_parse_fixed(abi_type, fixed) if source is Source.FIXED else None,
@@ -575,6 +575,10 @@ def _parse_argument(values: Sequence[Any], abi_type: str, description: str) -> A
             allowed=tuple(to_checksum_address(address) for address in allowed),
         ),
     )
+
+
+def _strip_marker(description: str, marker: str) -> str:
+    return description.removesuffix(f"[abi:{marker}]").rstrip(" ") if marker else description
 
 
 def _parse_bound(word: int, *, is_signed: bool) -> int:
