@@ -38,7 +38,7 @@ from pyevm_agents.devnet.swap_world import UNISWAP_CONTRACTS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from precompiles.typed_texts import Leaf
+    from precompiles.typed_texts import LeafValue
 
     TextEncoder = Callable[[str, Sequence[str]], Sequence[bytes]]
     """Encodes typed texts of a type: what `AbiText.encode` does on the chain."""
@@ -267,7 +267,7 @@ def read_value(of: AbiType, text: str) -> object:
 class _Builder:
     """Builds a value of a text from its leaves, which are taken from the end of a list."""
 
-    def __init__(self, text: str, leaves: list[Leaf]) -> None:
+    def __init__(self, text: str, leaves: list[LeafValue]) -> None:
         self._text = text
         self._leaves = leaves
         self._at = 0
@@ -294,7 +294,7 @@ class _Builder:
         return _read_leaf(leaf)
 
 
-def _read_leaf(leaf: Leaf) -> object:
+def _read_leaf(leaf: LeafValue) -> object:
     match leaf.abi_type.kind:
         case Kind.UINT | Kind.INT:
             return int(leaf.text)

@@ -245,7 +245,7 @@ class ToolSpec:
             ),
         )
 
-    def as_abi(self) -> tuple[object, ...]:
+    def as_abi(self) -> tuple[Any, ...]:
         """Return the values of the Solidity struct."""
         places = {argument.name: place for place, argument in enumerate(self.arguments, start=1)}
         places[""] = 0

@@ -229,7 +229,7 @@ class AccountMachine(RuleBasedStateMachine):
         self.callers = [self.evm.deploy("Caller") for _ in range(3)]
         self.recorders = [self.evm.deploy("CallRecorder") for _ in range(2)]
         self.evm.send(self.account.address, b"", value_wei=1_000)
-        self.rules: dict[int, dict[tuple[int, bytes, str], int]] = {}
+        self.caps: dict[int, dict[tuple[int, bytes, str], int]] = {}
         self.calls = [0, 0]
         self.spent = 0
 
@@ -240,22 +240,22 @@ class AccountMachine(RuleBasedStateMachine):
     def register(self, tool: int, permissions: list[tuple[int, bytes, int, str]]) -> None:
         form = [(self.recorders[t].address, s, w, spender) for t, s, w, spender in permissions]
         arguments = (self.callers[tool].address, form)
-        if tool in self.rules:
+        if tool in self.caps:
             with reverts("ToolAlreadyRegistered", self.callers[tool].address):
                 self.account("registerTool", *arguments)
             return
         self.account("registerTool", *arguments)
-        self.rules[tool] = {(t, s, spender): w for t, s, w, spender in permissions}
+        self.caps[tool] = {(t, s, spender): w for t, s, w, spender in permissions}
 
     @rule(tool=tools)
     def remove(self, tool: int) -> None:
-        if self.rules.pop(tool, None) is not None:
+        if self.caps.pop(tool, None) is not None:
             self.account("removeTool", self.callers[tool].address)
 
     @rule(tool=tools, place=places, selector=selectors, wei=wei, spender=spenders)
     def call(self, tool: int, place: int, selector: bytes, wei: int, spender: str) -> None:
-        rules = self.rules.get(tool, {})
-        cap = rules.get((place, selector, ZERO), rules.get((place, selector, spender)))
+        caps = self.caps.get(tool, {})
+        cap = caps.get((place, selector, ZERO), caps.get((place, selector, spender)))
         data = selector + encode(["address"], [spender])
         arguments = (self.callers[tool], self.account, self.recorders[place].address, wei, data)
         if cap is not None and wei <= cap:
@@ -265,7 +265,7 @@ class AccountMachine(RuleBasedStateMachine):
             return
         with pytest.raises(RevertedError) as caught:
             call_as(*arguments)
-        refusal = "CallNotAllowed" if rules else "NotTool"
+        refusal = "CallNotAllowed" if caps else "NotTool"
         assert caught.value.error[0] == (refusal if cap is None else "ValueAboveLimit")
 
     @rule(place=places, selector=selectors)
@@ -314,15 +314,15 @@ def test_data_that_do_not_fit_together_are_refused(
     value = CallValue(is_chosen=True, least_wei=1, most_wei=2)
     spec = bench.spec("(uint256)", output_types="(bool)", value=value)
     name, description, (parameters,), call = spec.as_abi()
-    fields = list(call)  # type: ignore[call-overload]
+    fields = list(call)
     if what == "arguments":
         fields[5] = fields[5] * 2
     elif what == "outputs":
         fields[8] = []
     elif what == "parameters":
-        parameters = [*parameters, parameters[0]]  # type: ignore[misc]
+        parameters = [*parameters, parameters[0]]
     elif what == "types":
-        parameters = [(0, "a0", ""), parameters[1]]  # type: ignore[index]
+        parameters = [(0, "a0", ""), parameters[1]]
     else:
         fields[6] = (True, 2, 1)
     with reverts("MalformedSpec", argument, reason):
@@ -348,7 +348,7 @@ def test_sources_that_do_not_fit_the_type_are_refused(
     bench: ToolBench, abi_type: str, argument: tuple[int, int, bytes], reason: str
 ) -> None:
     name, description, _, call = bench.spec(f"({abi_type})", output_types="(bool)").as_abi()
-    fields = list(call)  # type: ignore[call-overload]
+    fields = list(call)
     fields[5] = [("a0", *argument, (False, 0, 0, []))]
     with reverts("MalformedSpec", 1, reason):
         bench.factory("create", (name, description, ([],), tuple(fields)))

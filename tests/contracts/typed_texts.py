@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from eth_abi.grammar import TupleType, parse
 from eth_utils import to_checksum_address
 from hypothesis import strategies as st
-
-if TYPE_CHECKING:
-    from eth_abi.grammar import ABIType
 
 _ESCAPES = str.maketrans({"'": r"\'", "\\": r"\\", "\n": r"\n", "\r": r"\r", "\t": r"\t"})
 
@@ -42,7 +39,7 @@ def values(abi_type: str) -> st.SearchStrategy[Any]:
     return _values(parse(abi_type))
 
 
-def _values(kind: ABIType) -> st.SearchStrategy[Any]:
+def _values(kind: Any) -> st.SearchStrategy[Any]:  # noqa: ANN401 - a parsed type
     if kind.is_array:
         size = kind.arrlist[-1]
         least, most = (size[0], size[0]) if size else (0, 3)
@@ -69,7 +66,7 @@ def format_text(abi_type: str, value: Any) -> str:  # noqa: ANN401 - any ABI val
     return _format(parse(abi_type), value)
 
 
-def _format(kind: ABIType, value: Any) -> str:  # noqa: ANN401 - any ABI value
+def _format(kind: Any, value: Any) -> str:  # noqa: ANN401 - any ABI value
     if kind.is_array:
         return f"[{', '.join(_format(kind.item_type, item) for item in value)}]"
     if isinstance(kind, TupleType):
@@ -89,7 +86,7 @@ def has_text(abi_type: str, value: Any) -> bool:  # noqa: ANN401 - any ABI value
     return _has_text(parse(abi_type), value)
 
 
-def _has_text(kind: ABIType, value: Any) -> bool:  # noqa: ANN401 - any ABI value
+def _has_text(kind: Any, value: Any) -> bool:  # noqa: ANN401 - any ABI value
     if kind.is_array:
         is_open = not kind.arrlist[-1]
         is_one_nothing = is_open and len(value) == 1 and _format(kind.item_type, value[0]) == ""

@@ -41,6 +41,8 @@ CONSTRUCTORS: Mapping[str, tuple[object, ...]] = {
     "BadMetadataTool": (bytes(4), 0, b""),
     "GreedyTool": (0, 0, 0),
     "GuardedPurse": (NOWHERE, 5),
+    "MutableTool": (EXECUTOR,),
+    "OwnedAgent": (EXECUTOR, EXECUTOR, *("bytes", "Agent", "An agent", "What to do", "Help.", [], 5)),
     "RawTool": (b"",),
     "RevertingTool": (0,),
     "ScriptedTool": ("Scripted", "Says what it is told", list(SAMPLE), NOWHERE, "", []),
@@ -58,7 +60,7 @@ CONSTRUCTORS: Mapping[str, tuple[object, ...]] = {
 }
 """Arguments of tools that cannot be made without; the wallet's agent is the demo's."""
 
-SET_LATER = {"WalletAgent", "YieldedTool"}
+SET_LATER = {"AbiTool", "WalletAgent", "YieldedTool"}
 """Tools whose metadata are not made by a constructor alone."""
 
 
