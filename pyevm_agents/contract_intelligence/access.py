@@ -497,7 +497,8 @@ def _describe_barrier(
 
 
 def _say_only(function: FunctionCapability, who: str, pronoun: str, verb: str = " may") -> str:
-    return f"I cannot call {_name(function)} because only {who}{verb}, and my account is not {pronoun}."
+    name = _name(function)
+    return f"I cannot call {name} because only {who}{verb}, and my account is not {pronoun}."
 
 
 def _label(place: _Surroundings, address: str) -> str:

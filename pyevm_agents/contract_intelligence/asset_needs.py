@@ -9,7 +9,7 @@ from eth.vm import opcode_values as op
 from eth_abi import encode
 
 from pyevm_agents.contract_intelligence.calldata_layout import list_leaves, replace_at
-from pyevm_agents.contract_intelligence.caller_taint import Expression
+from pyevm_agents.contract_intelligence.caller_taint import PARTS, Expression
 from pyevm_agents.contract_intelligence.capabilities import Approval
 from pyevm_agents.contract_intelligence.conditions import strip
 from pyevm_agents.contract_intelligence.probe import (
@@ -74,7 +74,7 @@ def find_needs(
         if approval is not None:
             approvals.setdefault((approval.token, approval.spender), approval)
             word = call.data_taint.read(AMOUNT_OFFSET)
-            if word is None or word.op == op.OR:
+            if word is None or word.op == PARTS:
                 untraced.add(approval.token)
     return AssetNeeds(
         approvals=tuple(approvals.values()),

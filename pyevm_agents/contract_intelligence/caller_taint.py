@@ -57,6 +57,9 @@ MAX_KEY_BYTES = 128
 MAX_WORDS = 64
 """The most words of a hashed range whose expressions are kept."""
 
+PARTS = 0x100
+"""In place of an opcode: a word of memory that parts of expressions overlap."""
+
 KECCAK256, MCOPY = op.SHA3, op.MCOPY
 CALLS_WITH_VALUE = frozenset({op.CALL, op.CALLCODE})
 CALLS = frozenset({op.CALL, op.CALLCODE, op.DELEGATECALL, op.STATICCALL})
@@ -198,11 +201,21 @@ class SegmentMemory:
                 yield low, high, expression, 0
 
     def read(self, at: int) -> Expression | None:
-        """Return the expression of a word."""
+        """Return the expression of a word; one of `PARTS` if it is not a whole one."""
         parts = self.list_words(at, WORD_BYTES, exact=True)
-        if len(parts) < 2:  # noqa: PLR2004 - one or none
-            return parts[0] if parts else None
-        return Expression(op.OR, parts)
+        if not parts:
+            return None
+        if len(parts) == 1 and self._is_whole(at):
+            return parts[0]
+        return Expression(PARTS, parts)
+
+    def _is_whole(self, at: int) -> bool:
+        """Whether a word is one whole expression, or a word of calldata."""
+        end = at + WORD_BYTES
+        return any(
+            (low == at and high == end) if expression is not None else (low <= at and end <= high)
+            for low, high, expression, _ in self.segments
+        )
 
     def list_words(self, at: int, size: int, *, exact: bool = False) -> list[Expression]:
         """Return the expressions of a range, the latest last."""
@@ -589,7 +602,7 @@ def _build_mload(slow: Opcode) -> Opcode:
         at = to_int(values[-1]) if values else 0
         slow(computation)
         found = shadow.memory.read(at) if shadow.memory.segments else None
-        if found is not None and found.op == op.OR:
+        if found is not None and found.op == PARTS:
             found.value = to_int(values[-1])
         _set(shadow.stack, len(values) - 1, found)
         return None
