@@ -42,7 +42,10 @@ CONSTRUCTORS: Mapping[str, tuple[object, ...]] = {
     "GreedyTool": (0, 0, 0),
     "GuardedPurse": (NOWHERE, 5),
     "MutableTool": (EXECUTOR,),
-    "OwnedAgent": (EXECUTOR, EXECUTOR, *("bytes", "Agent", "An agent", "What to do", "Help.", [], 5)),
+    "OwnedAgent": (
+        *(EXECUTOR, EXECUTOR),
+        *("bytes", "Agent", "An agent", "What to do", "Help.", [], 5),
+    ),
     "RawTool": (b"",),
     "RevertingTool": (0,),
     "ScriptedTool": ("Scripted", "Says what it is told", list(SAMPLE), NOWHERE, "", []),
