@@ -45,19 +45,26 @@ _READERS: dict[Kind, Callable[[str], Hashable]] = {
 
 
 def uses_named_values(
-    clause: str, names: NameIndex, parameters: Sequence[ParamDescription], arguments: Arguments
+    clause: str,
+    names: NameIndex,
+    parameters: Sequence[ParamDescription],
+    arguments: Arguments,
+    *,
+    described: str = "",
 ) -> bool:
     """Return whether a call uses every address and number of a clause, and none of them too often.
 
-    An address or number in a copied text is used as well. Two parameters have one address, number
-    or text only if the clause names it twice. Values that the clause does not name, and truth
-    values, do not count.
+    An address or number in a copied text is used as well, and so is an address that the tool's own
+    name or description names: the tool of one token needs no parameter for it. Two parameters have
+    one address, number or text only if the clause names it twice. Values that the clause does not
+    name, and truth values, do not count.
 
     Each leaf of a typed text is a parameter of its kind. A hexadecimal word that is given is
     neither a number nor a name.
 
     Input:  a clause; the handles; a tool's parameters, and arguments in
-            their order as JSON decodes them, with handles.
+            their order as JSON decodes them, with handles; the tool's name and description, with
+            handles.
     """
     given: dict[ParamType, list[list[Hashable]]] = {}
     data: set[str] = set()
@@ -78,6 +85,7 @@ def uses_named_values(
     addresses = given.get(ParamType.ADDRESS, [])
     integers = given.get(ParamType.INT, [])
     unused = set(named) - set(_flatten(addresses)) - set(names.find(texts))
+    unused -= set(names.find(described))
     if unused or len(_flatten(integers)) < numbers.total() - copied:
         return False
     most_equal = max(numbers.values(), default=0)

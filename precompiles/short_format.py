@@ -234,7 +234,11 @@ class ShortFormat:
         action, _, arguments = rest.removeprefix("Action: ").partition("\nAction Input: ")
         tool = next(tool for tool in self._tools if tool.name == action)
         return uses_named_values(
-            thought, self._sources.names, tool.parameters, json.loads(arguments)
+            thought,
+            self._sources.names,
+            tool.parameters,
+            json.loads(arguments),
+            described=self._book.intern(f"{tool.name} {tool.description}"),
         )
 
     def _require_copies(self, place: int, use: ToolUse, rest: str) -> None:

@@ -68,5 +68,15 @@ def test_a_value_is_left_over_or_used_too_often(clause: str, arguments: dict[str
     assert not check(clause, **arguments)
 
 
+def test_a_value_that_the_tool_names_is_used() -> None:
+    def check_tool(described: str) -> bool:
+        return uses_named_values("what is my USDC balance", NAMES, (), {}, described=described)
+
+    assert check_tool("balanceOf Read the balance of USDC.")
+    assert check_tool("balance-of-usdc")
+    assert not check_tool("balanceOf Read the balance of USDCX.")
+    assert not check_tool("")
+
+
 def test_a_quoted_text_names_nothing() -> None:
     assert check('write "send 5 to addr1"', on=True)
