@@ -4,7 +4,7 @@ pragma solidity ^0.8.24;
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 import {ERC165} from "@openzeppelin/contracts/utils/introspection/ERC165.sol";
 import {Math} from "@openzeppelin/contracts/utils/math/Math.sol";
-import {IAbiTool} from "../interfaces/IAbiTool.sol";
+import {IAbiTool} from "./IAbiTool.sol";
 import {IAgentAccount} from "../interfaces/IAgentAccount.sol";
 import {IERCAgentTool} from "../interfaces/IERCAgentTool.sol";
 import {AbiText} from "../libraries/AbiText.sol";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: CC0-1.0
 pragma solidity ^0.8.24;
 
-import {IAbiTool} from "../interfaces/IAbiTool.sol";
+import {IAbiTool} from "./IAbiTool.sol";
 import {IERCAgentTool} from "../interfaces/IERCAgentTool.sol";
 import {AbiText} from "../libraries/AbiText.sol";
 import {AbiTypes} from "../libraries/AbiTypes.sol";

@@ -2,7 +2,7 @@
 pragma solidity ^0.8.24;
 
 import {Clones} from "@openzeppelin/contracts/proxy/Clones.sol";
-import {IAbiTool} from "../interfaces/IAbiTool.sol";
+import {IAbiTool} from "./IAbiTool.sol";
 import {AbiTool} from "./AbiTool.sol";
 import {AbiToolCheck} from "./AbiToolCheck.sol";
 

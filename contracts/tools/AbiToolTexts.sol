@@ -4,7 +4,7 @@ pragma solidity ^0.8.24;
 import {IERC20Metadata} from "@openzeppelin/contracts/token/ERC20/extensions/IERC20Metadata.sol";
 import {LowLevelCall} from "@openzeppelin/contracts/utils/LowLevelCall.sol";
 import {Strings} from "@openzeppelin/contracts/utils/Strings.sol";
-import {IAbiTool} from "../interfaces/IAbiTool.sol";
+import {IAbiTool} from "./IAbiTool.sol";
 import {AbiText} from "../libraries/AbiText.sol";
 import {AbiTypes} from "../libraries/AbiTypes.sol";
 

@@ -15,7 +15,8 @@ from tests.contracts.typed_texts import abi_types, format_text, has_text, values
 
 LOWER = "0x" + "ab" * 20
 MIXED = "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359"
-EXAMPLES = 25
+EXAMPLES = 12
+SLOW_EXAMPLES = 80
 MAX_DEPTH = 16
 MAX_ITEMS = 64
 MAX_TEXT_BYTES = 4_096
@@ -33,6 +34,17 @@ typed_values = abi_types.flatmap(lambda t: st.tuples(st.just(t), values(t)))
 @given(typed_values)
 @settings(max_examples=EXAMPLES, deadline=None)
 def test_texts_and_data_are_those_of_eth_abi(typed_value: tuple[str, Any]) -> None:
+    check_round_trip(typed_value)
+
+
+@pytest.mark.slow
+@given(typed_values)
+@settings(max_examples=SLOW_EXAMPLES, deadline=None)
+def test_more_texts_and_data_are_those_of_eth_abi(typed_value: tuple[str, Any]) -> None:
+    check_round_trip(typed_value)
+
+
+def check_round_trip(typed_value: tuple[str, Any]) -> None:
     abi_type, value = typed_value
     text, data = format_text(abi_type, value), encode([abi_type], [value])
     assert texts()("decode", abi_type, data) == text
@@ -41,8 +53,9 @@ def test_texts_and_data_are_those_of_eth_abi(typed_value: tuple[str, Any]) -> No
     assert texts()("encode", abi_type, text) == data
 
 
+@pytest.mark.slow
 @given(typed_values, st.data())
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=SLOW_EXAMPLES, deadline=None)
 def test_altered_texts_are_encoded_or_refused(
     typed_value: tuple[str, Any], data: st.DataObject
 ) -> None:
@@ -60,8 +73,9 @@ def test_altered_texts_are_encoded_or_refused(
         assert again.lower() == altered.lower()  # digits of addresses have two cases
 
 
+@pytest.mark.slow
 @given(typed_values, st.data())
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=SLOW_EXAMPLES, deadline=None)
 def test_altered_data_are_decoded_or_refused(
     typed_value: tuple[str, Any], data: st.DataObject
 ) -> None:
@@ -191,6 +205,7 @@ def test_strings_of_strangers_are_one_line_of_utf_8(data: bytes, text: str) -> N
     assert texts()("decode", "string", encode(["bytes"], [data])) == text
 
 
+@pytest.mark.slow
 def test_offsets_that_point_to_one_place_cost_no_more_than_the_limit() -> None:
     # Each level is a list of 200 offsets to the one below: 200**6 items, in 40 KB.
     count, levels = 200, 6

@@ -35,7 +35,7 @@ UINT, STRING, ADDRESS = ParamType.UINT, ParamType.STRING, ParamType.ADDRESS
 ALICE, BOB = (to_checksum_address("0x" + each * 20) for each in ("a1", "b2"))
 APPROVE = bytes.fromhex("095ea7b3")
 MAX = 2**256 - 1
-EXAMPLES = 20
+EXAMPLES = 40
 PLAIN, NOTHING, FALSE, RESET, FEE = range(5)
 """Manners of ApprovalToken."""
 

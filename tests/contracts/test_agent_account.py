@@ -282,7 +282,7 @@ class AccountMachine(RuleBasedStateMachine):
         assert balance == 1_000 - self.spent
 
 
-AccountMachine.TestCase.settings = settings(max_examples=12, stateful_step_count=12, deadline=None)
+AccountMachine.TestCase.settings = settings(max_examples=6, stateful_step_count=12, deadline=None)
 TestAccountMachine = AccountMachine.TestCase
 
 

@@ -114,11 +114,11 @@ def test_only_the_owner_runs_the_agent(world: ToolWorld) -> None:
 def test_an_unsure_answer_undoes_the_run(evm: Evm, executor: Mocked) -> None:
     arguments = ("m", "Trader", "Trades.", "what to do", "", [], 4)
     agent = evm.deploy("OwnedAgent", STRANGER.address, executor.address, *arguments)
+    executor("willReturn", final_answer("Done."))
+    assert agent("instruct", "Swap", sender=STRANGER) == "Done."
     executor("willReturn", final_answer("UNSURE: which one?"))
     with reverts("UnsureAnswer", "UNSURE: which one?"):
         agent("instruct", "Swap", sender=STRANGER)
-    executor("willReturn", final_answer("Done."))
-    assert agent("instruct", "Swap", sender=STRANGER) == "Done."
     for function, argument in (("instruct", ("Swap",)), ("run", (text_input("Swap"), EXECUTOR))):
         with pytest.raises(RevertedError) as caught:
             agent(function, *argument)

@@ -2,8 +2,8 @@
 pragma solidity ^0.8.24;
 
 import {AbiText} from "../libraries/AbiText.sol";
-import {AgentAccount} from "../tools/AgentAccount.sol";
-import {IERCAgentTool} from "./IERCAgentTool.sol";
+import {AgentAccount} from "./AgentAccount.sol";
+import {IERCAgentTool} from "../interfaces/IERCAgentTool.sol";
 
 /// @title One function of one contract as a tool, made of data
 /// @notice The parameters of the function are flattened: a tuple outside of arrays becomes its members, so that each
