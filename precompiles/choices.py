@@ -301,6 +301,14 @@ class Sources:
         self._words: dict[str, Mapping[int, tuple[str, ...]]] = {}
         self._hexadecimal: dict[tuple[str, int], tuple[str, ...]] = {}
 
+    def find_counted(self, clause: Clause) -> frozenset[str]:
+        """Return the handles of the tokens that the numbers of a clause count: `5 USDC`.
+
+        Empty if the clause has no number, or one that counts no named token.
+        """
+        found = [self._find_named(one.unit) for one in self._read_quantities(clause.text)]
+        return frozenset(chain.from_iterable(found)) if all(found) else frozenset()
+
     def find_choices(
         self, clause: Clause, parameters: Sequence[ParameterRule]
     ) -> tuple[Choice, ...] | None:

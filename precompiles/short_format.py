@@ -22,12 +22,13 @@ Source: docs/architecture.md#short-format.
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from precompiles.abi import FinalAnswer
+from precompiles.abi import FinalAnswer, ParamType
 from precompiles.abi_types import Kind
 from precompiles.choices import Choice, Sources, read_parameter
 from precompiles.clauses import Clause, split_clauses
@@ -46,7 +47,7 @@ from precompiles.spec import (
 )
 from precompiles.stated_values import is_free, to_json
 from precompiles.step_answers import compose_answer
-from precompiles.tool_words import read_clause_words, read_tool_words
+from precompiles.tool_words import read_clause_words, read_tool_words, split_identifiers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -66,6 +67,8 @@ DONE_ANSWER, FAILED_ANSWER, REFUSAL = "Done.", "Failed.", "I can't do that."
 SENTENCE_START = "I cannot "
 """Beginning of a refusal sentence."""
 
+_REFUSED = re.compile(rf"{SENTENCE_START}call ([A-Za-z_$][0-9A-Za-z_$]*) because ")
+_NUMBERS = (ParamType.INT, ParamType.UINT)
 _ANSWER = "Final Answer: "
 _ENDS = {(ALL_DONE, DONE_ANSWER): DONE_ANSWER, (FAILED, FAILED_ANSWER): FAILED_ANSWER}
 
@@ -126,7 +129,7 @@ class ShortFormat:
                 filling = self._sources.find_choices(clause, of)
                 new = [choice for choice in dict.fromkeys(filling or ()) if choice not in known]
                 size_bytes = sum(choice.size_bytes for choice in new)
-                if self._is_used(clause, tool) or size_bytes > room_bytes:
+                if self._is_left_out(clause, tool) or size_bytes > room_bytes:
                     filling = None
                 else:
                     known.update(new)
@@ -135,10 +138,54 @@ class ShortFormat:
             fillings.append(tuple(found))
         return tuple(fillings)
 
-    def _is_used(self, clause: Clause, tool: Tool) -> bool:
-        """Return whether a tool can't run for a clause, as it has already, or nothing is to do."""
+    def _is_left_out(self, clause: Clause, tool: Tool) -> bool:
+        """Return whether a tool can't run for a clause, however it is filled.
+
+        It has run for a part of it, nothing is to do, the clause asks for a function that a refusal
+        sentence names, or its numbers count other tokens than the tool's.
+        """
         used = self._used_parts.get(tool.name, frozenset())
-        return clause.text == NOTHING or not used.isdisjoint(clause.parts)
+        if clause.text == NOTHING or not used.isdisjoint(clause.parts):
+            return True
+        names, counted = self._counted_names[tool.name], self._sources.find_counted(clause)
+        is_other = names is not None and bool(counted) and counted.isdisjoint(names)
+        return is_other or bool(self._reasons[clause.text])
+
+    @cached_property
+    def _counted_names(self) -> Mapping[str, frozenset[str] | None]:
+        """The names in the descriptions of a tool's numbers that state a unit, by the tool's name.
+
+        None if there is no such number, or if an address among the parameters can be the token.
+        """
+        found: dict[str, frozenset[str] | None] = {}
+        for tool in self._tools:
+            parameters = tool.parameters
+            texts = [
+                one.plain_description
+                for one in parameters
+                if one.kind in _NUMBERS and read_parameter(one).factor > 1
+            ]
+            has_address = any(ParamType.ADDRESS in one.leaf_kinds for one in parameters)
+            names = self._sources.names.find(self._book.intern(" ".join(texts)))
+            found[tool.name] = frozenset(names) if texts and not has_address else None
+        return found
+
+    @cached_property
+    def _reasons(self) -> Mapping[str, tuple[str, ...]]:
+        """The refusal sentences that answer a clause, by its text.
+
+        Those of functions whose words follow one another in the clause: `the admin function` asks
+        for `adminFunction`. None if the clause also names a tool so.
+        """
+        refused = [(one, _read_refused(one)) for one in self._sentences]
+        tools = [tuple(split_identifiers(tool.name)) for tool in self._tools]
+        found: dict[str, tuple[str, ...]] = {}
+        for clause in self.clauses:
+            words = tuple(split_identifiers(clause.text))
+            reasons = tuple(one for one, name in refused if _has_phrase(words, name))
+            is_tool = any(_has_phrase(words, name) for name in tools) if reasons else False
+            found[clause.text] = () if is_tool else reasons
+        return found
 
     @cached_property
     def _used_parts(self) -> Mapping[str, frozenset[int]]:
@@ -176,7 +223,7 @@ class ShortFormat:
         """Lark text for llguidance, start rule `start`."""
         values: dict[Choice, str] = {}
         calls: dict[str, str] = {}
-        refusals = (REFUSAL, *self._sentences)
+        refusals = {(REFUSAL, *self._sentences): "refusal"}
         starts = [to_json(f"{thought}\n{_ANSWER}{answer}") for thought, answer in self._ends]
         rules: list[str] = []
         for index, (clause, fillings) in enumerate(zip(self.clauses, self._fillings, strict=True)):
@@ -187,12 +234,16 @@ class ShortFormat:
                 if filling is not None
             ]
             use = f' | "Action: " ({" | ".join(names)})' if names else ""
-            rules.append(f'clause{index}: {to_json(clause.text)} "\\n" (refusal{use})')
+            refusal = refusals.setdefault(self._list_refusals(clause), f"refusal{len(refusals)}")
+            rules.append(f'clause{index}: {to_json(clause.text)} "\\n" ({refusal}{use})')
             starts.append(f"clause{index}")
         return "\n".join(
             [
                 f'start: " " ({" | ".join(starts)})',
-                f"refusal: {' | '.join(to_json(_ANSWER + one) for one in refusals)}",
+                *(
+                    f"{name}: {' | '.join(to_json(_ANSWER + one) for one in answers)}"
+                    for answers, name in refusals.items()
+                ),
                 *rules,
                 *(f"{name}: {body}" for body, name in calls.items()),
                 *(f"{name}: /{choice.pattern}/" for choice, name in values.items()),
@@ -213,15 +264,28 @@ class ShortFormat:
         place = next((i for i, one in enumerate(self.clauses) if one.text == thought), None)
         if place is None or not text.startswith(" "):
             raise GrammarViolationError(f"not a clause of the question: {text[:200]!r}")
-        if rest == _ANSWER + REFUSAL:
-            return self._compose(f"{REFUSAL[:-1]}: {self._book.expand(thought)}")
-        if rest.startswith(_ANSWER) and rest.removeprefix(_ANSWER) in self._sentences:
-            return self._compose_refusal(rest.removeprefix(_ANSWER))
+        if rest.startswith(_ANSWER):
+            return self._parse_refusal(self.clauses[place], rest.removeprefix(_ANSWER))
         use = parse(text, self._tools, self._book)
         if isinstance(use, FinalAnswer):
             raise GrammarViolationError(f"not an answer of the short format: {text[:200]!r}")
         self._require_copies(place, use, rest)
         return use
+
+    def _list_refusals(self, clause: Clause) -> tuple[str, ...]:
+        """Return the answers that refuse a clause."""
+        return self._reasons[clause.text] or (REFUSAL, *self._sentences)
+
+    def _parse_refusal(self, clause: Clause, answer: str) -> FinalAnswer:
+        """Compose the answer that refuses a clause.
+
+        Raises: GrammarViolationError: the grammar does not admit it.
+        """
+        if answer not in self._list_refusals(clause):
+            raise GrammarViolationError(f"not an answer of the short format: {answer[:200]!r}")
+        if answer == REFUSAL:
+            return self._compose(f"{REFUSAL[:-1]}: {self._book.expand(clause.text)}")
+        return self._compose_refusal(answer)
 
     def uses_named_values(self, text: str) -> bool:
         """Return whether a tool use has the values that its clause names; true of answers.
@@ -287,6 +351,19 @@ def _find_sentences(base_prompt: str) -> tuple[str, ...]:
     lines = base_prompt.replace("\r\n", "\n").split("\n")
     found = (line for line in lines if line.startswith(SENTENCE_START) and is_free(line))
     return tuple(islice(dict.fromkeys(found), MAX_REFUSAL_SENTENCES))
+
+
+def _read_refused(sentence: str) -> tuple[str, ...]:
+    """Return the words of the function that a refusal sentence names; empty if it names none."""
+    match = _REFUSED.match(sentence)
+    return tuple(split_identifiers(match[1])) if match else ()
+
+
+def _has_phrase(words: Sequence[str], phrase: tuple[str, ...]) -> bool:
+    """Return whether words follow one another in a text; false for none."""
+    size = len(phrase)
+    starts = range(len(words) - size + 1) if phrase else ()
+    return any(words[start : start + size] == phrase for start in starts)
 
 
 def _takes_hexadecimal(tool: Tool) -> bool:

@@ -17,6 +17,8 @@ from precompiles.language_model import ClauseWords, ToolWords
 from precompiles.quantities import NUMBER_WORDS, find_quantities
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from precompiles.clauses import NameIndex
     from precompiles.tool_metadata import Tool
 
@@ -65,5 +67,9 @@ def read_tool_words(tool: Tool) -> ToolWords:
 
 
 def _split(text: str) -> tuple[str, ...]:
-    words = islice(_IDENTIFIER.finditer(text), MAX_TOOL_WORDS)
-    return tuple(word[0].lower() for word in words)
+    return tuple(islice(split_identifiers(text), MAX_TOOL_WORDS))
+
+
+def split_identifiers(text: str) -> Iterator[str]:
+    """Yield the words of a text in lower case; a name in camel case has several."""
+    return (word[0].lower() for word in _IDENTIFIER.finditer(text))

@@ -574,6 +574,69 @@ def test_without_a_clause_a_sentence_can_be_the_answer() -> None:
     assert form.parse(text) == FinalAnswer(answer="I cannot sing")
 
 
+ADMIN = "I cannot call adminFunction because only BOB (the owner) may, and my account is not it."
+PAUSE = "I cannot call pause because it compares who calls, and my account does not pass."
+CLOSED = f"BOB = {OTHER}\n{ADMIN}\n{PAUSE}\nI cannot sing"
+
+
+@pytest.mark.parametrize(
+    ("clause", "reasons"),
+    [
+        ("call the admin function", (ADMIN,)),
+        ("run adminFunction now", (ADMIN,)),
+        ("Admin Function", (ADMIN,)),
+        ("pause the admin function", (ADMIN, PAUSE)),
+        ("call the function of the admin", ()),
+        ("unpause it", ()),
+        ("ping the admin function", ()),
+        ("sing", ()),
+    ],
+)
+def test_a_clause_that_names_a_closed_function_is_answered_with_the_reason(
+    clause: str, reasons: tuple[str, ...]
+) -> None:
+    form, _ = form_of(clause, base_prompt=CLOSED)
+    for answer in ("I can't do that.", ADMIN, PAUSE, "I cannot sing"):
+        text = f" {clause}\nFinal Answer: {answer}"
+        assert admits(form, text) == parses(form, text) == (answer in reasons or not reasons)
+    text = f" {clause}\nAction: ping\nAction Input: {{}}"
+    assert admits(form, text) == parses(form, text) == (not reasons)
+
+
+def test_only_a_reason_of_a_call_closes_a_clause() -> None:
+    for line in ("I cannot call pause", "I cannot pause because it is late", "You cannot pause"):
+        form, _ = form_of("pause", base_prompt=line)
+        assert admits(form, " pause\nAction: ping\nAction Input: {}")
+
+
+# -- numbers that count a named token -- #
+
+GIVE_COIN = tool("giveCoin", (UINT, "COIN to give, 6 decimals"), number=11)
+GIVE_OWN = tool("giveOwn", (UINT, "own money to give, 18 decimals"), number=12)
+GIVE_ANY = tool("giveAny", (ADDRESS, "token"), (UINT, "amount, 6 decimals"), number=13)
+GIVE_PLAIN = tool("givePlain", (UINT, "how much"), number=14)
+GIVING = (GIVE_COIN, GIVE_OWN, GIVE_ANY, GIVE_PLAIN)
+COINS = f"COIN = {OTHER}\nGOLD = {THIRD}"
+
+
+@pytest.mark.parametrize(
+    ("clause", "tools"),
+    [
+        ("give 5 COIN", {"giveCoin", "giveAny", "givePlain"}),
+        ("give 5 coin for own money", {"giveCoin", "giveAny", "givePlain"}),
+        ("give 5 GOLD", {"giveAny", "givePlain"}),
+        ("give 5 own money for COIN", {"giveCoin", "giveOwn", "giveAny", "givePlain"}),
+        ("give 5 for 6 COIN", {"giveCoin", "giveOwn", "giveAny", "givePlain"}),
+        ("give 5", {"giveCoin", "giveOwn", "givePlain"}),
+    ],
+)
+def test_a_number_of_a_named_token_fills_no_number_of_another(clause: str, tools: set[str]) -> None:
+    form, _ = form_of(clause, GIVING, base_prompt=COINS)
+    scoring = form.build_scoring(0)
+    (found,) = [one.tools for one in scoring.clauses if one.text == clause]
+    assert {scoring.names[index] for index in found} == tools
+
+
 # -- stated ranges -- #
 
 SCORE = tool("score", (UINT, "from 0 to 100"), (STRING, "one of good, bad"), number=9)
