@@ -112,8 +112,8 @@ def test_only_the_owner_runs_the_agent(world: ToolWorld) -> None:
 
 
 def test_an_unsure_answer_undoes_the_run(evm: Evm, executor: Mocked) -> None:
-    arguments = ("m", "Trader", "Trades.", "what to do", "", [], 4)
-    agent = evm.deploy("OwnedAgent", STRANGER.address, executor.address, *arguments)
+    texts = ("m", "Trader", "Trades.", "what to do", "")
+    agent = evm.deploy("OwnedAgent", STRANGER.address, executor.address, *texts, [], 4)
     executor("willReturn", final_answer("Done."))
     assert agent("instruct", "Swap", sender=STRANGER) == "Done."
     executor("willReturn", final_answer("UNSURE: which one?"))
