@@ -8,11 +8,13 @@ the account lacks does not forbid a function.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
+from eth_keys.datatypes import PrivateKey
 from eth_typing import Address
-from eth_utils import to_canonical_address, to_checksum_address
+from eth_utils import keccak, to_canonical_address
 
 from pyevm_agents.abi import decode_values
 from pyevm_agents.contract_intelligence.argument_derivation import derive_arguments
@@ -22,14 +24,11 @@ from pyevm_agents.contract_intelligence.call_search import (
     CallAttempt,
     CallSearch,
     CheckKind,
-    KnownAddresses,
     SearchResult,
 )
-from pyevm_agents.contract_intelligence.calldata_layout import encode_arguments
 from pyevm_agents.contract_intelligence.caller_taint import (
     CALLDATA_FLAG,
     CALLER_FLAG,
-    OWNED_FLAG,
     VALUE_FLAG,
 )
 from pyevm_agents.contract_intelligence.capabilities import (
@@ -45,57 +44,30 @@ from pyevm_agents.contract_intelligence.conditions import (
     list_comparisons,
 )
 from pyevm_agents.contract_intelligence.probe import Prober, to_hex_address
+from pyevm_agents.contract_intelligence.surroundings import (
+    Surroundings,
+    look_around,
+    to_address,
+    word_to_address,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from pyevm_agents.chain import Chain
     from pyevm_agents.contract_intelligence.probe import ProbeResult
 
-MAX_CALLERS = 12
-"""Other accounts for which a call is tried."""
-
 MAX_CHECKS = 12
 """Checks of one function that are tried, the last first."""
 
-MAX_LOG_BLOCKS = 1_000
-"""Blocks of the chain whose logs are searched for accounts with a role, the latest."""
-
-MAX_KNOWN = 32
 MAX_REASON_CHARACTERS = 160
-LEAST_ADDRESS = 2**80
-"""A smaller word is taken for a number."""
+MAX_PROPOSALS = 8
+"""Other arguments that are tried together with a membership."""
+
+SIGNER = PrivateKey(keccak(text="an account that signs"))
+"""Key of an account that nothing else has to do with, which signs in place of the caller."""
 
 _UNPRINTABLE = re.compile(r"[^\x20-\x7e]+")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Getter:
-    """A function without parameters, and the word that it returned."""
-
-    name: str
-    word: int
-    slots: frozenset[tuple[Address, int]]
-    is_address: bool
-
-
-@dataclass(slots=True, kw_only=True)
-class _Surroundings:
-    """A contract with the addresses and the names around it."""
-
-    prober: Prober
-    contract: Address
-    account: Address
-    known: KnownAddresses
-    labels: dict[Address, str]
-    """Nouns such as `the owner`."""
-
-    logged: dict[Address, dict[Address, None]]
-    """Accounts in the logs of each contract."""
-
-    getters: list[_Getter] = field(default_factory=list)
-    written_slots: dict[tuple[Address, int], str] = field(default_factory=dict)
-    """Slots that an example call of the account writes, with the function."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +77,15 @@ class _Barrier:
     reason: str
     callers: tuple[str, ...] = ()
     access: Access = Access.FORBIDDEN
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Passing:
+    """The other accounts that pass a check which stops the account."""
+
+    callers: tuple[Address, ...] = ()
+    is_success: bool = False
+    """Whether the call of the first one succeeds."""
 
 
 def analyse_functions(  # noqa: PLR0913 - keyword arguments
@@ -124,7 +105,7 @@ def analyse_functions(  # noqa: PLR0913 - keyword arguments
         chain: of its own, or an in-process fork of a live one.
         contract: its address; of a proxy, the proxy's.
         functions: name, selector, parameters and, if known, outputs and kind of each.
-        account: the agent's account.
+        account: the agent's account. It is a contract: it signs nothing.
         known_accounts: other accounts and contracts (tokens, deployers), each with a noun for
             sentences such as `the deployer`, or an empty text.
         prober: one for several contracts; by default a new one.
@@ -134,8 +115,8 @@ def analyse_functions(  # noqa: PLR0913 - keyword arguments
     Raises: EngineFault, RemoteFault: the host or the remote node failed.
     """
     probing = Prober(chain, known=chain.known_contracts) if prober is None else prober
-    place = _look_around(
-        probing, _to_address(contract), functions, _to_address(account), known_accounts or {}
+    place = look_around(
+        probing, to_address(contract), functions, to_address(account), known_accounts or {}
     )
     if not chain.code(place.contract):
         reason = f"{to_hex_address(place.contract)} has no code."
@@ -147,82 +128,7 @@ def analyse_functions(  # noqa: PLR0913 - keyword arguments
     )
 
 
-def _look_around(
-    prober: Prober,
-    contract: Address,
-    functions: Sequence[FunctionCapability],
-    account: Address,
-    known_accounts: Mapping[str, str],
-) -> _Surroundings:
-    """Read the contract's getters, and collect the known addresses."""
-    labels = {_to_address(each): text for each, text in known_accounts.items()}
-    getters: list[_Getter] = []
-    for function in functions:
-        if function.parameters or function.is_payable:
-            continue
-        result = prober.read(contract, bytes(function.selector), account)
-        if result.is_success and len(result.output) == 32 and not result.tape.writes:  # noqa: PLR2004 - a word
-            getters.append(
-                _Getter(
-                    name=function.name,
-                    word=int.from_bytes(result.output, "big"),
-                    slots=frozenset((each.account, each.slot) for each in result.tape.reads),
-                    is_address=[each.abi_type for each in function.outputs] in ([], ["address"]),
-                )
-            )
-    found = [_word_to_address(each.word) for each in getters if LEAST_ADDRESS < each.word < 2**160]
-    logged = _read_logged(prober)
-    listed = dict.fromkeys([*labels, *found, *logged.get(contract, ())])
-    addresses = [each for each in listed if each != account][:MAX_KNOWN]
-    has_code = {each: bool(prober.chain.code(each)) for each in addresses}
-    known = KnownAddresses(
-        accounts=tuple(each for each in addresses if not has_code[each]),
-        contracts=tuple(each for each in addresses if has_code[each] and each != contract),
-        flags=frozenset(_find_flags(prober, contract, functions, account)),
-    )
-    return _Surroundings(
-        prober=prober,
-        contract=contract,
-        account=account,
-        known=known,
-        labels=labels,
-        logged=logged,
-        getters=getters,
-    )
-
-
-def _find_flags(
-    prober: Prober, contract: Address, functions: Sequence[FunctionCapability], account: Address
-) -> Iterator[tuple[Address, int]]:
-    """Yield the slots of the account that a function of one address returns as true or false."""
-    for function in functions:
-        types = [each.abi_type for each in function.parameters]
-        if types != ["address"] or [each.abi_type for each in function.outputs] != ["bool"]:
-            continue
-        data = encode_arguments(function.selector, types, [to_hex_address(account)])
-        for read in prober.read(contract, data, account).tape.reads:
-            if read.key is not None and read.key.flags & OWNED_FLAG:
-                yield read.account, read.slot
-
-
-def _read_logged(prober: Prober) -> dict[Address, dict[Address, None]]:
-    """Return the accounts that logs have as topics, by the contract that wrote them.
-
-    Holders of roles are among them.
-    """
-    chain, found = prober.chain, dict[Address, dict[Address, None]]()
-    head = int(prober.header.block_number) - 1
-    for number in range(head, max(chain.first_number, head - MAX_LOG_BLOCKS), -1):
-        for receipt in chain.block_with_receipts(chain.header(number)).receipts:
-            for entry in receipt.logs:
-                accounts = found.setdefault(Address(bytes(entry.address)), {})
-                for topic in entry.topics[1:]:
-                    if LEAST_ADDRESS < topic < 2**160:
-                        accounts[_word_to_address(topic)] = None
-    return found
-
-
-def _search(place: _Surroundings, function: FunctionCapability) -> tuple[CallSearch, SearchResult]:
+def _search(place: Surroundings, function: FunctionCapability) -> tuple[CallSearch, SearchResult]:
     search = CallSearch(place.prober, place.contract, function, place.account, place.known)
     found = search.run()
     if found.success is not None and not function.is_read_only:
@@ -235,7 +141,7 @@ def _search(place: _Surroundings, function: FunctionCapability) -> tuple[CallSea
 
 
 def _conclude(
-    place: _Surroundings, function: FunctionCapability, search: CallSearch, found: SearchResult
+    place: Surroundings, function: FunctionCapability, search: CallSearch, found: SearchResult
 ) -> FunctionCapability:
     if found.success is not None:
         return _describe_example(place, function, search, *found.success)
@@ -293,7 +199,7 @@ def _describe_failure(function: FunctionCapability, found: SearchResult) -> str:
 
 
 def _describe_example(
-    place: _Surroundings,
+    place: Surroundings,
     function: FunctionCapability,
     search: CallSearch,
     attempt: CallAttempt,
@@ -329,66 +235,73 @@ def _describe_example(
 
 
 def _find_barrier(
-    place: _Surroundings, function: FunctionCapability, search: CallSearch, found: SearchResult
+    place: Surroundings, function: FunctionCapability, search: CallSearch, found: SearchResult
 ) -> _Barrier | None:
-    """Return what is known of a function that a check of the caller closes; None if none does."""
+    """Return what is known of a function that a check of the caller closes; None if none does.
+
+    Of several such checks, the one counts that other accounts pass, best with a call that succeeds.
+    """
+    best: tuple[AccessCheck, _Passing] | None = None
+    for check, attempt, before in _list_checks(found):
+        passing = _try_check(place, search, check, attempt, before)
+        if passing is None:
+            continue
+        if check.slot in place.written_slots:
+            if best is not None:
+                continue
+            first = place.written_slots[check.slot]
+            reason = f"A call of {_name(function)} reverts until my account has called {first}."
+            names = tuple(map(to_hex_address, passing.callers))
+            return _Barrier(access=Access.OPEN, reason=reason, callers=names)
+        if best is None or passing.is_success or (passing.callers and not best[1].callers):
+            best = check, passing
+        if passing.is_success:
+            break
+    if best is not None:
+        names = tuple(map(to_hex_address, best[1].callers))
+        return _Barrier(reason=_describe_barrier(place, function, best[0], names), callers=names)
+    return _find_other_callers(place, function, search, found) or _find_last_comparison(
+        function, found
+    )
+
+
+def _list_checks(found: SearchResult) -> list[tuple[AccessCheck, CallAttempt, ProbeResult]]:
+    """Return the checks that may close a function, the best first."""
     checks = [
         (check, attempt, before)
         for check, attempt, before in reversed(found.checks)
         if check.slot not in found.amounts
         and not (attempt.state and found.hypothetical is not None)
     ]
-    checks = sorted(checks, key=lambda each: len(each[1].state))[:MAX_CHECKS]
-    for check, attempt, before in checks:
-        callers = _try_check(place, search, check, attempt, before)
-        if callers is None:
-            continue
-        names = tuple(to_hex_address(each) for each in callers)
-        if check.slot in place.written_slots:
-            first = place.written_slots[check.slot]
-            reason = f"A call of {_name(function)} reverts until my account has called {first}."
-            return _Barrier(access=Access.OPEN, reason=reason, callers=names)
-        reason = _describe_barrier(place, function, check, names)
-        return _Barrier(reason=reason, callers=names)
-    return _find_other_callers(place, function, search, found) or _find_last_comparison(
-        function, found
-    )
+    return sorted(checks, key=lambda each: len(each[1].state))[:MAX_CHECKS]
 
 
 def _try_check(
-    place: _Surroundings,
+    place: Surroundings,
     search: CallSearch,
     check: AccessCheck,
     attempt: CallAttempt,
     before: ProbeResult,
-) -> tuple[Address, ...] | None:
+) -> _Passing | None:
     """Return who passes a check that stops the account; None if it does not stop it."""
-    if check.kind is CheckKind.IDENTITY:
-        return _try_identity(place, search, check, attempt, before)
-    for setting in check.settings:
-        if check.slot is None:
-            break
-        result = search.probe(attempt, more=((*check.slot, setting),))
-        if result is not None and _goes_on(check, before, result):
-            return tuple(
-                other
-                for other in _list_others(place, check.slot[0])
-                if _goes_on(check, before, search.probe(attempt, sender=other))
-            )
-    return None
+    match check.kind:
+        case CheckKind.IDENTITY:
+            return _try_identity(place, search, check, attempt, before)
+        case CheckKind.SIGNATURE:
+            return _try_signature(search, check, attempt, before)
+        case CheckKind.MEMBERSHIP:
+            return _try_membership(place, search, check, attempt, before)
 
 
 def _try_identity(
-    place: _Surroundings,
+    place: Surroundings,
     search: CallSearch,
     check: AccessCheck,
     attempt: CallAttempt,
     before: ProbeResult,
-) -> tuple[Address, ...] | None:
-    holder = _word_to_address(check.holder)
+) -> _Passing | None:
     if check.holder:
-        result = search.probe(attempt, sender=holder)
-        return (holder,) if _goes_on(check, before, result) else None
+        return _list_passing(search, check, attempt, before, (word_to_address(check.holder),))
     if check.slot is None:
         return None
     own = int.from_bytes(place.account, "big")
@@ -397,8 +310,76 @@ def _try_identity(
     for value in (word | own, own, word | own << 8, word | own << 96):
         result = search.probe(attempt, more=((account, slot, value),))
         if _goes_on(check, before, result):
-            return ()
+            return _Passing()
     return None
+
+
+def _try_signature(
+    search: CallSearch, check: AccessCheck, attempt: CallAttempt, before: ProbeResult
+) -> _Passing | None:
+    """Let another account sign and call: the agent's account is a contract, and signs nothing."""
+    signer = Address(SIGNER.public_key.to_canonical_address())
+    signed = search.sign(attempt, signer, _sign)
+    if signed is None or not _goes_on(check, before, search.probe(signed, sender=signer)):
+        return None
+    return _Passing()
+
+
+def _sign(digest: bytes) -> tuple[int, int, int]:
+    """Return v, r and s of a hash."""
+    v, r, s = SIGNER.sign_msg_hash(digest).vrs
+    return v + 27, r, s
+
+
+def _try_membership(
+    place: Surroundings,
+    search: CallSearch,
+    check: AccessCheck,
+    attempt: CallAttempt,
+    before: ProbeResult,
+) -> _Passing | None:
+    if check.slot is None:
+        return None
+    others = place.list_others(check.slot[0])
+    passed: list[tuple[ProbeResult, int]] = []
+    for setting in check.settings:
+        result = search.probe(attempt, more=((*check.slot, setting),))
+        if _goes_on(check, before, result):
+            return _list_passing(search, check, attempt, before, others) or _Passing()
+        if result is not None and _is_passed(check, result):
+            passed.append((result, setting))
+    for result, setting in passed:
+        # The account is a member: other arguments may let it go on.
+        for changed in islice(search.propose_arguments(attempt, result), MAX_PROPOSALS):
+            stopped = search.probe(changed)
+            after = search.probe(changed, more=((*check.slot, setting),))
+            if stopped is not None and not stopped.is_success and _goes_on(check, stopped, after):
+                return _list_passing(search, check, changed, stopped, others) or _Passing()
+    return None
+
+
+def _list_passing(
+    search: CallSearch,
+    check: AccessCheck,
+    attempt: CallAttempt,
+    before: ProbeResult,
+    others: Sequence[Address],
+) -> _Passing | None:
+    """Return those of other accounts that pass a check, first those that succeed; None if none."""
+    succeeding, passing = [], []
+    for other in others:
+        result = search.probe(attempt, sender=other)
+        if result is not None and result.is_success:
+            succeeding.append(other)
+        elif _goes_on(check, before, result):
+            passing.append(other)
+    callers = (*succeeding, *passing)
+    return _Passing(callers=callers, is_success=bool(succeeding)) if callers else None
+
+
+def _is_passed(check: AccessCheck, result: ProbeResult) -> bool:
+    """Whether the check itself had another outcome."""
+    return result.tape.jumps.get(check.place, check.is_taken) != check.is_taken
 
 
 def _goes_on(check: AccessCheck, before: ProbeResult, after: ProbeResult | None) -> bool:
@@ -416,19 +397,18 @@ def _goes_on(check: AccessCheck, before: ProbeResult, after: ProbeResult | None)
     jumps = after.tape.jumps
     if any(jumps.get(place, is_taken) != is_taken for place, is_taken in last):
         return True
-    is_passed = jumps.get(check.place, check.is_taken) != check.is_taken
-    return is_passed and all(place in jumps for place, _ in last[1:])
+    return _is_passed(check, after) and all(place in jumps for place, _ in last[1:])
 
 
 def _find_other_callers(
-    place: _Surroundings, function: FunctionCapability, search: CallSearch, found: SearchResult
+    place: Surroundings, function: FunctionCapability, search: CallSearch, found: SearchResult
 ) -> _Barrier | None:
     """Return a barrier that the account meets, and another known account does not."""
     if found.amounts or not found.failures or found.hypothetical is not None:
         return None
     attempt = found.failures[0][0]
     callers = []
-    for other in _list_others(place):
+    for other in place.list_others():
         result = search.probe(attempt, sender=other)
         if result is not None and result.is_success:
             callers.append(to_hex_address(other))
@@ -476,11 +456,16 @@ def _is_closed(comparison: ValueComparison) -> bool:
 
 
 def _describe_barrier(
-    place: _Surroundings,
+    place: Surroundings,
     function: FunctionCapability,
     check: AccessCheck,
     callers: tuple[str, ...],
 ) -> str:
+    if check.kind is CheckKind.SIGNATURE:
+        return (
+            f"I cannot call {_name(function)} because the caller must have signed, and my account "
+            "signs nothing."
+        )
     if check.kind is CheckKind.IDENTITY:
         if callers:
             return _say_only(function, f"{callers[0]}{_label(place, callers[0])}", "it")
@@ -501,7 +486,7 @@ def _say_only(function: FunctionCapability, who: str, pronoun: str, verb: str = 
     return f"I cannot call {name} because only {who}{verb}, and my account is not {pronoun}."
 
 
-def _label(place: _Surroundings, address: str) -> str:
+def _label(place: Surroundings, address: str) -> str:
     """Return the noun for an account in brackets, or nothing."""
     account = Address(to_canonical_address(address))
     label = place.labels.get(account, "")
@@ -514,29 +499,12 @@ def _label(place: _Surroundings, address: str) -> str:
     return f" ({clean_text(label)})" if label else ""
 
 
-def _find_empty_getter(place: _Surroundings, check: AccessCheck) -> str:
+def _find_empty_getter(place: Surroundings, check: AccessCheck) -> str:
     """Return the noun for an address in a slot that is empty."""
     for getter in place.getters:
         if getter.is_address and not getter.word and check.slot in getter.slots:
             return f"the {clean_text(getter.name)}"
     return "one account"
-
-
-def _list_others(place: _Surroundings, keeper: Address | None = None) -> tuple[Address, ...]:
-    """Return the other accounts for which a call is tried.
-
-    Input: keeper: the contract that keeps the members, whose logs may name them.
-    """
-    logged = () if keeper is None else place.logged.get(keeper, {})
-    listed = (
-        *place.labels,
-        *place.known.accounts,
-        *logged,
-        *place.known.contracts,
-        place.contract,
-    )
-    others = [each for each in dict.fromkeys(listed) if each != place.account]
-    return tuple(others[:MAX_CALLERS])
 
 
 def _name(function: FunctionCapability) -> str:
@@ -547,11 +515,3 @@ def clean_text(text: str) -> str:
     """Return foreign text as printable ASCII of at most `MAX_REASON_CHARACTERS`."""
     clean = _UNPRINTABLE.sub(" ", text).strip()
     return clean if len(clean) <= MAX_REASON_CHARACTERS else f"{clean[:MAX_REASON_CHARACTERS]}..."
-
-
-def _to_address(value: str | bytes) -> Address:
-    return Address(to_canonical_address(to_checksum_address(value)))
-
-
-def _word_to_address(word: int) -> Address:
-    return Address(word.to_bytes(20, "big"))

@@ -38,6 +38,7 @@ MULTI_TRANSFERS_FROM = frozenset({bytes.fromhex("f242432a"), bytes.fromhex("2eb2
 
 ITEM_TRANSFERS = SAFE_TRANSFERS_FROM | MULTI_TRANSFERS_FROM
 BALANCE_OF = bytes.fromhex("70a08231")
+IS_APPROVED_FOR_ALL = bytes.fromhex("e985e9c5")
 SUPPORTS_INTERFACE = bytes.fromhex("01ffc9a7")
 ERC721_ID = bytes.fromhex("80ac58cd")
 WORD_BYTES = 32
@@ -154,6 +155,8 @@ def _find_approval(
         return None
     if call.data[4:36] != bytes(account).rjust(WORD_BYTES, b"\0"):
         return None
+    if not _is_token(prober, account, call):
+        return None
     word = call.data_taint.read(AMOUNT_OFFSET)
     is_item = selector in ITEM_TRANSFERS or _is_item_token(prober, call, result)
     amount = int.from_bytes(call.data[AMOUNT_OFFSET : AMOUNT_OFFSET + WORD_BYTES], "big")
@@ -163,6 +166,23 @@ def _find_approval(
         amount=None if is_item else amount,
         parameter="" if word is None else _find_parameter(function, word, result),
     )
+
+
+def _is_token(prober: Prober, account: Address, call: TracedCall) -> bool:
+    """Whether a contract transfers: its transfer ran, or it says what the account has or allows."""
+    if not prober.chain.code(call.account):
+        return False
+    if not call.is_error:
+        return True
+    own, spender = bytes(account), bytes(call.sender)
+    answers = (
+        prober.read(call.account, data, account)
+        for data in (
+            BALANCE_OF + encode(["address"], [own]),
+            IS_APPROVED_FOR_ALL + encode(["address", "address"], [own, spender]),
+        )
+    )
+    return any(answer.is_success and len(answer.output) >= WORD_BYTES for answer in answers)
 
 
 def _is_item_token(prober: Prober, call: TracedCall, result: ProbeResult) -> bool:

@@ -32,8 +32,13 @@ from pyevm_agents.contract_intelligence.calldata_layout import (
 )
 from pyevm_agents.contract_intelligence.caller_taint import (
     CALLDATA_FLAG,
+    CALLS,
+    ECRECOVER,
     KEYED_FLAG,
     OWNED_FLAG,
+    SELECTOR_BYTES,
+    SIGNATURE_FLAG,
+    SIGNATURE_WORDS,
     STORAGE_FLAG,
     VALUE_FLAG,
     Expression,
@@ -57,7 +62,7 @@ from pyevm_agents.contract_intelligence.conditions import (
 from pyevm_agents.contract_intelligence.probe import CallProbe, to_hex_address
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from pyevm_agents.contract_intelligence.caller_taint import Decision
     from pyevm_agents.contract_intelligence.capabilities import FunctionCapability
@@ -87,6 +92,10 @@ PLENTY = 10**30
 ARGUMENT_COST, HOLDING_COST, LITTLE_COST, STATE_COST = 2, 1, 4, 3
 
 
+ANY_SIGNATURE = (27, 1, 1)
+"""v, r and s from which `ecrecover` computes some account, for every hash."""
+
+
 class CheckKind(Enum):
     """How a contract decides who may call."""
 
@@ -95,6 +104,9 @@ class CheckKind(Enum):
 
     MEMBERSHIP = "membership"
     """A value of the caller in storage is read."""
+
+    SIGNATURE = "signature"
+    """The caller is compared with the account that signed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,6 +175,12 @@ class KnownAddresses:
     contracts: tuple[Address, ...] = ()
     flags: frozenset[tuple[Address, int]] = frozenset()
     """Slots of the account that are known to be true or false."""
+
+    words: tuple[bytes, ...] = ()
+    """Words of 32 bytes that the contract's getters and logs have, such as names of roles."""
+
+    selectors: tuple[bytes, ...] = ()
+    """Words of four bytes that the contract's logs have."""
 
 
 class CallSearch:
@@ -338,7 +356,7 @@ class CallSearch:
             values = replace_at(attempt.values, *remedy)
             self._push(replace(attempt, values=values, cost=min(attempt.cost, 1)))
             return
-        leaves = {leaf.offset: leaf for leaf in list_leaves(self.types, result.probe.data)}
+        leaves = self._map_leaves(result)
         for rank, decision in enumerate(_list_latest(result)):
             for comparison in list_comparisons(decision.condition):
                 self._note_check(decision, comparison, attempt, result)
@@ -364,12 +382,54 @@ class CallSearch:
         self, attempt: CallAttempt, comparison: ValueComparison, leaves: dict[int, CalldataLeaf]
     ) -> Iterator[CallAttempt]:
         """Yield attempts in which a comparison may have another result."""
-        if comparison.flags & CALLDATA_FLAG:
+        if comparison.flags & SIGNATURE_FLAG:
+            yield from self._sign(attempt, comparison, leaves)
+        elif comparison.flags & CALLDATA_FLAG:
             yield from self._change_arguments(attempt, comparison, leaves)
         if comparison.flags & VALUE_FLAG:
             yield from self._change_value(attempt, comparison)
         if comparison.flags & STORAGE_FLAG:
             yield from self._change_storage(attempt, comparison)
+
+    def propose_arguments(self, attempt: CallAttempt, result: ProbeResult) -> Iterator[CallAttempt]:
+        """Yield attempts with other arguments that the last conditions of a result propose."""
+        leaves = self._map_leaves(result)
+        for decision in _list_latest(result)[:MAX_DECISIONS_READ]:
+            for comparison in list_comparisons(decision.condition):
+                if comparison.flags & CALLDATA_FLAG:
+                    yield from self._change_arguments(attempt, comparison, leaves)
+
+    def _map_leaves(self, result: ProbeResult) -> dict[int, CalldataLeaf]:
+        return {leaf.offset: leaf for leaf in list_leaves(self.types, result.probe.data)}
+
+    def _sign(
+        self, attempt: CallAttempt, comparison: ValueComparison, leaves: dict[int, CalldataLeaf]
+    ) -> Iterator[CallAttempt]:
+        """Yield an attempt with a signature that some account could have made."""
+        for side, _ in comparison.list_sides():
+            signer = strip(side)
+            if isinstance(signer, Expression) and signer.op in CALLS:
+                values = put_signature(attempt.values, signer, leaves, ANY_SIGNATURE)
+                yield replace(attempt, values=values, cost=attempt.cost + ARGUMENT_COST)
+
+    def sign(
+        self, attempt: CallAttempt, signer: Address, sign: Callable[[bytes], tuple[int, int, int]]
+    ) -> CallAttempt | None:
+        """Return an attempt of another account with its signature; None if it signs nothing.
+
+        Input: sign: returns v, r and s for a hash.
+        """
+        result = self.probe(attempt, sender=signer)
+        if result is None:
+            return None
+        for call in reversed(result.list_calls()):
+            if call.code_account == ECRECOVER:
+                words = [call.data_taint.read(32 * place) or 0 for place in range(SIGNATURE_WORDS)]
+                made = Expression(call.kind, words)
+                leaves = self._map_leaves(result)
+                values = put_signature(attempt.values, made, leaves, sign(call.data[:32]))
+                return replace(attempt, values=values)
+        return None
 
     def _change_arguments(
         self, attempt: CallAttempt, comparison: ValueComparison, leaves: dict[int, CalldataLeaf]
@@ -412,7 +472,8 @@ class CallSearch:
             yield from dict.fromkeys(fit_number(leaf.abi_type, number) for number in numbers)
         elif leaf.abi_type.startswith("bytes"):
             size = int(leaf.abi_type.removeprefix("bytes"))
-            yield bound.to_bytes(32, "big")[:size]
+            words = (bound.to_bytes(32, "big"), *self._known.words[: 2 * MAX_ITEMS])
+            yield from dict.fromkeys(word[:size] for word in words)
 
     def _list_addresses(self, other: Expression | int) -> Iterator[str]:
         compared = get_value(other) & ADDRESS_MASK
@@ -431,7 +492,7 @@ class CallSearch:
             if count > (MAX_ITEMS if "[" in leaf.abi_type else 1_024):
                 continue
             if isinstance(value, bytes):
-                yield value[:count].ljust(count, b"\0")
+                yield from self._list_bytes(value, count)
             elif isinstance(value, str):
                 yield value[:count].ljust(count, "a")
             elif leaf.abi_type == "address[]" and comparison.relation is not Relation.TRUTH:
@@ -444,6 +505,13 @@ class CallSearch:
                     item, Candidates(address=to_hex_address(self._account), number=1)
                 )
                 yield resize(value, count, filler)
+
+    def _list_bytes(self, value: bytes, count: int) -> Iterator[bytes]:
+        """Yield bytes of a length: calls that the contract's logs name, and zeros."""
+        if count >= SELECTOR_BYTES:
+            for selector in self._known.selectors[-MAX_ITEMS:]:
+                yield selector.ljust(count, b"\0")
+        yield value[:count].ljust(count, b"\0")
 
     def _change_value(
         self, attempt: CallAttempt, comparison: ValueComparison
@@ -571,6 +639,24 @@ def _get_key(attempt: CallAttempt) -> tuple[object, ...]:
     return attempt.values, attempt.value_wei, attempt.needs, attempt.holdings, attempt.state
 
 
+def put_signature(
+    values: tuple[object, ...],
+    signer: Expression,
+    leaves: dict[int, CalldataLeaf],
+    signature: tuple[int, int, int],
+) -> tuple[object, ...]:
+    """Return arguments with v, r and s where `ecrecover` reads them from."""
+    for operand, number in zip(signer.operands[1:], signature, strict=True):
+        for word in find_words(operand)[-1:]:
+            leaf = leaves.get(word.offset)
+            if leaf is None or leaf.is_length:
+                continue
+            is_number = leaf.abi_type.startswith("uint")
+            value = fit_number(leaf.abi_type, number) if is_number else number.to_bytes(32, "big")
+            values = replace_at(values, leaf.path, value)
+    return values
+
+
 def find_check(
     decision: Decision,
     comparison: ValueComparison,
@@ -599,6 +685,10 @@ def find_check(
 
 def _find_identity(decision: Decision, other: Expression | int) -> AccessCheck | None:
     """Return the comparison of the caller with an address that no argument chooses."""
+    if get_flags(other) & SIGNATURE_FLAG:
+        return AccessCheck(
+            kind=CheckKind.SIGNATURE, place=decision.place, is_taken=decision.is_taken
+        )
     if get_flags(other) & CALLDATA_FLAG or is_account(other):
         return None
     stored = find_field(other)

@@ -43,6 +43,14 @@ VALUE_FLAG, KEYED_FLAG, BALANCE_FLAG, RETURN_FLAG = 16, 32, 64, 128
 OWNED_FLAG = 256
 """A hash of the account's address, wherever that came from, and what is stored there."""
 
+SIGNATURE_FLAG = 512
+"""The account that `ecrecover` found."""
+
+ECRECOVER = (1).to_bytes(20, "big")
+"""Address of the precompile. Its input: the hash that was signed, v, r and s."""
+
+SIGNATURE_WORDS = 4
+
 WORD_BYTES = 32
 SELECTOR_BYTES = 4
 MAX_DECISIONS = 20_000
@@ -261,7 +269,7 @@ class SegmentMemory:
 class _Shadow:
     """Expressions of a running computation."""
 
-    __slots__ = ("call", "memory", "pending", "returned", "stack")
+    __slots__ = ("call", "called", "memory", "pending", "returned", "stack")
 
     def __init__(self, call: TracedCall) -> None:
         self.call = call
@@ -270,6 +278,9 @@ class _Shadow:
 
         self.memory = SegmentMemory()
         self.returned: SegmentMemory | None = None
+        self.called: Expression | None = None
+        """The address of the last call, if it is the account's."""
+
         self.pending: tuple[int, SegmentMemory | None] = (0, None)
         """The opcode of the call that begins, and the expressions of its calldata."""
 
@@ -518,7 +529,9 @@ def _build_source(code: int, slow: Opcode, flag: int) -> Opcode:
             return None
         if flag == RETURN_FLAG and not computation.shadow.call.calls:
             return None
-        computation.shadow.stack[len(values) - 1] = Expression(code, (), value, flag)
+        shadow = computation.shadow
+        operands = () if flag != RETURN_FLAG or shadow.called is None else (shadow.called,)
+        shadow.stack[len(values) - 1] = Expression(code, operands, value, flag)
         return None
 
     return execute
@@ -717,6 +730,10 @@ def _build_call(code: int, slow: Opcode) -> Opcode:
         if to_size:
             copied = 0 if made is None else min(to_size, len(made.output))
             shadow.memory.copy_from(shadow.returned, to, 0, copied)
+        if made is not None and made.code_account == ECRECOVER and to_size >= WORD_BYTES:
+            shadow.memory.write(to, WORD_BYTES, _build_signer(computation, made, to))
+        is_own = target is not None and target.flags == CALLER_FLAG
+        shadow.called = target if is_own else None
         operands = () if target is None else (target,)
         is_balance = made is None and code in CALLS_WITH_VALUE and arguments[2]
         flags = RETURN_FLAG | (BALANCE_FLAG if is_balance else 0)
@@ -724,6 +741,15 @@ def _build_call(code: int, slow: Opcode) -> Opcode:
         return None
 
     return execute
+
+
+def _build_signer(computation: Any, made: TracedCall, to: int) -> Expression:  # noqa: ANN401 - py-evm's
+    """Return the account that `ecrecover` wrote to memory, computed from its input."""
+    words = [made.data_taint.read(WORD_BYTES * place) for place in range(SIGNATURE_WORDS)]
+    given = [int.from_bytes(made.data[32 * place :][:32], "big") for place in range(len(words))]
+    operands = [value if word is None else word for word, value in zip(words, given, strict=True)]
+    value = int.from_bytes(computation._memory.read_bytes(to, WORD_BYTES), "big")
+    return Expression(made.kind, operands, value, SIGNATURE_FLAG)
 
 
 def _build_jumpi(slow: Opcode) -> Opcode:

@@ -1,0 +1,238 @@
+"""What stands around a contract: its getters, its logs, and the accounts that these name.
+
+They propose arguments and callers of its functions. Executions decide which are right.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import product
+from typing import TYPE_CHECKING
+
+from eth_abi.exceptions import EncodingError
+from eth_typing import Address
+from eth_utils import to_canonical_address, to_checksum_address
+
+from pyevm_agents.abi import decode_values
+from pyevm_agents.contract_intelligence.call_search import KnownAddresses
+from pyevm_agents.contract_intelligence.calldata_layout import encode_arguments
+from pyevm_agents.contract_intelligence.caller_taint import (
+    OWNED_FLAG,
+    SELECTOR_BYTES,
+    WORD_BYTES,
+)
+from pyevm_agents.contract_intelligence.probe import Prober, to_hex_address
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from pyevm_agents.contract_intelligence.capabilities import FunctionCapability
+
+MAX_CALLERS = 24
+"""Other accounts for which a call is tried."""
+
+MAX_LOG_BLOCKS = 1_000
+"""Blocks of the chain whose logs are searched for accounts with a role, the latest."""
+
+MAX_LOG_WORDS = 8
+"""Words of a log's data that are read, the first ones."""
+
+MAX_KNOWN = 32
+MAX_WORDS = 32
+"""Words of a contract's logs and getters that are kept, the latest of the logs."""
+
+MAX_MEMBER_READS = 16
+"""Calls of one getter that returns accounts for a word, such as the members of a role."""
+
+LEAST_ADDRESS = 2**80
+"""A smaller word is taken for a number."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Getter:
+    """A function without parameters, and the word that it returned."""
+
+    name: str
+    word: int
+    slots: frozenset[tuple[Address, int]]
+    is_address: bool
+
+
+@dataclass(slots=True, kw_only=True)
+class LoggedWords:
+    """Words of a contract's logs, in their order, each once."""
+
+    accounts: dict[Address, None] = field(default_factory=dict)
+    words: dict[bytes, None] = field(default_factory=dict)
+    selectors: dict[bytes, None] = field(default_factory=dict)
+
+    def add(self, word: int) -> None:
+        """Keep a word by what it looks like."""
+        data = word.to_bytes(WORD_BYTES, "big")
+        if LEAST_ADDRESS < word < 2**160:
+            self.accounts[word_to_address(word)] = None
+        elif word >= 2**160 and not any(data[SELECTOR_BYTES:]):
+            self.selectors[data[:SELECTOR_BYTES]] = None
+        elif word >= 2**160:
+            self.words[data] = None
+
+
+@dataclass(slots=True, kw_only=True)
+class Surroundings:
+    """A contract with the addresses and the names around it."""
+
+    prober: Prober
+    contract: Address
+    account: Address
+    known: KnownAddresses
+    labels: Mapping[Address, str]
+    """Nouns such as `the owner`."""
+
+    logged: Mapping[Address, LoggedWords]
+    """By the contract that wrote the logs."""
+
+    getters: Sequence[Getter] = ()
+    written_slots: dict[tuple[Address, int], str] = field(default_factory=dict)
+    """Slots that an example call of the account writes, with the function."""
+
+    def list_others(self, keeper: Address | None = None) -> tuple[Address, ...]:
+        """Return the other accounts for which a call is tried.
+
+        Input: keeper: the contract that keeps the members, whose logs may name them.
+        """
+        kept = None if keeper is None else self.logged.get(keeper)
+        listed = (
+            *(() if kept is None else kept.accounts),
+            *self.known.accounts,
+            self.contract,
+            *self.known.contracts,
+        )
+        others = [each for each in dict.fromkeys(listed) if each != self.account]
+        return tuple(others[:MAX_CALLERS])
+
+
+def look_around(
+    prober: Prober,
+    contract: Address,
+    functions: Sequence[FunctionCapability],
+    account: Address,
+    known_accounts: Mapping[str, str],
+) -> Surroundings:
+    """Read the contract's getters, and collect the known addresses."""
+    labels = {to_address(each): text for each, text in known_accounts.items()}
+    getters = [*_read_getters(prober, contract, functions, account)]
+    found = [word_to_address(each.word) for each in getters if LEAST_ADDRESS < each.word < 2**160]
+    logged = _read_logged(prober)
+    own = logged.get(contract, LoggedWords())
+    read = [each.word.to_bytes(WORD_BYTES, "big") for each in getters if each.word >= 2**160]
+    words = tuple(dict.fromkeys([*read, *reversed(own.words)]))[:MAX_WORDS]
+    members = _read_members(prober, contract, functions, account, (bytes(WORD_BYTES), *words))
+    listed = dict.fromkeys([*own.accounts, *labels, *found, *members])
+    addresses = [each for each in listed if each != account and any(each)]
+    has_code = {each: bool(prober.chain.code(each)) for each in addresses}
+    places = [each for each in addresses if has_code[each] and each != contract]
+    known = KnownAddresses(
+        accounts=tuple(each for each in addresses if not has_code[each])[:MAX_KNOWN],
+        contracts=tuple(places[:MAX_KNOWN]),
+        flags=frozenset(_find_flags(prober, contract, functions, account)),
+        words=words,
+        selectors=tuple(own.selectors)[-MAX_WORDS:],
+    )
+    return Surroundings(
+        prober=prober,
+        contract=contract,
+        account=account,
+        known=known,
+        labels=labels,
+        logged=logged,
+        getters=getters,
+    )
+
+
+def _read_getters(
+    prober: Prober, contract: Address, functions: Sequence[FunctionCapability], account: Address
+) -> Iterator[Getter]:
+    for function in functions:
+        if function.parameters or function.is_payable:
+            continue
+        result = prober.read(contract, bytes(function.selector), account)
+        if result.is_success and len(result.output) == WORD_BYTES and not result.tape.writes:
+            yield Getter(
+                name=function.name,
+                word=int.from_bytes(result.output, "big"),
+                slots=frozenset((each.account, each.slot) for each in result.tape.reads),
+                is_address=[each.abi_type for each in function.outputs] in ([], ["address"]),
+            )
+
+
+def _read_members(
+    prober: Prober,
+    contract: Address,
+    functions: Sequence[FunctionCapability],
+    account: Address,
+    words: Sequence[bytes],
+) -> list[Address]:
+    """Return the accounts that getters return for a word, with a number or without one."""
+    found: dict[Address, None] = {}
+    for function in functions:
+        types = [each.abi_type for each in function.parameters]
+        outputs = tuple(each.abi_type for each in function.outputs)
+        if types not in (["bytes32"], ["bytes32", "uint256"]) or not function.is_read_only:
+            continue
+        if outputs not in (("address",), ("address[]",)):
+            continue
+        choices = [words if each == "bytes32" else (0, 1) for each in types]
+        for values in [*product(*choices)][:MAX_MEMBER_READS]:
+            try:
+                data = encode_arguments(function.selector, types, values)
+            except EncodingError:
+                continue
+            result = prober.read(contract, data, account)
+            decoded = decode_values(outputs, result.output) if result.is_success else None
+            for value in decoded or ():
+                members = value[:MAX_CALLERS] if isinstance(value, tuple | list) else (value,)
+                found |= dict.fromkeys(to_address(str(each)) for each in members)
+    return [*found]
+
+
+def _find_flags(
+    prober: Prober, contract: Address, functions: Sequence[FunctionCapability], account: Address
+) -> Iterator[tuple[Address, int]]:
+    """Yield the slots of the account that a function of one address returns as true or false."""
+    for function in functions:
+        types = [each.abi_type for each in function.parameters]
+        if types != ["address"] or [each.abi_type for each in function.outputs] != ["bool"]:
+            continue
+        data = encode_arguments(function.selector, types, [to_hex_address(account)])
+        for read in prober.read(contract, data, account).tape.reads:
+            if read.key is not None and read.key.flags & OWNED_FLAG:
+                yield read.account, read.slot
+
+
+def _read_logged(prober: Prober) -> dict[Address, LoggedWords]:
+    """Return the words of logs, by the contract that wrote them.
+
+    Holders of roles are among them.
+    """
+    chain, found = prober.chain, dict[Address, LoggedWords]()
+    head = int(prober.header.block_number) - 1
+    for number in range(head, max(chain.first_number, head - MAX_LOG_BLOCKS), -1):
+        for receipt in chain.block_with_receipts(chain.header(number)).receipts:
+            for entry in receipt.logs:
+                logged = found.setdefault(Address(bytes(entry.address)), LoggedWords())
+                data = bytes(entry.data)[: MAX_LOG_WORDS * WORD_BYTES]
+                for topic in entry.topics[1:]:
+                    logged.add(topic)
+                for start in range(0, len(data), WORD_BYTES):
+                    logged.add(int.from_bytes(data[start : start + WORD_BYTES], "big"))
+    return found
+
+
+def to_address(value: str | bytes) -> Address:
+    """Return an address as bytes."""
+    return Address(to_canonical_address(to_checksum_address(value)))
+
+
+def word_to_address(word: int) -> Address:
+    """Return a word that is an address as bytes."""
+    return Address(word.to_bytes(20, "big"))
