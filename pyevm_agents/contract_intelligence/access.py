@@ -25,6 +25,7 @@ from pyevm_agents.contract_intelligence.call_search import (
     CallSearch,
     CheckKind,
     SearchResult,
+    propose_settings,
 )
 from pyevm_agents.contract_intelligence.caller_taint import (
     CALLDATA_FLAG,
@@ -55,14 +56,17 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pyevm_agents.chain import Chain
-    from pyevm_agents.contract_intelligence.probe import ProbeResult
+    from pyevm_agents.contract_intelligence.probe import Overrides, ProbeResult
 
 MAX_CHECKS = 12
 """Checks of one function that are tried, the last first."""
 
 MAX_REASON_CHARACTERS = 160
 MAX_PROPOSALS = 8
-"""Other arguments that are tried together with a membership."""
+"""Other arguments that are tried for an account that passes a check."""
+
+MAX_SETTINGS = 8
+"""Values of a slot of the account that are tried, and as many that follow from these."""
 
 SIGNER = PrivateKey(keccak(text="an account that signs"))
 """Key of an account that nothing else has to do with, which signs in place of the caller."""
@@ -301,7 +305,9 @@ def _try_identity(
     before: ProbeResult,
 ) -> _Passing | None:
     if check.holder:
-        return _list_passing(search, check, attempt, before, (word_to_address(check.holder),))
+        holder = (word_to_address(check.holder),)
+        passing = _list_passing(search, check, attempt, before, holder)
+        return passing if passing.callers else None
     if check.slot is None:
         return None
     own = int.from_bytes(place.account, "big")
@@ -341,20 +347,44 @@ def _try_membership(
     if check.slot is None:
         return None
     others = place.list_others(check.slot[0])
-    passed: list[tuple[ProbeResult, int]] = []
-    for setting in check.settings:
-        result = search.probe(attempt, more=((*check.slot, setting),))
-        if _goes_on(check, before, result):
-            return _list_passing(search, check, attempt, before, others) or _Passing()
+    waiting = [*check.settings]
+    for setting in waiting[:MAX_SETTINGS]:
+        more = ((*check.slot, setting),)
+        if _pass(search, check, attempt, before, more=more) is not None:
+            return _list_passing(search, check, attempt, before, others)
+        result = search.probe(attempt, more=more)
         if result is not None and _is_passed(check, result):
-            passed.append((result, setting))
-    for result, setting in passed:
-        # The account is a member: other arguments may let it go on.
-        for changed in islice(search.propose_arguments(attempt, result), MAX_PROPOSALS):
-            stopped = search.probe(changed)
-            after = search.probe(changed, more=((*check.slot, setting),))
-            if stopped is not None and not stopped.is_success and _goes_on(check, stopped, after):
-                return _list_passing(search, check, changed, stopped, others) or _Passing()
+            waiting += propose_settings(check.slot, result)
+    for setting in dict.fromkeys(waiting[len(check.settings) :][:MAX_SETTINGS]):
+        if _pass(search, check, attempt, before, more=((*check.slot, setting),)) is not None:
+            return _list_passing(search, check, attempt, before, others)
+    return None
+
+
+def _pass(  # noqa: PLR0913 - keyword arguments
+    search: CallSearch,
+    check: AccessCheck,
+    attempt: CallAttempt,
+    before: ProbeResult,
+    *,
+    sender: Address | None = None,
+    more: Overrides = (),
+) -> ProbeResult | None:
+    """Return a result that goes on where the account is stopped; None if there is none.
+
+    A call that passes the check, and is then stopped where the account is, is made with the other
+    arguments that its conditions propose.
+    """
+    result = search.probe(attempt, sender=sender, more=more)
+    if result is None or _goes_on(check, before, result):
+        return result
+    if not _is_passed(check, result):
+        return None
+    for changed in islice(search.propose_arguments(attempt, before, result), MAX_PROPOSALS):
+        stopped = search.probe(changed)
+        after = search.probe(changed, sender=sender, more=more)
+        if stopped is not None and not stopped.is_success and _goes_on(check, stopped, after):
+            return after
     return None
 
 
@@ -364,17 +394,15 @@ def _list_passing(
     attempt: CallAttempt,
     before: ProbeResult,
     others: Sequence[Address],
-) -> _Passing | None:
-    """Return those of other accounts that pass a check, first those that succeed; None if none."""
-    succeeding, passing = [], []
+) -> _Passing:
+    """Return those of other accounts that pass a check, first those that succeed."""
+    succeeding: list[Address] = []
+    passing: list[Address] = []
     for other in others:
-        result = search.probe(attempt, sender=other)
-        if result is not None and result.is_success:
-            succeeding.append(other)
-        elif _goes_on(check, before, result):
-            passing.append(other)
-    callers = (*succeeding, *passing)
-    return _Passing(callers=callers, is_success=bool(succeeding)) if callers else None
+        result = _pass(search, check, attempt, before, sender=other)
+        if result is not None:
+            (succeeding if result.is_success else passing).append(other)
+    return _Passing(callers=(*succeeding, *passing), is_success=bool(succeeding))
 
 
 def _is_passed(check: AccessCheck, result: ProbeResult) -> bool:

@@ -320,11 +320,16 @@ class CallSearch:
     def _build_mixed(
         self, contracts: Sequence[str], candidates: Candidates, value_wei: int
     ) -> Iterator[CallAttempt]:
-        """Yield an attempt with contracts for all parameters of addresses but the last."""
+        """Yield an attempt with contracts for all parameters of addresses but the last.
+
+        A single address beside bytes may be that of a contract to call.
+        """
         places = [index for index, text in enumerate(self.types) if text == "address"]
-        if len(places) > 1 and contracts:
+        if len(places) > 1 or "bytes" not in self.types:
+            places = places[:-1]
+        if places and contracts:
             values = [build_value(text, candidates) for text in self.types]
-            for place, contract in zip(places[:-1], contracts, strict=False):
+            for place, contract in zip(places, contracts, strict=False):
                 values[place] = contract
             yield CallAttempt(values=tuple(values), value_wei=value_wei, cost=1)
 
@@ -391,10 +396,17 @@ class CallSearch:
         if comparison.flags & STORAGE_FLAG:
             yield from self._change_storage(attempt, comparison)
 
-    def propose_arguments(self, attempt: CallAttempt, result: ProbeResult) -> Iterator[CallAttempt]:
-        """Yield attempts with other arguments that the last conditions of a result propose."""
+    def propose_arguments(
+        self, attempt: CallAttempt, before: ProbeResult, result: ProbeResult
+    ) -> Iterator[CallAttempt]:
+        """Yield attempts with other arguments, which the last conditions of a result propose.
+
+        Conditions that the result before met as well propose nothing.
+        """
         leaves = self._map_leaves(result)
         for decision in _list_latest(result)[:MAX_DECISIONS_READ]:
+            if before.tape.jumps.get(decision.place) == decision.is_taken:
+                continue
             for comparison in list_comparisons(decision.condition):
                 if comparison.flags & CALLDATA_FLAG:
                     yield from self._change_arguments(attempt, comparison, leaves)
@@ -613,6 +625,20 @@ class CallSearch:
         if key not in self._checked:
             self._checked.add(key)
             self.result.checks.append((check, attempt, result))
+
+
+def propose_settings(slot: tuple[Address, int], result: ProbeResult) -> Iterator[int]:
+    """Yield values of a slot that give the last comparisons of its parts another result."""
+    for decision in _list_latest(result)[:MAX_DECISIONS_READ]:
+        for comparison in list_comparisons(decision.condition):
+            for side, other in comparison.list_sides():
+                stored = find_field(side)
+                if stored is None or (stored.account, stored.slot) != slot:
+                    continue
+                for value in _list_flipped(
+                    comparison, stored.mask, stored.shift, stored.word, other
+                ):
+                    yield stored.replace(value)
 
 
 def _list_latest(result: ProbeResult) -> list[Decision]:
