@@ -521,7 +521,7 @@ class CallSearch:
     def _list_bytes(self, value: bytes, count: int) -> Iterator[bytes]:
         """Yield bytes of a length: calls that the contract's logs name, and zeros."""
         if count >= SELECTOR_BYTES:
-            for selector in self._known.selectors[-MAX_ITEMS:]:
+            for selector in self._known.selectors[:MAX_ITEMS]:
                 yield selector.ljust(count, b"\0")
         yield value[:count].ljust(count, b"\0")
 

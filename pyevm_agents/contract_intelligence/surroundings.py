@@ -39,7 +39,7 @@ MAX_LOG_WORDS = 8
 
 MAX_KNOWN = 32
 MAX_WORDS = 32
-"""Words of a contract's logs and getters that are kept, the latest of the logs."""
+"""Words of a contract's getters and logs that are kept; of the logs, those of the latest blocks."""
 
 MAX_MEMBER_READS = 16
 """Calls of one getter that returns accounts for a word, such as the members of a role."""
@@ -60,7 +60,7 @@ class Getter:
 
 @dataclass(slots=True, kw_only=True)
 class LoggedWords:
-    """Words of a contract's logs, in their order, each once."""
+    """Words of a contract's logs, those of the latest blocks first, each once."""
 
     accounts: dict[Address, None] = field(default_factory=dict)
     words: dict[bytes, None] = field(default_factory=dict)
@@ -125,7 +125,7 @@ def look_around(
     logged = _read_logged(prober)
     own = logged.get(contract, LoggedWords())
     read = [each.word.to_bytes(WORD_BYTES, "big") for each in getters if each.word >= 2**160]
-    words = tuple(dict.fromkeys([*read, *reversed(own.words)]))[:MAX_WORDS]
+    words = tuple(dict.fromkeys([*read, *own.words]))[:MAX_WORDS]
     members = _read_members(prober, contract, functions, account, (bytes(WORD_BYTES), *words))
     listed = dict.fromkeys([*own.accounts, *labels, *found, *members])
     addresses = [each for each in listed if each != account and any(each)]
@@ -136,7 +136,7 @@ def look_around(
         contracts=tuple(places[:MAX_KNOWN]),
         flags=frozenset(_find_flags(prober, contract, functions, account)),
         words=words,
-        selectors=tuple(own.selectors)[-MAX_WORDS:],
+        selectors=tuple(own.selectors)[:MAX_WORDS],
     )
     return Surroundings(
         prober=prober,

@@ -111,3 +111,16 @@ def test_approvals_for_the_router(bench: Callable[..., Bench]) -> None:
         Access.OPEN
     )
     assert chain.chain.balance(AGENT) == 0
+
+
+@pytest.mark.slow
+def test_what_is_no_token_needs_no_approval(bench: Callable[..., Bench]) -> None:
+    """The router calls the factory and the account as tokens, where it is given them as such."""
+    chain = bench()
+    uniswap = deploy_uniswap(chain)
+    abi = load_uniswap_artifact("v2-periphery", "UniswapV2Router02")["abi"]
+    tokens = {hex_of(each) for each in (uniswap.token, uniswap.weth, uniswap.pair)}
+    for known in ({}, {hex_of(uniswap.factory): ""}):
+        functions = analyse(chain, uniswap.router, abi, known=known)
+        found = {one.token for each in functions.values() for one in each.approvals}
+        assert found <= tokens
