@@ -41,6 +41,7 @@ from pyevm_agents.contract_intelligence.caller_taint import (
     SIGNATURE_WORDS,
     STORAGE_FLAG,
     VALUE_FLAG,
+    WORD_BYTES,
     Expression,
 )
 from pyevm_agents.contract_intelligence.conditions import (
@@ -436,10 +437,14 @@ class CallSearch:
             return None
         for call in reversed(result.list_calls()):
             if call.code_account == ECRECOVER:
-                words = [call.data_taint.read(32 * place) or 0 for place in range(SIGNATURE_WORDS)]
+                words = [
+                    call.data_taint.read(WORD_BYTES * place) or 0
+                    for place in range(SIGNATURE_WORDS)
+                ]
                 made = Expression(call.kind, words)
                 leaves = self._map_leaves(result)
-                values = put_signature(attempt.values, made, leaves, sign(call.data[:32]))
+                digest = call.data[:WORD_BYTES].ljust(WORD_BYTES, b"\0")
+                values = put_signature(attempt.values, made, leaves, sign(digest))
                 return replace(attempt, values=values)
         return None
 

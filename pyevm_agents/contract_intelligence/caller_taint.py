@@ -746,7 +746,11 @@ def _build_call(code: int, slow: Opcode) -> Opcode:
 def _build_signer(computation: Any, made: TracedCall, to: int) -> Expression:  # noqa: ANN401 - py-evm's
     """Return the account that `ecrecover` wrote to memory, computed from its input."""
     words = [made.data_taint.read(WORD_BYTES * place) for place in range(SIGNATURE_WORDS)]
-    given = [int.from_bytes(made.data[32 * place :][:32], "big") for place in range(len(words))]
+    data = made.data.ljust(SIGNATURE_WORDS * WORD_BYTES, b"\0")
+    given = [
+        int.from_bytes(data[start : start + WORD_BYTES], "big")
+        for start in range(0, SIGNATURE_WORDS * WORD_BYTES, WORD_BYTES)
+    ]
     operands = [value if word is None else word for word, value in zip(words, given, strict=True)]
     value = int.from_bytes(computation._memory.read_bytes(to, WORD_BYTES), "big")
     return Expression(made.kind, operands, value, SIGNATURE_FLAG)

@@ -288,6 +288,56 @@ def test_a_role_whose_admin_is_a_default_one(bench: Callable[..., Bench]) -> Non
         assert (function.access, function.callers) == (Access.FORBIDDEN, (hex_of(OWNER),))
 
 
+SIGNED = "call(bytes32,uint8,bytes32,bytes32)"
+
+
+def _deploy_signature_check(chain: Bench, size: int, owner: str) -> Address:
+    """Deploy code that runs if `ecrecover` finds an address in so many bytes of the arguments."""
+    copy_arguments = f"60{size:02x}60045f37"
+    recover = f"60205f60{size:02x}5f60015afa50"
+    check = f"5f51{owner}14"
+    length = len(bytes.fromhex(copy_arguments + recover + check))
+    code = bytes.fromhex(f"{copy_arguments}{recover}{check}60{length + 6:02x}575f5ffd5b00")
+    deploy = bytes.fromhex(f"60{len(code):02x}8060093d393df3")
+    receipt, computation = chain.send(None, deploy + code)
+    assert receipt.state_root == b"\x01", computation.error
+    return computation.msg.storage_address
+
+
+def _analyse_signature_check(
+    chain: Bench, size: int = 128, owner: str = "33"
+) -> FunctionCapability:
+    types = ["bytes32", "uint8", "bytes32", "bytes32"]
+    entry = {
+        "type": "function",
+        "name": "call",
+        "inputs": [{"name": "", "type": each} for each in types],
+        "outputs": [],
+        "stateMutability": "nonpayable",
+    }
+    return analyse(chain, _deploy_signature_check(chain, size, owner), [entry])[SIGNED]
+
+
+def test_a_signature_of_the_caller(bench: Callable[..., Bench]) -> None:
+    """Another account that signs may call."""
+    function = _analyse_signature_check(bench())
+    assert (function.access, function.callers) == (Access.FORBIDDEN, ())
+    assert function.reason == (
+        "I cannot call call because the caller must have signed, and my account signs nothing."
+    )
+
+
+@pytest.mark.parametrize("size", [0, 31, 127])
+def test_a_short_input_of_ecrecover(bench: Callable[..., Bench], size: int) -> None:
+    assert _analyse_signature_check(bench(), size).example is None
+
+
+def test_a_signature_of_a_fixed_account_does_not_forbid(bench: Callable[..., Bench]) -> None:
+    """Anybody may call with it."""
+    function = _analyse_signature_check(bench(), owner="73" + OWNER.hex())
+    assert function.access is Access.OPEN
+
+
 def test_functions_need_no_abi_of_outputs_and_no_names(bench: Callable[..., Bench]) -> None:
     """A selector and parameter types suffice, as they come from bytecode."""
     chain = bench()
