@@ -173,6 +173,21 @@ def test_the_analysis_of_small_contracts_has_no_mistakes(
     assert score.named == score.callers
 
 
+@pytest.mark.slow
+def test_the_analysis_of_all_contracts(chain: Chain, world: ContractWorld) -> None:
+    """The one mistake: the account may cancel what it has scheduled, and can schedule nothing."""
+    found = dict(analyse_contracts(chain, world, [*TRUTH]))
+    access = score_access(TRUTH, found, world)
+    [mistake] = access.mistakes
+    assert mistake.startswith("said to be open: manager.cancel(address,address,bytes)")
+    assert access.precision == 1.0
+    assert access.misnamed == ()
+    assert access.named == access.callers - 1
+    assert access.noticed == access.stopped
+    approvals = score_approvals(TRUTH, found, world)
+    assert (approvals.missing, approvals.further) == ((), ())
+
+
 def test_the_interface_has_every_function_of_the_table(world: ContractWorld) -> None:
     for name, functions in TRUTH.items():
         selectors = {function.selector for function in read_contract(world, name).functions}
