@@ -167,10 +167,12 @@ def choose_functions(
         callable_ = [pair for pair in found if pair[1].access is not Access.FORBIDDEN]
         if not callable_:
             contract, function = found[0]
-            reason = clean_text(function.reason).rstrip(".")
+            reason = clean_text(function.reason).rstrip(".") or "it reverts"
+            if reason.startswith("I cannot "):
+                reason = reason.partition(" because ")[2] or reason
             raise ConfigError(
                 f"function {function.name} of {handles[contract.address]}: the account "
-                f"{contract.account} can't call it: {reason or 'it reverts'}"
+                f"{contract.account} can't call it: {reason}"
             )
         chosen |= {(contract.address, each.selector) for contract, each in callable_}
     return [pair for pair in pairs if (pair[0].address, pair[1].selector) in chosen]
@@ -357,8 +359,9 @@ class _Planner:
         )
 
     def _choose_name(self, name: str, longer: str, function: FunctionCapability) -> str:
+        selector = function.selector.hex()
         candidate = longer if name in self._taken else name
-        chosen = self._names.add(candidate, f"call {function.selector.hex()}")
+        chosen = self._names.add(candidate, f"{name}_{selector}", f"call {selector}")
         self._taken.add(candidate)
         return chosen
 

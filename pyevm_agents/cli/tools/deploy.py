@@ -142,7 +142,7 @@ def deploy(  # noqa: PLR0913 - one for each option
         if as_json:
             print_json(_serialize_plan(plan))
         else:
-            out.print("\n[bold]Base prompt[/]")
+            out.print("[bold]Base prompt[/]")
             click.echo(plan.base_prompt)
         return
     sent = TransactionList(session, is_quiet=as_json)
@@ -310,6 +310,7 @@ def _print_plan(plan: AgentPlan) -> None:
             escape(tool.spec.description),
         )
     print_table(table)
+    out.print()
 
 
 def _serialize_plan(plan: AgentPlan, addresses: Sequence[Address] = ()) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from tests.pyevm_agents.rpc.served import Served
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from click.testing import Result
     from eth_typing import Address
@@ -41,7 +42,8 @@ FUNCTIONS = (
 class SwapNode:
     """A node with the swap world."""
 
-    def __init__(self) -> None:
+    def __init__(self, cache: Path) -> None:
+        self.cache = cache
         self.steps: Sequence[tuple[str, dict[str, object]]] = ()
         """Tools with arguments that the model uses in a run, before it answers."""
 
@@ -89,7 +91,12 @@ class SwapNode:
     def run(self, *words: object, sender: str = SENDER, status: int = 0) -> Result:
         """Run a command of `tools` as an account of the node; check its exit status."""
         command = ["tools", *map(str, words), "--rpc-url", self.url, "--unlocked", sender]
-        environment = {"ETH_KEYSTORE": None, "ETH_PASSWORD": None, "ETH_RPC_URL": None}
+        environment: dict[str, str | None] = {
+            "ETH_KEYSTORE": None,
+            "ETH_PASSWORD": None,
+            "ETH_RPC_URL": None,
+        }
+        environment |= {"XDG_CACHE_HOME": str(self.cache)}
         result = CliRunner().invoke(main, command, env=environment)
         assert result.exit_code == status, result.output
         return result
@@ -102,9 +109,9 @@ class SwapNode:
 
 
 @contextmanager
-def open_swap_node() -> Iterator[SwapNode]:
-    """Serve a swap world."""
-    node = SwapNode()
+def open_swap_node(cache: Path) -> Iterator[SwapNode]:
+    """Serve a swap world. Input: the folder of the commands' caches."""
+    node = SwapNode(cache)
     with fake_remote(node.served) as remote:
         node.url = remote.url
         yield node
