@@ -45,8 +45,11 @@ if TYPE_CHECKING:
     from pyevm_agents.contract_intelligence.chain_metadata import ChainMetadata
     from pyevm_agents.contract_intelligence.tool_spec import ToolSpec
 
-TASK = "Use the tools to do what the owner of the account asks."
-"""First line of the base prompt."""
+TASK = (
+    "You act through an account on a blockchain for its owner. Use the tools to do what the owner "
+    "asks."
+)
+"""First sentences of the base prompt. A chain's number is no part: the model may copy numbers."""
 
 MAX_LISTED_NAMES = 12
 """Functions that an error names."""
@@ -135,7 +138,9 @@ def plan_agent(
         raise ConfigError(
             f"{len(tools)} tools: must be at most {MAX_TOOLS}; choose functions by --function NAME"
         )
-    prompt = f"{TASK}\n{build_context(contracts, chain)}"
+    context = build_context(contracts, chain).split("\n", 1)[1]
+    native = clean_label(chain.native_symbol, "the native token")
+    prompt = f"{TASK} {native} is the native currency.\n\n{context}"
     return AgentPlan(account=contracts[0].account, tools=tools, base_prompt=prompt)
 
 

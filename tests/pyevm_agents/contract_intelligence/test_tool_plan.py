@@ -25,7 +25,7 @@ from pyevm_agents.contract_intelligence.capabilities import (
     TokenFacts,
 )
 from pyevm_agents.contract_intelligence.chain_metadata import ChainMetadata
-from pyevm_agents.contract_intelligence.tool_plan import AgentPlan, PlanOptions, plan_agent
+from pyevm_agents.contract_intelligence.tool_plan import TASK, AgentPlan, PlanOptions, plan_agent
 from pyevm_agents.errors import ConfigError
 
 ROUTER, ACCOUNT, USDC, DAI, WRAPPED = (
@@ -238,8 +238,8 @@ def test_minimums_without_an_output_are_the_models_choice() -> None:
 def test_the_base_prompt_has_the_task_the_handles_and_the_reasons() -> None:
     found = plan(PAY, CLOSED)
     assert found.base_prompt.splitlines() == [
-        "Use the tools to do what the owner of the account asks.",
-        "You act on Chain with the account ACCOUNT. The native token is BNB.",
+        f"{TASK} BNB is the native currency.",
+        "",
         f"ACCOUNT = {ACCOUNT}",
         f"Router = {ROUTER}",
         f"USDC = {USDC}",

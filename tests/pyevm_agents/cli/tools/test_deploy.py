@@ -52,7 +52,7 @@ def test_the_agent_and_its_account_belong_to_the_sender(
     assert f"ACCOUNT = {deployed['account']}" in lines
     assert f"USDT = {swap_node.place('USDT')}" in lines
     [reason] = [line for line in lines if line.startswith("I cannot call adminFunction ")]
-    assert " because only " in reason
+    assert " because in AdminSwitch only " in reason
 
 
 def test_a_tool_on_the_chain_has_a_fixed_path_and_an_approval(
@@ -99,7 +99,7 @@ def test_a_dry_run_in_a_terminal(swap_node: SwapNode, monkeypatch: pytest.Monkey
     assert lines[0].endswith(", 5 tools")
     [row] = [line for line in lines if line.startswith("swap_USDT_for_ETH ")]
     assert "UniswapV2Router02.swapExactTokensForETH" in row
-    assert lines[lines.index("Base prompt") + 1] == TASK
+    assert lines[lines.index("Base prompt") + 1].startswith(TASK)
     assert f"USDT = {swap_node.place('USDT')}" in lines
     assert result.stderr == ""
 
