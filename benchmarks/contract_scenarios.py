@@ -7,7 +7,7 @@ Function-Calling Leaderboard, "AST evaluation".
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from eth_abi import decode, encode
@@ -59,6 +59,9 @@ class AgentFunction:
 
     gives_approvals: bool = False
     """Whether the tool approves tokens by itself, as far as they are needed."""
+
+    fixed: Mapping[str, object] = field(default_factory=dict)
+    """Values of arguments that the tool sets to one value each, by name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -233,10 +236,7 @@ def _is_given(agent: SwapAgent, later: Sequence[ExpectedCall]) -> bool:
 
 def _build_step(agent: SwapAgent, question: str, call: ExpectedCall) -> TaskStep:
     function = _find_function(agent, call)
-    types = split_types(function.signature)
-    given: dict[str, Argument] = dict(
-        zip(function.argument_names, decode(types, call.data[4:]), strict=True)
-    )
+    given = _read_arguments(function, call)
     given["value"] = call.value_wei
     return TaskStep(
         thought=question,
@@ -246,10 +246,22 @@ def _build_step(agent: SwapAgent, question: str, call: ExpectedCall) -> TaskStep
     )
 
 
+def _read_arguments(function: AgentFunction, call: ExpectedCall) -> dict[str, Argument]:
+    types = split_types(function.signature)
+    return dict(zip(function.argument_names, decode(types, call.data[4:]), strict=True))
+
+
+def _is_equal(given: object, fixed: object) -> bool:
+    """Compare values with addresses in any letter case."""
+    return str(given).lower() == str(fixed).lower()
+
+
 def _find_function(agent: SwapAgent, call: ExpectedCall) -> AgentFunction:
     for function in agent.functions.values():
         if function.contract == call.contract and call.data.startswith(select(function.signature)):
-            return function
+            given = _read_arguments(function, call)
+            if all(_is_equal(given[name], value) for name, value in function.fixed.items()):
+                return function
     raise ValueError(f"{call.contract} {call.data[:4].hex()}: the agent has no tool for it")
 
 

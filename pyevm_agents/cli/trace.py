@@ -60,7 +60,7 @@ def trace(transaction: str, remote: RpcClient, *, prompts: bool, as_json: bool) 
     if as_json:
         print_json(tx_trace)
         return
-    view = _TraceView(
+    view = TraceView(
         names=tx_trace.get("names", {}),  # Older nodes have none.
         closest=tx_trace["closest"],
         shows_prompts=prompts,
@@ -76,7 +76,7 @@ def _count(steps: list[StepJson]) -> int:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _TraceView:
+class TraceView:
     """A trace as lines of text."""
 
     names: Mapping[str, str]
@@ -140,54 +140,56 @@ class _TraceView:
     def _iter_body_lines(self, step: StepJson) -> Iterator[str]:
         gas = step["gas"]
         yield from self._iter_prompt_lines(step)
-        yield _format_line("Tokens", _format_tokens(step["tokens"]))
-        yield _format_line("Gas", f"{gas['prompt']:,} prompt, {gas['output']:,} output")
-        yield _format_line("Thought", self.format_text(step["thought"]), "italic")
+        yield format_line("Tokens", _format_tokens(step["tokens"]))
+        yield format_line("Gas", f"{gas['prompt']:,} prompt, {gas['output']:,} output")
+        yield format_line("Thought", self.format_text(step["thought"]), "italic")
         if step["answer"] is not None:
-            yield _format_line("Answer", self.format_text(step["answer"]), "bold green")
+            yield format_line("Answer", self.format_text(step["answer"]), "bold green")
         else:
-            yield from self._iter_action_lines(step)
+            yield from self.iter_action_lines(step)
         if step["margin"] is not None:
             is_closest = step["number"] == self.closest
             text = _format_step_margin(step["margin"]) + (", the run's closest" * is_closest)
-            yield _format_line("Margin", text, "bold yellow" if is_closest else "dim")
+            yield format_line("Margin", text, "bold yellow" if is_closest else "dim")
         if step.get("confidence") is not None:
-            yield _format_line("Surprisal", f"{step['confidence']['surprisal']:.2f} nats", "dim")
+            yield format_line("Surprisal", f"{step['confidence']['surprisal']:.2f} nats", "dim")
         is_cached = step.get("isCached", False)  # Older nodes have no such field.
         if step["seconds"] is not None or is_cached:
             duration = "unknown" if step["seconds"] is None else f"{step['seconds']:.2f} s"
-            yield _format_line("Time", f"cached; computed in {duration}" if is_cached else duration)
+            yield format_line("Time", f"cached; computed in {duration}" if is_cached else duration)
 
-    def _iter_action_lines(self, step: StepJson) -> Iterator[str]:
+    def iter_action_lines(self, step: StepJson) -> Iterator[str]:
+        """Yield the lines of a step's tool, its arguments and its result."""
         action = sanitize(step["action"] or "")
         if step.get("tool") is not None:
             action += f"  {self.format_address(step['tool'])}"
-        yield _format_line("Action", action, "bold cyan")
-        yield _format_line("Input", self.format_text(step["input"] or ""), "cyan")
+        yield format_line("Action", action, "bold cyan")
+        yield format_line("Input", self.format_text(step["input"] or ""), "cyan")
         if step["observation"] is not None:
-            yield _format_line("Observation", self.format_text(step["observation"]))
+            yield format_line("Observation", self.format_text(step["observation"]))
             return
         reason = step.get("reason")
         text = "reverted" if reason is None else f"reverted: {self.format_text(reason)}"
-        yield _format_line("Observation", text, "bold red")
+        yield format_line("Observation", text, "bold red")
 
     def _iter_prompt_lines(self, step: StepJson) -> Iterator[str]:
         prompt = step["prompt"]
         if not self.shows_prompts:
             end = prompt.rstrip()[-PROMPT_CHARACTERS:]
             cut = "… " if len(end) < len(prompt) else ""
-            yield _format_line("Prompt", cut + sanitize(end), "dim")
+            yield format_line("Prompt", cut + sanitize(end), "dim")
             return
         for index, line in enumerate(prompt.split("\n")):
-            yield _format_line("Prompt" if index == 0 else "", sanitize(line), "dim")
+            yield format_line("Prompt" if index == 0 else "", sanitize(line), "dim")
         for index, (handle, address) in enumerate(step.get("handles", {}).items()):
             name = self.names.get(address, handle)
             contract = "" if name == handle else f"  {name}"
             text = f"{sanitize(handle)} = {address}{contract}"
-            yield _format_line("" if index else "Handles", text, "dim")
+            yield format_line("" if index else "Handles", text, "dim")
 
 
-def _format_line(name: str, text: str, style: str = "") -> str:
+def format_line(name: str, text: str, style: str = "") -> str:
+    """Return a line with a label, as markup."""
     styled = f"[{style}]{escape(text)}[/]" if style else escape(text)
     return f"{name:<12} {styled}"
 

@@ -317,8 +317,11 @@ def _analyse(
     analyse: FunctionAnalyser,
     known: Mapping[str, str],
 ) -> ContractIntelligence:
+    # Calls are tried with the accounts in order: tokens that a router exchanges come first.
+    routed = [token for path in contract.relationships.paths[:1] for token in path.tokens]
+    ordered = {each: known[each] for each in (*routed, *known) if each in known}
     functions = analyse(
-        chain, contract.address, contract.functions, contract.account, known_accounts=known
+        chain, contract.address, contract.functions, contract.account, known_accounts=ordered
     )
     approvals = dict.fromkeys(
         Approval(token=approval.token, spender=approval.spender, amount=None)

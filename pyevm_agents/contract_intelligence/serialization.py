@@ -273,15 +273,16 @@ def _iter_reasons(
     contracts: Sequence[ContractIntelligence], handles: Mapping[str, str]
 ) -> Iterator[str]:
     for contract in contracts:
-        place = f" of {handles[contract.address]}" if len(contracts) > 1 else ""
+        place = f"in {handles[contract.address]} " if len(contracts) > 1 else ""
         for function in contract.cannot_call:
             reason = clean_text(function.reason, MAX_REASON_CHARACTERS).rstrip(". ")
             if not reason or function.access is not Access.FORBIDDEN:
                 continue
-            start = f"I cannot call {function.name} "
+            # The executor knows the function by the words between `call` and `because`.
+            start = f"I cannot call {function.name} because "
             if reason.startswith(start):
-                yield f"{start.rstrip()}{place} {reason.removeprefix(start)}."
+                yield f"{start}{place}{reason.removeprefix(start)}."
             elif reason.startswith("I cannot "):
                 yield f"{reason}."
             else:
-                yield f"{start.rstrip()}{place} because {reason}."
+                yield f"{start}{place}{reason}."

@@ -52,7 +52,7 @@ def stage(vocabulary: Vocabulary) -> Stage:
 
 
 def test_the_refusal_names_the_function_and_who_could_call_it(stage: Stage) -> None:
-    assert stage.refusal.startswith("I cannot call adminFunction because only ")
+    assert stage.refusal.startswith("I cannot call adminFunction because in AdminSwitch only ")
     assert "owner" in stage.refusal
 
 

@@ -98,9 +98,11 @@ json_option: Callable[..., Any] = click.option(
 class OracleSession:
     """A node and an account on its chain."""
 
-    def __init__(self, client: RemoteClient, open_account: Callable[[], SendingAccount]) -> None:
-        """Input: the node; opens the account, which may ask for a password."""
-        self.client, self._open_account = client, open_account
+    def __init__(
+        self, client: RemoteClient, open_account: Callable[[], SendingAccount], *, url: str
+    ) -> None:
+        """Input: the node; opens the account, which may ask for a password; the node's URL."""
+        self.client, self._open_account, self.url = client, open_account, url
 
     @cached_property
     def account(self) -> SendingAccount:
@@ -165,8 +167,9 @@ def add_sender_options(command: Callable[..., None]) -> Callable[..., None]:
             assert keystore is not None  # noqa: S101 - checked above
             return KeyAccount(client, unlock(keystore, password_file))
 
-        with closing(RemoteClient(values.pop("remote").url, retries=RETRIES)) as client:
-            command(*arguments, **values, session=OracleSession(client, open_account))
+        url = values.pop("remote").url
+        with closing(RemoteClient(url, retries=RETRIES)) as client:
+            command(*arguments, **values, session=OracleSession(client, open_account, url=url))
 
     for option in (unlocked_option, password_file_option, keystore_option, rpc_option):
         run = option(run)

@@ -8,6 +8,8 @@ from pyevm_agents.cli.lazy_group import LazyGroup
 
 COMMANDS = {
     "inspect": "tools.inspect",
+    "deploy": "tools.deploy",
+    "ask": "tools.ask",
 }
 """Module of each command, in the folder `cli`."""
 
@@ -15,10 +17,11 @@ COMMANDS = {
 @click.group(
     cls=LazyGroup,
     modules=COMMANDS,
-    short_help="Show what an account can do with any contract.",
+    short_help="Use any contract as a tool of an agent.",
 )
 def tools() -> None:
     """Use any contract as a tool of an agent.
 
-    `tools inspect` shows what an account can do with a contract.
+    `tools inspect` shows what an account can do with a contract, `tools deploy` makes an agent with
+    its functions as tools, and `tools ask` gives the agent an instruction.
     """

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, fields
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from eth_utils import to_checksum_address
@@ -39,7 +41,7 @@ from pyevm_agents.devnet.chain import DEVELOPMENT_ADDRESS
 from pyevm_agents.oracle.recomputation import build_fork_config
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Self
 
     from pyevm_agents.contract_intelligence.abi_services import AbiService
@@ -80,53 +82,84 @@ class SlowStatus(StatusLine):
             self.show_status(text)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContractOptions:
+    """The contracts of a command, and where their ABIs come from."""
+
+    addresses: Sequence[bytes]
+    abi_files: Sequence[Path]
+    project: Path | None
+    contracts: Sequence[str]
+    explorer_url: str | None
+    sourcify_url: str | None
+
+
+def add_contract_options(account_help: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return a decorator that adds the contracts' options, as `chosen`, and `--account`."""
+    options = (
+        click.option(
+            "--address", "addresses", multiple=True, required=True, type=ADDRESS_TYPE,
+            metavar="ADDRESS",
+            help="A contract. Repeatable: the relationships of several are shown.",
+        ),
+        click.option("--account", type=ADDRESS_TYPE, metavar="ADDRESS", help=account_help),
+        click.option(
+            "--abi", "abi_files", multiple=True, metavar="FILE",
+            type=click.Path(exists=True, dir_okay=False, path_type=Path),
+            help="JSON file with the ABI, or an artifact. Repeatable: the first file is for the "
+            "first --address, and so on.",
+        ),
+        click.option(
+            "--project", metavar="DIR",
+            type=click.Path(exists=True, file_okay=False, path_type=Path),
+            help="Folder of a compiled Foundry or Hardhat project that has the ABIs.",
+        ),
+        click.option(
+            "--contract", "contracts", multiple=True, metavar="NAME",
+            help="Name of the contract in the project or the file. Repeatable, in the order of "
+            "--address. File.sol:NAME where several files have one.",
+        ),
+        click.option(
+            "--explorer-url", metavar="URL",
+            help=f"API like Etherscan's, version 2, that has the ABIs. Its key is read from "
+            f"{API_KEY}.",
+        ),
+        click.option(
+            "--sourcify-url", metavar="URL", help="Sourcify server that has the ABIs."
+        ),
+    )  # fmt: skip
+    names = tuple(field.name for field in fields(ContractOptions))
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @wraps(command)
+        def run(*arguments: Any, **values: Any) -> None:  # noqa: ANN401 - the command's own
+            chosen = ContractOptions(**{name: values.pop(name) for name in names})
+            command(*arguments, **values, chosen=chosen)
+
+        for option in reversed(options):
+            run = option(run)
+        return run
+
+    return decorate
+
+
 @click.command(short_help="Show what an account can do with contracts.", epilog=EXAMPLES)
 @click.option(
     "--rpc-url", required=True, metavar="URL",
     help="Node of the chain, over HTTP. URL@BLOCK names a block, else it is the latest.",
 )  # fmt: skip
-@click.option(
-    "--address", "addresses", multiple=True, required=True, type=ADDRESS_TYPE, metavar="ADDRESS",
-    help="A contract. Repeatable: the relationships of several are shown.",
-)  # fmt: skip
-@click.option(
-    "--account", type=ADDRESS_TYPE, metavar="ADDRESS",
-    help="The account that would call the contracts.  [default: the first development account]",
-)  # fmt: skip
-@click.option(
-    "--abi", "abi_files", multiple=True, metavar="FILE",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="JSON file with the ABI, or an artifact. Repeatable: the first file is for the first "
-    "--address, and so on.",
-)  # fmt: skip
-@click.option(
-    "--project", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Folder of a compiled Foundry or Hardhat project that has the ABIs.",
-)  # fmt: skip
-@click.option(
-    "--contract", "contracts", multiple=True, metavar="NAME",
-    help="Name of the contract in the project or the file. Repeatable, in the order of --address. "
-    "File.sol:Name where several files have one.",
-)  # fmt: skip
-@click.option(
-    "--explorer-url", metavar="URL",
-    help=f"API like Etherscan's, version 2, that has the ABIs. Its key is read from {API_KEY}.",
-)  # fmt: skip
-@click.option("--sourcify-url", metavar="URL", help="Sourcify server that has the ABIs.")
+@add_contract_options(
+    "The account that would call the contracts.  [default: the first development account]"
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option(
     "--context", "as_context", is_flag=True, help="Print the lines for an agent's base prompt."
 )
-def inspect(  # noqa: PLR0913 - click's
+def inspect(
     *,
     rpc_url: str,
-    addresses: Sequence[bytes],
+    chosen: ContractOptions,
     account: bytes | None,
-    abi_files: Sequence[Path],
-    project: Path | None,
-    contracts: Sequence[str],
-    explorer_url: str | None,
-    sourcify_url: str | None,
     as_json: bool,
     as_context: bool,
 ) -> None:
@@ -137,8 +170,24 @@ def inspect(  # noqa: PLR0913 - click's
     """
     if as_json and as_context:
         raise click.UsageError("--json and --context: must be only one of them")
-    interfaces = _read_interfaces(addresses, abi_files, project, contracts)
-    services = _open_services(explorer_url, sourcify_url)
+    with open_inspection(rpc_url, chosen, account or DEVELOPMENT_ADDRESS) as (chain, found):
+        stability = {} if ANALYSE is None or as_context else inspect_tools(chain, found)
+    _print(found, stability, as_json=as_json, as_context=as_context)
+
+
+@contextmanager
+def open_inspection(
+    rpc_url: str, chosen: ContractOptions, account: bytes
+) -> Iterator[tuple[Chain, tuple[ContractIntelligence, ...]]]:
+    """Inspect contracts on a fork, and yield the fork and what was found.
+
+    Raises: click.UsageError: the options do not fit together. AgentsError: a contract, a file, a
+            server or the node is not as the options say.
+    """
+    interfaces = _read_interfaces(
+        chosen.addresses, chosen.abi_files, chosen.project, chosen.contracts
+    )
+    services = _open_services(chosen.explorer_url, chosen.sourcify_url)
     with ExitStack() as stack:
         status = stack.enter_context(SlowStatus())
         url, number = split_url(rpc_url)
@@ -150,15 +199,14 @@ def inspect(  # noqa: PLR0913 - click's
             chain,
             [
                 InspectedContract(address=to_checksum_address(address), interface=interface)
-                for address, interface in zip(addresses, interfaces, strict=True)
+                for address, interface in zip(chosen.addresses, interfaces, strict=True)
             ],
-            to_checksum_address(account or DEVELOPMENT_ADDRESS),
+            to_checksum_address(account),
             finder=InterfaceFinder(services=services, cache=AbiCache(get_abis_folder())),
             analyse=ANALYSE,
             report=status.report,
         )
-        stability = {} if ANALYSE is None or as_context else inspect_tools(chain, found)
-    _print(found, stability, as_json=as_json, as_context=as_context)
+        yield chain, found
 
 
 def _print(

@@ -1,0 +1,358 @@
+"""`pyevm-agents tools deploy`: an agent whose tools are functions of any contracts."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
+
+import click
+from eth._utils.address import generate_contract_address
+from eth_typing import Address
+from eth_utils import to_canonical_address, to_checksum_address
+from rich.markup import escape
+from rich.table import Table
+
+from precompiles.spec import EXECUTOR_ADDRESS
+from pyevm_agents.cli.oracle.amounts import AMOUNT_TYPE
+from pyevm_agents.cli.oracle.deploy_agent import DEFAULT_MODEL
+from pyevm_agents.cli.oracle.param_types import ADDRESS_TYPE, DURATION_TYPE
+from pyevm_agents.cli.oracle.session import OracleSession, add_sender_options, json_option
+from pyevm_agents.cli.oracle.transactions import TransactionList
+from pyevm_agents.cli.output import err, out, print_table
+from pyevm_agents.cli.rpc_client import print_json
+from pyevm_agents.cli.tools.inspect import ContractOptions, add_contract_options, open_inspection
+from pyevm_agents.contract_intelligence.capabilities import Source
+from pyevm_agents.contract_intelligence.chain_metadata import get_chain_metadata
+from pyevm_agents.contract_intelligence.serialization import serialize_value
+from pyevm_agents.contract_intelligence.tool_plan import PlanOptions, plan_agent
+from pyevm_agents.contract_intelligence.tool_spec import MAX_BASIS_POINTS, MAX_SECONDS, MAX_WORD
+from pyevm_agents.contracts import load_artifact
+from pyevm_agents.display import pluralize
+from pyevm_agents.errors import ConfigError, RemoteFault
+from pyevm_agents.forking.remote_client import RemoteError
+from pyevm_agents.oracle.remote_contract import RemoteContract, require_code
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pyevm_agents.contract_intelligence.tool_plan import AgentPlan, PlannedTool
+    from pyevm_agents.contract_intelligence.tool_spec import Argument, ToolSpec
+
+CHARACTERS_PER_TOKEN = 3
+"""Characters of a token of a prompt with names and addresses, at the least."""
+
+FULL_PERCENT = 75
+"""A prompt above this part of the context leaves little room for steps."""
+
+BASIS_POINTS_PERCENT = 100
+
+EXAMPLES = """\b
+Examples:
+  pyevm-agents tools deploy --address ROUTER --address TOKEN --abi Router.json --keystore me.json
+  pyevm-agents tools deploy --address TOKEN --function balanceOf --function transfer --unlocked ME
+  pyevm-agents tools deploy --address TOKEN --unlocked ME --dry-run
+"""
+
+
+@click.command(short_help="Deploy an agent with contracts' functions as tools.", epilog=EXAMPLES)
+@add_contract_options(
+    "An AgentAccount of the sender that the agent acts through.  [default: a new one]"
+)
+@click.option(
+    "--function", "functions", multiple=True, metavar="NAME",
+    help="A function that becomes a tool: NAME or CONTRACT.NAME. Repeatable.  [default: all that "
+    "the account can call]",
+)  # fmt: skip
+@click.option(
+    "--approvals", type=click.Choice(["derived", "model"]), default="derived", show_default=True,
+    help="Whether tools approve what a call needs by themselves, or the model approves first.",
+)  # fmt: skip
+@click.option(
+    "--slippage", "slippage_percent", type=click.FloatRange(0, 100), metavar="PERCENT",
+    help="How much less than a trial a call may pay out.  [default: 0.5]",
+)  # fmt: skip
+@click.option(
+    "--deadline", "deadline_seconds", type=DURATION_TYPE, metavar="TIME",
+    help="How long after the block's time a call is valid.  [default: 20m]",
+)  # fmt: skip
+@click.option(
+    "--max-value", "most_wei", type=AMOUNT_TYPE, metavar="AMOUNT",
+    help="The most of the native token that goes with one call, such as 0.1ether.  [default: what "
+    "the account has]",
+)  # fmt: skip
+@click.option(
+    "--factory", type=ADDRESS_TYPE, metavar="ADDRESS",
+    help="An AbiToolFactory of an earlier deployment.  [default: a new one]",
+)  # fmt: skip
+@click.option("--name", default="Agent", show_default=True, metavar="NAME", help="Its name.")
+@click.option(
+    "--model", default=DEFAULT_MODEL, show_default=True, metavar="NAME",
+    help="The model, by a name that the chain has.",
+)  # fmt: skip
+@click.option(
+    "--iterations", type=click.IntRange(1, 2**16 - 1), default=5, show_default=True, metavar="N",
+    help="How many times a run asks the model at most. All but the last can use a tool.",
+)  # fmt: skip
+@click.option("--dry-run", is_flag=True, help="Show the tools and the base prompt; send nothing.")
+@add_sender_options
+@json_option
+def deploy(  # noqa: PLR0913 - one for each option
+    session: OracleSession,
+    *,
+    chosen: ContractOptions,
+    account: bytes | None,
+    functions: Sequence[str],
+    approvals: str,
+    slippage_percent: float | None,
+    deadline_seconds: int | None,
+    most_wei: int | None,
+    factory: bytes | None,
+    name: str,
+    model: str,
+    iterations: int,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    """Deploy an OwnedAgent whose tools are functions of contracts, and the account it acts through.
+
+    The contracts are inspected first, as `tools inspect` does. The sender owns the agent and the
+    account. The account is empty: send it what the agent may spend.
+    """
+    options = PlanOptions(
+        functions=tuple(functions),
+        derives_approvals=approvals == "derived",
+        slippage_bps=_parse_slippage(slippage_percent),
+        deadline_seconds=_parse_deadline(deadline_seconds),
+        most_wei=MAX_WORD if most_wei is None else most_wei,
+    )
+    profile = _find_model(session, model)
+    sender = Address(session.account.address)
+    if account is not None:
+        _require_account(session, account)
+    if factory is not None:
+        _require_factory(session, factory)
+    place = _predict_account(session, sender) if account is None else Address(account)
+    with ExitStack() as stack:
+        chain, found = stack.enter_context(open_inspection(session.url, chosen, place))
+        plan = plan_agent(found, get_chain_metadata(chain.config.chain_id), options)
+    _warn_of_size(plan, profile)
+    if not as_json:
+        _print_plan(plan)
+    if dry_run:
+        if as_json:
+            print_json(_serialize_plan(plan))
+        else:
+            out.print("[bold]Base prompt[/]")
+            click.echo(plan.base_prompt)
+        return
+    sent = TransactionList(session, is_quiet=as_json)
+    if account is None:
+        creation = load_artifact("AgentAccount").encode_creation(sender)
+        _require_same(sent.deploy("AgentAccount", creation), place)
+    factory_address = Address(factory) if factory is not None else _deploy_factory(sent)
+    tools = [_deploy_tool(session, sent, factory_address, place, tool.spec) for tool in plan.tools]
+    creation = load_artifact("OwnedAgent").encode_creation(
+        sender, EXECUTOR_ADDRESS, model, name, "Acts through an account for its owner",
+        "the instruction", plan.base_prompt, tools, iterations,
+    )  # fmt: skip
+    agent = sent.deploy("OwnedAgent", creation)
+    sent.send(
+        "Set the account's agent",
+        place,
+        load_artifact("AgentAccount").encode_call("setAgent", agent),
+    )
+    if as_json:
+        sent.print_json(
+            agent=to_checksum_address(agent),
+            factory=to_checksum_address(factory_address),
+            **_serialize_plan(plan, tools),
+        )
+        return
+    sent.print_total()
+    words = to_checksum_address(place)
+    out.print(f"The agent acts through {words}: send it what the agent may spend.", soft_wrap=True)
+    out.print(
+        f'Ask it:  pyevm-agents tools ask {to_checksum_address(agent)} "…" --keystore FILE',
+        soft_wrap=True,
+    )
+
+
+# -- options -- #
+
+
+def _parse_slippage(percent: float | None) -> int | None:
+    return None if percent is None else min(MAX_BASIS_POINTS, round(percent * BASIS_POINTS_PERCENT))
+
+
+def _parse_deadline(seconds: int | None) -> int | None:
+    if seconds is not None and seconds > MAX_SECONDS:
+        raise click.UsageError(f"--deadline: must be at most {MAX_SECONDS:,} s")
+    return seconds
+
+
+def _find_model(session: OracleSession, name: str) -> Mapping[str, Any]:
+    """Return the facts of a model of the chain.
+
+    Raises: ConfigError: the chain has no executor, or no such model.
+    """
+    try:
+        models: Any = session.client.request("agent_models", [])
+    except RemoteError:
+        models = []
+    if not models:
+        raise ConfigError(
+            f"chain of {session.client.host}: has no executor at "
+            f"{to_checksum_address(EXECUTOR_ADDRESS)}, which an OwnedAgent needs; agents of other "
+            "chains ask workers: docs/callback.md"
+        )
+    for each in models:
+        if name in {each["name"], *each["aliases"]}:
+            facts: Mapping[str, Any] = each
+            return facts
+    known = ", ".join(each["name"] for each in models)
+    raise ConfigError(f"--model {name}: must be one of {known}")
+
+
+def _require_account(session: OracleSession, address: bytes) -> None:
+    """Check that the sender owns an account.
+
+    Raises: AgentsError: it doesn't.
+    """
+    require_code(session.client, address)
+    contract = RemoteContract(session.client, "AgentAccount", address)
+    owner = contract.read("owner")
+    if to_canonical_address(owner) != session.account.address:
+        raise ConfigError(
+            f"--account {contract.checksum_address}: its owner is {to_checksum_address(owner)}, "
+            f"not the sender {session.account.checksum_address}"
+        )
+
+
+def _require_factory(session: OracleSession, address: bytes) -> None:
+    """Check that a contract is a factory of tools.
+
+    Raises: AgentsError: it is not.
+    """
+    require_code(session.client, address)
+    RemoteContract(session.client, "AbiToolFactory", address).read("implementation")
+
+
+def _predict_account(session: OracleSession, sender: Address) -> Address:
+    """Return the address of the sender's next contract."""
+    count = session.client.request(
+        "eth_getTransactionCount", [to_checksum_address(sender), "pending"]
+    )
+    return generate_contract_address(sender, int(str(count), 16))
+
+
+def _require_same(deployed: Address, predicted: Address) -> None:
+    if deployed != predicted:
+        raise RemoteFault(
+            f"account {to_checksum_address(deployed)}: expected {to_checksum_address(predicted)}; "
+            "the sender sent something else meanwhile; try again"
+        )
+
+
+# -- deployment -- #
+
+
+def _deploy_factory(sent: TransactionList) -> Address:
+    texts = sent.deploy("AbiToolTexts", load_artifact("AbiToolTexts").encode_creation())
+    tool = sent.deploy("AbiTool", load_artifact("AbiTool").encode_creation(texts))
+    return sent.deploy("AbiToolFactory", load_artifact("AbiToolFactory").encode_creation(tool))
+
+
+def _deploy_tool(
+    session: OracleSession,
+    sent: TransactionList,
+    factory: Address,
+    account: Address,
+    spec: ToolSpec,
+) -> Address:
+    """Create a tool and register it, unless an earlier command did."""
+    contract = RemoteContract(session.client, "AbiToolFactory", factory)
+    address = contract.read("addressOf", spec.as_abi())
+    tool = Address(to_canonical_address(address))
+    place = to_checksum_address(tool)
+    if session.client.request("eth_getCode", [place, "latest"]) in {None, "0x", "0x0"}:
+        sent.send(f"Created tool {spec.name} at {place}", factory, spec.encode_creation())
+    if not RemoteContract(session.client, "AgentAccount", account).read("isTool", tool):
+        sent.send(f"Registered tool {spec.name}", account, spec.encode_registration(place))
+    return tool
+
+
+# -- output -- #
+
+
+def _warn_of_size(plan: AgentPlan, profile: Mapping[str, Any]) -> None:
+    tokens = plan.prompt_characters // CHARACTERS_PER_TOKEN
+    context = int(profile["contextTokens"])
+    if tokens * 100 > context * FULL_PERCENT:
+        err.print(
+            f"Warning: {pluralize(len(plan.tools), 'tool')} and the base prompt have some "
+            f"{tokens:,} tokens, and the context of {profile['name']} is {context:,}; choose "
+            "functions by --function NAME",
+            soft_wrap=True, markup=False,
+        )  # fmt: skip
+
+
+def _print_plan(plan: AgentPlan) -> None:
+    out.print(f"account {plan.account}, {pluralize(len(plan.tools), 'tool')}\n")
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    for heading in ("Tool", "Function", "Asks the model for"):
+        table.add_column(heading, overflow="fold")
+    table.add_column("Description", overflow="fold", ratio=1)
+    for tool in plan.tools:
+        table.add_row(
+            escape(tool.spec.name),
+            escape(f"{tool.contract}.{tool.function.name}"),
+            escape(", ".join(name for _, name, _ in tool.spec.model_parameters)),
+            escape(tool.spec.description),
+        )
+    print_table(table)
+    out.print()
+
+
+def _serialize_plan(plan: AgentPlan, addresses: Sequence[Address] = ()) -> dict[str, Any]:
+    places: list[str | None] = [to_checksum_address(each) for each in addresses]
+    places += [None] * (len(plan.tools) - len(places))
+    return {
+        "account": plan.account,
+        "basePrompt": plan.base_prompt,
+        "tools": [
+            _serialize_tool(tool, place) for tool, place in zip(plan.tools, places, strict=True)
+        ],
+    }
+
+
+def _serialize_tool(tool: PlannedTool, place: str | None) -> dict[str, Any]:
+    spec = tool.spec
+    return {
+        "address": place,
+        "name": spec.name,
+        "description": spec.description,
+        "contract": tool.contract,
+        "target": spec.target,
+        "signature": tool.function.signature,
+        "parameters": [
+            {"type": kind.name.lower(), "name": name, "description": text}
+            for kind, name, text in spec.model_parameters
+        ],
+        "arguments": [_serialize_argument(each) for each in spec.arguments],
+        "maxValueWei": str(spec.value.most_wei),
+        "allowances": [
+            {"token": each.token, "spender": each.spender, "isDerived": each.is_derived}
+            for each in spec.allowances
+        ],
+    }
+
+
+def _serialize_argument(argument: Argument) -> dict[str, Any]:
+    return {
+        "name": argument.name,
+        "abiType": argument.abi_type,
+        "source": str(argument.source),
+        "seconds": argument.seconds,
+        "slippageBps": argument.slippage_bps,
+        "value": serialize_value(argument.value) if argument.source is Source.FIXED else None,
+    }

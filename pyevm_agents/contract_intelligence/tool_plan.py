@@ -1,0 +1,494 @@
+"""The tools and the base prompt of an agent for inspected contracts.
+
+A function with a path of tokens becomes one tool a route, so the model chooses a direction and not
+addresses: docs/architecture.md#execution-decides.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from precompiles.spec import MAX_TOOLS
+from pyevm_agents.contract_intelligence.capabilities import (
+    Access,
+    Derivation,
+    ParameterRole,
+    Source,
+)
+from pyevm_agents.contract_intelligence.serialization import (
+    ACCOUNT_HANDLE,
+    build_context,
+    choose_handles,
+)
+from pyevm_agents.contract_intelligence.tool_builder import (
+    MAX_DESCRIPTION_CHARACTERS,
+    NATIVE,
+    TokenUnit,
+    ToolOptions,
+    build_tool_spec,
+)
+from pyevm_agents.contract_intelligence.tool_spec import MAX_WORD, CallValue, is_amount_type
+from pyevm_agents.contract_intelligence.untrusted_text import NameTable, clean_label, clean_text
+from pyevm_agents.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from pyevm_agents.contract_intelligence.capabilities import (
+        Approval,
+        ContractIntelligence,
+        FunctionCapability,
+        Parameter,
+    )
+    from pyevm_agents.contract_intelligence.chain_metadata import ChainMetadata
+    from pyevm_agents.contract_intelligence.tool_spec import ToolSpec
+
+TASK = (
+    "You act through an account on a blockchain for its owner. Use the tools to do what the owner "
+    "asks."
+)
+"""First sentences of the base prompt. A chain's number is no part: the model may copy numbers."""
+
+MAX_LISTED_NAMES = 12
+"""Functions that an error names."""
+
+_PATH_TYPE = "address[]"
+_ADDRESS_TYPE = "address"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanOptions:
+    """Choices for all tools of an agent."""
+
+    functions: tuple[str, ...] = ()
+    """`NAME` or `CONTRACT.NAME`; empty for all functions that the account called on the fork."""
+
+    derives_approvals: bool = True
+    """True: tools approve what a call needs. False: the model approves by a tool of its own."""
+
+    slippage_bps: int | None = None
+    deadline_seconds: int | None = None
+    most_wei: int = MAX_WORD
+    """The most wei that go with one call."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedTool:
+    """A tool that is not deployed yet."""
+
+    contract: str
+    """The contract's name in the base prompt."""
+
+    function: FunctionCapability
+    spec: ToolSpec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentPlan:
+    """An agent that is not deployed yet."""
+
+    account: str
+    tools: tuple[PlannedTool, ...]
+    base_prompt: str
+
+    @property
+    def prompt_characters(self) -> int:
+        """Characters of the base prompt, and of the tools' names and descriptions."""
+        texts = [self.base_prompt]
+        for tool in self.tools:
+            texts += [tool.spec.name, tool.spec.description]
+            for _, name, description in tool.spec.model_parameters:
+                texts += [name, description]
+        return sum(map(len, texts))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Route:
+    """A path of tokens for one function, with the units of its ends."""
+
+    tokens: tuple[str, ...]
+    paid: TokenUnit
+    bought: TokenUnit
+    is_exact_output: bool
+    """Whether the call says what is bought, and not what is paid."""
+
+    @property
+    def direction(self) -> str:
+        return f"{_join_words(self.paid.symbol)}_for_{_join_words(self.bought.symbol)}"
+
+
+def plan_agent(
+    contracts: Sequence[ContractIntelligence],
+    chain: ChainMetadata,
+    options: PlanOptions | None = None,
+) -> AgentPlan:
+    """Return the tools and the base prompt of an agent for contracts.
+
+    Input:  contracts as `inspect_contracts` returns them, for the agent's account; their chain.
+    Raises: ConfigError: a name is no function that the account can call, or there are no tools, or
+            too many.
+    """
+    planner = _Planner(contracts, chain, PlanOptions() if options is None else options)
+    tools = tuple(planner.iter_tools())
+    if not tools:
+        raise ConfigError("functions: the account can call none of them; see `tools inspect`")
+    if len(tools) > MAX_TOOLS:
+        raise ConfigError(
+            f"{len(tools)} tools: must be at most {MAX_TOOLS}; choose functions by --function NAME"
+        )
+    context = build_context(contracts, chain).split("\n", 1)[1]
+    native = clean_label(chain.native_symbol, "the native token")
+    prompt = f"{TASK} {native} is the native currency.\n\n{context}"
+    return AgentPlan(account=contracts[0].account, tools=tools, base_prompt=prompt)
+
+
+# -- choice -- #
+
+
+def choose_functions(
+    contracts: Sequence[ContractIntelligence],
+    names: Sequence[str],
+    handles: Mapping[str, str],
+) -> list[tuple[ContractIntelligence, FunctionCapability]]:
+    """Return the functions of names, in the order of the contracts; by default all that ran.
+
+    Input:  names such as `NAME`, a signature, or `CONTRACT.NAME`; names of contracts by address.
+    Raises: ConfigError: no contract has the function, or the account can't call it.
+    """
+    pairs = [(contract, each) for contract in contracts for each in contract.functions]
+    if not names:
+        return [
+            (contract, each)
+            for contract, each in pairs
+            if each.access is Access.OPEN and each.example is not None
+        ]
+    chosen: set[tuple[str, bytes]] = set()
+    for name in names:
+        found = [pair for pair in pairs if _is_named(*pair, name, handles)]
+        if not found:
+            raise ConfigError(f"function {name[:64]}: must be one of {_list_names(contracts)}")
+        callable_ = [pair for pair in found if pair[1].access is not Access.FORBIDDEN]
+        if not callable_:
+            contract, function = found[0]
+            reason = clean_text(function.reason).rstrip(".") or "it reverts"
+            if reason.startswith("I cannot "):
+                reason = reason.partition(" because ")[2] or reason
+            raise ConfigError(
+                f"function {function.name} of {handles[contract.address]}: the account "
+                f"{contract.account} can't call it: {reason}"
+            )
+        chosen |= {(contract.address, each.selector) for contract, each in callable_}
+    return [pair for pair in pairs if (pair[0].address, pair[1].selector) in chosen]
+
+
+def _is_named(
+    contract: ContractIntelligence,
+    function: FunctionCapability,
+    name: str,
+    handles: Mapping[str, str],
+) -> bool:
+    own = {function.name, function.signature}
+    place, dot, rest = name.partition(".")
+    if name in own or not dot:
+        return name in own
+    places = {handles[contract.address], contract.name, contract.symbol, contract.address}
+    return place in places and rest in own
+
+
+def _list_names(contracts: Sequence[ContractIntelligence]) -> str:
+    names = [*dict.fromkeys(each.name for contract in contracts for each in contract.functions)]
+    more = len(names) - MAX_LISTED_NAMES
+    text = ", ".join(names[:MAX_LISTED_NAMES]) or "none"
+    return text + (f" and {more} more" if more > 0 else "")
+
+
+# -- tools -- #
+
+
+class _Planner:
+    """Makes the tools of one agent."""
+
+    def __init__(
+        self,
+        contracts: Sequence[ContractIntelligence],
+        chain: ChainMetadata,
+        options: PlanOptions,
+    ) -> None:
+        self._options = options
+        self._account = contracts[0].account
+        # The handles of the base prompt, with the account's.
+        self._handles = choose_handles(contracts, account=self._account)
+        self._chosen = choose_functions(contracts, options.functions, self._handles)
+        self._counts = Counter(function.name for _, function in self._chosen)
+        self._names = NameTable()
+        self._taken: set[str] = set()
+        self._native = TokenUnit(symbol=chain.native_symbol, decimals=chain.native_decimals)
+        self._units = {NATIVE: self._native, **_read_units(contracts)}
+
+    def iter_tools(self) -> Iterator[PlannedTool]:
+        for contract, function in self._chosen:
+            routes = [*self._iter_routes(contract, function)]
+            specs = (
+                [self._build_route_tool(contract, function, route) for route in routes]
+                if routes
+                else [self._build_tool(contract, function)]
+            )
+            for spec in specs:
+                name = self._handles[contract.address]
+                yield PlannedTool(contract=name, function=function, spec=spec)
+
+    def _iter_routes(
+        self, contract: ContractIntelligence, function: FunctionCapability
+    ) -> Iterator[_Route]:
+        """Yield the best path of each two tokens that fits a function."""
+        path = _find_path(function)
+        wrapped = contract.relationships.wrapped_native
+        if path is None:
+            return
+        has_native_output = not function.is_payable and any(
+            each.token == NATIVE for each in function.parameters
+        )
+        seen: set[tuple[str, str]] = set()
+        for quoted in contract.relationships.paths:
+            first, last = quoted.tokens[0], quoted.tokens[-1]
+            is_fit = (not function.is_payable or first == wrapped) and (
+                not has_native_output or last == wrapped
+            )
+            is_known = first in self._units and last in self._units
+            if not is_fit or not is_known or (first, last) in seen:
+                continue
+            seen.add((first, last))
+            # A quote says the same of the native token and the wrapped one.
+            shown = {wrapped: self._native} if wrapped and function.is_read_only else {}
+            paid = self._native if function.is_payable else shown.get(first, self._units[first])
+            bought = self._native if has_native_output else shown.get(last, self._units[last])
+            yield _Route(
+                tokens=quoted.tokens,
+                paid=paid,
+                bought=bought,
+                is_exact_output=_has_exact_output(function, path),
+            )
+
+    def _build_route_tool(
+        self, contract: ContractIntelligence, function: FunctionCapability, route: _Route
+    ) -> ToolSpec:
+        path = _find_path(function)
+        assert path is not None  # noqa: S101 - functions with routes have one
+        parameters = tuple(_describe_amount(each, path, route) for each in function.parameters)
+        approvals = [_route_approval(each, function, path, route) for each in function.approvals]
+        prepared = replace(
+            function,
+            description=_describe_route(function, route),
+            parameters=parameters,
+            approvals=tuple(dict.fromkeys(approvals)),
+        )
+        fixed = Derivation(
+            source=Source.FIXED, value=route.tokens, sentence=f"path: {self._show(route.tokens)}"
+        )
+        name = self._choose_name(
+            f"{_choose_verb(function, route)}_{route.direction}",
+            f"{function.name}_{route.direction}",
+            function,
+        )
+        spec = self._build(contract, prepared, name, {path.name: fixed}, _describe_value(route))
+        return replace(spec, description=self._describe_short(contract, prepared, spec, route))
+
+    def _describe_short(
+        self,
+        contract: ContractIntelligence,
+        function: FunctionCapability,
+        spec: ToolSpec,
+        route: _Route,
+    ) -> str:
+        """Return what a route does: what the tool sets by itself the model need not know."""
+        text = function.description
+        symbol = clean_label(route.paid.symbol, "the token")
+        if any(each.is_derived for each in spec.allowances):
+            text += f"; approves the {symbol} first"
+        elif spec.allowances:
+            text += f"; needs an approval of {symbol} for {self._handles[contract.address]} first"
+        return clean_text(text, MAX_DESCRIPTION_CHARACTERS)
+
+    def _build_tool(self, contract: ContractIntelligence, function: FunctionCapability) -> ToolSpec:
+        handle = self._handles[contract.address]
+        overrides: dict[str, Derivation | None] = {}
+        if function.is_read_only:
+            owner = Derivation(source=Source.ACCOUNT, sentence=f"{ACCOUNT_HANDLE} is the account")
+            overrides = {
+                each.name: owner
+                for each in function.parameters
+                if each.role is ParameterRole.OWNER and each.abi_type == _ADDRESS_TYPE
+            }
+        text = clean_text(function.description).rstrip(".") or f"Calls {function.name}"
+        prepared = replace(function, description=f"{text} ({handle})")
+        long_name = f"{function.name}_{handle}"
+        name = function.name if self._counts[function.name] == 1 else long_name
+        chosen_name = self._choose_name(name, long_name, function)
+        value_text = _format_unit(self._native, "to send")
+        spec = self._build(contract, prepared, chosen_name, overrides, value_text)
+        if _is_balance(contract, function):
+            unit = self._units.get(contract.address)
+            symbol = handle if unit is None else clean_label(unit.symbol, handle)
+            return replace(spec, description=f"Shows the {symbol} balance of {ACCOUNT_HANDLE}")
+        return spec
+
+    def _build(
+        self,
+        contract: ContractIntelligence,
+        function: FunctionCapability,
+        name: str,
+        overrides: Mapping[str, Derivation | None],
+        value_text: str,
+    ) -> ToolSpec:
+        options = self._options
+        value = CallValue()
+        if function.is_payable:
+            value = CallValue(is_chosen=True, most_wei=options.most_wei, description=value_text)
+        parameters = tuple(map(_name_derivation, function.parameters))
+        return build_tool_spec(
+            replace(function, parameters=parameters),
+            target=contract.address,
+            account=self._account,
+            options=ToolOptions(
+                name=name,
+                contract_name=self._handles[contract.address],
+                derives_approvals=options.derives_approvals,
+                slippage_bps=options.slippage_bps,
+                deadline_seconds=options.deadline_seconds,
+                value=value,
+                overrides={**_free_minimums(function), **overrides},
+                units=self._units,
+            ),
+        )
+
+    def _choose_name(self, name: str, longer: str, function: FunctionCapability) -> str:
+        selector = function.selector.hex()
+        candidate = longer if name in self._taken else name
+        chosen = self._names.add(candidate, f"{name}_{selector}", f"call {selector}")
+        self._taken.add(candidate)
+        return chosen
+
+    def _show(self, tokens: Sequence[str]) -> str:
+        return " > ".join(self._handles.get(each, each) for each in tokens)
+
+
+def _read_units(contracts: Sequence[ContractIntelligence]) -> dict[str, TokenUnit]:
+    """Return the units of tokens by address."""
+    units: dict[str, TokenUnit] = {}
+    for contract in contracts:
+        facts = [
+            (each.address, each.symbol, each.decimals) for each in contract.relationships.tokens
+        ]
+        for address, symbol, decimals in (
+            (contract.address, contract.symbol, contract.decimals), *facts,
+        ):  # fmt: skip
+            if symbol and decimals is not None:
+                units[address] = TokenUnit(symbol=symbol, decimals=decimals)
+    return units
+
+
+def _free_minimums(function: FunctionCapability) -> dict[str, None]:
+    """Return the minimums that the model has to choose: a trial can tell only one of an output."""
+    minimums = [
+        each.name
+        for each in function.parameters
+        if each.derivation is not None and each.derivation.source is Source.MINIMUM
+    ]
+    has_amount = any(is_amount_type(each.abi_type) for each in function.outputs)
+    return {} if len(minimums) == 1 and has_amount else dict.fromkeys(minimums)
+
+
+def _route_approval(
+    approval: Approval, function: FunctionCapability, path: Parameter, route: _Route
+) -> Approval:
+    """Return the approval that a route needs where the example's path needed one."""
+    paid = [each.name for each in function.parameters if each.token == f"{path.name}[0]"]
+    if not paid:
+        return approval
+    return replace(approval, token=route.tokens[0], amount=None, parameter=paid[0])
+
+
+def _name_derivation(parameter: Parameter) -> Parameter:
+    """Return a parameter whose derivation says which parameter it is of."""
+    derivation, start = parameter.derivation, f"{parameter.name}: "
+    if derivation is None or not derivation.sentence or derivation.sentence.startswith(start):
+        return parameter
+    return replace(
+        parameter, derivation=replace(derivation, sentence=f"{start}{derivation.sentence}")
+    )
+
+
+def _find_path(function: FunctionCapability) -> Parameter | None:
+    for each in function.parameters:
+        if each.role is ParameterRole.PATH and each.abi_type == _PATH_TYPE:
+            return each
+    return None
+
+
+def _has_exact_output(function: FunctionCapability, path: Parameter) -> bool:
+    ends = {f"{path.name}[-1]", NATIVE}
+    return any(
+        each.role is ParameterRole.AMOUNT and each.token in ends for each in function.parameters
+    )
+
+
+def _is_balance(contract: ContractIntelligence, function: FunctionCapability) -> bool:
+    """Whether a function tells how much of the contract's own token an account has."""
+    roles = [each.role for each in function.parameters]
+    tokens = [each.token for each in function.outputs]
+    is_own = roles == [ParameterRole.OWNER] and tokens == [contract.address]
+    return is_own and function.is_read_only
+
+
+# -- texts -- #
+
+
+def _choose_verb(function: FunctionCapability, route: _Route) -> str:
+    if function.is_read_only:
+        return "cost" if route.is_exact_output else "quote"
+    return "exact_swap" if route.is_exact_output else "swap"
+
+
+def _describe_route(function: FunctionCapability, route: _Route) -> str:
+    paid = clean_label(route.paid.symbol, "the first token")
+    bought = clean_label(route.bought.symbol, "the last token")
+    if function.is_read_only and route.is_exact_output:
+        return f"Quotes how much {paid} an exact amount of {bought} would cost; swaps nothing"
+    if function.is_read_only:
+        return f"Quotes how much {bought} a swap of {paid} would give; swaps nothing"
+    if route.is_exact_output:
+        return f"Swaps {paid} for an exact amount of {bought}"
+    return f"Swaps {paid} for {bought}"
+
+
+def _describe_amount(parameter: Parameter, path: Parameter, route: _Route) -> Parameter:
+    """Return a parameter that counts a token of the path, with the token's unit."""
+    starts = {
+        ParameterRole.MINIMUM: "least amount of ",
+        ParameterRole.MAXIMUM: "most of ",
+    }
+    start = starts.get(parameter.role, "")
+    if parameter.token == f"{path.name}[0]":
+        text = f"{start}{_format_unit(route.paid, 'to give')}"
+    elif parameter.token in {f"{path.name}[-1]", NATIVE}:
+        text = f"{start}{_format_unit(route.bought, 'to get')}"
+    else:
+        return parameter
+    # The unit is in the text. A token that has a unit would add it again.
+    token = "" if parameter.token == NATIVE else parameter.token
+    return replace(parameter, description=text, token=token)
+
+
+def _describe_value(route: _Route) -> str:
+    text = _format_unit(route.paid, "to give")
+    return f"most of {text}" if route.is_exact_output else text
+
+
+def _format_unit(unit: TokenUnit, purpose: str) -> str:
+    return f"{clean_label(unit.symbol, 'the token')} {purpose}, {unit.decimals} decimals"
+
+
+def _join_words(symbol: str) -> str:
+    return clean_label(symbol, "token").replace(" ", "_")

@@ -1,0 +1,250 @@
+"""Plans of agents: choice of functions, one tool a route, names, limits and the base prompt."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from eth_utils import to_checksum_address
+
+from precompiles.spec import MAX_TOOLS
+from precompiles.tool_metadata import compute_look
+from pyevm_agents.contract_intelligence.capabilities import (
+    Access,
+    Approval,
+    ContractIntelligence,
+    ContractKind,
+    Derivation,
+    ExampleCall,
+    FunctionCapability,
+    Parameter,
+    ParameterRole,
+    QuotedPath,
+    Relationships,
+    Source,
+    TokenFacts,
+)
+from pyevm_agents.contract_intelligence.chain_metadata import ChainMetadata
+from pyevm_agents.contract_intelligence.tool_plan import TASK, AgentPlan, PlanOptions, plan_agent
+from pyevm_agents.errors import ConfigError
+
+ROUTER, ACCOUNT, USDC, DAI, WRAPPED = (
+    to_checksum_address("0x" + each * 20) for each in ("a1", "b2", "c3", "d4", "e5")
+)
+CHAIN = ChainMetadata(chain_id=56, name="Chain", native_symbol="BNB")
+EXAMPLE = ExampleCall(args=())
+PATHS = tuple(
+    QuotedPath(tokens=tokens, amount_in=1, amount_out=1)
+    for tokens in (
+        (WRAPPED, USDC), (USDC, WRAPPED), (USDC, DAI), (USDC, WRAPPED, DAI), (DAI, WRAPPED),
+    )
+)  # fmt: skip
+
+
+def amount(name: str, token: str, role: ParameterRole = ParameterRole.AMOUNT) -> Parameter:
+    return Parameter(name=name, abi_type="uint256", token=token, role=role)
+
+
+PATH = Parameter(name="path", abi_type="address[]", role=ParameterRole.PATH)
+AMOUNTS = (Parameter(name="amounts", abi_type="uint256[]"),)
+LEAST = replace(
+    amount("least", "path[-1]", ParameterRole.MINIMUM),
+    derivation=Derivation(source=Source.MINIMUM, slippage_bps=50),
+)
+
+
+def function(name: str, *parameters: Parameter, number: int = 1) -> FunctionCapability:
+    types = ",".join(each.abi_type for each in parameters)
+    return FunctionCapability(
+        name=name,
+        signature=f"{name}({types})",
+        selector=number.to_bytes(4),
+        parameters=parameters,
+        access=Access.OPEN,
+        example=EXAMPLE,
+    )
+
+
+QUOTE = replace(
+    function("quoteOut", amount("given", "path[0]"), PATH, number=2),
+    is_read_only=True, outputs=AMOUNTS,
+)  # fmt: skip
+PAY = replace(function("pay", LEAST, PATH, number=3), is_payable=True, outputs=AMOUNTS)
+SELL = replace(
+    function("sell", amount("given", "path[0]"), PATH, number=4),
+    outputs=AMOUNTS,
+    approvals=(Approval(token=USDC, spender=ROUTER, amount=7, parameter="given"),),
+)
+BUY = replace(
+    function(
+        "buy", amount("got", "native"), amount("most", "path[0]", ParameterRole.MAXIMUM), PATH,
+        number=5,
+    ),
+    approvals=(Approval(token=USDC, spender=ROUTER, amount=1),),
+)  # fmt: skip
+CLOSED = replace(
+    function("close", number=6), access=Access.FORBIDDEN, reason="only its owner may", example=None
+)
+BALANCE = replace(
+    function(
+        "balanceOf", Parameter(name="owner", abi_type="address", role=ParameterRole.OWNER), number=7
+    ),
+    is_read_only=True,
+    outputs=(Parameter(name="", abi_type="uint256", token=USDC),),
+)
+UNTRIED = replace(function("untried", number=8), access=Access.UNKNOWN, example=None)
+
+
+def contract(
+    name: str, address: str, *functions: FunctionCapability, symbol: str = ""
+) -> ContractIntelligence:
+    facts = tuple(
+        TokenFacts(address=place, symbol=label, decimals=decimals)
+        for place, label, decimals in ((USDC, "USDC", 6), (DAI, "DAI", 18), (WRAPPED, "WBNB", 18))
+    )
+    is_router = address == ROUTER
+    return ContractIntelligence(
+        address=address,
+        name=name,
+        kind=ContractKind.DEX_ROUTER if is_router else ContractKind.ERC20,
+        account=ACCOUNT,
+        block_number=1,
+        abi_source="file",
+        symbol=symbol,
+        decimals=6 if symbol else None,
+        functions=functions,
+        relationships=Relationships(tokens=facts, paths=PATHS, wrapped_native=WRAPPED)
+        if is_router
+        else Relationships(),
+    )
+
+
+def plan(*functions: FunctionCapability, names: tuple[str, ...] = ()) -> AgentPlan:
+    router = contract("Router", ROUTER, *functions)
+    return plan_agent([router], CHAIN, PlanOptions(functions=names))
+
+
+def list_names(found: AgentPlan) -> list[str]:
+    return [tool.spec.name for tool in found.tools]
+
+
+def test_a_route_is_a_tool_with_a_fixed_path() -> None:
+    found = plan(SELL)
+    assert list_names(found) == [
+        "swap_WBNB_for_USDC", "swap_USDC_for_WBNB", "swap_USDC_for_DAI", "swap_DAI_for_WBNB",
+    ]  # fmt: skip
+    # Of two paths between the same tokens the first one is the better one.
+    spec = found.tools[2].spec
+    assert {each.name: each.value for each in spec.arguments}["path"] == (USDC, DAI)
+    assert spec.description == "Swaps USDC for DAI; approves the USDC first"
+    assert [text for _, _, text in spec.model_parameters] == ["USDC to give, 6 decimals"]
+    dai = found.tools[3].spec
+    [allowance] = dai.allowances
+    assert (allowance.token, allowance.spender, allowance.amount_argument) == (DAI, ROUTER, "given")
+
+
+def test_the_native_token_has_the_symbol_of_the_chain() -> None:
+    [tool] = plan(PAY).tools
+    assert tool.spec.name == "swap_BNB_for_USDC"
+    assert tool.spec.value.description == "BNB to give, 18 decimals"
+    assert [name for _, name, _ in tool.spec.model_parameters] == ["value"]
+    assert "quote_USDC_for_BNB" in list_names(plan(QUOTE))
+
+
+def test_an_exact_output_approves_the_most_that_it_costs() -> None:
+    found = plan(BUY)
+    assert list_names(found) == ["exact_swap_USDC_for_BNB", "exact_swap_DAI_for_BNB"]
+    spec = found.tools[0].spec
+    assert [text for _, _, text in spec.model_parameters] == [
+        "BNB to get, 18 decimals", "most of USDC to give, 6 decimals",
+    ]  # fmt: skip
+    assert [each.amount_argument for each in spec.allowances] == ["most"]
+
+
+def test_the_own_balance_needs_no_argument() -> None:
+    token = contract("Coin", USDC, BALANCE, symbol="USDC")
+    [tool] = plan_agent([token], CHAIN).tools
+    assert tool.spec.model_parameters == ()
+    assert tool.spec.description == "Shows the USDC balance of ACCOUNT"
+    assert tool.spec.arguments[0].source is Source.ACCOUNT
+
+
+def test_functions_of_one_name_name_their_contracts() -> None:
+    tokens = [
+        contract("Coin", address, BALANCE, symbol=symbol)
+        for address, symbol in ((USDC, "USDC"), (DAI, "USDC"))
+    ]
+    assert list_names(plan_agent(tokens, CHAIN)) == ["balanceOf_USDC", "balanceOf_USDC_2"]
+
+
+def test_names_do_not_look_alike() -> None:
+    functions = [
+        function(name, number=index) for index, name in enumerate(("pull", "puII", "puLL"))
+    ]
+    names = list_names(plan(*functions))
+    assert len({compute_look(name) for name in names}) == len(names)
+
+
+def test_a_second_function_of_a_direction_has_its_own_name() -> None:
+    longer = replace(SELL, name="sell" * 20, selector=b"\0\0\1\0")
+    names = list_names(plan(SELL, replace(SELL, name="sellNow", selector=b"\0\0\2\0"), longer))
+    assert names[4] == "sellNow_WBNB_for_USDC"
+    assert names[8] == "swap_WBNB_for_USDC_00000100"
+
+
+@pytest.mark.parametrize(
+    ("names", "chosen"),
+    [
+        ((), ["swap_BNB_for_USDC"]),
+        (("pay",), ["swap_BNB_for_USDC"]),
+        (("Router.untried",), ["untried"]),
+        (("untried()", f"{ROUTER}.pay"), ["swap_BNB_for_USDC", "untried"]),
+    ],
+)
+def test_functions_are_chosen_by_name(names: tuple[str, ...], chosen: list[str]) -> None:
+    assert list_names(plan(PAY, CLOSED, UNTRIED, names=names)) == chosen
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (("fly",), "function fly: must be one of pay, close"),
+        (("Coin.pay",), r"function Coin\.pay: must be one of"),
+        (("close",), "function close of Router: the account .* can't call it: only its owner may$"),
+    ],
+)
+def test_a_function_that_cannot_be_a_tool(names: tuple[str, ...], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        plan(PAY, CLOSED, names=names)
+
+
+def test_an_agent_has_some_tools_and_not_too_many() -> None:
+    with pytest.raises(ConfigError, match="the account can call none of them"):
+        plan(CLOSED)
+    functions = [function(f"read{'x' * index}", number=index) for index in range(MAX_TOOLS + 1)]
+    assert len(plan(*functions[:-1]).tools) == MAX_TOOLS
+    with pytest.raises(ConfigError, match="65 tools: must be at most 64"):
+        plan(*functions)
+
+
+def test_minimums_without_an_output_are_the_models_choice() -> None:
+    silent = replace(PAY, outputs=())
+    two = replace(PAY, parameters=(LEAST, replace(LEAST, name="other"), PATH))
+    for each, count in ((silent, 2), (two, 3)):
+        [tool] = plan(each).tools
+        assert len(tool.spec.model_parameters) == count
+
+
+def test_the_base_prompt_has_the_task_the_handles_and_the_reasons() -> None:
+    found = plan(PAY, CLOSED)
+    assert found.base_prompt.splitlines() == [
+        f"{TASK} BNB is the native currency.",
+        "",
+        f"ACCOUNT = {ACCOUNT}",
+        f"Router = {ROUTER}",
+        f"USDC = {USDC}",
+        f"DAI = {DAI}",
+        f"WBNB = {WRAPPED}",
+        "I cannot call close because only its owner may.",
+    ]
+    assert found.prompt_characters > len(found.base_prompt)
