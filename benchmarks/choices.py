@@ -145,9 +145,9 @@ TYPED = {
     "a typed text of bytes": "bytes",
     "a typed list of bytes": "bytes[]",
     "a typed list of strings": "string[]",
-    "a typed list of handles and fees": "(address,uint24)[]",
+    "a typed list of handles and fees": "(address,uint24)[64]",
     "a typed text of 32 integers": f"({','.join(['int256'] * 32)})",
-    "a typed text of 8 lists in each other": f"uint256{'[]' * MAX_TYPE_DEPTH}",
+    "a typed text of 8 lists in each other": f"uint256{'[1]' * (MAX_TYPE_DEPTH - 1)}[64]",
 }
 """Types of typed texts by the names of their cases."""
 
