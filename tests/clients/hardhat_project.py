@@ -47,7 +47,7 @@ class Project:
         shutil.copytree(HERE / "hardhat", folder, dirs_exist_ok=True)
         (folder / "node_modules").symlink_to(packages)
         # What imports OpenZeppelin, which is no package of this project.
-        folders = ("callback", "adapters")
+        folders = ("callback", "adapters", "swap")
         files = ("WalletCallbackAgent.sol", "AgentAccount.sol", "OwnedAgent.sol", "*AbiT*.sol")
         leave = shutil.ignore_patterns("node_modules", "build", "test", *folders, *files)
         shutil.copytree(CONTRACTS, folder / "contracts", ignore=leave)
