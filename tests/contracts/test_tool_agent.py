@@ -13,13 +13,10 @@ from web3.types import Wei
 from pyevm_agents.contract_intelligence.capabilities import Source
 from pyevm_agents.contract_intelligence.tool_spec import Argument, CallValue, ToolOutput, ToolSpec
 from pyevm_agents.testing import AgentChain, answer, use
-from tests.contracts.plain_evm import STRANGER, RevertedError, final_answer, reverts, text_input
 
 if TYPE_CHECKING:
     from web3.contract import Contract
 
-    from tests.contracts.plain_evm import Contract as Mocked
-    from tests.contracts.plain_evm import Evm
 
 EXECUTOR = "0x" + "00" * 19 + "19"
 TYPES = "(uint8,bytes32,(address,uint24)[],(address,uint64))"
@@ -109,17 +106,3 @@ def test_values_outside_of_the_limits_undo_the_run(world: ToolWorld) -> None:
 def test_only_the_owner_runs_the_agent(world: ToolWorld) -> None:
     with pytest.raises(ContractLogicError, match="OwnableUnauthorizedAccount"):
         world.chain.ask(world.agent, "Swap", sender=world.chain.accounts[1])
-
-
-def test_an_unsure_answer_undoes_the_run(evm: Evm, executor: Mocked) -> None:
-    texts = ("m", "Trader", "Trades.", "what to do", "")
-    agent = evm.deploy("OwnedAgent", STRANGER.address, executor.address, *texts, [], 4)
-    executor("willReturn", final_answer("Done."))
-    assert agent("instruct", "Swap", sender=STRANGER) == "Done."
-    executor("willReturn", final_answer("UNSURE: which one?"))
-    with reverts("UnsureAnswer", "UNSURE: which one?"):
-        agent("instruct", "Swap", sender=STRANGER)
-    for function, argument in (("instruct", ("Swap",)), ("run", (text_input("Swap"), EXECUTOR))):
-        with pytest.raises(RevertedError) as caught:
-            agent(function, *argument)
-        assert caught.value.data[:4] == keccak(text="OwnableUnauthorizedAccount(address)")[:4]
