@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING
 
 from precompiles.abi import FinalAnswer, ParamType
 from precompiles.abi_types import Kind
-from precompiles.choices import Choice, Sources, read_parameter
+from precompiles.choices import Choice, ParameterRule, Sources, read_parameter
 from precompiles.clauses import Clause, split_clauses
 from precompiles.escaping import escape_line
 from precompiles.gate import DONE_BEFORE, FREE_SCORING
@@ -117,15 +117,19 @@ class ShortFormat:
         return len(self.clauses) * self._branches_of_clause
 
     @cached_property
+    def _rules(self) -> tuple[tuple[ParameterRule, ...], ...]:
+        """What each tool's parameters say of their values."""
+        return tuple(tuple(map(read_parameter, tool.parameters)) for tool in self._tools)
+
+    @cached_property
     def _fillings(self) -> tuple[tuple[tuple[Choice, ...] | None, ...], ...]:
         """How each tool is filled, by clause and tool; None if it can't be."""
-        rules = [tuple(map(read_parameter, tool.parameters)) for tool in self._tools]
         known: set[Choice] = set()
         room_bytes = MAX_COPIED_BYTES
         fillings: list[tuple[tuple[Choice, ...] | None, ...]] = []
         for clause in self.clauses:
             found: list[tuple[Choice, ...] | None] = []
-            for tool, of in zip(self._tools, rules, strict=True):
+            for tool, of in zip(self._tools, self._rules, strict=True):
                 filling = self._sources.find_choices(clause, of)
                 new = [choice for choice in dict.fromkeys(filling or ()) if choice not in known]
                 size_bytes = sum(choice.size_bytes for choice in new)
@@ -158,14 +162,13 @@ class ShortFormat:
         None if there is no such number, or if an address among the parameters can be the token.
         """
         found: dict[str, frozenset[str] | None] = {}
-        for tool in self._tools:
-            parameters = tool.parameters
+        for tool, rules in zip(self._tools, self._rules, strict=True):
             texts = [
                 one.plain_description
-                for one in parameters
-                if one.kind in _NUMBERS and read_parameter(one).factor > 1
+                for one, rule in zip(tool.parameters, rules, strict=True)
+                if rule.kind in _NUMBERS and rule.factor > 1
             ]
-            has_address = any(ParamType.ADDRESS in one.leaf_kinds for one in parameters)
+            has_address = any(ParamType.ADDRESS in one.leaf_kinds for one in tool.parameters)
             names = self._sources.names.find(self._book.intern(" ".join(texts)))
             found[tool.name] = frozenset(names) if texts and not has_address else None
         return found
