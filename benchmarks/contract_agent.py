@@ -14,15 +14,21 @@ from eth_utils import to_canonical_address, to_checksum_address
 
 from benchmarks.contract_scenarios import AgentFunction, SwapAgent
 from precompiles.abi import ParamDescription
-from precompiles.spec import EXECUTOR_ADDRESS
 from pyevm_agents.contract_intelligence.access import analyse_functions
+from pyevm_agents.contract_intelligence.agent_deployment import (
+    AgentSettings,
+    SilentDeployer,
+    deploy_account,
+    deploy_agent,
+    deploy_factory,
+    deploy_tools,
+)
 from pyevm_agents.contract_intelligence.argument_derivation import DEADLINE_SECONDS, SLIPPAGE_BPS
 from pyevm_agents.contract_intelligence.capabilities import Source
 from pyevm_agents.contract_intelligence.chain_metadata import get_chain_metadata
 from pyevm_agents.contract_intelligence.function_abi import read_interface
 from pyevm_agents.contract_intelligence.inspection import InspectedContract, inspect_contracts
 from pyevm_agents.contract_intelligence.tool_plan import PlanOptions, plan_agent
-from pyevm_agents.contracts import load_artifact
 from pyevm_agents.devnet.chain import ALIASES
 from pyevm_agents.devnet.swap_world import NATIVE
 
@@ -35,7 +41,6 @@ if TYPE_CHECKING:
 CONTRACTS = ("USDT", "router", "switch")
 FUNCTIONS = ("USDT.balanceOf", "getAmountsOut", "swapExactETHForTokens", "swapExactTokensForETH")
 
-MAX_ITERATIONS = 5
 MOST_WEI = 5 * NATIVE
 
 
@@ -48,31 +53,16 @@ def deploy_swap_agent(
 
     Raises: VMError: the chain refuses a contract.
     """
-    account = sender.deploy(load_artifact("AgentAccount").encode_creation(sender.address))
+    deployer = SilentDeployer(sender)
+    account = deploy_account(deployer)
     world.fund(account)
-    texts = sender.deploy(load_artifact("AbiToolTexts").encode_creation())
-    implementation = sender.deploy(load_artifact("AbiTool").encode_creation(texts))
-    factory = sender.deploy(load_artifact("AbiToolFactory").encode_creation(implementation))
-    functions: dict[Address, AgentFunction] = {}
     plan = plan_swap_agent(chain, world, account)
-    for planned in plan.tools:
-        spec = planned.spec
-        creation = spec.encode_creation()
-        output = load_artifact("AbiToolFactory").decode_result(
-            "create", sender.read(factory, creation)
-        )
-        tool = Address(to_canonical_address(output))
-        sender.execute(factory, creation)
-        sender.execute(account, spec.encode_registration(to_checksum_address(tool)))
-        functions[tool] = _describe(world, planned)
-    refusal = find_refusal(plan)
-    metadata = ("Swap agent", "Acts through an account", "what to do", plan.base_prompt)
-    agent = sender.deploy(
-        load_artifact("OwnedAgent").encode_creation(
-            sender.address, EXECUTOR_ADDRESS, ALIASES[0], *metadata, [*functions], MAX_ITERATIONS
-        )
-    )
-    sender.execute(account, load_artifact("AgentAccount").encode_call("setAgent", agent))
+    specs = [planned.spec for planned in plan.tools]
+    tools = deploy_tools(deployer, deploy_factory(deployer), account, specs)
+    functions = {
+        tool: _describe(world, planned) for tool, planned in zip(tools, plan.tools, strict=True)
+    }
+    agent = deploy_agent(deployer, plan, tools, AgentSettings(model=ALIASES[0]))
     swap_agent = SwapAgent(
         address=agent,
         account=account,
@@ -80,7 +70,7 @@ def deploy_swap_agent(
         slippage_bps=SLIPPAGE_BPS,
         deadline_seconds=DEADLINE_SECONDS,
     )
-    return swap_agent, refusal
+    return swap_agent, find_refusal(plan)
 
 
 def plan_swap_agent(chain: Chain, world: SwapWorld, account: Address) -> AgentPlan:

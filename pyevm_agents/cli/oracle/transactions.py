@@ -27,9 +27,18 @@ class TransactionList:
         self._session, self._is_quiet = session, is_quiet
         self._sent: list[tuple[str, SentTransaction]] = []
 
-    def send(self, text: str, to: bytes, data: bytes, *, value_wei: int = 0) -> SentTransaction:
+    @property
+    def address(self) -> Address:
+        """The sender's address."""
+        return self._session.account.address
+
+    def read(self, to: Address, data: bytes) -> bytes:
+        """Call a contract without a transaction; return the output."""
+        return self._session.account.read(to, data)
+
+    def send(self, purpose: str, to: bytes, data: bytes, *, value_wei: int = 0) -> SentTransaction:
         """Send a transaction, wait until it is mined, and print what it did."""
-        return self._add(text, self._session.send(to, data, value_wei=value_wei))
+        return self._add(purpose, self._session.send(to, data, value_wei=value_wei))
 
     def deploy(self, name: str, creation: bytes) -> Address:
         """Deploy a contract, print its address, and return it."""

@@ -21,12 +21,19 @@ from pyevm_agents.cli.oracle.transactions import TransactionList
 from pyevm_agents.cli.output import err, out, print_table
 from pyevm_agents.cli.rpc_client import print_json
 from pyevm_agents.cli.tools.inspect import ContractOptions, add_contract_options, open_inspection
+from pyevm_agents.contract_intelligence.agent_deployment import (
+    MAX_ITERATIONS,
+    AgentSettings,
+    deploy_account,
+    deploy_agent,
+    deploy_factory,
+    deploy_tools,
+)
 from pyevm_agents.contract_intelligence.capabilities import Source
 from pyevm_agents.contract_intelligence.chain_metadata import get_chain_metadata
 from pyevm_agents.contract_intelligence.serialization import serialize_value
 from pyevm_agents.contract_intelligence.tool_plan import PlanOptions, plan_agent
 from pyevm_agents.contract_intelligence.tool_spec import MAX_BASIS_POINTS, MAX_SECONDS, MAX_WORD
-from pyevm_agents.contracts import load_artifact
 from pyevm_agents.display import pluralize
 from pyevm_agents.errors import ConfigError, RemoteFault
 from pyevm_agents.forking.remote_client import RemoteError
@@ -36,7 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pyevm_agents.contract_intelligence.tool_plan import AgentPlan, PlannedTool
-    from pyevm_agents.contract_intelligence.tool_spec import Argument, ToolSpec
+    from pyevm_agents.contract_intelligence.tool_spec import Argument
 
 CHARACTERS_PER_TOKEN = 3
 """Characters of a token of a prompt with names and addresses, at the least."""
@@ -90,7 +97,8 @@ Examples:
     help="The model, by a name that the chain has.",
 )  # fmt: skip
 @click.option(
-    "--iterations", type=click.IntRange(1, 2**16 - 1), default=5, show_default=True, metavar="N",
+    "--iterations", type=click.IntRange(1, 2**16 - 1), default=MAX_ITERATIONS, show_default=True,
+    metavar="N",
     help="How many times a run asks the model at most. All but the last can use a tool.",
 )  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="Show the tools and the base prompt; send nothing.")
@@ -147,20 +155,11 @@ def deploy(  # noqa: PLR0913 - one for each option
         return
     sent = TransactionList(session, is_quiet=as_json)
     if account is None:
-        creation = load_artifact("AgentAccount").encode_creation(sender)
-        _require_same(sent.deploy("AgentAccount", creation), place)
-    factory_address = Address(factory) if factory is not None else _deploy_factory(sent)
-    tools = [_deploy_tool(session, sent, factory_address, place, tool.spec) for tool in plan.tools]
-    creation = load_artifact("OwnedAgent").encode_creation(
-        sender, EXECUTOR_ADDRESS, model, name, "Acts through an account for its owner",
-        "the instruction", plan.base_prompt, tools, iterations,
-    )  # fmt: skip
-    agent = sent.deploy("OwnedAgent", creation)
-    sent.send(
-        "Set the account's agent",
-        place,
-        load_artifact("AgentAccount").encode_call("setAgent", agent),
-    )
+        _require_same(deploy_account(sent), place)
+    factory_address = Address(factory) if factory is not None else deploy_factory(sent)
+    tools = deploy_tools(sent, factory_address, place, [tool.spec for tool in plan.tools])
+    settings = AgentSettings(model=model, name=name, iterations=iterations)
+    agent = deploy_agent(sent, plan, tools, settings)
     if as_json:
         sent.print_json(
             agent=to_checksum_address(agent),
@@ -251,34 +250,6 @@ def _require_same(deployed: Address, predicted: Address) -> None:
             f"account {to_checksum_address(deployed)}: expected {to_checksum_address(predicted)}; "
             "the sender sent something else meanwhile; try again"
         )
-
-
-# -- deployment -- #
-
-
-def _deploy_factory(sent: TransactionList) -> Address:
-    texts = sent.deploy("AbiToolTexts", load_artifact("AbiToolTexts").encode_creation())
-    tool = sent.deploy("AbiTool", load_artifact("AbiTool").encode_creation(texts))
-    return sent.deploy("AbiToolFactory", load_artifact("AbiToolFactory").encode_creation(tool))
-
-
-def _deploy_tool(
-    session: OracleSession,
-    sent: TransactionList,
-    factory: Address,
-    account: Address,
-    spec: ToolSpec,
-) -> Address:
-    """Create a tool and register it, unless an earlier command did."""
-    contract = RemoteContract(session.client, "AbiToolFactory", factory)
-    address = contract.read("addressOf", spec.as_abi())
-    tool = Address(to_canonical_address(address))
-    place = to_checksum_address(tool)
-    if session.client.request("eth_getCode", [place, "latest"]) in {None, "0x", "0x0"}:
-        sent.send(f"Created tool {spec.name} at {place}", factory, spec.encode_creation())
-    if not RemoteContract(session.client, "AgentAccount", account).read("isTool", tool):
-        sent.send(f"Registered tool {spec.name}", account, spec.encode_registration(place))
-    return tool
 
 
 # -- output -- #

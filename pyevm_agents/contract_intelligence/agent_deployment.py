@@ -1,0 +1,142 @@
+"""Transactions that make a planned agent: an account, tools of a factory, and the agent.
+
+Every contract has the same owner, the sender.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from eth_typing import Address
+from eth_utils import to_canonical_address, to_checksum_address
+
+from precompiles.spec import EXECUTOR_ADDRESS
+from pyevm_agents.contracts import load_artifact
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyevm_agents.contract_intelligence.tool_plan import AgentPlan
+    from pyevm_agents.contract_intelligence.tool_spec import ToolSpec
+    from pyevm_agents.devnet.chain import ContractAccount
+
+DESCRIPTION = "Acts through an account for its owner"
+INPUT_DESCRIPTION = "the instruction"
+MAX_ITERATIONS = 5
+"""How many times a run asks the model at most, by default."""
+
+
+class Deployer(Protocol):
+    """Sends the transactions, and says what each is for."""
+
+    @property
+    def address(self) -> Address:
+        """The sender's address."""
+        ...
+
+    def deploy(self, name: str, creation: bytes) -> Address:
+        """Deploy a contract; return its address. A failure is an exception."""
+        ...
+
+    def send(self, purpose: str, to: Address, data: bytes) -> object:
+        """Mine a transaction. A revert is an exception."""
+        ...
+
+    def read(self, to: Address, data: bytes) -> bytes:
+        """Call a contract without a transaction. A revert is an exception."""
+        ...
+
+
+class SilentDeployer:
+    """A `Deployer` that sends from an account and says nothing."""
+
+    def __init__(self, account: ContractAccount) -> None:
+        """Send nothing yet."""
+        self._account = account
+
+    @property
+    def address(self) -> Address:
+        """The account's address."""
+        return self._account.address
+
+    def deploy(self, name: str, creation: bytes) -> Address:  # noqa: ARG002 - as the protocol has it
+        """Deploy a contract; return its address. A failure is an exception."""
+        return self._account.deploy(creation)
+
+    def send(self, purpose: str, to: Address, data: bytes) -> None:  # noqa: ARG002 - as the protocol has it
+        """Mine a transaction. A revert is an exception."""
+        self._account.execute(to, data)
+
+    def read(self, to: Address, data: bytes) -> bytes:
+        """Call a contract without a transaction. A revert is an exception."""
+        return self._account.read(to, data)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentSettings:
+    """What an agent has beside its tools and its prompt."""
+
+    model: str
+    """A name that the chain has."""
+
+    name: str = "Agent"
+    iterations: int = MAX_ITERATIONS
+    """How many times a run asks the model at most. All but the last can use a tool."""
+
+
+def deploy_account(deployer: Deployer) -> Address:
+    """Deploy the `AgentAccount` that an agent acts through, without tools; return its address."""
+    creation = load_artifact("AgentAccount").encode_creation(deployer.address)
+    return deployer.deploy("AgentAccount", creation)
+
+
+def deploy_factory(deployer: Deployer) -> Address:
+    """Deploy an `AbiToolFactory` with the code that its tools share; return its address."""
+    texts = deployer.deploy("AbiToolTexts", load_artifact("AbiToolTexts").encode_creation())
+    tool = deployer.deploy("AbiTool", load_artifact("AbiTool").encode_creation(texts))
+    return deployer.deploy("AbiToolFactory", load_artifact("AbiToolFactory").encode_creation(tool))
+
+
+def deploy_tools(
+    deployer: Deployer, factory: Address, account: Address, specs: Sequence[ToolSpec]
+) -> tuple[Address, ...]:
+    """Create tools and register them at their account; return their addresses, in order.
+
+    What an earlier deployment created or registered is not sent again.
+    """
+    return tuple(_deploy_tool(deployer, factory, account, spec) for spec in specs)
+
+
+def _deploy_tool(deployer: Deployer, factory: Address, account: Address, spec: ToolSpec) -> Address:
+    creator, registry = load_artifact("AbiToolFactory"), load_artifact("AgentAccount")
+    output = deployer.read(factory, creator.encode_call("addressOf", spec.as_abi()))
+    tool = Address(to_canonical_address(creator.decode_result("addressOf", output)))
+    place = to_checksum_address(tool)
+    # An address without code answers with nothing.
+    if not deployer.read(tool, load_artifact("AbiTool").encode_call("name")):
+        deployer.send(f"Created tool {spec.name} at {place}", factory, spec.encode_creation())
+    is_tool = deployer.read(account, registry.encode_call("isTool", tool))
+    if not registry.decode_result("isTool", is_tool):
+        deployer.send(f"Registered tool {spec.name}", account, spec.encode_registration(place))
+    return tool
+
+
+def deploy_agent(
+    deployer: Deployer, plan: AgentPlan, tools: Sequence[Address], settings: AgentSettings
+) -> Address:
+    """Deploy an `OwnedAgent` for the executor, and let it run its account's tools.
+
+    Input:  tools: those of the plan, as `deploy_tools` returns them.
+    """
+    agent = deployer.deploy(
+        "OwnedAgent",
+        load_artifact("OwnedAgent").encode_creation(
+            deployer.address, EXECUTOR_ADDRESS, settings.model, settings.name, DESCRIPTION,
+            INPUT_DESCRIPTION, plan.base_prompt, [*tools], settings.iterations,
+        ),
+    )  # fmt: skip
+    account = Address(to_canonical_address(plan.account))
+    set_agent = load_artifact("AgentAccount").encode_call("setAgent", agent)
+    deployer.send("Set the account's agent", account, set_agent)
+    return agent
