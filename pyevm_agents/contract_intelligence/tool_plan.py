@@ -287,12 +287,10 @@ class _Planner:
         fixed = Derivation(
             source=Source.FIXED, value=route.tokens, sentence=f"path: {self._show(route.tokens)}"
         )
-        name = self._choose_name(
-            f"{_choose_verb(function, route)}_{route.direction}",
-            f"{function.name}_{route.direction}",
-            function,
-        )
-        spec = self._build(contract, prepared, name, {path.name: fixed}, _describe_value(route))
+        name = f"{function.name}_{route.direction}"
+        chosen_name = self._choose_name(name, f"{name}_{self._handles[contract.address]}", function)
+        value_text = _describe_value(route)
+        spec = self._build(contract, prepared, chosen_name, {path.name: fixed}, value_text)
         return replace(spec, description=self._describe_short(contract, prepared, spec, route))
 
     def _describe_short(
@@ -366,7 +364,8 @@ class _Planner:
     def _choose_name(self, name: str, longer: str, function: FunctionCapability) -> str:
         selector = function.selector.hex()
         candidate = longer if name in self._taken else name
-        chosen = self._names.add(candidate, f"{name}_{selector}", f"call {selector}")
+        shorter = f"call_{selector}{name.removeprefix(function.name)}"
+        chosen = self._names.add(candidate, name, shorter, f"call {selector}")
         self._taken.add(candidate)
         return chosen
 
@@ -443,12 +442,6 @@ def _is_balance(contract: ContractIntelligence, function: FunctionCapability) ->
 
 
 # -- texts -- #
-
-
-def _choose_verb(function: FunctionCapability, route: _Route) -> str:
-    if function.is_read_only:
-        return "cost" if route.is_exact_output else "quote"
-    return "exact_swap" if route.is_exact_output else "swap"
 
 
 def _describe_route(function: FunctionCapability, route: _Route) -> str:

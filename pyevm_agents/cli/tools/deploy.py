@@ -270,18 +270,24 @@ def _warn_of_size(plan: AgentPlan, profile: Mapping[str, Any]) -> None:
 def _print_plan(plan: AgentPlan) -> None:
     out.print(f"account {plan.account}, {pluralize(len(plan.tools), 'tool')}\n")
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    for heading in ("Tool", "Function", "Asks the model for"):
+    for heading in ("Tool", "Contract", "Asks the model for"):
         table.add_column(heading, overflow="fold")
     table.add_column("Description", overflow="fold", ratio=1)
     for tool in plan.tools:
         table.add_row(
             escape(tool.spec.name),
-            escape(f"{tool.contract}.{tool.function.name}"),
+            escape(_name_target(tool)),
             escape(", ".join(name for _, name, _ in tool.spec.model_parameters)),
             escape(tool.spec.description),
         )
     print_table(table)
     out.print()
+
+
+def _name_target(tool: PlannedTool) -> str:
+    """Return the contract, and the function if the tool's name does not begin with it."""
+    has_name = tool.spec.name.startswith(tool.function.name)
+    return tool.contract if has_name else f"{tool.contract}.{tool.function.name}"
 
 
 def _serialize_plan(plan: AgentPlan, addresses: Sequence[Address] = ()) -> dict[str, Any]:

@@ -131,7 +131,7 @@ def list_names(found: AgentPlan) -> list[str]:
 def test_a_route_is_a_tool_with_a_fixed_path() -> None:
     found = plan(SELL)
     assert list_names(found) == [
-        "swap_WBNB_for_USDC", "swap_USDC_for_WBNB", "swap_USDC_for_DAI", "swap_DAI_for_WBNB",
+        "sell_WBNB_for_USDC", "sell_USDC_for_WBNB", "sell_USDC_for_DAI", "sell_DAI_for_WBNB",
     ]  # fmt: skip
     # Of two paths between the same tokens the first one is the better one.
     spec = found.tools[2].spec
@@ -145,15 +145,15 @@ def test_a_route_is_a_tool_with_a_fixed_path() -> None:
 
 def test_the_native_token_has_the_symbol_of_the_chain() -> None:
     [tool] = plan(PAY).tools
-    assert tool.spec.name == "swap_BNB_for_USDC"
+    assert tool.spec.name == "pay_BNB_for_USDC"
     assert tool.spec.value.description == "BNB to give, 18 decimals"
     assert [name for _, name, _ in tool.spec.model_parameters] == ["value"]
-    assert "quote_USDC_for_BNB" in list_names(plan(QUOTE))
+    assert "quoteOut_USDC_for_BNB" in list_names(plan(QUOTE))
 
 
 def test_an_exact_output_approves_the_most_that_it_costs() -> None:
     found = plan(BUY)
-    assert list_names(found) == ["exact_swap_USDC_for_BNB", "exact_swap_DAI_for_BNB"]
+    assert list_names(found) == ["buy_USDC_for_BNB", "buy_DAI_for_BNB"]
     spec = found.tools[0].spec
     assert [text for _, _, text in spec.model_parameters] == [
         "BNB to get, 18 decimals", "most of USDC to give, 6 decimals",
@@ -185,20 +185,22 @@ def test_names_do_not_look_alike() -> None:
     assert len({compute_look(name) for name in names}) == len(names)
 
 
-def test_a_second_function_of_a_direction_has_its_own_name() -> None:
+def test_functions_of_one_route_have_names_of_their_own() -> None:
     longer = replace(SELL, name="sell" * 20, selector=b"\0\0\1\0")
-    names = list_names(plan(SELL, replace(SELL, name="sellNow", selector=b"\0\0\2\0"), longer))
-    assert names[4] == "sellNow_WBNB_for_USDC"
-    assert names[8] == "swap_WBNB_for_USDC_00000100"
+    overloaded = replace(SELL, selector=b"\0\0\2\0")
+    names = list_names(plan(SELL, overloaded, longer))
+    assert names[0] == "sell_WBNB_for_USDC"
+    assert names[4] == "sell_WBNB_for_USDC_Router"
+    assert names[8] == "call_00000100_WBNB_for_USDC"
 
 
 @pytest.mark.parametrize(
     ("names", "chosen"),
     [
-        ((), ["swap_BNB_for_USDC"]),
-        (("pay",), ["swap_BNB_for_USDC"]),
+        ((), ["pay_BNB_for_USDC"]),
+        (("pay",), ["pay_BNB_for_USDC"]),
         (("Router.untried",), ["untried"]),
-        (("untried()", f"{ROUTER}.pay"), ["swap_BNB_for_USDC", "untried"]),
+        (("untried()", f"{ROUTER}.pay"), ["pay_BNB_for_USDC", "untried"]),
     ],
 )
 def test_functions_are_chosen_by_name(names: tuple[str, ...], chosen: list[str]) -> None:

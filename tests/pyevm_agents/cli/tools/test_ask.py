@@ -49,7 +49,7 @@ def test_a_balance(swap_node: SwapNode, deployed: dict[str, Any]) -> None:
 
 def test_a_quote(swap_node: SwapNode, deployed: dict[str, Any]) -> None:
     before = read_balances(swap_node, deployed["account"])
-    form = ask(swap_node, deployed["agent"], ("quote_ETH_for_USDT", {"amountIn": GIVEN}))
+    form = ask(swap_node, deployed["agent"], ("getAmountsOut_ETH_for_USDT", {"amountIn": GIVEN}))
     got = swap_node.world.quote(GIVEN, WRAPPED, "USDT")
     assert form["steps"][0]["observation"] == f"amounts: [0.01 WETH, {got / 10**6} USDT]"
     assert read_balances(swap_node, deployed["account"]) == before
@@ -58,7 +58,7 @@ def test_a_quote(swap_node: SwapNode, deployed: dict[str, Any]) -> None:
 def test_a_swap_with_the_native_token(swap_node: SwapNode, deployed: dict[str, Any]) -> None:
     got = swap_node.world.quote(GIVEN, WRAPPED, "USDT")
     usdt, _ = read_balances(swap_node, deployed["account"])
-    ask(swap_node, deployed["agent"], ("swap_ETH_for_USDT", {"value": GIVEN}))
+    ask(swap_node, deployed["agent"], ("swapExactETHForTokens_ETH_for_USDT", {"value": GIVEN}))
     assert read_balances(swap_node, deployed["account"]) == (
         usdt + got, ACCOUNT_NATIVE_WEI - GIVEN,
     )  # fmt: skip
@@ -68,7 +68,7 @@ def test_a_swap_back_approves_what_it_needs(swap_node: SwapNode, deployed: dict[
     given = 100 * 10**6
     got = swap_node.world.quote(given, "USDT", WRAPPED)
     usdt, wei = read_balances(swap_node, deployed["account"])
-    ask(swap_node, deployed["agent"], ("swap_USDT_for_ETH", {"amountIn": given}))
+    ask(swap_node, deployed["agent"], ("swapExactTokensForETH_USDT_for_ETH", {"amountIn": given}))
     assert read_balances(swap_node, deployed["account"]) == (usdt - given, wei + got)
     account, router = deployed["account"], swap_node.place("router")
     assert swap_node.read("USDT", "allowance", account, router) == 0
@@ -85,7 +85,7 @@ def test_the_steps_in_a_terminal(swap_node: SwapNode, deployed: dict[str, Any]) 
 
 def test_a_simulation_sends_nothing(swap_node: SwapNode, deployed: dict[str, Any]) -> None:
     before = swap_node.chain.head.block_number
-    swap_node.steps = [("swap_ETH_for_USDT", {"value": GIVEN})]
+    swap_node.steps = [("swapExactETHForTokens_ETH_for_USDT", {"value": GIVEN})]
     words = ["ask", deployed["agent"], "INSTRUCTION", "--call"]
     assert "Done." in swap_node.run(*words).stdout
     form = json.loads(swap_node.run(*words, "--json").stdout)
@@ -98,7 +98,7 @@ def test_a_run_that_reverts_has_its_reason(
     swap_node: SwapNode, deployed: dict[str, Any], options: list[str]
 ) -> None:
     before = swap_node.chain.head.block_number
-    swap_node.steps = [("swap_USDT_for_ETH", {"amountIn": 10**15})]
+    swap_node.steps = [("swapExactTokensForETH_USDT_for_ETH", {"amountIn": 10**15})]
     result = swap_node.run("ask", deployed["agent"], "INSTRUCTION", *options, status=1)
     message = " ".join(result.stderr.split())
     assert "would revert: ToolCallFailed(" in message

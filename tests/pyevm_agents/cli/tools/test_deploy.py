@@ -27,9 +27,12 @@ pytestmark = pytest.mark.slow
 
 SWITCH_FILE = "contracts/build/AdminSwitch.json"
 NAMES = [
-    "quote_ETH_for_USDT", "quote_USDT_for_ETH", "swap_ETH_for_USDT", "swap_USDT_for_ETH",
+    "getAmountsOut_ETH_for_USDT",
+    "getAmountsOut_USDT_for_ETH",
+    "swapExactETHForTokens_ETH_for_USDT",
+    "swapExactTokensForETH_USDT_for_ETH",
     "balanceOf",
-]  # fmt: skip
+]
 
 
 def read_owner(node: SwapNode, contract: str, address: str) -> Any:  # noqa: ANN401 - an address
@@ -58,7 +61,7 @@ def test_the_agent_and_its_account_belong_to_the_sender(
 def test_a_tool_on_the_chain_has_a_fixed_path_and_an_approval(
     swap_node: SwapNode, deployed: dict[str, Any]
 ) -> None:
-    tool = deployed["tools"][NAMES.index("swap_USDT_for_ETH")]["address"]
+    tool = deployed["tools"][NAMES.index("swapExactTokensForETH_USDT_for_ETH")]["address"]
     spec = read_tool_spec(
         lambda to, data: swap_node.world.owner.read(to_canonical_address(to), data), tool
     )
@@ -81,13 +84,13 @@ def test_a_dry_run_sends_nothing(swap_node: SwapNode) -> None:
     assert swap_node.chain.head.block_number == before
     tools = {tool["name"]: tool for tool in form["tools"]}
     assert {tool["address"] for tool in tools.values()} == {None}
-    back = tools["swap_USDT_for_ETH"]
+    back = tools["swapExactTokensForETH_USDT_for_ETH"]
     numbers = {each["name"]: each for each in back["arguments"]}
     assert numbers["amountOutMin"]["slippageBps"] == 100
     assert numbers["deadline"]["seconds"] == 300
     assert [each["isDerived"] for each in back["allowances"]] == [False]
     assert back["description"].endswith("needs an approval of USDT for UniswapV2Router02 first")
-    assert tools["swap_ETH_for_USDT"]["maxValueWei"] == str(10**17)
+    assert tools["swapExactETHForTokens_ETH_for_USDT"]["maxValueWei"] == str(10**17)
 
 
 def test_a_dry_run_in_a_terminal(swap_node: SwapNode, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,8 +100,8 @@ def test_a_dry_run_in_a_terminal(swap_node: SwapNode, monkeypatch: pytest.Monkey
     result = swap_node.run("deploy", *swap_node.contracts, *choose(), "--dry-run")
     lines = result.stdout.splitlines()
     assert lines[0].endswith(", 5 tools")
-    [row] = [line for line in lines if line.startswith("swap_USDT_for_ETH ")]
-    assert "UniswapV2Router02.swapExactTokensForETH" in row
+    [row] = [line for line in lines if line.startswith("swapExactTokensForETH_USDT_for_ETH ")]
+    assert " UniswapV2Router02 " in row
     assert lines[lines.index("Base prompt") + 1].startswith(TASK)
     assert f"USDT = {swap_node.place('USDT')}" in lines
     assert result.stderr == ""
