@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from training.tasks import Task
 
 SHORT = replace(PROFILE, decoding=(("short_format", 1),))
-GROUPS = 60
+GROUPS = 90
 LEAST_TASKS = 20
 """Of each kind of request, among the tasks."""
 
@@ -107,6 +107,12 @@ def test_tokens_are_approved_before_they_are_taken_where_tools_do_not_do_it(
         assert [*first.arguments.values()] == [*second.arguments.values()]
         taken = next(tool for tool in task.tools if tool.name == second.tool)
         assert "must be approved for it first" in taken.description
+
+
+def test_some_tools_have_the_names_of_functions_and_their_route(tasks: list[Task]) -> None:
+    used = [step.tool for task in tasks for step in task.steps]
+    named = [tool for tool in used if re.fullmatch(r"[a-z]+(?:[A-Z][a-z]+)+_\w+_for_\w+", tool)]
+    assert LEAST_TASKS < len(named) < len(used) - LEAST_TASKS
 
 
 def test_measuring_has_other_wordings_than_training() -> None:

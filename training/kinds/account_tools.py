@@ -43,6 +43,10 @@ EXCHANGES = (
     "Velodrome",
     "Trisolaris",
 )
+TRADE_FUNCTIONS = ("tradeExactIn", "sellExactInput", "exchangeTokens", "convertExactAmount")
+QUOTE_FUNCTIONS = ("previewOutput", "computeAmountOut", "estimateReceived", "getReturn")
+"""Names of functions that become one tool a route, with the route in the tool's name."""
+
 HOLDERS = ("vault", "farm", "savings", "gauge", "staker", "moneyMarket")
 
 ROLES = (
@@ -160,6 +164,9 @@ CALLERS = (
     "the multisig", "the manager of the contract", "alice", "ops-wallet",
 )  # fmt: skip
 
+FUNCTION_NAMES_SHARE = 0.5
+"""Share of tokens whose quotes and swaps are named as functions of a router, and their route."""
+
 MEASURED_OF = 4
 """One of this number of wordings is for measuring only."""
 
@@ -229,18 +236,22 @@ class _Agent:
         native_amount = (_state_units("amount in", native, NATIVE_DECIMALS, rng),)
         trade = rng.choice(("exchange", "trade", "sell"))
         quote = rng.choice(("quote", "preview", "amount out"))
+        names_functions = rng.random() < FUNCTION_NAMES_SHARE
+        trade_function, quote_function = rng.choice(TRADE_FUNCTIONS), rng.choice(QUOTE_FUNCTIONS)
         put = rng.choice(("deposit", "stake", "supply"))
         self._add("read", symbol, f"{read} {symbol}", f"{symbol} of the agent's account")
         for give, get, units in ((native, symbol, native_amount), (symbol, native, amount)):
-            pair = f"{give} {get}"
+            pair, route = f"{give} {get}", f"{give}_for_{get}"
             self._add(
                 "quote", pair, f"{quote} {pair}",
                 f"What {self._exchange} would give in {get} for {give}; changes nothing", units,
+                full_name=f"{quote_function}_{route}" if names_functions else "",
             )  # fmt: skip
             first = needs if give == symbol else ""
             self._add(
                 "swap", pair, f"{trade} {pair}",
                 f"Gives {give} to {self._exchange} for {get}{first}{more}", units, is_action=True,
+                full_name=f"{trade_function}_{route}" if names_functions else "",
             )  # fmt: skip
         self._add(
             "put", symbol, f"{put} {symbol}", f"Puts {symbol} of the account into {holder}{needs}",
@@ -262,10 +273,12 @@ class _Agent:
         parameters: tuple[ParamDescription, ...] = (),
         *,
         is_action: bool = False,
+        full_name: str = "",
     ) -> None:
+        """Add a tool. Input: full_name: its name as it is; by default its words in a style."""
         words = " ".join(word[0].lower() + word[1:] for word in name.split())
         self._tools[f"{use} {of}"] = TaskTool(
-            name=self._style(words),
+            name=full_name or self._style(words),
             description=description,
             parameters=parameters,
             is_action=is_action,
