@@ -34,7 +34,7 @@ from benchmarks.contract_adapters import (
     deploy_text_encoder,
     open_chain,
 )
-from benchmarks.contract_agent import deploy_swap_agent
+from benchmarks.contract_agent import deploy_stage
 from benchmarks.contract_encoding import count_encodings, count_text_encodings
 from benchmarks.contract_scenarios import run_scenarios
 from benchmarks.contract_truth import read_truth
@@ -43,7 +43,6 @@ from benchmarks.contract_world import ContractWorld
 from pyevm_agents.bench.heartbeat import Heartbeat
 from pyevm_agents.devnet.chain import DevelopmentAccount
 from pyevm_agents.devnet.model_registry import ModelChoice, open_registry
-from pyevm_agents.devnet.swap_world import SwapWorld
 from pyevm_agents.errors import AgentsError
 
 if TYPE_CHECKING:
@@ -188,12 +187,10 @@ def measure_scenarios(
     report: dict[str, list[RequestRun]] = {}
     for name in options.contenders:
         with contender(name, settings) as it:
-            sender = DevelopmentAccount(it.chain)
-            world = SwapWorld(sender, native_symbol=NATIVE_SYMBOL)
-            agent, refusal = deploy_swap_agent(it.chain, sender, world)
+            stage = deploy_stage(it.chain, NATIVE_SYMBOL)
             heartbeat.begin_part(name, total)
             done = report.setdefault(name, [])
-            for run in run_scenarios(it, sender, world, agent, wordings, refusal):
+            for run in run_scenarios(it, stage, wordings):
                 done.append(run)
                 heartbeat.finish_step()
     console.print(_list_scenarios(report, wordings))

@@ -2,64 +2,55 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 from rich.console import Console
 
 from benchmarks.contenders import Contender, Player
-from benchmarks.contract_agent import deploy_swap_agent
+from benchmarks.contract_agent import deploy_stage
 from benchmarks.contract_intelligence import measure_encoding, read_options
 from benchmarks.contract_scenarios import build_task, run_request, run_scenarios
-from benchmarks.contract_wordings import (
-    SCENARIOS,
+from benchmarks.contract_wordings import read_wordings
+from pyevm_agents.contract_intelligence.swap_requests import (
+    REQUESTS,
     Limits,
     list_expected_calls,
-    read_wordings,
 )
-from pyevm_agents.devnet.chain import DevelopmentAccount, build_model_profile, create_funded_chain
-from pyevm_agents.devnet.swap_world import SwapWorld
+from pyevm_agents.devnet.chain import build_model_profile, create_funded_chain
 from pyevm_agents.models import ScriptedModel
 
 if TYPE_CHECKING:
-    from benchmarks.contract_scenarios import SwapAgent
+    from benchmarks.contract_agent import SwapStage
     from pyevm_agents.models import Vocabulary
 
 
-class Stage:
-    """A world with its agent, and the model that plays the agent's runs."""
+class Play(NamedTuple):
+    """A stage, and the model that plays the agent's runs."""
 
-    def __init__(self, vocabulary: Vocabulary) -> None:
-        player = Player()
-        model = ScriptedModel(player, vocabulary=vocabulary)
-        facts = model.profile_facts
-        chain = create_funded_chain(model, facts, build_model_profile(facts))
-        self.sender = DevelopmentAccount(chain)
-        self.world = SwapWorld(self.sender, native_symbol="BNB")
-        self.contender = Contender(
-            name="right", chain=chain, digest=facts.digest, rules={}, player=player
-        )
-        self.agent, self.refusal = deploy_swap_agent(chain, self.sender, self.world)
-
-    @property
-    def parts(self) -> tuple[DevelopmentAccount, SwapWorld, SwapAgent]:
-        return self.sender, self.world, self.agent
+    contender: Contender
+    stage: SwapStage
 
 
 @pytest.fixture(scope="module")
-def stage(vocabulary: Vocabulary) -> Stage:
-    return Stage(vocabulary)
+def play(vocabulary: Vocabulary) -> Play:
+    player = Player()
+    model = ScriptedModel(player, vocabulary=vocabulary)
+    facts = model.profile_facts
+    chain = create_funded_chain(model, facts, build_model_profile(facts))
+    contender = Contender(name="right", chain=chain, digest=facts.digest, rules={}, player=player)
+    return Play(contender, deploy_stage(chain, "BNB"))
 
 
-def test_the_refusal_names_the_function_and_who_could_call_it(stage: Stage) -> None:
-    assert stage.refusal.startswith("I cannot call adminFunction because in AdminSwitch only ")
-    assert "owner" in stage.refusal
+def test_the_refusal_names_the_function_and_who_could_call_it(play: Play) -> None:
+    assert play.stage.refusal.startswith("I cannot call adminFunction because in AdminSwitch only ")
+    assert "owner" in play.stage.refusal
 
 
-def test_the_ideal_run_of_each_design_request_is_right(stage: Stage) -> None:
+def test_the_ideal_run_of_each_design_request_is_right(play: Play) -> None:
     wordings = {name: texts[:1] for name, texts in read_wordings("BNB").items()}
-    runs = [*run_scenarios(stage.contender, *stage.parts, wordings, stage.refusal)]
-    assert [run.scenario for run in runs] == [*SCENARIOS]
+    runs = [*run_scenarios(*play, wordings)]
+    assert [run.scenario for run in runs] == [*REQUESTS]
     for run in runs:
         assert run.is_right, run
         assert run.encoded == run.uses
@@ -67,22 +58,24 @@ def test_the_ideal_run_of_each_design_request_is_right(stage: Stage) -> None:
 
 
 @pytest.mark.slow
-def test_the_ideal_run_of_every_wording_is_right(stage: Stage) -> None:
+def test_the_ideal_run_of_every_wording_is_right(play: Play) -> None:
     wordings = read_wordings("BNB")
-    runs = [*run_scenarios(stage.contender, *stage.parts, wordings, stage.refusal)]
+    runs = [*run_scenarios(*play, wordings)]
     assert len(runs) == 50
     assert [run for run in runs if not run.is_right] == []
 
 
-def test_a_run_is_undone(stage: Stage) -> None:
-    before = stage.world.read("USDT", "balanceOf", stage.agent.account)
+def test_a_run_is_undone(play: Play) -> None:
+    stage = play.stage
+    account = stage.agent.account
+    before = stage.market.read_balance(account)
     limits = Limits(slippage_bps=stage.agent.slippage_bps, deadline=0)
-    expected = list_expected_calls(stage.world, stage.agent.account, "swap-back", limits)
+    expected = list_expected_calls(stage.market, account, "swap-back", limits)
     question = "Swap 100 USDT for BNB"
-    stage.contender.begin(build_task(stage.agent, question, expected, stage.refusal))
-    run = run_request(*stage.parts, "swap-back", question)
+    play.contender.begin(build_task(stage.agent, question, expected, stage.refusal))
+    run = run_request(stage, "swap-back", question)
     assert run.is_right
-    assert stage.world.read("USDT", "balanceOf", stage.agent.account) == before
+    assert stage.market.read_balance(account) == before
 
 
 @pytest.mark.slow

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 from eth_typing import Address
@@ -12,24 +12,23 @@ from eth_utils import to_checksum_address
 from benchmarks.agent_runs import deploy_agent
 from benchmarks.contenders import Contender, Player
 from benchmarks.contract_access import select
-from benchmarks.contract_scenarios import (
-    AgentFunction,
-    SwapAgent,
-    build_task,
-    run_request,
-    run_scenarios,
-)
-from benchmarks.contract_wordings import (
+from benchmarks.contract_agent import SwapStage
+from benchmarks.contract_scenarios import build_task, run_request, run_scenarios
+from benchmarks.contract_wordings import read_wordings
+from precompiles.abi import ParamDescription, ParamType
+from pyevm_agents.contract_intelligence.swap_agent import AgentFunction, SwapAgent
+from pyevm_agents.contract_intelligence.swap_market import (
     NATIVE_GIVEN,
+    TOKENS_GIVEN,
+    describe_world,
+)
+from pyevm_agents.contract_intelligence.swap_requests import (
     NATIVE_WORD,
-    SCENARIOS,
-    USDT_GIVEN,
+    REQUESTS,
     ExpectedCall,
     Limits,
     list_expected_calls,
-    read_wordings,
 )
-from precompiles.abi import ParamDescription, ParamType
 from pyevm_agents.contracts import load_artifact
 from pyevm_agents.devnet.chain import DevelopmentAccount, build_model_profile, create_funded_chain
 from pyevm_agents.devnet.swap_world import WRAPPED, SwapWorld
@@ -82,18 +81,15 @@ FUNCTIONS = (
 )  # fmt: skip
 
 
-@dataclass
-class Stage:
-    """A world with an agent that reads, and the model that plays its runs."""
+class Play(NamedTuple):
+    """A stage whose agent reads, and the model that plays its runs."""
 
     contender: Contender
-    sender: DevelopmentAccount
-    world: SwapWorld
-    agent: SwapAgent
+    stage: SwapStage
 
 
 @pytest.fixture(scope="module")
-def stage(vocabulary: Vocabulary) -> Stage:
+def play(vocabulary: Vocabulary) -> Play:
     player = Player()
     model = ScriptedModel(player, vocabulary=vocabulary)
     facts = model.profile_facts
@@ -107,7 +103,7 @@ def stage(vocabulary: Vocabulary) -> Stage:
         tool = sender.deploy(
             load_artifact("SimpleSmartContractTool").encode_creation(
                 function.name, "Reads", world.address(function.contract),
-                select(function.signature), (parameters,), False, "",  # noqa: FBT003 - Solidity
+                function.selector, (parameters,), False, "",  # noqa: FBT003 - Solidity
                 sender.deploy(load_artifact(converter).encode_creation()),
             )
         )  # fmt: skip
@@ -123,12 +119,13 @@ def stage(vocabulary: Vocabulary) -> Stage:
         deadline_seconds=1_200,
     )
     contender = Contender(name="right", chain=chain, digest=facts.digest, rules={}, player=player)
-    return Stage(contender, sender, world, agent)
+    stage = SwapStage(sender=sender, market=describe_world(world), agent=agent, refusal=REFUSAL)
+    return Play(contender, stage)
 
 
 def test_the_first_wordings_are_the_designs() -> None:
     wordings = read_wordings("BNB")
-    assert tuple(wordings) == SCENARIOS
+    assert tuple(wordings) == tuple(REQUESTS)
     assert tuple(texts[0] for texts in wordings.values()) == SEED
 
 
@@ -138,15 +135,13 @@ def test_there_are_ten_different_wordings_each() -> None:
     assert all(NATIVE_WORD not in text for text in every)
 
 
-def test_the_ideal_run_makes_the_expected_calls(stage: Stage) -> None:
+def test_the_ideal_run_makes_the_expected_calls(play: Play) -> None:
     wordings = {
         name: texts[:2]
         for name, texts in read_wordings("BNB").items()
         if name in {"balance", "quote", "admin"}
     }
-    runs = [
-        *run_scenarios(stage.contender, stage.sender, stage.world, stage.agent, wordings, REFUSAL)
-    ]
+    runs = [*run_scenarios(*play, wordings)]
     assert len(runs) == 6
     for run in runs:
         assert run.is_right, run
@@ -157,46 +152,49 @@ def test_the_ideal_run_makes_the_expected_calls(stage: Stage) -> None:
     ("scenario", "played"),
     [("balance", "quote"), ("quote", "balance"), ("balance", "admin"), ("admin", "balance")],
 )
-def test_other_calls_are_wrong(stage: Stage, scenario: str, played: str) -> None:
-    expected = list_expected_calls(stage.world, ACCOUNT, played, LIMITS)
-    stage.contender.begin(build_task(stage.agent, SEED[0], expected, REFUSAL))
-    run = run_request(stage.sender, stage.world, stage.agent, scenario, f"{scenario} {played}")
+def test_other_calls_are_wrong(play: Play, scenario: str, played: str) -> None:
+    expected = list_expected_calls(play.stage.market, ACCOUNT, played, LIMITS)
+    play.contender.begin(build_task(play.stage.agent, SEED[0], expected, REFUSAL))
+    run = run_request(play.stage, scenario, f"{scenario} {played}")
     assert not run.failure
     assert run.calls == expected
     assert not run.is_right
 
 
-def test_a_wrong_argument_is_wrong(stage: Stage) -> None:
-    (call,) = list_expected_calls(stage.world, ACCOUNT, "balance", LIMITS)
-    other = replace(call, data=call.data.replace(ACCOUNT, stage.world.tokens["USDT"]))
-    stage.contender.begin(build_task(stage.agent, "Balance?", [other], REFUSAL))
-    run = run_request(stage.sender, stage.world, stage.agent, "balance", "Balance?")
+def test_a_wrong_argument_is_wrong(play: Play) -> None:
+    (call,) = list_expected_calls(play.stage.market, ACCOUNT, "balance", LIMITS)
+    other = replace(call, data=call.data.replace(ACCOUNT, play.stage.market.token.address))
+    play.contender.begin(build_task(play.stage.agent, "Balance?", [other], REFUSAL))
+    run = run_request(play.stage, "balance", "Balance?")
     assert run.calls == (other,)
     assert not run.is_right
 
 
-def test_a_refusal_needs_a_reason(stage: Stage) -> None:
-    stage.contender.begin(build_task(stage.agent, "Admin!", [], "Done."))
-    run = run_request(stage.sender, stage.world, stage.agent, "admin", "Admin!")
+def test_a_refusal_needs_a_reason(play: Play) -> None:
+    play.contender.begin(build_task(play.stage.agent, "Admin!", [], "Done."))
+    run = run_request(play.stage, "admin", "Admin!")
     assert (run.calls, run.failure, run.is_right) == ((), "", False)
 
 
-def test_a_call_without_a_tool_is_named(stage: Stage) -> None:
-    expected = list_expected_calls(stage.world, ACCOUNT, "swap", LIMITS)
+def test_a_call_without_a_tool_is_named(play: Play) -> None:
+    expected = list_expected_calls(play.stage.market, ACCOUNT, "swap", LIMITS)
     with pytest.raises(ValueError, match="router 7ff36ab5: the agent has no tool for it"):
-        build_task(stage.agent, "Swap", expected, REFUSAL)
+        build_task(play.stage.agent, "Swap", expected, REFUSAL)
 
 
-def test_swaps_take_the_quote_less_slippage(stage: Stage) -> None:
-    (swap,) = list_expected_calls(stage.world, ACCOUNT, "swap", LIMITS)
-    path = [stage.world.tokens[WRAPPED], stage.world.tokens["USDT"]]
-    least = stage.world.quote(NATIVE_GIVEN, WRAPPED, "USDT") * 99 // 100
-    router = stage.world.contracts["router"].artifact
-    data = router.encode_call("swapExactETHForTokens", least, path, ACCOUNT, 1_000)
+def test_swaps_take_the_quote_less_slippage(play: Play) -> None:
+    (swap,) = list_expected_calls(play.stage.market, ACCOUNT, "swap", LIMITS)
+    market = play.stage.market
+    least = market.quote(NATIVE_GIVEN, market.buying_path) * 99 // 100
+    data = market.router.artifact.encode_call(
+        "swapExactETHForTokens", least, market.buying_path, ACCOUNT, 1_000
+    )
     assert swap == ExpectedCall(contract="router", data=data, value_wei=NATIVE_GIVEN)
-    approve, swap_back = list_expected_calls(stage.world, ACCOUNT, "swap-back", LIMITS)
-    token = stage.world.contracts["USDT"].artifact
-    assert approve.data == token.encode_call("approve", stage.world.router, USDT_GIVEN)
+    approve, swap_back = list_expected_calls(market, ACCOUNT, "swap-back", LIMITS)
+    given = TOKENS_GIVEN * market.token_unit
+    assert approve.data == market.token.artifact.encode_call(
+        "approve", market.router.address, given
+    )
     assert swap_back.data.startswith(
         select("swapExactTokensForETH(uint256,uint256,address[],address,uint256)")
     )
