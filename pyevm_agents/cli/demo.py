@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,10 +18,12 @@ from pyevm_agents.cli.record import describe_fixture_file, require_fixture_path
 from pyevm_agents.cli.shared_options import (
     adapter_option,
     gas_limit_option,
+    is_given,
     model_option,
     schedule_option,
 )
 from pyevm_agents.cli.store import open_run_store, store_option
+from pyevm_agents.cli.swap_demo import add_swap_options, run_swap_demo
 from pyevm_agents.devnet.chain import create_development_chain
 from pyevm_agents.devnet.wallet_demo import (
     DEFAULT_INSTRUCTION,
@@ -32,19 +35,22 @@ from pyevm_agents.devnet.wallet_demo import (
 from pyevm_agents.recordings import record_chain, write_fixture
 
 if TYPE_CHECKING:
+    from pyevm_agents.chain import Chain
+    from pyevm_agents.cli.swap_demo import SwapOptions
     from pyevm_agents.config.schedule_file import ScheduleFile
     from pyevm_agents.devnet.model_registry import ModelChoice
-    from pyevm_agents.models import Adapter
+    from pyevm_agents.models import Adapter, Store
 
 
 @click.command()
 @click.option(
     "--scenario",
-    type=click.Choice(["wallet", "callback"]),
+    type=click.Choice(["wallet", "callback", "swap"]),
     default="wallet",
     show_default=True,
     help="wallet: the agent runs in one transaction. callback: it also runs by an oracle on anvil, "
-    "or on this program's node without the executor if there is no anvil.",
+    "or on this program's node without the executor if there is no anvil. swap: an agent for "
+    "Uniswap V2, whose tools are made from the contracts, gets five requests.",
 )
 @click.option(
     "--prompt",
@@ -54,6 +60,7 @@ if TYPE_CHECKING:
     help="The instruction of the wallet's owner. Tokens are symbols (USDC, DAI) or addresses; "
     "{USDC} and {DAI} become the addresses. Amounts are whole tokens.",
 )
+@add_swap_options
 @model_option
 @adapter_option
 @click.option(
@@ -83,6 +90,7 @@ def demo(  # noqa: PLR0913 - one for each option
     store_path: Path | None,
     *,
     scenario: str,
+    swap: SwapOptions,
     schedule: ScheduleFile | None,
     gas_limit: int,
     record_path: Path | None,
@@ -98,21 +106,21 @@ def demo(  # noqa: PLR0913 - one for each option
     With --scenario callback, runs the instruction a second time by an oracle, on a chain without
     the executor, and compares both: transactions, gas, latency, fees.
 
+    With --scenario swap, inspects a router, a token and a contract with an owner, deploys an agent
+    with their functions as tools, and sends it five requests: a balance, a quote, a swap, a
+    function that it cannot call, and a swap back that needs an approval.
+
     The exit status is 0 even if the transaction reverts; see `status` in the JSON.
     """
     if no_store and store_path is not None:
         raise click.UsageError("--store and --no-store exclude each other; omit one")
-    if scenario == "callback":
-        _refuse_wallet_options(store_path, record_path)
-        no_store = True
-    if record_path is not None:
-        require_fixture_path(record_path)
+    _check_scenario(scenario, swap, store_path, record_path)
     require_instruction(prompt)
     choice = model.with_adapter(adapter)
     watch = StatusLine()
     with (
         watch,
-        open_run_store(store_path, no_store=no_store) as store,
+        open_run_store(store_path, no_store=no_store or scenario == "callback") as store,
         choice.open(
             threads=threads, kept_facts=get_facts_folder(), progress=watch.on_progress
         ) as llama,
@@ -127,29 +135,71 @@ def demo(  # noqa: PLR0913 - one for each option
             block_gas_limit=gas_limit,
         )
         described = {"name": chain.config.models[0].name, "sha256": facts.digest.hex()}
+        keep = partial(_record, record_path, watch)
         if scenario == "callback":
             run_callback_demo(prompt, llama, chain, model=described, watch=watch, as_json=as_json)
-            return
-        watch.show_status("deploying tokens, pool, tools and the wallet agent")
-        wallet = WalletDemo(chain)
-        started = time.monotonic()
-        run = wallet.run(prompt)
-        seconds = time.monotonic() - started
-        if record_path is not None:
-            comment = f"A run of `pyevm-agents demo`: {run.instruction}"
-            fixture = record_chain(chain, name="demo", comment=comment)
-            write_fixture(fixture, record_path)
-            watch.show_status(f"written: {describe_fixture_file(record_path, fixture)}")
-        watch.stop()
-        if as_json:
-            form = serialize_run(run, wallet, model=described, seconds=seconds)
-            form["fromStore"] = store.session.get("hits", 0)
-            click.echo(json.dumps(form, indent=2, ensure_ascii=False))
-            return
-        print_run(run, wallet, described, seconds)
-        if hits := store.session.get("hits"):
-            out.print(f"\n[dim]{hits} of {len(run.steps)} generations cached in {store.path}[/]")
-        print_atomicity(*run_atomic_demo(llama, schedule=schedule, block_gas_limit=gas_limit))
+        elif scenario == "swap":
+            run_swap_demo(chain, swap, model=described, watch=watch, keep=keep, as_json=as_json)
+        else:
+            watch.show_status("deploying tokens, pool, tools and the wallet agent")
+            wallet = WalletDemo(chain)
+            started = time.monotonic()
+            run = wallet.run(prompt)
+            seconds = time.monotonic() - started
+            keep(chain, run.instruction)
+            watch.stop()
+            if as_json:
+                form = serialize_run(run, wallet, model=described, seconds=seconds)
+                form["fromStore"] = store.session.get("hits", 0)
+                click.echo(json.dumps(form, indent=2, ensure_ascii=False))
+                return
+            print_run(run, wallet, described, seconds)
+            _print_hits(store, len(run.steps))
+            print_atomicity(*run_atomic_demo(llama, schedule=schedule, block_gas_limit=gas_limit))
+
+
+def _record(path: Path | None, watch: StatusLine, chain: Chain, content: str) -> None:
+    """Write a run's chain to a file, if there is a path."""
+    if path is None:
+        return
+    fixture = record_chain(chain, name="demo", comment=f"A run of `pyevm-agents demo`: {content}")
+    write_fixture(fixture, path)
+    watch.show_status(f"written: {describe_fixture_file(path, fixture)}")
+
+
+def _print_hits(store: Store, steps: int) -> None:
+    if hits := store.session.get("hits"):
+        out.print(f"\n[dim]{hits} of {steps} generations cached in {store.path}[/]")
+
+
+def _check_scenario(
+    scenario: str, swap: SwapOptions, store_path: Path | None, record_path: Path | None
+) -> None:
+    """Reject options of other scenarios, and a file that can't be written.
+
+    Raises: click.UsageError.
+    """
+    if scenario == "swap":
+        _refuse_prompt()
+        swap.require_consistent()
+    else:
+        swap.require_none()
+    if scenario == "callback":
+        _refuse_wallet_options(store_path, record_path)
+    if record_path is not None:
+        require_fixture_path(record_path)
+
+
+def _refuse_prompt() -> None:
+    """Reject an instruction for the scenario `swap`, which has its own.
+
+    Raises: click.UsageError.
+    """
+    if is_given(click.get_current_context(), "prompt"):
+        raise click.UsageError(
+            "--prompt is for --scenario wallet and callback: swap has five requests of its own; "
+            "give other instructions by `pyevm-agents tools deploy` and `tools ask`"
+        )
 
 
 def _refuse_wallet_options(store_path: Path | None, record_path: Path | None) -> None:
@@ -158,8 +208,11 @@ def _refuse_wallet_options(store_path: Path | None, record_path: Path | None) ->
     Raises: click.UsageError.
     """
     if store_path is not None:
-        raise click.UsageError("--store is for --scenario wallet: callback measures inference")
+        raise click.UsageError(
+            "--store is for --scenario wallet and swap: callback measures inference"
+        )
     if record_path is not None:
         raise click.UsageError(
-            "--record is for --scenario wallet; use `pyevm-agents record --scenario callback`"
+            "--record is for --scenario wallet and swap; use "
+            "`pyevm-agents record --scenario callback`"
         )

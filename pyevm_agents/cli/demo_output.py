@@ -126,7 +126,7 @@ def format_whole_tokens(reason: str, unit: Mapping[str, int]) -> str:
     if symbol is None:
         return reason
     return AMOUNT.sub(
-        lambda match: f"{match[1]}={_format_amount(int(match[2]), unit[symbol])}", reason
+        lambda match: f"{match[1]}={format_amount(int(match[2]), unit[symbol])}", reason
     )
 
 
@@ -141,15 +141,15 @@ def build_balance_table(before: Balances, after: Balances, unit: Mapping[str, in
         for symbol in before[place]:
             old, new = before[place][symbol], after[place][symbol]
             change = (
-                f"{_format_amount(new - old, unit[symbol], sign=True)}"
+                f"{format_amount(new - old, unit[symbol], sign=True)}"
                 if new != old
                 else "[dim]0[/]"
             )
             table.add_row(
                 place,
                 symbol,
-                _format_amount(old, unit[symbol]),
-                _format_amount(new, unit[symbol]),
+                format_amount(old, unit[symbol]),
+                format_amount(new, unit[symbol]),
                 change,
             )
     return table
@@ -179,7 +179,11 @@ def build_gas_table(run: DemoRun) -> Table:
     return table
 
 
-def _format_amount(amount: int, unit: int, *, sign: bool = False) -> str:
+def format_amount(amount: int, unit: int, *, sign: bool = False) -> str:
+    """Return base units as whole tokens.
+
+    Input:  unit: base units of a whole token; sign: whether a positive amount has a plus.
+    """
     whole, rest = divmod(abs(amount), unit)
     minus = "-" if amount < 0 else "+" if sign else ""
     fraction = f".{rest:0{len(str(unit)) - 1}d}".rstrip("0") if rest else ""

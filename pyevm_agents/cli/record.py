@@ -16,6 +16,7 @@ from pyevm_agents.cli.shared_options import (
     model_option,
     schedule_option,
 )
+from pyevm_agents.contract_intelligence.swap_scenario import SWAP
 from pyevm_agents.devnet import scenarios
 from pyevm_agents.devnet.chain import add_models
 from pyevm_agents.devnet.scenarios import record_scenario
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from pyevm_agents.models import Adapter, LlamaModel
     from pyevm_agents.recordings import Fixture
 
-SCENARIOS = {**scenarios.SCENARIOS, "callback": CALLBACK}
+SCENARIOS = {**scenarios.SCENARIOS, "callback": CALLBACK, "swap": SWAP}
 """Scenarios by name, which is also the name of the fixture file."""
 
 SOURCE = "The model that the configuration names computed every generation."

@@ -312,6 +312,20 @@ def _serialize_closest(run: DemoRun) -> dict[str, object] | None:
     return {"step": index + 1, **(_serialize_margin(run.steps[index]) or {})}
 
 
+def serialize_step(step: AgentStep) -> dict[str, object]:
+    """Return an agent's step as a JSON object, with integers in inputs as decimal strings."""
+    return {
+        "thought": step.thought,
+        "action": step.action,
+        "input": stringify_integers(json.loads(step.action_input or "null")),
+        "observation": step.observation,
+        "reason": step.tool_failure,
+        "answer": step.answer,
+        "margin": _serialize_margin(step),
+        **serialize_confidence(step.confidence),
+    }
+
+
 def serialize_run(
     run: DemoRun, demo: WalletDemo, *, model: Mapping[str, str], seconds: float
 ) -> dict[str, object]:
@@ -330,19 +344,7 @@ def serialize_run(
         "gasUsed": run.gas_used,
         "gas": {"evm": run.evm_gas, "prompt": run.prompt_gas, "output": run.output_gas},
         "tokens": run.count_tokens(),
-        "steps": [
-            {
-                "thought": step.thought,
-                "action": step.action,
-                "input": stringify_integers(json.loads(step.action_input or "null")),
-                "observation": step.observation,
-                "reason": step.tool_failure,
-                "answer": step.answer,
-                "margin": _serialize_margin(step),
-                **serialize_confidence(step.confidence),
-            }
-            for step in run.steps
-        ],
+        "steps": [serialize_step(step) for step in run.steps],
         "closestDecision": _serialize_closest(run),
         "answer": run.answer,
         "balances": stringify_integers({"before": run.before, "after": run.after}),

@@ -1,0 +1,236 @@
+"""The five requests of `swap_requests` to an agent whose tools the analysis made.
+
+Nothing here prints. Reported balances are read from the chain.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Self
+
+from eth_utils import to_checksum_address
+
+from pyevm_agents.agents.revert_reasons import explain_failure
+from pyevm_agents.agents.trace import extract_agent_steps
+from pyevm_agents.chain import Chain
+from pyevm_agents.contract_intelligence.chain_metadata import get_chain_metadata
+from pyevm_agents.contract_intelligence.swap_agent import deploy_swap_agent, extract_calls
+from pyevm_agents.contract_intelligence.swap_market import (
+    describe_world,
+    fund_from_pool,
+    open_market,
+)
+from pyevm_agents.contract_intelligence.swap_requests import (
+    ACCOUNT_NAME,
+    REQUESTS,
+    ExpectedCall,
+    Limits,
+    build_instruction,
+    list_differences,
+    list_expected_calls,
+)
+from pyevm_agents.contracts import load_artifact
+from pyevm_agents.devnet.chain import DevelopmentAccount
+from pyevm_agents.devnet.swap_world import NATIVE, WRAPPED, SwapWorld
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from eth.abc import ComputationAPI
+    from eth_typing import Address
+
+    from pyevm_agents.agents.trace import AgentStep
+    from pyevm_agents.contract_intelligence.swap_agent import SwapAgent
+    from pyevm_agents.contract_intelligence.swap_market import SwapMarket
+    from pyevm_agents.contract_intelligence.tool_plan import PlannedTool
+
+SWAP_CHAIN_ID = 56
+"""The chain whose native currency the texts of the design name."""
+
+Balances = dict[str, dict[str, int]]
+"""Base units by symbol, of the account."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SwapRun:
+    """One request and its results."""
+
+    name: str
+    """Of `REQUESTS`."""
+
+    instruction: str
+    transaction_hash: bytes
+    block_number: int
+    computation: ComputationAPI
+    failure: str | None
+    """The reason of the revert; None if it succeeded."""
+
+    gas_used: int
+    steps: tuple[AgentStep, ...]
+    answer: str | None
+    """None if the transaction reverted."""
+
+    calls: tuple[ExpectedCall, ...]
+    expected: tuple[ExpectedCall, ...]
+    differences: tuple[str, ...]
+    """How the run differs from the ideal; none if it is the ideal."""
+
+    before: Balances
+    after: Balances
+
+    @property
+    def is_success(self) -> bool:
+        """Whether the transaction did not revert."""
+        return self.failure is None
+
+    @property
+    def is_ideal(self) -> bool:
+        """Whether the run ended as the ideal."""
+        return not self.differences
+
+
+class SwapDemo:
+    """A router, a token, a switch, and an agent that acts on them."""
+
+    def __init__(self, sender: DevelopmentAccount, market: SwapMarket, agent: SwapAgent) -> None:
+        """Use what is deployed; see `deploy` and `deploy_on_fork`."""
+        self._sender = sender
+        self.market = market
+        self.agent = agent
+
+    @classmethod
+    def deploy(cls, chain: Chain, *, report: Callable[[str], None] = lambda _: None) -> Self:
+        """Deploy everything on a chain whose development account has native currency.
+
+        Input:  report: is told what is being done.
+        """
+        sender = DevelopmentAccount(chain)
+        symbol = get_chain_metadata(chain.config.chain_id).native_symbol
+        report("deploying Uniswap V2, tokens and pools")
+        world = SwapWorld(sender, native_symbol=symbol)
+        market = describe_world(world)
+        return cls(sender, market, deploy_swap_agent(sender, market, world.fund, report=report))
+
+    @classmethod
+    def deploy_on_fork(
+        cls,
+        chain: Chain,
+        *,
+        router: Address,
+        token: Address,
+        report: Callable[[str], None] = lambda _: None,
+    ) -> Self:
+        """Deploy an agent for a router and a token of a fork.
+
+        Input:
+            chain: its development account has native currency.
+            report: is told what is being done.
+
+        Raises: ConfigError: as `open_market` and `fund_from_pool`. RemoteFault: the remote chain
+                does not answer.
+        """
+        sender = DevelopmentAccount(chain)
+        symbol = get_chain_metadata(chain.config.chain_id).native_symbol
+        market = open_market(sender, router, token, native_symbol=symbol)
+        agent = deploy_swap_agent(
+            sender, market, lambda account: fund_from_pool(market, account), report=report
+        )
+        return cls(sender, market, agent)
+
+    @property
+    def chain(self) -> Chain:
+        """The chain on which the agent runs."""
+        return self._sender.chain
+
+    @property
+    def tools(self) -> Sequence[tuple[Address, PlannedTool]]:
+        """The agent's tools with their addresses."""
+        plan = self.agent.plan
+        return [] if plan is None else [*zip(self.agent.functions, plan.tools, strict=True)]
+
+    @property
+    def unit(self) -> Mapping[str, int]:
+        """Base units of one whole token or unit of the native currency, by symbol."""
+        return {self.market.native_symbol: NATIVE, self.market.token_symbol: self.market.token_unit}
+
+    @cached_property
+    def names(self) -> Mapping[str, str]:
+        """Display names of the contracts, by checksummed address."""
+        market = self.market
+        names = {market.wrapped: WRAPPED, market.token.address: market.token_symbol}
+        names |= {each.address: each.artifact.name for each in (market.router, market.switch)}
+        names |= {tool: function.name for tool, function in self.agent.functions.items()}
+        names |= {self.agent.address: "OwnedAgent", self.agent.account: ACCOUNT_NAME}
+        return {to_checksum_address(place): name for place, name in names.items()}
+
+    def move_to(self, chain: Chain) -> None:
+        """Go on on another chain that has the same contracts."""
+        self._sender.chain = chain
+
+    def read_balances(self) -> Balances:
+        """Return what the account has."""
+        account, market = self.agent.account, self.market
+        native = self.chain.state().get_balance(account)
+        balances = {
+            market.native_symbol: int(native), market.token_symbol: market.read_balance(account),
+        }  # fmt: skip
+        return {ACCOUNT_NAME: balances}
+
+    def run_all(self) -> Iterator[SwapRun]:
+        """Send the requests, each in one transaction, one after the other.
+
+        Raises: EngineFault: the model failed.
+        """
+        for name in REQUESTS:
+            yield self.run(name)
+
+    def run(self, name: str) -> SwapRun:
+        """Send a request as the agent's owner, in one transaction.
+
+        Raises: EngineFault: the model failed.
+        """
+        market, agent = self.market, self.agent
+        instruction = build_instruction(name, market)
+        before = self.read_balances()
+        time = self.chain.build_next_header().timestamp
+        limits = Limits(slippage_bps=agent.slippage_bps, deadline=time + agent.deadline_seconds)
+        expected = list_expected_calls(market, agent.account, name, limits)
+        artifact = load_artifact("OwnedAgent")
+        sent = self._sender.send(agent.address, artifact.encode_call("instruct", instruction))
+        computation = sent.computation
+        failure = answer = None
+        if sent.is_success:
+            answer = str(artifact.decode_result("instruct", computation.output))
+        elif computation.error.burns_gas:
+            failure = f"out of gas: {computation.error}"
+        else:
+            failure = explain_failure(computation)
+        calls = extract_calls(computation, market, agent)
+        return SwapRun(
+            name=name,
+            instruction=instruction,
+            transaction_hash=sent.hash,
+            block_number=sent.block.number,
+            computation=computation,
+            failure=failure,
+            gas_used=sent.receipt.gas_used,
+            steps=extract_agent_steps(computation),
+            answer=answer,
+            calls=calls,
+            expected=expected,
+            differences=list_differences(
+                market, agent.account, expected=expected, calls=calls, answer=answer
+            ),
+            before=before,
+            after=self.read_balances(),
+        )
+
+
+def change_chain_id(chain: Chain, chain_id: int) -> Chain:
+    """Return a new chain with the same models and genesis accounts under another chain ID.
+
+    Raises: ConfigError: an invalid chain ID.
+    """
+    config = replace(chain.config, chain_id=chain_id)
+    return Chain(config, chain.models, accounts=chain.genesis_accounts)
