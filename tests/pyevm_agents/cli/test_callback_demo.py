@@ -23,7 +23,10 @@ COMMAND = ["demo", "--scenario", "callback"]
 
 @pytest.mark.parametrize(
     ("option", "advice"),
-    [("--store", "--store is for --scenario wallet and swap"), ("--record", "record --scenario callback")],
+    [
+        ("--store", "--store is for --scenario wallet and swap"),
+        ("--record", "record --scenario callback"),
+    ],
 )
 def test_options_of_the_other_scenario_are_refused(
     tmp_path: Path, option: str, advice: str

@@ -12,6 +12,8 @@ import pytest
 
 from pyevm_agents.cli.record import SCENARIOS
 from pyevm_agents.config.schedule_file import ScheduleFile
+from pyevm_agents.contract_intelligence.chain_metadata import get_chain_metadata
+from pyevm_agents.contract_intelligence.swap_requests import REQUESTS
 from pyevm_agents.devnet.chain import DEFAULT_MODEL_NAME
 from pyevm_agents.devnet.scenarios import record_scenario
 from pyevm_agents.errors import ConfigError, FixtureError
@@ -29,7 +31,8 @@ if TYPE_CHECKING:
     from pyevm_agents.recordings import Fixture
 
 FOLDER = Path(__file__).resolve().parents[3] / "chain_fixtures"
-MAX_FILE_BYTES = 400_000
+MAX_FILE_BYTES = 900_000
+"""Uniswap and the tools' contracts, twice: in the first state and in the last."""
 
 
 def shipped(name: str) -> Fixture:
@@ -89,6 +92,20 @@ def test_the_wallets_runs_by_callback_have_the_same_steps() -> None:
     assert [(step.exchange.segments, step.exchange.generation) for step in callback.steps] == steps
 
 
+def test_the_swap_agent_executes_the_requests_of_the_design() -> None:
+    fixture = shipped("swap")
+    assert get_chain_metadata(fixture.config.chain_id).native_symbol == "BNB"
+    assert all(t.is_success for block in fixture.blocks for t in block.transactions)
+    prompts = [
+        "".join(segment.text for segment in step.exchange.segments)
+        for step in fixture.steps
+        if step.step == 0
+    ]
+    assert len(prompts) == len(fixture.blocks) == len(REQUESTS)
+    for text, prompt in zip(REQUESTS.values(), prompts, strict=True):
+        assert text.replace("TOKEN", "USDT").replace("NATIVE", "BNB") in prompt
+
+
 def test_after_the_rollback_only_the_senders_account_differs() -> None:
     fixture = shipped("rollback")
     assert [t.is_success for block in fixture.blocks for t in block.transactions] == [False]
@@ -120,6 +137,13 @@ def test_a_model_that_does_something_else_is_not_recorded(vocabulary: Vocabulary
         record_scenario("other", model, facts, source="")
 
 
+@pytest.mark.slow
+def test_a_swap_agent_that_does_something_else_is_not_recorded(vocabulary: Vocabulary) -> None:
+    model = ScriptedModel(lambda _: answer("I would rather not."), vocabulary=vocabulary)
+    with pytest.raises(FixtureError, match=r"not the scenario: .* is not the ideal: expected call"):
+        record_scenario("swap", model, vocabulary.profile_facts, source="", scenarios=SCENARIOS)
+
+
 def test_a_scenario_is_recorded_under_a_schedule(vocabulary: Vocabulary) -> None:
     model = ScriptedModel(lambda _: answer("I would rather not."), vocabulary=vocabulary)
     facts = vocabulary.profile_facts
@@ -134,17 +158,26 @@ def test_a_scenario_is_recorded_under_a_schedule(vocabulary: Vocabulary) -> None
     Replay(priced).finish()
 
 
-def test_a_scenario_without_the_gas_for_it_says_so(vocabulary: Vocabulary) -> None:
+DEAR = ScheduleFile(schedule={}, models={"*": {"cold_prompt_token_gas": 600_000}})
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.slow) if n == "swap" else n for n in SCENARIOS]
+)
+def test_a_scenario_without_the_gas_for_it_says_so(name: str, vocabulary: Vocabulary) -> None:
     model = ScriptedModel(lambda _: answer("I would rather not."), vocabulary=vocabulary)
     facts = vocabulary.profile_facts
-    dear = ScheduleFile(schedule={}, models={"*": {"cold_prompt_token_gas": 600_000}})
-    for name in SCENARIOS:
-        with pytest.raises(
-            FixtureError, match=r"(ran out of gas: it had|ExecutorHalted).* or more gas"
-        ):
-            record_scenario(name, model, facts, source="", scenarios=SCENARIOS, schedule=dear)
+    with pytest.raises(
+        FixtureError, match=r"(ran out of gas: it had|ExecutorHalted).* or more gas"
+    ):
+        record_scenario(name, model, facts, source="", scenarios=SCENARIOS, schedule=DEAR)
+
+
+def test_a_dear_scenario_is_recorded_with_more_gas(vocabulary: Vocabulary) -> None:
+    model = ScriptedModel(lambda _: answer("I would rather not."), vocabulary=vocabulary)
+    facts = vocabulary.profile_facts
     rich = record_scenario(
-        "wallet", model, facts, source="Scripted.", schedule=dear, block_gas_limit=10**9
+        "wallet", model, facts, source="Scripted.", schedule=DEAR, block_gas_limit=10**9
     )
     assert rich.config.block_gas_limit == 10**9
     Replay(rich).finish()
