@@ -208,20 +208,20 @@ def _print_result(runs: Sequence[SwapRun], seconds: float) -> None:
 
 
 def print_market(demo: SwapDemo) -> None:
-    """Print the chain, the contracts and the tools."""
+    """Print the chain and the tools. A tool's name begins with that of its function."""
     metadata = get_chain_metadata(demo.chain.config.chain_id)
     market = demo.market
     name = f"chain {metadata.chain_id}"
     name += f", {metadata.name}" if metadata.is_known else ""
     out.print(f"{escape(name)}, native currency {escape(market.native_symbol)}\n")
     table = Table(box=None, padding=(0, 3, 0, 0), header_style="bold")
-    for heading in ("Tool", "Function", "Asks for"):
+    for heading in ("Tool", "Contract", "Asks for"):
         table.add_column(heading, overflow="fold")
     for _, tool in demo.tools:
         asked = [parameter for _, parameter, _ in tool.spec.model_parameters]
         table.add_row(
             escape(tool.spec.name),
-            escape(f"{tool.contract}.{tool.function.name}"),
+            escape(tool.contract),
             escape(", ".join(asked)) or "[dim]nothing[/]",
         )
     print_table(table)
