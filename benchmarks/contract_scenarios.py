@@ -13,7 +13,7 @@ from pyevm_agents.agents.revert_reasons import explain_failure
 from pyevm_agents.agents.trace import extract_agent_steps
 from pyevm_agents.contract_intelligence.swap_agent import APPROVE, extract_calls
 from pyevm_agents.contract_intelligence.swap_requests import (
-    Limits,
+    CallLimits,
     is_ideal,
     list_expected_calls,
 )
@@ -76,7 +76,7 @@ def run_request(stage: SwapStage, scenario: str, question: str) -> RequestRun:
         )  # fmt: skip
     finally:
         sender.chain.revert(before)
-    limits = Limits(slippage_bps=agent.slippage_bps, deadline=time + agent.deadline_seconds)
+    limits = CallLimits(slippage_bps=agent.slippage_bps, deadline=time + agent.deadline_seconds)
     computation, is_success = sent.computation, sent.is_success
     steps = [step for step in extract_agent_steps(computation) if step.action is not None]
     return RequestRun(
@@ -174,7 +174,7 @@ def run_scenarios(
     """
     agent = stage.agent
     for scenario, questions in wordings.items():
-        limits = Limits(slippage_bps=agent.slippage_bps, deadline=0)
+        limits = CallLimits(slippage_bps=agent.slippage_bps, deadline=0)
         expected = list_expected_calls(stage.market, agent.account, scenario, limits)
         for question in questions:
             contender.begin(build_task(agent, question, expected, stage.refusal))

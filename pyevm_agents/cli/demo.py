@@ -13,7 +13,7 @@ import click
 from pyevm_agents.cli.cache_folder import get_facts_folder
 from pyevm_agents.cli.callback_demo import run_callback_demo
 from pyevm_agents.cli.demo_output import print_atomicity, print_run
-from pyevm_agents.cli.output import StatusLine, out
+from pyevm_agents.cli.output import out
 from pyevm_agents.cli.record import describe_fixture_file, require_fixture_path
 from pyevm_agents.cli.shared_options import (
     adapter_option,
@@ -24,6 +24,7 @@ from pyevm_agents.cli.shared_options import (
 )
 from pyevm_agents.cli.store import open_run_store, store_option
 from pyevm_agents.cli.swap_demo import add_swap_options, run_swap_demo
+from pyevm_agents.cli.tools.inspect import SlowStatus
 from pyevm_agents.devnet.chain import create_development_chain
 from pyevm_agents.devnet.wallet_demo import (
     DEFAULT_INSTRUCTION,
@@ -36,6 +37,7 @@ from pyevm_agents.recordings import record_chain, write_fixture
 
 if TYPE_CHECKING:
     from pyevm_agents.chain import Chain
+    from pyevm_agents.cli.output import StatusLine
     from pyevm_agents.cli.swap_demo import SwapOptions
     from pyevm_agents.config.schedule_file import ScheduleFile
     from pyevm_agents.devnet.model_registry import ModelChoice
@@ -117,7 +119,7 @@ def demo(  # noqa: PLR0913 - one for each option
     _check_scenario(scenario, swap, store_path, record_path)
     require_instruction(prompt)
     choice = model.with_adapter(adapter)
-    watch = StatusLine()
+    watch = SlowStatus()
     with (
         watch,
         open_run_store(store_path, no_store=no_store or scenario == "callback") as store,

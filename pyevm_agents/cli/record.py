@@ -16,7 +16,7 @@ from pyevm_agents.cli.shared_options import (
     model_option,
     schedule_option,
 )
-from pyevm_agents.contract_intelligence.swap_scenario import SWAP
+from pyevm_agents.contract_intelligence.swap_demo import SWAP
 from pyevm_agents.devnet import scenarios
 from pyevm_agents.devnet.chain import add_models
 from pyevm_agents.devnet.scenarios import record_scenario

@@ -42,7 +42,7 @@ from pyevm_agents.oracle.recomputation import build_fork_config
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from pyevm_agents.cli.output import StatusLine
+    from pyevm_agents.cli.tools.inspect import SlowStatus
     from pyevm_agents.contract_intelligence.swap_demo import SwapRun
     from pyevm_agents.contract_intelligence.swap_requests import ExpectedCall
 
@@ -141,7 +141,7 @@ def run_swap_demo(  # noqa: PLR0913 - keyword arguments
     options: SwapOptions,
     *,
     model: Mapping[str, str],
-    watch: StatusLine,
+    watch: SlowStatus,
     keep: Callable[[Chain, str], None],
     as_json: bool,
 ) -> None:
@@ -177,11 +177,11 @@ def run_swap_demo(  # noqa: PLR0913 - keyword arguments
         keep(demo.chain, "the requests of --scenario swap")
 
 
-def _open_demo(chain: Chain, options: SwapOptions, stack: ExitStack, watch: StatusLine) -> SwapDemo:
+def _open_demo(chain: Chain, options: SwapOptions, stack: ExitStack, watch: SlowStatus) -> SwapDemo:
     """Deploy everything on a chain of its own, or on a fork, which `stack` closes."""
     if options.fork_url is None or options.router is None or options.token is None:
         own = change_chain_id(chain, options.chain_id or SWAP_CHAIN_ID)
-        return SwapDemo.deploy(own, report=watch.show_status)
+        return SwapDemo.deploy(own, report=watch.report)
     url, number = split_url(options.fork_url)
     block = ForkOptions(url=str(url), block_number=number).open()
     stack.callback(block.close)
@@ -194,7 +194,7 @@ def _open_demo(chain: Chain, options: SwapOptions, stack: ExitStack, watch: Stat
         fork,
         router=Address(options.router),
         token=Address(options.token),
-        report=watch.show_status,
+        report=watch.report,
     )
 
 

@@ -24,14 +24,20 @@ from pyevm_agents.contract_intelligence.swap_market import (
 from pyevm_agents.contract_intelligence.swap_requests import (
     ACCOUNT_NAME,
     REQUESTS,
+    CallLimits,
     ExpectedCall,
-    Limits,
     build_instruction,
     list_differences,
     list_expected_calls,
 )
 from pyevm_agents.contracts import load_artifact
 from pyevm_agents.devnet.chain import DevelopmentAccount
+from pyevm_agents.devnet.scenarios import (
+    Scenario,
+    require_scenario,
+    require_success,
+    restart_from_state,
+)
 from pyevm_agents.devnet.swap_world import NATIVE, WRAPPED, SwapWorld
 
 if TYPE_CHECKING:
@@ -194,7 +200,7 @@ class SwapDemo:
         instruction = build_instruction(name, market)
         before = self.read_balances()
         time = self.chain.build_next_header().timestamp
-        limits = Limits(slippage_bps=agent.slippage_bps, deadline=time + agent.deadline_seconds)
+        limits = CallLimits(slippage_bps=agent.slippage_bps, deadline=time + agent.deadline_seconds)
         expected = list_expected_calls(market, agent.account, name, limits)
         artifact = load_artifact("OwnedAgent")
         sent = self._sender.send(agent.address, artifact.encode_call("instruct", instruction))
@@ -234,3 +240,26 @@ def change_chain_id(chain: Chain, chain_id: int) -> Chain:
     """
     config = replace(chain.config, chain_id=chain_id)
     return Chain(config, chain.models, accounts=chain.genesis_accounts)
+
+
+# -- recording -- #
+
+
+def _build_swap(building: Chain) -> Chain:
+    demo = SwapDemo.deploy(change_chain_id(building, SWAP_CHAIN_ID))
+    chain = restart_from_state(demo.chain)
+    demo.move_to(chain)
+    for run in demo.run_all():
+        who = f"the agent's run of {run.instruction!r}"
+        require_success(run.computation, who)
+        require_scenario(run.is_ideal, f"{who} is not the ideal: {'; '.join(run.differences)}")
+    return chain
+
+
+SWAP = Scenario(
+    comment="An agent for Uniswap V2 whose tools come from an analysis of the contracts: a "
+    "balance, a quote, a swap, a function that its account cannot call, and a swap back with the "
+    "approval that it needs.",
+    make=_build_swap,
+)
+"""The scenario `swap` of `chain_fixtures/`."""

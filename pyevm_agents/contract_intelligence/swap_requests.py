@@ -65,7 +65,7 @@ class ExpectedCall:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class CallLimits:
     """What an agent's tools derive: it is no choice of the model."""
 
     slippage_bps: int
@@ -82,7 +82,7 @@ def build_instruction(name: str, market: SwapMarket) -> str:
 
 
 def list_expected_calls(
-    market: SwapMarket, account: Address, name: str, limits: Limits
+    market: SwapMarket, account: Address, name: str, limits: CallLimits
 ) -> tuple[ExpectedCall, ...]:
     """Return the calls that a request asks for on the present state, in order.
 
@@ -117,7 +117,7 @@ def _encode(contract: WorldContract, function: str, *arguments: object) -> Expec
     return ExpectedCall(contract=contract.name, data=data)
 
 
-def _lower(amount: int, limits: Limits) -> int:
+def _lower(amount: int, limits: CallLimits) -> int:
     return amount * (BASIS_POINTS - limits.slippage_bps) // BASIS_POINTS
 
 

@@ -14,7 +14,7 @@ from benchmarks.contract_scenarios import build_task, run_request, run_scenarios
 from benchmarks.contract_wordings import read_wordings
 from pyevm_agents.contract_intelligence.swap_requests import (
     REQUESTS,
-    Limits,
+    CallLimits,
     list_expected_calls,
 )
 from pyevm_agents.devnet.chain import build_model_profile, create_funded_chain
@@ -69,7 +69,7 @@ def test_a_run_is_undone(play: Play) -> None:
     stage = play.stage
     account = stage.agent.account
     before = stage.market.read_balance(account)
-    limits = Limits(slippage_bps=stage.agent.slippage_bps, deadline=0)
+    limits = CallLimits(slippage_bps=stage.agent.slippage_bps, deadline=0)
     expected = list_expected_calls(stage.market, account, "swap-back", limits)
     question = "Swap 100 USDT for BNB"
     play.contender.begin(build_task(stage.agent, question, expected, stage.refusal))

@@ -25,8 +25,8 @@ from pyevm_agents.contract_intelligence.swap_market import (
 from pyevm_agents.contract_intelligence.swap_requests import (
     NATIVE_WORD,
     REQUESTS,
+    CallLimits,
     ExpectedCall,
-    Limits,
     list_expected_calls,
 )
 from pyevm_agents.contracts import load_artifact
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from pyevm_agents.models import Vocabulary
 
 ACCOUNT = Address(b"\xac" * 20)
-LIMITS = Limits(slippage_bps=100, deadline=1_000)
+LIMITS = CallLimits(slippage_bps=100, deadline=1_000)
 REFUSAL = "I cannot call adminFunction because only the contract owner can execute it."
 SEED = (
     "What's my USDT balance?",

@@ -14,8 +14,8 @@ from pyevm_agents.contract_intelligence.swap_market import (
 )
 from pyevm_agents.contract_intelligence.swap_requests import (
     REQUESTS,
+    CallLimits,
     ExpectedCall,
-    Limits,
     build_instruction,
     describe_call,
     is_ideal,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pyevm_agents.models import Vocabulary
 
 ACCOUNT = Address(b"\xac" * 20)
-LIMITS = Limits(slippage_bps=50, deadline=1_000)
+LIMITS = CallLimits(slippage_bps=50, deadline=1_000)
 REFUSAL = "I cannot call adminFunction because only its owner may."
 
 
