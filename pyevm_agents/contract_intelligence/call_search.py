@@ -44,6 +44,7 @@ from pyevm_agents.contract_intelligence.caller_taint import (
     WORD_BYTES,
     Expression,
 )
+from pyevm_agents.contract_intelligence.capabilities import ParameterRole
 from pyevm_agents.contract_intelligence.conditions import (
     ADDRESS_MASK,
     MAX_WORD,
@@ -314,9 +315,20 @@ class CallSearch:
             first.append(Candidates(address=others[0], number=numbers[0], contracts=contracts[:1]))
         value_wei = PAID_WEI if self.function.is_payable else 0
         for cost, candidates in enumerate(first):
-            values = tuple(build_value(text, candidates) for text in self.types)
-            yield CallAttempt(values=values, value_wei=value_wei, cost=cost)
+            yield CallAttempt(values=self._fill(candidates), value_wei=value_wei, cost=cost)
         yield from self._build_mixed(contracts, first[0], value_wei)
+
+    def _fill(self, candidates: Candidates) -> tuple[object, ...]:
+        """Return arguments of candidates. A least output is low: tokens have other units."""
+        return tuple(
+            build_value(
+                parameter.abi_type,
+                replace(candidates, number=1)
+                if parameter.role is ParameterRole.MINIMUM
+                else candidates,
+            )
+            for parameter in self.function.parameters
+        )
 
     def _build_mixed(
         self, contracts: Sequence[str], candidates: Candidates, value_wei: int

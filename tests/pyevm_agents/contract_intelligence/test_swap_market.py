@@ -12,6 +12,7 @@ from eth_utils import to_checksum_address
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.contract_intelligence import swap_market
+from pyevm_agents.contract_intelligence.swap_agent import plan_swap_agent
 from pyevm_agents.contract_intelligence.swap_market import (
     BOUGHT_TOKENS,
     NATIVE_GIVEN,
@@ -114,3 +115,17 @@ def test_unfit_addresses_are_named(
     places = [world.address(name) if name else NOWHERE for name in (router, token)]
     with pytest.raises(ConfigError, match=message):
         open_market(sender, *places, native_symbol="BNB")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("token", ["USDT", "DAI"])
+def test_a_swap_of_tokens_of_any_decimals_approves_what_it_gives(
+    world: SwapWorld, sender: DevelopmentAccount, token: str
+) -> None:
+    market = find_market(world, sender, token)
+    tools = plan_swap_agent(sender.chain, market, ACCOUNT).tools
+    [selling] = [each for each in tools if each.function.name == "swapExactTokensForETH"]
+    [allowance] = selling.spec.allowances
+    assert allowance.token == to_checksum_address(world.address(token))
+    assert allowance.spender == to_checksum_address(world.router)
+    assert (allowance.is_derived, allowance.amount_argument) == (True, "amountIn")
