@@ -28,9 +28,10 @@ MAX_ITERATIONS = 5
 """How many times a run asks the model at most, by default."""
 
 CALLBACK_GAS = 2_500_000
-"""Gas of each callback, by default. Measured: a step that tries a swap in one pool, approves, swaps
-and asks again takes 1,170,000, with a base prompt of 2,300 characters. Twice that leaves room for
-longer paths and prompts, and tokens behind proxies. A run pays for the limit, not for the use."""
+"""Gas of each callback, by default. Measured with base prompts of 2,000 characters: a step that
+tries a swap, approves, swaps and asks again takes 1,170,000 in one pool and 1,410,000 along two.
+The rest is for longer prompts, and tokens behind proxies. A run pays for the limit, not for the
+use."""
 
 STEP_SECONDS, RUN_SECONDS = 3_600, 36_000
 """Deadlines of a step and of a run, by default. Source: `pyevm-agents oracle deploy-agent`."""

@@ -69,7 +69,7 @@ def _choose_symbol(form: Mapping[str, Any]) -> str:
 
 @cache
 def _index_mainnets() -> Mapping[int, Mapping[str, Any]]:
-    """Return the mainnet of each chain's network, by chain ID; networks without one are left out."""
+    """Return the mainnet of each chain's network, by chain ID, where the network has one."""
     return {
         int(form["chainId"]): networks[MAINNET]
         for networks in PUBLIC_CHAIN_META.values()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,6 +16,7 @@ from pyevm_agents.contract_intelligence.agent_deployment import (
 from pyevm_agents.devnet.swap_world import ACCOUNT_NATIVE_WEI, NATIVE, WRAPPED
 from pyevm_agents.models.fakes.script_steps import answer, use
 from pyevm_agents.models.fakes.scripted import render_step
+from tests.checkout import ROOT
 from tests.pyevm_agents.cli.oracle.conftest import Commands
 from tests.pyevm_agents.cli.tools.swap_node import OTHER, SENDER, choose, open_swap_node
 from tests.pyevm_agents.oracle.oracle_chain import WORKER, Deployed, OracleChain
@@ -113,6 +115,21 @@ def test_the_steps_in_a_terminal(node: SwapNode, agent: str) -> None:
         "  arguments    {}", "  result       1000 USDT",
     ]  # fmt: skip
     assert lines[8:10] == ["Answer", "  Done."]
+
+
+def test_the_page_shows_a_real_run(
+    node: SwapNode, commands: Commands, agent: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def write(request: GenerationRequest) -> str:
+        text = "".join(segment.text for segment in request.segments).partition("INSTRUCTION")[2]
+        if "Observation:" in text:
+            return render_step(answer("Done."), request.handles)
+        return render_step(use("balanceOf", "How much USDT do I have"), request.handles)
+
+    commands.answer_while_waiting(monkeypatch, write)
+    page = (ROOT / "docs/tools.md").read_text().partition("\n### Chains without the executor\n")[2]
+    [block] = re.findall(r"^```text\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    assert block in node.run("ask", agent, "INSTRUCTION").stdout
 
 
 def test_a_failed_run_has_status_1_and_what_was_done_stands(
