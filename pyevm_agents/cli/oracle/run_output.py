@@ -100,6 +100,7 @@ class _Progress:
         self._awaited = ""
         self._since = monotonic()
         self._has_hint = False
+        self._failed_request: int | None = None
 
     def has_news(self, run: FollowedRun) -> bool:
         """Whether the run has a step or a result that was not printed."""
@@ -121,9 +122,11 @@ class _Progress:
         self._since = monotonic()
 
     def print_hint(self, run: FollowedRun) -> None:
-        """Say once what is needed, if no worker answers."""
+        """Say once what is needed, if no worker answers, or if the agent failed on the answer."""
+        if run.status != "AskingModel" or self._print_failed_callback(run):
+            return
         is_late = monotonic() - self._since > HINT_SECONDS
-        if self._has_hint or not is_late or run.status != "AskingModel":
+        if self._has_hint or not is_late:
             return
         self._has_hint = True
         err.print(
@@ -132,6 +135,22 @@ class _Progress:
             f"{self._started.oracle.checksum_address}?",
             soft_wrap=True,
         )
+
+    def _print_failed_callback(self, run: FollowedRun) -> bool:
+        """Return whether the answer is there and its callback failed; say so once."""
+        oracle = self._started.oracle
+        outcome, _, _, is_delivered = oracle.read("answerOf", run.request_id)
+        has_failed = outcome != 0 and not is_delivered
+        if has_failed and self._failed_request != run.request_id:
+            self._failed_request = run.request_id
+            request = format_request(run.request_id)
+            err.print(
+                f"The answer to {request} is there, but the agent failed on it, most likely for "
+                "too little callback gas; `pyevm-agents oracle retry "
+                f"{request} --oracle {oracle.checksum_address}` calls it again with more",
+                soft_wrap=True,
+            )
+        return bool(has_failed)
 
     def describe(self, run: FollowedRun) -> str:
         """Return what the run waits for, in a line."""

@@ -44,7 +44,9 @@ Examples:
 @click.command(short_help="Give an agent of `tools deploy` an instruction.", epilog=EXAMPLES)
 @click.argument("agent", type=ADDRESS_TYPE)
 @click.argument("instruction")
-@click.option("--call", "is_call", is_flag=True, help="Simulate the run; send nothing.")
+@click.option(
+    "--call", "is_call", is_flag=True, help="Simulate the run of an OwnedAgent; send nothing."
+)
 @click.option(
     "--gas", type=click.IntRange(21_000), metavar="GAS",
     help="The gas limit.  [default: the node's estimate, and a fifth more]",

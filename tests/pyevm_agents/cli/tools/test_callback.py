@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from eth_utils import to_canonical_address
 
+from pyevm_agents.cli.oracle import run_output
 from pyevm_agents.contract_intelligence.agent_deployment import (
     CALLBACK_GAS,
     RUN_SECONDS,
@@ -146,6 +147,33 @@ def test_a_failed_run_has_status_1_and_what_was_done_stands(
     assert node.read("USDT", "balanceOf", deployed["account"]) > usdt
     node.steps = [("swap_USDT_for_ETH", {"amountIn": 10**15})]
     assert node.read_json("ask", agent, "INSTRUCTION", status=1)["status"] == "ToolFailed"
+
+
+def test_a_callback_with_too_little_gas_can_be_repeated(
+    node: SwapNode, commands: Commands, agent: str, deployed: Form, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pyevm_agents.cli.tools.inspect.ANALYSE", None)
+    shared = ["--factory", deployed["factory"], "--account", deployed["account"]]
+    words = ["deploy", *node.contracts, *choose(["USDT.balanceOf"]), *shared]
+    other = node.read_json(*words, "--oracle", commands.oracle, "--callback-gas", 300_000)["agent"]
+    assert other != agent
+    node.steps = [("balanceOf", {})]
+    answer_oldest, retried = run_output.sleep, []
+
+    def answer_or_retry(seconds: float) -> None:
+        unsettled = commands.find_unsettled()
+        if unsettled and not unsettled[0]["isWaiting"]:
+            retried.append(commands.run("retry", unsettled[0]["id"]))
+        else:
+            answer_oldest(seconds)
+
+    monkeypatch.setattr(run_output, "sleep", answer_or_retry)
+    told = node.run("ask", other, "INSTRUCTION")
+    assert retried
+    message = " ".join(told.stderr.split())
+    assert "but the agent failed on it, most likely for too little callback gas" in message
+    assert f"--oracle {commands.oracle}` calls it again with more" in message
+    assert "  result       1000 USDT\nAnswer\n  Done.\n" in told.stdout
 
 
 def test_who_may_not_run_the_agent_sends_nothing(node: SwapNode, agent: str) -> None:
