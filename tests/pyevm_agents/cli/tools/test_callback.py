@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from eth_utils import to_canonical_address
 
-from pyevm_agents.cli.oracle import run_output
 from pyevm_agents.contract_intelligence.agent_deployment import (
     CALLBACK_GAS,
     RUN_SECONDS,
@@ -23,7 +22,7 @@ from tests.pyevm_agents.cli.tools.swap_node import OTHER, SENDER, choose, open_s
 from tests.pyevm_agents.oracle.oracle_chain import WORKER, Deployed, OracleChain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from precompiles.language_model import GenerationRequest
     from tests.pyevm_agents.cli.tools.swap_node import SwapNode
@@ -54,11 +53,8 @@ def deployed(node: SwapNode, commands: Commands) -> Form:
     return form
 
 
-@pytest.fixture
-def agent(
-    node: SwapNode, commands: Commands, deployed: Form, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[str]:
-    """The agent, with a worker that answers while a command waits."""
+def build_writer(node: SwapNode) -> Callable[[GenerationRequest], str]:
+    """Return a worker's model, which follows the node's script."""
 
     def write(request: GenerationRequest) -> str:
         text = "".join(segment.text for segment in request.segments).partition("INSTRUCTION")[2]
@@ -68,7 +64,15 @@ def agent(
         tool, arguments = node.steps[done]
         return render_step(use(tool, None, arguments), request.handles)
 
-    commands.answer_while_waiting(monkeypatch, write)
+    return write
+
+
+@pytest.fixture
+def agent(
+    node: SwapNode, commands: Commands, deployed: Form, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[str]:
+    """The agent, with a worker that answers while a command waits."""
+    commands.answer_while_waiting(monkeypatch, build_writer(node))
     before = node.chain.snapshot()
     yield deployed["agent"]
     node.steps = ()
@@ -158,16 +162,16 @@ def test_a_callback_with_too_little_gas_can_be_repeated(
     other = node.read_json(*words, "--oracle", commands.oracle, "--callback-gas", 300_000)["agent"]
     assert other != agent
     node.steps = [("balanceOf", {})]
-    answer_oldest, retried = run_output.sleep, []
+    retried = []
 
-    def answer_or_retry(seconds: float) -> None:
+    def answer_or_retry(_seconds: float) -> None:
         unsettled = commands.find_unsettled()
         if unsettled and not unsettled[0]["isWaiting"]:
             retried.append(commands.run("retry", unsettled[0]["id"]))
         else:
-            answer_oldest(seconds)
+            commands.answer(build_writer(node))
 
-    monkeypatch.setattr(run_output, "sleep", answer_or_retry)
+    monkeypatch.setattr("pyevm_agents.cli.oracle.run_output.sleep", answer_or_retry)
     told = node.run("ask", other, "INSTRUCTION")
     assert retried
     message = " ".join(told.stderr.split())
