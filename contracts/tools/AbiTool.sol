@@ -11,7 +11,6 @@ import {AbiText} from "../libraries/AbiText.sol";
 import {AbiTypes} from "../libraries/AbiTypes.sol";
 import {AbiToolCheck} from "./AbiToolCheck.sol";
 import {AbiToolTexts} from "./AbiToolTexts.sol";
-import {AgentAccount} from "./AgentAccount.sol";
 
 /// @title The code behind all tools that AbiToolFactory creates
 /// @notice A tool calls one function of one contract, as the account of its agent. Nobody but the agent runs it.
@@ -78,17 +77,17 @@ contract AbiTool is IAbiTool, ERC165 {
     }
 
     /// @inheritdoc IAbiTool
-    function permissions() external view returns (AgentAccount.Permission[] memory allowed) {
+    function permissions() external view returns (IAgentAccount.Permission[] memory allowed) {
         Call memory call = _call();
-        allowed = new AgentAccount.Permission[](1 + call.approvals.length);
+        allowed = new IAgentAccount.Permission[](1 + call.approvals.length);
         uint256 most = call.value.isChosen ? call.value.most : call.value.least;
-        allowed[0] = AgentAccount.Permission(call.target, call.selector, most, address(0));
+        allowed[0] = IAgentAccount.Permission(call.target, call.selector, most, address(0));
         uint256 count = 1;
         for (uint256 i = 0; i < call.approvals.length; i++) {
             Approval memory approval = call.approvals[i];
             if (!approval.isDerived) continue;
             allowed[count++] =
-                AgentAccount.Permission(approval.token, IERC20.approve.selector, 0, approval.spender);
+                IAgentAccount.Permission(approval.token, IERC20.approve.selector, 0, approval.spender);
         }
         assembly ("memory-safe") {
             mstore(allowed, count)

@@ -27,18 +27,6 @@ contract AgentAccount is
 {
     using SafeERC20 for IERC20;
 
-    /// @notice A call that a tool may make.
-    /// @param target the contract
-    /// @param selector the function
-    /// @param maxValue the most wei that may go with one call
-    /// @param spender if not zero, the address that the first argument must be, such as the spender of an approval
-    struct Permission {
-        address target;
-        bytes4 selector;
-        uint256 maxValue;
-        address spender;
-    }
-
     /// @notice The caller is no tool, or no longer one.
     error NotTool(address caller);
 

@@ -2,7 +2,7 @@
 pragma solidity ^0.8.24;
 
 import {AbiText} from "../libraries/AbiText.sol";
-import {AgentAccount} from "./AgentAccount.sol";
+import {IAgentAccount} from "../interfaces/IAgentAccount.sol";
 import {IERCAgentTool} from "../interfaces/IERCAgentTool.sol";
 
 /// @title One function of one contract as a tool, made of data
@@ -158,5 +158,5 @@ interface IAbiTool is IERCAgentTool {
     function spec() external view returns (Spec memory);
 
     /// @notice Returns the calls for which the account has to register the tool.
-    function permissions() external view returns (AgentAccount.Permission[] memory);
+    function permissions() external view returns (IAgentAccount.Permission[] memory);
 }

@@ -1,6 +1,7 @@
 """Transactions that make a planned agent: an account, tools of a factory, and the agent.
 
-Every contract has the same owner, the sender.
+Every contract has the same owner, the sender. The executor answers the agent, or workers of an
+oracle, on chains without the executor.
 """
 
 from __future__ import annotations
@@ -25,6 +26,15 @@ DESCRIPTION = "Acts through an account for its owner"
 INPUT_DESCRIPTION = "the instruction"
 MAX_ITERATIONS = 5
 """How many times a run asks the model at most, by default."""
+
+CALLBACK_GAS = 2_500_000
+"""Gas of each callback, by default. Measured with base prompts of 2,000 characters: a step that
+tries a swap, approves, swaps and asks again takes 1,170,000 in one pool and 1,410,000 along two.
+The rest is for longer prompts, and tokens behind proxies. A run pays for the limit, not for the
+use."""
+
+STEP_SECONDS, RUN_SECONDS = 3_600, 36_000
+"""Deadlines of a step and of a run, by default. Source: `pyevm-agents oracle deploy-agent`."""
 
 
 class Deployer(Protocol):
@@ -74,15 +84,37 @@ class SilentDeployer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OracleSettings:
+    """What an agent asks of an oracle: `CallbackAgent.OracleSettings`."""
+
+    oracle: Address
+    callback_gas: int = CALLBACK_GAS
+    """Gas of each callback."""
+
+    step_seconds: int = STEP_SECONDS
+    """How long a request waits for a worker."""
+
+    run_seconds: int = RUN_SECONDS
+    """After so long anybody may end a run."""
+
+    def as_abi(self) -> tuple[Address, int, int, int]:
+        """Return the values in Solidity's order."""
+        return (self.oracle, self.callback_gas, self.step_seconds, self.run_seconds)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AgentSettings:
     """What an agent has beside its tools and its prompt."""
 
     model: str
-    """A name that the chain has."""
+    """A name that the chain has, or the oracle's workers."""
 
     name: str = "Agent"
     iterations: int = MAX_ITERATIONS
     """How many times a run asks the model at most. All but the last can use a tool."""
+
+    oracle: OracleSettings | None = None
+    """None: the executor answers."""
 
 
 def deploy_account(deployer: Deployer) -> Address:
@@ -125,18 +157,24 @@ def _deploy_tool(deployer: Deployer, factory: Address, account: Address, spec: T
 def deploy_agent(
     deployer: Deployer, plan: AgentPlan, tools: Sequence[Address], settings: AgentSettings
 ) -> Address:
-    """Deploy an `OwnedAgent` for the executor, and let it run its account's tools.
+    """Deploy the agent, and let it run its account's tools; return its address.
+
+    It is an `OwnedCallbackAgent` if the settings have an oracle, else an `OwnedAgent`.
 
     Input:  tools: those of the plan, as `deploy_tools` returns them.
     """
-    agent = deployer.deploy(
-        "OwnedAgent",
-        load_artifact("OwnedAgent").encode_creation(
-            deployer.address, EXECUTOR_ADDRESS, settings.model, settings.name, DESCRIPTION,
-            INPUT_DESCRIPTION, plan.base_prompt, [*tools], settings.iterations,
-        ),
-    )  # fmt: skip
+    texts = (settings.model, settings.name, DESCRIPTION, INPUT_DESCRIPTION, plan.base_prompt)
+    rest = (*texts, [*tools], settings.iterations)
+    if settings.oracle is None:
+        name, creation = _encode("OwnedAgent", deployer.address, EXECUTOR_ADDRESS, *rest)
+    else:
+        name, creation = _encode("OwnedCallbackAgent", settings.oracle.as_abi(), *rest)
+    agent = deployer.deploy(name, creation)
     account = Address(to_canonical_address(plan.account))
     set_agent = load_artifact("AgentAccount").encode_call("setAgent", agent)
     deployer.send("Set the account's agent", account, set_agent)
     return agent
+
+
+def _encode(name: str, *arguments: object) -> tuple[str, bytes]:
+    return name, load_artifact(name).encode_creation(*arguments)

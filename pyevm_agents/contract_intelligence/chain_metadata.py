@@ -3,6 +3,9 @@
 The data are those of github.com/ethereum-lists/chains, in the package evmchains. A chain that is
 not in there, such as a devnet, has a number for a name. The wrapped native token is no part of
 them: a router tells it.
+
+The token of a testnet often has its mainnet's symbol with a letter before it, as tBNB. It is called
+by the mainnet's, which people and models know, and which is part of the other.
 """
 
 from __future__ import annotations
@@ -20,6 +23,9 @@ if TYPE_CHECKING:
 
 DEFAULT_SYMBOL, DEFAULT_DECIMALS = "ETH", 18
 
+MAINNET = "mainnet"
+"""The key of a network's main chain in the data."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChainMetadata:
@@ -28,6 +34,8 @@ class ChainMetadata:
     chain_id: int
     name: str
     native_symbol: str = DEFAULT_SYMBOL
+    """On a testnet the mainnet's, where its own is that with a letter before it."""
+
     native_decimals: int = DEFAULT_DECIMALS
     explorer_url: str = ""
     """Page of the first explorer; empty if there is none."""
@@ -45,10 +53,29 @@ def get_chain_metadata(chain_id: int) -> ChainMetadata:
     return ChainMetadata(
         chain_id=chain_id,
         name=clean_label(form["name"], f"chain {chain_id}"),
-        native_symbol=clean_label(native["symbol"], DEFAULT_SYMBOL),
+        native_symbol=clean_label(_choose_symbol(form), DEFAULT_SYMBOL),
         native_decimals=int(native["decimals"]),
         explorer_url=str(explorers[0].get("url", "")),
     )
+
+
+def _choose_symbol(form: Mapping[str, Any]) -> str:
+    """Return what users call the native token of a chain."""
+    own = str(form["nativeCurrency"]["symbol"])
+    mainnet = _index_mainnets().get(int(form["chainId"]))
+    known = own if mainnet is None else str(mainnet["nativeCurrency"]["symbol"])
+    return known if own[1:] == known else own
+
+
+@cache
+def _index_mainnets() -> Mapping[int, Mapping[str, Any]]:
+    """Return the mainnet of each chain's network, by chain ID, where the network has one."""
+    return {
+        int(form["chainId"]): networks[MAINNET]
+        for networks in PUBLIC_CHAIN_META.values()
+        if MAINNET in networks
+        for form in networks.values()
+    }
 
 
 @cache

@@ -7,6 +7,8 @@ from typing import Any
 
 from eth_utils import to_canonical_address
 
+from precompiles.address_handles import AddressBook
+from pyevm_agents.agents.address_names import NUMBERED_HANDLE
 from pyevm_agents.errors import AgentsError
 from pyevm_agents.oracle.remote_contract import RemoteContract
 
@@ -132,6 +134,12 @@ def find_started_run(agent: RemoteContract, run_id: int, first_block: int) -> St
 def open_agents_oracle(agent: RemoteContract) -> RemoteContract:
     """Return the oracle that an agent asks."""
     return RemoteContract(agent.client, "AgentOracle", to_canonical_address(agent.read("oracle")))
+
+
+def read_names(agent: RemoteContract) -> dict[str, str]:
+    """Return the names of an agent's base prompt, by checksummed address."""
+    handles = AddressBook(agent.read("basePrompt"), ()).handles
+    return {address: name for name, address in handles if not NUMBERED_HANDLE.fullmatch(name)}
 
 
 def read_refund(started: StartedRun, run: FollowedRun) -> int | None:

@@ -48,7 +48,7 @@ class Project:
         (folder / "node_modules").symlink_to(packages)
         # What imports OpenZeppelin, which is no package of this project.
         folders = ("callback", "adapters", "swap")
-        files = ("WalletCallbackAgent.sol", "AgentAccount.sol", "OwnedAgent.sol", "*AbiT*.sol")
+        files = ("WalletCallbackAgent.sol", "AgentAccount.sol", "Owned*Agent.sol", "*AbiT*.sol")
         leave = shutil.ignore_patterns("node_modules", "build", "test", *folders, *files)
         shutil.copytree(CONTRACTS, folder / "contracts", ignore=leave)
 

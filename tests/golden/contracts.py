@@ -46,6 +46,10 @@ CONSTRUCTORS: Mapping[str, tuple[object, ...]] = {
         *(EXECUTOR, EXECUTOR),
         *("bytes", "Agent", "An agent", "What to do", "Help.", [], 5),
     ),
+    "OwnedCallbackAgent": (
+        (NOWHERE, 1_000_000, 60, 600),
+        *("bytes", "Agent", "An agent", "What to do", "Help.", [], 5),
+    ),
     "RawTool": (b"",),
     "RevertingTool": (0,),
     "ScriptedTool": ("Scripted", "Says what it is told", list(SAMPLE), NOWHERE, "", []),

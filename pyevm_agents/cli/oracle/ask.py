@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 STRING = 0
 """`IERCAgentTool.ParamType.STRING`."""
 
+NOBODY = bytes(20)
+"""The result handler of a run without one."""
+
 AGENT = "0xDc64a140Aa3E981100a9becA4E685f962f0cF6C9"
 ASK_EXAMPLES = f"""\b
 Examples:
@@ -79,8 +82,8 @@ def ask(  # noqa: PLR0913 - one for each option
     oracle follow` goes on.
     """
     contract = open_agent(session.client, agent)
-    started = _start_run(
-        session, contract, prompt, handler or bytes(20), from_subscription=from_subscription
+    started = start_run(
+        session, contract, prompt, handler=handler or NOBODY, from_subscription=from_subscription
     )
     show_run(started, waits=waits, as_json=as_json)
 
@@ -109,28 +112,32 @@ def follow(  # noqa: PLR0913 - one for each option
     show_run(started, waits=waits, as_json=as_json)
 
 
-def _start_run(
+def start_run(  # noqa: PLR0913 - keyword arguments
     session: OracleSession,
     agent: RemoteContract,
     prompt: str,
-    handler: bytes,
     *,
-    from_subscription: bool,
+    handler: bytes = NOBODY,
+    from_subscription: bool = False,
+    gas: int | None = None,
 ) -> StartedRun:
-    oracle = open_agents_oracle(agent)
-    if not oracle.read("workers"):
-        err.print(
-            f"Warning: oracle {oracle.checksum_address} has no workers; its owner registers them "
-            "by `pyevm-agents oracle worker add`",
-            soft_wrap=True,
-        )
+    """Send the transaction that starts a run of a CallbackAgent.
+
+    Input:
+        handler: is called with the result; the zero address for none.
+        from_subscription: whether the agent's subscription pays, in place of the sender.
+        gas: the gas limit; by default the node's estimate, and a fifth more.
+
+    Raises: AgentsError: the transaction fails.
+    """
+    warn_without_workers(open_agents_oracle(agent))
     if from_subscription:
         value, text = 0, encode(["string"], [prompt])
         call = agent.artifact.encode_call("run", ([(STRING, text)], text), handler)
     else:
         value = agent.read("costOfRun")
         call = agent.artifact.encode_call("ask", prompt, handler)
-    sent = session.send(agent.address, call, value_wei=value)
+    sent = session.send(agent.address, call, value_wei=value, gas=gas)
     logs = agent.find_logs("AgentRunStarted", first=sent.block_number, last=sent.block_number)
     for log in logs:
         if log.transaction == "0x" + sent.hash.hex():
@@ -138,3 +145,13 @@ def _start_run(
     raise RemoteFault(
         f"transaction 0x{sent.hash.hex()}: {session.client.host} has no AgentRunStarted of it"
     )
+
+
+def warn_without_workers(oracle: RemoteContract) -> None:
+    """Print a warning if nobody is registered to answer an oracle's requests."""
+    if not oracle.read("workers"):
+        err.print(
+            f"Warning: oracle {oracle.checksum_address} has no workers; its owner registers them "
+            "by `pyevm-agents oracle worker add`",
+            soft_wrap=True,
+        )

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import click
 from eth_utils import to_checksum_address
 
-from pyevm_agents.cli.oracle.param_types import ADDRESS, ADDRESS_TYPE, DURATION_TYPE
-from pyevm_agents.cli.oracle.session import (
-    OracleSession,
-    add_sender_options,
-    json_option,
-    oracle_option,
+from pyevm_agents.cli.oracle.agent_options import (
+    add_oracle_settings,
+    build_model_option,
+    iterations_option,
 )
+from pyevm_agents.cli.oracle.param_types import ADDRESS, ADDRESS_TYPE, DURATION_TYPE
+from pyevm_agents.cli.oracle.session import OracleSession, add_sender_options, json_option
 from pyevm_agents.cli.oracle.transactions import TransactionList
 from pyevm_agents.cli.output import out
 from pyevm_agents.contracts import list_artifacts, load_artifact
@@ -25,14 +25,11 @@ from pyevm_agents.oracle.remote_contract import RemoteContract, open_oracle, req
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from pyevm_agents.contract_intelligence.agent_deployment import OracleSettings
     from pyevm_agents.contracts import Artifact
 
-DEFAULT_MODEL = "llama_model_3"
-"""An alias of the default model of nodes and workers."""
-
-MAX_CALLBACK_GAS = 11_000_000
-MAX_STEP_SECONDS, MAX_LIFETIME_SECONDS = 7 * 86_400, 30 * 86_400
-"""Source: contracts/callback/AgentOracle.sol."""
+CALLBACK_GAS = 1_500_000
+"""Enough for a tool of 500,000 gas, such as the wallet's, and the next request."""
 
 EXAMPLES = """\b
 Examples:
@@ -96,35 +93,15 @@ def list_tools() -> tuple[str, ...]:
     "--human-timeout", type=DURATION_TYPE, default="1d", show_default=True, metavar="TIME",
     help="With --ask-human: how long a question waits.",
 )  # fmt: skip
-@click.option(
-    "--model", default=DEFAULT_MODEL, show_default=True, metavar="NAME",
-    help="The model, by a name that the workers have.",
-)  # fmt: skip
-@click.option(
-    "--iterations", type=click.IntRange(1, 2**16 - 1), default=5, show_default=True, metavar="N",
-    help="How many times a run asks the model at most. All but the last can use a tool.",
-)  # fmt: skip
-@click.option(
-    "--callback-gas", type=click.IntRange(100_000, MAX_CALLBACK_GAS), default=1_500_000,
-    show_default=True, metavar="GAS",
-    help="Gas of each callback, for the tool and the next request; see `pyevm-agents estimate "
-    "--callback`.",
-)  # fmt: skip
-@click.option(
-    "--step-timeout", type=DURATION_TYPE, default="1h", show_default=True, metavar="TIME",
-    help="How long a request waits for a worker, at most 7d.",
-)  # fmt: skip
-@click.option(
-    "--run-timeout", type=DURATION_TYPE, default="10h", show_default=True, metavar="TIME",
-    help="After so long anybody may end a run; with --step-timeout at most 30d.",
-)  # fmt: skip
-@oracle_option
+@build_model_option("the workers have")
+@iterations_option
+@add_oracle_settings(callback_gas=CALLBACK_GAS)
 @add_sender_options
 @json_option
 def deploy_agent(  # noqa: PLR0913 - one for each option
     session: OracleSession,
     *,
-    oracle_address: bytes,
+    oracle_settings: OracleSettings,
     name: str,
     description: str | None,
     base_prompt: str | None,
@@ -135,9 +112,6 @@ def deploy_agent(  # noqa: PLR0913 - one for each option
     human_timeout: int,
     model: str,
     iterations: int,
-    callback_gas: int,
-    step_timeout: int,
-    run_timeout: int,
     as_json: bool,
 ) -> None:
     """Deploy a SimpleCallbackAgent: an agent with a prompt and tools, whose model workers run.
@@ -145,9 +119,8 @@ def deploy_agent(  # noqa: PLR0913 - one for each option
     Anybody may ask it with their own ether. Its tools see the agent as their caller: give it no
     tool that acts on what the agent owns.
     """
-    _require_timeouts(step_timeout, run_timeout)
     prompt = _read_prompt(base_prompt, base_prompt_file)
-    oracle = open_oracle(session.client, oracle_address)
+    oracle = open_oracle(session.client, oracle_settings.oracle)
     for tool in tools:
         if isinstance(tool, bytes):
             _require_tool(session, tool)
@@ -160,9 +133,9 @@ def deploy_agent(  # noqa: PLR0913 - one for each option
         arguments = (person, human_timeout, "AskHuman", "Ask a person when something is not clear")
         creation = load_artifact("AskHumanTool").encode_creation(*arguments)
         addresses.append(sent.deploy("AskHumanTool", creation))
-    settings = (oracle.address, callback_gas, step_timeout, run_timeout)
+    texts = (model, name, description or name, input_description, prompt)
     creation = load_artifact("SimpleCallbackAgent").encode_creation(
-        settings, model, name, description or name, input_description, prompt, addresses, iterations
+        oracle_settings.as_abi(), *texts, addresses, iterations
     )
     address = sent.deploy("SimpleCallbackAgent", creation)
     agent = RemoteContract(session.client, "SimpleCallbackAgent", address)
@@ -181,19 +154,6 @@ def deploy_agent(  # noqa: PLR0913 - one for each option
         f'Ask it:  pyevm-agents oracle ask {agent.checksum_address} "…" --keystore FILE',
         soft_wrap=True,
     )
-
-
-def _require_timeouts(step_timeout: int, run_timeout: int) -> None:
-    """Check the times against the oracle's limits.
-
-    Raises: click.UsageError.
-    """
-    if not 1 <= step_timeout <= MAX_STEP_SECONDS:
-        raise click.UsageError(f"--step-timeout {step_timeout:,} s: must be 1 s to 7d")
-    if run_timeout + step_timeout > MAX_LIFETIME_SECONDS:
-        raise click.UsageError(
-            f"--run-timeout {run_timeout:,} s: must be at most 30d with --step-timeout"
-        )
 
 
 def _read_prompt(text: str | None, file: Path | None) -> str:

@@ -5,24 +5,32 @@ from __future__ import annotations
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
 
-from eth_utils import to_checksum_address
+from eth_typing import Address
+from eth_utils import to_canonical_address, to_checksum_address
 from rich.markup import escape
 
 from pyevm_agents.cli.oracle.param_types import format_request, format_time
 from pyevm_agents.cli.output import StatusLine, err, is_live, out
 from pyevm_agents.cli.rpc_client import print_json
-from pyevm_agents.display import format_amount, sanitize
+from pyevm_agents.contracts import load_artifact
+from pyevm_agents.display import format_amount, name_addresses, sanitize
 from pyevm_agents.errors import AgentsError
+from pyevm_agents.forking.remote_client import RemoteError
+from pyevm_agents.oracle.accounts import RevertedError, SendingAccount
 from pyevm_agents.oracle.agent_run import (
     find_awaited_tool,
     read_chain_time,
+    read_names,
     read_refund,
     read_run,
 )
 from pyevm_agents.oracle.remote_contract import open_human_tool
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pyevm_agents.oracle.agent_run import FollowedRun, StartedRun
+    from pyevm_agents.oracle.remote_contract import RemoteContract
 
 FAILED_STATUS = 1
 POLL_SECONDS = 0.5
@@ -38,35 +46,36 @@ def show_run(started: StartedRun, *, waits: bool, as_json: bool) -> None:
     if not as_json:
         _print_start(started)
     run = read_run(started.agent, started.run_id)
+    names = {} if as_json else read_names(started.agent)
     if waits:
-        run = _follow(started, is_quiet=as_json)
+        run = _follow(started, names, is_quiet=as_json)
     elif not as_json:
-        _Progress(started, is_quiet=False).print_news(run)
+        _Progress(started, names, is_quiet=False).print_news(run)
         if not run.has_ended:
             _print_waiting(started, run)
     refund = read_refund(started, run)
     if as_json:
         print_json(serialize_run(started, run, refund))
     elif run.has_ended:
-        _print_end(started, run, refund)
+        _print_end(started, run, refund, names)
     if run.has_ended and not run.is_success:
         raise SystemExit(FAILED_STATUS)
 
 
-def _follow(started: StartedRun, *, is_quiet: bool) -> FollowedRun:
+def _follow(started: StartedRun, names: Mapping[str, str], *, is_quiet: bool) -> FollowedRun:
     """Wait for the end of a run, and print what happens; return the run.
 
     Raises: AgentsError: its deadline is over, and nobody ended it.
     """
     try:
-        return _wait_for_end(started, is_quiet=is_quiet)
+        return _wait_for_end(started, names, is_quiet=is_quiet)
     except KeyboardInterrupt:
         err.print(_name_follow_command(started), soft_wrap=True)
         raise
 
 
-def _wait_for_end(started: StartedRun, *, is_quiet: bool) -> FollowedRun:
-    progress = _Progress(started, is_quiet=is_quiet)
+def _wait_for_end(started: StartedRun, names: Mapping[str, str], *, is_quiet: bool) -> FollowedRun:
+    progress = _Progress(started, names, is_quiet=is_quiet)
     with StatusLine() as status:
         while True:
             run = read_run(started.agent, started.run_id)
@@ -85,12 +94,13 @@ def _wait_for_end(started: StartedRun, *, is_quiet: bool) -> FollowedRun:
 class _Progress:
     """What was printed of a run."""
 
-    def __init__(self, started: StartedRun, *, is_quiet: bool) -> None:
-        self._started, self._is_quiet = started, is_quiet
+    def __init__(self, started: StartedRun, names: Mapping[str, str], *, is_quiet: bool) -> None:
+        self._started, self._names, self._is_quiet = started, names, is_quiet
         self._steps = self._results = 0
         self._awaited = ""
         self._since = monotonic()
         self._has_hint = False
+        self._failed_request: int | None = None
 
     def has_news(self, run: FollowedRun) -> bool:
         """Whether the run has a step or a result that was not printed."""
@@ -112,9 +122,11 @@ class _Progress:
         self._since = monotonic()
 
     def print_hint(self, run: FollowedRun) -> None:
-        """Say once what is needed, if no worker answers."""
+        """Say once what is needed, if no worker answers, or if the agent failed on the answer."""
+        if run.status != "AskingModel" or self._print_failed_callback(run):
+            return
         is_late = monotonic() - self._since > HINT_SECONDS
-        if self._has_hint or not is_late or run.status != "AskingModel":
+        if self._has_hint or not is_late:
             return
         self._has_hint = True
         err.print(
@@ -123,6 +135,22 @@ class _Progress:
             f"{self._started.oracle.checksum_address}?",
             soft_wrap=True,
         )
+
+    def _print_failed_callback(self, run: FollowedRun) -> bool:
+        """Return whether the answer is there and its callback failed; say so once."""
+        oracle = self._started.oracle
+        outcome, _, _, is_delivered = oracle.read("answerOf", run.request_id)
+        has_failed = outcome != 0 and not is_delivered
+        if has_failed and self._failed_request != run.request_id:
+            self._failed_request = run.request_id
+            request = format_request(run.request_id)
+            err.print(
+                f"The answer to {request} is there, but the agent failed on it, most likely for "
+                "too little callback gas; `pyevm-agents oracle retry "
+                f"{request} --oracle {oracle.checksum_address}` calls it again with more",
+                soft_wrap=True,
+            )
+        return bool(has_failed)
 
     def describe(self, run: FollowedRun) -> str:
         """Return what the run waits for, in a line."""
@@ -141,7 +169,7 @@ class _Progress:
         self._print("arguments", arguments.removeprefix("Action Input: "))
 
     def _print(self, name: str, text: str) -> None:
-        self._print_line(f"  [dim]{name:<12}[/] {escape(sanitize(text))}")
+        self._print_line(f"  [dim]{name:<12}[/] {_format_text(text, self._names)}")
 
     def _print_line(self, markup: str) -> None:
         if not self._is_quiet:
@@ -220,15 +248,12 @@ def _name_follow_command(started: StartedRun) -> str:
     )
 
 
-def _print_end(started: StartedRun, run: FollowedRun, refund: int | None) -> None:
-    if run.is_success:
-        out.print("[bold green]Answer[/]")
-        out.print(f"  {escape(sanitize(run.result))}", soft_wrap=True)
-    else:
-        out.print(f"[bold red]{run.status}[/]")
-        out.print(f"  {escape(sanitize(run.result))}", soft_wrap=True)
-        for line in explain_failure(started, run):
-            out.print(f"  {escape(line)}", soft_wrap=True)
+def _print_end(
+    started: StartedRun, run: FollowedRun, refund: int | None, names: Mapping[str, str]
+) -> None:
+    out.print("[bold green]Answer[/]" if run.is_success else f"[bold red]{run.status}[/]")
+    for line in (run.result, *explain_failure(started, run)):
+        out.print(f"  {_format_text(line, names)}", soft_wrap=True)
     if refund is not None:
         cost = format_amount(started.reserved - refund)
         out.print(f"Cost {cost}, given back {format_amount(refund)}")
@@ -244,14 +269,40 @@ def _print_end(started: StartedRun, run: FollowedRun, refund: int | None) -> Non
         )
 
 
+def _format_text(text: str, names: Mapping[str, str]) -> str:
+    """Return a text of the chain as markup on one line, with names of its addresses."""
+    return escape(sanitize(name_addresses(text, names)))
+
+
 def explain_failure(started: StartedRun, run: FollowedRun) -> list[str]:
-    """Return the executor's error of a refused run, decoded."""
-    if run.status != "Refused":
+    """Return why a run failed: the executor's error, or the tool's."""
+    if run.status not in {"Refused", "ToolFailed"}:
         return []
+    output: bytes = started.oracle.read("answerOf", run.request_id)[1]
+    if run.status == "ToolFailed":
+        return _explain_tool_failure(started.agent, output)
     from pyevm_agents.agents.revert_reasons import decode_revert  # noqa: PLC0415 - slow to import
 
-    output: bytes = started.oracle.read("answerOf", run.request_id)[1]
-    return [sanitize(decode_revert(output))]
+    return [decode_revert(output)]
+
+
+def _explain_tool_failure(agent: RemoteContract, answer: bytes) -> list[str]:
+    """Return why a tool reverts: the chain keeps no reasons, so it is called again.
+
+    Input:  answer: the oracle's, which chose the tool.
+    """
+    _, _, tool, tool_input, _ = load_artifact("IERCAgentExecutor").decode_result(
+        "runNextIteration", answer
+    )
+    call = load_artifact("IERCAgentTool").encode_call("run", tool_input, agent.address)
+    caller = SendingAccount(agent.client, Address(agent.address))
+    try:
+        caller.simulate(to_canonical_address(tool), call)
+    except RevertedError as error:
+        return [f"called again, it reverts: {error.reason}"]
+    except RemoteError:
+        return []
+    return ["called again, it does not revert"]
 
 
 def serialize_run(started: StartedRun, run: FollowedRun, refund: int | None) -> dict[str, Any]:

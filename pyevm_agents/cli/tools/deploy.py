@@ -13,8 +13,13 @@ from rich.markup import escape
 from rich.table import Table
 
 from precompiles.spec import EXECUTOR_ADDRESS
+from pyevm_agents.cli.oracle.agent_options import (
+    add_oracle_settings,
+    build_model_option,
+    iterations_option,
+)
 from pyevm_agents.cli.oracle.amounts import AMOUNT_TYPE
-from pyevm_agents.cli.oracle.deploy_agent import DEFAULT_MODEL
+from pyevm_agents.cli.oracle.ask import warn_without_workers
 from pyevm_agents.cli.oracle.param_types import ADDRESS_TYPE, DURATION_TYPE
 from pyevm_agents.cli.oracle.session import OracleSession, add_sender_options, json_option
 from pyevm_agents.cli.oracle.transactions import TransactionList
@@ -22,7 +27,7 @@ from pyevm_agents.cli.output import err, out, print_table
 from pyevm_agents.cli.rpc_client import print_json
 from pyevm_agents.cli.tools.inspect import ContractOptions, add_contract_options, open_inspection
 from pyevm_agents.contract_intelligence.agent_deployment import (
-    MAX_ITERATIONS,
+    CALLBACK_GAS,
     AgentSettings,
     deploy_account,
     deploy_agent,
@@ -34,14 +39,15 @@ from pyevm_agents.contract_intelligence.chain_metadata import get_chain_metadata
 from pyevm_agents.contract_intelligence.serialization import serialize_value
 from pyevm_agents.contract_intelligence.tool_plan import PlanOptions, plan_agent
 from pyevm_agents.contract_intelligence.tool_spec import MAX_BASIS_POINTS, MAX_SECONDS, MAX_WORD
-from pyevm_agents.display import pluralize
+from pyevm_agents.display import format_amount, pluralize
 from pyevm_agents.errors import ConfigError, RemoteFault
 from pyevm_agents.forking.remote_client import RemoteError
-from pyevm_agents.oracle.remote_contract import RemoteContract, require_code
+from pyevm_agents.oracle.remote_contract import RemoteContract, open_oracle, require_code
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from pyevm_agents.contract_intelligence.agent_deployment import OracleSettings
     from pyevm_agents.contract_intelligence.tool_plan import AgentPlan, PlannedTool
     from pyevm_agents.contract_intelligence.tool_spec import Argument
 
@@ -57,6 +63,7 @@ EXAMPLES = """\b
 Examples:
   pyevm-agents tools deploy --address ROUTER --address TOKEN --abi Router.json --keystore me.json
   pyevm-agents tools deploy --address TOKEN --function balanceOf --function transfer --unlocked ME
+  pyevm-agents tools deploy --address TOKEN --oracle ORACLE --keystore me.json
   pyevm-agents tools deploy --address TOKEN --unlocked ME --dry-run
 """
 
@@ -92,15 +99,9 @@ Examples:
     help="An AbiToolFactory of an earlier deployment.  [default: a new one]",
 )  # fmt: skip
 @click.option("--name", default="Agent", show_default=True, metavar="NAME", help="Its name.")
-@click.option(
-    "--model", default=DEFAULT_MODEL, show_default=True, metavar="NAME",
-    help="The model, by a name that the chain has.",
-)  # fmt: skip
-@click.option(
-    "--iterations", type=click.IntRange(1, 2**16 - 1), default=MAX_ITERATIONS, show_default=True,
-    metavar="N",
-    help="How many times a run asks the model at most. All but the last can use a tool.",
-)  # fmt: skip
+@build_model_option("the chain has, or the oracle's workers")
+@iterations_option
+@add_oracle_settings(callback_gas=CALLBACK_GAS, is_optional=True)
 @click.option("--dry-run", is_flag=True, help="Show the tools and the base prompt; send nothing.")
 @add_sender_options
 @json_option
@@ -118,13 +119,17 @@ def deploy(  # noqa: PLR0913 - one for each option
     name: str,
     model: str,
     iterations: int,
+    oracle_settings: OracleSettings | None,
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    """Deploy an OwnedAgent whose tools are functions of contracts, and the account it acts through.
+    """Deploy an agent whose tools are functions of contracts, and the account it acts through.
 
     The contracts are inspected first, as `tools inspect` does. The sender owns the agent and the
     account. The account is empty: send it what the agent may spend.
+
+    On a chain with the executor it is an OwnedAgent, whose runs are one transaction each. With
+    --oracle it is an OwnedCallbackAgent, which workers of the oracle answer: on any chain.
     """
     options = PlanOptions(
         functions=tuple(functions),
@@ -133,46 +138,39 @@ def deploy(  # noqa: PLR0913 - one for each option
         deadline_seconds=_parse_deadline(deadline_seconds),
         most_wei=MAX_WORD if most_wei is None else most_wei,
     )
-    profile = _find_model(session, model)
+    if oracle_settings is not None:
+        warn_without_workers(open_oracle(session.client, oracle_settings.oracle))
+    profile = None if oracle_settings is not None else _find_model(session, model)
     sender = Address(session.account.address)
-    if account is not None:
-        _require_account(session, account)
-    if factory is not None:
-        _require_factory(session, factory)
+    _require_own(session, account, factory)
     place = _predict_account(session, sender) if account is None else Address(account)
     with ExitStack() as stack:
         chain, found = stack.enter_context(open_inspection(session.url, chosen, place))
         plan = plan_agent(found, get_chain_metadata(chain.config.chain_id), options)
-    _warn_of_size(plan, profile)
+    if profile is not None:
+        _warn_of_size(plan, profile)
     if not as_json:
         _print_plan(plan)
     if dry_run:
-        if as_json:
-            print_json(_serialize_plan(plan))
-        else:
-            out.print("[bold]Base prompt[/]")
-            click.echo(plan.base_prompt)
+        _print_dry_run(plan, as_json=as_json)
         return
     sent = TransactionList(session, is_quiet=as_json)
     if account is None:
         _require_same(deploy_account(sent), place)
     factory_address = Address(factory) if factory is not None else deploy_factory(sent)
     tools = deploy_tools(sent, factory_address, place, [tool.spec for tool in plan.tools])
-    settings = AgentSettings(model=model, name=name, iterations=iterations)
+    settings = AgentSettings(model=model, name=name, iterations=iterations, oracle=oracle_settings)
     agent = deploy_agent(sent, plan, tools, settings)
-    if as_json:
-        sent.print_json(
-            agent=to_checksum_address(agent),
-            factory=to_checksum_address(factory_address),
-            **_serialize_plan(plan, tools),
-        )
+    cost = None if oracle_settings is None else _read_cost(session, agent)
+    if not as_json:
+        _print_deployment(sent, agent, place, model, cost)
         return
-    sent.print_total()
-    words = to_checksum_address(place)
-    out.print(f"The agent acts through {words}: send it what the agent may spend.", soft_wrap=True)
-    out.print(
-        f'Ask it:  pyevm-agents tools ask {to_checksum_address(agent)} "…" --keystore FILE',
-        soft_wrap=True,
+    sent.print_json(
+        agent=to_checksum_address(agent),
+        factory=to_checksum_address(factory_address),
+        oracle=None if oracle_settings is None else to_checksum_address(oracle_settings.oracle),
+        costOfRunWei=None if cost is None else str(cost),
+        **_serialize_plan(plan, tools),
     )
 
 
@@ -201,8 +199,8 @@ def _find_model(session: OracleSession, name: str) -> Mapping[str, Any]:
     if not models:
         raise ConfigError(
             f"chain of {session.client.host}: has no executor at "
-            f"{to_checksum_address(EXECUTOR_ADDRESS)}, which an OwnedAgent needs; agents of other "
-            "chains ask workers: docs/callback.md"
+            f"{to_checksum_address(EXECUTOR_ADDRESS)}; pass --oracle ADDRESS for an agent that "
+            "workers answer: docs/callback.md"
         )
     for each in models:
         if name in {each["name"], *each["aliases"]}:
@@ -210,6 +208,22 @@ def _find_model(session: OracleSession, name: str) -> Mapping[str, Any]:
             return facts
     known = ", ".join(each["name"] for each in models)
     raise ConfigError(f"--model {name}: must be one of {known}")
+
+
+def _read_cost(session: OracleSession, agent: Address) -> int:
+    """Return what a run reserves, in wei."""
+    return int(RemoteContract(session.client, "OwnedCallbackAgent", agent).read("costOfRun"))
+
+
+def _require_own(session: OracleSession, account: bytes | None, factory: bytes | None) -> None:
+    """Check the contracts of an earlier deployment.
+
+    Raises: AgentsError: the account is not the sender's, or there is no factory at the address.
+    """
+    if account is not None:
+        _require_account(session, account)
+    if factory is not None:
+        _require_factory(session, factory)
 
 
 def _require_account(session: OracleSession, address: bytes) -> None:
@@ -265,6 +279,33 @@ def _warn_of_size(plan: AgentPlan, profile: Mapping[str, Any]) -> None:
             "functions by --function NAME",
             soft_wrap=True, markup=False,
         )  # fmt: skip
+
+
+def _print_dry_run(plan: AgentPlan, *, as_json: bool) -> None:
+    if as_json:
+        print_json(_serialize_plan(plan))
+        return
+    out.print("[bold]Base prompt[/]")
+    click.echo(plan.base_prompt)
+
+
+def _print_deployment(
+    sent: TransactionList, agent: Address, account: Address, model: str, cost: int | None
+) -> None:
+    """Print the end of a deployment. Input: cost: what a run reserves, None for the executor."""
+    sent.print_total()
+    if cost is not None:
+        out.print(
+            f"Workers answer the agent, if they have the model {escape(model)}. A run reserves "
+            f"{format_amount(cost)}; what it does not use is given back.",
+            soft_wrap=True,
+        )
+    words = to_checksum_address(account)
+    out.print(f"The agent acts through {words}: send it what the agent may spend.", soft_wrap=True)
+    out.print(
+        f'Ask it:  pyevm-agents tools ask {to_checksum_address(agent)} "…" --keystore FILE',
+        soft_wrap=True,
+    )
 
 
 def _print_plan(plan: AgentPlan) -> None:

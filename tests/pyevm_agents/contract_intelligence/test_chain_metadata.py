@@ -17,7 +17,7 @@ CHAIN_IDS = sorted(
     [
         (1, "Ethereum Mainnet", "ETH", "etherscan.io"),
         (56, "BNB Smart Chain Mainnet", "BNB", "bscscan.com"),
-        (97, "BNB Smart Chain Testnet", "tBNB", "testnet.bscscan.com"),
+        (97, "BNB Smart Chain Testnet", "BNB", "testnet.bscscan.com"),
         (137, "Polygon Mainnet", "POL", "polygonscan.com"),
         (42161, "Arbitrum One", "ETH", "arbiscan.io"),
     ],
@@ -29,6 +29,24 @@ def test_known_chains(chain_id: int, name: str, symbol: str, explorer: str) -> N
         native_symbol=symbol,
         explorer_url=f"https://{explorer}",
     )
+
+
+@pytest.mark.parametrize(
+    ("chain_id", "own", "symbol"),
+    [
+        (97, "tBNB", "BNB"), (338, "TCRO", "CRO"), (314159, "tFIL", "FIL"),
+        (1285, "MOVR", "MOVR"), (240, "zkTCRO", "zkTCRO"), (37111, "GRASS", "GRASS"),
+    ],
+)  # fmt: skip
+def test_a_testnet_s_token_is_called_as_its_mainnet_s(chain_id: int, own: str, symbol: str) -> None:
+    [form] = [
+        form
+        for networks in PUBLIC_CHAIN_META.values()
+        for form in networks.values()
+        if int(form["chainId"]) == chain_id
+    ]
+    assert form["nativeCurrency"]["symbol"] == own
+    assert get_chain_metadata(chain_id).native_symbol == symbol
 
 
 def test_every_chain_of_the_data_has_a_clean_name() -> None:

@@ -77,6 +77,38 @@ def test_a_refusal_is_decoded(commands: Commands, monkeypatch: pytest.MonkeyPatc
     assert "UnknownModel(modelId='no-such-model')" in told.stdout
 
 
+def test_a_tool_that_reverts_says_why(commands: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
+    def use_tool(request: GenerationRequest) -> str:
+        return render_step(use("RevertingTool"), request.handles)
+
+    tool = commands.chain.deploy("RevertingTool", 2)
+    agent = commands.chain.deploy_agent(tools=(tool.address,))
+    commands.answer_while_waiting(monkeypatch, use_tool)
+    told = commands.run("ask", agent.address, PROMPT, status=1).stdout
+    assert f"ToolFailed\n  FAILED: tool {tool.address} reverted\n" in told
+    assert "  called again, it reverts: ToolRefused(call=2)\n" in told
+
+
+def test_addresses_have_the_names_of_the_base_prompt(
+    commands: Commands, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deployed = commands.read(
+        *("deploy-agent", "--name", "Clerk", "--base-prompt", f"You count.\n\nBOB = {OTHER}"),
+        *("--tool", commands.chain.counter.address),
+    )
+
+    def name_bob(request: GenerationRequest) -> str:
+        return render_step(answer(f"It is {OTHER}."), request.handles)
+
+    commands.answer_while_waiting(monkeypatch, name_bob)
+    short = f"{OTHER[:6]}…{OTHER[-4:]}"
+    assert (
+        f"Answer\n  It is BOB ({short}).\n"
+        in commands.run(*("ask", deployed["agent"], "Who?")).stdout
+    )
+    assert commands.read("ask", deployed["agent"], "Who?")["result"] == f"It is {OTHER}."
+
+
 def test_a_run_is_left_to_go_on(commands: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = commands.run("ask", commands.agent, PROMPT, "--no-wait").stdout.splitlines()
     assert lines[0].startswith("Run 1 of")

@@ -42,17 +42,17 @@ FUNCTIONS = (
 class SwapNode:
     """A node with the swap world."""
 
-    def __init__(self, cache: Path) -> None:
+    def __init__(self, cache: Path, *, has_executor: bool = True) -> None:
         self.cache = cache
         self.steps: Sequence[tuple[str, dict[str, object]]] = ()
         """Tools with arguments that the model uses in a run, before it answers."""
 
         accounts = {each: GenesisAccount(balance_wei=DEVELOPMENT_BALANCE_WEI) for each in ADDRESSES}
         accounts[DEVELOPMENT_ADDRESS] = GenesisAccount(balance_wei=DEVELOPMENT_BALANCE_WEI)
-        config = ChainConfig(models=(PROFILE,))
-        model = ByteModel(self._generate, is_free=True)
-        self.model = model
-        self.chain = Chain(config, {PROFILE.name: model}, accounts=accounts)
+        config = ChainConfig(models=(PROFILE,) if has_executor else ())
+        self.model = ByteModel(self._generate, is_free=True)
+        models = {PROFILE.name: self.model} if has_executor else {}
+        self.chain = Chain(config, models, accounts=accounts)
         self.world = SwapWorld(DevelopmentAccount(self.chain), native_symbol="ETH")
         self.served = Served(chain=self.chain)
         self.url = ""
@@ -88,9 +88,14 @@ class SwapNode:
             for word in ("--address", self.place(name), "--abi", str(file))
         ]
 
-    def run(self, *words: object, sender: str = SENDER, status: int = 0) -> Result:
-        """Run a command of `tools` as an account of the node; check its exit status."""
-        command = ["tools", *map(str, words), "--rpc-url", self.url, "--unlocked", sender]
+    def run(self, *words: object, sender: str | None = SENDER, status: int = 0) -> Result:
+        """Run a command of `tools` as an account of the node; check its exit status.
+
+        Input:  sender: None if the words have the account's options.
+        """
+        command = ["tools", *map(str, words), "--rpc-url", self.url]
+        if sender is not None:
+            command += ["--unlocked", sender]
         environment: dict[str, str | None] = {
             "ETH_KEYSTORE": None,
             "ETH_PASSWORD": None,
@@ -101,17 +106,17 @@ class SwapNode:
         assert result.exit_code == status, result.output
         return result
 
-    def read_json(self, *words: object) -> Any:  # noqa: ANN401 - JSON
-        return json.loads(self.run(*words, "--json").stdout)
+    def read_json(self, *words: object, sender: str | None = SENDER, status: int = 0) -> Any:  # noqa: ANN401 - JSON
+        return json.loads(self.run(*words, "--json", sender=sender, status=status).stdout)
 
     def fund(self, account: Address) -> None:
         self.world.fund(account)
 
 
 @contextmanager
-def open_swap_node(cache: Path) -> Iterator[SwapNode]:
+def open_swap_node(cache: Path, *, has_executor: bool = True) -> Iterator[SwapNode]:
     """Serve a swap world. Input: the folder of the commands' caches."""
-    node = SwapNode(cache)
+    node = SwapNode(cache, has_executor=has_executor)
     with fake_remote(node.served) as remote:
         node.url = remote.url
         yield node

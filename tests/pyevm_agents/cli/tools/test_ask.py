@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pyevm_agents.devnet.swap_world import ACCOUNT_NATIVE_WEI, NATIVE, WRAPPED
+from pyevm_agents.forking.remote_client import RemoteClient
 from tests.pyevm_agents.cli.tools.swap_node import OTHER, SENDER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from tests.pyevm_agents.cli.tools.swap_node import SwapNode
 
@@ -87,10 +87,31 @@ def test_a_simulation_sends_nothing(swap_node: SwapNode, deployed: dict[str, Any
     before = swap_node.chain.head.block_number
     swap_node.steps = [("swapExactETHForTokens_ETH_for_USDT", {"value": GIVEN})]
     words = ["ask", deployed["agent"], "INSTRUCTION", "--call"]
-    assert "Done." in swap_node.run(*words).stdout
-    form = json.loads(swap_node.run(*words, "--json").stdout)
-    assert form == {"agent": deployed["agent"], "answer": "Done."}
+    lines = swap_node.run(*words).stdout.splitlines()
+    assert [line.split()[0] for line in lines] == [
+        "Action", "Input", "Observation", "Answer", "Simulated:",
+    ]  # fmt: skip
+    form = swap_node.read_json(*words)
+    assert (form["agent"], form["answer"]) == (deployed["agent"], "Done.")
     assert swap_node.chain.head.block_number == before
+    # The transaction has the same steps.
+    assert swap_node.read_json(*words[:-1])["steps"] == form["steps"]
+
+
+def test_a_simulation_on_a_node_without_traces_has_the_answer(
+    swap_node: SwapNode, deployed: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    swap_node.steps = [("balanceOf", {})]
+    request = RemoteClient.request
+
+    def refuse(client: RemoteClient, method: str, params: Sequence[object]) -> object:
+        return request(client, method.replace("debug_traceCall", "debug_none"), params)
+
+    monkeypatch.setattr(RemoteClient, "request", refuse)
+    words = ["ask", deployed["agent"], "INSTRUCTION", "--call"]
+    lines = swap_node.run(*words).stdout.splitlines()
+    assert [line.split()[0] for line in lines] == ["Answer", "Simulated:"]
+    assert swap_node.read_json(*words) == {"agent": deployed["agent"], "answer": "Done."}
 
 
 @pytest.mark.parametrize("options", [[], ["--call"]])
@@ -111,6 +132,11 @@ def test_only_the_owner_asks(swap_node: SwapNode, deployed: dict[str, Any]) -> N
     assert f"its owner is {SENDER}, who alone may run it" in " ".join(result.stderr.split())
 
 
-def test_an_address_without_an_agent(swap_node: SwapNode) -> None:
-    result = swap_node.run("ask", OTHER, "INSTRUCTION", status=2)
-    assert "no contract on chain 31337" in " ".join(result.stderr.split())
+def test_an_address_without_an_agent(swap_node: SwapNode, deployed: dict[str, Any]) -> None:
+    for address, message in {
+        OTHER: "no contract on chain 31337",
+        swap_node.place("USDT"): "neither an OwnedAgent nor a CallbackAgent",
+        deployed["account"]: "neither an OwnedAgent nor a CallbackAgent",
+    }.items():
+        result = swap_node.run("ask", address, "INSTRUCTION", status=2)
+        assert message in " ".join(result.stderr.split())

@@ -146,6 +146,8 @@ def test_a_second_deployment_shares_the_factory_and_the_account(
         (["--account", OTHER], f"{OTHER}: no contract on chain 31337"),
         (["--factory", OTHER], f"{OTHER}: no contract on chain 31337"),
         (["--model", "gpt"], "--model gpt: must be one of bytes"),
+        (["--callback-gas", "2000000"], "--callback-gas: needs --oracle ADDRESS"),
+        (["--run-timeout", "1h"], "--run-timeout: needs --oracle ADDRESS"),
         (["--slippage", "101"], "Invalid value for '--slippage'"),
         (["--deadline", "99999d"], "--deadline: must be at most 4,294,967,295 s"),
     ],
@@ -174,7 +176,7 @@ def test_another_account_is_not_the_senders(swap_node: SwapNode, deployed: dict[
     assert f"its owner is {SENDER}, not the sender {OTHER}" in " ".join(result.stderr.split())
 
 
-def test_a_chain_without_the_executor_points_to_callbacks(swap_node: SwapNode) -> None:
+def test_a_chain_without_the_executor_needs_an_oracle(swap_node: SwapNode) -> None:
     served = Served()
     url = swap_node.url
     with fake_remote(served) as remote:
@@ -186,7 +188,7 @@ def test_a_chain_without_the_executor_points_to_callbacks(swap_node: SwapNode) -
     served.close()
     message = " ".join(result.stderr.split())
     assert "has no executor at 0x0000000000000000000000000000000000000019" in message
-    assert "docs/callback.md" in message
+    assert "pass --oracle ADDRESS for an agent that workers answer: docs/callback.md" in message
 
 
 def test_the_page_shows_a_real_run(
@@ -198,6 +200,7 @@ def test_the_page_shows_a_real_run(
     swap_node.steps = [("balanceOf", {})]
     printed += swap_node.run("ask", deployed["agent"], "INSTRUCTION").stdout
     page = (ROOT / "docs/tools.md").read_text().partition("\n## An agent with these tools\n")[2]
+    page = page.partition("\n### ")[0]
     blocks = re.findall(r"^```text\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
     assert len(blocks) == 3
     assert [block for block in blocks if block not in printed] == []
