@@ -17,6 +17,7 @@ from benchmarks.contract_wordings import (
     list_expected_calls,
     read_wordings,
 )
+from pyevm_agents.bench.heartbeat import Heartbeat
 from pyevm_agents.devnet.chain import DevelopmentAccount, build_model_profile, create_funded_chain
 from pyevm_agents.devnet.swap_world import SwapWorld
 from pyevm_agents.models import ScriptedModel
@@ -88,7 +89,9 @@ def test_a_run_is_undone(stage: Stage) -> None:
 @pytest.mark.slow
 def test_texts_are_encoded_on_the_chain() -> None:
     options = read_options(["--count", "2", "--chain-count", "2"])
-    report = measure_encoding(options, Console(quiet=True))
-    for counts in report.values():
-        assert len(counts) > 20
-        assert all(one["equal"] == one["values"] == 2 for one in counts)
+    heartbeat = Heartbeat("encoding", write=lambda _: None)
+    report = measure_encoding(options, heartbeat, Console(quiet=True))
+    assert report["values"] == report["equal"] == 2 * report["parameters"]
+    assert report["calls"] == report["callsEqual"] == report["functions"]
+    assert len(report["solidity"]) > 20
+    assert all(one["equal"] == one["values"] == 2 for one in report["solidity"])
