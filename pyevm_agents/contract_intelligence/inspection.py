@@ -324,7 +324,7 @@ def _analyse(
         chain, contract.address, contract.functions, contract.account, known_accounts=ordered
     )
     approvals = dict.fromkeys(
-        Approval(token=approval.token, spender=approval.spender, amount=None)
+        Approval(token=approval.token, spender=approval.spender, amount=None, kind=approval.kind)
         for each in functions
         for approval in each.approvals
     )
