@@ -329,15 +329,32 @@ def read_options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     )
     parser.add_argument("--threads", type=int)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results as JSON")
+    parser.add_argument(
+        "--json", type=Path, metavar="FILE", help="write the parts as JSON; others that it has stay"
+    )
     return parser.parse_args(arguments)
+
+
+def format_command(options: argparse.Namespace, arguments: Sequence[str]) -> str:
+    """Return the command line, without paths of the machine."""
+    names = {str(options.whatsabi): "NODE_MODULES", str(options.json): "FILE"}
+    return " ".join(names.get(word, word) for word in arguments)
+
+
+def write_report(file: Path, report: Mapping[str, Any], run: Mapping[str, str]) -> None:
+    """Write the parts that were measured, with their run. Other parts of the file stay."""
+    earlier = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    runs = {**earlier.pop("runs", {}), **dict.fromkeys(report, run)}
+    form = {"runs": runs, **earlier, **report}
+    file.write_text(json.dumps(form, indent=1) + "\n", encoding="utf-8")
 
 
 def main() -> int:
     """Measure the parts and print their tables."""
     options = read_options()
     console = Console()
-    report: dict[str, Any] = {"command": " ".join(sys.argv[1:]), "commit": describe_commit()}
+    run = {"command": format_command(options, sys.argv[1:]), "commit": describe_commit()}
+    report: dict[str, Any] = {}
     try:
         with Heartbeat("benchmarks.contract_intelligence") as heartbeat:
             if "encoding" in options.only:
@@ -356,7 +373,7 @@ def main() -> int:
         print(error, file=sys.stderr)
         return 1
     if options.json is not None:
-        options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+        write_report(options.json, report, run)
     return 0
 
 
