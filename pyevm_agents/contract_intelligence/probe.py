@@ -256,7 +256,9 @@ class Prober:
         )
         overrides = _group_overrides(probe.storage)
         balance_wei = self.chain.balance(probe.sender)
-        if balance_wei < PROBE_BALANCE_WEI:
+        # A contract that calls itself would own what it has to pay out.
+        is_own = probe.sender == probe.to and not probe.value_wei
+        if balance_wei < PROBE_BALANCE_WEI and not is_own:
             overrides[probe.sender] = replace(
                 overrides.get(probe.sender, AccountOverride()), balance_wei=PROBE_BALANCE_WEI
             )
