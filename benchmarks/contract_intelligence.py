@@ -1,6 +1,6 @@
 """What an agent knows of real contracts, and whether its calls are the right ones.
 
-(a) encoding: random values of every parameter of every function of 32 contracts;
+(a) encoding: random values of every parameter of every function of 34 contracts;
 (b) access: who may call functions, against a hand-written table, beside evmole and whatsabi;
 (c) approvals: allowances that calls need, against the same table;
 (d) scenarios: five requests of ten wordings each, by the default model, a random choice, and the
