@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from benchmarks.contract_truth import TrueApproval, TrueFunction
     from benchmarks.contract_world import ContractWorld
     from pyevm_agents.contract_intelligence.capabilities import (
+        ApprovalKind,
         ContractIntelligence,
         FunctionCapability,
     )
@@ -173,7 +174,9 @@ def score_approvals(
     missing, further = [], []
     true_count = 0
     for true, said in _match(truth, found):
-        said_pairs = {(approval.token, approval.spender) for approval in said.approvals}
+        said_pairs = {
+            (approval.token, approval.spender, approval.kind) for approval in said.approvals
+        }
         true_count += len(true.approvals)
         missing += [
             f"{_name(true)}: {'/'.join(approval.tokens)} for {approval.spender}"
@@ -271,9 +274,12 @@ def _match(
             yield true, said[select(true.signature)]
 
 
-def _list_pairs(approval: TrueApproval, world: ContractWorld) -> set[tuple[str, str]]:
+def _list_pairs(approval: TrueApproval, world: ContractWorld) -> set[tuple[str, str, ApprovalKind]]:
     spender = to_checksum_address(world.find_address(approval.spender))
-    return {(to_checksum_address(world.find_address(token)), spender) for token in approval.tokens}
+    return {
+        (to_checksum_address(world.find_address(token)), spender, approval.kind)
+        for token in approval.tokens
+    }
 
 
 def _name(true: TrueFunction) -> str:

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
     from benchmarks.contract_encoding import TextEncoder
     from benchmarks.contract_world import ContractWorld
+    from pyevm_agents.contract_intelligence.capabilities import FunctionCapability
     from pyevm_agents.contract_intelligence.function_abi import ContractInterface
+    from pyevm_agents.contracts import Artifact
     from pyevm_agents.devnet.chain import DevelopmentAccount
 
 TEXTS_CONTRACT = "AbiTexts"
@@ -37,10 +39,25 @@ def read_contract(world: ContractWorld, name: str) -> ContractInterface:
 
     Raises: ValueError: the ABI is none.
     """
-    artifact = world.contracts[name].artifact
+    return _read_interface(world.contracts[name].artifact)
+
+
+def read_functions(artifact: Artifact) -> tuple[FunctionCapability, ...]:
+    """Return all functions of an artifact, from its ABI.
+
+    Raises: ValueError: it has no ABI, or the product leaves out a function.
+    """
+    functions = _read_interface(artifact).functions
+    count = sum(element["type"] == "function" for element in artifact.abi)
+    if len(functions) != count:
+        raise ValueError(f"{artifact.name}: {len(functions)} of {count} functions were read")
+    return functions
+
+
+def _read_interface(artifact: Artifact) -> ContractInterface:
     interface = read_interface([*artifact.abi], name=artifact.name, source="file")
     if interface is None:
-        raise ValueError(f"{name}: its artifact has no ABI")
+        raise ValueError(f"{artifact.name}: its artifact has no ABI")
     return interface
 
 

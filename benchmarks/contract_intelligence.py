@@ -1,6 +1,6 @@
 """What an agent knows of real contracts, and whether its calls are the right ones.
 
-(a) encoding: random values of every parameter of 34 contracts, byte for byte;
+(a) encoding: random values of every parameter of every function of 34 contracts;
 (b) access: who may call functions, against a hand-written table, beside evmole and whatsabi;
 (c) approvals: allowances that calls need, against the same table;
 (d) scenarios: five requests of ten wordings each, by the default model, a random choice, and the
@@ -35,11 +35,16 @@ from benchmarks.contract_adapters import (
     open_chain,
 )
 from benchmarks.contract_agent import deploy_stage
-from benchmarks.contract_encoding import count_encodings, count_text_encodings
+from benchmarks.contract_encoding import (
+    count_functions,
+    count_text_encodings,
+    list_functions,
+)
 from benchmarks.contract_scenarios import run_scenarios
 from benchmarks.contract_truth import read_truth
 from benchmarks.contract_wordings import read_wordings
 from benchmarks.contract_world import ContractWorld
+from benchmarks.evidence import describe_commit
 from pyevm_agents.bench.heartbeat import Heartbeat
 from pyevm_agents.devnet.chain import DevelopmentAccount
 from pyevm_agents.devnet.model_registry import ModelChoice, open_registry
@@ -49,14 +54,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from benchmarks.contract_access import InterfaceScore
-    from benchmarks.contract_encoding import EncodingCount
+    from benchmarks.contract_encoding import EncodingCount, FunctionCount
     from benchmarks.contract_scenarios import RequestRun
     from pyevm_agents.chain import Chain
     from pyevm_agents.contract_intelligence.capabilities import ContractIntelligence
 
 PARTS = ("encoding", "access", "approvals", "scenarios")
 COUNT, CHAIN_COUNT = 10_000, 20
-"""Values of each type: here, and in Solidity."""
+"""Values of each parameter here, and of each type in Solidity."""
 
 NATIVE_SYMBOL = "BNB"
 ACCOUNT = Address(b"\xac" * 20)
@@ -66,33 +71,64 @@ SCENARIO_CONTENDERS = ("model", "random", "right")
 """Of `CONTENDERS`."""
 
 
-def measure_encoding(options: argparse.Namespace, console: Console) -> dict[str, Any]:
-    """Count the values that are encoded right, in Python and on the chain."""
+def measure_encoding(
+    options: argparse.Namespace, heartbeat: Heartbeat, console: Console
+) -> dict[str, Any]:
+    """Count the values that are encoded right: of parameters, and of types in Solidity."""
+    functions = list_functions()
+    heartbeat.begin_part("functions", len(functions))
+    counts: list[FunctionCount] = []
+    for one in count_functions(functions, options.count, options.seed, jobs=options.jobs):
+        counts.append(one)
+        heartbeat.finish_step(f"{one.contract}.{one.signature}")
     encode_texts = deploy_text_encoder(DevelopmentAccount(open_chain()))
-    report: dict[str, Any] = {}
-    table = Table("type", "parameters", "values", "equal", title="encoding")
-    for place, counts in (
-        ("precompile", count_encodings(options.count, options.seed)),
-        ("Solidity", count_text_encodings(encode_texts, options.chain_count, options.seed)),
+    texts = [*count_text_encodings(encode_texts, options.chain_count, options.seed)]
+    table = Table("", "parameters", "values", "equal", title="encoding")
+    for name, attributes in (
+        (f"parameters of {len(counts)} functions", ("parameters", "values", "equal")),
+        ("whole calldata", ("parameters", "calls", "calls_equal")),
     ):
-        found = [*counts]
-        report[place] = [asdict(one) for one in found]
-        _add_counts(table, place, found)
+        table.add_row(name, *(f"{_sum(counts, each):,}" for each in attributes))
+    totals = (f"{_sum(texts, each):,}" for each in ("parameters", "values", "equal"))
+    table.add_row(f"{len(texts)} types in Solidity", *totals)
     console.print(table)
-    return report
+    failures = [
+        f"{one.contract}.{one.signature}: {text}" for one in counts for text in one.failures
+    ]
+    failures += [f"{one.abi_type} in Solidity: {text}" for one in texts for text in one.failures]
+    _print_list(console, "failures", failures)
+    return _serialize_encoding(options, counts, texts)
 
 
-def _add_counts(table: Table, place: str, counts: Sequence[EncodingCount]) -> None:
+def _sum(counts: Sequence[FunctionCount | EncodingCount], attribute: str) -> int:
+    return sum(getattr(one, attribute) for one in counts)
+
+
+def _serialize_encoding(
+    options: argparse.Namespace, counts: Sequence[FunctionCount], texts: Sequence[EncodingCount]
+) -> dict[str, Any]:
+    contracts: dict[str, dict[str, Any]] = {}
     for one in counts:
-        if one.equal < one.values:
-            table.add_row(
-                f"{one.abi_type}, {place}", str(one.parameters), str(one.values), str(one.equal)
-            )
-    totals = [sum(getattr(one, name) for one in counts) for name in TOTALS]
-    table.add_row(f"all {len(counts)} types, {place}", *map(str, totals))
-
-
-TOTALS = ("parameters", "values", "equal")
+        row: dict[str, Any] = {
+            "parameters": one.parameters,
+            "values": one.values,
+            "equal": one.equal,
+            "calls": one.calls,
+            "callsEqual": one.calls_equal,
+        }
+        if one.failures:
+            row["failures"] = [*one.failures]
+        contracts.setdefault(one.contract, {})[one.signature] = row
+    return {
+        "valuesOfEachParameter": options.count,
+        "seed": options.seed,
+        "contracts": len(contracts),
+        "functions": len(counts),
+        **{name: _sum(counts, name) for name in ("parameters", "values", "equal", "calls")},
+        "callsEqual": _sum(counts, "calls_equal"),
+        "byFunction": contracts,
+        "solidity": [asdict(one) for one in texts],
+    }
 
 
 def analyse_world(
@@ -272,10 +308,11 @@ def read_options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--only", choices=PARTS, nargs="+", default=PARTS, help="parts to measure")
-    parser.add_argument("--count", type=int, default=COUNT, help="values of each type")
+    parser.add_argument("--count", type=int, default=COUNT, help="values of each parameter")
     parser.add_argument(
         "--chain-count", type=int, default=CHAIN_COUNT, help="values of each type in Solidity"
     )
+    parser.add_argument("--jobs", type=int, default=1, help="processes that encode")
     parser.add_argument("--contracts", nargs="+", choices=[*read_truth()], help="of the table")
     parser.add_argument(
         "--whatsabi", type=Path, metavar="NODE_MODULES", help="has @shazow/whatsabi; else left out"
@@ -289,19 +326,36 @@ def read_options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     )
     parser.add_argument("--threads", type=int)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results as JSON")
+    parser.add_argument(
+        "--json", type=Path, metavar="FILE", help="write the parts as JSON; others that it has stay"
+    )
     return parser.parse_args(arguments)
+
+
+def format_command(options: argparse.Namespace, arguments: Sequence[str]) -> str:
+    """Return the command line, without paths of the machine."""
+    names = {str(options.whatsabi): "NODE_MODULES", str(options.json): "FILE"}
+    return " ".join(names.get(word, word) for word in arguments)
+
+
+def write_report(file: Path, report: Mapping[str, Any], run: Mapping[str, str]) -> None:
+    """Write the parts that were measured, with their run. Other parts of the file stay."""
+    earlier = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    runs = {**earlier.pop("runs", {}), **dict.fromkeys(report, run)}
+    form = {"runs": runs, **earlier, **report}
+    file.write_text(json.dumps(form, indent=1) + "\n", encoding="utf-8")
 
 
 def main() -> int:
     """Measure the parts and print their tables."""
     options = read_options()
     console = Console()
+    run = {"command": format_command(options, sys.argv[1:]), "commit": describe_commit()}
     report: dict[str, Any] = {}
     try:
         with Heartbeat("benchmarks.contract_intelligence") as heartbeat:
             if "encoding" in options.only:
-                report["encoding"] = measure_encoding(options, console)
+                report["encoding"] = measure_encoding(options, heartbeat, console)
             if {"access", "approvals"} & {*options.only}:
                 chain, world, found = analyse_world(options, heartbeat)
                 if "access" in options.only:
@@ -316,7 +370,7 @@ def main() -> int:
         print(error, file=sys.stderr)
         return 1
     if options.json is not None:
-        options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+        write_report(options.json, report, run)
     return 0
 
 

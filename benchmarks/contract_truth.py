@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pyevm_agents.contract_intelligence.capabilities import ApprovalKind
+
 FILE = Path(__file__).with_name("contract_truth.toml")
 
 OTHERS = "others"
@@ -15,12 +17,13 @@ OTHERS = "others"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrueApproval:
-    """An allowance that the account must give before a call."""
+    """An approval that the account must give before a call."""
 
     tokens: tuple[str, ...]
     """Names of contracts: which of them it is depends on the arguments."""
 
     spender: str
+    kind: ApprovalKind = ApprovalKind.AMOUNT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +80,11 @@ def _read_contract(name: str, table: dict[str, object]) -> tuple[TrueFunction, .
             is_stopped=signature in stopped,
             callers=tuple(closed.get(signature, ())),
             approvals=tuple(
-                TrueApproval(tokens=tuple(one["tokens"]), spender=one["spender"])
+                TrueApproval(
+                    tokens=tuple(one["tokens"]),
+                    spender=one["spender"],
+                    kind=ApprovalKind(one.get("kind", ApprovalKind.AMOUNT)),
+                )
                 for one in approvals.get(signature, ())
             ),
         )

@@ -40,6 +40,7 @@ REAL_CONTRACTS = (
     "DepositEscrow",
     "GameItems",
     "GovernanceTimelock",
+    "ItemMarket",
     "ManagedValue",
     "MerkleAirdrop",
     "MultiToken",
@@ -57,6 +58,7 @@ REAL_CONTRACTS = (
     "UpgradeableValue",
     "Vesting",
     "VotesToken",
+    "WrappedCollectible",
     "WrapperToken",
 )
 """Concrete contracts of OpenZeppelin's, beside `UNISWAP_CONTRACTS`."""
@@ -180,6 +182,12 @@ class ContractWorld(SwapWorld):
             "pausable", load_artifact("PausableToken"), owner, people["issuer"], people["guard"]
         )
         self.deploy("collectible", load_artifact("Collectible"), owner, people["keeper"])
+        collectible = self.address("collectible")
+        self.deploy("wrapped", load_artifact("WrappedCollectible"), collectible, owner)
+        self.deploy("stacks", load_artifact("GameItems"), owner, owner)
+        self.deploy(
+            "market", load_artifact("ItemMarket"), collectible, self.address("stacks"), owner
+        )
 
     def _deploy_finance(self) -> None:
         owner, account = self.owner.address, self.account

@@ -157,9 +157,14 @@ def _is_well_formed(parameter: Mapping[str, object], depth: int = 0) -> bool:
         return False
     if not text.startswith("tuple"):
         return True
-    return isinstance(components, list) and all(
-        isinstance(component, Mapping) and _is_well_formed(component, depth + 1)
-        for component in components
+    # A tuple without components has no written form: an empty list is one.
+    return (
+        "components" in parameter
+        and isinstance(components, list)
+        and all(
+            isinstance(component, Mapping) and _is_well_formed(component, depth + 1)
+            for component in components
+        )
     )
 
 

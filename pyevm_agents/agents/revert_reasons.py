@@ -237,7 +237,10 @@ def _find_starved_computation(computation: ComputationAPI) -> ComputationAPI | N
 
 
 def _describe_starved_call(computation: ComputationAPI) -> str:
-    callee, gas = _format_callee(computation.msg.code_address), computation.msg.gas
+    message = computation.msg
+    # A creation has no code of an account: it is named by the account that it would create.
+    callee = _format_callee(message.code_address or message.storage_address)
+    gas = message.gas
     needed = _format_needed_gas(computation.error, gas)
     return f"{CALL_OF}{callee} ran out of gas: it had {gas:,}{needed}"
 

@@ -151,7 +151,7 @@ def _conclude(
         return _describe_example(place, function, search, *found.success)
     last = _get_last(found)
     if last[1] is not None and place.prober.is_endless(last[1]):
-        reason = f"A call of {_name(function)} does not end within {place.prober.gas:,} gas."
+        reason = f"A call of {_name(function)} does not end within {last[1].gas_limit:,} gas."
         return replace(function, access=Access.UNKNOWN, reason=reason)
     needs = find_needs(place.prober, place.account, function, *last)
     barrier = _find_barrier(place, function, search, found)
@@ -213,6 +213,9 @@ def _describe_example(
     needs = name_amounts(search, attempt, needs, place.account)
     types = tuple(output.abi_type for output in function.outputs)
     output = decode_values(types, result.output) if types else ()
+    if output is None and function.is_read_only:
+        reason = f"A call of {_name(function)} answers something else than its ABI says."
+        return replace(function, access=Access.UNKNOWN, reason=reason)
     example = ExampleCall(
         args=attempt.values,
         value_wei=attempt.value_wei,

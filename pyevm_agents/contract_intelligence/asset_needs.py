@@ -10,8 +10,14 @@ from eth_abi import encode
 
 from pyevm_agents.contract_intelligence.calldata_layout import list_leaves, replace_at
 from pyevm_agents.contract_intelligence.caller_taint import PARTS, Expression
-from pyevm_agents.contract_intelligence.capabilities import Approval
+from pyevm_agents.contract_intelligence.capabilities import Approval, ApprovalKind
 from pyevm_agents.contract_intelligence.conditions import strip
+from pyevm_agents.contract_intelligence.item_transfers import (
+    IS_APPROVED_FOR_ALL,
+    ITEM_TRANSFERS,
+    MULTI_TRANSFERS_FROM,
+    is_transfer_of,
+)
 from pyevm_agents.contract_intelligence.probe import (
     TRANSFER_TOPIC,
     TRANSFER_TOPICS,
@@ -27,18 +33,7 @@ if TYPE_CHECKING:
     from pyevm_agents.contract_intelligence.capabilities import FunctionCapability
     from pyevm_agents.contract_intelligence.probe import Prober, ProbeResult
 
-TRANSFER_FROM = bytes.fromhex("23b872dd")
-"""`transferFrom(address,address,uint256)` of ERC-20 and ERC-721."""
-
-SAFE_TRANSFERS_FROM = frozenset({bytes.fromhex("42842e0e"), bytes.fromhex("b88d4fde")})
-"""`safeTransferFrom` of ERC-721, without and with data."""
-
-MULTI_TRANSFERS_FROM = frozenset({bytes.fromhex("f242432a"), bytes.fromhex("2eb2c2d6")})
-"""`safeTransferFrom` and `safeBatchTransferFrom` of ERC-1155."""
-
-ITEM_TRANSFERS = SAFE_TRANSFERS_FROM | MULTI_TRANSFERS_FROM
 BALANCE_OF = bytes.fromhex("70a08231")
-IS_APPROVED_FOR_ALL = bytes.fromhex("e985e9c5")
 SUPPORTS_INTERFACE = bytes.fromhex("01ffc9a7")
 ERC721_ID = bytes.fromhex("80ac58cd")
 WORD_BYTES = 32
@@ -149,23 +144,27 @@ def _find_approval(
     result: ProbeResult,
 ) -> Approval | None:
     """Return the approval that a call of a token uses; None for another call."""
-    selector = call.data[:4]
-    is_inner = call.parent is not None and call.kind in {op.CALL, op.STATICCALL}
-    if not is_inner or call.sender == account or selector not in {TRANSFER_FROM, *ITEM_TRANSFERS}:
+    if not is_transfer_of(call, account) or not _is_token(prober, account, call):
         return None
-    if call.data[4:36] != bytes(account).rjust(WORD_BYTES, b"\0"):
-        return None
-    if not _is_token(prober, account, call):
-        return None
-    word = call.data_taint.read(AMOUNT_OFFSET)
-    is_item = selector in ITEM_TRANSFERS or _is_item_token(prober, call, result)
-    amount = int.from_bytes(call.data[AMOUNT_OFFSET : AMOUNT_OFFSET + WORD_BYTES], "big")
+    kind = _find_kind(prober, call, result)
+    number = int.from_bytes(call.data[AMOUNT_OFFSET : AMOUNT_OFFSET + WORD_BYTES], "big")
+    word = None if kind is ApprovalKind.ALL else call.data_taint.read(AMOUNT_OFFSET)
     return Approval(
         token=to_hex_address(bytes(call.account)),
         spender=to_hex_address(bytes(call.sender)),
-        amount=None if is_item else amount,
+        amount=number if kind is ApprovalKind.AMOUNT else None,
         parameter="" if word is None else _find_parameter(function, word, result),
+        kind=kind,
+        item=number if kind is ApprovalKind.ITEM else None,
     )
+
+
+def _find_kind(prober: Prober, call: TracedCall, result: ProbeResult) -> ApprovalKind:
+    selector = call.data[:4]
+    if selector in MULTI_TRANSFERS_FROM:
+        return ApprovalKind.ALL
+    is_item = selector in ITEM_TRANSFERS or _is_item_token(prober, call, result)
+    return ApprovalKind.ITEM if is_item else ApprovalKind.AMOUNT
 
 
 def _is_token(prober: Prober, account: Address, call: TracedCall) -> bool:

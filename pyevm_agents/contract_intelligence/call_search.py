@@ -61,6 +61,7 @@ from pyevm_agents.contract_intelligence.conditions import (
     list_comparisons,
     strip,
 )
+from pyevm_agents.contract_intelligence.item_transfers import find_failed_transfers, give_items
 from pyevm_agents.contract_intelligence.probe import CallProbe, to_hex_address
 
 if TYPE_CHECKING:
@@ -369,6 +370,8 @@ class CallSearch:
 
         Where one argument let another attempt come further, it is tried alone.
         """
+        for given in self._give_transferred(attempt, result):
+            self._push(given)
         remedy = self._remedies.get(attempt.origin)
         if remedy is not None and self._is_new(attempt, *remedy):
             values = replace_at(attempt.values, *remedy)
@@ -581,7 +584,25 @@ class CallSearch:
         if stored is not None and side.flags & CALLDATA_FLAG:
             word = stored.replace(int.from_bytes(self._account, "big"))
             holdings = _put(attempt.holdings, (stored.account, stored.slot, word))
-            yield replace(attempt, holdings=holdings, cost=attempt.cost + HOLDING_COST)
+            yield replace(
+                attempt,
+                holdings=holdings,
+                state=_leave_out(attempt.state, holdings),
+                cost=attempt.cost + HOLDING_COST,
+            )
+
+    def _give_transferred(self, attempt: CallAttempt, result: ProbeResult) -> Iterator[CallAttempt]:
+        """Yield an attempt in which the account has, and approves, the items of a transfer."""
+        holdings, needs = attempt.holdings, attempt.needs
+        for transfer in find_failed_transfers(result, self._account):
+            given, approved = give_items(self.prober, self._account, transfer)
+            for entry in given:
+                holdings = _put(holdings, entry)
+            for entry in approved:
+                needs = _put(needs, entry)
+        if (holdings, needs) != (attempt.holdings, attempt.needs):
+            state = _leave_out(attempt.state, (*holdings, *needs))
+            yield replace(attempt, holdings=holdings, needs=needs, state=state)
 
     def _set_stored(
         self,
@@ -800,6 +821,12 @@ def _list_flipped(
 def _put(overrides: Overrides, entry: tuple[Address, int, int]) -> Overrides:
     """Return overrides with one more; it replaces one of the same slot."""
     return (*(each for each in overrides if each[:2] != entry[:2]), entry)
+
+
+def _leave_out(overrides: Overrides, others: Overrides) -> Overrides:
+    """Return overrides without those of slots that others have."""
+    slots = {entry[:2] for entry in others}
+    return tuple(entry for entry in overrides if entry[:2] not in slots)
 
 
 def find_leaf(leaves: Sequence[CalldataLeaf], path: Path) -> CalldataLeaf | None:

@@ -111,17 +111,34 @@ class Parameter:
     """None: the model chooses the value."""
 
 
+class ApprovalKind(StrEnum):
+    """What an approval allows the spender to take."""
+
+    AMOUNT = "amount"
+    """An amount of an ERC-20 token: `approve(spender, amount)`."""
+
+    ITEM = "item"
+    """One item of an ERC-721 token: `approve(spender, id)`."""
+
+    ALL = "all"
+    """All items of an ERC-1155 token: `setApprovalForAll(spender, true)`."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Approval:
-    """An allowance that a call needs first."""
+    """An approval that a call needs first."""
 
     token: str
     spender: str
     amount: int | None
-    """Base units that the example call needs; None if a token has another kind of approval."""
+    """Base units that the example call needs; None for items, and if no example tells it."""
 
     parameter: str = ""
-    """The parameter that sets the amount; empty if none does."""
+    """The parameter that sets the amount or the item; empty if none does."""
+
+    kind: ApprovalKind = ApprovalKind.AMOUNT
+    item: int | None = None
+    """The ID of the item that the example call needs; None for another kind."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

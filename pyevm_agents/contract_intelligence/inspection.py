@@ -250,7 +250,10 @@ def _list_code_warnings(
         change = proxy.describe_change()
         warnings += [change] if change else []
         places = [proxy.implementation, *(facet.address for facet in proxy.facets)]
-        executed += [reader.get_code(place) for place in places if place]
+        codes = {place: reader.get_code(place) for place in places if place}
+        empty = [place for place, code in codes.items() if not code]
+        warnings += [f"{place}, to which the proxy delegates, has no code" for place in empty[:1]]
+        executed += codes.values()
         clashing = list_selectors(own) & {each.selector for each in interface.functions}
         if clashing and proxy.implementation:
             names = _list_names(interface, clashing)
@@ -324,7 +327,7 @@ def _analyse(
         chain, contract.address, contract.functions, contract.account, known_accounts=ordered
     )
     approvals = dict.fromkeys(
-        Approval(token=approval.token, spender=approval.spender, amount=None)
+        Approval(token=approval.token, spender=approval.spender, amount=None, kind=approval.kind)
         for each in functions
         for approval in each.approvals
     )

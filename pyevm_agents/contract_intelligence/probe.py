@@ -37,6 +37,14 @@ SLOW_GAS = 1_000_000
 """A probe that takes more gas is not made twice."""
 
 MAX_SLOW_PROBES = 64
+MAX_ENDLESS_PROBES = 8
+"""Probes of one prober without an end. Later probes have `SHORT_GAS`."""
+
+SHORT_GAS = 500_000
+"""Gas of a probe of a contract that has endless functions. Most calls take less."""
+
+MAX_TOTAL_GAS = 2_000_000_000
+"""Gas of all probes of one prober: minutes. The benchmark's dearest contract takes a tenth."""
 
 DEEP_CALLS = 64
 """Calls in each other of which the last has a third of the gas of the first."""
@@ -94,6 +102,7 @@ class ProbeResult:
     reason: str = ""
     """Why it failed; empty for a success."""
 
+    gas_limit: int = 0
     gas_used: int = 0
     logs: tuple[tuple[bytes, tuple[int, ...], bytes], ...] = ()
     """Address, topics and data of each log that was not reverted."""
@@ -198,6 +207,8 @@ class Prober:
         self.count = 0
         """Probes made."""
 
+        self.gas_used = self._endless = 0
+
     def run(self, probe: CallProbe) -> ProbeResult:
         """Simulate a call.
 
@@ -206,9 +217,18 @@ class Prober:
         result = self._slow.get(probe)
         if result is None:
             result = self._simulate(probe)
+            self.gas_used += result.gas_used
+            self._endless += self.is_endless(result)
             if result.gas_used > SLOW_GAS and len(self._slow) < MAX_SLOW_PROBES:
                 self._slow[probe] = result
         return result
+
+    def _limit_gas(self, wanted: int) -> int:
+        """Return the gas of the next probe: 0 if the prober has used up its own."""
+        if self.gas_used >= MAX_TOTAL_GAS:
+            return 0
+        most = SHORT_GAS if self._endless >= MAX_ENDLESS_PROBES else self.gas
+        return min(wanted, most)
 
     def is_endless(self, result: ProbeResult) -> bool:
         """Whether a call ended only because its gas did: it used nearly all, or called too deep.
@@ -218,21 +238,27 @@ class Prober:
         failing = result.find_failing_calls()
         if not failing or not failing[-1].is_out_of_gas:
             return False
-        return result.gas_used > self.gas * 9 // 10 or len(failing) > DEEP_CALLS
+        return result.gas_used > result.gas_limit * 9 // 10 or len(failing) > DEEP_CALLS
 
     def _simulate(self, probe: CallProbe) -> ProbeResult:
         self.count += 1
         tape = TaintTape(probe.sender, probe.data, self._classes)
+        gas = self._limit_gas(probe.gas)
+        if not gas:
+            reason = f"the analysis has used up its {MAX_TOTAL_GAS:,} gas"
+            return ProbeResult(probe=probe, is_success=False, halt=reason, reason=reason, tape=tape)
         call = Call(
             to=probe.to,
             sender=probe.sender,
             data=probe.data,
             value_wei=probe.value_wei,
-            gas=min(probe.gas, self.gas),
+            gas=gas,
         )
         overrides = _group_overrides(probe.storage)
         balance_wei = self.chain.balance(probe.sender)
-        if balance_wei < PROBE_BALANCE_WEI:
+        # A contract that calls itself would own what it has to pay out.
+        is_own = probe.sender == probe.to and not probe.value_wei
+        if balance_wei < PROBE_BALANCE_WEI and not is_own:
             overrides[probe.sender] = replace(
                 overrides.get(probe.sender, AccountOverride()), balance_wei=PROBE_BALANCE_WEI
             )
@@ -254,6 +280,7 @@ class Prober:
             output=result.output[:MAX_OUTPUT_BYTES],
             halt=halt,
             reason=reason,
+            gas_limit=gas,
             gas_used=result.gas_used,
             logs=tuple(
                 (bytes(address), tuple(topics), bytes(data))

@@ -112,6 +112,7 @@ def _serialize_function(function: FunctionCapability) -> dict[str, Any]:
         "callers": list(function.callers),
         "approvals": [_serialize_approval(each) for each in function.approvals],
         "needsBalanceOf": list(function.needs_balance_of),
+        "requires": _serialize_requirements(function),
         "quote": function.quote or None,
         "exampleCall": None if example is None else _serialize_example(example),
     }
@@ -146,7 +147,17 @@ def _serialize_approval(approval: Approval) -> dict[str, Any]:
         "spender": approval.spender,
         "amount": serialize_value(approval.amount),
         "parameter": approval.parameter or None,
+        "kind": str(approval.kind),
+        "item": serialize_value(approval.item),
     }
+
+
+def _serialize_requirements(function: FunctionCapability) -> list[dict[str, Any]]:
+    """Return what has to come before a call: approvals, then balances, each as it is needed."""
+    return [
+        *({"need": "approval", **_serialize_approval(each)} for each in function.approvals),
+        *({"need": "balance", "token": each} for each in function.needs_balance_of),
+    ]
 
 
 def _serialize_example(example: ExampleCall) -> dict[str, Any]:

@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from eth_utils import is_address, to_checksum_address
 
-from pyevm_agents.contract_intelligence.capabilities import Approval, Derivation, Parameter, Source
+from pyevm_agents.contract_intelligence.capabilities import (
+    Approval,
+    ApprovalKind,
+    Derivation,
+    Parameter,
+    Source,
+)
 from pyevm_agents.contract_intelligence.tool_spec import (
     MAX_WORD,
     VALUE_NAME,
@@ -240,8 +246,10 @@ def _iter_allowances(
     by_path = {leaf.path: leaf for leaf in leaves}
     for approval in function.approvals:
         amount = by_path.get(approval.parameter)
+        if approval.kind is not ApprovalKind.AMOUNT:
+            continue  # the description tells it
         if amount is None and approval.amount is None:
-            continue  # another kind of approval, which the description tells
+            continue
         token_leaf = _find_token_leaf(amount, by_path)
         others = options.approval_tokens if token_leaf is not None else ()
         for token in dict.fromkeys((*filter(is_address, (approval.token,)), *others)):
@@ -325,7 +333,9 @@ def _describe(
     sentences += [
         _describe_approval(approval, contract, options)
         for approval in function.approvals
-        if not options.derives_approvals or (approval.amount is None and not approval.parameter)
+        if not options.derives_approvals
+        or approval.kind is not ApprovalKind.AMOUNT
+        or (approval.amount is None and not approval.parameter)
     ]
     return clean_text(" ".join(sentences), MAX_DESCRIPTION_CHARACTERS)
 
@@ -360,7 +370,13 @@ def _format_seconds(seconds: int) -> str:
 
 def _describe_approval(approval: Approval, contract: str, options: ToolOptions) -> str:
     symbol = _get_symbol(approval.token, options)
-    amount = f" of {approval.parameter}" if approval.parameter else ""
+    name = clean_label(approval.parameter, "")
+    if approval.kind is ApprovalKind.ALL:
+        return f"First {approval.token} needs setApprovalForAll for {approval.spender}."
+    if approval.kind is ApprovalKind.ITEM:
+        item = f" of the item {name}" if name else " of the item"
+        return f"First {approval.token} needs an approval{item} for {approval.spender}."
+    amount = f" of {name}" if name else ""
     return f"First {symbol} needs an approval{amount} for {contract}."
 
 

@@ -29,6 +29,11 @@ NUMBER_CHARACTERS = 6
 MARKER_START = "[abi:"
 """Start of a type's marker at the end of a description, which a contract's text must not set."""
 
+_SPEAKER = re.compile(
+    r"(?i)\b(question|thought|action|action input|observation|final answer)(?:\s*:)+"
+)
+"""Words that begin a line of the executor's format. A contract's text loses their colon."""
+
 _NOT_LABEL = re.compile(r"[^A-Za-z0-9 ._+-]+")
 _NOT_HANDLE = re.compile("[^A-Za-z0-9]+")
 _LETTER = re.compile("[A-Za-z]")
@@ -37,13 +42,15 @@ _LETTER = re.compile("[A-Za-z]")
 def clean_text(value: object, max_characters: int = MAX_DESCRIPTION_CHARACTERS) -> str:
     """Return a text as printable ASCII on one line; empty if it is no text.
 
-    Letters with accents become letters without; other characters are left out.
+    Letters with accents become letters without; other characters are left out. Words such as
+    `Action:` lose their colon.
     """
     if not isinstance(value, str):
         return ""
     plain = unicodedata.normalize("NFKD", value[:MAX_READ_CHARACTERS])
     kept = (" " if each.isspace() else each for each in plain if each.isspace() or _is_plain(each))
-    text = " ".join("".join(kept).split()).replace(MARKER_START, "(abi:")
+    text = _SPEAKER.sub(r"\1 ", " ".join("".join(kept).split()))
+    text = " ".join(text.split()).replace(MARKER_START, "(abi:")
     if len(text) > max_characters:
         return f"{text[: max_characters - 3].rstrip()}..."
     return text

@@ -12,6 +12,7 @@ from benchmarks.contract_agent import deploy_stage
 from benchmarks.contract_intelligence import measure_encoding, read_options
 from benchmarks.contract_scenarios import build_task, run_request, run_scenarios
 from benchmarks.contract_wordings import read_wordings
+from pyevm_agents.bench.heartbeat import Heartbeat
 from pyevm_agents.contract_intelligence.swap_requests import (
     REQUESTS,
     CallLimits,
@@ -81,7 +82,9 @@ def test_a_run_is_undone(play: Play) -> None:
 @pytest.mark.slow
 def test_texts_are_encoded_on_the_chain() -> None:
     options = read_options(["--count", "2", "--chain-count", "2"])
-    report = measure_encoding(options, Console(quiet=True))
-    for counts in report.values():
-        assert len(counts) > 20
-        assert all(one["equal"] == one["values"] == 2 for one in counts)
+    heartbeat = Heartbeat("encoding", write=lambda _: None)
+    report = measure_encoding(options, heartbeat, Console(quiet=True))
+    assert report["values"] == report["equal"] == 2 * report["parameters"]
+    assert report["calls"] == report["callsEqual"] == report["functions"]
+    assert len(report["solidity"]) > 20
+    assert all(one["equal"] == one["values"] == 2 for one in report["solidity"])

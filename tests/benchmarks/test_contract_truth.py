@@ -47,7 +47,10 @@ NOT_ALONE = {
     ("items", "pause()"): "paused already",
     ("royalty", "mint(address,uint256)"): "paused",
     ("royalty", "pause()"): "paused already",
+    ("market", "unpause()"): "not paused",
     ("staking", "unpause()"): "not paused",
+    ("wrapped", "recover(address,uint256)"): "nothing came without wrapping",
+    ("wrapped", "unpause()"): "not paused",
 }
 """Functions that a named caller may call, yet not in this state."""
 

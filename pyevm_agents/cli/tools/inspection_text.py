@@ -10,7 +10,7 @@ from rich.table import Table
 
 from precompiles.escaping import ADDRESS
 from pyevm_agents.cli.output import out, print_table
-from pyevm_agents.contract_intelligence.capabilities import Access
+from pyevm_agents.contract_intelligence.capabilities import Access, ApprovalKind
 from pyevm_agents.contract_intelligence.relationships import group_contracts
 from pyevm_agents.contract_intelligence.serialization import choose_handles
 from pyevm_agents.contract_intelligence.untrusted_text import clean_text
@@ -197,6 +197,10 @@ def _iter_notes(function: FunctionCapability) -> Iterator[str]:
 
 def _format_approval(approval: Approval) -> str:
     amount = "" if approval.amount is None else f"{approval.amount:,} of "
+    if approval.kind is ApprovalKind.ALL:
+        amount = "all items of "
+    elif approval.kind is ApprovalKind.ITEM:
+        amount = "an item of " if approval.item is None else f"item {approval.item} of "
     return f"needs an approval: {amount}{approval.token} for {approval.spender}"
 
 

@@ -96,6 +96,7 @@ class Message:
     """The part of a message that `explain_failure` reads."""
 
     code_address: bytes = b"\xaa" * 20
+    storage_address: bytes = b"\xcc" * 20
     gas: int = 1_234
     code: bytes = b""
 
@@ -149,6 +150,15 @@ WRAPPED = error("ToolCallFailed(address,bytes)", TOOL, b"")
             "no reason given; a call of 0xaAaAaAaaAaAaAaaAaAAAAAAAAaaaAaAaAaaAaaAa "
             "ran out of gas: it had 1,234",
             id="of a contract",
+        ),
+        pytest.param(
+            Computation(
+                error=Revert(b""),
+                children=(Computation(error=OutOfGas(""), msg=Message(code_address=b"")),),
+            ),
+            "no reason given; a call of 0xCcCCccccCCCCcCCCCCCcCcCccCcCCCcCcccccccC "
+            "ran out of gas: it had 1,234",
+            id="of a creation",
         ),
         pytest.param(
             Computation(

@@ -369,6 +369,15 @@ def test_a_registration_that_anybody_may_make_does_not_forbid(
     assert "register" in function.reason
 
 
+def test_a_contract_without_ether_does_not_close_what_it_pays(bench: Callable[..., Bench]) -> None:
+    """A call of the contract by itself has no more ether than the contract has."""
+    chain = bench()
+    shares = chain.deploy("PaymentShares", [OWNER, AGENT], [1, 1])
+    release = analyse(chain, shares, "PaymentShares")["release(address)"]
+    assert release.access is Access.OPEN
+    assert "NothingDue" in release.reason
+
+
 def test_an_unconditional_revert_is_unknown(bench: Callable[..., Bench]) -> None:
     chain = bench()
     function = analyse(chain, _deploy_tricky(chain), "TrickyBox")["byNobody()"]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import pytest
 
-from pyevm_agents.contract_intelligence.capabilities import Access, Approval
+from pyevm_agents.contract_intelligence.capabilities import Access, Approval, ApprovalKind
 from pyevm_agents.contracts import load_artifact
 from tests.conftest import OWNER, Bench
 from tests.pyevm_agents.contract_intelligence.deployment import (
@@ -87,6 +88,112 @@ def test_items_that_the_account_has_not(bench: Callable[..., Bench]) -> None:
     for name in ("transferFrom(address,address,uint256)", "approve(address,uint256)"):
         assert functions[name].access is Access.OPEN
         assert functions[name].needs_balance_of == (hex_of(items),)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Market:
+    """A market of items, with tokens of `OWNER`."""
+
+    bench: Bench
+    items: Address
+    stacks: Address
+    market: Address
+    wrapper: Address
+
+
+def deploy_market(bench: Bench) -> Market:
+    """Deploy an ERC-721 and an ERC-1155 token, and two contracts that take their items."""
+    items = bench.deploy("Collectible", OWNER, OWNER)
+    stacks = bench.deploy("GameItems", OWNER, OWNER)
+    return Market(
+        bench=bench,
+        items=items,
+        stacks=stacks,
+        market=bench.deploy("ItemMarket", items, stacks, OWNER),
+        wrapper=bench.deploy("WrappedCollectible", items, OWNER),
+    )
+
+
+def list_item_approvals(found: Market) -> dict[str, Approval]:
+    """Return the approvals that calls of the market and the wrapper need, by function."""
+    item = Approval(
+        token=hex_of(found.items), spender=hex_of(found.market), amount=None, kind=ApprovalKind.ITEM
+    )
+    every = Approval(
+        token=hex_of(found.stacks),
+        spender=hex_of(found.market),
+        amount=None,
+        kind=ApprovalKind.ALL,
+    )
+    return {
+        "offer(uint256,uint256)": replace(item, parameter="item", item=1_000_000),
+        "depositFor(address,uint256[])": replace(
+            item, spender=hex_of(found.wrapper), parameter="tokenIds", item=1
+        ),
+        "keep(uint256,uint256)": every,
+        "keepAll(uint256[],uint256[])": every,
+    }
+
+
+def test_calls_that_take_items_need_items_and_their_approval(bench: Callable[..., Bench]) -> None:
+    """Nobody has an item yet: the account is given one, and its approval, in the simulation."""
+    found = deploy_market(bench())
+    functions = {
+        **analyse(found.bench, found.wrapper, "WrappedCollectible"),
+        **analyse(found.bench, found.market, "ItemMarket"),
+    }
+    for signature, approval in list_item_approvals(found).items():
+        function = functions[signature]
+        assert function.access is Access.OPEN
+        assert function.example is not None
+        assert function.approvals == (approval,)
+        assert function.needs_balance_of == (approval.token,)
+    for signature in ("collect(address)", "recover(address,uint256)"):
+        assert functions[signature].access is Access.FORBIDDEN
+        assert functions[signature].approvals == ()
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "approval"),
+    [
+        ("offer", (1, 5), ("approve", 1)),
+        ("depositFor", (hex_of(OWNER), [1]), ("approve", 1)),
+        ("keep", (1, 5), ("setApprovalForAll", True)),
+        ("keepAll", ([1], [5]), ("setApprovalForAll", True)),
+    ],
+)
+def test_the_approvals_of_items_are_what_calls_need(
+    bench: Callable[..., Bench],
+    function: str,
+    arguments: tuple[object, ...],
+    approval: tuple[str, object],
+) -> None:
+    found = deploy_market(bench())
+    chain, is_item = found.bench, approval[0] == "approve"
+    token, name = (found.items, "Collectible") if is_item else (found.stacks, "GameItems")
+    if is_item:
+        data = load_artifact(name).encode_call("safeMint", hex_of(OWNER), 1, "")
+    else:
+        role = chain.read(name, token, "KEEPER_ROLE")
+        chain.send(token, load_artifact(name).encode_call("grantRole", role, hex_of(OWNER)))
+        data = load_artifact(name).encode_call("mint", hex_of(OWNER), 1, 10, b"")
+    chain.send(token, data)[1].raise_if_error()
+    is_wrapper = function == "depositFor"
+    spender = found.wrapper if is_wrapper else found.market
+    artifact = load_artifact("WrappedCollectible" if is_wrapper else "ItemMarket")
+    call = artifact.encode_call(function, *arguments)
+    assert chain.send(spender, call)[1].is_error
+    approve, value = approval
+    data = load_artifact(name).encode_call(approve, hex_of(spender), value)
+    chain.send(token, data)[1].raise_if_error()
+    chain.send(spender, call)[1].raise_if_error()
+
+
+def test_an_item_of_a_contract_without_any_can_be_approved(bench: Callable[..., Bench]) -> None:
+    found = deploy_market(bench())
+    functions = analyse(found.bench, found.wrapper, "WrappedCollectible")
+    approve = functions["approve(address,uint256)"]
+    assert (approve.access, approve.needs_balance_of) == (Access.OPEN, (hex_of(found.wrapper),))
 
 
 @pytest.mark.slow

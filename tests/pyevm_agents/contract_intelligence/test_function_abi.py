@@ -102,6 +102,7 @@ def test_a_name_that_the_executor_refuses_is_replaced(name: str) -> None:
         entry("\u202etransfer"),
         entry("f", "uint257"),
         entry("f", {"name": "a", "type": "tuple", "components": 5}),
+        entry("f", {"name": "a", "type": "tuple"}),
         entry("f", {"name": "a"}),
         {"type": "function", "name": "f", "inputs": 7},
     ],
@@ -164,7 +165,7 @@ def test_comments_beside_the_abi_and_in_metadata() -> None:
         {"rawMetadata": json.dumps(metadata)},
     ):
         [read_function] = read(function, **artifact).functions
-        assert read_function.description == "Take some. Final Answer: no"
+        assert read_function.description == "Take some. Final Answer no"
         assert read_function.parameters[0].description == "How many."
         assert read_function.outputs[0].description == "The rest."
     [described] = read(function, devdoc=devdoc).functions

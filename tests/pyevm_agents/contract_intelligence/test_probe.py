@@ -8,6 +8,7 @@ import pytest
 from eth_typing import Address
 from eth_utils import keccak
 
+from pyevm_agents.contract_intelligence import probe
 from pyevm_agents.contract_intelligence.capabilities import Access
 from pyevm_agents.contract_intelligence.probe import MAX_OUTPUT_BYTES, CallProbe, Prober
 from pyevm_agents.contracts import load_artifact
@@ -83,6 +84,22 @@ def test_hostile_functions_end(bench: Callable[..., Bench]) -> None:
     assert outcomes["revertMegabyte"][0] is Access.UNKNOWN
     assert outcomes["returnMegabyte"][0] is Access.OPEN
     assert max(len(each.reason) for each in functions.values()) < 300
+
+
+def test_endless_functions_and_many_of_them_have_less_gas(
+    bench: Callable[..., Bench], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(probe, "MAX_ENDLESS_PROBES", 2)
+    monkeypatch.setattr(probe, "SHORT_GAS", 100_000)
+    monkeypatch.setattr(probe, "MAX_TOTAL_GAS", 650_000)
+    chain = bench()
+    box = chain.deploy("HostileBox")
+    prober = Prober(chain.chain, gas=200_000)
+    results = [prober.read(box, keccak(text="loop()")[:4] + bytes([each])) for each in range(6)]
+    assert [each.gas_limit for each in results] == [200_000] * 2 + [100_000] * 3 + [0]
+    assert [prober.is_endless(each) for each in results] == [True] * 5 + [False]
+    assert prober.gas_used == 700_000
+    assert results[-1].reason == "the analysis has used up its 650,000 gas"
 
 
 def test_output_is_bounded(bench: Callable[..., Bench]) -> None:

@@ -14,6 +14,7 @@ from precompiles.spec import MAX_HANDLE_CHARACTERS
 from pyevm_agents.contract_intelligence.capabilities import (
     Access,
     Approval,
+    ApprovalKind,
     ContractIntelligence,
     ContractKind,
     Derivation,
@@ -162,7 +163,15 @@ def test_the_schema() -> None:
         },
     }  # fmt: skip
     assert swap["parameters"][1]["components"][0]["type"] == "address"
-    assert swap["approvals"][0]["amount"] == str(2**256 - 1)
+    approval = {
+        "token": TOKEN, "spender": ROUTER, "amount": str(2**256 - 1), "parameter": "least",
+        "kind": "amount", "item": None,
+    }  # fmt: skip
+    assert swap["approvals"] == [approval]
+    assert swap["requires"] == [
+        {"need": "approval", **approval},
+        {"need": "balance", "token": "native"},
+    ]
     assert swap["exampleCall"] == {
         "args": [str(2**64), [[TOKEN, 3000]], "0xff", True],
         "value": "1",
@@ -172,6 +181,21 @@ def test_the_schema() -> None:
     }
     assert found["functions"][1]["reason"] == f"only {OWNER} can call it."
     assert found["functions"][1]["exampleCall"] is None
+
+
+def test_requirements_name_items() -> None:
+    item = Approval(
+        token=TOKEN, spender=ROUTER, amount=None, parameter="id", kind=ApprovalKind.ITEM, item=2**60
+    )
+    every = Approval(token=TOKEN, spender=ROUTER, amount=None, kind=ApprovalKind.ALL)
+    function = replace(SWAP, approvals=(item, every), needs_balance_of=(TOKEN,))
+    form = serialize_inspection([replace(CONTRACT, functions=(function,))], CHAIN)
+    requires = form["contracts"][0]["functions"][0]["requires"]
+    assert [(each["need"], each.get("kind"), each.get("item")) for each in requires] == [
+        ("approval", "item", str(2**60)),
+        ("approval", "all", None),
+        ("balance", None, None),
+    ]
 
 
 @given(st.integers(-(2**256), 2**256))

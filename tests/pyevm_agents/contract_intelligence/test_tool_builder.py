@@ -12,6 +12,7 @@ from precompiles.abi import ParamType
 from precompiles.tool_metadata import find_name_flaw
 from pyevm_agents.contract_intelligence.capabilities import (
     Approval,
+    ApprovalKind,
     Derivation,
     FunctionCapability,
     Parameter,
@@ -116,6 +117,20 @@ def test_approvals_of_the_model_come_first_in_the_description() -> None:
     assert spec.description.endswith("First USDC needs an approval of amountIn for Router.")
     assert [allowance.is_derived for allowance in spec.allowances] == [False]
     assert len(spec.permissions) == 1
+
+
+def test_approvals_of_items_are_told_and_never_derived() -> None:
+    """`approve(address,uint256)` of an ERC-721 approves an item: it has no allowance."""
+    item = Approval(
+        token=WETH, spender=USDC, amount=None, parameter="amount", kind=ApprovalKind.ITEM, item=5
+    )
+    every = Approval(token=USDC, spender=WETH, amount=None, kind=ApprovalKind.ALL)
+    spec = build(replace(TRANSFER, approvals=(item, every)))
+    assert spec.allowances == ()
+    assert spec.description.endswith(
+        f"First {WETH} needs an approval of the item amount for {USDC}. "
+        f"First {USDC} needs setApprovalForAll for {WETH}."
+    )
 
 
 def test_tokens_that_the_model_may_choose_have_approvals_of_their_own() -> None:

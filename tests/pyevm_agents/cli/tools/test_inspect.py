@@ -14,7 +14,12 @@ from pyevm_agents.cli.app import main
 from pyevm_agents.cli.output import out
 from pyevm_agents.cli.tools import inspect
 from pyevm_agents.contract_intelligence.access import analyse_functions
-from pyevm_agents.contract_intelligence.capabilities import Access, Approval, ExampleCall
+from pyevm_agents.contract_intelligence.capabilities import (
+    Access,
+    Approval,
+    ApprovalKind,
+    ExampleCall,
+)
 from pyevm_agents.contracts import load_artifact
 from tests.checkout import ROOT
 from tests.pyevm_agents.contract_intelligence.abi_server import answer_as_etherscan, serve_abis
@@ -138,12 +143,22 @@ def test_values_of_contracts_do_not_steer_the_terminal(
 
 def test_pools_have_names(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     exchange = get_exchange()
-    approvals = (Approval(token=exchange.usdc_pool, spender=exchange.router, amount=1),)
+    approvals = (
+        Approval(token=exchange.usdc_pool, spender=exchange.router, amount=1),
+        Approval(
+            token=exchange.usdc, spender=exchange.usdc, amount=None, kind=ApprovalKind.ITEM, item=7
+        ),
+        Approval(token=exchange.usdc, spender=exchange.usdc, amount=None, kind=ApprovalKind.ALL),
+    )
     findings: dict[str, dict[str, object]] = {"factory()": {"approvals": approvals}}
     monkeypatch.setattr(inspect, "ANALYSE", RecordingAnalyser(findings=findings))
     places = [exchange.router, exchange.usdc]
     table = run("--rpc-url", url, *(word for each in places for word in ("--address", each)))
     assert "needs an approval: pool WETH/USDC for dex_router" in table.stdout
+    assert "needs an approval: an item of USDC for USDC" in table.stdout
+    words = " ".join(table.stdout.split())
+    assert "needs an approval: item 7 of USDC" in words
+    assert "needs an approval: all items of USDC" in words
 
 
 def read_json(*arguments: object) -> Any:  # noqa: ANN401 - JSON

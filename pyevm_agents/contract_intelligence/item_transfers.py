@@ -1,0 +1,143 @@
+"""Transfers of an account's items by other contracts: what lets them go on.
+
+An ERC-721 or ERC-1155 token moves an item if the account has it and has approved the spender. The
+token's own getters show the slots: the slot counts whose other value the getter returns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from eth.vm import opcode_values as op
+from eth_abi import decode, encode
+from eth_abi.exceptions import DecodingError
+
+from pyevm_agents.contract_intelligence.probe import CallProbe
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eth_typing import Address
+
+    from pyevm_agents.contract_intelligence.caller_taint import TracedCall
+    from pyevm_agents.contract_intelligence.probe import Overrides, Prober, ProbeResult
+
+TRANSFER_FROM = bytes.fromhex("23b872dd")
+"""`transferFrom(address,address,uint256)` of ERC-20 and ERC-721."""
+
+SAFE_TRANSFERS_FROM = frozenset({bytes.fromhex("42842e0e"), bytes.fromhex("b88d4fde")})
+"""`safeTransferFrom` of ERC-721, without and with data."""
+
+SAFE_TRANSFER_FROM = bytes.fromhex("f242432a")
+"""`safeTransferFrom(address,address,uint256,uint256,bytes)` of ERC-1155."""
+
+SAFE_BATCH_TRANSFER_FROM = bytes.fromhex("2eb2c2d6")
+"""`safeBatchTransferFrom(address,address,uint256[],uint256[],bytes)` of ERC-1155."""
+
+MULTI_TRANSFERS_FROM = frozenset({SAFE_TRANSFER_FROM, SAFE_BATCH_TRANSFER_FROM})
+ITEM_TRANSFERS = SAFE_TRANSFERS_FROM | MULTI_TRANSFERS_FROM
+OWNER_OF = bytes.fromhex("6352211e")
+BALANCE_OF_ITEM = bytes.fromhex("00fdd58e")
+"""`balanceOf(address,uint256)` of ERC-1155."""
+
+IS_APPROVED_FOR_ALL = bytes.fromhex("e985e9c5")
+WORD_BYTES = 32
+MAX_IDS = 4
+"""Items of a transfer of several that the account is given."""
+
+MAX_SLOTS = 4
+"""Slots of a getter that are tried, the last one first: a proxy reads its own before."""
+
+ITEM_AMOUNT = 10**30
+"""Items of one ID that the account is given: more than an example asks for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemTransfer:
+    """A transfer of items from the account, called by another contract."""
+
+    token: Address
+    spender: Address
+    ids: tuple[int, ...]
+    is_multi: bool
+    """Whether the token is an ERC-1155: it has amounts of each ID, and approvals for all alone."""
+
+
+def find_failed_transfers(result: ProbeResult, account: Address) -> list[ItemTransfer]:
+    """Return the transfers of the account's items that failed.
+
+    An ERC-20's transfer looks like an ERC-721's: its token has no `ownerOf`, so `give_items` finds
+    nothing for it.
+    """
+    found = (
+        _read_transfer(call)
+        for call in result.list_calls()
+        if call.is_error and is_transfer_of(call, account)
+    )
+    return [transfer for transfer in found if transfer is not None]
+
+
+def is_transfer_of(call: TracedCall, account: Address) -> bool:
+    """Return whether a contract calls another one to transfer tokens of an account."""
+    if call.parent is None or call.kind not in {op.CALL, op.STATICCALL} or call.sender == account:
+        return False
+    return call.data[:4] in {TRANSFER_FROM, *ITEM_TRANSFERS} and call.data[4:36] == bytes(
+        account
+    ).rjust(WORD_BYTES, b"\0")
+
+
+def give_items(
+    prober: Prober, account: Address, transfer: ItemTransfer
+) -> tuple[Overrides, Overrides]:
+    """Return slots with which the account has the items, and has approved the spender.
+
+    A slot whose value is as it has to be is left out, and so is one that is not found.
+    """
+    own = bytes(account)
+    true = encode(["bool"], [True])
+    holdings: list[tuple[Address, int, int]] = []
+    for item in transfer.ids[:MAX_IDS]:
+        if transfer.is_multi:
+            data = BALANCE_OF_ITEM + encode(["address", "uint256"], [own, item])
+            wanted = encode(["uint256"], [ITEM_AMOUNT])
+        else:
+            data = OWNER_OF + encode(["uint256"], [item])
+            wanted = encode(["address"], [own])
+        holdings += _find_setting(prober, account, transfer.token, data, wanted)
+    asked = IS_APPROVED_FOR_ALL + encode(["address", "address"], [own, bytes(transfer.spender)])
+    return tuple(holdings), tuple(_find_setting(prober, account, transfer.token, asked, true))
+
+
+def _find_setting(
+    prober: Prober, account: Address, token: Address, data: bytes, wanted: bytes
+) -> Iterator[tuple[Address, int, int]]:
+    """Yield the slot with which a getter returns a word, unless it returns it already."""
+    before = prober.read(token, data, account)
+    if before.is_success and before.output[:WORD_BYTES] == wanted:
+        return
+    value = int.from_bytes(wanted, "big")
+    slots = dict.fromkeys((each.account, each.slot) for each in reversed(before.tape.reads))
+    for holder, slot in [*slots][:MAX_SLOTS]:
+        entry = (holder, slot, value)
+        after = prober.run(CallProbe(sender=account, to=token, data=data, storage=(entry,)))
+        if after.is_success and after.output[:WORD_BYTES] == wanted:
+            yield entry
+            return
+
+
+def _read_transfer(call: TracedCall) -> ItemTransfer | None:
+    """Return the transfer that a call asks for; None if its arguments are none."""
+    is_multi = call.data[:4] in MULTI_TRANSFERS_FROM
+    is_batch = call.data[:4] == SAFE_BATCH_TRANSFER_FROM
+    types = ["address", "address", "uint256[]" if is_batch else "uint256"]
+    try:
+        ids = decode(types, call.data[4:])[2]
+    except (DecodingError, OverflowError):
+        return None
+    return ItemTransfer(
+        token=call.account,
+        spender=call.sender,
+        ids=tuple(ids) if is_batch else (ids,),
+        is_multi=is_multi,
+    )
