@@ -27,7 +27,6 @@ from pyevm_agents.cli.oracle.param_types import ADDRESS_TYPE
 from pyevm_agents.cli.output import out, print_table
 from pyevm_agents.contract_intelligence.chain_metadata import get_chain_metadata
 from pyevm_agents.contract_intelligence.swap_demo import (
-    SWAP_CHAIN_ID,
     SwapDemo,
     change_chain_id,
 )
@@ -36,6 +35,7 @@ from pyevm_agents.contract_intelligence.swap_requests import (
     REQUESTS,
     describe_call,
 )
+from pyevm_agents.devnet.swap_world import SWAP_CHAIN_ID
 from pyevm_agents.devnet.wallet_demo import serialize_step, stringify_integers
 from pyevm_agents.oracle.recomputation import build_fork_config
 

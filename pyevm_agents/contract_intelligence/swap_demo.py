@@ -38,7 +38,7 @@ from pyevm_agents.devnet.scenarios import (
     require_success,
     restart_from_state,
 )
-from pyevm_agents.devnet.swap_world import NATIVE, WRAPPED, SwapWorld
+from pyevm_agents.devnet.swap_world import NATIVE, SWAP_CHAIN_ID, WRAPPED, SwapWorld
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -50,9 +50,6 @@ if TYPE_CHECKING:
     from pyevm_agents.contract_intelligence.swap_agent import SwapAgent
     from pyevm_agents.contract_intelligence.swap_market import SwapMarket
     from pyevm_agents.contract_intelligence.tool_plan import PlannedTool
-
-SWAP_CHAIN_ID = 56
-"""The chain whose native currency the texts of the design name."""
 
 Balances = dict[str, dict[str, int]]
 """Base units by symbol, of the account."""

@@ -26,6 +26,11 @@ UNISWAP_FOLDER = Path(__file__).with_name("uniswap_v2")
 
 UNISWAP_CONTRACTS = ("UniswapV2Factory", "UniswapV2Pair", "UniswapV2Router02", "WETH9")
 
+SWAP_CHAIN_ID = 56
+"""The chain of the demo: its native currency is BNB.
+
+Source: Autonomify Agent Architecture v2, "Test Scenarios"."""
+
 NO_DEADLINE = 2**256 - 1
 
 NATIVE = 10**18

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from pyevm_agents.cli.app import main
 from pyevm_agents.contract_intelligence.swap_requests import REQUESTS
 from pyevm_agents.recordings import Replay, read_fixture
+from tests.checkout import ROOT
 from tests.pyevm_agents.cli.tools.swap_node import open_swap_node
 
 if TYPE_CHECKING:
@@ -75,6 +76,12 @@ def test_the_default_model_ends_as_the_ideal(tmp_path: Path) -> None:
     assert "no call, and the reason" in done.stdout
     assert "5 of 5 ended as the ideal" in done.stdout
     assert Replay(read_fixture(file)).finish().config.chain_id == 56
+    page = (ROOT / "docs/tools.md").read_text().partition("\n## Try it\n")[2]
+    shown = page.partition("```text\n")[2].partition("```")[0].splitlines()
+    # "…" stands for what is left out, and times differ.
+    lines = [line for line in shown if "…" not in line and " after " not in line]
+    assert len(lines) > len(REQUESTS)
+    assert [line for line in lines if line not in done.stdout.splitlines()] == []
 
 
 @pytest.fixture(scope="module")

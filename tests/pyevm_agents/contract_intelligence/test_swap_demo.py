@@ -10,13 +10,13 @@ from eth_utils import to_checksum_address
 
 from pyevm_agents.contract_intelligence.swap_agent import find_refusal
 from pyevm_agents.contract_intelligence.swap_demo import (
-    SWAP_CHAIN_ID,
     SwapDemo,
     change_chain_id,
 )
 from pyevm_agents.contract_intelligence.swap_market import NATIVE_GIVEN
 from pyevm_agents.contract_intelligence.swap_requests import ACCOUNT_NAME, REQUESTS
 from pyevm_agents.devnet.chain import build_model_profile, create_funded_chain
+from pyevm_agents.devnet.swap_world import SWAP_CHAIN_ID
 from pyevm_agents.models import ScriptedModel, answer, use
 
 if TYPE_CHECKING:

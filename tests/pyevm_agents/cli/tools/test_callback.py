@@ -100,7 +100,10 @@ def test_swaps_both_ways_act_through_the_account(
 ) -> None:
     got = node.world.quote(GIVEN, WRAPPED, "USDT")
     usdt = node.read("USDT", "balanceOf", deployed["account"])
-    node.steps = [("swap_ETH_for_USDT", {"value": GIVEN}), ("swap_USDT_for_ETH", {"amountIn": got})]
+    node.steps = [
+        ("swapExactETHForTokens_ETH_for_USDT", {"value": GIVEN}),
+        ("swapExactTokensForETH_USDT_for_ETH", {"amountIn": got}),
+    ]
     run = node.read_json("ask", agent, "INSTRUCTION")
     assert (run["status"], run["result"]) == ("Answered", "Done.")
     first, second = run["steps"]
@@ -142,14 +145,14 @@ def test_a_failed_run_has_status_1_and_what_was_done_stands(
 ) -> None:
     usdt = node.read("USDT", "balanceOf", deployed["account"])
     node.steps = [
-        ("swap_ETH_for_USDT", {"value": GIVEN}),
-        ("swap_USDT_for_ETH", {"amountIn": 10**15}),
+        ("swapExactETHForTokens_ETH_for_USDT", {"value": GIVEN}),
+        ("swapExactTokensForETH_USDT_for_ETH", {"amountIn": 10**15}),
     ]
     told = node.run("ask", agent, "INSTRUCTION", status=1).stdout
     assert "ToolFailed\n  FAILED: tool 0x" in told
     assert "  called again, it reverts: TrialFailed(target=UniswapV2Router02 (" in told
     assert node.read("USDT", "balanceOf", deployed["account"]) > usdt
-    node.steps = [("swap_USDT_for_ETH", {"amountIn": 10**15})]
+    node.steps = [("swapExactTokensForETH_USDT_for_ETH", {"amountIn": 10**15})]
     assert node.read_json("ask", agent, "INSTRUCTION", status=1)["status"] == "ToolFailed"
 
 

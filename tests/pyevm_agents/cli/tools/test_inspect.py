@@ -211,7 +211,8 @@ def test_the_page_shows_a_real_run(url: str, monkeypatch: pytest.MonkeyPatch) ->
     arguments = ["--rpc-url", url, "--abi", str(find_uniswap_artifact(*ROUTER_ABI))]
     arguments += [word for place in places for word in ("--address", place)]
     printed = run(*arguments).stdout + run(*arguments, "--context").stdout
-    page = (ROOT / "docs/tools.md").read_text().partition("\n## An agent with these tools\n")[0]
+    page = (ROOT / "docs/tools.md").read_text().partition("\n## Inspect contracts\n")[2]
+    page = page.partition("\n## An agent with these tools\n")[0]
     blocks = re.findall(r"^```text\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
     assert len(blocks) == 4
     assert [block for block in blocks if block not in printed] == []
