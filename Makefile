@@ -2,7 +2,7 @@
 UV := scripts/uv
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test slow evidence coverage lint types imports check docs engine contracts fixtures golden pin clean
+.PHONY: help demo test slow evidence coverage lint types imports check docs engine contracts page fixtures golden pin clean
 
 help: ## Print this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
@@ -46,6 +46,9 @@ engine: ## Compile llama-cpp-python again, with the flags of pyproject.toml
 contracts: ## Compile the Solidity contracts into contracts/build (needs npm)
 	cd contracts && npm ci && npm run build
 
+page: ## Build the node's page into pyevm_agents/server/page (needs npm)
+	cd page && npm ci && npm run build
+
 fixtures: ## Record chain_fixtures/ and the cassettes of tests anew, on the default model
 	$(UV) run pyevm-agents record --scenario all -o chain_fixtures
 	$(UV) run pyevm-agents replay chain_fixtures/*.json
@@ -60,6 +63,6 @@ pin: ## Resolve the dependencies anew and write the pins
 	$(UV) lock
 
 clean: ## Remove what was installed, built or cached in the checkout
-	rm -rf .venv .uv uv.lock dist site .coverage .hypothesis contracts/node_modules
+	rm -rf .venv .uv uv.lock dist site .coverage .hypothesis contracts/node_modules page/node_modules
 	rm -rf .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

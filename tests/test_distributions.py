@@ -78,7 +78,9 @@ def test_the_sdist_builds_the_wheel_of_the_checkout(wheel: Path, tmp_path: Path)
     uv("build", "--wheel", "--out-dir", tmp_path)
     (direct,) = tmp_path.glob("*.whl")
     assert list_contents(direct) == list_contents(wheel)
-    assert {"precompiles/py.typed", "pyevm_agents/py.typed"} <= list_contents(wheel).keys()
+    page = {f"pyevm_agents/server/page/{name}" for name in ("index.html", "app.js", "app.css")}
+    wanted = {"precompiles/py.typed", "pyevm_agents/py.typed", *page}
+    assert wanted <= list_contents(wheel).keys()
 
 
 @pytest.fixture(scope="module")

@@ -28,6 +28,7 @@ COMMANDS = {
     "replay": "replay",
     "schedule": "agents",
     "script": "agents",
+    "show": "show",
     "store": "store",
     "tools": "tools.command",
     "trace": "trace",

@@ -259,10 +259,15 @@ def _get_cassette_path(item: pytest.Item) -> Path:
         name = item.nodeid.split("::", 1)[-1].replace("::", ".")
     elif parameters is not None:
         name = f"{name}[{parameters.id}]"
+    return item.path.parent / FOLDER / item.path.stem / f"{make_file_name(name)}.json"
+
+
+def make_file_name(name: str) -> str:
+    """Return a test's name as that of a file, with a digest where characters are replaced."""
     plain = UNSAFE_CHARACTERS.sub("-", name)[:MAX_NAME_CHARACTERS]
     if plain != name:
         plain += "-" + hashlib.sha256(name.encode()).hexdigest()[:8]
-    return item.path.parent / FOLDER / item.path.stem / f"{plain}.json"
+    return plain
 
 
 def _format_path(path: Path, root: Path) -> str:

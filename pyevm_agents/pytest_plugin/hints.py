@@ -10,8 +10,13 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Generator
 
+    from pyevm_agents.testing.chain import AgentChain  # noqa: F401 - of what is stashed
+
 CHAIN_FIXTURES = frozenset(("accounts", "agent_chain", "as_account", "deploy", "model", "w3"))
 MODULE_CHAIN = "module_agent_chain"
+
+CHAIN = pytest.StashKey["AgentChain"]()
+"""The chain of a test, from the fixture's set-up to its end."""
 
 SCOPE_MISMATCH = re.compile(r"ScopeMismatch: .* fixture (\w+) with a (\w+) scoped")
 """Source: `_pytest.fixtures.FixtureRequest._check_scope`."""

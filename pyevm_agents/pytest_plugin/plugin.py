@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pyevm_agents.pytest_plugin import cassettes, gas_snapshot, hints, reports
-from pyevm_agents.pytest_plugin.hints import MODULE_CHAIN
+from pyevm_agents.pytest_plugin import cassettes, gas_snapshot, hints, html_pages, reports
+from pyevm_agents.pytest_plugin.hints import CHAIN, MODULE_CHAIN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pyevm_agents.testing.genesis_template import GenesisTemplate
     from pyevm_agents.testing.model_stub import ModelStub
 
-PARTS = (cassettes, gas_snapshot, reports, hints)
+PARTS = (cassettes, gas_snapshot, reports, html_pages, hints)
 """The other modules of the plugin."""
 
 MODEL_MARKER = "agent_model"
@@ -42,10 +42,6 @@ MARKERS = (MODEL_MARKER, SCHEDULE_MARKER, FORK_MARKER, FORK_URL_MARKER, FORK_BLO
 
 CACHE_FOLDER = "pyevm-agents"
 """The folder in pytest's cache with the models' facts, which genesis needs."""
-
-
-_CHAIN = pytest.StashKey["AgentChain"]()
-"""The chain of a test."""
 
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
@@ -135,7 +131,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
     """Fail a passed test whose script is not used up."""
     yield
-    chain = item.stash.get(_CHAIN, None)
+    chain = item.stash.get(CHAIN, None)
     if chain is not None:
         chain.model.verify()
 
@@ -217,9 +213,9 @@ def agent_chain(
             options = _select_fork_block(request)
             chain = AgentChain(beginning, artifacts=_agent_artifacts, **options)
             stack.enter_context(chain)
-        request.node.stash[_CHAIN] = chain
+        request.node.stash[CHAIN] = chain
         yield chain
-        del request.node.stash[_CHAIN]
+        del request.node.stash[CHAIN]
 
 
 @pytest.fixture

@@ -27,9 +27,9 @@ NO_NAMES = AddressNames(known=BUNDLED, get_code=lambda _address: b"")
 
 
 def serialize_trace(
-    transaction_hash: bytes, trace: AgentTrace, names: AddressNames = NO_NAMES
+    transaction_hash: bytes | None, trace: AgentTrace, names: AddressNames = NO_NAMES
 ) -> Json:
-    """Serialize the trace of a transaction's agents.
+    """Serialize the trace of a transaction's agents, or of a call's, which has no hash.
 
     Output: `isSuccess`, and the `reason` of a failure, which reverts the effects of the tools;
             `steps`, each with the nested agent's steps as its own `steps`; tokens and gas of each
@@ -43,22 +43,28 @@ def serialize_trace(
     ]
     reasons = [str(form["reason"]) for form in forms if form["reason"] is not None]
     outermost = [step.agent for step in trace.steps if not step.depth][-1:]
-    reason = _explain(trace.failure, outermost, names)
+    reason = explain_failure(trace.failure, outermost, names)
     closest = find_closest_step(trace.steps)
     return {
-        "transactionHash": "0x" + transaction_hash.hex(),
+        "transactionHash": None if transaction_hash is None else "0x" + transaction_hash.hex(),
         "isSuccess": trace.failure is None,
         "reason": reason,
-        "gas": {
-            "used": trace.gas_used,
-            "evm": trace.gas_used - usage.prompt_gas - usage.output_gas,
-            "prompt": usage.prompt_gas,
-            "output": usage.output_gas,
-        },
+        "gas": serialize_gas(trace),
         "tokens": _serialize_tokens(usage),
         "closest": None if closest is None else closest + 1,
         "names": _find_names(trace, [reason or "", *reasons], names),
         "steps": _build_step_tree(trace.steps, forms),
+    }
+
+
+def serialize_gas(trace: AgentTrace) -> Json:
+    """Serialize the gas of a transaction: in all, by the EVM, for prompts and for outputs."""
+    usage = trace.usage
+    return {
+        "used": trace.gas_used,
+        "evm": trace.gas_used - usage.prompt_gas - usage.output_gas,
+        "prompt": usage.prompt_gas,
+        "output": usage.output_gas,
     }
 
 
@@ -76,7 +82,9 @@ def serialize_step(step: TracedStep, number: int, names: AddressNames = NO_NAMES
         "input": step.decision.action_input,
         "tool": None if step.tool is None else to_checksum_address(step.tool),
         "observation": step.observation,
-        "reason": _explain(step.tool_failure, [] if step.tool is None else [step.tool], names),
+        "reason": explain_failure(
+            step.tool_failure, [] if step.tool is None else [step.tool], names
+        ),
         "answer": step.decision.answer,
         **serialize_cost(
             step.usage, step.margin, Timing(seconds=step.seconds, is_cached=step.is_cached)
@@ -86,7 +94,7 @@ def serialize_step(step: TracedStep, number: int, names: AddressNames = NO_NAMES
     }
 
 
-def _explain(
+def explain_failure(
     failure: Failure | None, contracts: Iterable[Address], names: AddressNames
 ) -> str | None:
     """Return the reason of a failure as text; None without a failure.

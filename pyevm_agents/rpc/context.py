@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pyevm_agents.node import BusyError
 from pyevm_agents.rpc.address_index import AddressIndex
+from pyevm_agents.rpc.agent_runs import RefusedRuns
 from pyevm_agents.rpc.call_watcher import CallWatcher
 from pyevm_agents.rpc.errors import WouldBlockError
 from pyevm_agents.tracing import TraceBudget, TracePool
@@ -49,6 +50,9 @@ class RequestContext:
 
     address_index: AddressIndex = field(default_factory=AddressIndex)
     """Cache of the accounts of each transaction."""
+
+    refused_runs: RefusedRuns = field(default_factory=RefusedRuns)
+    """Cache of the agents' runs without inference."""
 
     trace_pool: TracePool = field(default_factory=TracePool)
     """The memory that the traces of all requests share."""

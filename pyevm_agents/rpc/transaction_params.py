@@ -1,4 +1,4 @@
-"""Parsers of transaction objects, and of state and block overrides."""
+"""Parsers of transaction objects, and of overrides of state, block and texts."""
 
 from __future__ import annotations
 
@@ -22,8 +22,10 @@ from pyevm_agents.rpc.params import (
     parse_object,
     parse_quantity,
     parse_slot,
+    parse_text,
     parse_uint64,
 )
+from pyevm_agents.simulation import TextOverride
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -172,6 +174,44 @@ def parse_state_overrides(value: object, name: str) -> dict[Address, AccountOver
             storage_diff=_parse_optional(form, "stateDiff", _parse_slots, at) or {},
         )
     return read
+
+
+def parse_text_overrides(value: object, name: str) -> dict[Address, TextOverride]:
+    """Parse the texts that the executor is to read in a simulation."""
+    read = {}
+    for index, entry in enumerate(parse_list(value, name)):
+        at = f"{name}[{index}]"
+        form = parse_object(entry, at)
+        unknown = set(form) - {"address", "basePrompt", "name", "description", "parameters"}
+        if unknown:
+            raise invalid_param_error(
+                at, dict(form), f"unknown override: {', '.join(sorted(unknown))}"
+            )
+        address = parse_address(form.get("address"), f"{at}.address")
+        if address in read:
+            raise invalid_param_error(at, dict(form), "address given twice; give it once")
+        read[address] = TextOverride(
+            base_prompt=_parse_optional(form, "basePrompt", _parse_unicode, at),
+            name=_parse_optional(form, "name", _parse_unicode, at),
+            description=_parse_optional(form, "description", _parse_unicode, at),
+            parameters=_parse_optional(form, "parameters", _parse_texts, at) or {},
+        )
+    return read
+
+
+def _parse_texts(value: object, name: str) -> dict[str, str]:
+    form = parse_object(value, name)
+    return {key: _parse_unicode(text, f"{name}.{key}") for key, text in form.items()}
+
+
+def _parse_unicode(value: object, name: str) -> str:
+    """Parse a text that has UTF-8."""
+    text = parse_text(value, name)
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise invalid_param_error(name, value, "must be text without lone surrogates") from error
+    return text
 
 
 def _parse_optional(form: Mapping[str, object], key: str, read: Read, at: str) -> Any:  # noqa: ANN401 - the parser's result

@@ -13,6 +13,7 @@ from pyevm_agents.rpc.dispatcher import DeferredResponse
 from pyevm_agents.rpc.errors import INTERNAL_ERROR, INVALID_REQUEST, RpcError
 from pyevm_agents.rpc.request import encode_error
 from pyevm_agents.rpc.session import Session
+from pyevm_agents.server.page_files import PageFiles
 from pyevm_agents.server.websocket import WebSocket
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ class HttpHandler:
         self._explain_refusal = lru_cache(CACHED_HEADERS)(access.explain_refusal)
         self._is_cors_allowed = lru_cache(CACHED_HEADERS)(access.is_cors_allowed)
         self._options = options
+        self._page = PageFiles() if options.serves_page else None
         self._sockets = sockets
         self.running_tasks: set[asyncio.Task[None]] = set()
         """HTTP requests that run in a thread."""
@@ -92,12 +94,19 @@ class HttpHandler:
         if request.method == "GET" and request.headers.get("Upgrade", "").lower() == "websocket":
             return await self._serve_websocket(request)
         if request.method in {"GET", "HEAD"}:
-            return _build_text_response(200, ABOUT.format(url=f"http://{request.host}"), shared)
+            return self._get(request, shared)
         if request.method == "OPTIONS":
             return _answer_preflight(request, shared)
         return _build_text_response(
             405, "POST JSON-RPC 2.0 to this address.", {"Allow": "GET, HEAD, POST"}
         )
+
+    def _get(self, request: web.BaseRequest, shared: Mapping[str, str]) -> web.Response:
+        """Return a file of the page, or the text for clients other than browsers."""
+        page = None if self._page is None else self._page.answer(request)
+        if page is not None:
+            return page
+        return _build_text_response(200, ABOUT.format(url=f"http://{request.host}"), shared)
 
     def _refuse(self, request: web.BaseRequest) -> web.Response | None:
         """Return the response of a rejected request; None if it is accepted."""

@@ -30,6 +30,9 @@ class ServerOptions:
     allowed_origins: frozenset[str] = frozenset()
     """Origins such as `https://app.example` that CORS allows; `*` for all."""
 
+    serves_page: bool = True
+    """Whether browsers get the page at `/`."""
+
     limits: Limits = field(default_factory=Limits)
 
     connections: int = 512

@@ -74,6 +74,11 @@ class Server:
         return f"http://[{host}]:{self._port}" if ":" in host else f"http://{host}:{self._port}"
 
     @property
+    def page_url(self) -> str | None:
+        """The URL of the page for browsers; None if it is not served."""
+        return f"{self.url}/" if self._options.serves_page else None
+
+    @property
     def ipc_path(self) -> Path | None:
         """The path of the Unix socket that the server listens on; None if there is none."""
         return self._options.ipc_path

@@ -6,6 +6,7 @@ request.py     the request: calls in simulated blocks
 vm.py          VM classes with moved precompiles, transfer logs and optional fees
 validation.py  reasons to reject a call, with geth's error codes
 blocks.py      execution of the simulated blocks
+text_overrides.py   VM classes in which the executor reads other texts
 
 Source: execution-apis, `eth_simulateV1` and its test suite; geth, internal/ethapi/simulate.go.
 """
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 from pyevm_agents.simulation.blocks import SimulatedBlock, Simulation
 from pyevm_agents.simulation.request import SimulatedBlockRequest, SimulatedCall
+from pyevm_agents.simulation.text_overrides import TextOverride, make_text_override_vm
 from pyevm_agents.simulation.validation import SimulationError
 from pyevm_agents.simulation.vm import LogEntry, SimulatedComputation
 
@@ -25,4 +27,6 @@ __all__ = [
     "SimulatedComputation",
     "Simulation",
     "SimulationError",
+    "TextOverride",
+    "make_text_override_vm",
 ]

@@ -12,22 +12,18 @@ The number is the gas that the call used. A call of the executor has the decisio
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from eth.constants import CREATE_CONTRACT_ADDRESS
 from eth_utils import to_canonical_address, to_checksum_address
 
 from precompiles.spec import EXECUTOR_ADDRESS
-from pyevm_agents.abi import (
-    decode_event,
-    decode_values,
-    format_arguments,
-    format_bytes,
-)
-from pyevm_agents.agents.address_names import MAX_ADDRESSES, list_addresses
+from pyevm_agents.abi import decode_values, format_arguments, format_bytes
+from pyevm_agents.agents.address_names import list_addresses
 from pyevm_agents.agents.revert_reasons import decode_revert
 from pyevm_agents.display import name_addresses, sanitize
+from pyevm_agents.tracing.call_names import CallNames, assign_steps, get_precompile_name
 from pyevm_agents.tracing.call_tracer import CREATIONS
 from pyevm_agents.tracing.console_log import CONSOLE_ADDRESS, decode_console_line
 from pyevm_agents.tracing.error_messages import REVERTED
@@ -35,9 +31,6 @@ from pyevm_agents.tracing.error_messages import REVERTED
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from eth_typing import Address
-
-    from pyevm_agents.abi import FunctionDefinition
     from pyevm_agents.agents.address_names import AddressNames
     from pyevm_agents.agents.trace import TracedStep
     from pyevm_agents.tracing.call_tracer import CallNode, CallTree
@@ -48,18 +41,8 @@ MAX_LINES = 1_000
 
 MAX_LINE_CHARACTERS = 1_000
 SELECTOR_BYTES = 4
-WORD_BYTES = 32
 
 MARGIN, BRANCH, END, STEM = "  ", "  ├─ ", "  └─ ", "  │ "
-
-EXECUTOR = "AgentExecutor"
-PRECOMPILES = {
-    1: "ecrecover", 2: "sha256", 3: "ripemd160", 4: "identity", 5: "modexp", 6: "ecadd", 7: "ecmul",
-    8: "ecpairing", 9: "blake2f", 10: "pointEvaluation", 11: "bls12G1Add", 12: "bls12G1Msm",
-    13: "bls12G2Add", 14: "bls12G2Msm", 15: "bls12PairingCheck", 16: "bls12MapFpToG1",
-    17: "bls12MapFp2ToG2", 256: "p256Verify",
-}  # fmt: skip
-"""Names of Ethereum's precompiles by address."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +67,7 @@ def iter_call_lines(
     """
     if tree.root is None:
         return
-    texts = _CallTexts(names=names, tree=tree, steps=_assign_steps(tree, steps))
+    texts = _CallTexts(names=CallNames(names=names), tree=tree, steps=assign_steps(tree, steps))
     pending: list[TreeLine | tuple[CallNode, str, str]] = [(tree.root, MARGIN, MARGIN)]
     lines = 0
     while pending:
@@ -104,29 +87,13 @@ def iter_call_lines(
             return
 
 
-def _assign_steps(tree: CallTree, steps: Sequence[TracedStep]) -> dict[int, TracedStep]:
-    """Return the step of each call of the executor, by the frame's identity.
-
-    None where their numbers differ: a transaction to the executor itself has no steps.
-    """
-    calls = [
-        node.frame
-        for node, _ in tree.walk_nodes()
-        if node.frame.to == EXECUTOR_ADDRESS and node.frame.error is None
-    ]
-    if len(calls) != len(steps):
-        return {}
-    return {id(frame): step for frame, step in zip(calls, steps, strict=True)}
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _CallTexts:
     """Texts of one transaction's calls."""
 
-    names: AddressNames
+    names: CallNames
     tree: CallTree
     steps: dict[int, TracedStep]
-    _contracts: dict[Address, str | None] = field(default_factory=dict)
 
     # -- calls -- #
 
@@ -136,11 +103,11 @@ class _CallTexts:
         address = to_checksum_address(frame.to or CREATE_CONTRACT_ADDRESS)
         if frame.kind in CREATIONS:
             code = b"" if frame.error else frame.output
-            name = self.names.known.find_name(code) or "<unknown>"
+            name = self.names.names.known.find_name(code) or "<unknown>"
             return f"{gas}→ new {name}@{address}{_format_value(frame)}"
         if frame.kind == "SELFDESTRUCT":
-            return f"{gas}selfdestruct to {self._find_name(frame.to) or address}"
-        name = self._find_name(frame.to) or address
+            return f"{gas}selfdestruct to {self.names.find_name(frame.to) or address}"
+        name = self.names.find_name(frame.to) or address
         kind = "" if frame.kind == "CALL" else f" [{frame.kind.lower()}]"
         return f"{gas}{name}::{self._add_names(self._describe_input(frame))}{kind}"
 
@@ -149,9 +116,9 @@ class _CallTexts:
         if frame.to == CONSOLE_ADDRESS:
             line = decode_console_line(data)
             return f"log({format_bytes(data)})" if line is None else f'log("{line}")'
-        if _get_number(frame.to) in PRECOMPILES:
-            return f"{PRECOMPILES[_get_number(frame.to)]}({format_bytes(data)})"
-        function = self._find_function(frame)
+        if (precompile := get_precompile_name(frame.to)) is not None:
+            return f"{precompile}({format_bytes(data)})"
+        function = self.names.find_function(frame)
         if function is None:
             if len(data) < SELECTOR_BYTES:
                 return f"{'fallback' if data else 'receive'}{value}({data.hex()})"
@@ -166,28 +133,6 @@ class _CallTexts:
             else format_arguments(function.types, function.argument_names, arguments)
         )
         return f"{function.name}{value}({text})"
-
-    def _find_function(self, frame: CallFrame) -> FunctionDefinition | None:
-        if len(frame.input) < SELECTOR_BYTES:
-            return None
-        return self.names.known.find_function_definition(
-            frame.input[:SELECTOR_BYTES], self._find_name(frame.to)
-        )
-
-    def _find_name(self, address: Address) -> str | None:
-        """Return the name of the contract at an address; None if it is unknown."""
-        if address not in self._contracts:
-            self._contracts[address] = self._look_up_name(address)
-        return self._contracts[address]
-
-    def _look_up_name(self, address: Address) -> str | None:
-        if address == EXECUTOR_ADDRESS:
-            return EXECUTOR
-        if address == CONSOLE_ADDRESS:
-            return "console"
-        if _get_number(address) in PRECOMPILES:
-            return "PRECOMPILES"
-        return self.names.find_contract(address)
 
     # -- what happens in a call -- #
 
@@ -221,7 +166,7 @@ class _CallTexts:
             yield f"tool: {decision.action}"
             yield f"input: {decision.action_input}"
             failure = step.tool_failure
-            reverted = "reverted" if failure is None else failure.explain(self.names.known)
+            reverted = "reverted" if failure is None else failure.explain(self.names.names.known)
             yield f"observation: {reverted if step.observation is None else step.observation}"
         yield (
             f"inference: {usage.prompt_gas + usage.output_gas:,} gas, "
@@ -230,23 +175,19 @@ class _CallTexts:
         )
 
     def _describe_log(self, entry: TracedLog, frame: CallFrame) -> str:
-        topics = [topic.to_bytes(WORD_BYTES, "big") for topic in entry.topics]
-        event = None
-        if topics:
-            name = self._find_name(frame.to)
-            event = self.names.known.find_event(topics[0], len(topics), name)
-        values = None if event is None else decode_event(event, topics, entry.data)
-        if event is None or values is None:
-            shown = [f"topic {at}: 0x{topic.hex()}" for at, topic in enumerate(topics)]
+        decoded = self.names.decode_log(entry, frame)
+        if decoded is None:
+            shown = [f"topic {at}: 0x{topic:064x}" for at, topic in enumerate(entry.topics)]
             return self._add_names(
                 "emit " + ", ".join([*shown, f"data: {format_bytes(entry.data)}"])
             )
+        event, values = decoded
         text = format_arguments(event.types, event.argument_names, values)
         return self._add_names(f"emit {event.name}({text})")
 
     def _describe_end(self, frame: CallFrame) -> str:
         if frame.error == REVERTED:
-            reason = decode_revert(frame.output, self.names.known)
+            reason = decode_revert(frame.output, self.names.names.known)
             return f"[Revert] {reason}"
         if frame.error is not None:
             return f"[Halt] {frame.error}"
@@ -256,7 +197,7 @@ class _CallTexts:
         return f"[Return] {self._describe_output(frame)}" if frame.output else "[Stop]"
 
     def _describe_output(self, frame: CallFrame) -> str:
-        function = self._find_function(frame)
+        function = self.names.find_function(frame)
         values = None
         if function is not None and function.output_types:
             values = decode_values(function.output_types, frame.output)
@@ -269,15 +210,10 @@ class _CallTexts:
         names = {}
         for address in list_addresses(text):
             account = to_canonical_address(address)
-            is_looked_up = account in self._contracts or len(self._contracts) < MAX_ADDRESSES
-            name = self._find_name(account) if is_looked_up else None
-            if name is not None and _get_number(account) not in PRECOMPILES:
+            name = self.names.find_name(account) if self.names.may_look_up(account) else None
+            if name is not None and get_precompile_name(account) is None:
                 names[address] = name
         return _limit(name_addresses(text, names))
-
-
-def _get_number(address: Address) -> int:
-    return int.from_bytes(address, "big")
 
 
 def _format_value(frame: CallFrame) -> str:

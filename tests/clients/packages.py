@@ -22,23 +22,28 @@ INSTALL_SECONDS = 300
 NPM = ("npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
 
 
-def installed(tool: str) -> Path:
-    """Return the `node_modules` of a tool's lock file; skip the test where npm can't install it."""
-    lock = HERE / tool / "package-lock.json"
+def installed(tool: str, source: Path | None = None) -> Path:
+    """Return the `node_modules` of a tool's lock file; skip the test where npm can't install it.
+
+    Input:
+        source: the folder of the lock file; by default that of the tool's name, here.
+    """
+    source = source or HERE / tool
+    lock = source / "package-lock.json"
     folder = INSTALLED / f"{tool}-{hashlib.sha256(lock.read_bytes()).hexdigest()[:16]}"
     if not folder.is_dir():
-        _install(tool, folder)
+        _install(tool, source, folder)
     return folder / "node_modules"
 
 
-def _install(tool: str, folder: Path) -> None:
+def _install(tool: str, source: Path, folder: Path) -> None:
     if shutil.which("npm") is None:
         pytest.skip("there is no npm here")
     INSTALLED.mkdir(parents=True, exist_ok=True)
     made = Path(tempfile.mkdtemp(prefix=f"{tool}-", dir=INSTALLED))
     try:
         for name in ("package.json", "package-lock.json"):
-            shutil.copy(HERE / tool / name, made)
+            shutil.copy(source / name, made)
         ended = subprocess.run(
             NPM, cwd=made, capture_output=True, text=True, check=False, timeout=INSTALL_SECONDS
         )

@@ -591,10 +591,16 @@ def _agent_answers(vocabulary: Vocabulary) -> Mapping[str, Json]:
     asked.keep("agent_models")
     asked.keep("agent_schedule")
     asked.keep("agent_estimate", form)
+    other = f"You pay.\n\nUSDC = {to_checksum_address(wallet.tokens['USDC'])}"
+    texts = [{"address": form["to"], "basePrompt": other}]
+    asked.keep("agent_traceCall", form, None, None, texts)
     subscription = asked.keep("agent_subscribe", "steps")
     sent = asked.keep("eth_sendTransaction", form)
     asked.keep("eth_getTransactionReceipt", sent)
     asked.keep("agent_traceTransaction", sent)
+    asked.keep("agent_traceCalls", sent)
+    asked.keep("agent_getRuns", "earliest", "latest")
+    asked.keep("agent_describe", form["to"])
     asked.keep("debug_traceTransaction", sent, {"tracer": "callTracer"})
     asked.keep("eth_call", form | {"gas": hex(4_000_000)}, case="whose gas ends")
     asked.keep("eth_call", {"to": EXECUTOR, "data": "0x"}, case="that is refused")

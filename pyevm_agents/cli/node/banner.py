@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
@@ -26,7 +27,19 @@ if TYPE_CHECKING:
 WEI = 10**18
 
 
-def print_banner(node: Node, node_chain: NodeChain, url: str, ipc_path: Path | None = None) -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeUrls:
+    """Addresses of a node's server."""
+
+    http: str
+    page: str | None = None
+    """The page for browsers; None if there is none."""
+
+    ipc_path: Path | None = None
+    """The IPC socket; None if there is none."""
+
+
+def print_banner(node: Node, node_chain: NodeChain, urls: NodeUrls) -> None:
     """Print the accounts, keys, agents, chain, URLs and the IPC socket, if any."""
     _print_accounts(node)
     _print_agents(node_chain, node.chain.config)
@@ -39,20 +52,23 @@ def print_banner(node: Node, node_chain: NodeChain, url: str, ipc_path: Path | N
     out.print(f"  mining    {_describe_mining(node)}")
     for note in _list_notes(node, node_chain):
         out.print(f"\n[yellow]{escape(note)}[/]", soft_wrap=True)
-    urls = [url.replace("http", "ws", 1), *([] if ipc_path is None else [str(ipc_path)])]
-    shown = escape(" and ".join(urls))
-    out.print(f"\nListening on [bold]{url}[/] and {shown}\n", soft_wrap=True)
+    others = [urls.http.replace("http", "ws", 1)]
+    others += [] if urls.ipc_path is None else [str(urls.ipc_path)]
+    shown = escape(" and ".join(others))
+    out.print(f"\nListening on [bold]{urls.http}[/] and {shown}", soft_wrap=True)
+    if urls.page is not None:
+        out.print(f"Open [bold]{urls.page}[/] in a browser to look at the chain", soft_wrap=True)
+    out.print()
 
 
-def print_json_banner(
-    node: Node, node_chain: NodeChain, url: str, ipc_path: Path | None = None
-) -> None:
+def print_json_banner(node: Node, node_chain: NodeChain, urls: NodeUrls) -> None:
     """Print the same as one line of JSON, without the keys."""
     config = node.chain.config
     form: dict[str, object] = {
         "event": "listening",
-        "url": url,
-        **({} if ipc_path is None else {"ipc": str(ipc_path)}),
+        "url": urls.http,
+        "page": urls.page,
+        **({} if urls.ipc_path is None else {"ipc": str(urls.ipc_path)}),
         "chainId": config.chain_id,
         "fork": config.fork,
         "block": node.chain.head.block_number,

@@ -282,6 +282,7 @@ def _validate_derivation_path(_context: click.Context, _option: click.Parameter,
     "--allow-host", "hosts", multiple=True, metavar="NAME",
     help="Allow this name in the `Host` header, besides loopback; `*` for all. May be repeated.",
 )  # fmt: skip
+@click.option("--no-ui", is_flag=True, help="Serve no page to browsers, only JSON-RPC.")
 @click.option(
     "--artifacts", type=click.Path(path_type=Path), multiple=True, metavar="PATH",
     help="Compiled contracts: a folder of Foundry or Hardhat, solc's JSON output, or an ABI. The "
@@ -340,6 +341,7 @@ def node(  # noqa: PLR0913 - one for each option
     trace_mebibytes: int,
     origins: tuple[str, ...],
     hosts: tuple[str, ...],
+    no_ui: bool,
     artifacts: tuple[Path, ...],
     print_traces: bool,
     quiet: bool,
@@ -441,6 +443,7 @@ def node(  # noqa: PLR0913 - one for each option
             ipc_path=ipc_path,
             allowed_origins=frozenset(origins),
             allowed_hosts=frozenset(hosts),
+            serves_page=not no_ui,
         )
         run.serve(
             running,

@@ -7,7 +7,7 @@ import signal
 from enum import Enum
 from typing import TYPE_CHECKING, Self
 
-from pyevm_agents.cli.node.banner import print_banner, print_json_banner
+from pyevm_agents.cli.node.banner import NodeUrls, print_banner, print_json_banner
 from pyevm_agents.cli.node.log import NodeLog
 from pyevm_agents.cli.node.state_file import write_state
 from pyevm_agents.cli.output import LiveOutput, StatusLine, format_loading
@@ -130,7 +130,7 @@ class NodeRun:
 
             for number in (signal.SIGINT, signal.SIGTERM):
                 loop.add_signal_handler(number, stop)
-            self._start_log(node, node_chain, server.url, server.ipc_path)
+            self._start_log(node, node_chain, server)
             node.resume()
             await server.wait_stopped()
         await asyncio.to_thread(self._finish, node, dump_path)
@@ -139,13 +139,12 @@ class NodeRun:
         if self._log is not None:
             self._log.record_request(answered)
 
-    def _start_log(
-        self, node: Node, node_chain: NodeChain, url: str, ipc_path: Path | None
-    ) -> None:
+    def _start_log(self, node: Node, node_chain: NodeChain, server: Server) -> None:
+        urls = NodeUrls(http=server.url, page=server.page_url, ipc_path=server.ipc_path)
         if self._output is NodeOutput.JSON:
-            print_json_banner(node, node_chain, url, ipc_path)
+            print_json_banner(node, node_chain, urls)
         elif self._output is NodeOutput.LINES:
-            print_banner(node, node_chain, url, ipc_path)
+            print_banner(node, node_chain, urls)
         if self._output is not NodeOutput.NOTHING:
             self._log = NodeLog(
                 node,

@@ -10,6 +10,7 @@ from pyevm_agents.rpc.filters import EventSystem
 from pyevm_agents.rpc.method_table import MethodTable
 from pyevm_agents.rpc.methods import (
     agent,
+    agent_calls,
     agent_contracts,
     agent_subscribe,
     anvil_mining,
@@ -56,6 +57,7 @@ def rpc_modules(rpc: RequestContext) -> dict[str, str]:  # noqa: ARG001 - the si
 
 TABLES: tuple[MethodTable, ...] = (
     agent.METHODS,
+    agent_calls.METHODS,
     agent_contracts.METHODS,
     agent_subscribe.METHODS,
     eth_state.METHODS,

@@ -257,6 +257,21 @@ def test_logs_over_the_border_are_joined(remote: FakeRemote) -> None:
         remote.served.ask("evm_revert", snapshot)
 
 
+def test_runs_calls_and_changes_are_those_of_local_blocks(node: Served, remote: FakeRemote) -> None:
+    sent = send(node, value="0x7")
+    remote.forget()
+    assert node.ask("agent_getRuns", "earliest", "latest") == []
+    assert node.ask("agent_getRuns", "0x0", "0xffff") == []
+    assert remote.asked == []
+    traced = node.ask("agent_traceCalls", sent)
+    assert [each["amount"] for each in traced["transfers"]] == ["7"]
+    (change,) = [each for each in traced["changes"] if each["address"].lower() == RECEIVER]
+    assert change["balance"] == {"before": "5", "after": "12"}
+    remote_hash = remote.served.ask("eth_getBlockByNumber", "0x1")["transactions"][0]
+    with pytest.raises(RefusedError, match="not mined"):
+        node.ask("agent_traceCalls", remote_hash)
+
+
 def test_a_fee_history_over_the_border_is_joined(node: Served, remote: FakeRemote) -> None:
     send(node)
     history = node.ask("eth_feeHistory", "0x3", "latest", [10, 90])

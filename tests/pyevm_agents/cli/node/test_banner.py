@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from precompiles.gas import GasSchedule
-from pyevm_agents.cli.node.banner import print_banner, print_json_banner
+from pyevm_agents.cli.node.banner import NodeUrls, print_banner, print_json_banner
 from pyevm_agents.cli.node.chain import NodeChain
 from pyevm_agents.config import ChainConfig
 from tests.byte_model import PROFILE
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 SCHEDULE = GasSchedule(
     executor_base_gas=1_234, input_byte_gas=2_345, tool_gas=3_456, parameter_gas=4_567
 )
+URLS = NodeUrls(http="http://127.0.0.1:1", page="http://127.0.0.1:1/")
 
 
 @pytest.fixture
@@ -30,15 +31,29 @@ def started() -> Iterator[AgentNode]:
 
 
 def test_prices_are_the_chains_own(started: AgentNode, capsys: pytest.CaptureFixture[str]) -> None:
-    print_banner(started.node, NodeChain(chain=started.node.chain), "http://127.0.0.1:1")
+    print_banner(started.node, NodeChain(chain=started.node.chain), URLS)
     said = capsys.readouterr().out
     assert "token: 6,000 cold, 100 warm, 10,000 output" in said
     assert "call: 1,234, byte: 2,345, tool: 3,456, parameter: 4,567" in said
+    assert "Open http://127.0.0.1:1/ in a browser to look at the chain\n" in said
+
+
+def test_a_node_without_a_page_names_none(
+    started: AgentNode, capsys: pytest.CaptureFixture[str]
+) -> None:
+    chain = NodeChain(chain=started.node.chain)
+    print_banner(started.node, chain, NodeUrls(http="http://127.0.0.1:1"))
+    said = capsys.readouterr().out
+    assert "Listening on http://127.0.0.1:1 and ws://127.0.0.1:1\n" in said
+    assert "browser" not in said
+    print_json_banner(started.node, chain, NodeUrls(http="http://127.0.0.1:1"))
+    assert json.loads(capsys.readouterr().out)["page"] is None
 
 
 def test_a_line_of_json_says_who_and_where(
     started: AgentNode, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    print_json_banner(started.node, NodeChain(chain=started.node.chain), "http://127.0.0.1:1")
+    print_json_banner(started.node, NodeChain(chain=started.node.chain), URLS)
     said = json.loads(capsys.readouterr().out)
     assert (said["url"], said["models"]) == ("http://127.0.0.1:1", ["bytes"])
+    assert said["page"] == "http://127.0.0.1:1/"

@@ -1,0 +1,214 @@
+"""`agent_*` methods that show what agents did: runs, calls, transfers and changes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eth_utils import ValidationError
+
+from precompiles.spec import EXECUTOR_ADDRESS
+from pyevm_agents.agents.address_names import AddressNames
+from pyevm_agents.agents.trace import trace_agents
+from pyevm_agents.node.state_view import StateView
+from pyevm_agents.rpc.agent_description import DESCRIPTION_GAS, AgentDescriber
+from pyevm_agents.rpc.agent_runs import RunSearch
+from pyevm_agents.rpc.agent_serializers import serialize_trace
+from pyevm_agents.rpc.block_ids import find_first_number, resolve_header
+from pyevm_agents.rpc.block_views import resolve_next_view, resolve_view
+from pyevm_agents.rpc.errors import LIMIT_EXCEEDED, SERVER_ERROR, RpcError
+from pyevm_agents.rpc.method_table import MethodTable, optional
+from pyevm_agents.rpc.named_calls import NamedCalls
+from pyevm_agents.rpc.params import (
+    LATEST,
+    UINT64,
+    BlockId,
+    invalid_param_error,
+    parse_address,
+    parse_block_id,
+    parse_hash32,
+    parse_quantity,
+)
+from pyevm_agents.rpc.replay import trace_at_index
+from pyevm_agents.rpc.serializers import encode_data
+from pyevm_agents.rpc.transaction_params import (
+    parse_state_overrides,
+    parse_text_overrides,
+    parse_transaction_request,
+)
+from pyevm_agents.rpc.value_flow import ValueFlow
+from pyevm_agents.rpc.view_calls import ViewCalls
+from pyevm_agents.simulation import make_text_override_vm
+from pyevm_agents.tracing import CallTree, MuxTracer, TouchedStateTracer, make_traced_vm
+from pyevm_agents.tracing.call_names import CallNames
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from eth_typing import Address
+
+    from pyevm_agents.agents.trace import TracedStep
+    from pyevm_agents.chain.calls import AccountOverrides
+    from pyevm_agents.node.transaction_defaults import TransactionRequest
+    from pyevm_agents.rpc.context import RequestContext
+    from pyevm_agents.rpc.serializers import Json
+    from pyevm_agents.simulation import TextOverride
+    from pyevm_agents.tracing import TraceBudget
+    from pyevm_agents.vm import AgentVM
+
+    TextOverrides = Mapping[Address, TextOverride]
+
+METHODS = MethodTable()
+
+MAX_RUNS = 1_000
+DEFAULT_RUNS = 100
+MAX_RUN_BLOCKS = 100_000
+"""The most blocks of one request. A block without inference takes some ten microseconds."""
+
+
+class EffectTracer(MuxTracer):
+    """Collects a transaction's calls, and the accounts that it touches."""
+
+    def __init__(self, budget: TraceBudget) -> None:
+        self.calls, self.state = CallTree(budget), TouchedStateTracer()
+        super().__init__({"calls": self.calls, "state": self.state})
+
+
+def parse_run_limit(value: object, name: str) -> int:
+    """Parse the most runs of a response."""
+    limit = parse_quantity(value, name, UINT64)
+    if not 1 <= limit <= MAX_RUNS:
+        raise invalid_param_error(name, value, f"want 1 to {MAX_RUNS:,} runs")
+    return limit
+
+
+@METHODS.method(
+    "agent_getRuns", parse_block_id, parse_block_id, optional(parse_run_limit, DEFAULT_RUNS)
+)
+def get_runs(rpc: RequestContext, from_block: BlockId, to_block: BlockId, limit: int) -> list[Json]:
+    """Return the transactions with agents in a range of blocks: request, answer, gas; newest first.
+
+    Input: the first and the last block; the most runs.
+    """
+    chain = rpc.node.chain
+    first = max(_find_number(rpc, from_block), find_first_number(rpc.node))
+    last = min(_find_number(rpc, to_block), chain.head.block_number)
+    if last - first >= MAX_RUN_BLOCKS:
+        raise RpcError(
+            LIMIT_EXCEEDED,
+            f"range of {last - first + 1:,} blocks: must be at most {MAX_RUN_BLOCKS:,}; ask for "
+            "several ranges",
+        )
+    search = RunSearch(chain, find_address_names(rpc), rpc.refused_runs)
+    return search.find(first, last, limit)
+
+
+def _find_number(rpc: RequestContext, block: BlockId) -> int:
+    """Return the number of a block id; that of a range's end need not be a block of the chain."""
+    if block.tag == "earliest":
+        return 0
+    number = block.number
+    return int(resolve_header(rpc.node, block).block_number) if number is None else number
+
+
+@METHODS.method("agent_traceCalls", parse_hash32)
+def trace_calls(rpc: RequestContext, transaction_hash: bytes) -> Json:
+    """Return a transaction's calls and events with names, its transfers and state changes.
+
+    The transaction is executed again, with the stored generations.
+    """
+    chain = rpc.node.chain
+    match = chain.find_transaction(transaction_hash)
+    if match is None:
+        raise RpcError(SERVER_ERROR, f"transaction 0x{transaction_hash.hex()} not found: not mined")
+    record, index = match
+    budget = rpc.open_trace_budget()
+    tracer = trace_at_index(rpc, record, index, lambda *_: EffectTracer(budget))
+    steps = _find_steps(rpc, transaction_hash, tracer.calls)
+    names = CallNames(names=find_address_names(rpc))
+    calls = NamedCalls.build(tracer.calls, names, len(steps), budget)
+    flow = ValueFlow.build(rpc, StateView(chain, record.block.header), calls, tracer.state)
+    return {
+        "transactionHash": "0x" + transaction_hash.hex(),
+        **serialize_effects(calls, flow),
+        "names": calls.find_names(pair for step in steps for pair in step.handles),
+    }
+
+
+@METHODS.method(
+    "agent_traceCall",
+    parse_transaction_request,
+    optional(parse_block_id),
+    optional(parse_state_overrides),
+    optional(parse_text_overrides),
+)
+def trace_call(
+    rpc: RequestContext,
+    transaction: TransactionRequest,
+    block: BlockId | None,
+    state_overrides: AccountOverrides | None,
+    text_overrides: TextOverrides | None,
+) -> Json:
+    """Return the agents' steps, calls and changes of a simulated call, with other texts if given.
+
+    Input: the call; the block after which it is executed, by default as a new transaction; accounts
+           with other values; texts that the executor reads in place of agents' and tools' own.
+    """
+    at = resolve_next_view(rpc, block, transaction.sender, transaction.nonce)
+    budget = rpc.open_trace_budget()
+    tracer = EffectTracer(budget)
+
+    def make_vm(vm_class: type[AgentVM]) -> type[AgentVM]:
+        reworded = make_text_override_vm(vm_class, text_overrides) if text_overrides else vm_class
+        return make_traced_vm(reworded, tracer)
+
+    call = rpc.limit_call(transaction.to_call(), at)
+    try:
+        result = at.chain.call(call, header=at.header, overrides=state_overrides, trace=make_vm)
+    except ValidationError as error:
+        raise RpcError(SERVER_ERROR, f"err: {error}") from error
+    trace = trace_agents(result.computation, result.gas_used, rpc.node.chain.models)
+    names = find_address_names(rpc)
+    calls = NamedCalls.build(tracer.calls, CallNames(names=names), len(trace.steps), budget)
+    flow = ValueFlow.build(rpc, at, calls, tracer.state, state_overrides)
+    form = serialize_trace(None, trace, names)
+    found = form["names"]
+    assert isinstance(found, dict)  # noqa: S101 - as `serialize_trace` writes it
+    return {
+        **form,
+        **serialize_effects(calls, flow),
+        "output": encode_data(result.output),
+        "names": {**calls.find_names(()), **found},
+    }
+
+
+@METHODS.method("agent_describe", parse_address, optional(parse_block_id, LATEST))
+def describe(rpc: RequestContext, address: Address, block: BlockId) -> Json:
+    """Return what an agent or a tool says of itself: name, prompt, model, tools, parameters."""
+    at = resolve_view(rpc, block)
+    state = at.state
+    names = AddressNames(known=rpc.node.chain.known_contracts, get_code=state.get_code)
+    calls = ViewCalls(rpc=rpc, at=at, gas=DESCRIPTION_GAS)
+    return AgentDescriber(calls=calls, names=names).describe(address)
+
+
+def _find_steps(rpc: RequestContext, transaction_hash: bytes, calls: CallTree) -> list[TracedStep]:
+    """Return the steps of a transaction's agents; one without inference is not replayed again."""
+    if all(node.frame.to != EXECUTOR_ADDRESS for node, _ in calls.walk_nodes()):
+        return []
+    trace = rpc.node.chain.find_agent_trace(transaction_hash)
+    return [] if trace is None else [*trace.steps]
+
+
+def serialize_effects(calls: NamedCalls, flow: ValueFlow) -> Json:
+    """Serialize the call of a transaction, its transfers and its changes."""
+    return {
+        "call": calls.serialize(),
+        "transfers": flow.serialize_transfers(),
+        "changes": flow.serialize_changes(),
+    }
+
+
+def find_address_names(rpc: RequestContext) -> AddressNames:
+    """Return the names of the chain's addresses."""
+    chain = rpc.node.chain
+    return AddressNames(known=chain.known_contracts, get_code=chain.code)

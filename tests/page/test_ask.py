@@ -1,0 +1,85 @@
+"""Asking an agent: two versions side by side, and sending."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.page.browser import Browser
+    from tests.page.page_node import PageNode
+
+pytestmark = pytest.mark.slow
+
+CHOOSE_SECOND = """() => {
+    const select = document.querySelector('.ask select');
+    select.selectedIndex = 1;
+    select.dispatchEvent(new Event('change', { bubbles: true }));
+}"""
+
+
+def test_both_versions_are_shown_side_by_side_and_nothing_is_sent(
+    browser: Browser, node: PageNode
+) -> None:
+    with browser.page(f"{node.url}/#/ask/{node.wallet}") as page:
+        page.wait("(owner)", ".ask select")
+        head = node.ask("eth_blockNumber")
+        page.fill(".ask label.wide textarea", "Deposit 10 USDC")
+        prompt = page.evaluate("() => document.querySelector('.texts > .field textarea').value")
+        page.fill(".texts > .field textarea", f"{prompt} Always double the amount.")
+        page.click("text=Run both without sending")
+        page.wait("another outcome", ".side h2")
+        present, edited = (
+            page.texts(
+                f".side:nth-child({side}) .panel > .effects:has-text('Transfers') td:first-child"
+            )
+            for side in (1, 2)
+        )
+        assert (present, edited) == (["10"], ["20"])
+        assert page.violations() == []
+        assert node.ask("eth_blockNumber") == head
+        page.click("text=Restore the present texts")
+        page.click("text=Run without sending")
+        page.wait("Done.", ".sides.alone .reply")
+
+
+def test_a_run_shows_its_progress(browser: Browser, node: PageNode) -> None:
+    with browser.page(f"{node.url}/#/ask/{node.asking}") as page:
+        page.wait("Instruction", ".ask")
+        page.wait("live", ".connection")
+        page.fill(".ask label.wide textarea", "Ask for 8")
+        page.fill(".texts > .field textarea", "You ask. Say it anew.")
+        node.model.hold()
+        page.click("text=Run both without sending")
+        page.wait("run 1 of 2", ".side:nth-child(1) .progress")
+        page.wait("waits for the other", ".side:nth-child(2)")
+        page.wait("second", ".side .elapsed")
+        node.model.release()
+        page.wait("same outcome", ".side:nth-child(2) h2")
+        assert page.texts(".progress") == []
+
+
+def test_a_request_is_sent_and_watched(browser: Browser, node: PageNode) -> None:
+    with browser.page(f"{node.url}/#/ask/{node.asking}") as page:
+        page.wait("Instruction", ".ask")
+        page.fill(".ask label.wide textarea", "Ask for 7")
+        node.model.hold()
+        page.click("button:text-is('Send')")
+        page.wait("pending", ".title .status")
+        page.wait("Running", "h2")
+        page.wait("Ask for 7", ".request")
+        node.model.release()
+        page.wait("Asked.", ".reply")
+        page.wait("Ask for 7", ".request")
+
+
+def test_a_refusal_of_the_agent_is_told(browser: Browser, node: PageNode) -> None:
+    with browser.page(f"{node.url}/#/ask/{node.wallet}") as page:
+        page.wait("(owner)", ".ask select")
+        page.fill(".ask label.wide textarea", "Deposit 10 USDC")
+        page.evaluate(CHOOSE_SECOND)
+        page.click("text=Run without sending")
+        page.wait("CallerNotAllowed", ".verdict")
+        page.goto(f"{node.url}/#/ask/{node.second}")
+        page.wait("There is no agent at this address")

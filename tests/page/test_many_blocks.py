@@ -1,0 +1,115 @@
+"""A chain of 10,000 blocks: few elements in the document, few bytes from the node."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.page.browser import Browser
+    from tests.page.page_node import PageNode
+
+pytestmark = pytest.mark.slow
+
+BLOCKS = 10_000
+MAX_ELEMENTS = 1_200
+"""Elements of the whole document; a row of the list has some ten."""
+
+MAX_ROWS = 60
+
+MAX_FIRST_BYTES = 250_000
+"""Of all that the page fetches until its first rows are there; the page itself has 100,000."""
+
+COUNT = "() => document.querySelectorAll('*').length"
+SUM_BYTES = """() => performance.getEntriesByType('resource')
+    .reduce((sum, each) => sum + each.encodedBodySize, 0)"""
+SCROLL = """(share) => {
+    const list = document.querySelector('.blocks .list');
+    list.scrollTop = share * (list.scrollHeight - list.clientHeight);
+}"""
+IS_LOADED = """(wanted) => {
+    const numbers = [...document.querySelectorAll('.blocks td:first-child')]
+        .map((cell) => Number(cell.innerText.replaceAll(',', '')));
+    const times = [...document.querySelectorAll('.blocks td.time')];
+    return numbers.some((number) => Math.abs(number - wanted) < 40)
+        && times.every((cell) => cell.innerText !== '…');
+}"""
+IS_WAITING = IS_LOADED.replace("times.every", "times.length > 0 && times.every").replace(
+    "!== '…'", "=== '…'"
+)
+HOLD_TIMERS = """() => {
+    const held = new Map();
+    const { setTimeout, clearTimeout } = globalThis;
+    let last = 0;
+    globalThis.setTimeout = (run, ms) => {
+        if (ms !== 100) return setTimeout(run, ms);
+        held.set(--last, run);
+        return last;
+    };
+    globalThis.clearTimeout = (id) => held.delete(id) || clearTimeout(id);
+    globalThis.release = () => {
+        const due = [...held.values()];
+        held.clear();
+        due.forEach((run) => run());
+    };
+}"""
+"""The page's timers of 100 ms, after which it fetches the rows in view, run when released."""
+
+FIRST_VISIBLE = """() => {
+    const top = document.querySelector('.blocks .list').getBoundingClientRect().top;
+    const rows = [...document.querySelectorAll('.blocks tr[data-index]')];
+    return rows.find((row) => row.getBoundingClientRect().top >= top + 20).ariaLabel;
+}"""
+
+
+def test_ten_thousand_blocks_are_a_screen_of_rows(browser: Browser, node: PageNode) -> None:
+    node.ask("anvil_mine", hex(BLOCKS))
+    head = int(node.ask("eth_blockNumber"), 16)
+    with browser.page(f"{node.url}/#/") as page:
+        page.wait(f"{head:,}", ".blocks td")
+        page.wait_for(IS_LOADED, head)
+        assert page.evaluate(SUM_BYTES) < MAX_FIRST_BYTES
+        assert page.evaluate(COUNT) < MAX_ELEMENTS
+        for share in (0.25, 0.5, 1.0):
+            page.evaluate(SCROLL, share)
+            page.wait_for(IS_LOADED, head - round(share * head))
+            assert page.evaluate(COUNT) < MAX_ELEMENTS
+        assert len(page.texts(".blocks tr[data-index]")) < MAX_ROWS
+        rows = page.evaluate("() => document.querySelector('.blocks table').ariaRowCount")
+        assert rows == str(head + 2)  # Block 0 and the header, too.
+
+
+def test_blocks_that_are_scrolled_past_are_not_fetched(browser: Browser, node: PageNode) -> None:
+    node.ask("anvil_mine", hex(1_000))
+    head = int(node.ask("eth_blockNumber"), 16)
+    with browser.page(f"{node.url}/#/") as page:
+        page.wait_for(IS_LOADED, head)
+        page.evaluate(HOLD_TIMERS)
+        for share in (0.25, 0.5):
+            page.evaluate(SCROLL, share)
+            page.wait_for(IS_WAITING, head - round(share * head))
+        page.evaluate("() => globalThis.release()")
+        page.wait_for(IS_LOADED, head - round(0.5 * head))
+        page.evaluate(SCROLL, 0.25)
+        page.wait_for(IS_WAITING, head - round(0.25 * head))
+
+
+def test_the_scrolled_list_stays_where_it_is_when_blocks_come(
+    browser: Browser, node: PageNode
+) -> None:
+    node.ask("anvil_mine", hex(200))
+    head = int(node.ask("eth_blockNumber"), 16)
+    with browser.page(f"{node.url}/#/") as page:
+        page.wait(f"{head:,}", ".blocks td")
+        page.evaluate("() => { document.querySelector('.blocks .list').scrollTop = 1500; }")
+        page.wait_for("() => document.querySelector('.blocks tr[data-index]').dataset.index > 30")
+        before = page.evaluate(FIRST_VISIBLE)
+        node.ask("anvil_mine", "0x3")
+        page.wait(f"{head + 3:,}", ".chain")
+        assert page.evaluate(FIRST_VISIBLE) == before
+        page.click(f".blocks tr[aria-label='{before}']")
+        page.wait(before, "h1")
+        page.evaluate("() => history.back()")
+        page.wait("Agent runs", "h2")
+        page.wait_for(f"(before) => ({FIRST_VISIBLE})() === before", before)
