@@ -18,6 +18,7 @@ from pyevm_agents.node import Node
 from pyevm_agents.recordings import Replay, read_fixture
 from pyevm_agents.recordings.canonical_json import read_json
 from pyevm_agents.recordings.codec import MARKS
+from pyevm_agents.recordings.generation_codec import encode_margin
 from pyevm_agents.rpc.methods.registry import build_node_service
 from pyevm_agents.rpc.recorded_answers import format_request, record_answers
 from pyevm_agents.server.recorded_page import (
@@ -201,18 +202,10 @@ def _describe_exchange(exchange: Exchange) -> Json:
 
 
 def _describe_generation(generation: Generation) -> Json:
-    margin = generation.margin
     return {
         "text": generation.text,
         "tokens": len(generation.tokens),
         "forcedTokens": generation.forced_tokens,
         "isComplete": generation.is_complete,
-        "margin": None
-        if margin is None
-        else {
-            "gap": float(margin.gap),
-            "tokenIndex": margin.token_index,
-            "chosen": margin.chosen,
-            "other": margin.other,
-        },
+        "margin": encode_margin(generation.margin),
     }

@@ -63,21 +63,26 @@ def read_exchange(node: JsonReader) -> Exchange:
     )
 
 
+def encode_margin(margin: Margin | None) -> Json:
+    """Return a margin as JSON; null without one."""
+    if margin is None:
+        return None
+    return {
+        "gap": float(margin.gap),
+        "tokenIndex": margin.token_index,
+        "chosen": margin.chosen,
+        "other": margin.other,
+    }
+
+
 def _encode_generation(generation: Generation) -> Json:
-    margin, confidence = generation.margin, generation.confidence
+    confidence = generation.confidence
     form: dict[str, Json] = {
         "text": generation.text,
         "tokens": list(generation.tokens),
         "forcedTokens": generation.forced_tokens,
         "isComplete": generation.is_complete,
-        "margin": None
-        if margin is None
-        else {
-            "gap": float(margin.gap),
-            "tokenIndex": margin.token_index,
-            "chosen": margin.chosen,
-            "other": margin.other,
-        },
+        "margin": encode_margin(generation.margin),
     }
     if confidence is not None:  # Omitted in the free format, whose recordings are older.
         form["confidence"] = {

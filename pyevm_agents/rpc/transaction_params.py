@@ -159,11 +159,7 @@ def parse_state_overrides(value: object, name: str) -> dict[Address, AccountOver
     for key, override in parse_object(value, name).items():
         at = f"{name}.{key}"
         form = parse_object(override, at)
-        unknown = set(form) - {"balance", "nonce", "code", "state", "stateDiff"}
-        if unknown:
-            raise invalid_param_error(
-                at, dict(form), f"unknown override: {', '.join(sorted(unknown))}"
-            )
+        _require_known(form, {"balance", "nonce", "code", "state", "stateDiff"}, at)
         if "state" in form and "stateDiff" in form:
             raise invalid_param_error(at, dict(form), "give state or stateDiff, not both")
         read[parse_address(key, at)] = AccountOverride(
@@ -182,11 +178,7 @@ def parse_text_overrides(value: object, name: str) -> dict[Address, TextOverride
     for index, entry in enumerate(parse_list(value, name)):
         at = f"{name}[{index}]"
         form = parse_object(entry, at)
-        unknown = set(form) - {"address", "basePrompt", "name", "description", "parameters"}
-        if unknown:
-            raise invalid_param_error(
-                at, dict(form), f"unknown override: {', '.join(sorted(unknown))}"
-            )
+        _require_known(form, {"address", "basePrompt", "name", "description", "parameters"}, at)
         address = parse_address(form.get("address"), f"{at}.address")
         if address in read:
             raise invalid_param_error(at, dict(form), "address given twice; give it once")
@@ -197,6 +189,18 @@ def parse_text_overrides(value: object, name: str) -> dict[Address, TextOverride
             parameters=_parse_optional(form, "parameters", _parse_texts, at) or {},
         )
     return read
+
+
+def _require_known(form: Mapping[str, object], known: set[str], name: str) -> None:
+    """Reject an override with other fields.
+
+    Raises: RpcError: invalid parameters.
+    """
+    unknown = set(form) - known
+    if unknown:
+        raise invalid_param_error(
+            name, dict(form), f"unknown override: {', '.join(sorted(unknown))}"
+        )
 
 
 def _parse_texts(value: object, name: str) -> dict[str, str]:
@@ -235,11 +239,7 @@ def parse_block_fields(
     form: Mapping[str, object], fields: Mapping[str, tuple[str, Read]], name: str
 ) -> dict[str, Any]:
     """Parse the given block fields; return them by their names in `BlockOverride`."""
-    unknown = set(form) - set(fields)
-    if unknown:
-        raise invalid_param_error(
-            name, dict(form), f"unknown override: {', '.join(sorted(unknown))}"
-        )
+    _require_known(form, set(fields), name)
     return {
         field: read(form[key], f"{name}.{key}")
         for key, (field, read) in fields.items()
