@@ -114,22 +114,22 @@ class NodeRun:
         dump_path: Path | None,
     ) -> None:
         loop = asyncio.get_running_loop()
+        signals = 0
+
+        def stop() -> None:
+            nonlocal signals
+            signals += 1
+            server.stop()
+            if signals > 1:  # The running transaction ends with a fault and enters no block.
+                node.begin_stop()
+                for engine in engines:
+                    engine.close()
+                if node.fork is not None:
+                    node.fork.close()
+
+        for number in (signal.SIGINT, signal.SIGTERM):  # Before a client can see that it listens.
+            loop.add_signal_handler(number, stop)
         async with server:
-            signals = 0
-
-            def stop() -> None:
-                nonlocal signals
-                signals += 1
-                server.stop()
-                if signals > 1:  # The running transaction ends with a fault and enters no block.
-                    node.begin_stop()
-                    for engine in engines:
-                        engine.close()
-                    if node.fork is not None:
-                        node.fork.close()
-
-            for number in (signal.SIGINT, signal.SIGTERM):
-                loop.add_signal_handler(number, stop)
             self._start_log(node, node_chain, server)
             node.resume()
             await server.wait_stopped()
