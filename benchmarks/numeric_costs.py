@@ -340,7 +340,7 @@ def main() -> None:
     print_rows(rows)
     if arguments.json:
         report = {
-            "machine": describe_machine(),
+            "machine": asdict(describe_machine()),
             "commit": describe_commit(),
             "rows": [asdict(row) for row in rows],
         }
