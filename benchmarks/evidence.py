@@ -74,6 +74,12 @@ ENTRIES = {
         test="tests/contracts/callback/test_invariants.py"
         "::test_no_sequence_of_calls_breaks_the_books",
     ),
+    "numeric-files": Entry(
+        shows="A malformed ONNX file is refused by its name, or computes within its proven ranges",
+        count=100_000,
+        seed=24,
+        test="tests/pyevm_agents/models/numeric/test_fuzz.py::test_no_file_is_a_fault",
+    ),
     "rpc-requests": Entry(
         shows="No request of any method, well-formed or not, is answered with an internal error",
         count=100_000,
