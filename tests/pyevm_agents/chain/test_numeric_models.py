@@ -228,9 +228,7 @@ def test_a_fork_keeps_the_ether_at_the_address() -> None:
 
 def test_a_fork_of_a_chain_with_other_code_there_is_refused() -> None:
     remote = make_numeric_bench({}, codes={MODELS: b"\x5f"})
-    with pytest.raises(
-        ConfigError, match=r"numeric models' address 0x0+1a has 1 bytes of code"
-    ):
+    with pytest.raises(ConfigError, match=r"numeric models' address 0x0+1a has 1 bytes of code"):
         fork_chain(remote.chain, {"sum": SumModel()})
     assert fork_chain(remote.chain, {}).code(MODELS) == b"\x5f"
 
