@@ -235,6 +235,7 @@ def test_a_change_is_refused_by_its_name(change: Change, message: str) -> None:
     ("changes", "message"),
     [
         ({"more": 1}, "key 'more': must be one of exactly inputs, outputs, license, source"),
+        ({"\ud800": 1}, "key '?': must be one of exactly"),
         ({"license": 1}, "license: must be a text"),
         ({"inputs": {}}, "inputs: must be an array of 1 to 1,024 objects"),
         ({"inputs": []}, "inputs: must be an array"),
