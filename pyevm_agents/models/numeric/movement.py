@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
     from pyevm_agents.models.numeric.plan import Array, Attribute, Bounds, Kernel, NodeCall, Operand
 
+PAD_AXES = 18
+"""Operator set from which on Pad has axes."""
+
 MAX_COMPARED = 2**21
 """Upper bound of the elements that the ranges of a lookup compare; a table with more has one range
 for all indices."""
@@ -231,6 +234,8 @@ def plan_pad(call: NodeCall) -> Plan:
     """Plan a Pad with a constant."""
     a, value = call.get(0), call.find(2)
     call.require_text("mode", "constant")
+    if len(call.operands) > 3 and call.opset < PAD_AXES:  # noqa: PLR2004 - the fourth input
+        raise call.fail(f"axes of Pad: must be left out before operator set {PAD_AXES}")
     rank = len(a.shape)
     given = call.get_argument(1, 2 * MAX_RANK)
     axes = call.get_axes(call.get_argument(3, MAX_RANK) or range(rank), rank)
