@@ -55,6 +55,12 @@ ENTRIES = {
         seed=18,
         test="tests/precompiles/test_executor_fuzz.py::test_every_call_has_a_typed_outcome",
     ),
+    "numeric-calls": Entry(
+        shows="Every malformed call of the numeric models has a typed outcome with its exact gas",
+        count=1_000_000,
+        seed=24,
+        test="tests/precompiles/test_numeric_fuzz.py::test_every_call_has_a_typed_outcome",
+    ),
     "oracle-accounts": Entry(
         shows="The oracle of callback execution creates, loses and keeps no wei (EVM in Python)",
         count=2_000,

@@ -27,6 +27,7 @@ class NumericFile:
     def __init__(self, data: bytes) -> None:
         """Read a file's bytes."""
         self.graph = read_graph(data)
+        self.data = data
         self.digest = hashlib.sha256(data).digest()
         self.size_bytes = len(data)
         self.operations = self.graph.operations
