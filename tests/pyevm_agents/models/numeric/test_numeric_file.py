@@ -67,15 +67,15 @@ def test_the_price_of_the_sample() -> None:
     model = NumericFile(serialize(build_sample()))
     calls = {node.label: node.operations for node in model.graph.nodes}
     assert calls == {
-        "node 0 'row' (Reshape)": 2_048 + 1_024,
-        "node 1 'hidden' (MatMul)": 2_048 + 8 * 1_024 + 2 * (8 + 3),
-        "node 2 (Add)": 2_048 + 1_024 + 2 * 4 + 12,
-        "node 3 (Relu)": 2_048 + 1_024 + 2 * 4 + 12,
-        "node 4 (Clip)": 2_048 + 1_024 + 2 * 4 + 12,
-        "node 5 (Gather)": 2_048 + 4 * 1_024 + 2 * 4 + 2 * (12 + 12),
-        "node 6 (Greater)": 2_048 + 2 * 1_024 + 2 * 4 + 2 * 12,
-        "node 7 (Where)": 2_048 + 3 * 1_024 + 2 * 8 + 3 * 12,
-        "node 9 (Div)": 2_048 + 3 * 1_024 + 2 * 24 + 3 * 12,
-        "node 10 'out' (Reshape)": 2_048 + 1_024,
+        "node 0 'row' (Reshape)": 1_024 + 768,
+        "node 1 'hidden' (MatMul)": 1_024 + 8 * 768 + 2 * (8 + 3),
+        "node 2 (Add)": 1_024 + 768 + 2 * 4 + 12,
+        "node 3 (Relu)": 1_024 + 768 + 2 * 4 + 12,
+        "node 4 (Clip)": 1_024 + 768 + 2 * 4 + 12,
+        "node 5 (Gather)": 1_024 + 4 * 768 + 2 * 4 + 2 * (12 + 12),
+        "node 6 (Greater)": 1_024 + 2 * 768 + 2 * 4 + 2 * 12,
+        "node 7 (Where)": 1_024 + 3 * 768 + 2 * 8 + 3 * 12,
+        "node 9 (Div)": 1_024 + 3 * 768 + 2 * 24 + 3 * 12,
+        "node 10 'out' (Reshape)": 1_024 + 768,
     }
-    assert model.operations == 8_192 + 5 * 256 + sum(calls.values())
+    assert model.operations == 4_096 + 5 * 128 + sum(calls.values())

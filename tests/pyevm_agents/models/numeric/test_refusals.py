@@ -140,6 +140,11 @@ def set_symbol(model: ModelProto) -> None:
     model.graph.input[0].type.tensor_type.shape.dim[0].dim_param = "batch"
 
 
+def add_later_attribute(model: ModelProto) -> None:
+    model.opset_import[0].version = 13
+    model.graph.node[0].attribute.append(helper.make_attribute("allowzero", 0))
+
+
 def make_cycle(model: ModelProto) -> None:
     model.graph.node[2].input[1] = "rectified"
 
@@ -152,7 +157,8 @@ REFUSALS: list[tuple[Change, str]] = [
     (set_node(3, overload="a"), "node 3: field overload: not part"),
     (set_node(3, name="a\x07"), "node name 'a\\u0007': must be 1 to 256 printable"),
     (set_node(3, name="a" * 257), "must be 1 to 256 printable characters"),
-    (set_attribute(3, alpha=1), "attribute 'alpha': not known; remove it"),
+    (set_attribute(3, alpha=1), "attribute 'alpha': not known in operator set 17; remove it"),
+    (add_later_attribute, "attribute 'allowzero': not known in operator set 13"),
     (set_attribute(3, alpha=1.5), "attribute 'alpha': is a float: must be integers"),
     (set_attribute(3, alpha=["a"]), "attribute 'alpha': is strings"),
     (set_attribute(5, axis=1), "attribute 'axis': occurs twice"),
@@ -235,6 +241,7 @@ def test_a_change_is_refused_by_its_name(change: Change, message: str) -> None:
     ("changes", "message"),
     [
         ({"more": 1}, "key 'more': must be one of exactly inputs, outputs, license, source"),
+        ({"\ud800": 1}, "key '?': must be one of exactly"),
         ({"license": 1}, "license: must be a text"),
         ({"inputs": {}}, "inputs: must be an array of 1 to 1,024 objects"),
         ({"inputs": []}, "inputs: must be an array"),
