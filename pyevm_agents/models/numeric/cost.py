@@ -1,8 +1,9 @@
 """Operations of a node: what one evaluation of it costs, from its operator and its shapes alone.
 
-The unit is the time of a multiply-add of int64 in a long matrix product. A weight is that of the
-slowest shapes of the operator, measured by `python -m benchmarks.numeric_costs`. Weights are
-consensus: they stand in genesis as the operations of a model.
+The unit is the time of a multiply-add of int64 in a long matrix product, some 0.65 ns. A weight is
+that of the operator's slowest shapes, measured by `python -m benchmarks.numeric_costs`: no node
+takes much longer for an operation than a matrix product does. Weights are consensus: the operations
+of a model stand in genesis.
 """
 
 from __future__ import annotations
@@ -14,37 +15,57 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
 RUN = 8_192
-"""A run: its inputs become an array, and its outputs Python integers."""
+"""A run: its input becomes an array, and its output Python integers."""
 
-NODE = 4_096
-"""A node: the calls of Python and NumPy, however few its elements are."""
+VALUE = 256
+"""An input or output number: conversion from or to a Python integer, and the check of its range."""
 
-VALUE = 128
-"""An input or output number: conversion from and to a Python integer, and its check."""
+NODE = 2_048
+"""A node, however few its elements are: the loop over nodes, and lists of its tensors."""
+
+CALL = 1_024
+"""A call of NumPy, however few its elements are."""
 
 MULTIPLY_ADD = 1
 """The unit."""
 
-PRODUCT_ELEMENT = 16
+PRODUCT_ELEMENT = 8
 """An element of a matrix product: the start of its inner loop."""
 
-ROW = 32
-"""The start of an inner loop of NumPy. A loop ends where the pattern of the axes changes."""
+SIMPLE = 4
+"""An element of an operator of one or two instructions. A million elements are outside the caches,
+and their memory is new at each evaluation."""
+
+DIVISION = 24
+"""An element of a truncating division: two divisions of 64 bits. One takes 6 ns where it was
+measured, and 40 cycles on processors of 2015."""
+
+REMAINDER = 16
+"""An element of a remainder: a division of 64 bits, and the correction of its sign."""
+
+FLOOR = 12
+"""An element of a division of what is not negative by what is positive: a division alone."""
+
+REDUCED = 2
+"""An element that a reduction reads in a row."""
+
+PLACED = 10
+"""An element that ArgMax or ArgMin copies first, because its axis is not the last one."""
 
 MOVE = 4
 """An element that is copied."""
 
-SIMPLE = 4
-"""An element of an operator that is an instruction or two."""
+SCATTERED = 8
+"""An element that is copied from another place than its neighbour in the output."""
 
-DIVISION = 24
-"""An element of a truncating division or of a remainder: two divisions of 64 bits."""
+LOOKUP = 12
+"""An element, or a row of elements, that is read at any place of a table."""
 
-FLOOR = 8
-"""An element of a division of what is not negative by what is positive: one division."""
+ROW = 12
+"""The start of an inner loop of NumPy. A loop ends where the pattern of the axes changes."""
 
-LOOKUP = 16
-"""An element that is read from a table, at any place of it."""
+REDUCED_ROW = 32
+"""The start of an inner loop of a reduction."""
 
 
 def count_rows(shape: Sequence[int], patterns: Sequence[Hashable]) -> int:
@@ -65,30 +86,55 @@ def count_rows(shape: Sequence[int], patterns: Sequence[Hashable]) -> int:
 
 
 def cost_elementwise(
-    shape: Sequence[int], operands: Sequence[Sequence[int]], weight: int = SIMPLE
+    shape: Sequence[int], operands: Sequence[Sequence[int]], weight: int, calls: int
 ) -> int:
-    """Return the operations of an operator with broadcasting."""
+    """Return the operations of an operator with broadcasting.
+
+    Input: the output's shape; the operands' shapes; the weight of an element; calls of NumPy.
+    """
     padded = [(1,) * (len(shape) - len(each)) + tuple(each) for each in operands]
     patterns = [tuple(each[axis] == 1 for each in padded) for axis in range(len(shape))]
-    steps = max(len(operands) - 1, 1)
-    return NODE + steps * (weight * math.prod(shape) + ROW * count_rows(shape, patterns))
+    rows = count_rows(shape, patterns)
+    return NODE + CALL * calls + weight * math.prod(shape) + ROW * calls * rows
 
 
-def cost_reduction(shape: Sequence[int], axes: Sequence[int], weight: int = SIMPLE) -> int:
+def cost_reduction(shape: Sequence[int], axes: Sequence[int]) -> int:
     """Return the operations of a reduction over axes."""
     patterns = [axis in axes for axis in range(len(shape))]
-    return NODE + weight * math.prod(shape) + ROW * count_rows(shape, patterns)
+    rows = count_rows(shape, patterns)
+    return NODE + 3 * CALL + REDUCED * math.prod(shape) + REDUCED_ROW * rows
 
 
-def cost_move(shape: Sequence[int], run: int, weight: int = MOVE) -> int:
+def cost_place(shape: Sequence[int], axis: int, *, last: bool) -> int:
+    """Return the operations of ArgMax or ArgMin; the last of equal places is found in a copy."""
+    is_copied = last or math.prod(shape[axis + 1 :]) > 1
+    return (
+        NODE
+        + (10 if last else 3) * CALL
+        + (PLACED if is_copied else REDUCED) * math.prod(shape)
+        + REDUCED_ROW * (math.prod(shape) // shape[axis])
+    )
+
+
+def cost_move(shape: Sequence[int], run: int, weight: int = MOVE, calls: int = 2) -> int:
     """Return the operations of copying to a shape, of which so many elements lie in a row."""
     elements = math.prod(shape)
-    return NODE + weight * elements + ROW * (elements // run)
+    return NODE + CALL * calls + MOVE * elements + (weight + ROW) * (elements // run)
 
 
-def cost_product(elements: int, depth: int, moved: int) -> int:
+def cost_concat(shape: Sequence[int], rows: int, operands: int) -> int:
+    """Return the operations of joining tensors; `rows` are copied one by one from each of them."""
+    return NODE + (2 + operands) * CALL + MOVE * math.prod(shape) + ROW * rows * operands
+
+
+def cost_product(elements: int, depth: int, scattered: int, calls: int) -> int:
     """Return the operations of a product of matrices.
 
-    Input: its elements; multiply-adds of each; elements that are copied first.
+    Input: its elements; multiply-adds of each; elements that are put in order first; calls.
     """
-    return NODE + elements * (PRODUCT_ELEMENT + MULTIPLY_ADD * depth) + MOVE * moved
+    return (
+        NODE
+        + CALL * calls
+        + (PRODUCT_ELEMENT + MULTIPLY_ADD * depth) * elements
+        + SCATTERED * scattered
+    )

@@ -28,6 +28,7 @@ def build_plan(  # noqa: PLR0913 - one for each fact of an operator
     *,
     kind: str | None = None,
     weight: int = cost.SIMPLE,
+    calls: int = 1,
     attributes: dict[str, Attribute] | None = None,
 ) -> Plan:
     """Return the plan of an operator with broadcasting."""
@@ -37,7 +38,7 @@ def build_plan(  # noqa: PLR0913 - one for each fact of an operator
         shape=shape,
         kernel=kernel,
         bound=bound,
-        operations=cost.cost_elementwise(shape, [each.shape for each in operands], weight),
+        operations=cost.cost_elementwise(shape, [each.shape for each in operands], weight, calls),
         operands=tuple(i for i, operand in enumerate(call.operands) if operand is not None),
         attributes={} if attributes is None else attributes,
     )
@@ -97,6 +98,7 @@ def plan_divide(call: NodeCall) -> Plan:
         np.floor_divide if is_positive else divide,
         bound,
         weight=cost.FLOOR if is_positive else cost.DIVISION,
+        calls=1 if is_positive else 3,
     )
 
 
@@ -134,7 +136,7 @@ def plan_remainder(call: NodeCall) -> Plan:
         (a, b),
         np.fmod if fmod else np.mod,
         bound,
-        weight=cost.DIVISION,
+        weight=cost.REMAINDER,
         attributes={"fmod": fmod},
     )
 
@@ -162,12 +164,15 @@ def plan_absolute(call: NodeCall) -> Plan:
 
 
 def _plan_monotone(call: NodeCall, kernel: Kernel, operands: Sequence[Operand]) -> Plan:
-    """Plan a function that rises with each operand."""
+    """Plan a function that rises with each operand; NumPy is called for each pair of them."""
+    steps = max(len(operands) - 1, 1)
     return build_plan(
         call,
         operands,
         kernel,
         lambda: (kernel(*(x.low for x in operands)), kernel(*(x.high for x in operands))),
+        weight=steps * cost.SIMPLE,
+        calls=steps,
     )
 
 
@@ -247,7 +252,7 @@ def plan_comparison(compare: Callable[..., object], *, is_less: bool) -> Callabl
             least, most = (a.low, b.high), (a.high, b.low)
             return (kernel(*most), kernel(*least)) if is_less else (kernel(*least), kernel(*most))
 
-        return build_plan(call, (a, b), kernel, bound, kind="bool")
+        return build_plan(call, (a, b), kernel, bound, kind="bool", calls=2)
 
     return plan
 
@@ -261,7 +266,7 @@ def plan_equal(call: NodeCall) -> Plan:
         can_be = (a.low <= b.high) & (b.low <= a.high)
         return np.asarray(is_sure, dtype=np.int64), np.asarray(can_be, dtype=np.int64)
 
-    return build_plan(call, (a, b), partial(_to_integers, np.equal), bound, kind="bool")
+    return build_plan(call, (a, b), partial(_to_integers, np.equal), bound, kind="bool", calls=2)
 
 
 def plan_and(call: NodeCall) -> Plan:
@@ -304,7 +309,9 @@ def plan_choice(call: NodeCall) -> Plan:
         high = np.where(always, a.high, np.where(never, b.high, np.maximum(a.high, b.high)))
         return low, high
 
-    return build_plan(call, (condition, a, b), choose, bound, kind=a.type)
+    return build_plan(
+        call, (condition, a, b), choose, bound, kind=a.type, weight=2 * cost.SIMPLE, calls=3
+    )
 
 
 def plan_cast(call: NodeCall) -> Plan:
@@ -335,5 +342,11 @@ def plan_cast(call: NodeCall) -> Plan:
         return _to_integers(np.not_equal, a, np.zeros((), dtype=np.int64))
 
     return build_plan(
-        call, (operand,), kernel_of_truth, bound, kind=kind, attributes={"to": number}
+        call,
+        (operand,),
+        kernel_of_truth,
+        bound,
+        kind=kind,
+        calls=3,
+        attributes={"to": number},
     )

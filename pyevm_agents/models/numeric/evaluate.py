@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from pyevm_agents.models.numeric.products import order_columns
+
 if TYPE_CHECKING:
-    from pyevm_agents.models.numeric.graph import Graph
+    from pyevm_agents.models.numeric.graph import Graph, Node
     from pyevm_agents.models.numeric.plan import Kernel
 
 Array: TypeAlias = NDArray[np.int64]
@@ -26,32 +28,52 @@ class _Step:
     """Places that no later step reads; their memory is freed."""
 
 
+def _list_operands(node: Node) -> tuple[tuple[str, bool], ...]:
+    """Return a node's operands, and whether each is the second factor of a matrix product."""
+    is_product = node.operator in {"MatMul", "MatMulInteger"}
+    return tuple((name, is_product and index == 1) for index, name in enumerate(node.operands))
+
+
 class Evaluator:
     """Evaluates one graph. It keeps no state between evaluations."""
 
     def __init__(self, graph: Graph) -> None:
         """Order the tensors in places; constants have theirs from the start."""
-        names = [*graph.constants, graph.input_name, *(node.output for node in graph.nodes)]
-        places = {name: place for place, name in enumerate(names)}
-        last_use = {
-            places[name]: index for index, node in enumerate(graph.nodes) for name in node.operands
+        constants = {
+            (name, is_factor): order_columns(graph.constants[name])
+            if is_factor
+            else graph.constants[name]
+            for node in graph.nodes
+            for name, is_factor in _list_operands(node)
+            if name in graph.constants
         }
-        kept = {*range(len(graph.constants)), places[graph.output_name]}
+        if graph.output_name in graph.constants:
+            constants[graph.output_name, False] = graph.constants[graph.output_name]
+        variables = [graph.input_name, *(node.output for node in graph.nodes)]
+        names = [*constants, *((name, False) for name in variables)]
+        places = {name: place for place, name in enumerate(names)}
+        places |= {(name, True): places[name, False] for name in variables}
+        last_use = {
+            places[operand]: index
+            for index, node in enumerate(graph.nodes)
+            for operand in _list_operands(node)
+        }
+        kept = {*range(len(constants)), places[graph.output_name, False]}
         done: dict[int, list[int]] = {}
         for place, index in last_use.items():
             if place not in kept:
                 done.setdefault(index, []).append(place)
         self._start: tuple[Array | None, ...] = (
-            *graph.constants.values(),
+            *constants.values(),
             *[None] * (1 + len(graph.nodes)),
         )
-        self._input = places[graph.input_name]
-        self._output = places[graph.output_name]
+        self._input = places[graph.input_name, False]
+        self._output = places[graph.output_name, False]
         self._steps = tuple(
             _Step(
                 node.kernel,
-                tuple(places[name] for name in node.operands),
-                places[node.output],
+                tuple(places[operand] for operand in _list_operands(node)),
+                places[node.output, False],
                 tuple(done.get(index, ())),
             )
             for index, node in enumerate(graph.nodes)

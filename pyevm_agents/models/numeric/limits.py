@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from precompiles.numeric_spec import MAX_NUMERIC_INPUTS, MAX_NUMERIC_OUTPUTS
 from pyevm_agents.models.numeric.errors import NumericModelError
 
 if TYPE_CHECKING:
@@ -34,8 +35,8 @@ MAX_RANK = 6
 MAX_OPERATIONS = 2**28
 """Upper bound of the operations of all nodes (see `cost.py`): below a second on one core."""
 
-MAX_VALUES = 4_096
-"""Upper bound of the input and of the output numbers. Calldata of 64 KiB has room for 2,048."""
+MAX_VALUES = min(MAX_NUMERIC_INPUTS, MAX_NUMERIC_OUTPUTS)
+"""Upper bound of the input and of the output numbers."""
 
 MAX_METADATA_BYTES = 65_536
 """Upper bound of the entry `numeric_model`."""

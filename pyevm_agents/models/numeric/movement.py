@@ -61,7 +61,7 @@ def _build_reshape(
         call,
         shape,
         partial(_reshape, tuple(shape)),
-        cost.NODE,
+        cost.NODE + cost.CALL,
         operands=[(0, a)],
         attributes=attributes,
     )
@@ -168,12 +168,11 @@ def plan_concat(call: NodeCall) -> Plan:
             )
     size = sum(each.shape[axis] for each in operands)
     shape = (*first[:axis], size, *first[axis + 1 :])
-    rows = math.prod(first[:axis]) * len(operands)
     return _build(
         call,
         shape,
         partial(_concatenate, axis),
-        cost.NODE + cost.MOVE * math.prod(shape) + cost.ROW * rows,
+        cost.cost_concat(shape, math.prod(first[:axis]), len(operands)),
         operands=[*enumerate(operands)],
         attributes={"axis": axis},
     )
@@ -253,8 +252,8 @@ def plan_pad(call: NodeCall) -> Plan:
         call,
         shape,
         kernel,
-        cost.cost_move(call.require_shape(shape), 1 if rank == 0 else a.shape[-1])
-        + cost.cost_move(a.shape, 1 if rank == 0 else a.shape[-1]),
+        cost.cost_move(call.require_shape(shape), shape[-1] if rank else 1)
+        + cost.cost_move(a.shape, a.shape[-1] if rank else 1, calls=3),
         operands=operands,
         attributes={"pads": (*begins, *ends)},
     )
@@ -286,7 +285,7 @@ def plan_gather(call: NodeCall) -> Plan:
         shape=shape,
         kernel=partial(_gather, axis),
         bound=lambda: _bound_lookup(a, indices, axis),
-        operations=cost.cost_move(shape, math.prod(a.shape[axis + 1 :]), cost.LOOKUP),
+        operations=cost.cost_move(shape, math.prod(a.shape[axis + 1 :]), cost.LOOKUP, 4),
         operands=(0, 1),
         attributes={"axis": axis},
     )

@@ -21,6 +21,13 @@ MAX_WINDOW = 2**12
 """Upper bound of a padding, a stride, a dilation or a kernel's side of a convolution."""
 
 
+MATMUL_CALLS = 8
+"""A product takes as long as so many calls of NumPy: it looks at zero points and orders columns."""
+
+CONVOLUTION_CALLS = 24
+"""As `MATMUL_CALLS`: a convolution pads, gathers and reorders."""
+
+
 def _bound_products(call: NodeCall, kernel: Kernel, a: Bounds, b: Bounds, kind: str) -> Bounds:
     """Bound the elements of a product, and refuse one whose partial sums may leave the type."""
     (least, most), low, high = bounds.combine_products(kernel, a, b)
@@ -59,10 +66,8 @@ def multiply_matrices(a_offset: Array, b_offset: Array, a: Array, b: Array) -> A
 
 
 def multiply(a: Array, b: Array) -> Array:
-    """Multiply matrices; the columns of `b` are made contiguous for NumPy's inner loop."""
-    if b.ndim > 1:
-        b = np.ascontiguousarray(b.swapaxes(-1, -2)).swapaxes(-1, -2)
-    result: Array = np.matmul(a, b)
+    """Multiply matrices."""
+    result: Array = np.matmul(a, order_columns(b))
     return result
 
 
@@ -93,10 +98,31 @@ def _plan_product(
             call, multiply, _shift(a, offsets[0]), _shift(b, offsets[1]), kind
         ),
         operations=cost.cost_product(
-            math.prod(shape), depth, math.prod(a.shape) + 2 * math.prod(b.shape)
+            math.prod(shape),
+            depth,
+            _count_moved(a, b, offsets),
+            MATMUL_CALLS,
         ),
         operands=(0, 1),
     )
+
+
+def _count_moved(a: Operand, b: Operand, offsets: tuple[Array, Array]) -> int:
+    """Return how many elements are subtracted from, or put in the order of the inner loop.
+
+    The order of a constant is that of the inner loop from the start.
+    """
+    shifted = sum(
+        math.prod(each.shape) for each, offset in zip((a, b), offsets, strict=True) if offset.any()
+    )
+    return shifted + (0 if b.is_constant or len(b.shape) == 1 else math.prod(b.shape))
+
+
+def order_columns(b: Array) -> Array:
+    """Return a matrix whose columns are contiguous, which NumPy's inner loop reads."""
+    if b.ndim == 1:
+        return b
+    return np.ascontiguousarray(b.swapaxes(-1, -2)).swapaxes(-1, -2)
 
 
 def _shape_product(
@@ -185,7 +211,8 @@ def plan_convolution(call: NodeCall) -> Plan:
     shape = call.require_shape((x.shape[0], filters, *window.sides))
     x_offset = _get_offset(call, 2, x, ())
     w_offset = _get_offset(call, 3, w, (filters, *(1,) * (len(w.shape) - 1)))
-    moved = math.prod(gathered) + math.prod(padded) + math.prod(shape) + math.prod(w.shape)
+    moved = math.prod(gathered) + math.prod(padded) + math.prod(shape)
+    moved += math.prod(w.shape) if w_offset.any() else 0
     return Plan(
         type="int32",
         shape=shape,
@@ -193,7 +220,7 @@ def plan_convolution(call: NodeCall) -> Plan:
         bound=lambda: _bound_products(
             call, partial(convolve, window), _shift(x, x_offset), _shift(w, w_offset), "int32"
         ),
-        operations=cost.cost_product(math.prod(shape), depth, 2 * moved),
+        operations=cost.cost_product(math.prod(shape), depth, moved, CONVOLUTION_CALLS),
         operands=(0, 1),
         attributes={
             "group": window.group,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -118,16 +117,9 @@ def plan_place(operator: str) -> Callable[[NodeCall], Plan]:
                 np.zeros(shape, dtype=np.int64),
                 np.full(shape, a.shape[axis] - 1, dtype=np.int64),
             ),
-            # NumPy copies an array whose axis is not the last one.
-            operations=cost.cost_reduction(a.shape, (axis,), cost.SIMPLE)
-            + cost.cost_move(a.shape, _run(a.shape, axis)),
+            operations=cost.cost_place(a.shape, axis, last=bool(last)),
             operands=(0,),
             attributes={"axis": axis, "keepdims": keepdims, "select_last_index": last},
         )
 
     return plan
-
-
-def _run(shape: tuple[int, ...], axis: int) -> int:
-    """Return how many elements in a row NumPy copies to make an axis the last one."""
-    return shape[axis] if math.prod(shape[axis + 1 :]) == 1 else 1
