@@ -100,7 +100,7 @@ def convert_model(
         output_names=names,
         output_decimals=options.output_decimals,
         reference=tracer.reference,
-        is_raw=options.raw_scores,
+        is_raw=tracer.is_raw,
     )
 
 

@@ -65,6 +65,9 @@ class Tracer:
 
         self.output_scale = Fraction(1, 10**options.output_decimals)
         self.reference = graph.output
+        self.is_raw = False
+        """Whether a last function was left out."""
+
         self._last = graph.output
         self._drop_last_curve()
         self.final = self._find_final()
@@ -83,6 +86,11 @@ class Tracer:
             self.tensors[node.output] = emit(self, node)
             if self._last in self.tensors:
                 break
+        if self.options.raw_scores and not self.is_raw:
+            raise ConversionError(
+                "raw scores: the model must end in Softmax or a logistic function; convert it "
+                "without"
+            )
         return self.plain(self.tensors[self._last], self.output_scale)
 
     def _drop_last_curve(self) -> None:
@@ -94,6 +102,7 @@ class Tracer:
         while (node := producers.get(name)) is not None:
             if node.operator in {"Softmax", "Sigmoid"}:
                 self._last = self.reference = node.inputs[0]
+                self.is_raw = True
                 return
             if node.operator not in {*FINAL_THROUGH} - {"Concat"}:
                 return
@@ -192,17 +201,20 @@ def _emit_linear_model(tracer: Tracer, node: FloatNode) -> Quantised:
         product = replace(product, scale=None)
     tensor = apply_product(tracer.writer, tensor, product)
     names = [*node.outputs[-1:], *covered[1:]]
-    return tracer.cover(_transform(tracer, tensor, transform, names[-1]), names)
+    return tracer.cover(_transform(tracer, node, tensor, transform), names)
 
 
-def _transform(tracer: Tracer, tensor: Quantised, kind: str, name: str) -> Quantised:
+def _transform(tracer: Tracer, node: FloatNode, tensor: Quantised, kind: str) -> Quantised:
     """Add a node's own function of scores, unless scores are wanted."""
-    if kind == "NONE" or tracer.options.raw_scores:
+    if kind == "NONE":
+        return tensor
+    if tracer.options.raw_scores:
+        tracer.is_raw, tracer.reference = True, node.outputs[-1]
         return tensor
     if kind == "LOGISTIC":
-        return apply_curve(tracer.writer, tensor, SIGMOID, tracer.scale_of(name))
+        return apply_curve(tracer.writer, tensor, SIGMOID, tracer.scale_of(node.outputs[-1]))
     if kind == "SOFTMAX":
-        return apply_softmax(tracer.writer, tensor, tracer.scale_of(name))
+        return apply_softmax(tracer.writer, tensor, tracer.scale_of(node.outputs[-1]))
     raise ConversionError(f"post_transform {kind}: must be NONE, LOGISTIC or SOFTMAX")
 
 
@@ -214,19 +226,19 @@ def _emit_forest(tracer: Tracer, node: FloatNode) -> Quantised:
     scale = tracer.scale_of(name) if is_raw else None
     sums = apply_forest(tracer.writer, tensor, forest, scale)
     if forest.is_binary:
-        return tracer.cover(_split_classes(tracer, sums, forest, name), [name])
-    return tracer.cover(_transform(tracer, sums, forest.transform, name), [name])
+        return tracer.cover(_split_classes(tracer, node, sums, forest), [name])
+    return tracer.cover(_transform(tracer, node, sums, forest.transform), [name])
 
 
-def _split_classes(tracer: Tracer, sums: Quantised, forest: Forest, name: str) -> Quantised:
+def _split_classes(tracer: Tracer, node: FloatNode, sums: Quantised, forest: Forest) -> Quantised:
     """Return the scores of both classes from the second one's.
 
     Source: onnxruntime's tree_ensemble_aggregator.h, `write_scores`.
     """
     is_share = bool((forest.leaf_values >= 0).all()) and forest.transform == "NONE"
-    second = sums
-    if forest.transform != "NONE" and not tracer.options.raw_scores:
-        second, is_share = _transform(tracer, sums, "LOGISTIC", name), True
+    kind = "NONE" if forest.transform == "NONE" else "LOGISTIC"
+    second = _transform(tracer, node, sums, kind)
+    is_share = is_share or second is not sums
     offset = 1.0 if is_share else 0.0
     first = apply_affine(
         tracer.writer, second, np.array(-1.0), np.array(offset), scale=second.scale

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 FLOAT_MODELS = Path(__file__).parents[1] / "convert" / "data"
 NAMES = tuple(sorted(file.stem for file in FLOAT_MODELS.glob("*.onnx")))
 PROJECT = Path(__file__).parent / "foundry"
-LIBRARY = "ModelUnderTest"
 CODE_LIMIT = 24_576
 GAS = 19_000_000
 SOLC_SECONDS = 240
@@ -77,29 +76,28 @@ def hash_outputs(model: NumericFile, count: int, seed: int) -> bytes:
     return running
 
 
-@dataclass(frozen=True)
-class ForgeRun:
-    """A model in forge's EVM."""
-
-    gas: int
-    """Of all inputs, with drawing and hashing them."""
-
-
-def run_forge(folder: Path, data: bytes, count: int, seed: int) -> ForgeRun:
-    """Run a model on drawn inputs in forge's EVM; fail if an output differs from ours."""
+def build_project(folder: Path) -> Path:
+    """Return a Foundry project with the test of a model, compiled."""
     node_program()
     foundry_program("forge")
     shutil.copytree(PROJECT, folder)
     shutil.copy(CLIENTS / "foundry" / "solc", folder)
     (folder / "node_modules").symlink_to(installed("foundry"))
-    library = generate_library(data, LIBRARY, max_bytes=CODE_LIMIT)
-    (folder / "src").mkdir()
-    (folder / "src" / f"{LIBRARY}.sol").write_text(library.text)
+    Foundry("forge", "", folder)("build")
+    return folder
+
+
+def run_forge(project: Path, compiled: CompiledModel, data: bytes, count: int, seed: int) -> int:
+    """Run a model on drawn inputs in forge's EVM; fail if an output differs from ours.
+
+    Output: gas of all inputs, with drawing and hashing them.
+    """
     model = NumericFile(data)
     forge = Foundry(
         "forge",
         "",
-        folder,
+        project,
+        TWIN_CODE="0x" + compiled.creation.hex(),
         TWIN_COUNT=str(count),
         TWIN_SEED=str(seed),
         TWIN_LEASTS=",".join(str(low) for low, _ in model.input_ranges),
@@ -110,7 +108,7 @@ def run_forge(folder: Path, data: bytes, count: int, seed: int) -> ForgeRun:
     output = forge("test", "-vv")
     found = re.search(r"\[PASS\] test_outputs_have_the_expected_hash\(\) \(gas: (\d+)\)", output)
     assert found, output
-    return ForgeRun(gas=int(found[1]))
+    return int(found[1])
 
 
 @dataclass(frozen=True)

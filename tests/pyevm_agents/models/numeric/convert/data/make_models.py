@@ -4,6 +4,9 @@ Run it in an environment with requirements.txt. Each model NAME has NAME.onnx an
 of its inputs. Data and models are in the public domain (CC0).
 """
 
+# mypy: ignore-errors
+# Its libraries are those of requirements.txt, which no check installs.
+
 from __future__ import annotations
 
 import io
