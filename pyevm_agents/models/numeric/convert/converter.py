@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pyevm_agents.models.numeric.convert.emitters import SAME, SHAPES, Tracer
+from pyevm_agents.models.numeric.convert.emitters import SAME, SHAPES, GraphConverter
 from pyevm_agents.models.numeric.convert.float_graph import FloatGraph, read_float_graph
 from pyevm_agents.models.numeric.convert.options import (
     ConversionError,
@@ -80,7 +80,7 @@ def convert_model(
     rows = check_rows(calibration, count_inputs(graph, calibration))
     columns = _choose_ranges(graph, rows, options)
     writer = IntegerWriter()
-    tracer = Tracer(graph, writer, options)
+    tracer = GraphConverter(graph, writer, options)
     tracer.tensors[graph.input_name] = _build_input(graph, columns, rows, writer)
     result = tracer.run()
     flat = reshape(writer, result, [result.least.size])

@@ -50,7 +50,7 @@ FINAL_THROUGH = (*SAME, *SHAPES, "Concat", "Normalizer")
 """Operators that only pass values on: what they read may have the output's scale already."""
 
 
-class Tracer:
+class GraphConverter:
     """A float graph while its nodes are emitted, with its values on the calibration data."""
 
     def __init__(
@@ -173,11 +173,11 @@ class Tracer:
         return tensor
 
 
-def _emit_same(tracer: Tracer, node: FloatNode) -> Quantised:
+def _emit_same(tracer: GraphConverter, node: FloatNode) -> Quantised:
     return tracer.get(node.inputs[0])
 
 
-def _emit_product(tracer: Tracer, node: FloatNode) -> Quantised:
+def _emit_product(tracer: GraphConverter, node: FloatNode) -> Quantised:
     tensor = tracer.get(node.inputs[0])
     weights = tracer.constant(node, 1)
     if weights.ndim != 2:  # noqa: PLR2004 - a matrix
@@ -192,7 +192,7 @@ def _emit_product(tracer: Tracer, node: FloatNode) -> Quantised:
     return tracer.cover(apply_product(tracer.writer, tensor, product), covered)
 
 
-def _emit_linear_model(tracer: Tracer, node: FloatNode) -> Quantised:
+def _emit_linear_model(tracer: GraphConverter, node: FloatNode) -> Quantised:
     tensor = tracer.get(node.inputs[0])
     product, covered = tracer.complete(node, read_linear_model(node, tensor.shape[-1]))
     transform = node.get_text("post_transform", "NONE")
@@ -204,7 +204,7 @@ def _emit_linear_model(tracer: Tracer, node: FloatNode) -> Quantised:
     return tracer.cover(_transform(tracer, node, tensor, transform), names)
 
 
-def _transform(tracer: Tracer, node: FloatNode, tensor: Quantised, kind: str) -> Quantised:
+def _transform(tracer: GraphConverter, node: FloatNode, tensor: Quantised, kind: str) -> Quantised:
     """Add a node's own function of scores, unless scores are wanted."""
     if kind == "NONE":
         return tensor
@@ -218,7 +218,7 @@ def _transform(tracer: Tracer, node: FloatNode, tensor: Quantised, kind: str) ->
     raise ConversionError(f"post_transform {kind}: must be NONE, LOGISTIC or SOFTMAX")
 
 
-def _emit_forest(tracer: Tracer, node: FloatNode) -> Quantised:
+def _emit_forest(tracer: GraphConverter, node: FloatNode) -> Quantised:
     tensor = tracer.get(node.inputs[0])
     forest = read_forest(node, tracer.graph.input_type)
     name = node.outputs[-1]
@@ -230,7 +230,9 @@ def _emit_forest(tracer: Tracer, node: FloatNode) -> Quantised:
     return tracer.cover(_transform(tracer, node, sums, forest.transform), [name])
 
 
-def _split_classes(tracer: Tracer, node: FloatNode, sums: Quantised, forest: Forest) -> Quantised:
+def _split_classes(
+    tracer: GraphConverter, node: FloatNode, sums: Quantised, forest: Forest
+) -> Quantised:
     """Return the scores of both classes from the second one's.
 
     Source: onnxruntime's tree_ensemble_aggregator.h, `write_scores`.
@@ -246,7 +248,7 @@ def _split_classes(tracer: Tracer, node: FloatNode, sums: Quantised, forest: For
     return _concatenate(tracer, [first, second], axis=0)
 
 
-def _concatenate(tracer: Tracer, tensors: list[Quantised], axis: int) -> Quantised:
+def _concatenate(tracer: GraphConverter, tensors: list[Quantised], axis: int) -> Quantised:
     scale = min(tensor.scale for tensor in tensors)
     parts = [tracer.plain(tensor, scale) for tensor in tensors]
     return Quantised(
@@ -258,14 +260,14 @@ def _concatenate(tracer: Tracer, tensors: list[Quantised], axis: int) -> Quantis
     )
 
 
-def _emit_concat(tracer: Tracer, node: FloatNode) -> Quantised:
+def _emit_concat(tracer: GraphConverter, node: FloatNode) -> Quantised:
     tensors = [tracer.get(name) for name in node.inputs]
     axis = node.get_int("axis", 0)
     axis = axis - 1 if axis > 0 else axis + len(tensors[0].shape)
     return _concatenate(tracer, tensors, axis)
 
 
-def _emit_scaler(tracer: Tracer, node: FloatNode) -> Quantised:
+def _emit_scaler(tracer: GraphConverter, node: FloatNode) -> Quantised:
     """Fold a Scaler into the products or thresholds that follow."""
     tensor = tracer.get(node.inputs[0])
     shape = tensor.shape
@@ -297,7 +299,7 @@ def _read_numbers(node: FloatNode, name: str, default: float) -> np.ndarray:
     return np.array([default]) if given is None else given.astype(np.float64)
 
 
-def _emit_normalizer(tracer: Tracer, node: FloatNode) -> Quantised:
+def _emit_normalizer(tracer: GraphConverter, node: FloatNode) -> Quantised:
     """Pass probabilities on: they sum to 1 already."""
     producers = [each for each in tracer.graph.nodes if node.inputs[0] in each.outputs]
     has_sum = producers and (
@@ -313,7 +315,7 @@ def _emit_normalizer(tracer: Tracer, node: FloatNode) -> Quantised:
     return tracer.get(node.inputs[0])
 
 
-def _emit_arithmetic(tracer: Tracer, node: FloatNode) -> Quantised:
+def _emit_arithmetic(tracer: GraphConverter, node: FloatNode) -> Quantised:
     """Emit Add, Sub, Mul or Div; one side may be constant."""
     left, right = (tracer.graph.constants.get(name) for name in node.inputs[:2])
     if left is None and right is None:
@@ -334,7 +336,7 @@ def _emit_arithmetic(tracer: Tracer, node: FloatNode) -> Quantised:
     return apply_affine(tracer.writer, tensor, gain, offset, scale=tracer.scale_of(node.output))
 
 
-def _combine(tracer: Tracer, node: FloatNode) -> Quantised:
+def _combine(tracer: GraphConverter, node: FloatNode) -> Quantised:
     """Emit a sum or difference of two tensors in one scale."""
     if node.operator not in {"Add", "Sub"}:
         raise ConversionError(f"operator {node.operator} of two tensors: not supported")
@@ -355,7 +357,7 @@ def _combine(tracer: Tracer, node: FloatNode) -> Quantised:
     )
 
 
-def _emit_relu(tracer: Tracer, node: FloatNode) -> Quantised:
+def _emit_relu(tracer: GraphConverter, node: FloatNode) -> Quantised:
     tensor = tracer.plain(tracer.get(node.inputs[0]))
     return replace(
         tensor,
@@ -367,7 +369,7 @@ def _emit_relu(tracer: Tracer, node: FloatNode) -> Quantised:
     )
 
 
-def _emit_leaky(tracer: Tracer, node: FloatNode) -> Quantised:
+def _emit_leaky(tracer: GraphConverter, node: FloatNode) -> Quantised:
     slope = node.get_float("alpha", 0.01)
     if not 0 <= slope <= 1:
         raise ConversionError(f"alpha {slope:g} of LeakyRelu: must be 0 to 1")
@@ -382,20 +384,20 @@ def _emit_leaky(tracer: Tracer, node: FloatNode) -> Quantised:
     )
 
 
-def _emit_curve(tracer: Tracer, node: FloatNode) -> Quantised:
+def _emit_curve(tracer: GraphConverter, node: FloatNode) -> Quantised:
     curve = TANH if node.operator == "Tanh" else SIGMOID
     tensor = tracer.plain(tracer.get(node.inputs[0]))
     return apply_curve(tracer.writer, tensor, curve, tracer.scale_of(node.output))
 
 
-def _emit_softmax(tracer: Tracer, node: FloatNode) -> Quantised:
+def _emit_softmax(tracer: GraphConverter, node: FloatNode) -> Quantised:
     tensor = tracer.plain(tracer.get(node.inputs[0]))
     if len(tensor.shape) != 1 or node.get_int("axis", -1) not in {-1, 1}:
         raise ConversionError("operator Softmax: must be over the classes of one row")
     return apply_softmax(tracer.writer, tensor, tracer.scale_of(node.output))
 
 
-def _emit_shape(tracer: Tracer, node: FloatNode) -> Quantised:
+def _emit_shape(tracer: GraphConverter, node: FloatNode) -> Quantised:
     tensor = tracer.get(node.inputs[0])
     if node.operator == "Reshape":
         shape = resolve_shape(tensor, [int(each) for each in tracer.constant(node, 1)])
@@ -421,13 +423,13 @@ def _emit_shape(tracer: Tracer, node: FloatNode) -> Quantised:
     )
 
 
-def _emit_transpose(tracer: Tracer, node: FloatNode) -> Quantised:
+def _emit_transpose(tracer: GraphConverter, node: FloatNode) -> Quantised:
     tensor = tracer.plain(tracer.get(node.inputs[0]))
     order = node.get_ints("perm", tuple(range(len(tensor.shape), -1, -1)))
     return transpose(tracer.writer, tensor, order)
 
 
-def _emit_convolution(tracer: Tracer, node: FloatNode) -> Quantised:
+def _emit_convolution(tracer: GraphConverter, node: FloatNode) -> Quantised:
     tensor = tracer.plain(tracer.get(node.inputs[0]))
     weights = tracer.constant(node, 1)
     given = tracer.find_constant(node, 2)
@@ -437,7 +439,7 @@ def _emit_convolution(tracer: Tracer, node: FloatNode) -> Quantised:
     return tracer.cover(apply_convolution(tracer.writer, tensor, node, weights, product), covered)
 
 
-def _emit_pool(tracer: Tracer, node: FloatNode) -> Quantised:
+def _emit_pool(tracer: GraphConverter, node: FloatNode) -> Quantised:
     tensor = tracer.plain(tracer.get(node.inputs[0]))
     if len(tensor.shape) != 2:  # noqa: PLR2004 - channels by length
         raise ConversionError(f"operator {node.operator}: must be 1-D, channels by length")
@@ -447,7 +449,7 @@ def _emit_pool(tracer: Tracer, node: FloatNode) -> Quantised:
     return apply_pool(tracer.writer, tensor, node)
 
 
-def _emit_reduce(tracer: Tracer, node: FloatNode) -> Quantised:
+def _emit_reduce(tracer: GraphConverter, node: FloatNode) -> Quantised:
     tensor = tracer.plain(tracer.get(node.inputs[0]))
     given = tracer.find_constant(node, 1)
     axes = node.get_ints("axes", ()) if given is None else tuple(map(int, given.ravel()))
@@ -460,7 +462,7 @@ def _emit_reduce(tracer: Tracer, node: FloatNode) -> Quantised:
     return reduce(tracer.writer, tensor, tuple(places), kind, keeps=keeps)
 
 
-def _emit_gather(tracer: Tracer, node: FloatNode) -> Quantised:
+def _emit_gather(tracer: GraphConverter, node: FloatNode) -> Quantised:
     """Emit an embedding: rows of a constant by the model's inputs."""
     table = tracer.constant(node, 0)
     tensor = tracer.get(node.inputs[1])
@@ -471,7 +473,7 @@ def _emit_gather(tracer: Tracer, node: FloatNode) -> Quantised:
     return gather_embedding(tracer.writer, tensor, table, tracer.options.bits)
 
 
-EMITTERS: Mapping[str, Callable[[Tracer, FloatNode], Quantised]] = {
+EMITTERS: Mapping[str, Callable[[GraphConverter, FloatNode], Quantised]] = {
     **dict.fromkeys(SAME, _emit_same),
     **dict.fromkeys(SHAPES, _emit_shape),
     **dict.fromkeys(("Gemm", "MatMul"), _emit_product),
