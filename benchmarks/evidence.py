@@ -55,6 +55,12 @@ ENTRIES = {
         seed=18,
         test="tests/precompiles/test_executor_fuzz.py::test_every_call_has_a_typed_outcome",
     ),
+    "numeric-calls": Entry(
+        shows="Every malformed call of the numeric models has a typed outcome with its exact gas",
+        count=1_000_000,
+        seed=24,
+        test="tests/precompiles/test_numeric_fuzz.py::test_every_call_has_a_typed_outcome",
+    ),
     "oracle-accounts": Entry(
         shows="The oracle of callback execution creates, loses and keeps no wei (EVM in Python)",
         count=2_000,
@@ -67,6 +73,12 @@ ENTRIES = {
         seed=21,
         test="tests/contracts/callback/test_invariants.py"
         "::test_no_sequence_of_calls_breaks_the_books",
+    ),
+    "numeric-files": Entry(
+        shows="A malformed ONNX file is refused by its name, or computes within its proven ranges",
+        count=100_000,
+        seed=24,
+        test="tests/pyevm_agents/models/numeric/test_fuzz.py::test_no_file_is_a_fault",
     ),
     "rpc-requests": Entry(
         shows="No request of any method, well-formed or not, is answered with an internal error",

@@ -207,6 +207,8 @@ def _describe_difference(stated: str, own: str) -> str:
     """Describe the first entry that differs between two configs."""
     doc, other = json.loads(stated), json.loads(own)
     name = _find_differing_key(doc, other)
+    if name == "limits" and doc.get("numeric_models") != other.get("numeric_models"):
+        name = "numeric_models"  # Limits of numeric models are there with these alone.
     if name not in {"models", "numeric_models"}:
         return f"{name} is {json.dumps(doc.get(name))} there and {json.dumps(other.get(name))} here"
     there, here = _describe_models(doc.get(name, ())), _describe_models(other.get(name, ()))

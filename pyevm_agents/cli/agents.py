@@ -18,12 +18,12 @@ from pyevm_agents.rpc.codec import Limits, decode
 from pyevm_agents.rpc.errors import RpcError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
 
     from pyevm_agents.models import Adapter
 
-LAST_PRECOMPILE = 0x19
-"""The executor's address; Ethereum's own precompiles are below."""
+LAST_PRECOMPILE = 0x1A
+"""The numeric models' address; the executor and Ethereum's own precompiles are below."""
 
 ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
 HASH = re.compile(r"0x[0-9a-fA-F]{64}")
@@ -67,9 +67,9 @@ def _parse_request_id(
 @rpc_option
 @json_option
 def models(remote: RpcClient, *, as_json: bool) -> None:
-    """List the models that contracts of a node can use.
+    """List the models that contracts of a node can use, numeric models last.
 
-    Prints their names, digests, limits and prices.
+    Prints their names, digests, limits and prices. With --json, it lists the language models.
     """
     listing = remote.call("agent_models")
     if as_json:
@@ -93,6 +93,22 @@ def models(remote: RpcClient, *, as_json: bool) -> None:
                         f"warm, {item['outputTokenGas']:,} output"
                     ),
                 ),
+            ]
+        )
+    _print_numeric_models(remote.call("agent_numericModels"))
+
+
+def _print_numeric_models(listing: Sequence[Mapping[str, Any]]) -> None:
+    for item in listing:
+        out.print(f"[bold]{escape(sanitize(item['name']))}[/]  numeric, at 0x1a")
+        inputs, outputs = item["inputDecimals"], item["outputDecimals"]
+        _print_pairs(
+            [
+                ("sha256", item["digest"].removeprefix("0x")),
+                ("inputs", f"{len(inputs)}, with decimals {', '.join(map(str, inputs))}"),
+                ("outputs", f"{len(outputs)}, with decimals {', '.join(map(str, outputs))}"),
+                ("operations", f"{item['operations']:,}"),
+                ("gas", f"{item['gas']:,} a call by name"),
             ]
         )
 

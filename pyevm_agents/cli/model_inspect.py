@@ -16,7 +16,7 @@ from pyevm_agents.display import pluralize, sanitize
 from pyevm_agents.errors import ConfigError
 
 if TYPE_CHECKING:
-    from pyevm_agents.models.numeric import InputSpec, Node, NumericFile, OutputSpec
+    from pyevm_agents.models.numeric import GraphNode, InputSpec, NumericFile, OutputSpec
 
 SHOWN_NODES = 40
 """Nodes that the text shows; `--json` has all."""
@@ -107,7 +107,7 @@ def _compute_output_ranges(numeric: NumericFile) -> list[tuple[int, int]]:
     return ranges
 
 
-def _node_to_form(numeric: NumericFile, node: Node) -> dict[str, object]:
+def _node_to_form(numeric: NumericFile, node: GraphNode) -> dict[str, object]:
     graph = numeric.graph
     interval = graph.ranges[node.output]
     return {

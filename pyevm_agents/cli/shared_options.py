@@ -172,13 +172,9 @@ def open_numeric_models(files: Mapping[str, Path]) -> dict[str, NumericModel]:
     models: dict[str, NumericModel] = {}
     for name, path in files.items():
         try:
-            models[name] = NumericFile(path.read_bytes())
-        except OSError as error:
-            raise ConfigError(
-                f"--numeric-model {name}: {path}: can't be read: {error.strerror}"
-            ) from error
+            models[name] = NumericFile.open(path)
         except ConfigError as error:
-            raise ConfigError(f"--numeric-model {name}: {path}: {error}") from error
+            raise ConfigError(f"--numeric-model {name}={path}: {error}") from error
     return models
 
 

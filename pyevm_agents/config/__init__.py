@@ -1,5 +1,6 @@
 """Chain configuration: `ChainConfig`, its canonical JSON, and gas schedule files."""
 
+from precompiles.numeric_model import NumericModelProfile
 from pyevm_agents.config.chain_config import (
     DEFAULT_BASE_FEE_WEI,
     DEFAULT_BLOCK_GAS_LIMIT,
@@ -34,6 +35,7 @@ __all__ = [
     "VERSION",
     "ChainConfig",
     "ForkOrigin",
+    "NumericModelProfile",
     "check_fits",
     "check_numeric_fits",
 ]

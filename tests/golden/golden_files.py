@@ -15,6 +15,7 @@ from tests.golden.contracts import collect_contracts
 from tests.golden.databases import collect_databases
 from tests.golden.formats import collect_formats
 from tests.golden.json_values import to_text
+from tests.golden.numeric import collect_numeric
 from tests.golden.plugin import collect_plugin
 from tests.golden.prompts import collect_prompts
 from tests.golden.rpc import collect_rpc
@@ -33,6 +34,7 @@ COLLECTORS: Mapping[str, Collect] = {
     "contracts": collect_contracts,
     "databases": collect_databases,
     "formats": collect_formats,
+    "numeric": collect_numeric,
     "plugin": collect_plugin,
     "prompts": collect_prompts,
     "rpc": collect_rpc,

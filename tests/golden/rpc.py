@@ -259,6 +259,7 @@ def _ask_about_chain(asked: _Asked, token: str, sent: Mapping[str, str]) -> None
         *("rpc_modules", "web3_clientVersion", "anvil_nodeInfo", "anvil_metadata"),
         *("hardhat_metadata", "anvil_getAutomine", "hardhat_getAutomine"),
         *("anvil_getIntervalMining", "anvil_getGenesisTime", "agent_models", "agent_schedule"),
+        "agent_numericModels",
     ):
         asked.keep(method)
     for method in ("eth_getAccount", "eth_getAccountInfo", "eth_getBalance", "eth_getCode"):

@@ -9,7 +9,13 @@ import pytest
 from eth_abi import decode, encode
 from eth_utils import keccak
 
-from precompiles.errors import REFUSALS, Refusal, error_selector
+from precompiles.errors import (
+    NUMERIC_REFUSALS,
+    REFUSALS,
+    NumericRefusal,
+    Refusal,
+    error_selector,
+)
 
 ARTIFACT = Path(__file__).parents[2] / "contracts/build/IAgentExecutorErrors.json"
 
@@ -23,6 +29,9 @@ SELECTORS = {
     "CalldataTooLarge": "06018a9f",
     "ReentrantMetadata": "f9c0bab4",
     "ContextTooLong": "1a35a2e9",
+    "ModelsUnavailable": "e7e23a99",
+    "InputLengthMismatch": "6b7f6f0e",
+    "InputOutOfRange": "77b7e5e9",
 }
 
 EXAMPLES: dict[str, bytes | int | str] = {
@@ -31,6 +40,7 @@ EXAMPLES: dict[str, bytes | int | str] = {
     "bytes4": b"\x06\xfd\xde\x03",
     "string": "ünïcode",
     "uint256": 2**256 - 1,
+    "int256": -(2**255),
 }
 
 
@@ -45,9 +55,17 @@ def test_the_table_is_what_solidity_declares() -> None:
     assert len(declared) == len(entries)
 
 
-@pytest.mark.parametrize("name", REFUSALS)
+def test_errors_of_one_name_are_one_error() -> None:
+    shared = REFUSALS.keys() & NUMERIC_REFUSALS.keys()
+    assert len(shared) == 7
+    assert {name: REFUSALS[name] for name in shared} == {
+        name: NUMERIC_REFUSALS[name] for name in shared
+    }
+
+
+@pytest.mark.parametrize("name", REFUSALS | NUMERIC_REFUSALS)
 def test_the_selector_is_the_hash_of_the_signature(name: str) -> None:
-    signature = f"{name}({','.join(REFUSALS[name])})"
+    signature = f"{name}({','.join((REFUSALS | NUMERIC_REFUSALS)[name])})"
     assert error_selector(name) == keccak(text=signature)[:4]
 
 
@@ -69,6 +87,15 @@ def test_the_revert_data_decodes_again(name: str) -> None:
     decoded = decode(types, data[4:])
     expected = ["0x" + "00" * 19 + "42" if t == "address" else EXAMPLES[t] for t in types]
     assert list(decoded) == expected
+
+
+@pytest.mark.parametrize("name", NUMERIC_REFUSALS)
+def test_the_revert_data_of_numeric_models_decodes_again(name: str) -> None:
+    types = NUMERIC_REFUSALS[name]
+    arguments = [EXAMPLES[abi_type] for abi_type in types]
+    data = NumericRefusal(name, *arguments).encode()
+    assert data == error_selector(name) + encode(types, arguments)
+    assert list(decode(types, data[4:])) == arguments
 
 
 def test_revert_data_word_by_word() -> None:

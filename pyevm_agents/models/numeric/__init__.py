@@ -5,7 +5,7 @@ Source: docs/architecture.md#numeric-models.
 """
 
 from pyevm_agents.models.numeric.errors import NumericModelError
-from pyevm_agents.models.numeric.graph import Graph, Interval, Node, read_graph
+from pyevm_agents.models.numeric.graph import Graph, GraphNode, TensorRange, read_graph
 from pyevm_agents.models.numeric.metadata import (
     InputSpec,
     NumericMetadata,
@@ -16,13 +16,13 @@ from pyevm_agents.models.numeric.numeric_file import NumericFile
 
 __all__ = [
     "Graph",
+    "GraphNode",
     "InputSpec",
-    "Interval",
-    "Node",
     "NumericFile",
     "NumericMetadata",
     "NumericModelError",
     "OutputSpec",
+    "TensorRange",
     "read_graph",
     "write_metadata",
 ]

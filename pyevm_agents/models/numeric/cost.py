@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
-RUN = 8_192
+RUN = 4_096
 """A run: its input becomes an array, and its output Python integers."""
 
-VALUE = 256
+VALUE = 128
 """An input or output number: conversion from or to a Python integer, and the check of its range."""
 
-NODE = 2_048
+NODE = 1_024
 """A node, however few its elements are: the loop over nodes, and lists of its tensors."""
 
-CALL = 1_024
+CALL = 768
 """A call of NumPy, however few its elements are."""
 
 MULTIPLY_ADD = 1
@@ -102,7 +102,7 @@ def cost_reduction(shape: Sequence[int], axes: Sequence[int]) -> int:
     """Return the operations of a reduction over axes."""
     patterns = [axis in axes for axis in range(len(shape))]
     rows = count_rows(shape, patterns)
-    return NODE + 3 * CALL + REDUCED * math.prod(shape) + REDUCED_ROW * rows
+    return NODE + 4 * CALL + REDUCED * math.prod(shape) + REDUCED_ROW * rows
 
 
 def cost_place(shape: Sequence[int], axis: int, *, last: bool) -> int:
@@ -110,7 +110,7 @@ def cost_place(shape: Sequence[int], axis: int, *, last: bool) -> int:
     is_copied = last or math.prod(shape[axis + 1 :]) > 1
     return (
         NODE
-        + (10 if last else 3) * CALL
+        + (14 if last else 4) * CALL
         + (PLACED if is_copied else REDUCED) * math.prod(shape)
         + REDUCED_ROW * (math.prod(shape) // shape[axis])
     )

@@ -30,10 +30,15 @@ class OutOfRange(Exception):  # noqa: N818 - a bound, which its reader reports a
 
 def show(name: str) -> str:
     """Return a name from a file for a message: quoted, on one line, truncated."""
-    return f"'{sanitize(name, MAX_NAME_SHOWN)}'"
+    return f"'{_clean(name)}'"
 
 
 def describe_node(index: int, operator: str, name: str) -> str:
     """Return the words that name a node, such as `node 3 'hidden' (Add)`."""
     label = f" {show(name)}" if name else ""
-    return f"node {index}{label} ({sanitize(operator, MAX_NAME_SHOWN)})"
+    return f"node {index}{label} ({_clean(operator)})"
+
+
+def _clean(text: str) -> str:
+    """Return a text of printable characters; JSON may contain half a surrogate pair."""
+    return sanitize(text.encode("utf-8", "replace").decode(), MAX_NAME_SHOWN)

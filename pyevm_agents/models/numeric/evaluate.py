@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pyevm_agents.models.numeric.products import order_columns
 
 if TYPE_CHECKING:
-    from pyevm_agents.models.numeric.graph import Graph, Node
+    from pyevm_agents.models.numeric.graph import Graph, GraphNode
     from pyevm_agents.models.numeric.plan import Kernel
 
 Array: TypeAlias = NDArray[np.int64]
@@ -28,13 +28,13 @@ class _Step:
     """Places that no later step reads; their memory is freed."""
 
 
-def _list_operands(node: Node) -> tuple[tuple[str, bool], ...]:
+def _list_operands(node: GraphNode) -> tuple[tuple[str, bool], ...]:
     """Return a node's operands, and whether each is the second factor of a matrix product."""
     is_product = node.operator in {"MatMul", "MatMulInteger"}
     return tuple((name, is_product and index == 1) for index, name in enumerate(node.operands))
 
 
-class Evaluator:
+class GraphEvaluator:
     """Evaluates one graph. It keeps no state between evaluations."""
 
     def __init__(self, graph: Graph) -> None:

@@ -36,7 +36,7 @@ Array: TypeAlias = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Interval:
+class TensorRange:
     """The values that a tensor can have."""
 
     least: int
@@ -49,7 +49,7 @@ class Interval:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Node:
+class GraphNode:
     """An operation of a graph."""
 
     operator: str
@@ -72,12 +72,16 @@ class Node:
     operations: int
 
 
+Node: TypeAlias = GraphNode
+"""The name that the generators of a numeric model's code use."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Graph:
     """A numeric model's graph, in the order of its evaluation."""
 
     opset: int
-    nodes: tuple[Node, ...]
+    nodes: tuple[GraphNode, ...]
     """Without Constant nodes, and without those that depend on constants alone."""
 
     constants: Mapping[str, Array]
@@ -87,7 +91,7 @@ class Graph:
     types: Mapping[str, str]
     """`int64`, `int32`, `int8`, `uint8` or `bool` of each tensor."""
 
-    ranges: Mapping[str, Interval]
+    ranges: Mapping[str, TensorRange]
     input_name: str
     output_name: str
     metadata: NumericMetadata
@@ -141,7 +145,7 @@ class _GraphReader:
         self.unused: dict[str, str] = {}
         """Words for each tensor that no node uses so far, by name."""
 
-        self.nodes: list[Node] = []
+        self.nodes: list[GraphNode] = []
         self.elements = 0
         self.operations = 0
 
@@ -206,7 +210,7 @@ class _GraphReader:
         self._define(node.output, plan.type, (low, high), node.label, is_constant=is_constant)
         if not is_constant:
             self.nodes.append(
-                Node(
+                GraphNode(
                     operator=node.operator,
                     inputs=node.inputs,
                     output=node.output,
@@ -231,9 +235,10 @@ class _GraphReader:
                 f"{operator.inputs[-1]}; export the model again"
             )
         for name in node.attributes:
-            if name not in operator.attributes:
+            if name not in operator.attributes or self.file.opset < operator.since.get(name, 0):
                 raise NumericModelError(
-                    f"{node.label}: attribute {show(name)}: not known; remove it"
+                    f"{node.label}: attribute {show(name)}: not known in operator set "
+                    f"{self.file.opset}; remove it"
                 )
         operands = tuple(self._use(name, node.label) if name else None for name in node.inputs)
         call = NodeCall(
@@ -291,7 +296,7 @@ class _GraphReader:
             shapes={name: x.shape for name, x in tensors.items()},
             types={name: x.type for name, x in tensors.items()},
             ranges={
-                name: Interval(
+                name: TensorRange(
                     least=int(x.low.min()), most=int(x.high.max()), lows=x.low, highs=x.high
                 )
                 for name, x in tensors.items()

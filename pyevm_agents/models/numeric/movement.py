@@ -17,8 +17,12 @@ if TYPE_CHECKING:
 
     from pyevm_agents.models.numeric.plan import Array, Attribute, Bounds, Kernel, NodeCall, Operand
 
-MAX_GATHERED = 2**24
-"""Upper bound of the elements that finer ranges of a lookup compare; beyond, one range is used."""
+PAD_AXES = 18
+"""Operator set from which on Pad has axes."""
+
+MAX_COMPARED = 2**21
+"""Upper bound of the elements that the ranges of a lookup compare; a table with more has one range
+for all indices."""
 
 
 def _build(  # noqa: PLR0913 - one for each fact of an operator
@@ -230,6 +234,8 @@ def plan_pad(call: NodeCall) -> Plan:
     """Plan a Pad with a constant."""
     a, value = call.get(0), call.find(2)
     call.require_text("mode", "constant")
+    if len(call.operands) > 3 and call.opset < PAD_AXES:  # noqa: PLR2004 - the fourth input
+        raise call.fail(f"axes of Pad: must be left out before operator set {PAD_AXES}")
     rank = len(a.shape)
     given = call.get_argument(1, 2 * MAX_RANK)
     axes = call.get_axes(call.get_argument(3, MAX_RANK) or range(rank), rank)
@@ -292,32 +298,58 @@ def plan_gather(call: NodeCall) -> Plan:
 
 
 def _bound_lookup(a: Operand, indices: Operand, axis: int) -> Bounds:
-    """Return the ranges of looked-up elements: over each range of indices, if they are few."""
-    pairs = np.stack((indices.low.reshape(-1), indices.high.reshape(-1)))
-    ranges, places = np.unique(pairs, axis=1, return_inverse=True)
-    if ranges.shape[1] * a.low.size > MAX_GATHERED and not np.array_equal(*ranges):
-        ranges = np.array([[pairs[0].min()], [pairs[1].max()]])
-        places = np.zeros(pairs.shape[1], dtype=np.int64)
-    if np.array_equal(*ranges):
-        low, high = (np.take(each, ranges[0], axis=axis) for each in (a.low, a.high))
-    else:
-        found = [_bound_range(a, int(least), int(most), axis) for least, most in ranges.T.tolist()]
-        low, high = (np.stack(each, axis=axis) for each in zip(*found, strict=True))
-    places = places.reshape(indices.shape)
-    return np.take(low, places, axis=axis), np.take(high, places, axis=axis)
-
-
-def _bound_range(a: Operand, least: int, most: int, axis: int) -> Bounds:
-    """Return the range of the elements at indices from `least` to `most`; some count from the end.
-
-    A range is split at 0.
-    """
+    """Return the ranges of looked-up elements: those of the table over each index's range."""
+    if np.array_equal(indices.low, indices.high):
+        return np.take(a.low, indices.low, axis=axis), np.take(a.high, indices.low, axis=axis)
     size = a.shape[axis]
-    parts = [range(max(least, 0), most + 1), range(least + size, min(most, -1) + size + 1)]
-    lows, highs = [], []
-    for part in parts:
-        if len(part):
-            cut = (slice(None),) * axis + (slice(part.start, part.stop),)
-            lows.append(a.low[cut].min(axis=axis))
-            highs.append(a.high[cut].max(axis=axis))
-    return np.minimum.reduce(lows), np.maximum.reduce(highs)
+    least, most = indices.low.reshape(-1), indices.high.reshape(-1)
+    if a.low.size * size.bit_length() > MAX_COMPARED:
+        least, most = least.min(keepdims=True), most.max(keepdims=True)
+    # Indices below 0 count from the end. A range on one side of 0 stands for both parts.
+    is_below, is_above = most < 0, least >= 0
+    above = (
+        np.where(is_below, least + size, np.maximum(least, 0)),
+        np.where(is_below, most + size, most),
+    )
+    below = (
+        np.where(is_above, above[0], least + size),
+        np.where(is_above, above[1], np.minimum(most, -1) + size),
+    )
+    low, high = (
+        choose(
+            _compare_ranges(choose, np.moveaxis(values, axis, 0), *above),
+            _compare_ranges(choose, np.moveaxis(values, axis, 0), *below),
+        )
+        for choose, values in ((np.minimum, a.low), (np.maximum, a.high))
+    )
+    rest = (*a.shape[:axis], *a.shape[axis + 1 :])
+    rank = len(indices.shape)
+    return _place(low, indices.shape, rest, axis, rank), _place(
+        high, indices.shape, rest, axis, rank
+    )
+
+
+def _place(
+    found: Array, shape: tuple[int, ...], rest: tuple[int, ...], axis: int, rank: int
+) -> Array:
+    """Return a range for each index, or one for all, in the shape of the lookup's output."""
+    spread = np.broadcast_to(found, (math.prod(shape), *rest)).reshape((*shape, *rest))
+    return np.moveaxis(spread, range(rank), range(axis, axis + rank))
+
+
+def _compare_ranges(choose: np.ufunc, table: Array, starts: Array, ends: Array) -> Array:
+    """Return the least (or most) elements of a table over ranges of its first axis.
+
+    Each range is covered by two windows of the same power of 2, whose extremes are computed of
+    those of half the width.
+    """
+    result = np.empty((starts.size, *table.shape[1:]), dtype=np.int64)
+    lengths = ends - starts + 1
+    width = 1
+    while True:
+        chosen = (lengths >= width) & (lengths < 2 * width)
+        result[chosen] = choose(table[starts[chosen]], table[ends[chosen] - width + 1])
+        if 2 * width > lengths.max():
+            return result
+        table = choose(table[:-width], table[width:])
+        width *= 2

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pyevm_agents.models.numeric.errors import NumericModelError
-from pyevm_agents.models.numeric.evaluate import Evaluator
+from pyevm_agents.models.numeric.evaluate import GraphEvaluator
 from pyevm_agents.models.numeric.graph import read_graph
 from pyevm_agents.models.numeric.limits import MAX_FILE_BYTES
 
@@ -27,6 +27,7 @@ class NumericFile:
     def __init__(self, data: bytes) -> None:
         """Read a file's bytes."""
         self.graph = read_graph(data)
+        self.data = data
         self.digest = hashlib.sha256(data).digest()
         self.size_bytes = len(data)
         self.operations = self.graph.operations
@@ -34,7 +35,7 @@ class NumericFile:
         self.input_decimals = tuple(x.decimals for x in specs for _ in range(x.count))
         self.output_decimals = tuple(x.decimals for x in results for _ in range(x.count))
         self.input_ranges = tuple((x.least, x.most) for x in specs for _ in range(x.count))
-        self._evaluator = Evaluator(self.graph)
+        self._evaluator = GraphEvaluator(self.graph)
 
     @classmethod
     def open(cls, path: Path) -> NumericFile:

@@ -137,11 +137,21 @@ def _parse(data: bytes) -> Message:
 
 
 def _check_fields(message: Message, allowed: Sequence[str], thing: str) -> None:
-    for field, _ in message.ListFields():
+    """Refuse a field that is not listed, and a text that is not UTF-8, which protobuf admits."""
+    for field, value in message.ListFields():
         if field.name not in allowed:
             raise NumericModelError(
                 f"{thing}: field {field.name}: not part of a numeric model; remove it"
             )
+        if field.type == field.TYPE_STRING:
+            texts = [value] if isinstance(value, str | bytes) else value
+            if not all(isinstance(text, str) for text in texts):
+                raise NumericModelError(f"{thing}: {field.name}: must be UTF-8; correct it")
+
+
+def _require_text(text: str | bytes, thing: str) -> None:
+    if isinstance(text, bytes):
+        raise NumericModelError(f"{thing}: name: must be UTF-8; rename it")
 
 
 def _check_name(name: str, thing: str) -> str:
@@ -201,6 +211,7 @@ def _read_model(model: Message) -> OnnxFile:
 
 def _read_opset(imports: Sequence[Message]) -> int:
     for each in imports:
+        _check_fields(each, ("domain", "version"), "operator set")
         if each.domain not in DOMAINS:
             raise NumericModelError(
                 f"operator set {show(each.domain)}: must be the default one; use its operators"
@@ -220,6 +231,7 @@ def _read_metadata(entries: Sequence[Message]) -> str:
         raise NumericModelError(
             f"metadata: must be one entry {METADATA_KEY}; `pyevm-agents model convert` writes it"
         )
+    _check_fields(entries[0], ("key", "value"), "metadata")
     text: str = entries[0].value
     return text
 
@@ -241,9 +253,9 @@ def _read_end(infos: Sequence[Message], thing: str) -> tuple[str, int]:
 
 def _read_info(info: Message, thing: str) -> tuple[str, str, tuple[int, ...]]:
     """Return the name, the type and the shape that the file states for a tensor."""
+    _check_fields(info, ("name", "type", "doc_string"), thing)
     name = _check_name(info.name, thing)
     thing = f"{thing} {show(name)}"
-    _check_fields(info, ("name", "type", "doc_string"), thing)
     _check_fields(info.type, ("tensor_type", "denotation"), thing)
     tensor = info.type.tensor_type
     if tensor.elem_type not in ELEMENT_TYPES or not tensor.HasField("shape"):
@@ -271,6 +283,7 @@ def _read_initializers(tensors: Sequence[Message]) -> Mapping[str, ConstantTenso
     found: dict[str, ConstantTensor] = {}
     total = 0
     for tensor in tensors:
+        _require_text(tensor.name, "initializer")
         name = _check_name(tensor.name, "initializer")
         if name in found:
             raise NumericModelError(f"initializer {show(name)}: name is taken; rename one of them")
@@ -321,10 +334,11 @@ def _read_values(
 
 
 def _read_node(index: int, node: Message) -> FileNode:
+    fields = (
+        "input", "output", "name", "op_type", "domain", "attribute", "doc_string",
+    )  # fmt: skip
+    _check_fields(node, fields, f"node {index}")
     label = describe_node(index, node.op_type, node.name)
-    _check_fields(
-        node, ("input", "output", "name", "op_type", "domain", "attribute", "doc_string"), label
-    )
     if node.name:
         _check_name(node.name, "node name")
     if node.domain not in DOMAINS:
@@ -337,6 +351,7 @@ def _read_node(index: int, node: Message) -> FileNode:
     _check_count(len(node.attribute), MAX_ATTRIBUTES, f"attributes of {label}")
     attributes: dict[str, AttributeValue] = {}
     for attribute in node.attribute:
+        _require_text(attribute.name, f"{label}: attribute")
         if attribute.name in attributes:
             raise NumericModelError(
                 f"{label}: attribute {show(attribute.name)}: occurs twice; remove one"

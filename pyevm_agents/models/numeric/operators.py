@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,6 +33,8 @@ class Operator:
 
     inputs: range = range(1, 2)
     attributes: tuple[str, ...] = ()
+    since: Mapping[str, int] = field(default_factory=dict)
+    """Operator set from which on an attribute is admitted, if it is later than 13."""
 
     def get_types(self, opset: int) -> tuple[str, ...]:
         """Return the types of the first input in an operator set."""
@@ -65,7 +67,9 @@ OPERATORS: Mapping[str, Operator] = {
     "And": _define(elementwise.plan_and, BOOL, TWO),
     "ArgMax": _define(reductions.plan_place("ArgMax"), INTEGERS, attributes=PLACE),
     "ArgMin": _define(reductions.plan_place("ArgMin"), INTEGERS, attributes=PLACE),
-    "Cast": _define(elementwise.plan_cast, ALL, attributes=("to", "saturate")),
+    "Cast": replace(
+        _define(elementwise.plan_cast, ALL, attributes=("to", "saturate")), since={"saturate": 19}
+    ),
     "Clip": _define(elementwise.plan_clip, INTEGERS, (1, 3)),
     "Concat": _define(movement.plan_concat, ALL, MANY, ("axis",)),
     "ConvInteger": _define(products.plan_convolution, BYTES, (2, 4), CONVOLUTION),
@@ -90,11 +94,19 @@ OPERATORS: Mapping[str, Operator] = {
     "Not": _define(elementwise.plan_not, BOOL),
     "Or": _define(elementwise.plan_or, BOOL, TWO),
     "Pad": _define(movement.plan_pad, ALL, (2, 4), ("mode",)),
-    "ReduceMax": _define(reductions.plan_reduction("ReduceMax"), INTEGERS, (1, 2), REDUCTION),
-    "ReduceMin": _define(reductions.plan_reduction("ReduceMin"), INTEGERS, (1, 2), REDUCTION),
+    "ReduceMax": replace(
+        _define(reductions.plan_reduction("ReduceMax"), INTEGERS, (1, 2), REDUCTION),
+        since={"noop_with_empty_axes": 18},
+    ),
+    "ReduceMin": replace(
+        _define(reductions.plan_reduction("ReduceMin"), INTEGERS, (1, 2), REDUCTION),
+        since={"noop_with_empty_axes": 18},
+    ),
     "ReduceSum": _define(reductions.plan_reduction("ReduceSum"), WIDE, (1, 2), REDUCTION),
     "Relu": _define(elementwise.plan_rectify, (), from_14=SIGNED),
-    "Reshape": _define(movement.plan_reshape, ALL, TWO, ("allowzero",)),
+    "Reshape": replace(
+        _define(movement.plan_reshape, ALL, TWO, ("allowzero",)), since={"allowzero": 14}
+    ),
     "Sign": _define(elementwise.plan_sign, INTEGERS),
     "Slice": _define(movement.plan_slice, ALL, (3, 5)),
     "Squeeze": _define(movement.plan_squeeze, ALL, (1, 2)),

@@ -21,9 +21,10 @@ from tests.byte_model import PROFILE, ByteModel
 from tests.deadlines import HANG_SECONDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from precompiles.language_model import GenerationRequest, LanguageModel
+    from precompiles.numeric_model import NumericModel
 
 FIRST = "0x" + DEVELOPMENT_ADDRESS.hex()
 DONE = " I now know the final answer\nFinal Answer: Done."
@@ -42,12 +43,21 @@ class AgentNode:
     """A node, and short requests to it."""
 
     def __init__(
-        self, model: LanguageModel | None = None, config: ChainConfig | None = None
+        self,
+        model: LanguageModel | None = None,
+        config: ChainConfig | None = None,
+        *,
+        numeric_models: Mapping[str, NumericModel] | None = None,
     ) -> None:
         config = config or ChainConfig(models=(PROFILE,))
         switched = SwappableModel(model or ByteModel(deposit_then_done))
         accounts = {DEVELOPMENT_ADDRESS: GenesisAccount(balance_wei=DEVELOPMENT_BALANCE_WEI)}
-        chain = Chain(config, {config.models[0].name: switched}, accounts=accounts)
+        chain = Chain(
+            config,
+            {config.models[0].name: switched},
+            numeric_models=numeric_models,
+            accounts=accounts,
+        )
         self.wallet = WalletDemo(chain)
         self.node = Node(chain, now=lambda: 2e9, keys=Keys([DEVELOPMENT_KEY]))
         self.service = build_node_service(self.node, send_seconds=240)

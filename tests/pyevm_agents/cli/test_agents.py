@@ -17,6 +17,7 @@ from pyevm_agents.devnet.chain import build_model_profile
 from pyevm_agents.models import CachingModel, ScriptedModel, answer, use
 from pyevm_agents.models.timing import Timing
 from tests.byte_model import PROFILE, ByteModel
+from tests.numeric_model import SumModel, profile_of
 from tests.pyevm_agents.cli.agent_node import AgentNode, deposit_then_done
 
 if TYPE_CHECKING:
@@ -54,9 +55,10 @@ def commands(vocabulary: Vocabulary) -> Iterator[Commands]:
         models=(build_model_profile(facts),),
         profile_fingerprint=facts.fingerprint,
         schedule=GasSchedule(tool_gas=7_777),
+        numeric_models=(profile_of(SumModel()),),
     )
     model = ScriptedModel([DEPOSIT, DONE], vocabulary=vocabulary)
-    node = AgentNode(model, config)
+    node = AgentNode(model, config, numeric_models={"sum": SumModel()})
     with node.served() as url:
         yield Commands(node, url)
     node.node.close()
@@ -181,6 +183,15 @@ def test_models_and_schedule_are_the_nodes(commands: Commands) -> None:
     assert said.startswith(f"{model['name']}\n  aliases      llama_model_3, default\n")
     assert f"sha256       {model['digest'][2:]}" in said
     assert json.loads(commands.said("models", "--json")) == [model]
+    lines = said.splitlines()
+    at = lines.index("sum  numeric, at 0x1a")
+    assert [line.split(maxsplit=1)[1] for line in lines[at + 1 : at + 6]] == [
+        SumModel().digest.hex(),
+        "3, with decimals 2, 2, 0",
+        "2, with decimals 2, 4",
+        "41",
+        "9,219 a call by name",
+    ]
     said = commands.said("schedule")
     told = commands.node.ask("agent_schedule")
     assert f"executor     {told['executor']}" in said

@@ -11,13 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from precompiles.gas import GasSchedule
+from precompiles.numeric_gas import NumericGasSchedule
+from precompiles.numeric_model import NumericModelProfile
 from pyevm_agents.chain import Chain
-from pyevm_agents.config import ChainConfig, ForkOrigin, NumericModelProfile
+from pyevm_agents.config import ChainConfig, ForkOrigin, check_numeric_fits
 from pyevm_agents.config.chain_config import check_fits
 from pyevm_agents.devnet.chain import add_models
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import ProfileFacts
 from tests.byte_model import PROFILE, ByteModel
+from tests.numeric_model import SumModel, profile_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,18 +40,26 @@ NUMERIC = NumericModelProfile(
     input_decimals=(2, 0),
     output_decimals=(18,),
     operations=1_000,
-    operation_gas=1,
 )
+NUMERIC_PRICES = ["base_gas", "input_byte_gas", "output_byte_gas", "operations_per_gas"]
 ORIGIN = ForkOrigin(chain_id=1, block_number=7, block_hash=b"\x06" * 32)
 RULES = (("format", 1), ("threshold", 2**63 - 1))
 SECTIONS = [
-    pytest.param({"numeric_models": (NUMERIC, replace(NUMERIC, name="b"))}, id="numeric models"),
+    pytest.param(
+        {"numeric_models": (NUMERIC, replace(NUMERIC, name="b", digest=bytes(32)))},
+        id="numeric models",
+    ),
+    pytest.param(
+        {"numeric_models": (NUMERIC,), "numeric_schedule": NumericGasSchedule(base_gas=7)},
+        id="numeric schedule",
+    ),
     pytest.param({"origin": ORIGIN}, id="origin"),
     pytest.param({"code_size_bytes": 24_577}, id="code size"),
     pytest.param({"models": (replace(PROFILE, decoding=RULES),)}, id="decoding"),
 ]
 PLAIN_DIGEST = "501eab111224f4d0d48a35e1c7febc712e327e68a85b2b065f8d854d33104cd2"
 BYTES_DIGEST = "c7f755c878f5d14151dc4b1f587801db366292684faf6944399ab2d37cd77915"
+NUMERIC_DIGEST = "bee30463822411dc2418dc2785574ea3522a38da3905bd1ed8248cc237b1377b"
 
 
 def test_the_canonical_form_is_sorted_and_without_white_space() -> None:
@@ -70,6 +81,34 @@ def test_the_digests_of_version_2_are_fixed() -> None:
     # A later optional section must not change them: an empty one is omitted.
     assert ChainConfig().digest.hex() == PLAIN_DIGEST
     assert ChainConfig(models=(PROFILE,)).digest.hex() == BYTES_DIGEST
+    assert ChainConfig(numeric_models=(NUMERIC,)).digest.hex() == NUMERIC_DIGEST
+
+
+def test_the_form_of_numeric_models() -> None:
+    form = json.loads(ChainConfig(numeric_models=(NUMERIC,)).to_json())
+    assert form["models"] == []
+    assert form["numeric_models"] == [
+        {
+            "name": "forecast",
+            "digest": "0x" + "05" * 32,
+            "input_decimals": [2, 0],
+            "output_decimals": [18],
+            "operations": 1_000,
+        }
+    ]
+    assert form["numeric_schedule"] == {
+        "BASE_GAS": 3_000,
+        "INPUT_BYTE_GAS": 16,
+        "OUTPUT_BYTE_GAS": 16,
+        "OPERATIONS_PER_GAS": 4,
+    }
+    limits = {name: limit for name, limit in form["limits"].items() if "NUMERIC" in name}
+    assert limits == {
+        "MAX_NUMERIC_CALLDATA_BYTES": 65_536,
+        "MAX_NUMERIC_INPUTS": 1_024,
+        "MAX_NUMERIC_OUTPUTS": 1_024,
+    }
+    assert "NUMERIC" not in ChainConfig(models=(PROFILE,)).to_json().upper()
 
 
 def other_numeric_models() -> list[NumericModelProfile]:
@@ -80,7 +119,6 @@ def other_numeric_models() -> list[NumericModelProfile]:
         replace(NUMERIC, input_decimals=(2,)),
         replace(NUMERIC, output_decimals=(1, 1)),
         replace(NUMERIC, operations=7),
-        replace(NUMERIC, operation_gas=7),
     ]
 
 
@@ -99,6 +137,14 @@ def test_the_digest_changes_with_every_part() -> None:
         replace(config, models=(replace(PROFILE, decoding=(("threshold", 7),)),)),
         replace(config, numeric_models=(NUMERIC,)),
         *(replace(config, numeric_models=(each,)) for each in other_numeric_models()),
+        *(
+            replace(
+                config,
+                numeric_models=(NUMERIC,),
+                numeric_schedule=NumericGasSchedule(**{price: 7}),
+            )
+            for price in NUMERIC_PRICES
+        ),
         replace(config, origin=ORIGIN),
         replace(config, origin=replace(ORIGIN, chain_id=2)),
         replace(config, origin=replace(ORIGIN, block_number=8)),
@@ -202,7 +248,8 @@ def test_an_optional_section_is_part_of_the_digest_and_of_the_form(
 def test_an_empty_section_is_not_in_the_form() -> None:
     form = json.loads(ChainConfig(models=(PROFILE,)).to_json())
     assert form["version"] == 2
-    assert not {"numeric_models", "origin", "code_size_bytes"} & form.keys()
+    sections = {"numeric_models", "numeric_schedule", "origin", "code_size_bytes"}
+    assert not sections & form.keys()
     assert "decoding" not in form["models"][0]
 
 
@@ -210,6 +257,11 @@ def test_an_empty_section_is_not_in_the_form() -> None:
     ("old", "new", "name"),
     [
         ('"version":2', '"numeric_models":[],"version":2', "numeric_models"),
+        (
+            '"profile_fingerprint"',
+            '"numeric_schedule":{},"profile_fingerprint"',
+            "numeric_schedule: not canonical",
+        ),
         ('"version":2', '"origin":{},"version":2', "invalid chain configuration: missing key"),
         ('"digest":', '"decoding":{},"digest":', "models"),
         ('"chain_id":', '"code_size_bytes":24576,"chain_id":', "code_size_bytes: not canonical"),
@@ -222,15 +274,83 @@ def test_an_empty_section_that_is_stated_is_refused(old: str, new: str, name: st
 
 
 @pytest.mark.parametrize(
-    "section", [one for one in SECTIONS if one.id not in {"decoding", "code size", "origin"}]
+    ("old", "new", "message"),
+    [
+        ('"OPERATIONS_PER_GAS":4', '"OPERATIONS_PER_GAS":0', "operations_per_gas 0: must be"),
+        ('"OPERATIONS_PER_GAS":4', '"OPERATIONS_PER_GAS":4.0', "operations_per_gas 4.0: must be"),
+        ('"OPERATIONS_PER_GAS":4', '"OPERATIONS":4', "numeric_schedule.OPERATIONS = 4: this ver"),
+        (',"OPERATIONS_PER_GAS":4', "", "numeric_schedule: not canonical JSON"),
+        ('"numeric_schedule":{', '"numeric_schedule":5,"numeric":{', "invalid chain configurat"),
+        ('"MAX_NUMERIC_INPUTS":1024', '"MAX_NUMERIC_INPUTS":7', "has 1024; use the version"),
+        ('"MAX_NUMERIC_INPUTS":1024,', "", "limits: not canonical JSON"),
+        ('"operations":1000', '"operations":1000,"operation_gas":1', "invalid chain configuration"),
+        ('"operations":1000', '"operations":"1000"', "operations '1000': must be a whole number"),
+        ('"input_decimals":[2,0]', '"input_decimals":[2,false]', "decimals False: must be"),
+        ('"input_decimals":[2,0]', '"input_decimals":2', "invalid chain configuration"),
+        ('"name":"forecast"', '"name":7', "invalid chain configuration"),
+        ('"0x0505', '"0505', "numeric_models: not canonical JSON"),
+    ],
 )
-def test_a_chain_with_a_section_that_is_not_implemented_is_refused(
-    section: dict[str, Any], request: pytest.FixtureRequest
-) -> None:
-    config = replace(ChainConfig(models=(PROFILE,)), **section)
-    name = request.node.callspec.id.replace(" ", "_")
-    with pytest.raises(ConfigError, match=f"with {name}: this version of pyevm-agents does not"):
-        Chain(config, {PROFILE.name: ByteModel([])})
+def test_refuses_what_no_numeric_section_can_be(old: str, new: str, message: str) -> None:
+    text = ChainConfig(numeric_models=(NUMERIC,)).to_json()
+    assert old in text
+    with pytest.raises(ConfigError, match=message):
+        ChainConfig.from_json(text.replace(old, new, 1))
+
+
+@pytest.mark.parametrize("price", NUMERIC_PRICES)
+@pytest.mark.parametrize("gas", [1, 2**63 - 1])
+def test_takes_the_least_and_the_dearest_numeric_price(price: str, gas: int) -> None:
+    schedule = NumericGasSchedule(**{price: gas})
+    config = ChainConfig(numeric_models=(NUMERIC,), numeric_schedule=schedule)
+    assert ChainConfig.from_json(config.to_json()) == config
+
+
+@pytest.mark.parametrize("price", NUMERIC_PRICES)
+@pytest.mark.parametrize("gas", [-1, 0, 2**63, 1.5, True])
+def test_refuses_what_no_numeric_price_can_be(price: str, gas: int) -> None:
+    schedule = NumericGasSchedule(**{price: gas})
+    with pytest.raises(ConfigError, match=f"numeric_schedule: {price} {gas}: must be a whole"):
+        ChainConfig(numeric_models=(NUMERIC,), numeric_schedule=schedule)
+
+
+def test_numeric_prices_without_numeric_models_are_refused() -> None:
+    with pytest.raises(ConfigError, match="a chain without numeric models must have the default"):
+        ChainConfig(numeric_schedule=NumericGasSchedule(base_gas=7))
+    with pytest.raises(ConfigError, match="numeric_schedule of type dict: must be a"):
+        ChainConfig(numeric_schedule={"base_gas": 7})  # type: ignore[arg-type]
+
+
+def test_a_chain_needs_its_numeric_models() -> None:
+    model = SumModel()
+    profile = profile_of(model)
+    config = ChainConfig(numeric_models=(profile,))
+    chain = Chain(config, numeric_models={"sum": model})
+    assert chain.header(0).extra_data == config.digest
+    assert chain.code(bytes(19) + b"\x19") == b""  # type: ignore[arg-type]
+    for models in ({}, {"other": model}, {"sum": model, "other": model}):
+        with pytest.raises(ConfigError, match=r"must be those of the chain config, .'sum'."):
+            Chain(config, numeric_models=models)
+    with pytest.raises(ConfigError, match=r"numeric models .'sum'.: must be those .*, \[\]"):
+        Chain(ChainConfig(), numeric_models={"sum": model})
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"salt": 1}, "genesis has SHA-256 [0-9a-f]{64}, this file has [0-9a-f]{64}; use the"),
+        ({"operations": 42}, "genesis has operations 41, its file has 42 in this version; use"),
+        ({"input_decimals": (2, 2, 1)}, "genesis has input_decimals 2, 2, 0, its file has 2, 2, 1"),
+        ({"output_decimals": (2,)}, "genesis has output_decimals 2, 4, its file has 2 in"),
+        ({"input_ranges": ((0, 1),)}, "ranges of 1 inputs: must be 3"),
+    ],
+)
+def test_refuses_another_numeric_model(change: dict[str, Any], message: str) -> None:
+    profile, model = profile_of(SumModel()), SumModel(**change)
+    if "salt" not in change:
+        profile = replace(profile, digest=model.digest)
+    with pytest.raises(ConfigError, match=f"numeric model sum: {message}"):
+        check_numeric_fits(profile, model)
 
 
 @pytest.mark.parametrize(
@@ -284,20 +404,43 @@ def test_version_1_has_no_number_and_is_told_apart() -> None:
         pytest.param(
             lambda: replace(ORIGIN, block_hash=b"a"), "origin: block hash of 1 bytes", id="hash"
         ),
-        pytest.param(
-            lambda: replace(NUMERIC, digest=b""), "forecast: digest of 0 bytes", id="digest"
+        *(
+            pytest.param(
+                lambda fields=fields: ChainConfig(numeric_models=(replace(NUMERIC, **fields),)),
+                message,
+                id=message,
+            )
+            for fields, message in [
+                ({"digest": b""}, "forecast: digest of 0 bytes"),
+                (
+                    {"input_decimals": (78,)},
+                    "forecast: decimals 78: must be a whole number from 0 to 77",
+                ),
+                ({"output_decimals": (-1,)}, "decimals -1: must be"),
+                ({"output_decimals": ()}, "2 inputs and 0 outputs: must be 1 to 1024 and 1 to"),
+                ({"input_decimals": (0,) * 1_025}, "1025 inputs and 1 outputs: must be 1 to 1024"),
+                ({"output_decimals": (0,) * 1_025}, "2 inputs and 1025 outputs: must be 1 to"),
+                ({"operations": 0}, "operations 0: must"),
+                ({"operations": 2**63}, "operations 9223372036854775808: must"),
+                ({"operations": True}, "operations True: must"),
+            ]
         ),
         pytest.param(
-            lambda: replace(NUMERIC, input_decimals=(78,)),
-            "forecast: decimals 78: must be a whole number from 0 to 77",
-            id="decimals",
+            lambda: ChainConfig(numeric_models=(NUMERIC, replace(NUMERIC, name="b"))),
+            "numeric models forecast and b have one SHA-256, 0505050505050505…: a chain has each",
+            id="one file twice",
         ),
         pytest.param(
-            lambda: replace(NUMERIC, output_decimals=()), "2 inputs and 0 outputs", id="no output"
+            lambda: ChainConfig(numeric_models=(NUMERIC, replace(NUMERIC, digest=bytes(32)))),
+            "two models are called",
+            id="one name for two numeric models",
         ),
-        pytest.param(lambda: replace(NUMERIC, operations=0), "operations 0: must", id="no work"),
         pytest.param(
-            lambda: replace(NUMERIC, operation_gas=True), "operation_gas True: must", id="a truth"
+            lambda: ChainConfig(
+                models=(PROFILE,), numeric_models=(replace(NUMERIC, name="llama_model_3"),)
+            ),
+            "two models are called",
+            id="an alias",
         ),
         pytest.param(
             lambda: ChainConfig(numeric_models=(replace(NUMERIC, name="a b"),)),

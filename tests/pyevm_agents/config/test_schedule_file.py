@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from precompiles.gas import DEFAULT_SCHEDULE, GasSchedule
+from precompiles.numeric_gas import NumericGasSchedule
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.config.schedule_file import (
     EXECUTOR_PRICES,
@@ -22,6 +23,7 @@ from pyevm_agents.config.schedule_file import (
 )
 from pyevm_agents.errors import ConfigError
 from tests.byte_model import PROFILE
+from tests.numeric_model import SumModel, profile_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -159,7 +161,7 @@ MISTAKES = [
     ('{"made": {}, "made": {}}', '"made" is there twice; keep one'),
     ('{"schedule": {"tool_gas": 1, "tool_gas": 2}}', '"tool_gas" is there twice'),
     ('{"scheduel": {}}', 'has "scheduel", which means nothing; did you mean schedule. There are'),
-    ('{"hot": 5}', 'has "hot", which means nothing; there are schedule, models, made'),
+    ('{"hot": 5}', 'has "hot", which means nothing; there are schedule, models, num'),
     ('{"cold": 5, "made": {}}', 'has "made", which means nothing; .*here are cold, warm'),
     (
         '{"cold": 1, "coldPromptTokenGas": 2}',
@@ -171,6 +173,8 @@ MISTAKES = [
         '{"schedule": {"tools_gas": 5}}',
         'schedule has "tools_gas", which means nothing; did you mean tool_gas. There are exec',
     ),
+    ('{"numeric_schedule": {"tool_gas": 5}}', 'numeric_schedule has "tool_gas", which means'),
+    ('{"numeric_schedule": {"base_gas": 0}}', "numeric_schedule.base_gas is 0; choose from 1 to"),
     ('{"schedule": {"TOOL_GAS": 5}}', 'schedule has "TOOL_GAS", which means nothing'),
     ('{"schedule": {"tool_gas": -1}}', "schedule.tool_gas is -1; choose from 1"),
     ('{"schedule": {"tool_gas": 0}}', "schedule.tool_gas is 0; choose from 1"),
@@ -274,3 +278,17 @@ def test_what_cannot_be_read_is_told(tmp_path: Path) -> None:
         read_schedule(tmp_path / "none.json")
     with pytest.raises(ConfigError, match="can't be read: Is a directory"):
         read_schedule(tmp_path)
+
+
+def test_numeric_prices_are_those_of_a_chain_with_numeric_models() -> None:
+    schedule = parse_schedule('{"numeric_schedule": {"operations_per_gas": 9, "base_gas": 7}}')
+    plain = ChainConfig(models=(PROFILE,))
+    assert schedule.apply_to(plain) == plain
+    numeric = ChainConfig(numeric_models=(profile_of(SumModel()),))
+    priced = schedule.apply_to(numeric)
+    assert priced.numeric_schedule == NumericGasSchedule(operations_per_gas=9, base_gas=7)
+    assert priced == replace(numeric, numeric_schedule=priced.numeric_schedule)
+    whole = ScheduleFile.from_config(priced)
+    assert parse_schedule(whole.to_json()).apply_to(numeric) == priced
+    assert whole.numeric_schedule["output_byte_gas"] == 16
+    assert "numeric_schedule" not in ScheduleFile.from_config(plain).to_json()

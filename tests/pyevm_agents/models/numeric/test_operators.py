@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-import onnxruntime
+import onnxruntime  # type: ignore[import-untyped]
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from onnxruntime.capi.onnxruntime_pybind11_state import NotImplemented as NoKernel
+from onnxruntime.capi.onnxruntime_pybind11_state import (  # type: ignore[import-untyped]
+    NotImplemented as NoKernel,
+)
 
 from pyevm_agents.models.numeric.errors import NumericModelError
 from pyevm_agents.models.numeric.numeric_file import NumericFile
@@ -21,7 +25,8 @@ onnxruntime.set_default_logger_severity(4)
 
 def evaluate_reference(case: Case, values: list[int]) -> list[int]:
     """Evaluate a case in Python's integers."""
-    arrays, at = [], 0
+    arrays: list[Any] = []
+    at = 0
     for operand in case.operands:
         if isinstance(operand, Variable):
             size = int(np.prod(operand.shape))

@@ -1,0 +1,136 @@
+"""`pyevm-agents node --numeric-model`: files, mistakes, the banner, and chains that are kept."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from click.testing import CliRunner
+from eth_abi import encode
+from eth_utils import to_checksum_address
+
+from pyevm_agents.chain import Chain
+from pyevm_agents.cli.app import main
+from pyevm_agents.cli.node.banner import NodeUrls, print_banner, print_json_banner
+from pyevm_agents.cli.node.chain import NodeChain
+from pyevm_agents.config import ChainConfig
+from pyevm_agents.devnet.chain import build_numeric_profiles
+from pyevm_agents.models.numeric import NumericFile
+from pyevm_agents.node import Node
+from pyevm_agents.recordings import record_chain
+from pyevm_agents.recordings.codec import write_fixture
+from pyevm_agents.server import Server
+from tests.numeric_file import build_numeric_file
+from tests.numeric_model import MODELS, SumModel, make_numeric_bench, run_call
+from tests.pyevm_agents.cli.node.test_command import node
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from precompiles.numeric_model import NumericModel
+
+CALL = {"to": "0x" + MODELS.hex(), "data": "0x" + run_call((1, 2), "line").hex()}
+OUTPUT = "0x" + encode(["int256[]"], [(4, 7)]).hex()
+URLS = NodeUrls(http="http://127.0.0.1:1")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with a model's file, and one that is none."""
+    (tmp_path / "line.onnx").write_bytes(build_numeric_file())
+    (tmp_path / "other.onnx").write_bytes(build_numeric_file(5))
+    (tmp_path / "none.onnx").write_bytes(b"GGUF")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["line"], "'line': must be NAME=FILE, such as forecast=forecast.onnx"),
+        (["=x.onnx"], "'=x.onnx': must be NAME=FILE"),
+        (["line="], "'line=': must be NAME=FILE"),
+        (["a={}/line.onnx", "a={}/other.onnx"], "'a' is there twice; give each model its own"),
+        (["a={}/missing.onnx"], "--numeric-model a={}/missing.onnx: model file"),
+        (["a={}"], "can't be read: Is a directory"),
+        (["a={}/none.onnx"], "--numeric-model a={}/none.onnx: "),
+        (["a b={}/line.onnx"], "model name 'a b': use 1 to 64 letters"),
+        (["0xab={}/line.onnx"], "model name '0xab': use 1 to 64 letters"),
+        (["a={}/line.onnx", "b={}/line.onnx"], "numeric models a and b have one SHA-256"),
+    ],
+)
+def test_a_mistake_gets_one_clear_line(
+    options: list[str], message: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Server, "wait_stopped", lambda _: pytest.fail("the mistake went unnoticed"))
+    given = [f"--numeric-model={option.replace('{}', str(folder))}" for option in options]
+    told = CliRunner().invoke(main, ["node", "--no-model", *given])
+    assert told.exit_code == 2, told.output
+    assert message.replace("{}", str(folder)) in " ".join(told.output.split())
+    assert "Traceback" not in told.output
+
+
+@pytest.mark.slow
+def test_the_name_of_a_language_model_is_taken(
+    folder: Path, reduced_model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Server, "wait_stopped", lambda _: pytest.fail("the mistake went unnoticed"))
+    options = ["--model", str(reduced_model), "--numeric-model", f"default={folder}/line.onnx"]
+    told = CliRunner().invoke(main, ["node", "--port", "0", *options])
+    assert told.exit_code == 2, told.output
+    assert "two models are called 'default'; give each its own name" in told.output
+
+
+def test_a_fixture_has_models_of_its_own(folder: Path) -> None:
+    options = ["--fixture", "wallet_agent", "--numeric-model", f"line={folder}/line.onnx"]
+    told = CliRunner().invoke(main, ["node", *options])
+    assert told.exit_code == 2
+    assert "--fixture and --numeric-model exclude each other" in told.output
+
+
+@pytest.mark.slow
+def test_a_node_keeps_its_numeric_models(folder: Path) -> None:
+    options = ("--no-model", "--state-dir", str(folder / "chain"))
+    given = ("--numeric-model", f"line={folder}/line.onnx")
+    with node(*options, *given) as running:
+        assert running.said["numericModels"] == ["line"]
+        assert running.result("eth_call", CALL, "latest") == OUTPUT
+        running.send()
+    with node(*options, *given) as running:
+        assert running.said["block"] == 1
+        assert running.result("eth_call", CALL, "latest") == OUTPUT
+    told = CliRunner().invoke(main, ["node", "--port", "0", *options])
+    assert told.exit_code == 2
+    assert "its numeric models are line 0x" in " ".join(told.output.split())
+
+
+@pytest.mark.slow
+def test_a_node_opens_a_recording_with_numeric_models(folder: Path) -> None:
+    b = make_numeric_bench({"line": NumericFile(build_numeric_file())})
+    b.send(MODELS, run_call((1, 2), "line"))
+    path = folder / "numeric.json"
+    write_fixture(record_chain(b.chain, name="numeric", comment="One call."), path)
+    with node("--no-model", "--fixture", str(path)) as running:
+        assert running.said["numericModels"] == ["line"]
+        assert running.result("eth_call", CALL, "latest") == OUTPUT
+    told = CliRunner().invoke(main, ["replay", str(path)])
+    assert told.exit_code == 0, told.output
+
+
+def test_the_banner_names_them(capsys: pytest.CaptureFixture[str]) -> None:
+    line = NumericFile(build_numeric_file())
+    models: dict[str, NumericModel] = {"sum": SumModel(), "line": line}
+    config = ChainConfig(numeric_models=build_numeric_profiles(models))
+    running = Node(Chain(config, numeric_models=models), now=lambda: 2e9)
+    chain = NodeChain(chain=running.chain)
+    print_banner(running, chain, URLS)
+    said = capsys.readouterr().out
+    assert "none: a plain chain, without the executor at 0x19" in said
+    assert f"address   {to_checksum_address(MODELS)}\n" in said
+    assert "model     sum: 3 inputs, 2 outputs, 9,219 gas" in said
+    assert f"sha256 {line.digest.hex()[:32]}" in said
+    print_json_banner(running, chain, URLS)
+    form = json.loads(capsys.readouterr().out)
+    assert form["numericModels"] == ["line", "sum"]
+    assert form["numericModelsAddress"] == to_checksum_address(MODELS)
+    running.close()
