@@ -20,7 +20,7 @@ from pyevm_agents.models.numeric.solidity.layout import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pyevm_agents.models.numeric.graph import Graph, Node
+    from pyevm_agents.models.numeric.graph import Graph, GraphNode
 
 BOOL_NUMBER = 9
 """Of the attribute `to` of Cast. Source: onnx.proto, `TensorProto.DataType`."""
@@ -58,7 +58,7 @@ class Emitter:
         nest = Nest(1, count, ((0, 1, 0),))
         self.call("copy", place.write(0, 1, 0), "o", nest.word)
 
-    def release_dead(self, node: Node) -> None:
+    def release_dead(self, node: GraphNode) -> None:
         """Free what no later node reads."""
         for name in {self.roots.get(each, each) for each in (*node.inputs, node.output) if each}:
             value = self.values.get(name)
@@ -91,7 +91,7 @@ class Emitter:
         self.values[name] = _Value(place, self.size(name), self._last_use[name])
         return place
 
-    def reuse(self, node: Node, names: Sequence[str], nest: Nest) -> Place:
+    def reuse(self, node: GraphNode, names: Sequence[str], nest: Nest) -> Place:
         """Return a result's memory: an operand's that is read for the last time, if it fits.
 
         Each element is read before the result is written to its place.
@@ -157,7 +157,7 @@ def _broadcast(shape: tuple[int, ...], wanted: tuple[int, ...]) -> np.ndarray:
     return np.broadcast_to(index, wanted).ravel()
 
 
-def _is_alias(graph: Graph, node: Node) -> bool:
+def _is_alias(graph: Graph, node: GraphNode) -> bool:
     """Return whether a node's result is its input: the same elements in the same order."""
     if node.operator == "Cast":
         is_bool = graph.types[node.inputs[0]] == "bool"
@@ -193,7 +193,7 @@ def _find_last_uses(graph: Graph, roots: Mapping[str, str]) -> dict[str, int]:
     return last
 
 
-def map_elements(graph: Graph, node: Node) -> tuple[np.ndarray, list[str]]:
+def map_elements(graph: Graph, node: GraphNode) -> tuple[np.ndarray, list[str]]:
     """Return the element of each result among all operands' elements, from 1 up; 0 is a zero."""
     arrays, start = [], 1
     for name in node.operands:

@@ -14,7 +14,7 @@ from pyevm_agents.models.numeric.solidity.layout import Nest, Place, find_nest
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from pyevm_agents.models.numeric.graph import Graph, Node
+    from pyevm_agents.models.numeric.graph import Graph, GraphNode
 
 BINARY = {
     "Add": "add", "And": "and", "Div": "div", "Equal": "equal", "Greater": "greater",
@@ -37,7 +37,7 @@ def emit_calls(graph: Graph) -> Emitter:
     return emitter
 
 
-def _emit_move(emitter: Emitter, node: Node) -> None:
+def _emit_move(emitter: Emitter, node: GraphNode) -> None:
     """Emit a node that copies elements: all operands after each other, then by index."""
     index, names = map_elements(emitter.graph, node)
     place = emitter.define(node.output)
@@ -62,7 +62,7 @@ def _emit_move(emitter: Emitter, node: Node) -> None:
         emitter.memory.release(joint, total)
 
 
-def _emit_binary_chain(emitter: Emitter, node: Node, function: str) -> None:
+def _emit_binary_chain(emitter: Emitter, node: GraphNode, function: str) -> None:
     """Emit a node of two or more operands, from the left."""
     shape, names = emitter.shape(node.output), [*node.operands]
     if len(names) == 1:
@@ -79,7 +79,7 @@ def _emit_binary_chain(emitter: Emitter, node: Node, function: str) -> None:
         emitter.memory.release(each, count)
 
 
-def _emit_unary(emitter: Emitter, node: Node, function: str, *arguments: str) -> None:
+def _emit_unary(emitter: Emitter, node: GraphNode, function: str, *arguments: str) -> None:
     names = [node.operands[0]]
     places, nest, _ = emitter.read(names, emitter.shape(node.output))
     place = emitter.reuse(node, names, nest)
@@ -87,15 +87,15 @@ def _emit_unary(emitter: Emitter, node: Node, function: str, *arguments: str) ->
     emitter.call(function, source, place.write_result(), nest.word, *arguments)
 
 
-def _emit_modulo(emitter: Emitter, node: Node) -> None:
+def _emit_modulo(emitter: Emitter, node: GraphNode) -> None:
     _emit_binary_chain(emitter, node, "modTruncate" if node.attributes["fmod"] else "modFloor")
 
 
-def _emit_cast(emitter: Emitter, node: Node) -> None:
+def _emit_cast(emitter: Emitter, node: GraphNode) -> None:
     _emit_unary(emitter, node, "bool" if node.attributes["to"] == BOOL_NUMBER else "copy")
 
 
-def _emit_clip(emitter: Emitter, node: Node) -> None:
+def _emit_clip(emitter: Emitter, node: GraphNode) -> None:
     """Emit a Clip; bounds that are no constants are taken from memory."""
     constants = emitter.graph.constants
     bounds = dict(zip(("max", "min"), _list_bounds(node), strict=True))
@@ -118,13 +118,13 @@ def _emit_clip(emitter: Emitter, node: Node) -> None:
         emitter.memory.release(each, count)
 
 
-def _list_bounds(node: Node) -> tuple[str, str]:
+def _list_bounds(node: GraphNode) -> tuple[str, str]:
     """Return the names of a Clip's bounds; empty without one."""
     padded = (*node.inputs, "", "")
     return padded[1], padded[2]
 
 
-def _emit_where(emitter: Emitter, node: Node) -> None:
+def _emit_where(emitter: Emitter, node: GraphNode) -> None:
     """Emit a choice as `b + condition * (a - b)`, exact in 256 bits."""
     places, nest, temporary = emitter.read(node.operands, emitter.shape(node.output))
     condition, a, b = (p.write(*s) for p, s in zip(places, nest.strides, strict=True))
@@ -137,7 +137,7 @@ def _emit_where(emitter: Emitter, node: Node) -> None:
         emitter.memory.release(each, count)
 
 
-def _emit_gather(emitter: Emitter, node: Node) -> None:
+def _emit_gather(emitter: Emitter, node: GraphNode) -> None:
     """Emit a lookup of rows; by constant indices it is a copy."""
     graph, (table, indices) = emitter.graph, node.operands
     if indices in graph.constants:
@@ -178,7 +178,9 @@ def _wrap_indices(emitter: Emitter, by: Place, count: int, size: int) -> Place:
     return place
 
 
-def _emit_reduction(emitter: Emitter, node: Node, function: str, axes: tuple[int, ...]) -> None:
+def _emit_reduction(
+    emitter: Emitter, node: GraphNode, function: str, axes: tuple[int, ...]
+) -> None:
     """Emit a reduction: results by the outer loop, what they reduce by the inner one."""
     name = node.operands[0]
     shape = emitter.shape(name)
@@ -203,7 +205,7 @@ def _emit_reduction(emitter: Emitter, node: Node, function: str, axes: tuple[int
         emitter.memory.release(temporary, grid.size)
 
 
-def _emit_reduce(emitter: Emitter, node: Node) -> None:
+def _emit_reduce(emitter: Emitter, node: GraphNode) -> None:
     axes = node.attributes["axes"]
     if not isinstance(axes, tuple) or not axes:
         _emit_unary(emitter, node, "copy")
@@ -211,13 +213,13 @@ def _emit_reduce(emitter: Emitter, node: Node) -> None:
     _emit_reduction(emitter, node, node.operator.replace("R", "r", 1), axes)
 
 
-def _emit_place(emitter: Emitter, node: Node) -> None:
+def _emit_place(emitter: Emitter, node: GraphNode) -> None:
     last = "Last" if node.attributes["select_last_index"] else ""
     axis = int(str(node.attributes["axis"]))
     _emit_reduction(emitter, node, node.operator.replace("A", "a", 1) + last, (axis,))
 
 
-def _emit_product(emitter: Emitter, node: Node) -> None:
+def _emit_product(emitter: Emitter, node: GraphNode) -> None:
     """Emit a product of matrices, one call for each of a stack."""
     names, zeros = node.operands[:2], _read_zero_points(emitter, node)
     shapes = [emitter.shape(name) for name in names]
@@ -249,7 +251,7 @@ def _emit_product(emitter: Emitter, node: Node) -> None:
         emitter.memory.release(place, count)
 
 
-def _read_zero_points(emitter: Emitter, node: Node) -> list[np.ndarray | None]:
+def _read_zero_points(emitter: Emitter, node: GraphNode) -> list[np.ndarray | None]:
     """Return both zero points of an integer product; None without one."""
     padded = (*node.inputs, "", "")[2:4]
     return [emitter.graph.constants[name] if name else None for name in padded]
@@ -275,7 +277,7 @@ def _subtract(emitter: Emitter, name: str, zero: np.ndarray | None) -> Place | N
     return place
 
 
-def _emit_convolution(emitter: Emitter, node: Node) -> None:
+def _emit_convolution(emitter: Emitter, node: GraphNode) -> None:
     """Emit a convolution: all windows by a table, and a product for each group of channels."""
     x, w = node.operands[:2]
     zeros = _read_zero_points(emitter, node)
@@ -317,7 +319,7 @@ def _emit_convolution(emitter: Emitter, node: Node) -> None:
 
 
 def _list_patches(
-    node: Node, shape: tuple[int, ...], weights: tuple[int, ...], result: tuple[int, ...]
+    node: GraphNode, shape: tuple[int, ...], weights: tuple[int, ...], result: tuple[int, ...]
 ) -> np.ndarray:
     """Return the element under each weight at each place, from 1 up; 0 is padding."""
     axes = len(shape) - 2
@@ -337,15 +339,15 @@ def _list_patches(
     return picked.reshape(shape[0], groups, channels * math.prod(weights[2:]), -1)
 
 
-def _binary(function: str) -> Callable[[Emitter, Node], None]:
+def _binary(function: str) -> Callable[[Emitter, GraphNode], None]:
     return lambda emitter, node: _emit_binary_chain(emitter, node, function)
 
 
-def _unary(function: str) -> Callable[[Emitter, Node], None]:
+def _unary(function: str) -> Callable[[Emitter, GraphNode], None]:
     return lambda emitter, node: _emit_unary(emitter, node, function)
 
 
-EMITTERS: Mapping[str, Callable[[Emitter, Node], None]] = {
+EMITTERS: Mapping[str, Callable[[Emitter, GraphNode], None]] = {
     **{operator: _binary(function) for operator, function in BINARY.items()},
     **{operator: _unary(function) for operator, function in UNARY.items()},
     **dict.fromkeys(MOVES, _emit_move),
