@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 
-FEWEST = 8
+FEWEST = 20
 """Inputs of the models that take the most gas."""
 
 
@@ -47,7 +47,7 @@ def deployed(compiled: dict[str, CompiledModel]) -> dict[str, DeployedModel]:
 def test_our_evm_computes_the_numbers_of_the_file(
     deployed: dict[str, DeployedModel], sample: Sample
 ) -> None:
-    """The inputs are shared so that each model takes about the same gas."""
+    """Of the inputs, models that take less gas get more."""
     costs = {name: NumericFile(convert_fixture(name)).operations for name in NAMES}
     whole = sum(1 / cost**2 for cost in costs.values())
     for name, cost in costs.items():
