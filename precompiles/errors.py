@@ -1,7 +1,8 @@
-"""Refusals of the executor: typed, ABI-encoded reverts that return the remaining gas.
+"""Refusals of the precompiles: typed, ABI-encoded reverts that return the remaining gas.
 
 A refusal is caused by the call, unlike a halt (py-evm's `OutOfGas`) or a fault of the host.
-`IAgentExecutorErrors.sol` declares the same errors; a test compares the two.
+`IAgentExecutorErrors.sol` declares the executor's errors, and `INumericModels.sol` those of the
+numeric models. A test compares them.
 
 Source: docs/architecture.md#four-failures.
 """
@@ -9,9 +10,13 @@ Source: docs/architecture.md#four-failures.
 from __future__ import annotations
 
 from functools import cache
+from typing import TYPE_CHECKING, ClassVar
 
 from eth_abi import encode
 from eth_utils import function_signature_to_4byte_selector
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 WORD_BYTES = 32
 UINT_END = 2**256
@@ -39,7 +44,21 @@ REFUSALS: dict[str, tuple[str, ...]] = {
     "CallDepthExceeded": (),
     "ReentrantMetadata": (),
 }
-"""Every refusal: the error's name and the ABI types of its arguments."""
+"""Every refusal of the executor: the error's name and the ABI types of its arguments."""
+
+NUMERIC_REFUSALS: dict[str, tuple[str, ...]] = {
+    "ModelsUnavailable": (),
+    "ValueNotAccepted": ("uint256",),
+    "DelegateCallNotAllowed": (),
+    "UnknownSelector": ("bytes4",),
+    "CalldataTooLarge": ("uint256", "uint256"),
+    "MalformedCalldata": ("string",),
+    "InvalidUtf8": ("string",),
+    "UnknownModel": ("string",),
+    "InputLengthMismatch": ("uint256", "uint256"),
+    "InputOutOfRange": ("uint256", "int256", "int256", "int256"),
+}
+"""Every refusal of the numeric models. Those that the executor has as well are the same errors."""
 
 
 class Refusal(Exception):  # noqa: N818 - a typed revert of the call, not an error of the host
@@ -48,16 +67,25 @@ class Refusal(Exception):  # noqa: N818 - a typed revert of the call, not an err
     Output: `encode()` returns the error's selector and its ABI-encoded arguments.
     """
 
+    table: ClassVar[Mapping[str, tuple[str, ...]]] = REFUSALS
+    """The errors of the precompile."""
+
     def __init__(self, name: str, *arguments: int | str | bytes) -> None:
-        """Create a refusal. Input: a name of `REFUSALS`, and arguments of its types."""
+        """Create a refusal. Input: a name of `table`, and arguments of its types."""
         self.name = name
         self.arguments = arguments
         super().__init__(f"{name}({', '.join(map(_show, arguments))})")
 
     def encode(self) -> bytes:
         """Return the revert data: 4 bytes of selector, then the arguments."""
-        types = REFUSALS[self.name]
-        return error_selector(self.name) + _encode_arguments(types, self.arguments)
+        types = self.table[self.name]
+        return _compute_selector(self.name, types) + _encode_arguments(types, self.arguments)
+
+
+class NumericRefusal(Refusal):
+    """A call that the numeric models' precompile reverts with a typed error."""
+
+    table = NUMERIC_REFUSALS
 
 
 def _encode_arguments(types: tuple[str, ...], arguments: tuple[int | str | bytes, ...]) -> bytes:
@@ -72,10 +100,15 @@ def _encode_arguments(types: tuple[str, ...], arguments: tuple[int | str | bytes
     return encode(types, arguments)
 
 
-@cache
 def error_selector(name: str) -> bytes:
-    """Return the 4-byte selector of the named refusal."""
-    return function_signature_to_4byte_selector(f"{name}({','.join(REFUSALS[name])})")
+    """Return the 4-byte selector of the named refusal, of either precompile."""
+    types = REFUSALS[name] if name in REFUSALS else NUMERIC_REFUSALS[name]
+    return _compute_selector(name, types)
+
+
+@cache
+def _compute_selector(name: str, types: tuple[str, ...]) -> bytes:
+    return function_signature_to_4byte_selector(f"{name}({','.join(types)})")
 
 
 def _show(argument: int | str | bytes) -> str:

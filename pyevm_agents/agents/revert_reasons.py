@@ -15,6 +15,8 @@ from eth_utils import to_checksum_address
 from precompiles.abi import DESCRIPTION_SELECTOR, INPUT_DESCRIPTION_SELECTOR, NAME_SELECTOR
 from precompiles.errors import error_selector
 from precompiles.executor import Executor
+from precompiles.numeric_executor import NumericExecutor
+from precompiles.numeric_spec import NUMERIC_MODELS_ADDRESS
 from precompiles.spec import EXECUTOR_ADDRESS
 from pyevm_agents.abi import ErrorDefinition, decode_values
 from pyevm_agents.agents.known_contracts import KnownContracts
@@ -180,14 +182,21 @@ def explain_failure(computation: ComputationAPI, known: KnownContracts = BUNDLED
 
 def read_revert_context(computation: ComputationAPI) -> RevertContext:
     """Return the context of a reverted call. Cheap: no ABI is loaded."""
-    executor = computation.precompiles.get(EXECUTOR_ADDRESS)
     starved = _find_starved_computation(computation)
     return RevertContext(
         starved=None if starved is None else _describe_starved_call(starved),
         starved_code=b"" if starved is None else bytes(starved.msg.code),
-        models=executor.model_names if isinstance(executor, Executor) else (),
+        models=_list_model_names(computation),
         codes=tuple(_iter_reverted_codes(computation))[::-1],
     )
+
+
+def _list_model_names(computation: ComputationAPI) -> tuple[str, ...]:
+    """Return the names of the chain's models, those of the executor first."""
+    executor = computation.precompiles.get(EXECUTOR_ADDRESS)
+    numeric = computation.precompiles.get(NUMERIC_MODELS_ADDRESS)
+    names = executor.model_names if isinstance(executor, Executor) else ()
+    return names + (numeric.model_names if isinstance(numeric, NumericExecutor) else ())
 
 
 def _iter_reverted_codes(computation: ComputationAPI) -> Iterator[bytes]:
@@ -263,6 +272,8 @@ def _format_needed_gas(error: VMError, gas: int) -> str:
 
 def _format_callee(address: Address) -> str:
     text = to_checksum_address(address)
+    if address == NUMERIC_MODELS_ADDRESS:
+        return f"the numeric models at {text}"
     return f"the executor at {text}" if address == EXECUTOR_ADDRESS else text
 
 

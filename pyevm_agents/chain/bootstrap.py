@@ -1,4 +1,4 @@
-"""Chain set-up: writing genesis, or verifying the chain in a database; the executor's models."""
+"""Chain set-up: writing genesis, or verifying the chain in a database; the precompiles' models."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from eth_typing import BlockNumber
 from precompiles.decoding_rules import DecodingRules
 from precompiles.executor import Executor
 from precompiles.language_model import HasProfile
+from precompiles.numeric_executor import NumericExecutor
 from pyevm_agents.chain.database import CONFIG_KEY
 from pyevm_agents.chain.genesis import build_genesis_state
-from pyevm_agents.config import ChainConfig, check_fits
+from pyevm_agents.config import ChainConfig, check_fits, check_numeric_fits
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.vm import RecordingObserver
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from eth_typing import Address
 
     from precompiles.language_model import LanguageModel
+    from precompiles.numeric_model import NumericModel
     from pyevm_agents.agents.events import AgentEventBus
     from pyevm_agents.chain.database import Database, Rows
     from pyevm_agents.chain.genesis import GenesisAccount
@@ -48,8 +50,8 @@ def setup_genesis(
         header: fields of block 0's header.
         accounts: genesis accounts.
 
-    Raises: ConfigError: the database holds a chain of another config or genesis; or the config has
-            a section that this version does not implement.
+    Raises: ConfigError: the database holds a chain of another config or genesis; or the config is
+            a fork's.
     """
     require_supported(config)
     if db.exists(CONFIG_KEY):
@@ -62,17 +64,12 @@ def setup_genesis(
 
 
 def require_supported(config: ChainConfig, origin: ForkOrigin | None = None) -> None:
-    """Reject a chain config with a section that this version reads but does not implement.
+    """Reject a chain config whose origin is not that of the fork that the chain is opened with.
 
-    Input: origin: of the fork that the chain is opened with, if any.
+    Input: origin: of the fork, if any.
 
-    Raises: ConfigError: names the section; or the origin is not that of the fork.
+    Raises: ConfigError.
     """
-    if config.numeric_models:
-        raise ConfigError(
-            "chain configuration with numeric_models: this version of pyevm-agents does not "
-            "implement it; open the chain with the version that created it"
-        )
     if config.origin is None and origin is not None:
         raise ConfigError(
             f"chain configuration without an origin, opened as {_describe_origin(origin)}; use "
@@ -147,6 +144,30 @@ def build_executor(
     return Executor(pairs, schedule=config.schedule, observer=RecordingObserver(agent_events))
 
 
+def build_numeric_executor(
+    config: ChainConfig, models: Mapping[str, NumericModel]
+) -> NumericExecutor | None:
+    """Return the numeric models' precompile of a chain; None if it has none.
+
+    Input:
+        config: the chain config.
+        models: a numeric model for each name in `numeric_models` of the config.
+
+    Raises: ConfigError: a configured model is missing, left over, or not the one in the config.
+    """
+    wanted = {profile.name for profile in config.numeric_models}
+    if wanted != set(models):
+        raise ConfigError(
+            f"numeric models {sorted(models)}: must be those of the chain config, {sorted(wanted)}"
+        )
+    if not config.numeric_models:
+        return None
+    pairs = [(profile, models[profile.name]) for profile in config.numeric_models]
+    for profile, model in pairs:
+        check_numeric_fits(profile, model)
+    return NumericExecutor(pairs, schedule=config.numeric_schedule)
+
+
 def require_config(db: Database, config: ChainConfig) -> None:
     """Verify the config of the chain in a database.
 
@@ -186,11 +207,11 @@ def _describe_difference(stated: str, own: str) -> str:
     """Describe the first entry that differs between two configs."""
     doc, other = json.loads(stated), json.loads(own)
     name = _find_differing_key(doc, other)
-    if name != "models":
+    if name not in {"models", "numeric_models"}:
         return f"{name} is {json.dumps(doc.get(name))} there and {json.dumps(other.get(name))} here"
-    there, here = _describe_models(doc["models"]), _describe_models(other["models"])
+    there, here = _describe_models(doc.get(name, ())), _describe_models(other.get(name, ()))
     if there != here:
-        return f"its models are {there} there and {here} here"
+        return f"its {name.replace('_', ' ')} are {there} there and {here} here"
     model, same = next((a, b) for a, b in zip(doc[name], other[name], strict=True) if a != b)
     name = _find_differing_key(model, same)
     difference = f"{json.dumps(model.get(name))} there and {json.dumps(same.get(name))} here"

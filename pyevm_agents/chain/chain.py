@@ -23,7 +23,12 @@ from pyevm_agents.agents.events import AgentEventBus
 from pyevm_agents.agents.known_contracts import KnownContracts
 from pyevm_agents.agents.trace import extract_inferences, trace_agents
 from pyevm_agents.chain.block_rlp import decode_block, require_same
-from pyevm_agents.chain.bootstrap import build_executor, require_supported, setup_genesis
+from pyevm_agents.chain.bootstrap import (
+    build_executor,
+    build_numeric_executor,
+    require_supported,
+    setup_genesis,
+)
 from pyevm_agents.chain.database import (
     FORK_STATE_KEY,
     HEAD_STATE_KEY,
@@ -38,7 +43,7 @@ from pyevm_agents.chain.database import (
 from pyevm_agents.chain.draft_block import DraftBlock, DraftChain, UnavailableModel, get_watched_vm
 from pyevm_agents.chain.fork_setup import setup_fork
 from pyevm_agents.chain.generation_notes import NotedModel
-from pyevm_agents.chain.genesis import add_executor, build_genesis_header
+from pyevm_agents.chain.genesis import add_precompiles, build_genesis_header
 from pyevm_agents.chain.inference_log import ReplayModel, decode_generations, encode_generations
 from pyevm_agents.chain.reader import find_vm_class
 from pyevm_agents.chain.records import BlockRecord, BlockSettings, MinedBlock
@@ -64,6 +69,7 @@ if TYPE_CHECKING:
     from eth_typing import Address
 
     from precompiles.language_model import LanguageModel
+    from precompiles.numeric_model import NumericModel
     from pyevm_agents.agents.trace import AgentTrace
     from pyevm_agents.chain.database import Rows
     from pyevm_agents.chain.generation_notes import GenerationNotes
@@ -74,13 +80,14 @@ if TYPE_CHECKING:
 
 
 class Chain(ChainSimulator):
-    """A chain under one `ChainConfig`, with the executor precompile if it has models."""
+    """A chain under one `ChainConfig`, with the precompiles that it has models for."""
 
     def __init__(  # noqa: PLR0913 - keyword arguments
         self,
         config: ChainConfig,
         models: Mapping[str, LanguageModel] | None = None,
         *,
+        numeric_models: Mapping[str, NumericModel] | None = None,
         accounts: Mapping[Address, GenesisAccount] | None = None,
         rows: Rows | None = None,
         foreign: ForeignRules | None = None,
@@ -93,6 +100,7 @@ class Chain(ChainSimulator):
         Input:
             config: the chain config.
             models: a language model for each model name of the config.
+            numeric_models: a numeric model for each name in `numeric_models` of the config.
             accounts: genesis accounts; on a fork, accounts that differ from the start.
             rows: the database; in memory by default.
             foreign: the rules of a chain made elsewhere, which has no models.
@@ -101,13 +109,14 @@ class Chain(ChainSimulator):
                 config and accounts, so genesis is not computed again to verify them.
             former: the chain that this one replaces; names of contracts and listeners are kept.
 
-        Raises: ConfigError: a configured model has no language model, or one is left over; the
-                rows hold a chain of another config or genesis; the config is that of another fork,
-                or the remote chain has code at the executor's. RemoteFault: the remote chain of a
+        Raises: ConfigError: a configured model is missing, left over or another one; the rows hold
+                a chain of another config or genesis; the config is that of another fork, or the
+                remote chain has code at a precompile's address. RemoteFault: the remote chain of a
                 fork did not answer.
         """
         self.models: Mapping[str, LanguageModel] = dict(models or {})
-        self.genesis_accounts = add_executor(config, accounts or {})
+        self.numeric_models: Mapping[str, NumericModel] = dict(numeric_models or {})
+        self.genesis_accounts = add_precompiles(config, accounts or {})
         self.known_contracts: KnownContracts = (
             KnownContracts() if former is None else former.known_contracts
         )
@@ -123,12 +132,14 @@ class Chain(ChainSimulator):
 
         self._state_cache = StateCache() if fork is None else OverlayCache()
         executor = build_executor(config, self.models, self.agent_events)
+        self._numeric_executor = build_numeric_executor(config, self.numeric_models)
         if foreign is None:
             header = build_genesis_header(config)
             chain_class = build_chain_class(
                 executor,
                 config.chain_id,
                 self.agent_events,
+                numeric=self._numeric_executor,
                 fork=FORKS[config.fork],
                 code_size_bytes=config.code_size_bytes,
                 fork_block=fork,
@@ -308,6 +319,7 @@ class Chain(ChainSimulator):
             executor,
             self.config.chain_id,
             events,
+            numeric=self._numeric_executor,
             fork=self.fork,
             code_size_bytes=self.config.code_size_bytes,
             fork_block=self.fork_block,

@@ -12,15 +12,16 @@ from eth.db.atomic import AtomicDB
 from eth.db.header import HeaderDB
 from eth.vm.chain_context import ChainContext
 
-from precompiles.spec import EXECUTOR_ADDRESS, EXECUTOR_CODE
+from precompiles.spec import EXECUTOR_ADDRESS
 from pyevm_agents.chain.bootstrap import require_config, require_supported
 from pyevm_agents.chain.database import CONFIG_KEY, FORK_STATE_KEY, HEAD_STATE_KEY
+from pyevm_agents.chain.genesis import list_precompile_codes
 from pyevm_agents.config import DEFAULT_FORK
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.state import write_origin
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Container, Mapping
 
     from eth.abc import BlockHeaderAPI, StateAPI
     from eth_typing import Address
@@ -90,17 +91,18 @@ def setup_fork(
         chain_class: py-evm's chain class for the config.
         config: the chain config.
         fork_block: the block that the chain continues.
-        accounts: accounts that differ from the start, with the executor's.
+        accounts: accounts that differ from the start, with the precompiles'.
 
-    Raises: ConfigError: the database holds another chain; or the remote chain has code at the
-            executor's address. RemoteFault: the remote chain did not answer.
+    Raises: ConfigError: the database holds another chain; or the remote chain has code at a
+            precompile's address. RemoteFault: the remote chain did not answer.
     """
     require_supported(config, fork_block.origin)
     is_stored = db.exists(CONFIG_KEY)
     if is_stored:
         require_config(db, config)
-    elif config.models:
-        _require_free_executor_address(fork_block)
+    else:
+        for address, code in list_precompile_codes(config).items():
+            _require_free_address(fork_block, address, code)
     root = _write_base_state(db, chain_class, config, fork_block, accounts)
     if is_stored:
         db.discard()
@@ -121,16 +123,17 @@ def _write_header(db: Database, header: BlockHeaderAPI) -> None:
         headers.persist_header(header)
 
 
-def _require_free_executor_address(fork_block: ForkBlock) -> None:
-    """Reject a remote chain that uses the executor's address for other code.
+def _require_free_address(fork_block: ForkBlock, address: Address, code: bytes) -> None:
+    """Reject a remote chain that uses a precompile's address for other code.
 
     Anybody may send ether there, and live chains have some at low addresses: it stays.
     """
-    remote = fork_block.state.get_account(EXECUTOR_ADDRESS)
-    if remote is not None and remote.code not in {b"", EXECUTOR_CODE}:
+    remote = fork_block.state.get_account(address)
+    if remote is not None and remote.code not in {b"", code}:
         origin = fork_block.origin
+        owner = "executor's" if address == EXECUTOR_ADDRESS else "numeric models'"
         raise ConfigError(
-            f"the executor's address 0x{EXECUTOR_ADDRESS.hex()} has {len(remote.code)} bytes of "
+            f"the {owner} address 0x{address.hex()} has {len(remote.code)} bytes of "
             f"code at block {origin.block_number} of chain {origin.chain_id}: must have none; fork "
             "an earlier block or another chain, or start without models"
         )
@@ -148,14 +151,17 @@ def _write_base_state(
     vm_class: Any = chain_class.vm_configuration[0][1]
     header = vm_class.complete_header(fork_block.header).copy(state_root=root)
     state = vm_class.build_state(AtomicDB(db), header, ChainContext(config.chain_id), ())
+    precompiles = {EXECUTOR_ADDRESS, *list_precompile_codes(config)}
     for address, account in accounts.items():
-        _set_account(state, address, account)
+        _set_account(state, address, account, precompiles)
     state.persist()
     return bytes(state.state_root)
 
 
-def _set_account(state: StateAPI, address: Address, account: GenesisAccount) -> None:
-    if address != EXECUTOR_ADDRESS:  # It keeps the ether that it has.
+def _set_account(
+    state: StateAPI, address: Address, account: GenesisAccount, precompiles: Container[Address]
+) -> None:
+    if address not in precompiles:  # They keep the ether that they have.
         state.set_balance(address, account.balance_wei)
     if account.nonce:
         state.set_nonce(address, account.nonce)

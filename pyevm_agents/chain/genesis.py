@@ -1,4 +1,4 @@
-"""Genesis: the header and accounts of block 0, with the executor's account.
+"""Genesis: the header and accounts of block 0, with the precompiles' accounts.
 
 Source: docs/architecture.md#executor-address, #model-is-an-argument.
 """
@@ -12,6 +12,7 @@ from eth.constants import ZERO_ADDRESS, ZERO_HASH32
 from eth.typing import AccountDetails
 from eth.vm.forks.london.constants import BASE_FEE_MAX_CHANGE_DENOMINATOR
 
+from precompiles.numeric_spec import NUMERIC_MODELS_ADDRESS, NUMERIC_MODELS_CODE
 from precompiles.spec import EXECUTOR_ADDRESS, EXECUTOR_CODE
 
 if TYPE_CHECKING:
@@ -46,14 +47,25 @@ class ForeignRules:
     """The fields of block 0's header."""
 
 
-def add_executor(
+def list_precompile_codes(config: ChainConfig) -> dict[Address, bytes]:
+    """Return the codes of the accounts of a chain's precompiles: those that it has models for."""
+    codes = {}
+    if config.models:
+        codes[EXECUTOR_ADDRESS] = EXECUTOR_CODE
+    if config.numeric_models:
+        codes[NUMERIC_MODELS_ADDRESS] = NUMERIC_MODELS_CODE
+    return codes
+
+
+def add_precompiles(
     config: ChainConfig, accounts: Mapping[Address, GenesisAccount]
 ) -> Mapping[Address, GenesisAccount]:
-    """Return the accounts with the executor's code added if the chain has models."""
-    if not config.models:
-        return dict(accounts)
-    account = accounts.get(EXECUTOR_ADDRESS, GenesisAccount())  # It may have a balance.
-    return {**accounts, EXECUTOR_ADDRESS: replace(account, nonce=1, code=EXECUTOR_CODE)}
+    """Return the accounts with the code of each precompile that the chain has models for."""
+    added = {
+        address: replace(accounts.get(address, GenesisAccount()), nonce=1, code=code)
+        for address, code in list_precompile_codes(config).items()  # They may have a balance.
+    }
+    return {**accounts, **added}
 
 
 def compute_genesis_base_fee(wei: int) -> int:
@@ -68,7 +80,7 @@ def build_genesis_header(config: ChainConfig) -> dict[str, HeaderParams]:
     """Return the fields of block 0's header; `extraData` is the config's digest."""
     return {
         "difficulty": 0,
-        "extra_data": config.digest if config.models else b"",
+        "extra_data": config.digest if config.has_models else b"",
         "gas_limit": config.block_gas_limit,
         "timestamp": config.genesis_timestamp_seconds,
         "coinbase": ZERO_ADDRESS,

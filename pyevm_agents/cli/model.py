@@ -10,6 +10,7 @@ import click
 from rich.markup import escape
 
 from pyevm_agents.cli.cache_folder import get_facts_folder
+from pyevm_agents.cli.model_inspect import inspect_file
 from pyevm_agents.cli.output import StatusLine, out
 from pyevm_agents.cli.shared_options import adapter_option
 from pyevm_agents.config import ChainConfig
@@ -85,13 +86,16 @@ class ModelReport:
         }
 
 
-@click.group(short_help="Add, list, show and remove models.")
+@click.group(short_help="Add, list, show and remove models; inspect ONNX files.")
 def model() -> None:
     """Keep GGUF models under names, which `--model` and `--agent-model` accept.
 
     The names are in the file models.json in the user's data folder. `pyevm-agents models` lists the
-    models of a running node.
+    models of a running node. `inspect` shows an ONNX file, which `--numeric-model` accepts.
     """
+
+
+model.add_command(inspect_file)
 
 
 ADD_EXAMPLES = """\b

@@ -15,6 +15,9 @@ from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import NO_ADAPTER
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from precompiles.numeric_model import NumericModel
     from pyevm_agents.devnet.model_registry import ModelChoice
     from pyevm_agents.models import Adapter
 
@@ -127,6 +130,57 @@ schedule_option = click.option(
     help="Gas prices of inference: a file written by `bench --emit-schedule`, or prices of the "
     f"model's tokens, such as {EXAMPLE}.",
 )
+
+
+def _parse_numeric_files(
+    _context: click.Context, _option: click.Parameter, values: tuple[str, ...]
+) -> dict[str, Path]:
+    """Return the files of numeric models by name."""
+    files: dict[str, Path] = {}
+    for value in values:
+        name, separator, path = value.partition("=")
+        if not (name and separator and path):
+            raise click.BadParameter(
+                f"{value!r}: must be NAME=FILE, such as forecast=forecast.onnx"
+            )
+        if name in files:
+            raise click.BadParameter(f"{name!r} is there twice; give each model its own name")
+        files[name] = Path(path)
+    return files
+
+
+numeric_models_option = click.option(
+    "--numeric-model",
+    "numeric_files",
+    multiple=True,
+    metavar="NAME=FILE",
+    callback=_parse_numeric_files,
+    help="Run this ONNX file of `pyevm-agents model convert` at 0x1a under this name. May be "
+    "repeated.",
+)
+
+
+def open_numeric_models(files: Mapping[str, Path]) -> dict[str, NumericModel]:
+    """Open the files of numeric models.
+
+    Raises: ConfigError: a file can't be read, or is not a numeric model.
+    """
+    if not files:
+        return {}
+    from pyevm_agents.models.numeric import NumericFile  # noqa: PLC0415 - imports onnx and NumPy
+
+    models: dict[str, NumericModel] = {}
+    for name, path in files.items():
+        try:
+            models[name] = NumericFile(path.read_bytes())
+        except OSError as error:
+            raise ConfigError(
+                f"--numeric-model {name}: {path}: can't be read: {error.strerror}"
+            ) from error
+        except ConfigError as error:
+            raise ConfigError(f"--numeric-model {name}: {path}: {error}") from error
+    return models
+
 
 gas_limit_option = click.option(
     "--gas-limit",

@@ -188,7 +188,13 @@ def _open_demo(chain: Chain, options: SwapOptions, stack: ExitStack, watch: Slow
     config = build_fork_config(chain.config, block)
     gas_limit = max(config.block_gas_limit, chain.config.block_gas_limit)
     config = replace(config, block_gas_limit=gas_limit)
-    fork = Chain(config, chain.models, accounts=chain.genesis_accounts, fork=block)
+    fork = Chain(
+        config,
+        chain.models,
+        numeric_models=chain.numeric_models,
+        accounts=chain.genesis_accounts,
+        fork=block,
+    )
     stack.callback(fork.close)
     return SwapDemo.deploy_on_fork(
         fork,

@@ -16,7 +16,7 @@ from pyevm_agents.config.chain_config import (
     ChainConfig,
     check_fits,
 )
-from pyevm_agents.config.optional_sections import DIGEST_BYTES, ForkOrigin, NumericModelProfile
+from pyevm_agents.config.optional_sections import DIGEST_BYTES, ForkOrigin, check_numeric_fits
 
 __all__ = [
     "DEFAULT_BASE_FEE_WEI",
@@ -34,6 +34,6 @@ __all__ = [
     "VERSION",
     "ChainConfig",
     "ForkOrigin",
-    "NumericModelProfile",
     "check_fits",
+    "check_numeric_fits",
 ]

@@ -16,15 +16,21 @@ from typing import TYPE_CHECKING, Any
 
 from eth_utils import keccak
 
-from precompiles import spec
+from precompiles import numeric_spec, spec
 from precompiles.gas import DEFAULT_SCHEDULE, GasSchedule
 from precompiles.language_model import ModelProfile
+from precompiles.numeric_gas import DEFAULT_NUMERIC_SCHEDULE, NumericGasSchedule
 from pyevm_agents.config.json_limits import MAX_DEPTH, is_too_deep
 from pyevm_agents.config.optional_sections import (
     DIGEST_BYTES,
     ForkOrigin,
-    NumericModelProfile,
+    check_numeric_profile,
+    check_numeric_schedule,
+    numeric_model_to_form,
+    numeric_schedule_to_form,
     parse_hex,
+    parse_numeric_model,
+    parse_numeric_schedule,
 )
 from pyevm_agents.errors import ConfigError
 
@@ -32,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from precompiles.language_model import ModelIdentity
+    from precompiles.numeric_model import NumericModelProfile
 
 VERSION = 2
 """Version of the rules and of the canonical JSON. Version 1 had no number in its JSON."""
@@ -85,6 +92,8 @@ _LIMITS = (
     "PROMPT_BLOCK_TOKENS",
     "WARM_PREFIXES",
 )
+_NUMERIC_LIMITS = ("MAX_NUMERIC_CALLDATA_BYTES", "MAX_NUMERIC_INPUTS", "MAX_NUMERIC_OUTPUTS")
+"""Limits that the JSON of a chain with numeric models has as well."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +128,11 @@ class ChainConfig:
     """Prices of the executor's own work."""
 
     numeric_models: tuple[NumericModelProfile, ...] = ()
-    """The numeric models of the chain. Optional section."""
+    """The numeric models of the chain. Optional section. Without them it has none at 0x1a."""
+
+    numeric_schedule: NumericGasSchedule = DEFAULT_NUMERIC_SCHEDULE
+    """Prices of the numeric models' precompile. The canonical JSON of a chain without numeric
+    models omits them, so that such a chain has the defaults."""
 
     origin: ForkOrigin | None = None
     """The block of another chain that this one continues. Optional section."""
@@ -135,13 +148,30 @@ class ChainConfig:
         _check_schedule(self.schedule)
         for model in self.models:
             _check_model(model)
+        self._check_numeric_models()
         named = [name for model in self.models for name in (model.name, *model.aliases)]
-        for numeric in self.numeric_models:
-            _check_name(numeric.name)
-            named.append(numeric.name)
+        named += [numeric.name for numeric in self.numeric_models]
         for name in named:
             if named.count(name) > 1:
                 raise ConfigError(f"two models are called {name!r}; give each its own name")
+
+    def _check_numeric_models(self) -> None:
+        check_numeric_schedule(self.numeric_schedule)
+        if not self.numeric_models and self.numeric_schedule != DEFAULT_NUMERIC_SCHEDULE:
+            raise ConfigError(
+                "numeric_schedule: a chain without numeric models must have the default prices; "
+                "omit it, or give the chain a numeric model"
+            )
+        names: dict[bytes, str] = {}
+        for numeric in self.numeric_models:
+            _check_name(numeric.name)
+            check_numeric_profile(numeric)
+            if other := names.get(numeric.digest):
+                raise ConfigError(
+                    f"numeric models {other} and {numeric.name} have one SHA-256, "
+                    f"{numeric.digest.hex()[:16]}…: a chain has each model once; omit one"
+                )
+            names[numeric.digest] = numeric.name
 
     def _check_block_fields(self) -> None:
         if not 1 <= self.chain_id < 2**63:
@@ -177,11 +207,16 @@ class ChainConfig:
             model["digest"] = "0x" + model["digest"].hex()
             _fill_or_omit(model, "decoding", dict(model["decoding"]))
             _fill_or_omit(model, "fingerprint", model["fingerprint"])
-        _fill_or_omit(form, "numeric_models", [each.to_form() for each in self.numeric_models])
+        numeric = [numeric_model_to_form(each) for each in self.numeric_models]
+        prices = numeric_schedule_to_form(self.numeric_schedule) if numeric else {}
+        _fill_or_omit(form, "numeric_models", numeric)
+        _fill_or_omit(form, "numeric_schedule", prices)
         _fill_or_omit(form, "origin", self.origin and self.origin.to_form())
         if self.code_size_bytes == DEFAULT_CODE_SIZE_BYTES:
             del form["code_size_bytes"]
         form["limits"] = {name: getattr(spec, name) for name in _LIMITS}
+        if numeric:
+            form["limits"] |= {name: getattr(numeric_spec, name) for name in _NUMERIC_LIMITS}
         form["schedule"] = {name.upper(): gas for name, gas in form["schedule"].items()}
         return json.dumps(form, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 
@@ -200,30 +235,36 @@ class ChainConfig:
             _require_version(form)
             limits, schedule = form.pop("limits"), _parse_schedule(form.pop("schedule"))
             models = tuple(map(_parse_model, form.pop("models")))
-            numeric = tuple(map(NumericModelProfile.from_form, form.pop("numeric_models", ())))
+            form["numeric_models"] = tuple(map(parse_numeric_model, form.pop("numeric_models", ())))
+            if "numeric_schedule" in form:
+                form["numeric_schedule"] = parse_numeric_schedule(form["numeric_schedule"])
             origin = ForkOrigin.from_form(form.pop("origin")) if "origin" in form else None
-            config = cls(
-                models=models, schedule=schedule, numeric_models=numeric, origin=origin, **form
-            )
+            config = cls(models=models, schedule=schedule, origin=origin, **form)
         except (KeyError, TypeError, AttributeError, RecursionError, ValueError) as error:
             if isinstance(error, ConfigError):
                 raise
             raise ConfigError(f"invalid chain configuration: {_describe_error(error)}") from error
         for name, value in limits.items():
-            if getattr(spec, name, None) != value:
+            own = getattr(spec, name, getattr(numeric_spec, name, None))
+            if own != value:
                 raise ConfigError(
-                    f"chain configuration with {name} = {value!r}: this version has "
-                    f"{getattr(spec, name, None)!r}; use the version that created the chain"
+                    f"chain configuration with {name} = {value!r}: this version has {own!r}; use "
+                    "the version that created the chain"
                 )
         if config.to_json() != text:
-            stated, own = json.loads(text), json.loads(config.to_json())
-            names = sorted(own.keys() | stated.keys())
-            other = next((n for n in names if stated.get(n) != own.get(n)), "its spelling")
+            stated, written = json.loads(text), json.loads(config.to_json())
+            names = sorted(written.keys() | stated.keys())
+            other = next((n for n in names if stated.get(n) != written.get(n)), "its spelling")
             raise ConfigError(
                 f"{other}: not canonical JSON, as `ChainConfig.to_json` writes it (sorted keys, no "
                 "white space, lower-case hexadecimal)"
             )
         return config
+
+    @property
+    def has_models(self) -> bool:
+        """Whether the chain has models of either kind, so that its config is part of genesis."""
+        return bool(self.models or self.numeric_models)
 
     @property
     def digest(self) -> bytes:

@@ -1,4 +1,4 @@
-"""Optional sections of a chain config: numeric models, and the origin of a fork.
+"""Optional sections of a chain config: numeric models with prices, and the origin of a fork.
 
 The canonical JSON omits an empty section. So a chain without it has the same genesis in a version
 that knows the section and in one that does not.
@@ -8,10 +8,18 @@ Source: docs/architecture.md#hashes-change-together.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, fields
+from typing import TYPE_CHECKING, Any
 
+from precompiles.numeric_gas import NumericGasSchedule
+from precompiles.numeric_model import NumericModelProfile
+from precompiles.numeric_spec import MAX_NUMERIC_INPUTS, MAX_NUMERIC_OUTPUTS
 from pyevm_agents.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from precompiles.numeric_model import NumericModel
 
 DIGEST_BYTES = 32
 """Length of a SHA-256 digest, and of a block hash."""
@@ -19,70 +27,109 @@ DIGEST_BYTES = 32
 MAX_DECIMALS = 77
 """Upper bound of the decimals of a number: 10^77 is below 2^256."""
 
+MAX_INTEGER = 2**63 - 1
+"""Upper bound of operations and prices: many JSON parsers have 64-bit integers."""
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NumericModelProfile:
-    """A numeric model as the rules know it.
 
-    Raises: ConfigError: an invalid value.
+def check_numeric_profile(profile: NumericModelProfile) -> None:
+    """Reject an invalid profile of a numeric model, but for its name.
+
+    Raises: ConfigError.
     """
-
-    name: str
-    """The model ID that contracts use."""
-
-    digest: bytes
-    """SHA-256 of its file, 32 bytes."""
-
-    input_decimals: tuple[int, ...]
-    """Decimals of each input number: an input of 1.5 with 2 decimals is 150."""
-
-    output_decimals: tuple[int, ...]
-    """Decimals of each output number."""
-
-    operations: int
-    """Number of arithmetic operations of one evaluation."""
-
-    operation_gas: int
-    """Gas per operation."""
-
-    def __post_init__(self) -> None:
-        """Validate all fields."""
-        _require_hash(self.digest, f"numeric model {self.name}: digest")
-        decimals = (*self.input_decimals, *self.output_decimals)
-        for each in decimals:
-            _require_integer(each, 0, MAX_DECIMALS, f"numeric model {self.name}: decimals")
-        if not (self.input_decimals and self.output_decimals):
-            raise ConfigError(
-                f"numeric model {self.name}: {len(self.input_decimals)} inputs and "
-                f"{len(self.output_decimals)} outputs: must be at least 1 of each"
-            )
-        for name in ("operations", "operation_gas"):
-            _require_integer(
-                getattr(self, name), 1, 2**63 - 1, f"numeric model {self.name}: {name}"
-            )
-
-    def to_form(self) -> dict[str, object]:
-        """Return the values for canonical JSON."""
-        return {
-            "name": self.name,
-            "digest": "0x" + self.digest.hex(),
-            "input_decimals": list(self.input_decimals),
-            "output_decimals": list(self.output_decimals),
-            "operations": self.operations,
-            "operation_gas": self.operation_gas,
-        }
-
-    @classmethod
-    def from_form(cls, form: dict[str, Any]) -> NumericModelProfile:
-        """Return the profile of values from JSON."""
-        return cls(
-            **form
-            | {
-                "digest": parse_hex(form["digest"]),
-                "input_decimals": tuple(form["input_decimals"]),
-                "output_decimals": tuple(form["output_decimals"]),
-            }
+    at = f"numeric model {profile.name}"
+    _require_hash(profile.digest, f"{at}: digest")
+    inputs, outputs = profile.input_decimals, profile.output_decimals
+    if not 1 <= len(inputs) <= MAX_NUMERIC_INPUTS or not 1 <= len(outputs) <= MAX_NUMERIC_OUTPUTS:
+        raise ConfigError(
+            f"{at}: {len(inputs)} inputs and {len(outputs)} outputs: must be 1 to "
+            f"{MAX_NUMERIC_INPUTS} and 1 to {MAX_NUMERIC_OUTPUTS}"
         )
+    for each in (*inputs, *outputs):
+        _require_integer(each, 0, MAX_DECIMALS, f"{at}: decimals")
+    _require_integer(profile.operations, 1, MAX_INTEGER, f"{at}: operations")
+
+
+def check_numeric_schedule(schedule: NumericGasSchedule) -> None:
+    """Reject an invalid price of the numeric models' precompile.
+
+    Raises: ConfigError.
+    """
+    if not isinstance(schedule, NumericGasSchedule):
+        raise ConfigError(
+            f"numeric_schedule of type {type(schedule).__name__}: must be a "
+            "`precompiles.numeric_gas.NumericGasSchedule`"
+        )
+    for each in fields(NumericGasSchedule):
+        _require_integer(
+            getattr(schedule, each.name), 1, MAX_INTEGER, f"numeric_schedule: {each.name}"
+        )
+
+
+def check_numeric_fits(profile: NumericModelProfile, model: NumericModel) -> None:
+    """Reject a numeric model that is not the one in a chain config.
+
+    Raises: ConfigError: another file, or a version that reads another model in the same file.
+    """
+    if model.digest != profile.digest:
+        raise ConfigError(
+            f"numeric model {profile.name}: genesis has SHA-256 {profile.digest.hex()}, this file "
+            f"has {model.digest.hex()}; use the chain's model file"
+        )
+    for name in ("input_decimals", "output_decimals", "operations"):
+        stated, own = getattr(profile, name), getattr(model, name)
+        if stated != own:
+            raise ConfigError(
+                f"numeric model {profile.name}: genesis has {name} {_format(stated)}, its file has "
+                f"{_format(own)} in this version; use the version that created the chain"
+            )
+    if len(model.input_ranges) != len(profile.input_decimals):
+        raise ConfigError(
+            f"numeric model {profile.name}: ranges of {len(model.input_ranges)} inputs: must be "
+            f"{len(profile.input_decimals)}"
+        )
+
+
+def numeric_model_to_form(profile: NumericModelProfile) -> dict[str, object]:
+    """Return a profile's values for canonical JSON."""
+    return {
+        "name": profile.name,
+        "digest": "0x" + profile.digest.hex(),
+        "input_decimals": list(profile.input_decimals),
+        "output_decimals": list(profile.output_decimals),
+        "operations": profile.operations,
+    }
+
+
+def parse_numeric_model(form: dict[str, Any]) -> NumericModelProfile:
+    """Return the profile of values from JSON."""
+    return NumericModelProfile(
+        **form
+        | {
+            "digest": parse_hex(form["digest"]),
+            "input_decimals": tuple(form["input_decimals"]),
+            "output_decimals": tuple(form["output_decimals"]),
+        }
+    )
+
+
+def numeric_schedule_to_form(schedule: NumericGasSchedule) -> dict[str, int]:
+    """Return the prices for canonical JSON."""
+    return {name.upper(): price for name, price in asdict(schedule).items()}
+
+
+def parse_numeric_schedule(form: Mapping[str, int]) -> NumericGasSchedule:
+    """Return the schedule of values from JSON.
+
+    Raises: ConfigError: a price that this version does not have.
+    """
+    names = {each.name.upper(): each.name for each in fields(NumericGasSchedule)}
+    for name, price in form.items():
+        if name not in names:
+            raise ConfigError(
+                f"chain configuration with numeric_schedule.{name} = {price!r}: this version has "
+                "no such price; use the version that created the chain"
+            )
+    return NumericGasSchedule(**{names[name]: price for name, price in form.items()})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,6 +179,10 @@ def parse_hex(value: object) -> bytes:
 def _require_integer(value: object, least: int, most: int, name: str) -> None:
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
         raise ConfigError(f"{name} {value!r}: must be a whole number from {least} to {most}")
+
+
+def _format(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
 def _require_hash(value: bytes, name: str) -> None:

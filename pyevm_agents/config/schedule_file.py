@@ -3,12 +3,14 @@
     {
       "schedule": {"executor_base_gas": 3000, "input_byte_gas": 16, …},
       "models": {"*": {"cold_prompt_token_gas": 6000, "output_token_gas": 10000}},
+      "numeric_schedule": {"base_gas": 3000, "operations_per_gas": 4, …},
       "made": {"by": "pyevm-agents bench", …}
     }
 
 Every section and every price is optional: others stay unchanged. A model is given by its name, an
 alias, or `0x` and its SHA-256; `*` is every model, and an entry of a model overrides it. `made`
-documents the source of the prices: no rule depends on it. A file may also contain token prices of
+documents the source of the prices: no rule depends on it. A chain without numeric models ignores
+their prices. A file may also contain token prices of
 all models only: {"cold": 6000, …}.
 """
 
@@ -21,6 +23,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from precompiles.gas import GasSchedule
+from precompiles.numeric_gas import NumericGasSchedule
 from pyevm_agents.config.chain_config import MAX_PRICE_GAS, ChainConfig
 from pyevm_agents.config.json_limits import MAX_DEPTH, is_too_deep
 from pyevm_agents.errors import ConfigError
@@ -37,9 +40,10 @@ MAX_FILE_BYTES = 65_536
 
 EVERY_MODEL = "*"
 
-SECTIONS = ("schedule", "models", "made")
+SECTIONS = ("schedule", "models", "numeric_schedule", "made")
 
 EXECUTOR_PRICES = tuple(each.name for each in fields(GasSchedule))
+NUMERIC_PRICES = tuple(each.name for each in fields(NumericGasSchedule))
 MODEL_PRICES = (
     "cold_prompt_token_gas",
     "warm_prompt_token_gas",
@@ -78,12 +82,16 @@ class ScheduleFile:
     models: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """`MODEL_PRICES` in gas and tokens, by model name, alias or digest, or `*`."""
 
+    numeric_schedule: Mapping[str, int] = field(default_factory=dict)
+    """Fields of `precompiles.numeric_gas.NumericGasSchedule`, in gas and operations."""
+
     made: Mapping[str, object] = field(default_factory=dict)
     """The source of the prices, as JSON values."""
 
     def __post_init__(self) -> None:
         """Validate names and prices."""
         _check_prices("schedule", self.schedule, EXECUTOR_PRICES)
+        _check_prices("numeric_schedule", self.numeric_schedule, NUMERIC_PRICES)
         for name, prices in _require_object("models", self.models).items():
             if not isinstance(name, str):
                 raise ConfigError(
@@ -99,18 +107,24 @@ class ScheduleFile:
             "0x" + model.digest.hex(): {name: getattr(model, name) for name in MODEL_PRICES}
             for model in config.models
         }
-        return cls(schedule=asdict(config.schedule), models=models)
+        return cls(
+            schedule=asdict(config.schedule),
+            models=models,
+            numeric_schedule=asdict(config.numeric_schedule) if config.numeric_models else {},
+        )
 
     def to_json(self) -> str:
         """Return the text of the file.
 
         Raises: ConfigError: `made` has a value that JSON can't express.
         """
+        numeric = _sort_prices(self.numeric_schedule, NUMERIC_PRICES)
         form = {
             "schedule": _sort_prices(self.schedule, EXECUTOR_PRICES),
             "models": {
                 name: _sort_prices(self.models[name], MODEL_PRICES) for name in sorted(self.models)
             },
+            **({"numeric_schedule": numeric} if numeric else {}),
             "made": dict(self.made),
         }
         try:
@@ -131,7 +145,13 @@ class ScheduleFile:
             own = self.models.get(entries.get(model.name, ""), {})
             models.append(replace(model, **{**of_every, **own}))  # type: ignore[arg-type]
         schedule = replace(config.schedule, **self.schedule)
-        return replace(config, models=tuple(models), schedule=schedule)
+        numeric = self.numeric_schedule if config.numeric_models else {}
+        return replace(
+            config,
+            models=tuple(models),
+            schedule=schedule,
+            numeric_schedule=replace(config.numeric_schedule, **numeric),
+        )
 
     def _match_models(self, models: Sequence[ModelProfile]) -> dict[str, str]:
         """Return the name of each model's entry in this file, by model name."""

@@ -236,7 +236,12 @@ def change_chain_id(chain: Chain, chain_id: int) -> Chain:
     Raises: ConfigError: an invalid chain ID.
     """
     config = replace(chain.config, chain_id=chain_id)
-    return Chain(config, chain.models, accounts=chain.genesis_accounts)
+    return Chain(
+        config,
+        chain.models,
+        numeric_models=chain.numeric_models,
+        accounts=chain.genesis_accounts,
+    )
 
 
 # -- recording -- #

@@ -15,6 +15,7 @@ from eth_typing import Address
 
 from precompiles import spec
 from precompiles.language_model import ModelProfile
+from precompiles.numeric_model import NumericModelProfile
 from pyevm_agents.chain import Call, Chain, GenesisAccount
 from pyevm_agents.config import DEFAULT_BLOCK_GAS_LIMIT, ChainConfig
 from pyevm_agents.models import CachingModel
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from eth.abc import BlockAPI, ComputationAPI, ReceiptAPI
 
     from precompiles.language_model import LanguageModel
+    from precompiles.numeric_model import NumericModel
     from pyevm_agents.config.schedule_file import ScheduleFile
     from pyevm_agents.models import ProfileFacts, Store
 
@@ -187,6 +189,22 @@ def build_model_profile(
     )
 
 
+def build_numeric_profiles(
+    models: Mapping[str, NumericModel],
+) -> tuple[NumericModelProfile, ...]:
+    """Return the profiles of numeric models for genesis, in the order of their names."""
+    return tuple(
+        NumericModelProfile(
+            name=name,
+            digest=models[name].digest,
+            input_decimals=models[name].input_decimals,
+            output_decimals=models[name].output_decimals,
+            operations=models[name].operations,
+        )
+        for name in sorted(models)
+    )
+
+
 def add_models(
     config: ChainConfig, models: Sequence[tuple[ModelProfile, ProfileFacts]]
 ) -> ChainConfig:
@@ -213,6 +231,7 @@ def create_development_chain(  # noqa: PLR0913 - the parts of a chain
     store: Store | None = None,
     schedule: ScheduleFile | None = None,
     block_gas_limit: int = DEFAULT_BLOCK_GAS_LIMIT,
+    numeric_models: Mapping[str, NumericModel] | None = None,
 ) -> Chain:
     """Return a chain with this model at 0x19 and the development account funded.
 
@@ -223,23 +242,30 @@ def create_development_chain(  # noqa: PLR0913 - the parts of a chain
         store: the generation store; None for a cache in memory.
         schedule: gas prices; None for the defaults.
         block_gas_limit: gas of a block, hence of an agent's transaction.
+        numeric_models: models at 0x1a by name; None for none.
 
-    Raises: ConfigError: the schedule is not for this model.
+    Raises: ConfigError: the schedule is not for this model, or a numeric model's name is invalid.
     """
     model = CachingModel(model, digest=facts.digest, fingerprint=facts.fingerprint, store=store)
     profile = build_model_profile(facts) if profile is None else profile
     return create_funded_chain(
-        model, facts, profile, schedule=schedule, block_gas_limit=block_gas_limit
+        model,
+        facts,
+        profile,
+        schedule=schedule,
+        block_gas_limit=block_gas_limit,
+        numeric_models=numeric_models,
     )
 
 
-def create_funded_chain(
+def create_funded_chain(  # noqa: PLR0913 - the parts of a chain
     model: LanguageModel,
     facts: ProfileFacts,
     profile: ModelProfile,
     *,
     schedule: ScheduleFile | None = None,
     block_gas_limit: int = DEFAULT_BLOCK_GAS_LIMIT,
+    numeric_models: Mapping[str, NumericModel] | None = None,
 ) -> Chain:
     """Return a chain with this model under this profile and the development account funded.
 
@@ -248,18 +274,21 @@ def create_funded_chain(
     Input:
         schedule: gas prices; None for those of the profile and the default schedule.
         block_gas_limit: gas of a block.
+        numeric_models: models at 0x1a by name; None for none.
 
-    Raises: ConfigError: the schedule is not for this model.
+    Raises: ConfigError: the schedule is not for this model, or a numeric model's name is invalid.
     """
     config = ChainConfig(
         models=(profile,),
         profile_fingerprint=facts.fingerprint,
         block_gas_limit=block_gas_limit,
+        numeric_models=build_numeric_profiles(numeric_models or {}),
     )
     if schedule is not None:
         config = schedule.apply_to(config)
     accounts = {DEVELOPMENT_ADDRESS: GenesisAccount(balance_wei=DEVELOPMENT_BALANCE_WEI)}
-    return Chain(config, {profile.name: model}, accounts=accounts)
+    models = {profile.name: model}
+    return Chain(config, models, numeric_models=numeric_models, accounts=accounts)
 
 
 def normalize_model_name(facts: ProfileFacts) -> str:

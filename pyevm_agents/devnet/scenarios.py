@@ -165,7 +165,12 @@ class _GasProbe:
             name: RecordingModel(model, name=name, log=self._log)
             for name, model in chain.models.items()
         }
-        self._chain = Chain(chain.config, recording, accounts=chain.genesis_accounts)
+        self._chain = Chain(
+            chain.config,
+            recording,
+            numeric_models=chain.numeric_models,
+            accounts=chain.genesis_accounts,
+        )
         self._call = call
         self.computation: ComputationAPI | None = None
         """The last call's computation; None before the first one."""
@@ -209,7 +214,12 @@ def _deploy_wallet(building: Chain) -> tuple[Chain, Address]:
 
 def restart_from_state(building: Chain) -> Chain:
     """Return a new chain whose genesis is the state of another."""
-    return Chain(building.config, building.models, accounts=record_state(building))
+    return Chain(
+        building.config,
+        building.models,
+        numeric_models=building.numeric_models,
+        accounts=record_state(building),
+    )
 
 
 def _deploy_agent(  # noqa: PLR0913 - the constructor's arguments

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from eth_utils import ValidationError
 from lru import LRU
 
+from precompiles.numeric_model import NumericFaultError
 from precompiles.react import GrammarViolationError
 from pyevm_agents.chain import MinedBlock, ModelNeededError
 from pyevm_agents.errors import EngineFault
@@ -94,7 +95,7 @@ class Miner:
         """Remove a transaction that ended in a fault from the pool, unless the node stops."""
         if not self.drops_faulted:
             return
-        if isinstance(error, (EngineFault, GrammarViolationError)):
+        if isinstance(error, (EngineFault, GrammarViolationError, NumericFaultError)):
             self._faults[transaction.hash] = str(error)
         self._pool.remove(transaction.hash)
 

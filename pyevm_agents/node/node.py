@@ -533,6 +533,7 @@ class Node:
                 genesis_timestamp_seconds=fork.header.timestamp,
             ),
             former.models,
+            numeric_models=former.numeric_models,
             accounts={each: accounts[each] for each in self.keys.addresses if each in accounts},
             fork=fork,
             former=former,

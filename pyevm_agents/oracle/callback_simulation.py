@@ -63,7 +63,6 @@ from pyevm_agents.oracle.codec import (
     get_topic,
     hash_commitment,
 )
-from pyevm_agents.oracle.recomputation import build_fork_config
 from pyevm_agents.oracle.signatures import sign_evidence
 from pyevm_agents.tracing.tracer import NoopTracer
 from pyevm_agents.tracing.vm import make_traced_vm
@@ -194,8 +193,7 @@ class CallbackEstimator:
         Raises: ConfigError: the chain has other code at the executor's address. RemoteFault.
         """
         self._executor, self._interruption = executor, interruption
-        config = build_fork_config(executor.hosted.config, block, hardfork=hardfork)
-        self._chain = Chain(config, executor.models, fork=block)
+        self._chain = executor.open_fork(block, hardfork=hardfork)
         self._ready_oracles: set[bytes] = set()
         self.coinbase = Address(block.header.coinbase)
         """Of the latest block of the chain that this one continues."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Self
 
 from eth.exceptions import Revert
@@ -22,6 +22,7 @@ from eth_utils import keccak
 
 from precompiles.abi import decode_request
 from precompiles.errors import REFUSALS, Refusal, error_selector
+from precompiles.numeric_model import NumericFaultError
 from precompiles.react import GrammarViolationError
 from precompiles.spec import EXECUTOR_ADDRESS, MAX_CALLDATA_BYTES
 from pyevm_agents.chain import Call, Chain
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from eth.abc import BlockHeaderAPI
 
     from precompiles.language_model import LanguageModel, ModelProfile
+    from precompiles.numeric_model import NumericModel
     from pyevm_agents.chain import CallResult, ChainSimulator
     from pyevm_agents.config.schedule_file import ScheduleFile
     from pyevm_agents.forking import RemoteFork
@@ -86,6 +88,14 @@ class HostedModels:
 
     models: Mapping[str, LanguageModel]
     """A language model for each model name of the config."""
+
+    numeric_models: Mapping[str, NumericModel] = field(default_factory=dict)
+    """A numeric model for each one of the config: a tool's metadata, or an agent, may call them."""
+
+    @classmethod
+    def of_chain(cls, chain: Chain) -> HostedModels:
+        """Return the models of a chain with the precompile."""
+        return cls(config=chain.config, models=chain.models, numeric_models=chain.numeric_models)
 
     def find_profile(self, arguments: bytes) -> ModelProfile | None:
         """Return the profile of the model that a request names; None if it names none."""
@@ -176,6 +186,22 @@ class RequestExecutor:
         }
         """The models for the chains on which requests are executed."""
 
+    def open_fork(self, block: ForkBlock, *, hardfork: str | None = None) -> Chain:
+        """Return a chain with the models that continues a block, which the caller closes.
+
+        Input:
+            block: the block.
+            hardfork: the rules of the contracts; None for those of the block.
+
+        Raises: ConfigError: the block has other code at a precompile's address. RemoteFault.
+        """
+        return Chain(
+            build_fork_config(self.hosted.config, block, hardfork=hardfork),
+            self.models,
+            numeric_models=self.hosted.numeric_models,
+            fork=block,
+        )
+
     def execute(
         self,
         chain: ChainSimulator,
@@ -205,6 +231,8 @@ class RequestExecutor:
             result = chain.call(call, header=header)
         except GrammarViolationError as error:
             raise EngineFault(f"model output violates its grammar: {error}") from error
+        except NumericFaultError as error:
+            raise EngineFault(str(error)) from error
         answer = _read_answer(result)
         prompt = self._get_prompt()
         return ComputedAnswer(
@@ -338,9 +366,7 @@ class ForkComputer:
             undo.callback(block.close)
             if block.origin.block_hash != request.block_hash:
                 raise _build_gone_error(request, "0x" + block.origin.block_hash.hex())
-            executor = self._executor
-            config = build_fork_config(executor.hosted.config, block, hardfork=self._hardfork)
-            fork = _OpenFork(block, Chain(config, executor.models, fork=block))
+            fork = _OpenFork(block, self._executor.open_fork(block, hardfork=self._hardfork))
             undo.pop_all()
         self._forks[request.block_hash] = fork
         while len(self._forks) > KEPT_FORKS:

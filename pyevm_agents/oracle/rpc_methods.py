@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from eth_utils import keccak
 
-from pyevm_agents.chain import Chain
 from pyevm_agents.oracle.callback_estimate import serialize_estimate
 from pyevm_agents.oracle.callback_simulation import (
     CallbackEstimator,
@@ -20,7 +19,7 @@ from pyevm_agents.oracle.callback_simulation import (
 )
 from pyevm_agents.oracle.codec import decode_request, get_topic
 from pyevm_agents.oracle.local_block import LocalBlock
-from pyevm_agents.oracle.recomputation import HostedModels, RequestExecutor, build_fork_config
+from pyevm_agents.oracle.recomputation import HostedModels, RequestExecutor
 from pyevm_agents.rpc.errors import INVALID_PARAMS, SERVER_ERROR, RpcError
 from pyevm_agents.rpc.logs import find_logs, parse_log_criteria
 from pyevm_agents.rpc.method_table import MethodTable
@@ -83,7 +82,7 @@ def estimate_callback(rpc: RequestContext, run: EstimatedRun) -> dict[str, objec
             SERVER_ERROR,
             "this node has no model to answer with: use `pyevm-agents estimate --callback`",
         )
-    executor = RequestExecutor(HostedModels(config=chain.config, models=chain.models))
+    executor = RequestExecutor(HostedModels.of_chain(chain))
     block = LocalBlock.from_header(chain, chain.head)
     try:
         with closing(
@@ -125,6 +124,5 @@ def _compute(
     own = rpc.node.chain
     header = own.header(request.commitment.block_number)
     block = LocalBlock.from_header(own, header)
-    config = build_fork_config(executor.hosted.config, block, hardfork=own.config.fork)
-    with closing(Chain(config, executor.models, fork=block)) as chain:
+    with closing(executor.open_fork(block, hardfork=own.config.fork)) as chain:
         return executor.execute(chain, request, chain.head, rpc.watch_execution())

@@ -9,7 +9,6 @@ from __future__ import annotations
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from pyevm_agents.chain import Chain
 from pyevm_agents.contracts import load_artifact
 from pyevm_agents.devnet.scenarios import (
     INSTRUCTIONS,
@@ -20,9 +19,10 @@ from pyevm_agents.devnet.scenarios import (
 )
 from pyevm_agents.oracle.callback_wallet import WORKER_KEY, CallbackWallet, LocalAccount
 from pyevm_agents.oracle.local_block import LocalBlock
-from pyevm_agents.oracle.recomputation import HostedModels, RequestExecutor, build_fork_config
+from pyevm_agents.oracle.recomputation import HostedModels, RequestExecutor
 
 if TYPE_CHECKING:
+    from pyevm_agents.chain import Chain
     from pyevm_agents.oracle.messages import AgentRequest, ComputedAnswer
 
 WORKER_WEI = 10**18
@@ -43,10 +43,9 @@ class ChainComputer:
         Raises: EngineFault: the model failed, or the executor ended without an answer.
         """
         chain = self.chain
-        executor = RequestExecutor(HostedModels(config=chain.config, models=chain.models))
+        executor = RequestExecutor(HostedModels.of_chain(chain))
         block = LocalBlock.from_header(chain, chain.head)
-        fork = Chain(build_fork_config(chain.config, block), executor.models, fork=block)
-        with closing(fork):
+        with closing(executor.open_fork(block)) as fork:
             return executor.execute(fork, request, fork.head)
 
     def close(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import rlp
 from eth_utils import ValidationError
@@ -21,7 +21,11 @@ from pyevm_agents.recordings.fixture import (
 )
 from pyevm_agents.recordings.fork_record import ForkRecorder
 from pyevm_agents.recordings.generation_codec import normalize_exchange
-from pyevm_agents.recordings.replay import Replay, build_recorded_models
+from pyevm_agents.recordings.replay import (
+    Replay,
+    build_recorded_models,
+    open_numeric_models,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,7 +34,19 @@ if TYPE_CHECKING:
     from eth_typing import Address
 
     from precompiles.language_model import LanguageModel
+    from precompiles.numeric_model import NumericModel
     from pyevm_agents.chain import GenesisAccount, MinedBlock
+
+
+@runtime_checkable
+class HasFile(Protocol):
+    """A numeric model that has the bytes of its file."""
+
+    @property
+    def data(self) -> bytes:
+        """The file."""
+        ...
+
 
 TOOL = f"pyevm-agents {__version__}"
 
@@ -43,7 +59,8 @@ def record_chain(chain: Chain, *, name: str, comment: str) -> Fixture:
 
     Raises: BlockError: a block gives different results the second time: a model is not
             deterministic. FixtureError: the state contains accounts or slots that no block read,
-            or a fork's reads are too large. EngineFault: the engine failed.
+            a fork's reads are too large, or a numeric model has no file. EngineFault: the engine
+            failed.
     """
     recorder = _ChainRecorder(chain)
     blocks = recorder.record_blocks()
@@ -60,9 +77,19 @@ def record_chain(chain: Chain, *, name: str, comment: str) -> Fixture:
         blocks=blocks,
         steps=tuple(recorder.steps),
         post=post,
+        numeric_files={name: _get_file(name, each) for name, each in chain.numeric_models.items()},
     )
-    Replay(fixture).finish()
+    Replay(fixture, numeric_models=chain.numeric_models).finish()
     return fixture
+
+
+def _get_file(name: str, model: NumericModel) -> bytes:
+    if not isinstance(model, HasFile):
+        raise FixtureError(
+            f"numeric model {name}: has no file that a recording could contain; open it with "
+            "`pyevm_agents.models.numeric.NumericFile`"
+        )
+    return model.data
 
 
 def record_state(chain: Chain) -> dict[Address, GenesisAccount]:
@@ -77,31 +104,49 @@ def record_state(chain: Chain) -> dict[Address, GenesisAccount]:
     return recorder.collect_state()
 
 
-def open_chain(fixture: Fixture, models: Mapping[str, LanguageModel] | None = None) -> Chain:
+def open_chain(
+    fixture: Fixture,
+    models: Mapping[str, LanguageModel] | None = None,
+    *,
+    numeric_models: Mapping[str, NumericModel] | None = None,
+) -> Chain:
     """Open a fixture's chain at its head, after checking it, ready for more blocks.
 
     Recorded blocks are replayed without a model. Later requests go to `models`, by the names in the
-    configuration; without them, a request that is not recorded is an `EngineFault`.
+    configuration; without them, a request that is not recorded is an `EngineFault`. Numeric models
+    compute again: `numeric_models`, or else the fixture's files.
 
     Raises: ConfigError: a model's digest or build differs from genesis; omit `models` to replay.
             MismatchError: the blocks' results differ from the fixture.
     """
-    return Replay(fixture, build_recorded_models(fixture, models)).finish()
+    recorded = build_recorded_models(fixture, models)
+    return Replay(fixture, recorded, numeric_models=numeric_models).finish()
 
 
 def mine_again(
-    fixture: Fixture, config: ChainConfig, models: Mapping[str, LanguageModel] | None = None
+    fixture: Fixture,
+    config: ChainConfig,
+    models: Mapping[str, LanguageModel] | None = None,
+    *,
+    numeric_models: Mapping[str, NumericModel] | None = None,
 ) -> Chain:
     """Mine a fixture's transactions again, on its genesis accounts; return the chain.
 
     For `record_chain`, after a change of rules, model or engine.
 
-    Input:  the configuration; a model for each of its names, or None for the recorded generations.
+    Input:  the configuration; a model for each of its names, or None for the recorded generations;
+            its numeric models, or None to open the fixture's files.
     Raises: ConfigError: a model does not match the configuration. FixtureError: a transaction is
             invalid under it. EngineFault: the engine failed.
     """
     answering = build_recorded_models(fixture) if models is None else models
-    chain = Chain(config, answering, accounts=fixture.pre, fork=fixture.fork)
+    chain = Chain(
+        config,
+        answering,
+        numeric_models=open_numeric_models(fixture) if numeric_models is None else numeric_models,
+        accounts=fixture.pre,
+        fork=fixture.fork,
+    )
     for number, recorded in enumerate(fixture.blocks, start=fixture.first_number + 1):
         block = recorded.block
         try:
@@ -123,7 +168,11 @@ class _ChainRecorder:
         }
         self.fork = None if chain.fork_block is None else ForkRecorder(chain.fork_block)
         self._chain = Chain(
-            chain.config, recording, accounts=chain.genesis_accounts, fork=self.fork
+            chain.config,
+            recording,
+            numeric_models=chain.numeric_models,
+            accounts=chain.genesis_accounts,
+            fork=self.fork,
         )
         self._seen: dict[Address, set[int]] = {
             address: set(account.storage) for address, account in chain.genesis_accounts.items()

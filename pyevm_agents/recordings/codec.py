@@ -6,6 +6,9 @@ when it is read, they must match what would be derived.
 
 from __future__ import annotations
 
+import base64
+import binascii
+import hashlib
 import json
 from typing import TYPE_CHECKING
 
@@ -138,6 +141,7 @@ def build_sections(fixture: Fixture) -> dict[str, Json]:
         "network": fixture.config.fork.capitalize(),
         "sealEngine": "NoProof",
         "config": json.loads(fixture.config.to_json()),
+        **_encode_numeric_files(fixture.numeric_files),
         **start,
         "pre": _encode_accounts(fixture.pre),
         "blocks": [_encode_block(block) for block in fixture.blocks],
@@ -161,6 +165,14 @@ def _build_start(fixture: Fixture) -> dict[str, Json]:
         "genesisBlockHeader": _encode_header(decode_block(fixture.genesis).header),
         "genesisRLP": _to_hex(fixture.genesis),
     }
+
+
+def _encode_numeric_files(files: Mapping[str, bytes]) -> dict[str, Json]:
+    """Return the section of the numeric models' files, in Base64; none without such models."""
+    encoded: dict[str, Json] = {
+        name: base64.b64encode(data).decode() for name, data in files.items()
+    }
+    return {"numericModels": encoded} if encoded else {}
 
 
 def _encode_fork(fork: RecordedFork) -> Json:
@@ -261,7 +273,31 @@ def _read_fixture(name: str, root: JsonReader) -> Fixture:
         ),
         steps=tuple(_read_step(step) for step in root["steps"].iter_items()),
         post=_read_accounts(root["postState"]),
+        numeric_files=_read_numeric_files(root["numericModels"], chain_config)
+        if chain_config.numeric_models
+        else {},
     )
+
+
+def _read_numeric_files(node: JsonReader, config: ChainConfig) -> dict[str, bytes]:
+    """Return the files of the numeric models that a configuration has.
+
+    Raises: FixtureError: one is missing, or is not the file of the digest.
+    """
+    files = {}
+    for profile in config.numeric_models:
+        text = node[profile.name]
+        try:
+            data = base64.b64decode(text.read_text(), validate=True)
+        except (binascii.Error, ValueError) as error:
+            raise FixtureError(f"{text.path}: must be Base64") from error
+        if hashlib.sha256(data).digest() != profile.digest:
+            raise FixtureError(
+                f"{text.path} has SHA-256 {hashlib.sha256(data).hexdigest()}: must be that of the "
+                f"configuration, {profile.digest.hex()}"
+            )
+        files[profile.name] = data
+    return files
 
 
 def _read_fork(node: JsonReader, origin: ForkOrigin) -> RecordedFork:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -92,6 +92,9 @@ class Fixture:
 
     post: Mapping[Address, GenesisAccount]
     """State of the last block; for a fork, the accounts and slots that its blocks read."""
+
+    numeric_files: Mapping[str, bytes] = field(default_factory=dict)
+    """The file of each numeric model of the configuration, by name."""
 
     @property
     def first_number(self) -> int:

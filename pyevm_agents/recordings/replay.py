@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from eth_utils import ValidationError, to_checksum_address
 from rlp import encode as rlp_encode
 
+from precompiles.numeric_model import NumericFaultError
 from precompiles.react import GrammarViolationError
 from pyevm_agents.chain import Chain
 from pyevm_agents.chain.block_rlp import decode_block
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from eth.abc import ComputationAPI, ReceiptAPI, SignedTransactionAPI
 
     from precompiles.language_model import LanguageModel
+    from precompiles.numeric_model import NumericModel
     from pyevm_agents.models.fakes.recorded import Exchange
     from pyevm_agents.recordings.fixture import Fixture, RecordedTransaction
 
@@ -58,10 +60,13 @@ class Replay:
         self,
         fixture: Fixture,
         models: Mapping[str, LanguageModel] | None = None,
+        *,
+        numeric_models: Mapping[str, NumericModel] | None = None,
     ) -> None:
         """Start at genesis, or at the recorded fork block.
 
         Input:  a model for each of the configuration's names; None for the recorded generations.
+                Its numeric models, which compute again; None to open the fixture's files.
         Raises: ConfigError: a model does not match the configuration. MismatchError: genesis
                 differs. FixtureError: a recorded step is out of order or has an invalid place.
         """
@@ -73,7 +78,15 @@ class Replay:
             for name, model in answering.items()
         }
         _check_places(fixture)
-        self.chain = Chain(fixture.config, self._models, accounts=fixture.pre, fork=fixture.fork)
+        self.chain = Chain(
+            fixture.config,
+            self._models,
+            numeric_models=open_numeric_models(fixture)
+            if numeric_models is None
+            else numeric_models,
+            accounts=fixture.pre,
+            fork=fixture.fork,
+        )
         self._check_genesis()
 
     def execute_blocks(self) -> Iterator[ReplayedBlock]:
@@ -125,7 +138,7 @@ class Replay:
             at = None if len(done) == len(recorded) else len(done)
             message = str(error).removeprefix(f"block {number}: ")
             raise MismatchError(message, (number,) if at is None else (number, at)) from error
-        except (EngineFault, GrammarViolationError) as error:
+        except (EngineFault, GrammarViolationError, NumericFaultError) as error:
             exchanges = self._log[done[-1] if done else 0 :]
             self._check_steps(number, len(done), exchanges, has_failed=True)
             raise self._locate_failure(number, len(done), exchanges, error) from error
@@ -251,6 +264,18 @@ def build_recorded_models(
         )
         for profile in fixture.config.models
     }
+
+
+def open_numeric_models(fixture: Fixture) -> dict[str, NumericModel]:
+    """Open the numeric models of a fixture, from the files in it.
+
+    Raises: ConfigError: this version can't read a file.
+    """
+    if not fixture.numeric_files:
+        return {}
+    from pyevm_agents.models.numeric import NumericFile  # noqa: PLC0415 - imports onnx and NumPy
+
+    return {name: NumericFile(data) for name, data in fixture.numeric_files.items()}
 
 
 def _check_places(fixture: Fixture) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from eth_abi.grammar import ABIType, BasicType, TupleType, parse
 from eth_utils import to_checksum_address
 
+from precompiles.numeric_spec import NUMERIC_MODELS_ADDRESS
 from precompiles.spec import EXECUTOR_ADDRESS
 from pyevm_agents.abi import decode_values, is_hashed_topic
 from pyevm_agents.agents.address_names import MAX_ADDRESSES
@@ -161,7 +162,8 @@ class NamedCalls:
         """Return the reason of a failed call as text; None if it succeeded."""
         if frame.error != REVERTED:
             return frame.error
-        is_contract = frame.kind not in CREATIONS and frame.to != EXECUTOR_ADDRESS
+        precompiles = {EXECUTOR_ADDRESS, NUMERIC_MODELS_ADDRESS}
+        is_contract = frame.kind not in CREATIONS and frame.to not in precompiles
         codes = [self.names.names.get_code(frame.to)] if is_contract else []
         return decode_revert(frame.output, self.names.names.known, codes=codes)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
 
+from precompiles.numeric_model import NumericFaultError
 from precompiles.react import GrammarViolationError
 from pyevm_agents.errors import ConfigError, EngineFault, RemoteFault
 from pyevm_agents.node import PoolError
@@ -119,9 +120,6 @@ class NodeService:
             raise RpcError(LIMIT_EXCEEDED, str(error)) from error
         except EngineFault as error:
             raise self._faults.record(method, params, error) from error
-        except GrammarViolationError as error:
-            fault = EngineFault(f"model output violates its grammar: {error}")
-            raise self._faults.record(method, params, fault) from error
 
     def _answer(
         self,
@@ -130,10 +128,18 @@ class NodeService:
         arguments: list[object],
         rpc: RequestContext,
     ) -> object:
-        """Return a method's result: the remote node's if it is about a block below a fork."""
+        """Return a method's result: the remote node's if it is about a block below a fork.
+
+        Raises: EngineFault: a fault of the host, also if the precompiles found it.
+        """
         fork = rpc.node.fork
         if fork is not None:
             result = RemoteBlocks(rpc.node, fork).answer(method, params, arguments)
             if result is not LOCAL:
                 return result
-        return method.handler(rpc, *arguments)
+        try:
+            return method.handler(rpc, *arguments)
+        except GrammarViolationError as error:
+            raise EngineFault(f"model output violates its grammar: {error}") from error
+        except NumericFaultError as error:
+            raise EngineFault(str(error)) from error

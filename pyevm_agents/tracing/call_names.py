@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
+from precompiles.numeric_abi import DESCRIBE_MODEL_SELECTOR, RUN_MODEL_SELECTOR
+from precompiles.numeric_spec import NUMERIC_MODELS_ADDRESS
 from precompiles.spec import EXECUTOR_ADDRESS
-from pyevm_agents.abi import decode_event
+from pyevm_agents.abi import FunctionDefinition, decode_event
 from pyevm_agents.agents.address_names import MAX_ADDRESSES
 from pyevm_agents.tracing.console_log import CONSOLE_ADDRESS
 
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
 
     from eth_typing import Address
 
-    from pyevm_agents.abi import EventDefinition, FunctionDefinition
+    from pyevm_agents.abi import EventDefinition
     from pyevm_agents.agents.address_names import AddressNames
     from pyevm_agents.tracing.call_tracer import CallTree
     from pyevm_agents.tracing.tracer import CallFrame, TracedLog
@@ -26,6 +28,7 @@ SELECTOR_BYTES = 4
 WORD_BYTES = 32
 
 EXECUTOR = "AgentExecutor"
+NUMERIC_MODELS = "NumericModels"
 PRECOMPILES = {
     1: "ecrecover", 2: "sha256", 3: "ripemd160", 4: "identity", 5: "modexp", 6: "ecadd", 7: "ecmul",
     8: "ecpairing", 9: "blake2f", 10: "pointEvaluation", 11: "bls12G1Add", 12: "bls12G1Msm",
@@ -33,6 +36,24 @@ PRECOMPILES = {
     17: "bls12MapFp2ToG2", 256: "p256Verify",
 }  # fmt: skip
 """Names of Ethereum's precompiles by address."""
+
+NUMERIC_FUNCTIONS = {
+    RUN_MODEL_SELECTOR: FunctionDefinition(
+        name="runModel",
+        types=("string", "int256[]"),
+        argument_names=("modelId", "input"),
+        output_types=("int256[]",),
+        output_names=("output",),
+    ),
+    DESCRIBE_MODEL_SELECTOR: FunctionDefinition(
+        name="describeModel",
+        types=("string",),
+        argument_names=("modelId",),
+        output_types=("bytes32", "uint8[]", "uint8[]", "uint256"),
+        output_names=("digest", "inputDecimals", "outputDecimals", "gas"),
+    ),
+}
+"""Functions of the numeric models' precompile by selector."""
 
 
 def get_precompile_name(address: Address) -> str | None:
@@ -75,6 +96,8 @@ class CallNames:
     def _look_up_name(self, address: Address) -> str | None:
         if address == EXECUTOR_ADDRESS:
             return EXECUTOR
+        if address == NUMERIC_MODELS_ADDRESS:
+            return NUMERIC_MODELS
         if address == CONSOLE_ADDRESS:
             return "console"
         if get_precompile_name(address) is not None:
@@ -85,9 +108,10 @@ class CallNames:
         """Return the function that a call calls; None if it is unknown."""
         if len(frame.input) < SELECTOR_BYTES:
             return None
-        return self.names.known.find_function_definition(
-            frame.input[:SELECTOR_BYTES], self.find_name(frame.to)
-        )
+        selector = bytes(frame.input[:SELECTOR_BYTES])
+        if frame.to == NUMERIC_MODELS_ADDRESS and selector in NUMERIC_FUNCTIONS:
+            return NUMERIC_FUNCTIONS[selector]
+        return self.names.known.find_function_definition(selector, self.find_name(frame.to))
 
     def decode_log(
         self, entry: TracedLog, frame: CallFrame

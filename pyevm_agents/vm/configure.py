@@ -1,4 +1,4 @@
-"""VM and chain classes of one chain, with its executor, state cache and listener."""
+"""VM and chain classes of one chain, with its precompiles, state cache and listener."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from eth.vm.forks.spurious_dragon.constants import EIP170_CODE_SIZE_LIMIT
 from eth_typing import BlockNumber
 from eth_utils.toolz import merge
 
+from precompiles.numeric_spec import NUMERIC_MODELS_ADDRESS
 from precompiles.spec import EXECUTOR_ADDRESS
 from pyevm_agents.state import OverlayAccountDB, OverlayCache, StateAccountDB, StateCache
 from pyevm_agents.vm.forks import PRAGUE
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from eth_typing import Address
 
     from precompiles.executor import Executor
+    from precompiles.numeric_executor import NumericExecutor
     from pyevm_agents.vm.fork_block import ForkBlock
     from pyevm_agents.vm.forks import Fork
     from pyevm_agents.vm.state import ExecutionListener
@@ -38,6 +40,7 @@ def build_chain_class(  # noqa: PLR0913 - keyword arguments
     chain_id: int,
     listener: ExecutionListener | None = None,
     *,
+    numeric: NumericExecutor | None = None,
     fork: Fork = PRAGUE,
     code_size_bytes: int = EIP170_CODE_SIZE_LIMIT,
     fork_block: ForkBlock | None = None,
@@ -49,6 +52,7 @@ def build_chain_class(  # noqa: PLR0913 - keyword arguments
         executor: the precompile at 0x19; None for a chain without it.
         chain_id: for replay protection.
         listener: notified of transactions and calls.
+        numeric: the precompile at 0x1a; None for a chain without it.
         fork: the rules of all blocks.
         code_size_bytes: upper bound of a contract's code.
         fork_block: the block of a remote chain that the chain continues, if any.
@@ -57,6 +61,7 @@ def build_chain_class(  # noqa: PLR0913 - keyword arguments
     vm_class = build_vm_class(
         executor,
         listener,
+        numeric=numeric,
         fork=fork,
         code_size_bytes=code_size_bytes,
         fork_block=fork_block,
@@ -97,22 +102,25 @@ def build_vm_class(  # noqa: PLR0913 - keyword arguments
     executor: Executor | None,
     listener: ExecutionListener | None = None,
     *,
+    numeric: NumericExecutor | None = None,
     fork: Fork = PRAGUE,
     code_size_bytes: int = EIP170_CODE_SIZE_LIMIT,
     fork_block: ForkBlock | None = None,
     cache: StateCache | None = None,
 ) -> type[AgentVM]:
-    """Return the VM class of a chain, with `executor` at 0x19 if it is not None.
+    """Return the VM class of a chain, with `executor` at 0x19 and `numeric` at 0x1a, if not None.
 
-    The precompile is set on the class: EIP-2929 warmth is looked up there, not on instances.
+    The precompiles are set on the class: EIP-2929 warmth is looked up there, not on instances.
     Source: docs/architecture.md#fork-is-a-class.
     """
     plain_state = fork.vm_class.get_state_class()
     computation_class: Any = plain_state.computation_class
+    added: dict[Address, Callable[[ComputationAPI], ComputationAPI]] = {}
     if executor is not None:
-        added: dict[Address, Callable[[ComputationAPI], ComputationAPI]] = {
-            EXECUTOR_ADDRESS: executor
-        }
+        added[EXECUTOR_ADDRESS] = executor
+    if numeric is not None:
+        added[NUMERIC_MODELS_ADDRESS] = numeric
+    if added:
         computation_class = computation_class.configure(
             __name__="AgentComputation",
             _precompiles=merge(computation_class.get_precompiles(), added),

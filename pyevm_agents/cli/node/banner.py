@@ -10,7 +10,8 @@ import click
 from eth_utils import to_checksum_address
 from rich.markup import escape
 
-from precompiles import spec
+from precompiles import numeric_spec, spec
+from precompiles.numeric_executor import compute_run_gas
 from pyevm_agents.cli.node.state_file import write_json
 from pyevm_agents.cli.output import out
 from pyevm_agents.display import pluralize
@@ -43,6 +44,7 @@ def print_banner(node: Node, node_chain: NodeChain, urls: NodeUrls) -> None:
     """Print the accounts, keys, agents, chain, URLs and the IPC socket, if any."""
     _print_accounts(node)
     _print_agents(node_chain, node.chain.config)
+    _print_numeric_models(node.chain.config)
     config = node.chain.config
     out.print("\n[bold]Chain[/]\n")
     out.print(f"  id        {config.chain_id}")
@@ -78,6 +80,9 @@ def print_json_banner(node: Node, node_chain: NodeChain, urls: NodeUrls) -> None
         "agents": [to_checksum_address(address) for address in node_chain.agents],
         "notes": [*_list_notes(node, node_chain)],
     }
+    if config.numeric_models:
+        form["numericModels"] = [profile.name for profile in config.numeric_models]
+        form["numericModelsAddress"] = to_checksum_address(numeric_spec.NUMERIC_MODELS_ADDRESS)
     if (fork := node.fork) is not None:
         form["forked"] = {
             "host": fork.host,
@@ -168,6 +173,21 @@ def _print_agents(node_chain: NodeChain, config: ChainConfig) -> None:
     )
     for address in node_chain.agents:
         out.print(f"  deployed  {to_checksum_address(address)}")
+
+
+def _print_numeric_models(config: ChainConfig) -> None:
+    if not config.numeric_models:
+        return
+    out.print("\n[bold]Numeric models[/]\n")
+    out.print(f"  address   {to_checksum_address(numeric_spec.NUMERIC_MODELS_ADDRESS)}")
+    for profile in config.numeric_models:
+        gas = compute_run_gas(config.numeric_schedule, profile, profile.name)
+        inputs, outputs = len(profile.input_decimals), len(profile.output_decimals)
+        out.print(
+            f"  model     {escape(profile.name)}: {pluralize(inputs, 'input')}, "
+            f"{pluralize(outputs, 'output')}, {gas:,} gas"
+        )
+        out.print(f"            [dim]sha256 {profile.digest.hex()[:32]}…[/]")
 
 
 def _describe_mining(node: Node) -> str:

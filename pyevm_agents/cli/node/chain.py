@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from pyevm_agents.chain import Chain, read_chain_config
@@ -11,7 +11,7 @@ from pyevm_agents.chain.fork_setup import choose_hardfork
 from pyevm_agents.config import DEFAULT_CODE_SIZE_BYTES, ChainConfig
 from pyevm_agents.config.chain_config import get_fingerprint
 from pyevm_agents.config.schedule_file import ScheduleFile
-from pyevm_agents.devnet.chain import add_models
+from pyevm_agents.devnet.chain import add_models, build_numeric_profiles
 from pyevm_agents.devnet.model_registry import build_profiles
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import CachingModel, LlamaModel, SwappableModel
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from eth_typing import Address
 
     from precompiles.language_model import LanguageModel, ModelProfile
+    from precompiles.numeric_model import NumericModel
     from pyevm_agents.chain import GenesisAccount
     from pyevm_agents.chain.database import Rows
     from pyevm_agents.devnet.model_registry import ModelChoice
@@ -98,9 +99,7 @@ class ChainOptions:
         if self.schedule is not None:
             return self.schedule.apply_to(config)
         stored_config = read_chain_config(rows)
-        if stored_config is None or [model.digest for model in stored_config.models] != [
-            model.digest for model in config.models
-        ]:
+        if stored_config is None or _list_digests(stored_config) != _list_digests(config):
             return config
         return ScheduleFile.from_config(stored_config).apply_to(config)
 
@@ -138,6 +137,9 @@ class NodeSetup:
     stack: ExitStack
     """Closes the engines when the node ends."""
 
+    numeric_models: Mapping[str, NumericModel] = field(default_factory=dict)
+    """The models at 0x1a by name."""
+
     fork_block: RemoteFork | None = None
     """The block of a live chain to continue, if any."""
 
@@ -150,6 +152,7 @@ class NodeSetup:
             if self.fork_block is None
             else self.rules.build_fork_config(self.fork_block)
         )
+        config = replace(config, numeric_models=build_numeric_profiles(self.numeric_models))
         models: dict[str, SwappableModel] = {}
         if self.choices:
             engines = [self._open_engine(self.open_model(each, None)) for each in self.choices]
@@ -157,13 +160,21 @@ class NodeSetup:
             profiles = build_profiles(self.choices, facts)
             _require_different(profiles)
             config = add_models(config, [*zip(profiles, facts, strict=True)])
-            config = self.rules.apply_schedule(config, self.rows)
             store = self.open_store()
             models = {
                 profile.name: SwappableModel(_wrap_in_cache(llama, store))
                 for profile, llama in zip(profiles, engines, strict=True)
             }
-        chain = Chain(config, models, accounts=self.accounts, rows=self.rows, fork=self.fork_block)
+        if config.has_models:
+            config = self.rules.apply_schedule(config, self.rows)
+        chain = Chain(
+            config,
+            models,
+            numeric_models=self.numeric_models,
+            accounts=self.accounts,
+            rows=self.rows,
+            fork=self.fork_block,
+        )
         return NodeChain(chain=chain)
 
     def open_fixture_chain(self, fixture: Fixture) -> NodeChain:
@@ -175,7 +186,10 @@ class NodeSetup:
                 model that the user passed is not the fixture's.
                 BlockError: a block's results differ from the fixture's.
         """
-        from pyevm_agents.recordings.replay import build_recorded_models  # noqa: PLC0415 - seldom needed
+        from pyevm_agents.recordings.replay import (  # noqa: PLC0415 - seldom needed
+            build_recorded_models,
+            open_numeric_models,
+        )
 
         _require_own_chain(fixture)
         beyond, note = self._open_fixture_models(fixture)
@@ -183,7 +197,13 @@ class NodeSetup:
             name: SwappableModel(model)
             for name, model in build_recorded_models(fixture, beyond).items()
         }
-        chain = Chain(fixture.config, models, accounts=fixture.pre, rows=self.rows)
+        chain = Chain(
+            fixture.config,
+            models,
+            numeric_models=open_numeric_models(fixture),
+            accounts=fixture.pre,
+            rows=self.rows,
+        )
         if chain.head.block_number == 0:
             for recorded in fixture.blocks:
                 chain.import_block(recorded.encoded)
@@ -228,6 +248,12 @@ class NodeSetup:
     def _open_engine(self, llama: LlamaModel) -> LlamaModel:
         self.engines.append(self.stack.enter_context(llama))
         return llama
+
+
+def _list_digests(config: ChainConfig) -> tuple[list[bytes], list[bytes]]:
+    """Return the digests of a chain's models of both kinds."""
+    numeric = [model.digest for model in config.numeric_models]
+    return [model.digest for model in config.models], numeric
 
 
 def _require_own_chain(fixture: Fixture) -> None:

@@ -27,6 +27,8 @@ from pyevm_agents.cli.shared_options import (
     adapter_option,
     is_given,
     models_option,
+    numeric_models_option,
+    open_numeric_models,
     require_single_model,
     schedule_option,
 )
@@ -62,7 +64,7 @@ from pyevm_agents.tracing import TracePool
 from pyevm_agents.tracing.budget import DEFAULT_POOL_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from pyevm_agents.cli.fork_options import ForkOptions
     from pyevm_agents.config.schedule_file import ScheduleFile
@@ -89,7 +91,7 @@ EXCLUSIVE_OPTIONS = {
     "no_model": ("models", "adapter", "threads", "schedule"),
     "fixture": (
         *("chain_id", "gas_limit", "base_fee", "timestamp", "fork", "schedule", "genesis"),
-        *("code_size", "unlimited_code"),
+        *("code_size", "unlimited_code", "numeric_files"),
         *("load_path", "state_path"),
     ),
     "fork_url": ("fixture", "genesis", "timestamp", "base_fee"),
@@ -106,6 +108,7 @@ Examples:
   pyevm-agents node --model other.gguf           # a file, or a name of `pyevm-agents model`
   pyevm-agents node --schedule cold=600,output=1000
   pyevm-agents node --schedule schedule.json
+  pyevm-agents node --numeric-model forecast=forecast.onnx
 """
 
 
@@ -232,6 +235,7 @@ def _validate_derivation_path(_context: click.Context, _option: click.Parameter,
 @models_option
 @adapter_option
 @click.option("--no-model", is_flag=True, help="Run a plain chain, without the executor at 0x19.")
+@numeric_models_option
 @click.option(
     "-j", "--threads", type=click.IntRange(1, 512), metavar="N", help="Threads of the engine."
 )
@@ -328,6 +332,7 @@ def node(  # noqa: PLR0913 - one for each option
     models: tuple[ModelChoice, ...],
     adapter: Adapter,
     no_model: bool,
+    numeric_files: Mapping[str, Path],
     threads: int | None,
     store_path: Path | None,
     no_store: bool,
@@ -411,6 +416,7 @@ def node(  # noqa: PLR0913 - one for each option
             else {**funded_accounts, **build_predeploys(fork), **genesis.accounts},
             fork_block=fork_block,
             choices=() if no_model else tuple(each.with_adapter(adapter) for each in models),
+            numeric_models=open_numeric_models(numeric_files),
             open_model=open_model,
             is_own_model=is_given(context, "models") or is_given(context, "adapter"),
             open_store=lambda: stack.enter_context(open_run_store(store_path, no_store=no_store)),

@@ -1,5 +1,28 @@
 """Numeric models: restricted ONNX files that are evaluated in integers.
 
 The same file and inputs give the same outputs on every machine.
-Source: docs/architecture.md, decision 13.
+Source: docs/architecture.md#numeric-models.
 """
+
+from pyevm_agents.models.numeric.errors import NumericModelError
+from pyevm_agents.models.numeric.graph import Graph, Interval, Node, read_graph
+from pyevm_agents.models.numeric.metadata import (
+    InputSpec,
+    NumericMetadata,
+    OutputSpec,
+    write_metadata,
+)
+from pyevm_agents.models.numeric.numeric_file import NumericFile
+
+__all__ = [
+    "Graph",
+    "InputSpec",
+    "Interval",
+    "Node",
+    "NumericFile",
+    "NumericMetadata",
+    "NumericModelError",
+    "OutputSpec",
+    "read_graph",
+    "write_metadata",
+]

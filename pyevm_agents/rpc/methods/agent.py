@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from precompiles import spec
 from precompiles.escaping import ADDRESS
+from precompiles.numeric_executor import compute_run_gas
 from pyevm_agents.agents.address_names import AddressNames
 from pyevm_agents.agents.revert_reasons import read_revert_context
 from pyevm_agents.agents.trace import extract_inferences, sum_usage
@@ -72,6 +73,23 @@ def models(rpc: RequestContext) -> list[Json]:
             "isScripted": _is_scripted(rpc, profile.name),
         }
         for profile in rpc.node.chain.config.models
+    ]
+
+
+@METHODS.method("agent_numericModels")
+def numeric_models(rpc: RequestContext) -> list[Json]:
+    """Return the models at 0x1a: digests, decimals, operations, and gas of a call by name."""
+    config = rpc.node.chain.config
+    return [
+        {
+            "name": profile.name,
+            "digest": serializers.encode_data(profile.digest),
+            "inputDecimals": [*profile.input_decimals],
+            "outputDecimals": [*profile.output_decimals],
+            "operations": profile.operations,
+            "gas": compute_run_gas(config.numeric_schedule, profile, profile.name),
+        }
+        for profile in config.numeric_models
     ]
 
 

@@ -10,6 +10,7 @@ from zlib import crc32
 
 from eth_typing import Address
 
+from precompiles.numeric_spec import NUMERIC_MODELS_ADDRESS
 from precompiles.spec import EXECUTOR_ADDRESS
 from pyevm_agents.rpc import serializers
 from pyevm_agents.rpc.method_table import MethodTable
@@ -44,8 +45,12 @@ PRECOMPILES = {
         ),
         start=1,
     )
-} | {(0x100).to_bytes(20, "big"): "P256VERIFY", bytes(EXECUTOR_ADDRESS): "AGENT_EXECUTOR"}
-"""Names of precompiles: those of EIP-7910, and the executor's."""
+} | {
+    (0x100).to_bytes(20, "big"): "P256VERIFY",
+    bytes(EXECUTOR_ADDRESS): "AGENT_EXECUTOR",
+    bytes(NUMERIC_MODELS_ADDRESS): "NUMERIC_MODELS",
+}
+"""Names of precompiles: those of EIP-7910, the executor's, and that of the numeric models."""
 
 
 @METHODS.method("eth_config")
