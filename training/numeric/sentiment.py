@@ -202,16 +202,31 @@ def measure(rated: list[packages.RatedText], models: dict[str, SentimentWeights]
     return result
 
 
+def run(folder: Path, out: Path) -> dict[str, Any]:
+    """Train, write the models and calibration rows, and return the figures."""
+    models, rated = train(folder)
+    weights = models["sentiment"]
+    out.mkdir(parents=True, exist_ok=True)
+    (out / "sentiment.onnx").write_bytes(float_graph(weights))
+    (out / "sentiment_integer.onnx").write_bytes(integer_graph(weights))
+    sample = [row.text for row in rated if texts.split_of(row.text) == "test"]
+    step = len(sample) // CALIBRATION_TEXTS
+    chosen = texts.feature_rows(sample[::step][:CALIBRATION_TEXTS])
+    np.savetxt(out / "sentiment_calibration.csv", chosen, fmt="%d", delimiter=",")
+    names = ("spread", "negation", "booster", "dampener", "positive", "negative")
+    return {
+        "words": sum(map(bool, weights.vocabulary.words)),
+        "factors": {name: round(getattr(weights, name), 4) for name in names},
+        **measure(rated, models),
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", type=Path, help="folder of the packages of data.txt")
     parser.add_argument("--out", type=Path, required=True, help="folder for the models")
     options = parser.parse_args()
-    models, rated = train(options.data)
-    options.out.mkdir(parents=True, exist_ok=True)
-    (options.out / "sentiment_float.onnx").write_bytes(float_graph(models["sentiment"]))
-    (options.out / "sentiment.onnx").write_bytes(integer_graph(models["sentiment"]))
-    print(json.dumps(measure(rated, models), indent=1))
+    print(json.dumps(run(options.data, options.out), indent=1))  # noqa: T201
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ ROLE_CODES = {"negators": 125, "boosters": 126, "dampeners": 127}
 FACTOR = 256
 """A factor of 1."""
 
-TABLE_SCALE = 64
+TABLE_SCALE = 32
 """Entries of the table of scores in a sum of 1."""
 
 MOST_TOTAL = 32
@@ -150,7 +150,7 @@ def integer_graph(weights: SentimentWeights) -> bytes:
     half = graph.constant([CODE_SCALE * FACTOR * FACTOR // TABLE_SCALE // 2], np.int64)
     index = graph.node("Div", graph.node("Add", size, half), step)
     index = graph.node("Min", index, graph.constant([TABLE_SCALE * MOST_TOTAL], np.int64))
-    value = graph.node("Gather", graph.constant(score_table(weights), np.int16), index)
+    value = graph.node("Gather", graph.constant(score_table(weights), np.int32), index)
     score_name = graph.node("Mul", graph.cast(value, TensorProto.INT64), sign)
     bounds = [round(bound * SCORE_SCALE) for bound in (weights.positive, -weights.negative)]
     high = graph.node("GreaterOrEqual", score_name, graph.constant([bounds[0]], np.int64))
