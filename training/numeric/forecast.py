@@ -1,6 +1,6 @@
 """Train and measure the forecast of the next return, and write it as ONNX in floats.
 
-    python -m training.numeric.forecast DATA --out FOLDER
+python -m training.numeric.forecast DATA --out FOLDER
 """
 
 from __future__ import annotations

@@ -65,7 +65,9 @@ def start() -> dict[str, Any]:
 
 def forward(weights: dict[str, Any], inputs: Any) -> Any:
     """Return the volatilities of windows. The output's weights are squares, so none is negative."""
-    layer = torch.relu(torch.nn.functional.conv1d(inputs[:, None], weights["kernel"], stride=STRIDE))
+    layer = torch.relu(
+        torch.nn.functional.conv1d(inputs[:, None], weights["kernel"], stride=STRIDE)
+    )
     layer = torch.relu(layer.flatten(1) @ weights["hidden"].T)
     return (layer @ (weights["output"] ** 2).T)[:, 0]
 

@@ -54,7 +54,9 @@ def float_graph(weights: RiskWeights) -> bytes:
     strides = [weights.stride]
     nodes = [
         helper.make_node("Reshape", ["input", "shape"], ["signal"]),
-        helper.make_node("Conv", ["signal", "kernel"], ["conv"], kernel_shape=[size], strides=strides),
+        helper.make_node(
+            "Conv", ["signal", "kernel"], ["conv"], kernel_shape=[size], strides=strides
+        ),
         helper.make_node("Relu", ["conv"], ["conv_relu"]),
         helper.make_node("Flatten", ["conv_relu"], ["flat"], axis=1),
         helper.make_node("MatMul", ["flat", "hidden_weights"], ["hidden"]),

@@ -66,7 +66,9 @@ def make_rows(rated: Sequence[packages.RatedText], part: str) -> Rows:
     )
 
 
-def fit(rows: Rows, start: SentimentWeights, fixed: NDArray[np.float64], ridge: float) -> SentimentWeights:
+def fit(
+    rows: Rows, start: SentimentWeights, fixed: NDArray[np.float64], ridge: float
+) -> SentimentWeights:
     """Fit the valences, but for the fixed ones, and the factors to the ratings."""
     torch.manual_seed(SEED)
     torch.set_num_threads(1)
@@ -86,7 +88,9 @@ def fit(rows: Rows, start: SentimentWeights, fixed: NDArray[np.float64], ridge: 
         index = torch.randint(len(targets), (BATCH,), generator=order)
         optimizer.zero_grad()
         guess = _forward(features[index], prior + change * free, masks, scale)
-        loss = (weights[index] * (guess - targets[index]) ** 2).mean() + ridge * (change**2).sum() / 100
+        loss = (weights[index] * (guess - targets[index]) ** 2).mean() + ridge * (
+            change**2
+        ).sum() / 100
         loss.backward()
         optimizer.step()
     valences = (prior + change * free).detach().numpy()
@@ -117,7 +121,11 @@ def choose_bounds(rows: Rows, weights: SentimentWeights) -> SentimentWeights:
     scores, truth = score(weights, rows.features), rows.classes
     grid = [i / 200 for i in range(2, 60)]
     best = max(
-        ((metrics.macro_f1(truth, classify(scores, high, low)), high, low) for high in grid for low in grid),
+        (
+            (metrics.macro_f1(truth, classify(scores, high, low)), high, low)
+            for high in grid
+            for low in grid
+        ),
     )
     return weights.with_bounds(positive=best[1], negative=best[2])
 
@@ -127,7 +135,9 @@ def classify(scores: NDArray[np.float64], positive: float, negative: float) -> N
     return (scores >= positive).astype(np.int64) - (scores <= -negative).astype(np.int64)
 
 
-def figures(truth: NDArray[np.int64], guess: NDArray[np.int64], targets: Any, scores: Any) -> dict[str, float]:
+def figures(
+    truth: NDArray[np.int64], guess: NDArray[np.int64], targets: Any, scores: Any
+) -> dict[str, float]:
     """Return accuracy, macro F1 and correlation."""
     return {
         "texts": len(truth),
@@ -176,7 +186,9 @@ def start_weights(folder: Path, rated: Sequence[packages.RatedText]) -> Sentimen
     )
 
 
-def train(folder: Path, ridge: float = RIDGE) -> tuple[dict[str, SentimentWeights], list[packages.RatedText]]:
+def train(
+    folder: Path, ridge: float = RIDGE
+) -> tuple[dict[str, SentimentWeights], list[packages.RatedText]]:
     """Return the fitted model and the lexicon-only one, and the texts."""
     rated = packages.read_rated_texts(folder)
     fitting, bounds = make_rows(rated, "train"), make_rows(rated, "validation")
@@ -188,13 +200,17 @@ def train(folder: Path, ridge: float = RIDGE) -> tuple[dict[str, SentimentWeight
     return {name: choose_bounds(bounds, weights) for name, weights in models.items()}, rated
 
 
-def measure(rated: list[packages.RatedText], models: dict[str, SentimentWeights], part: str = "test") -> dict[str, Any]:
+def measure(
+    rated: list[packages.RatedText], models: dict[str, SentimentWeights], part: str = "test"
+) -> dict[str, Any]:
     """Measure the models on a part of the rated texts, by kind, and on the written posts."""
     result: dict[str, Any] = {}
     for name in packages.RATED_TEXTS:
         chosen = [row for row in rated if row.part == name and texts.split_of(row.text) == part]
         ratings = np.array([row.rating for row in chosen])
-        result[name] = compare([row.text for row in chosen], texts.classes(ratings), ratings, models)
+        result[name] = compare(
+            [row.text for row in chosen], texts.classes(ratings), ratings, models
+        )
     if part == "test":
         posts = texts.read_market_posts()
         truth = np.array([label for label, _ in posts])

@@ -110,7 +110,9 @@ def float_graph(weights: SentimentWeights) -> bytes:
     total = graph.node("Mul", graph.node("Mul", valence, factor), turn)
     total = graph.sum(total)
     square = graph.node("Mul", total, total)
-    root = graph.node("Sqrt", graph.node("Add", square, graph.constant([weights.spread], np.float32)))
+    root = graph.node(
+        "Sqrt", graph.node("Add", square, graph.constant([weights.spread], np.float32))
+    )
     graph.node("Div", total, root, output="score")
     return graph.build("sentiment", "score", TensorProto.FLOAT, 1)
 
@@ -124,7 +126,9 @@ def integer_graph(weights: SentimentWeights) -> bytes:
     tag = graph.cast(tag, TensorProto.INT64)
     same = graph.node("Equal", graph.node("Div", words, graph.constant([SLOTS], np.int64)), tag)
     code = graph.node("Gather", graph.constant(codes(weights), np.int8), slot)
-    code = graph.node("Where", same, graph.cast(code, TensorProto.INT64), graph.constant([0], np.int64))
+    code = graph.node(
+        "Where", same, graph.cast(code, TensorProto.INT64), graph.constant([0], np.int64)
+    )
     is_role = graph.node("Greater", code, graph.constant([MOST_CODE], np.int64))
     valence = graph.node("Where", is_role, graph.constant([0], np.int64), code)
     flags = {
