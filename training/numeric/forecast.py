@@ -61,10 +61,10 @@ def features(rows: Windows, sentiment: Integers) -> NDArray[np.float64]:
     return np.asarray(series.forecast_inputs(rows, sentiment) / SCALES)
 
 
-def train(rows: Windows, choosing: Windows, *, with_sentiment: bool) -> Any:
+def train(rows: Windows, choosing: Windows, *, with_sentiment: bool) -> lightgbm.Booster:
     """Fit trees to the next returns, each weighted by its volatility."""
 
-    def dataset(part: Windows, seed: int, copies: tuple[float, ...]) -> Any:
+    def dataset(part: Windows, seed: int, copies: tuple[float, ...]) -> lightgbm.Dataset:
         sentiment = series.synthetic_sentiment(part, CORRELATION, SHARE * with_sentiment, seed)
         inputs, targets = features(part, sentiment), part.nexts / series.SCALE
         scaled = np.ones((len(copies), INPUTS)) * np.array(copies)[:, None]
@@ -136,7 +136,7 @@ def measure(test: Windows, trained: Windows, models: dict[str, Any]) -> dict[str
     return {name: figures(test, np.asarray(guess)) for name, guess in table.items()}
 
 
-def float_model(booster: Any) -> bytes:
+def float_model(booster: lightgbm.Booster) -> bytes:
     """Return the trees as ONNX."""
     shape = [("input", FloatTensorType([1, INPUTS]))]
     converted = convert_lightgbm(booster, "forecast", initial_types=shape, target_opset=15)
@@ -149,6 +149,7 @@ def read_windows(folder: Path) -> Windows:
 
 
 def main() -> None:
+    """Train the model and print its figures."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", type=Path, help="folder of the packages of data.txt")
     parser.add_argument("--out", type=Path, required=True, help="folder for the model")

@@ -26,7 +26,7 @@ def accuracy(truth: Integers, guess: Integers) -> float:
 
 
 def macro_f1(truth: Integers, guess: Integers) -> float:
-    """Return the mean of the F1 scores of the classes -1, 0 and 1. A class that is never right has 0."""
+    """Return the mean F1 score of the classes -1, 0 and 1; 0 for a class that is never right."""
     scores = []
     for label in CLASSES:
         hits = float(np.sum((truth == label) & (guess == label)))

@@ -1,4 +1,4 @@
-"""Train and measure the risk model, the volatility of the next return, and write it as ONNX in floats.
+"""Train and measure the risk model, the next return's volatility; write it as ONNX in floats.
 
 A convolution without biases: returns that are twice as large give exactly twice the volatility, so
 that one model fits assets and steps of any scale.
@@ -63,7 +63,7 @@ def start() -> dict[str, Any]:
     return made
 
 
-def forward(weights: dict[str, Any], inputs: Any) -> Any:
+def forward(weights: dict[str, Any], inputs: torch.Tensor) -> torch.Tensor:
     """Return the volatilities of windows. The output's weights are squares, so none is negative."""
     layer = torch.relu(
         torch.nn.functional.conv1d(inputs[:, None], weights["kernel"], stride=STRIDE)
@@ -72,7 +72,7 @@ def forward(weights: dict[str, Any], inputs: Any) -> Any:
     return (layer @ (weights["output"] ** 2).T)[:, 0]
 
 
-def qlike(truth: Any, guess: Any) -> Any:
+def qlike(truth: torch.Tensor, guess: torch.Tensor) -> torch.Tensor:
     """Return the loss of a volatility: the Gaussian's, up to a constant."""
     return 2 * guess.log() + (truth / guess) ** 2
 
@@ -201,6 +201,7 @@ def run(folder: Path, out: Path) -> dict[str, Any]:
 
 
 def main() -> None:
+    """Train the model and print its figures."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", type=Path, help="folder of the packages of data.txt")
     parser.add_argument("--out", type=Path, required=True, help="folder for the model")

@@ -21,7 +21,7 @@ OPSET = 15
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RiskWeights:
-    """A convolution of shape (channels, kernel), a layer (hidden, channels * positions), an output."""
+    """A convolution (channels, kernel), a layer (hidden, channels * positions), an output."""
 
     kernel: Floats
     hidden: Floats

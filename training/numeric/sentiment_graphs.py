@@ -13,7 +13,9 @@ from onnx import TensorProto, helper, numpy_helper
 from training.numeric.texts import BUCKETS, SLOTS, WORDS
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike, NDArray
 
     from training.numeric.texts import Vocabulary
 
@@ -69,7 +71,6 @@ class SentimentWeights:
 
 def score(weights: SentimentWeights, features: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return the scores of rows of values."""
-
     numbers = weights.vocabulary.numbers(features)
 
     def before(name: str, distance: int) -> NDArray[np.float64]:
@@ -198,14 +199,15 @@ class _Graph:
         self._inputs.append(helper.make_tensor_value_info(name, kind, [size]))
         return name
 
-    def constant(self, values: Any, kind: Any) -> str:
+    def constant(self, values: ArrayLike, kind: type[np.generic]) -> str:
         name = f"c{len(self._constants)}"
         self._constants.append(numpy_helper.from_array(np.asarray(values, dtype=kind), name))
         return name
 
-    def node(self, operator: str, *inputs: str, output: str = "", **attributes: Any) -> str:
+    def node(self, operator: str, *inputs: str, output: str = "", **attributes: int) -> str:
         name = output or f"t{len(self._nodes)}"
-        self._nodes.append(helper.make_node(operator, list(inputs), [name], **attributes))
+        make_node: Callable[..., onnx.NodeProto] = helper.make_node
+        self._nodes.append(make_node(operator, list(inputs), [name], **attributes))
         return name
 
     def slot(self, words: str) -> str:
@@ -217,7 +219,7 @@ class _Graph:
     def sum(self, tensor: str) -> str:
         return self.node("ReduceSum", tensor, self.constant([0], np.int64), keepdims=1)
 
-    def before(self, tensor: str, distance: int, kind: Any) -> str:
+    def before(self, tensor: str, distance: int, kind: type[np.generic]) -> str:
         """Shift a tensor, so that each word has the value of a word before it."""
         bounds = [self.constant([bound], np.int64) for bound in (0, WORDS - distance, 0)]
         kept = self.node("Slice", tensor, *bounds)

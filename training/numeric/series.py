@@ -1,8 +1,9 @@
-"""Rows of the forecast and of the risk model from prices, in the integers that contracts compute."""
+"""Rows of the forecast and risk models from prices, in the integers that contracts compute."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,12 +32,12 @@ MOST_RETURN = 10**6
 
 SENTIMENT_SCALE = 10**4
 LEAST_PRICE = 5.0
-"""Prices under it are left out: they are rounded to 0.001, which looks like reversals of returns."""
+"""Prices under it are left out: rounding to 0.001 looks like reversals of returns."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Windows:
-    """The last returns before each step, oldest first, and the step's own return, both times SCALE."""
+    """The returns before each step, oldest first, and the step's own return, times SCALE."""
 
     returns: Integers
     momentum: Integers
@@ -57,7 +58,7 @@ class Windows:
     @property
     def volatility(self) -> Integers:
         """Mean absolute return of the window, rounded down."""
-        return np.abs(self.returns).sum(1) // WINDOW
+        return np.asarray(np.abs(self.returns).sum(1) // WINDOW)
 
     def between(self, first: str, end: str) -> Windows:
         """Return the rows whose step is at `first` or later and before `end`."""
@@ -65,9 +66,8 @@ class Windows:
 
 
 def returns_of(prices: Sequence[int]) -> list[int]:
-    """Return `(p[i] - p[i - 1]) * SCALE / p[i - 1]` of integer prices, truncated as Solidity does."""
-    pairs = zip(prices, prices[1:], strict=False)
-    return [clip(divide((new - old) * SCALE, old)) for old, new in pairs]
+    """Return `(p[i] - p[i - 1]) * SCALE / p[i - 1]` of integer prices, truncated as in Solidity."""
+    return [clip(divide((new - old) * SCALE, old)) for old, new in pairwise(prices)]
 
 
 def divide(dividend: int, divisor: int) -> int:

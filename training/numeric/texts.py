@@ -48,6 +48,7 @@ class Lexicon:
 
     @property
     def roles(self) -> frozenset[str]:
+        """Words of every role."""
         return self.negators | self.boosters | self.dampeners
 
 
