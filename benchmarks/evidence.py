@@ -129,6 +129,20 @@ ENTRIES = {
         seed=21,
         test="tests/contracts/challenge/test_accounting.py::test_no_wei_is_created_lost_or_stuck",
     ),
+    "numeric-twins": Entry(
+        shows="The Solidity of converted numeric models gives the numbers of their files (Foundry)",
+        count=1_000_000,
+        seed=24,
+        test="tests/pyevm_agents/models/numeric/solidity/test_twins.py"
+        "::test_forge_computes_the_numbers_of_the_file",
+    ),
+    "numeric-twins-python": Entry(
+        shows="The Solidity of converted numeric models gives the numbers of their files (py-evm)",
+        count=22_000,
+        seed=24,
+        test="tests/pyevm_agents/models/numeric/solidity/test_twins.py"
+        "::test_our_evm_computes_the_numbers_of_the_file",
+    ),
     "interrupts": Entry(
         shows="Ctrl-C at any moment of the demo ends it with one line and status 130",
         count=57,

@@ -10,7 +10,9 @@ import click
 from rich.markup import escape
 
 from pyevm_agents.cli.cache_folder import get_facts_folder
+from pyevm_agents.cli.model_convert import convert
 from pyevm_agents.cli.model_inspect import inspect_file
+from pyevm_agents.cli.model_solidity import solidity
 from pyevm_agents.cli.output import StatusLine, out
 from pyevm_agents.cli.shared_options import adapter_option
 from pyevm_agents.config import ChainConfig
@@ -95,7 +97,8 @@ def model() -> None:
     """
 
 
-model.add_command(inspect_file)
+for command in (convert, inspect_file, solidity):
+    model.add_command(command)
 
 
 ADD_EXAMPLES = """\b

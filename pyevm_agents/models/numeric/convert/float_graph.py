@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import onnx
-from google.protobuf.message import DecodeError
+from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 ML_DOMAIN = "ai.onnx.ml"
 DOMAINS = ("", "ai.onnx", ML_DOMAIN)
-INPUT_TYPES = {
+INPUT_TYPES: Mapping[int, np.dtype] = {
     onnx.TensorProto.FLOAT: np.dtype(np.float32),
     onnx.TensorProto.DOUBLE: np.dtype(np.float64),
     onnx.TensorProto.INT64: np.dtype(np.int64),

@@ -139,7 +139,7 @@ def read_gemm(node: FloatNode, weights: np.ndarray, bias: np.ndarray | None) -> 
 
 
 def read_linear_model(node: FloatNode, inputs: int) -> Product:
-    """Return the product of a LinearRegressor or LinearClassifier; two classes have two channels."""
+    """Return the product of a linear model of ai.onnx.ml; two classes have two channels."""
     coefficients = node.get_array("coefficients")
     if coefficients is None:
         raise ConversionError(f"{node.operator} without coefficients: not supported")

@@ -57,7 +57,7 @@ class ConversionOptions:
     """Share of the calibrated range that inputs may exceed at each side."""
 
     raw_scores: bool = False
-    """Leave out a Softmax or logistic function at the end: outputs are scores, not probabilities."""
+    """Leave out a Softmax or logistic function at the end, so that outputs are scores."""
 
     license: str = ""
     source: str = ""

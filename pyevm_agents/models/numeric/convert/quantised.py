@@ -1,10 +1,11 @@
 """Fixed-point tensors, and how they are rescaled in integers.
 
-A tensor holds integers `q` of a scale `s`: the real value is about `q * s`. A product of activations
-and weights has the scale `s_a * s_w`. Weights get the scale `s_w = s_y / (s_a * D)` with an integer
-`D` for each output channel, so that the result in scale `s_y` is the sum divided by `D`, without a
-rounded multiplier. The division rounds half up: `floor((sum + floor(D / 2)) / D)`. ONNX's Div
-truncates, so an offset makes the sum positive first: `Div(sum + D//2 + D*B, D) - B`.
+A tensor holds integers `q` of a scale `s`: the real value is about `q * s`. A product of
+activations and weights has the scale `s_a * s_w`. Weights get the scale `s_w = s_y / (s_a * D)`
+with an integer `D` for each output channel, so that the result in scale `s_y` is the sum divided
+by `D`, without a rounded multiplier. The division rounds half up:
+`floor((sum + floor(D / 2)) / D)`. ONNX's Div truncates, so an offset makes the sum positive
+first: `Div(sum + D//2 + D*B, D) - B`.
 """
 
 from __future__ import annotations
@@ -157,8 +158,8 @@ def require_proved(least: np.ndarray, most: np.ndarray) -> None:
     largest = max(abs(int(least.min())), abs(int(most.max())))
     if largest >= MAX_PROVED:
         raise ConversionError(
-            f"a sum of {largest.bit_length()} bits: must have at most 62; narrow the inputs' ranges, "
-            "or use fewer decimals or bits"
+            f"a sum of {largest.bit_length()} bits: must have at most 62; narrow the inputs' "
+            "ranges, or use fewer decimals or bits"
         )
 
 
@@ -207,7 +208,9 @@ def apply_affine(  # noqa: PLR0913 - each is a part of the formula
         name = writer.add_binary("Mul", name, _compact(weights))
     low, high = np.minimum(low * weights, high * weights), np.maximum(low * weights, high * weights)
     require_proved(low, high)
-    bias = _fractions([Fraction(float(each)) / result_scale for each in offset.ravel()], offset.shape)
+    bias = _fractions(
+        [Fraction(float(each)) / result_scale for each in offset.ravel()], offset.shape
+    )
     name, low, high = rescale(
         writer, name, low, high, Rescaling(ratio=ratio, bias=bias, bound=None)
     )

@@ -17,7 +17,7 @@ from pyevm_agents.models.numeric.convert.quantised import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from fractions import Fraction
 
     from pyevm_agents.models.numeric.convert.float_graph import FloatNode
@@ -42,10 +42,6 @@ def reshape(writer: IntegerWriter, tensor: Quantised, shape: Sequence[int]) -> Q
     """Add a Reshape to a shape without the batch dimension."""
     if tuple(shape) == tensor.shape:
         return tensor
-    extra = {
-        name: None if array is None else array.reshape(shape)
-        for name, array in (("gain", tensor.gain), ("offset", tensor.offset))
-    }
     return replace(
         tensor,
         name=writer.reshape(tensor.name, shape),
@@ -53,7 +49,8 @@ def reshape(writer: IntegerWriter, tensor: Quantised, shape: Sequence[int]) -> Q
         most=tensor.most.reshape(shape),
         values=tensor.values.reshape(len(tensor.values), *shape),
         read=tensor.read if len(shape) == 1 else None,
-        **extra,
+        gain=None if tensor.gain is None else tensor.gain.reshape(shape),
+        offset=None if tensor.offset is None else tensor.offset.reshape(shape),
     )
 
 
@@ -61,7 +58,7 @@ def resolve_shape(tensor: Quantised, wanted: Sequence[int]) -> tuple[int, ...]:
     """Return the shape without the batch dimension that a Reshape gives one row.
 
     Input:
-        wanted: the float model's shape: its first size is the batch, 0 keeps a size, -1 is the rest.
+        wanted: the float model's shape, the batch first; 0 keeps a size, -1 is the rest.
     """
     sizes = [tensor.shape[at - 1] if size == 0 and at else size for at, size in enumerate(wanted)]
     try:
@@ -82,7 +79,7 @@ class Windows:
     pads: tuple[int, int]
 
     def list_places(self, length: int) -> np.ndarray:
-        """Return the indices of each place, places by size; beyond the ends where there are pads."""
+        """Return the indices of each place, places by size; pads are beyond the ends."""
         span = (self.size - 1) * self.dilation + 1
         count = (length + sum(self.pads) - span) // self.stride + 1
         if count < 1:
@@ -196,15 +193,17 @@ def reduce(
     )
     count = int(np.prod([tensor.shape[axis] for axis in axes]))
     batch = tuple(axis + 1 for axis in axes)
-    compute = {"max": np.max, "min": np.min, "sum": np.sum, "mean": np.mean}[kind]
-    whole = {"max": np.max, "min": np.min}.get(kind, np.sum)
+    compute: Callable[..., np.ndarray] = {"max": np.maximum, "min": np.minimum}.get(
+        kind, np.add
+    ).reduce
+    values = compute(tensor.values, axis=batch, keepdims=keeps)
     scale: Fraction = tensor.scale / count if kind == "mean" else tensor.scale
     return Quantised(
         name=name,
         scale=scale,
-        least=object_array(whole(tensor.least, axis=axes, keepdims=keeps)),
-        most=object_array(whole(tensor.most, axis=axes, keepdims=keeps)),
-        values=compute(tensor.values, axis=batch, keepdims=keeps),
+        least=object_array(compute(tensor.least, axis=axes, keepdims=keeps)),
+        most=object_array(compute(tensor.most, axis=axes, keepdims=keeps)),
+        values=values / count if kind == "mean" else values,
     )
 
 

@@ -90,18 +90,15 @@ def apply_curve(
     low, high = np.clip(tensor.least, least, most), np.clip(tensor.most, least, most)
     name = clip(writer, tensor.name, least, most)
     name = writer.add_binary("Sub", name, least)
-    if step == 1:
-        name = writer.gather_rows(table, name)
-    else:
-        name = _interpolate(writer, name, table, step)
-    ends = [int(table[0]), int(table[-1])]
+    name = _interpolate(writer, name, table, step)
+    first, last = np.array(int(table[0]), object), np.array(int(table[-1]), object)
     positions = (low - least) // step, -(-(high - least) // step)
     bounds = [object_array(table[position.astype(np.int64)]) for position in positions]
     return Quantised(
         name=name,
         scale=result_scale,
-        least=np.clip(bounds[0], *ends),
-        most=np.clip(bounds[1], *ends),
+        least=np.clip(bounds[0], first, last),
+        most=np.clip(bounds[1], first, last),
         values=values,
     )
 
@@ -118,6 +115,8 @@ def _build_table(curve: Curve, points: list[Fraction], scale: Fraction) -> np.nd
 
 def _interpolate(writer: IntegerWriter, name: str, table: np.ndarray, step: int) -> str:
     """Add the nodes of a table at an argument from 0; the last entry has no successor."""
+    if step == 1:
+        return writer.gather_rows(table, name)
     table = np.append(table, table[-1])
     index = writer.add_binary("Div", name, step)
     rest = writer.add_binary("Mod", name, step)

@@ -37,7 +37,7 @@ LEAF_BITS = 31
 """Bits of a leaf's value, its sign included; one less than an int32, below `ALWAYS_LESS`."""
 
 MAX_GUARD_BITS = 10
-"""Bits of a leaf's value beyond the result's last decimal: rounding of 1,000 trees stays below 1."""
+"""Bits of a leaf's value beyond the result's last decimal: 1,000 trees' rounding is below 1."""
 
 SWAPPED = {"BRANCH_GTE": "BRANCH_LT", "BRANCH_GT": "BRANCH_LEQ"}
 MODES = ("BRANCH_LEQ", "BRANCH_LT", *SWAPPED)
@@ -246,8 +246,8 @@ def find_thresholds(
         limits: thresholds, and whether they are strict.
     """
     threshold, is_strict = limits
-    low = inputs.least[feature].astype(np.int64) - 1
-    high = inputs.most[feature].astype(np.int64)
+    low: np.ndarray = inputs.least[feature].astype(np.int64) - 1
+    high: np.ndarray = inputs.most[feature].astype(np.int64)
     while (low < high).any():
         middle = high - (high - low) // 2
         value = read(middle, feature)
@@ -280,7 +280,9 @@ def apply_forest(
     )  # fmt: skip
     least, most = int(split[~is_leaf].min(initial=0)), int(split[~is_leaf].max(initial=0))
     if least <= ALWAYS_LESS or most >= -ALWAYS_LESS:
-        raise ConversionError("a tree's threshold in integers: must fit 32 bits; use fewer decimals")
+        raise ConversionError(
+            "a tree's threshold in integers: must fit 32 bits; use fewer decimals"
+        )
     leaves = forest.leaf_values[tables.order]
     values = _evaluate(forest, tables, inputs)
     result_scale = choose_scale(values) if scale is None else scale
@@ -327,7 +329,7 @@ def _add_sums(
         value = walk.split.copy()
         value[walk.is_leaf] = number.ravel()
         leaf = _add_walk(writer, inputs, walk, value, walk.tables.roots)
-        # A leaf's number always is within; only the proof of ranges does not see which rows are leaves.
+        # A leaf's number always is within, but the proof of ranges does not see which are leaves.
         leaf = clip(writer, leaf, 0, len(distinct) - 1)
         picked = writer.gather_rows(distinct, leaf)
         bounds = _bound_trees(walk, rows)
@@ -365,7 +367,7 @@ def _find_targets(rows: np.ndarray, walk: _Walk) -> np.ndarray | None:
     np.logical_or.at(used, tree[walk.is_leaf], rows[walk.is_leaf] != 0)
     if (used.sum(axis=1) > 1).any():
         return None
-    owner = np.argmax(used, axis=1)
+    owner: np.ndarray = np.argmax(used, axis=1)
     if (np.bincount(owner, minlength=width) * width != count).any():
         return None
     return owner
@@ -408,5 +410,5 @@ def _evaluate(forest: Forest, tables: NodeTables, inputs: Quantised) -> np.ndarr
         passes = np.where(forest.is_strict[node], picked < limit, picked <= limit)
         below = np.where(passes, forest.children[node, 0], forest.children[node, 1])
         node = np.where(below < 0, node, below)
-    return forest.leaf_values[node].sum(axis=1) + forest.base
-
+    sums: np.ndarray = forest.leaf_values[node].sum(axis=1) + forest.base
+    return sums

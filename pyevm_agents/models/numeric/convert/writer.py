@@ -41,8 +41,7 @@ class IntegerWriter:
 
     def add_constant(self, values: object, dtype: type = np.int64) -> str:
         """Store a constant; return its name."""
-        array = np.ascontiguousarray(np.array(values, dtype=dtype))
-        array = array.reshape(np.shape(values))
+        array: np.ndarray = np.array(values, dtype=dtype, order="C")
         key = (array.dtype.str, array.shape, array.tobytes())
         if key not in self._constants:
             self._constants[key] = f"c{len(self._constants)}"
@@ -72,7 +71,9 @@ class IntegerWriter:
     def add(self, operator: str, *inputs: str, **attributes: int | list[int]) -> str:
         """Add a node; return the name of its output."""
         output = f"t{len(self._nodes)}"
-        self._nodes.append(helper.make_node(operator, inputs, [output], **attributes))
+        node = helper.make_node(operator, inputs, [output])
+        node.attribute.extend(helper.make_attribute(*each) for each in sorted(attributes.items()))
+        self._nodes.append(node)
         return output
 
     def add_binary(self, operator: str, tensor: str, constant: object) -> str:
@@ -113,7 +114,8 @@ class IntegerWriter:
         )
         text = json.dumps(metadata, ensure_ascii=True, separators=(",", ":"))
         helper.set_model_props(model, {METADATA_KEY: text})
-        return model.SerializeToString(deterministic=True)
+        data: bytes = model.SerializeToString(deterministic=True)
+        return data
 
     def _list_used(self, result: str) -> list[NodeProto]:
         """Return the nodes that the result needs, in their order."""

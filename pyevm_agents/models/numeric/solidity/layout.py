@@ -70,8 +70,9 @@ class ConstantData:
 
 
 def _fits(values: np.ndarray, width: int) -> bool:
-    limit = 2 ** (8 * width - 1)
-    return int(values.min()) >= -limit and int(values.max()) < limit
+    limit: int = 1 << (8 * width - 1)
+    least, most = int(values.min()), int(values.max())
+    return not (least < -limit or most >= limit)
 
 
 class Memory:
@@ -169,7 +170,7 @@ def fold_repeats(lines: Sequence[str]) -> list[str]:
 
 
 def _find_repeat(lines: Sequence[str], at: int) -> tuple[int, int]:
-    """Return the length of the block at a line, and how often it repeats: the one that saves most."""
+    """Return length and count of the repeated block at a line that saves most."""
     best = (1, 1)
     for length in range(1, (len(lines) - at) // 2 + 1):
         count = 1

@@ -52,9 +52,11 @@ UNARY_TEXT = """\
         assembly ("memory-safe") {{
             let shift := and(shr(32, a), 0xff)
             let inner := and(shr(40, a), 0xffffff)
-            for {{ let finish := add(out, shl(5, shr(24, nest))) }} lt(out, finish) {{ a := add(a, shr(64, a)) }} {{
+            for {{ let finish := add(out, shl(5, shr(24, nest))) }}
+            lt(out, finish) {{ a := add(a, shr(64, a)) }} {{
                 let p := and(a, 0xffffffff)
-                for {{ let end := add(out, shl(5, and(nest, 0xffffff))) }} lt(out, end) {{ out := add(out, 32) }} {{
+                for {{ let end := add(out, shl(5, and(nest, 0xffffff))) }}
+                lt(out, end) {{ out := add(out, 32) }} {{
                     let x := sar(shift, mload(p))
                     {body}
                     mstore(out, x)
@@ -70,9 +72,11 @@ CLIP_TEXT = """\
         assembly ("memory-safe") {
             let shift := and(shr(32, a), 0xff)
             let inner := and(shr(40, a), 0xffffff)
-            for { let finish := add(out, shl(5, shr(24, nest))) } lt(out, finish) { a := add(a, shr(64, a)) } {
+            for { let finish := add(out, shl(5, shr(24, nest))) }
+            lt(out, finish) { a := add(a, shr(64, a)) } {
                 let p := and(a, 0xffffffff)
-                for { let end := add(out, shl(5, and(nest, 0xffffff))) } lt(out, end) { out := add(out, 32) } {
+                for { let end := add(out, shl(5, and(nest, 0xffffff))) }
+                lt(out, end) { out := add(out, 32) } {
                     let x := sar(shift, mload(p))
                     if slt(x, least) { x := least }
                     if sgt(x, most) { x := most }
@@ -97,7 +101,8 @@ BINARY_TEXT = """\
             }} {{
                 let p := and(a, 0xffffffff)
                 let q := and(b, 0xffffffff)
-                for {{ let end := add(out, shl(5, and(nest, 0xffffff))) }} lt(out, end) {{ out := add(out, 32) }} {{
+                for {{ let end := add(out, shl(5, and(nest, 0xffffff))) }}
+                lt(out, end) {{ out := add(out, 32) }} {{
                     let x := sar(shiftA, mload(p))
                     let y := sar(shiftB, mload(q))
                     {body}
@@ -115,7 +120,8 @@ REDUCTION_TEXT = """\
         assembly ("memory-safe") {{
             let shift := and(shr(32, a), 0xff)
             let inner := and(shr(40, a), 0xffffff)
-            for {{ let finish := add(out, shl(5, shr(24, nest))) }} lt(out, finish) {{ out := add(out, 32) }} {{
+            for {{ let finish := add(out, shl(5, shr(24, nest))) }}
+            lt(out, finish) {{ out := add(out, 32) }} {{
                 let p := and(a, 0xffffffff)
                 let end := add(p, mul(inner, and(nest, 0xffffff)))
                 let x := sar(shift, mload(p))
@@ -135,7 +141,8 @@ PLACE_TEXT = """\
         assembly ("memory-safe") {{
             let shift := and(shr(32, a), 0xff)
             let inner := and(shr(40, a), 0xffffff)
-            for {{ let finish := add(out, shl(5, shr(24, nest))) }} lt(out, finish) {{ out := add(out, 32) }} {{
+            for {{ let finish := add(out, shl(5, shr(24, nest))) }}
+            lt(out, finish) {{ out := add(out, 32) }} {{
                 let p := and(a, 0xffffffff)
                 let best := sar(shift, mload(p))
                 let place := 0
@@ -189,7 +196,8 @@ GATHER_TEXT = """\
             } {
                 let row := sar(and(shr(32, b), 0xff), mload(q))
                 let p := add(and(a, 0xffffffff), mul(shr(64, a), row))
-                for { let end := add(out, shl(5, and(nest, 0xffffff))) } lt(out, end) { out := add(out, 32) } {
+                for { let end := add(out, shl(5, and(nest, 0xffffff))) }
+                lt(out, end) { out := add(out, 32) } {
                     mstore(out, sar(shiftA, mload(p)))
                     p := add(p, innerA)
                 }
@@ -205,13 +213,16 @@ PRODUCT_TEXT = """\
             let innerA := and(shr(40, a), 0xffffff)
             let shiftB := and(shr(32, b), 0xff)
             let outerB := shr(64, b)
-            for { let finish := add(out, shl(5, shr(48, sizes))) } lt(out, finish) { a := add(a, shr(64, a)) } {
+            for { let finish := add(out, shl(5, shr(48, sizes))) }
+            lt(out, finish) { a := add(a, shr(64, a)) } {
                 let column := and(b, 0xffffffff)
-                for { let end := add(out, shl(5, and(sizes, 0xffffff))) } lt(out, end) { out := add(out, 32) } {
+                for { let end := add(out, shl(5, and(sizes, 0xffffff))) }
+                lt(out, end) { out := add(out, 32) } {
                     let sum := 0
                     let p := and(a, 0xffffffff)
                     let q := column
-                    for { let last := add(p, mul(innerA, and(shr(24, sizes), 0xffffff))) } lt(p, last) {
+                    for { let last := add(p, mul(innerA, and(shr(24, sizes), 0xffffff))) }
+                    lt(p, last) {
                         p := add(p, innerA)
                         q := add(q, outerB)
                     } {

@@ -4,6 +4,9 @@ Run it in an environment with requirements.txt. Each model NAME has NAME.onnx an
 of its inputs. Data and models are in the public domain (CC0).
 """
 
+# mypy: ignore-errors
+# Its libraries are those of requirements.txt, which no check installs.
+
 from __future__ import annotations
 
 import io
@@ -44,7 +47,9 @@ def save_sklearn(name: str, model: Any, rows: np.ndarray) -> None:  # noqa: ANN4
     save(name, to_onnx(model, rows[:1].astype(np.float32), target_opset=OPSETS), rows)
 
 
-def save_torch(name: str, model: torch.nn.Module, rows: np.ndarray, *, integers: bool = False) -> None:
+def save_torch(
+    name: str, model: torch.nn.Module, rows: np.ndarray, *, integers: bool = False
+) -> None:
     """Write a model of PyTorch with the batch left open."""
     sample = torch.tensor(rows[:2], dtype=torch.int64 if integers else torch.float32)
     buffer = io.BytesIO()
@@ -75,9 +80,13 @@ def main() -> None:
     three = np.digitize(real, [-0.5, 0.5])
     two = (real > 0).astype(int)
 
-    save_sklearn("linear", make_pipeline(StandardScaler(), LinearRegression()).fit(rows, real), rows)
+    save_sklearn(
+        "linear", make_pipeline(StandardScaler(), LinearRegression()).fit(rows, real), rows
+    )
     save_sklearn("logistic", LogisticRegression().fit(unit, three), unit)
-    mlp = MLPRegressor(hidden_layer_sizes=(12, 8), activation="tanh", max_iter=800, random_state=SEED)
+    mlp = MLPRegressor(
+        hidden_layer_sizes=(12, 8), activation="tanh", max_iter=800, random_state=SEED
+    )
     save_sklearn("mlp_tanh", make_pipeline(StandardScaler(), mlp).fit(rows, real), rows)
     mlp = MLPClassifier(hidden_layer_sizes=(10,), max_iter=800, random_state=SEED).fit(unit, two)
     save_sklearn("mlp_binary", mlp, unit)
@@ -104,7 +113,9 @@ def main() -> None:
     save_torch("mlp_relu", layers, unit)
 
     series = np.cumsum(random.normal(size=(ROWS, SERIES)), axis=1)[:, None, :]
-    target = torch.tensor(series[:, 0, -1] - series[:, 0].mean(axis=1), dtype=torch.float32)[:, None]
+    target = torch.tensor(series[:, 0, -1] - series[:, 0].mean(axis=1), dtype=torch.float32)[
+        :, None
+    ]
     convolution = torch.nn.Sequential(
         torch.nn.Conv1d(1, 4, 5, padding=2), torch.nn.ReLU(), torch.nn.MaxPool1d(2),
         torch.nn.Conv1d(4, 4, 3, stride=2), torch.nn.ReLU(), torch.nn.AvgPool1d(2),
