@@ -28,6 +28,9 @@ CODE_SCALE = 30
 
 MOST_CODE = 120
 ROLE_CODES = {"negators": 125, "boosters": 126, "dampeners": 127}
+TAG_OFFSET = 128
+"""Tags are stored less this, as signed bytes, which the Solidity twin packs one by one."""
+
 FACTOR = 256
 """A factor of 1."""
 
@@ -123,8 +126,9 @@ def integer_graph(weights: SentimentWeights) -> bytes:
     graph = _Graph()
     words = graph.input("word", TensorProto.INT64, WORDS)
     slot = graph.slot(words)
-    tag = graph.node("Gather", graph.constant(tags(weights), np.uint8), slot)
+    tag = graph.node("Gather", graph.constant(tags(weights) - TAG_OFFSET, np.int8), slot)
     tag = graph.cast(tag, TensorProto.INT64)
+    tag = graph.node("Add", tag, graph.constant([TAG_OFFSET], np.int64))
     same = graph.node("Equal", graph.node("Div", words, graph.constant([SLOTS], np.int64)), tag)
     code = graph.node("Gather", graph.constant(codes(weights), np.int8), slot)
     code = graph.node(

@@ -9,7 +9,7 @@ import onnxruntime
 import pytest
 
 from pyevm_agents.models.numeric import NumericFile
-from pyevm_agents.models.numeric.text_features import text_features
+from pyevm_agents.models.numeric.text_features import text_features, text_to_words
 from training.numeric import packages, texts
 from training.numeric.sentiment_graphs import SentimentWeights, float_graph, integer_graph, score
 
@@ -57,7 +57,7 @@ def test_market_posts_are_balanced_and_distinct() -> None:
 
 def test_market_words_are_words_of_the_feature_map_with_one_valence(market: texts.Lexicon) -> None:
     for word in [*market.valences, *market.roles]:
-        assert texts.text_to_words(word) == [word]
+        assert text_to_words(word) == [word]
     assert max(map(abs, market.valences.values())) <= 4
     assert not market.negators & market.boosters
     assert not market.dampeners & (market.negators | market.boosters)
