@@ -122,6 +122,11 @@ def test_a_sound_family_is_read(tmp_path: Path) -> None:
         ('"stock", "brew", "see', '"stock", "boil", "see', "must be two keys of tools, then"),
         (', "brew all of it"]', "]", "must be two keys of tools, then two clauses"),
         ('[["stock", "brew"', '[["brew", "stock"', "the fact None of brew must be one of id, n"),
+        (
+            'names = "stock',
+            'parameters = ["id: pot | which pot"]\nnames = "stock',
+            "the clause of stock must have ['id']",
+        ),
         ('"amount: cups |', '"id: cups |', "brew has neither a slot n nor an amount"),
         ("brew tea / boil / make pot", "brew / boil", "tea.brew: at least 3 names, separated"),
         ('["Brews tea", "Makes a pot"]', '["Brews tea"]', "tea.brew: at least 2 descriptions"),

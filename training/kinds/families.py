@@ -241,6 +241,11 @@ def _check_chain(chain: Sequence[str], tools: Mapping[str, _Table]) -> Iterable[
         return
     first, second = (tools[key] for key in keys)
     slots = {_split_parameter(line)[0] for line in second.get("parameters", ())}
+    unsaid = {_split_parameter(line)[0] for line in first.get("parameters", ())} - _slots(
+        clauses[0]
+    )
+    if unsaid:
+        yield f"the clause of {keys[0]} must have {sorted(unsaid)}"
     fact = first.get("fact")
     if fact not in CHAINED_FACTS:
         yield f"the fact {fact!r} of {keys[0]} must be one of {', '.join(CHAINED_FACTS)}"
