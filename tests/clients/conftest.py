@@ -84,11 +84,11 @@ def javascript(node: RunningNode, tmp_path: Path) -> Callable[..., Any]:
             shutil.copy(file, tmp_path)
         (tmp_path / "node_modules").symlink_to(installed(tool))
         errors, line = tmp_path / "stderr", ""
-        command = [program or node_program(), script, node.url, ARTIFACTS, BASE_PROMPT, *arguments]
+        given = [node.url, str(ARTIFACTS), BASE_PROMPT, *arguments]
         with (
             errors.open("w") as stderr,
             subprocess.Popen(
-                command,
+                [program or node_program(), script, *given],
                 cwd=tmp_path,
                 env=without_colours(),
                 stdout=subprocess.PIPE,

@@ -68,7 +68,7 @@ def test_a_send_of_viems_has_its_hash_before_its_run(
 ) -> None:
     told = javascript(
         *("viem", "patience.mjs", thinking.agent, way),
-        on_line=lambda line: line == "has a hash" and thinking.model.go_on.set(),
+        on_line=thinking.go_on_after("has a hash"),
     )
     assert told["attempts"] == [None]
     assert told["status"] == "success"
@@ -83,7 +83,7 @@ def test_what_viem_gave_up_on_is_not_thought_about_again(
     """All of viem's tries end while the model thinks; at the next time the answer is there."""
     told = javascript(
         *("viem", "patience.mjs", thinking.agent, way, "impatient"),
-        on_line=lambda line: line == "gave up" and thinking.model.go_on.set(),
+        on_line=thinking.go_on_after("gave up"),
     )
     assert told["attempts"] == ["TimeoutError", None]
     if way == "write":
@@ -101,7 +101,7 @@ class ImpatientSession(requests.Session):
         super().__init__()
         self._go_on = go_on
 
-    def request(self, *arguments: Any, **options: Any) -> requests.Response:
+    def request(self, *arguments: Any, **options: Any) -> requests.Response:  # noqa: ANN401 - as requests has them
         is_given_up = b"eth_estimateGas" in options["data"] and not self._go_on.is_set()
         options["timeout"] = IMPATIENT_SECONDS if is_given_up else HANG_SECONDS
         try:

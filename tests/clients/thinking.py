@@ -21,7 +21,7 @@ from tests.deadlines import HANG_SECONDS
 from tests.serving import serve_in_thread
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from precompiles.language_model import Generation, GenerationRequest, Segment
     from pyevm_agents.models import ProfileFacts, Vocabulary
@@ -73,6 +73,15 @@ class ThinkingNode:
     @property
     def agent(self) -> str:
         return "0x" + self.wallet.agent.hex()
+
+    def go_on_after(self, line: str) -> Callable[[str], None]:
+        """Return what lets the model go on when it is called with a line of a script's output."""
+
+        def hear(printed: str) -> None:
+            if printed == line:
+                self.model.go_on.set()
+
+        return hear
 
 
 @contextmanager
