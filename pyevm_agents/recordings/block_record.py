@@ -96,6 +96,7 @@ def record_block(
     twin = Chain(
         replace(chain.config, origin=fork_block.origin),
         {name: ReplayModel(model, entries) for name, model in chain.models.items()},
+        numeric_models=chain.numeric_models,
         fork=fork_block,
     )
     mined = twin.mine(
