@@ -52,6 +52,10 @@ if TYPE_CHECKING:
 FEW_TURNS = 4
 """Calls of the sample that finds how many to repeat."""
 
+LEAST_GAS = 300_000
+"""Gas of the shortest sample: far above the transaction's own, which is not to dilute cheap calls.
+"""
+
 QUICK_SAMPLE_S, FULL_SAMPLE_S = 0.1, 0.4
 """Wanted length of a sample: far above the cost of a block."""
 
@@ -123,11 +127,12 @@ class NumericBench:
         timed.call = count_call(call, self.profiles, DEFAULT_NUMERIC_SCHEDULE)
         timed.outcome = describe_outcome(call)
         wanted_s = QUICK_SAMPLE_S if self._setting.is_quick else FULL_SAMPLE_S
-        room = int((BLOCK_GAS - one.gas) * (FEW_TURNS - 1) / (few.gas - one.gas))
+        call_gas = (few.gas - one.gas) / (FEW_TURNS - 1)
+        room = int((BLOCK_GAS - one.gas) / call_gas)
         # A few calls hardly count beside their block: more of them show the time of one.
         more = _limit_times(FEW_TURNS * wanted_s / few.seconds, room)
         longer_s = self._sample(timed, more).seconds
-        timed.times = _limit_times(more * wanted_s / longer_s, room)
+        timed.times = _limit_times(max(more * wanted_s / longer_s, LEAST_GAS / call_gas), room)
 
     def _sample(self, timed: TimedNumericCase, times: int) -> EvmSample:
         sample = self._testbed.sample(timed.evm_case, times)

@@ -97,13 +97,15 @@ def iter_parity_breaches(report: Report, attacks: Sequence[BoughtWork]) -> Itera
             )
 
 
-def build_seconds_table(report: Report, attacks: Sequence[BoughtWork]) -> ReportTable:
+def build_seconds_table(
+    report: Report, attacks: Sequence[BoughtWork], *, title: str = "Attack"
+) -> ReportTable:
     """Return the seconds of 30 million gas, marked where the EVM's own worst case is faster."""
     schedules = findings.list_work_schedules(attacks)
     slowest = findings.find_slowest(report)
     limit = float("inf") if slowest is None else findings.compute_block_seconds(slowest).high
     rows = tuple(_build_row(attack, schedules, limit) for attack in attacks)
-    columns = (*make_text_columns("Attack"), *make_number_columns("Once", *schedules))
+    columns = (*make_text_columns(title), *make_number_columns("Once", *schedules))
     return ReportTable(
         title="Seconds for 30 million gas, by schedule",
         columns=columns,

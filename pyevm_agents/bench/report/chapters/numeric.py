@@ -74,7 +74,7 @@ def build_numeric_chapter(report: Report) -> Chapter | None:
             ),
             _build_price_table(numeric),
             _build_transaction_table(numeric),
-            build_seconds_table(report, numeric.transactions),
+            build_seconds_table(report, numeric.transactions, title="Call"),
             build_method_table(attacks),
         ),
     )
