@@ -277,8 +277,8 @@ def test_an_empty_section_that_is_stated_is_refused(old: str, new: str, name: st
     ("old", "new", "message"),
     [
         ('"OPERATIONS_PER_GAS":16', '"OPERATIONS_PER_GAS":0', "operations_per_gas 0: must be"),
-        ('"OPERATIONS_PER_GAS":16', '"OPERATIONS_PER_GAS":16.0', "operations_per_gas 16.0: must be"),
-        ('"OPERATIONS_PER_GAS":16', '"OPERATIONS":16', "numeric_schedule.OPERATIONS = 16: this ver"),
+        ('"OPERATIONS_PER_GAS":16', '"OPERATIONS_PER_GAS":16.0', "_per_gas 16.0: must be"),
+        ('"OPERATIONS_PER_GAS":16', '"OPERATIONS":16', "numeric_schedule.OPERATIONS = 16: this v"),
         (',"OPERATIONS_PER_GAS":16', "", "numeric_schedule: not canonical JSON"),
         ('"numeric_schedule":{', '"numeric_schedule":5,"numeric":{', "invalid chain configurat"),
         ('"MAX_NUMERIC_INPUTS":1024', '"MAX_NUMERIC_INPUTS":7', "has 1024; use the version"),
