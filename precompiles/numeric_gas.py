@@ -28,11 +28,11 @@ class NumericGasSchedule:
     operations_per_gas: int = 16
     """Operations of an evaluation that one gas pays for.
 
-    Measured by `pyevm-agents bench --only evm --only numeric`: an operation takes 0.3 ns in usual
-    models and 0.7 ns in the slowest, so that a gas of them takes at most 12 ns, and one of an
-    ERC-20 transfer, in the same rounds, over twice that. Thirty million gas of the slowest model
-    take half a second, and of the EVM's own worst case over a minute. The most operations that a
-    model may have, 2^28, cost 17 million gas: less than a block."""
+    The cases of `pyevm-agents bench --only evm --only numeric`, in CPU time of busy cores: an
+    operation takes 0.4 ns in usual models and 0.9 ns in the slowest, so that a gas of it takes at
+    most 14 ns, a third of one of an ERC-20 transfer in the same rounds. Thirty million gas of the
+    slowest model take half a second, and of the EVM's own worst case two minutes. The most
+    operations that a model may have, 2^28, cost 17 million gas: less than a block."""
 
     def calldata_gas(self, size_bytes: int) -> int:
         """Return the gas of decoding `size_bytes` bytes of calldata, with the base price."""
