@@ -72,7 +72,10 @@ SLOW_MODELS = {
 }
 """Models whose operators take longest for an operation, in the measurement of their weights."""
 
-QUICK_ATTACKS = ("small-calls", "too-large", "no-gas", "long-name", "out-of-range", "nodes")
+QUICK_SLOW_MODELS = ("nodes", "small-products")
+"""Those with the slowest operations, on which an emitted schedule depends."""
+
+QUICK_ATTACKS = ("small-calls", "too-large", "no-gas", "long-name", "out-of-range")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +103,7 @@ class NumericCase:
     @property
     def is_quick(self) -> bool:
         """Whether a quick run measures it."""
-        return self.name in {*QUICK_MODELS, *QUICK_ATTACKS, "describe"}
+        return self.name in {*QUICK_MODELS, *QUICK_SLOW_MODELS, *QUICK_ATTACKS, "describe"}
 
     def build(self) -> EvmCase:
         """Return the contract that repeats the call, and its transaction."""

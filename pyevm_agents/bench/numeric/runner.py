@@ -23,6 +23,7 @@ from pyevm_agents.bench.measurement.rounds import time_in_rounds
 from pyevm_agents.bench.numeric.cases import (
     MODELS,
     QUICK_MODELS,
+    QUICK_SLOW_MODELS,
     SLOW_MODELS,
     make_cases,
     open_models,
@@ -84,7 +85,9 @@ class NumericBench:
         """Make the models and the chain."""
         self._setting = setting
         models = open_models(
-            {*QUICK_MODELS, "nodes"} if setting.is_quick else {*MODELS, *SLOW_MODELS, "largest"}
+            {*QUICK_MODELS, *QUICK_SLOW_MODELS}
+            if setting.is_quick
+            else {*MODELS, *SLOW_MODELS, "largest"}
         )
         made = make_cases(models) if cases is None else cases
         chosen = [case for case in made if case.is_quick or not setting.is_quick]
