@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 SMALL_MODELS = {"sum", "inputs", "outputs", "largest", "linear", "nodes"}
 OUTCOMES = {
-    **dict.fromkeys(SMALL_MODELS - {"largest"}, "answered"),
+    **dict.fromkeys(sorted(SMALL_MODELS - {"largest"}), "answered"),
     "describe": "answered",
     "describe-largest": "answered",
     "dropped-description": "answered",
