@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pyevm_agents.models.numeric import SHIPPED
 from tests.checkout import PROJECT, ROOT
 from tests.deadlines import HANG_SECONDS
 
@@ -79,7 +80,8 @@ def test_the_sdist_builds_the_wheel_of_the_checkout(wheel: Path, tmp_path: Path)
     (direct,) = tmp_path.glob("*.whl")
     assert list_contents(direct) == list_contents(wheel)
     page = {f"pyevm_agents/server/page/{name}" for name in ("index.html", "app.js", "app.css")}
-    wanted = {"precompiles/py.typed", "pyevm_agents/py.typed", *page}
+    models = {f"pyevm_agents/models/numeric/files/{name}.onnx" for name in SHIPPED}
+    wanted = {"precompiles/py.typed", "pyevm_agents/py.typed", *page, *models}
     assert wanted <= list_contents(wheel).keys()
 
 

@@ -61,6 +61,7 @@ def test_the_class_for_unittest_passes(pytester: pytest.Pytester) -> None:
     [
         ("def counter(module_agent_chain)", 3, ""),
         ("def test_bob_is_paid", 1, ""),
+        ("def test_a_post_is_rated", 1, ""),
         ("def shared_chain()", 1, "\n\ndef test_it(chain):\n    chain.deploy('CounterTool')\n"),
     ],
 )

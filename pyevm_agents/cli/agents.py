@@ -11,7 +11,13 @@ from rich.table import Table
 
 from pyevm_agents.cli.output import err, out, print_table
 from pyevm_agents.cli.rpc_client import RpcClient, json_option, print_json, rpc_option
-from pyevm_agents.cli.shared_options import adapter_option, is_given, require_single_model
+from pyevm_agents.cli.shared_options import (
+    adapter_option,
+    is_given,
+    numeric_models_option,
+    open_numeric_models,
+    require_single_model,
+)
 from pyevm_agents.display import pluralize, sanitize
 from pyevm_agents.errors import AgentsError
 from pyevm_agents.rpc.codec import Limits, decode
@@ -181,6 +187,7 @@ Examples:
     help="With --callback: a model that answers; see `pyevm-agents node`.",
 )  # fmt: skip
 @adapter_option
+@numeric_models_option
 @click.option(
     "-j", "--threads", type=click.IntRange(1, 512), metavar="N",
     help="With --callback: threads of the engine.",
@@ -196,6 +203,7 @@ def estimate(  # noqa: PLR0913 - one for each option
     request_id: int | None,
     models: tuple[str, ...],
     adapter: Adapter,
+    numeric_files: Mapping[str, str],
     threads: int | None,
     data: str | None,
     instruct: str | None,
@@ -225,12 +233,15 @@ def estimate(  # noqa: PLR0913 - one for each option
                 models=models,
                 adapter=adapter,
                 threads=threads,
+                numeric_models=open_numeric_models(numeric_files),
             ),
             as_json=as_json,
         )
         return
-    if prompt is not None or models or adapter is not None or threads is not None:
-        raise click.UsageError("PROMPT, --model, --adapter and --threads need --callback")
+    if prompt is not None or models or numeric_files or adapter is not None or threads is not None:
+        raise click.UsageError(
+            "PROMPT, --model, --adapter, --numeric-model and --threads need --callback"
+        )
     if to is None:
         raise click.UsageError("Missing argument 'TO'.")
     if data is not None and instruct is not None:

@@ -21,8 +21,9 @@ from pyevm_agents.oracle.recomputation import ForkComputer, ModelOptions, Reques
 from pyevm_agents.oracle.verification import describe_answer, find_request
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    from precompiles.numeric_model import NumericModel
     from pyevm_agents.models import Adapter
     from pyevm_agents.oracle.callback_estimate import CallbackEstimate, StepEstimate
 
@@ -39,6 +40,7 @@ def estimate_callback(  # noqa: PLR0913 - keyword arguments
     models: Sequence[str],
     adapter: Adapter,
     threads: int | None,
+    numeric_models: Mapping[str, NumericModel],
 ) -> CallbackEstimate:
     """Estimate a run of an agent, or one from a request on.
 
@@ -52,6 +54,7 @@ def estimate_callback(  # noqa: PLR0913 - keyword arguments
             threads=threads,
             kept_facts=get_facts_folder(),
             progress=status.on_progress,
+            numeric_models=numeric_models,
         )
         hosted = options.open(stack)
         block = open_fork(url)

@@ -175,7 +175,12 @@ def add(  # noqa: PLR0913 - one for each option
 @model.command("list", short_help="List the models.")
 @json_option
 def list_models(*, as_json: bool) -> None:
-    """List the installed models and those that were added, with the state of their files."""
+    """List the installed models and those that were added, with the state of their files.
+
+    Numeric models that this package contains are last.
+    """
+    from pyevm_agents.models.numeric import SHIPPED  # noqa: PLC0415 - imports onnx and NumPy
+
     models = open_registry().read()
     if as_json:
         forms = [
@@ -191,9 +196,10 @@ def list_models(*, as_json: bool) -> None:
             }
             for each in models.values()
         ]
-        click.echo(json.dumps({"installed": [*BUILT_IN], "added": forms}, indent=2))
+        form = {"installed": [*BUILT_IN], "added": forms, "numeric": [*SHIPPED]}
+        click.echo(json.dumps(form, indent=2))
         return
-    width = max(map(len, (*BUILT_IN, *models)))
+    width = max(map(len, (*BUILT_IN, *models, *SHIPPED)))
     for name in BUILT_IN:
         out.print(f"[bold]{name:<{width}}[/]  installed")
     for each in models.values():
@@ -204,6 +210,8 @@ def list_models(*, as_json: bool) -> None:
             f"[dim]{files}[/]",
             soft_wrap=True,
         )
+    for name in SHIPPED:
+        out.print(f"[bold]{name:<{width}}[/]  numeric, for --numeric-model and `model inspect`")
 
 
 @model.command(short_help="Show a model's facts.")
@@ -214,6 +222,10 @@ def show(name: str, *, as_json: bool) -> None:
 
     NAME is a name that `pyevm-agents model list` prints, or a GGUF file.
     """
+    from pyevm_agents.models.numeric import SHIPPED  # noqa: PLC0415 - imports onnx and NumPy
+
+    if name in SHIPPED:
+        raise ConfigError(f"{name}: a numeric model; show it with `pyevm-agents model inspect`")
     report = _load_report(open_registry().resolve(name))
     if as_json:
         click.echo(json.dumps(report.to_form(), indent=2, ensure_ascii=False))

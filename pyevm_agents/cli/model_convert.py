@@ -197,7 +197,9 @@ def _read_model(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise ConfigError(f"model file {path}: can't be read: {error.strerror}") from error
+        raise ConfigError(
+            f"model file {path}: can't be read: {error.strerror}; check the path"
+        ) from error
 
 
 def _require_same_names(table: DataTable, other: DataTable) -> None:

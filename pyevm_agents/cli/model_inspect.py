@@ -23,18 +23,23 @@ SHOWN_NODES = 40
 
 
 @click.command("inspect", short_help="Show a numeric model's file.")
-@click.argument("file", type=click.Path(path_type=Path), metavar="FILE.onnx")
+@click.argument("file", type=click.Path(path_type=Path), metavar="FILE")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def inspect_file(file: Path, *, as_json: bool) -> None:
     """Check an ONNX file as a node does, and show it: numbers, operators, shapes, price, digest.
 
     FILE is restricted to what is exact in integers; `pyevm-agents model convert` makes such files.
+    It may be the name of a shipped model: forecast, risk, sentiment.
     The gas is that of an evaluation at the default prices, without the call's calldata and output.
     """
     from pyevm_agents.models.numeric import NumericFile  # noqa: PLC0415 - imports onnx and NumPy
+    from pyevm_agents.models.numeric.catalogue import find_named  # noqa: PLC0415
+    from pyevm_agents.models.numeric.numeric_file import read_model_file  # noqa: PLC0415
 
+    file = find_named(file)
+    data = read_model_file(file)
     try:
-        numeric = NumericFile.open(file)
+        numeric = NumericFile(data)
     except ConfigError as error:
         raise ConfigError(f"{file}: {error}") from error
     if as_json:

@@ -35,20 +35,23 @@ Example:
 def solidity(
     file: Path, *, output_path: Path, name: str | None, max_bytes: int, as_json: bool
 ) -> None:
-    """Write FILE, a numeric model in integers, as a Solidity library and a contract.
+    """Write FILE, a numeric model in integers or the name of a shipped one, as Solidity.
 
-    They give the results of the precompile at 0x1a, on chains that do not have it.
+    The library and the contract give the results of the precompile at 0x1a, on chains that do not
+    have it.
     """
-    from pyevm_agents.models.numeric.limits import MAX_FILE_BYTES  # noqa: PLC0415 - imports onnx
+    from pyevm_agents.models.numeric import NumericModelError  # noqa: PLC0415 - imports onnx
+    from pyevm_agents.models.numeric.catalogue import find_named  # noqa: PLC0415
+    from pyevm_agents.models.numeric.numeric_file import read_model_file  # noqa: PLC0415
     from pyevm_agents.models.numeric.solidity import generate_library  # noqa: PLC0415
 
     require_file_path(output_path)
+    file = find_named(file)
+    data = read_model_file(file)
     try:
-        with file.open("rb") as opened:
-            data = opened.read(MAX_FILE_BYTES + 1)
-    except OSError as error:
-        raise ConfigError(f"model file {file}: can't be read: {error.strerror}") from error
-    generated = generate_library(data, name or output_path.stem, max_bytes=max_bytes)
+        generated = generate_library(data, name or output_path.stem, max_bytes=max_bytes)
+    except NumericModelError as error:
+        raise ConfigError(f"{file}: {error}") from error
     write_atomically(output_path, generated.text.encode())
     if as_json:
         form = {

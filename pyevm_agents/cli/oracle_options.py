@@ -11,6 +11,8 @@ from pyevm_agents.cli.cache_folder import get_facts_folder
 from pyevm_agents.cli.shared_options import (
     adapter_option,
     models_option,
+    numeric_models_option,
+    open_numeric_models,
     require_single_model,
     schedule_option,
 )
@@ -40,14 +42,20 @@ def add_model_options(command: Callable[..., None]) -> Callable[..., None]:
             schedule=values.pop("schedule"),
             threads=values.pop("threads"),
             kept_facts=get_facts_folder(),
+            numeric_models=open_numeric_models(values.pop("numeric_files")),
         )
         command(*arguments, **values, options=options)
 
-    for option in reversed((models_option, adapter_option, schedule_option, _threads_option)):
+    for option in reversed(_OPTIONS):
         run = option(run)
     return run
 
 
 _threads_option = click.option(
     "-j", "--threads", type=click.IntRange(1, 512), metavar="N", help="Threads of the engine."
+)
+
+_OPTIONS = (
+    *(models_option, adapter_option, numeric_models_option),
+    *(schedule_option, _threads_option),
 )

@@ -134,48 +134,39 @@ schedule_option = click.option(
 
 def _parse_numeric_files(
     _context: click.Context, _option: click.Parameter, values: tuple[str, ...]
-) -> dict[str, Path]:
+) -> dict[str, str]:
     """Return the files of numeric models by name."""
-    files: dict[str, Path] = {}
-    for value in values:
-        name, separator, path = value.partition("=")
-        if not (name and separator and path):
-            raise click.BadParameter(
-                f"{value!r}: must be NAME=FILE, such as forecast=forecast.onnx"
-            )
-        if name in files:
-            raise click.BadParameter(f"{name!r} is there twice; give each model its own name")
-        files[name] = Path(path)
-    return files
+    if not values:
+        return {}
+    from pyevm_agents.models.numeric.catalogue import parse_named_files  # noqa: PLC0415 - imports onnx
+
+    try:
+        return parse_named_files(values)
+    except ConfigError as error:
+        raise click.BadParameter(str(error)) from error
 
 
 numeric_models_option = click.option(
     "--numeric-model",
     "numeric_files",
     multiple=True,
-    metavar="NAME=FILE",
+    metavar="NAME[=FILE]",
     callback=_parse_numeric_files,
-    help="Run this ONNX file of `pyevm-agents model convert` at 0x1a under this name. May be "
-    "repeated.",
+    help="Run this ONNX file of `pyevm-agents model convert` at 0x1a under this name; or a shipped "
+    "model by its name: forecast, risk, sentiment. Repeatable.",
 )
 
 
-def open_numeric_models(files: Mapping[str, Path]) -> dict[str, NumericModel]:
+def open_numeric_models(files: Mapping[str, str]) -> dict[str, NumericModel]:
     """Open the files of numeric models.
 
     Raises: ConfigError: a file can't be read, or is not a numeric model.
     """
     if not files:
         return {}
-    from pyevm_agents.models.numeric import NumericFile  # noqa: PLC0415 - imports onnx and NumPy
+    from pyevm_agents.models.numeric import open_named_models  # noqa: PLC0415 - imports onnx
 
-    models: dict[str, NumericModel] = {}
-    for name, path in files.items():
-        try:
-            models[name] = NumericFile.open(path)
-        except ConfigError as error:
-            raise ConfigError(f"--numeric-model {name}={path}: {error}") from error
-    return models
+    return open_named_models(files, source="--numeric-model")
 
 
 gas_limit_option = click.option(

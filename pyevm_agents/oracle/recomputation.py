@@ -29,7 +29,7 @@ from pyevm_agents.chain import Call, Chain
 from pyevm_agents.chain.fork_setup import choose_hardfork
 from pyevm_agents.config import DEFAULT_BLOCK_GAS_LIMIT, ChainConfig
 from pyevm_agents.config.chain_config import get_fingerprint
-from pyevm_agents.devnet.chain import add_models
+from pyevm_agents.devnet.chain import add_models, build_numeric_profiles
 from pyevm_agents.devnet.model_registry import ModelChoice, build_profiles
 from pyevm_agents.errors import AgentsError, ConfigError, EngineFault
 from pyevm_agents.forking import DEFAULT_RETRIES, DEFAULT_TIMEOUT_SECONDS, open_fork
@@ -132,6 +132,9 @@ class ModelOptions:
 
     progress: Callable[[Progress], None] | None = None
 
+    numeric_models: Mapping[str, NumericModel] = field(default_factory=dict)
+    """The numeric models at 0x1a by name, for agents and tools that call them."""
+
     def open(self, stack: ExitStack) -> HostedModels:
         """Open the models, which are loaded on first use; `stack` closes them.
 
@@ -140,7 +143,9 @@ class ModelOptions:
         engines = self._open_engines(stack)
         facts = [each.profile_facts for each in engines]
         profiles = build_profiles(self.choices, facts)
-        config = add_models(ChainConfig(), [*zip(profiles, facts, strict=True)])
+        numeric = build_numeric_profiles(self.numeric_models)
+        own = ChainConfig(numeric_models=numeric)
+        config = add_models(own, [*zip(profiles, facts, strict=True)])
         if self.schedule is not None:
             config = self.schedule.apply_to(config)
         models = {
@@ -149,7 +154,7 @@ class ModelOptions:
             )
             for profile, model, each in zip(profiles, engines, facts, strict=True)
         }
-        return HostedModels(config=config, models=models)
+        return HostedModels(config=config, models=models, numeric_models=self.numeric_models)
 
     def _open_engines(self, stack: ExitStack) -> Sequence[LlamaModel | ScriptedModel]:
         if self.script is None:

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from eth_typing import ChecksumAddress
     from web3 import Web3
 
+    from precompiles.numeric_model import NumericModel
     from pyevm_agents.config.schedule_file import ScheduleFile
+    from pyevm_agents.models.numeric.catalogue import NamedModels
     from pyevm_agents.testing.artifacts import ArtifactFinder
     from pyevm_agents.testing.chain import AgentChain
     from pyevm_agents.testing.fixture_types import AsAccount, Deploy
@@ -33,11 +35,15 @@ PARTS = (cassettes, gas_snapshot, reports, html_pages, hints)
 
 MODEL_MARKER = "agent_model"
 SCHEDULE_MARKER = "agent_schedule"
+NUMERIC_MARKER = "agent_numeric_models"
 FORK_MARKER = "agent_fork"
 FORK_URL_MARKER = "agent_fork_url"
 FORK_BLOCK_MARKER = "agent_fork_block_number"
 
-MARKERS = (MODEL_MARKER, SCHEDULE_MARKER, FORK_MARKER, FORK_URL_MARKER, FORK_BLOCK_MARKER)
+MARKERS = (
+    *(MODEL_MARKER, SCHEDULE_MARKER, NUMERIC_MARKER),
+    *(FORK_MARKER, FORK_URL_MARKER, FORK_BLOCK_MARKER),
+)
 """The markers that select a test's chain."""
 
 CACHE_FOLDER = "pyevm-agents"
@@ -65,6 +71,14 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
         help="gas schedule of the chains: a JSON file",
     )
     group.addoption(
+        "--agent-numeric-model",
+        action="append",
+        default=[],
+        metavar="NAME[=FILE]",
+        help="numeric model of the chains at 0x1a: a file under a name, or the name of a shipped "
+        "model; repeatable",
+    )
+    group.addoption(
         "--agent-fork",
         metavar="NAME",
         help="Ethereum fork of the chains: cancun, prague, osaka, bpo1 or bpo2 [default: prague]",
@@ -89,6 +103,13 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
         "gas schedule of agent chains: a JSON file, relative to the root",
     )
     parser.addini(
+        "agent_numeric_models",
+        "numeric models of agent chains at 0x1a, one a line: NAME=FILE, relative to the root, or "
+        "the name of a shipped model",
+        type="linelist",
+        default=[],
+    )
+    parser.addini(
         "agent_model", "model whose tokens and prices apply to agent chains: a name or a GGUF file"
     )
     parser.addini(
@@ -111,6 +132,11 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers",
         f"{SCHEDULE_MARKER}(file): gas schedule of the test's agent chain: a file or a "
         "`ScheduleFile`",
+    )
+    config.addinivalue_line(
+        "markers",
+        f"{NUMERIC_MARKER}(models): numeric models of the test's agent chain at 0x1a: files by "
+        "name, or a list of NAME=FILE and of names of shipped models",
     )
     config.addinivalue_line(
         "markers", f"{FORK_MARKER}(name): Ethereum fork of the test's agent chain"
@@ -140,7 +166,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
 def _agent_beginnings(
     pytestconfig: pytest.Config,
 ) -> Iterator[Callable[[pytest.FixtureRequest], GenesisTemplate]]:
-    """Create the genesis of a test's chain, once for each model, schedule and fork."""
+    """Create the genesis of a test's chain, once for each combination of settings."""
     from pyevm_agents.testing.genesis_template import get_genesis_template, temporary_templates  # noqa: PLC0415 - see above
 
     cache = getattr(pytestconfig, "cache", None)
@@ -151,6 +177,7 @@ def _agent_beginnings(
             _select_model(request),
             schedule=_select_schedule(request),
             fork=_get_setting(request, FORK_MARKER, "the name of one fork"),
+            numeric_models=_select_numeric_models(request),
             kept_facts=kept_facts,
         )
 
@@ -269,6 +296,22 @@ def _select_schedule(request: pytest.FixtureRequest) -> ScheduleFile | Path | No
         return Path(config.invocation_params.dir, path)  # As the shell completes it.
     written = config.getini("agent_schedule")
     return config.rootpath / written if written else None
+
+
+def _select_numeric_models(request: pytest.FixtureRequest) -> dict[str, NumericModel] | None:
+    """Return the numeric models of a marker, an option or the configuration; None for none."""
+    config = request.config
+    marked = _get_marker_value(request, NUMERIC_MARKER, "files by name, or one list")
+    given = config.getoption("--agent-numeric-model")
+    models: NamedModels = given or config.getini("agent_numeric_models")
+    folder = config.invocation_params.dir if given else config.rootpath
+    if marked is not None:
+        models, folder = marked, config.rootpath
+    if not models and marked is None:
+        return None
+    from pyevm_agents.models.numeric import open_named_models  # noqa: PLC0415 - see above
+
+    return open_named_models(models, folder=folder)
 
 
 def _select_fork_block(request: pytest.FixtureRequest) -> dict[str, Any]:

@@ -37,7 +37,11 @@ from pyevm_agents.rpc.session import Session
 from pyevm_agents.testing.agent_tools import list_agent_tools
 from pyevm_agents.testing.artifacts import ArtifactFinder
 from pyevm_agents.testing.deployment import build_creation, read_deployed_address
-from pyevm_agents.testing.genesis_template import get_genesis_template, load_schedule
+from pyevm_agents.testing.genesis_template import (
+    get_genesis_template,
+    load_numeric_models,
+    load_schedule,
+)
 from pyevm_agents.testing.inputs import (
     agent_input,
     format_value,
@@ -71,6 +75,7 @@ if TYPE_CHECKING:
     from pyevm_agents.agents.trace import AgentStep
     from pyevm_agents.chain import MinedBlock
     from pyevm_agents.config.schedule_file import ScheduleFile
+    from pyevm_agents.models.numeric.catalogue import NamedModels
     from pyevm_agents.rpc.web3_provider import AgentProvider
     from pyevm_agents.testing.genesis_template import GenesisTemplate
     from pyevm_agents.testing.inputs import AddressLike
@@ -125,6 +130,7 @@ class AgentChain:
         fork: str | None = None,
         fork_url: str | None = None,
         fork_block_number: int | None = None,
+        numeric_models: NamedModels | None = None,
     ) -> None:
         """Start a chain at genesis, or at a block of a live chain.
 
@@ -136,13 +142,18 @@ class AgentChain:
                 those above it; the gas schedule or its file, None for that of the genesis;
                 Ethereum's fork, None for that of the genesis or of the live chain's block; the URL
                 of a node of a live chain, None for a chain of its own; the
-                number of the block to continue, None for the latest when the process first asks.
+                number of the block to continue, None for the latest when the process first asks;
+                the numeric models at 0x1a, None for those of the genesis: files or `NumericFile`s
+                by name, such as {"forecast": "forecast.onnx"}, or names of shipped models, such as
+                ["sentiment"].
         Raises: ConfigError: the default model is not installed, the schedule is invalid or not for
-                this model, or the fork is unknown. RemoteFault: the node of the live chain does not
-                answer.
+                this model, the fork is unknown, a numeric model's file can't be read or is none, or
+                its name is taken. RemoteFault: the node of the live chain does not answer.
         """
         template = get_genesis_template() if genesis is None else genesis
-        template = template.derive(load_schedule(schedule), fork=fork)
+        template = template.derive(
+            load_schedule(schedule), fork=fork, numeric_models=load_numeric_models(numeric_models)
+        )
         block = _open_fork(template, fork_url, fork_block_number)
         if block is not None and fork is None and template.config.fork == DEFAULT_FORK:
             template = template.derive(fork=choose_hardfork(block.origin, block.header))

@@ -21,6 +21,7 @@ from pyevm_agents.config import DEFAULT_FORK, ChainConfig
 from pyevm_agents.config.schedule_file import ScheduleFile, read_schedule
 from pyevm_agents.devnet.chain import (
     DEVELOPMENT_BALANCE_WEI,
+    build_numeric_profiles,
     build_predeploys,
 )
 from pyevm_agents.devnet.model_registry import ModelChoice, open_registry
@@ -32,10 +33,12 @@ from pyevm_agents.testing.inputs import require_text
 from pyevm_agents.testing.model_stub import ModelStub
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from precompiles.language_model import LanguageModel, ModelProfile
+    from precompiles.numeric_model import NumericModel
     from pyevm_agents.models import LlamaModel
+    from pyevm_agents.models.numeric.catalogue import NamedModels
     from pyevm_agents.vm import ForkBlock
 
 ACCOUNTS = 10
@@ -47,27 +50,29 @@ FORKS_FOLDER = "forks"
 class GenesisTemplate:
     """A genesis with a model's facts and funded accounts, and the model's vocabulary."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - keyword arguments
         self,
         model: ModelChoice | Path | str | None = None,
         *,
         kept_facts: Path | None = None,
         schedule: ScheduleFile | None = None,
         fork: str = DEFAULT_FORK,
+        numeric_models: Mapping[str, NumericModel] | None = None,
         vocabulary: CachingVocabulary | None = None,
     ) -> None:
         """Create a template. Nothing is loaded yet.
 
         Input:  the model, a name that `pyevm-agents model list` prints, a GGUF file or a choice,
                 None for the default; a folder for the model's facts between processes, None to
-                keep none; the gas schedule, None for the default; Ethereum's fork; the model's
-                vocabulary, None to create one.
+                keep none; the gas schedule, None for the default; Ethereum's fork; numeric models
+                by name, None for none; the model's vocabulary, None to create one.
         Raises: ConfigError: the model is unknown.
         """
         self._choice = _resolve_model(model)
         self.kept_facts = kept_facts
         self._schedule = schedule
         self._fork = fork
+        self._numeric_models = dict(numeric_models or {})
         if vocabulary is None:
             vocabulary = CachingVocabulary(
                 self._choice.path,
@@ -79,31 +84,38 @@ class GenesisTemplate:
         """Its process starts on the first request, or for the facts if none are kept."""
 
         self.keys = derive_keys(DEFAULT_MNEMONIC, ACCOUNTS)
-        self._variants = {_build_key(schedule, fork): self}
-        """The templates of this model, by schedule and fork."""
+        self._variants = {_build_key(schedule, fork, self._numeric_models): self}
+        """The templates of this model, by schedule, fork and numeric models."""
 
         self._fork_blocks: dict[tuple[str, int | None], RemoteFork] = {}
         """The open fork blocks, by URL and block number; shared by the variants."""
 
     def derive(
-        self, schedule: ScheduleFile | None = None, *, fork: str | None = None
+        self,
+        schedule: ScheduleFile | None = None,
+        *,
+        fork: str | None = None,
+        numeric_models: Mapping[str, NumericModel] | None = None,
     ) -> GenesisTemplate:
-        """Return the template of this model with another schedule or fork; cached.
+        """Return the template of this model with other settings; cached.
 
         The vocabulary is shared. Prices that the schedule does not contain have their defaults.
 
-        Input:  the schedule and the fork, None for those of this template.
+        Input:  the schedule, the fork and the numeric models, None for those of this template.
         Raises: ConfigError: the fork is not a text.
         """
         schedule = self._schedule if schedule is None else schedule
         fork = self._fork if fork is None else require_text("fork=…", fork)
-        key = _build_key(schedule, fork)
+        if numeric_models is None:
+            numeric_models = self._numeric_models
+        key = _build_key(schedule, fork, numeric_models)
         if key not in self._variants:
             template = GenesisTemplate(
                 self._choice,
                 kept_facts=self.kept_facts,
                 schedule=schedule,
                 fork=fork,
+                numeric_models=numeric_models,
                 vocabulary=self.vocabulary,
             )
             template._variants, template._fork_blocks = self._variants, self._fork_blocks
@@ -120,13 +132,15 @@ class GenesisTemplate:
     def config(self) -> ChainConfig:
         """The configuration of the chains.
 
-        Raises: ConfigError: the schedule is not for this model, or the fork is unknown.
+        Raises: ConfigError: the schedule is not for this model, the fork is unknown, or the name of
+                a numeric model is invalid or taken.
         """
         facts = self.vocabulary.profile_facts
         config = ChainConfig(
             models=(self._choice.build_profile(facts),),
             profile_fingerprint=facts.fingerprint,
             fork=self._fork,
+            numeric_models=build_numeric_profiles(self._numeric_models),
         )
         return config if self._schedule is None else self._schedule.apply_to(config)
 
@@ -155,6 +169,7 @@ class GenesisTemplate:
         return Chain(
             self.config,
             {self.profile.name: model},
+            numeric_models=self._numeric_models,
             accounts=self._accounts,
             rows=self._rows.copy(),
             are_own_rows=True,
@@ -169,7 +184,13 @@ class GenesisTemplate:
             block_gas_limit=max(self.config.block_gas_limit, fork.header.gas_limit),
             genesis_timestamp_seconds=fork.header.timestamp,
         )
-        return Chain(config, {self.profile.name: model}, accounts=self._funded_accounts, fork=fork)
+        return Chain(
+            config,
+            {self.profile.name: model},
+            numeric_models=self._numeric_models,
+            accounts=self._funded_accounts,
+            fork=fork,
+        )
 
     def weights(self) -> LlamaModel:
         """Return the model with its weights, loaded on first use; the caller closes it.
@@ -197,7 +218,13 @@ class GenesisTemplate:
     def _rows(self) -> MemoryRows:
         rows = MemoryRows()
         models = {self.profile.name: ModelStub(lambda: self.vocabulary)}
-        Chain(self.config, models, accounts=self._accounts, rows=rows)
+        Chain(
+            self.config,
+            models,
+            numeric_models=self._numeric_models,
+            accounts=self._accounts,
+            rows=rows,
+        )
         return rows
 
 
@@ -209,18 +236,21 @@ def get_genesis_template(
     *,
     schedule: ScheduleFile | Path | str | None = None,
     fork: str | None = None,
+    numeric_models: NamedModels | None = None,
     kept_facts: Path | None = None,
 ) -> GenesisTemplate:
     """Return the genesis of a model's chains; cached in the process.
 
     Input:  see `GenesisTemplate`; the schedule or its file, None for the default; Ethereum's fork,
-            None for the newest.
-    Raises: ConfigError: the model is unknown, or the file is not a schedule.
+            None for the newest; numeric models or their files, None for none.
+    Raises: ConfigError: the model is unknown, or a file is not a schedule or not a numeric model.
     """
     choice = _resolve_model(model)
     if choice not in _templates:
         _templates[choice] = GenesisTemplate(choice, kept_facts=kept_facts)
-    return _templates[choice].derive(load_schedule(schedule), fork=fork)
+    return _templates[choice].derive(
+        load_schedule(schedule), fork=fork, numeric_models=load_numeric_models(numeric_models)
+    )
 
 
 def load_schedule(schedule: ScheduleFile | Path | str | None) -> ScheduleFile | None:
@@ -235,6 +265,18 @@ def load_schedule(schedule: ScheduleFile | Path | str | None) -> ScheduleFile | 
             f"schedule {schedule!r}: must be the path of a schedule file, or a `ScheduleFile`"
         )
     return read_schedule(Path(schedule))
+
+
+def load_numeric_models(models: NamedModels | None) -> dict[str, NumericModel] | None:
+    """Return numeric models by name, opened if they are given as files.
+
+    Raises: ConfigError: a name or a value is invalid, or a file is not a numeric model.
+    """
+    if models is None:
+        return None
+    from pyevm_agents.models.numeric import open_named_models  # noqa: PLC0415 - imports onnx
+
+    return open_named_models(models)
 
 
 @contextmanager
@@ -262,6 +304,10 @@ def _resolve_model(model: ModelChoice | Path | str | None) -> ModelChoice:
     return open_registry().resolve(str(model))
 
 
-def _build_key(schedule: ScheduleFile | None, fork: str) -> tuple[str | None, str]:
-    """Return the key of a variant: its schedule without its origin, and its fork."""
-    return None if schedule is None else replace(schedule, made={}).to_json(), fork
+def _build_key(
+    schedule: ScheduleFile | None, fork: str, numeric_models: Mapping[str, NumericModel]
+) -> tuple[object, ...]:
+    """Return the key of a variant: its schedule without its origin, its fork, numeric models."""
+    prices = None if schedule is None else replace(schedule, made={}).to_json()
+    # The template keeps the models, so that no other object gets their ids.
+    return prices, fork, *((name, id(numeric_models[name])) for name in sorted(numeric_models))

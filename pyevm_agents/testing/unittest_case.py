@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from web3.contract import Contract
 
     from pyevm_agents.config.schedule_file import ScheduleFile
+    from pyevm_agents.models.numeric.catalogue import NamedModels
     from pyevm_agents.testing.model_stub import ModelStub
 
 
@@ -38,6 +39,9 @@ class AgentTestCase(unittest.TestCase):
 
     agent_schedule: ClassVar[ScheduleFile | Path | str | None] = None
     """The gas schedule or its file; None for the default prices."""
+
+    agent_numeric_models: ClassVar[NamedModels | None] = None
+    """The numeric models at 0x1a, or their files, by name; or names of shipped models."""
 
     agent_fork: ClassVar[str | None] = None
     """Ethereum's fork, such as "cancun"; None for Prague."""
@@ -76,6 +80,7 @@ class AgentTestCase(unittest.TestCase):
             fork=self.agent_fork,
             fork_url=self.agent_fork_url,
             fork_block_number=self.agent_fork_block_number,
+            numeric_models=self.agent_numeric_models,
         )
         self._is_run = False
         self.addCleanup(self.chain.close)

@@ -108,7 +108,7 @@ Examples:
   pyevm-agents node --model other.gguf           # a file, or a name of `pyevm-agents model`
   pyevm-agents node --schedule cold=600,output=1000
   pyevm-agents node --schedule schedule.json
-  pyevm-agents node --numeric-model forecast=forecast.onnx
+  pyevm-agents node --numeric-model sentiment --numeric-model forecast=forecast.onnx
 """
 
 
@@ -332,7 +332,7 @@ def node(  # noqa: PLR0913 - one for each option
     models: tuple[ModelChoice, ...],
     adapter: Adapter,
     no_model: bool,
-    numeric_files: Mapping[str, Path],
+    numeric_files: Mapping[str, str],
     threads: int | None,
     store_path: Path | None,
     no_store: bool,

@@ -4,6 +4,7 @@ The same file and inputs give the same outputs on every machine.
 Source: docs/architecture.md#numeric-models.
 """
 
+from pyevm_agents.models.numeric.catalogue import SHIPPED, open_named_models, open_shipped
 from pyevm_agents.models.numeric.errors import NumericModelError
 from pyevm_agents.models.numeric.graph import Graph, GraphNode, TensorRange, read_graph
 from pyevm_agents.models.numeric.metadata import (
@@ -15,6 +16,7 @@ from pyevm_agents.models.numeric.metadata import (
 from pyevm_agents.models.numeric.numeric_file import NumericFile
 
 __all__ = [
+    "SHIPPED",
     "Graph",
     "GraphNode",
     "InputSpec",
@@ -23,6 +25,8 @@ __all__ = [
     "NumericModelError",
     "OutputSpec",
     "TensorRange",
+    "open_named_models",
+    "open_shipped",
     "read_graph",
     "write_metadata",
 ]

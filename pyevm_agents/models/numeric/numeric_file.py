@@ -17,6 +17,21 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+def read_model_file(path: Path) -> bytes:
+    """Return a file's bytes, at most one more than a numeric model may have.
+
+    Raises:
+        NumericModelError: the file can't be read.
+    """
+    try:
+        with path.open("rb") as file:
+            return file.read(MAX_FILE_BYTES + 1)
+    except OSError as error:
+        raise NumericModelError(
+            f"model file {path} can't be read: {error.strerror}; check the path"
+        ) from error
+
+
 class NumericFile:
     """A restricted ONNX file; nothing of it changes after reading, so threads may share it.
 
@@ -44,14 +59,7 @@ class NumericFile:
         Raises:
             NumericModelError: not a numeric model, or the file can't be read.
         """
-        try:
-            with path.open("rb") as file:
-                data = file.read(MAX_FILE_BYTES + 1)
-        except OSError as error:
-            raise NumericModelError(
-                f"model file {path} can't be read: {error.strerror}; check the path"
-            ) from error
-        return cls(data)
+        return cls(read_model_file(path))
 
     @property
     def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -60,6 +60,9 @@ MAX_ATTRIBUTES = 16
 MAX_INTS = 2**14
 """Upper bound of the numbers of an attribute."""
 
+GGUF_MAGIC = b"GGUF"
+"""First bytes of a language model's file."""
+
 RAW_TYPES = {"int64": "<i8", "int32": "<i4", "int8": "i1", "uint8": "u1", "bool": "u1"}
 """NumPy's type of `raw_data`, which is little-endian."""
 
@@ -111,10 +114,14 @@ def decode_file(data: bytes) -> OnnxFile:
     Raises:
         NumericModelError: not ONNX, or a part that a numeric model can't have.
     """
+    if data.startswith(GGUF_MAGIC):
+        raise NumericModelError(
+            "a language model in GGUF: must be a numeric model in ONNX; pass this file to --model"
+        )
     if len(data) > MAX_FILE_BYTES:
         raise NumericModelError(
-            f"file of {len(data):,} bytes: must be at most {MAX_FILE_BYTES:,}; "
-            f"make the model smaller"
+            f"file of more bytes than {MAX_FILE_BYTES:,}: must be at most that; make the model "
+            "smaller"
         )
     try:
         return _read_model(_parse(data))
@@ -169,6 +176,11 @@ def _check_count(count: int, most: int, things: str) -> None:
 
 
 def _read_model(model: Message) -> OnnxFile:
+    if model.graph.node and not model.metadata_props:
+        raise NumericModelError(
+            f"metadata: must be one entry {METADATA_KEY}, and there is none; `pyevm-agents model "
+            "convert` makes a numeric model of a float one"
+        )
     _check_fields(
         model,
         (

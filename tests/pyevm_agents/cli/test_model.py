@@ -90,7 +90,11 @@ def test_the_names_share_a_file(reduced_model: Path, adapter: Path) -> None:
     digest = combine_digests(hash_file(reduced_model), hash_file(adapter, role="adapter"))
     assert listed[1]["sha256"] == digest.hex()
     plain = invoke("model", "list").stdout
-    for line in ("smollm2-135m-react     installed", "tiny-lora              ready"):
+    for line in (
+        "sentiment              numeric",
+        "smollm2-135m-react     installed",
+        "tiny-lora              ready",
+    ):
         assert line in plain
     shown = json.loads(invoke("model", "show", "tiny-lora", "--json").stdout)
     assert (shown["name"], shown["sha256"]) == ("tiny-lora", digest.hex())

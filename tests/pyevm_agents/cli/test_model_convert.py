@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 from pyevm_agents.cli.app import main
 from pyevm_agents.models.numeric import NumericFile
+from pyevm_agents.models.numeric.catalogue import find_shipped
 from pyevm_agents.models.numeric.convert import comparison
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 DATA = Path(__file__).parents[1] / "models" / "numeric" / "convert" / "data"
 LINEAR = DATA / "linear.onnx"
+SHIPPED = find_shipped("risk")
 
 
 def invoke(*arguments: object) -> Result:
@@ -94,6 +96,11 @@ def test_bad_data_is_named_and_nothing_written(
     ("arguments", "message"),
     [
         ((DATA / "none.onnx", "--calibration", DATA / "linear.npy"), "can't be read"),
+        (("risk", "--calibration", DATA / "linear.npy"), "can't be read: No such file"),
+        (
+            (SHIPPED, "--calibration", DATA / "linear.npy"),
+            "a numeric model already: must be a float",
+        ),
         ((LINEAR, "--calibration", DATA / "none.csv"), "does not exist"),
         ((LINEAR, "--calibration", LINEAR), "not a CSV file"),
         ((LINEAR, "--calibration", DATA / "text.npy"), "12 columns: must be 4"),
@@ -101,6 +108,10 @@ def test_bad_data_is_named_and_nothing_written(
         ((LINEAR, "--calibration", DATA / "linear.npy", "--input", "a:3:1"), "must be 4"),
         ((LINEAR, "--calibration", DATA / "linear.npy", "--float-output", "z"), "must be one of"),
         ((LINEAR, "--calibration", DATA / "linear.npy", "--input-decimals", "1,x"), "must be N"),
+        (
+            (LINEAR, "--calibration", DATA / "linear.npy", "--input-decimals", "1,2"),
+            "2 input decimals",
+        ),
     ],
 )
 def test_bad_arguments_write_nothing(

@@ -63,3 +63,14 @@ def test_inspect_refuses_by_name(tmp_path: Path) -> None:
         result = CliRunner().invoke(main, ["model", "inspect", str(path)])
         assert result.exit_code == 2
         assert message in " ".join(result.stderr.split())
+
+
+def test_a_shipped_model_is_shown_by_its_name(tmp_path: Path) -> None:
+    printed = CliRunner().invoke(main, ["model", "inspect", "risk"])
+    assert "return: 20 numbers, 6 decimals, -1,000,000 to 1,000,000" in printed.stdout
+    output = tmp_path / "Risk.sol"
+    written = CliRunner().invoke(main, ["model", "solidity", "risk", "-o", str(output)])
+    assert written.exit_code == 0, written.output
+    assert "library Risk {" in output.read_text()
+    shown = CliRunner().invoke(main, ["model", "show", "risk"])
+    assert "risk: a numeric model; show it with `pyevm-agents model inspect`" in shown.output

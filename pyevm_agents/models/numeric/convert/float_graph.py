@@ -12,6 +12,7 @@ from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from pyevm_agents.models.numeric.convert.options import ConversionError
+from pyevm_agents.models.numeric.metadata import METADATA_KEY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -120,6 +121,10 @@ def read_float_graph(data: bytes, output: str = "") -> FloatGraph:
     Raises: ConversionError.
     """
     model = parse_model(data)
+    if any(entry.key == METADATA_KEY for entry in model.metadata_props):
+        raise ConversionError(
+            "a numeric model already: must be a float model; pass this file to --numeric-model"
+        )
     graph = model.graph
     for opset in model.opset_import:
         if opset.domain not in DOMAINS:

@@ -95,6 +95,6 @@ class ConversionOptions:
         decimals = (given,) * count if isinstance(given, int) else given
         for label, values in (("input names", names), ("input decimals", decimals)):
             if len(values) != count:
-                raise ConversionError(f"{label} {len(values)}: must be {count}, one for each input")
+                raise ConversionError(f"{len(values)} {label}: must be {count}, one for each input")
         pairs = zip(names, decimals, strict=True)
         return tuple(InputColumns(name=name, decimals=each) for name, each in pairs)

@@ -55,7 +55,10 @@ def generate_library(data: bytes, name: str, *, max_bytes: int) -> SolidityModel
     Raises: ConfigError: not a name, or too many constants; NumericModelError: not a numeric model.
     """
     if not IDENTIFIER.fullmatch(name):
-        raise ConfigError(f"name {name}: must be letters, digits and _; pass another with --name")
+        raise ConfigError(
+            f"name {name}: must be letters, digits and _, a digit not the first; pass another with "
+            "--name"
+        )
     graph = read_graph(data)
     emitter = emit_calls(graph)
     ranges = np.array(

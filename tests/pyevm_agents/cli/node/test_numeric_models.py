@@ -47,7 +47,9 @@ def folder(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["line"], "'line': must be NAME=FILE, such as forecast=forecast.onnx"),
+        (["line"], "'line': must be NAME=FILE, such as trend=trend.onnx, or the name of a shipped"),
+        (["line.onnx"], "'line.onnx': must be NAME=FILE, such as line=line.onnx, or the name"),
+        (["sentiment", "a=sentiment"], "numeric models a and sentiment have one SHA-256"),
         (["=x.onnx"], "'=x.onnx': must be NAME=FILE"),
         (["line="], "'line=': must be NAME=FILE"),
         (["a={}/line.onnx", "a={}/other.onnx"], "'a' is there twice; give each model its own"),

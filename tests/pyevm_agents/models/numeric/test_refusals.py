@@ -285,13 +285,26 @@ def test_a_repeated_key_is_refused() -> None:
     [
         (b"", "IR version 0"),
         (b"\xff" * 100, "not an ONNX file"),
+        (b"GGUF" + b"\x03\0\0\0" * 50, "a language model in GGUF: must be a numeric model"),
         (nest(60), "not an ONNX file"),
         (nest(10_000), "not an ONNX file"),
-        (b"\0" * (limits.MAX_FILE_BYTES + 1), "file of 1,048,577 bytes: must be at most 1,048,576"),
+        (b"\0" * (limits.MAX_FILE_BYTES + 1), "file of more bytes than 1,048,576: must be at most"),
         (serialize(build_sample()) + b"\xf8\x07\x01", "fields that ONNX does not define"),
-        (b"\x08\x08\x3a\x82\x80\x08" + b"\x0a\0" * 65_537, "operator set version none"),
+        (
+            b"\x08\x08\x3a\x82\x80\x08" + b"\x0a\0" * 65_537,
+            "entry numeric_model, and there is none",
+        ),
     ],
-    ids=["empty", "noise", "nested", "deeply nested", "too long", "unknown field", "many nodes"],
+    ids=[
+        "empty",
+        "noise",
+        "GGUF",
+        "nested",
+        "deeply nested",
+        "too long",
+        "unknown field",
+        "many nodes",
+    ],
 )
 def test_what_is_no_model_is_refused(data: bytes, message: str) -> None:
     assert message in refuse(data)
