@@ -8,12 +8,3 @@ interface IModelInputs {
     /// @return one row or several, one after another; a tool evaluates its model for each row
     function modelInputs(address runner) external view returns (int256[] memory);
 }
-
-/// @title Keeps what a numeric model said, for the rest of the transaction
-interface IModelOutput {
-    /// @notice This account has had no output in this transaction.
-    error NoOutput(address runner);
-
-    /// @notice Returns the last output that this account had in this transaction. Rows follow one another.
-    function lastOutput(address runner) external view returns (int256[] memory);
-}

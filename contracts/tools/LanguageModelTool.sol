@@ -3,7 +3,7 @@ pragma solidity ^0.8.24;
 
 import {AgentIterationResult, IERCAgentExecutor} from "../interfaces/IERCAgentExecutor.sol";
 import {IERCAgentTool} from "../interfaces/IERCAgentTool.sol";
-import {IModelOutput} from "../interfaces/IModelInputs.sol";
+import {IModelOutput} from "../interfaces/IModelOutput.sol";
 import {AbiString} from "../libraries/AbiString.sol";
 import {TransientValues} from "../libraries/TransientValues.sol";
 

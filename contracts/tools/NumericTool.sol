@@ -2,7 +2,7 @@
 pragma solidity ^0.8.24;
 
 import {IERCAgentTool} from "../interfaces/IERCAgentTool.sol";
-import {IModelOutput} from "../interfaces/IModelInputs.sol";
+import {IModelOutput} from "../interfaces/IModelOutput.sol";
 import {INumericModels} from "../interfaces/INumericModels.sol";
 import {FixedPointText} from "../libraries/FixedPointText.sol";
 import {TransientValues} from "../libraries/TransientValues.sol";

@@ -3,7 +3,7 @@ pragma solidity ^0.8.24;
 
 import {IERC20Metadata} from "@openzeppelin/contracts/token/ERC20/extensions/IERC20Metadata.sol";
 import {IERCAgentTool} from "../../interfaces/IERCAgentTool.sol";
-import {IModelOutput} from "../../interfaces/IModelInputs.sol";
+import {IModelOutput} from "../../interfaces/IModelOutput.sol";
 import {FixedPointText} from "../../libraries/FixedPointText.sol";
 import {PriceFeed} from "./PriceFeed.sol";
 import {TradingDesk} from "./TradingDesk.sol";

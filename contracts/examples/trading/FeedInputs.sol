@@ -2,7 +2,8 @@
 pragma solidity ^0.8.24;
 
 import {SignedMath} from "@openzeppelin/contracts/utils/math/SignedMath.sol";
-import {IModelInputs, IModelOutput} from "../../interfaces/IModelInputs.sol";
+import {IModelInputs} from "../../interfaces/IModelInputs.sol";
+import {IModelOutput} from "../../interfaces/IModelOutput.sol";
 import {PriceFeed} from "./PriceFeed.sol";
 
 /// @title Gives models the returns of a feed's assets, one row for each asset

@@ -3,7 +3,7 @@ pragma solidity ^0.8.24;
 
 import {Math} from "@openzeppelin/contracts/utils/math/Math.sol";
 import {IERCAgentTool} from "../../interfaces/IERCAgentTool.sol";
-import {IModelOutput} from "../../interfaces/IModelInputs.sol";
+import {IModelOutput} from "../../interfaces/IModelOutput.sol";
 import {FixedPointText} from "../../libraries/FixedPointText.sol";
 import {TransientValues} from "../../libraries/TransientValues.sol";
 import {MeanVariance} from "./MeanVariance.sol";

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: CC0-1.0
 pragma solidity ^0.8.24;
 
-import {INumericModelErrors, INumericModels} from "../../interfaces/INumericModels.sol";
+import {INumericModelErrors} from "../../interfaces/INumericModelErrors.sol";
+import {INumericModels} from "../../interfaces/INumericModels.sol";
 
 /// @title Takes the place of the numeric models at 0x1a in tests without the precompile
 /// @notice A model is a linear map: each output is the sum of weights times inputs, and an offset, divided by a divisor
