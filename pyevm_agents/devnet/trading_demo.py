@@ -218,9 +218,7 @@ class TradingDemo:
         """
         world = self.world
         day = self.chain.head.timestamp + DAY_SECONDS
-        world.push_prices(
-            post.prices, do_pools_follow=post.do_pools_follow, timestamp_seconds=day
-        )
+        world.push_prices(post.prices, do_pools_follow=post.do_pools_follow, timestamp_seconds=day)
         request = world.read_request(post.text)
         before = world.read_holdings()
         snapshot = self.chain.snapshot()

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import isqrt
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from eth_typing import Address
 from eth_utils import to_canonical_address
@@ -66,7 +66,6 @@ TRADING_COST = 4 * 10**15
 """With 18 decimals, as `MeanVarianceTool` takes them. With days as steps and returns of about two
 percent, forecasts of a tenth of a percent then fill about half of a portfolio."""
 
-FeedRow: TypeAlias = int
 FORECAST_ROW, RISK_ROW = 0, 1
 """`FeedInputs.Row`."""
 
@@ -249,7 +248,7 @@ class TradingWorld(WorldContracts):
         optimizer = load_artifact("MeanVarianceTool")
         self.deploy("optimizer", optimizer, *places, RISK_AVERSION, TRADING_COST)
 
-    def _deploy_inputs(self, name: str, row: FeedRow, sentiment: Address) -> None:
+    def _deploy_inputs(self, name: str, row: int, sentiment: Address) -> None:
         self.deploy(name, load_artifact("FeedInputs"), self.address("feed"), row, sentiment)
 
     def _deploy_agents(self) -> None:
@@ -279,14 +278,15 @@ class TradingWorld(WorldContracts):
         # Money for a base unit of the asset, as a fraction.
         numerator, denominator = price * self.unit[money], self.unit[asset] * 10**PRICE_DECIMALS
         product = held[0] * held[1]
-        wanted = (isqrt(product * numerator // denominator), isqrt(product * denominator // numerator))
+        wanted = (
+            isqrt(product * numerator // denominator),
+            isqrt(product * denominator // numerator),
+        )
         for index, path in enumerate(((money, asset), (asset, money))):
             if (amount := wanted[index] - held[index]) > 0:
                 places = [self.address(symbol) for symbol in path]
                 to = (self.owner.address, NO_DEADLINE)
-                return [
-                    self._encode("router", "swapExactTokensForTokens", amount, 0, places, *to)
-                ]
+                return [self._encode("router", "swapExactTokensForTokens", amount, 0, places, *to)]
         return []
 
 
@@ -310,9 +310,10 @@ SENTIMENT_SENTENCE: tuple[object, ...] = (
     "Sentiment", [], [],
     [_show(word_index=1, bands=[(-1, "negative"), (0, "neutral"), (1, "positive")])],
 )  # fmt: skip
+FORECAST_BANDS = [(-RETURN_MOST, "down"), (FLAT_LEAST, "flat"), (UP_LEAST, "up")]
 FORECAST_SENTENCE: tuple[object, ...] = (
     "Forecast", list(ASSETS), [],
-    [_show(shift=2, unit=" %", bands=[(-RETURN_MOST, "down"), (FLAT_LEAST, "flat"), (UP_LEAST, "up")])],
+    [_show(shift=2, unit=" %", bands=FORECAST_BANDS)],
 )  # fmt: skip
 RISK_SENTENCE: tuple[object, ...] = ("Volatility", list(ASSETS), [], [_show(shift=2, unit=" %")])
 FORECAST_FIELDS = [
