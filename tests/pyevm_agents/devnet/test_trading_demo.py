@@ -201,9 +201,7 @@ def _plan(situation: DecisionContext) -> Step | None:
     return answer("Done.") if situation.allowed_steps.may_answer else None
 
 
-def _check_decision(
-    demo: TradingDemo, post: Post, number: int, figures: dict[str, int]
-) -> None:
+def _check_decision(demo: TradingDemo, post: Post, number: int, figures: dict[str, int]) -> None:
     world = demo.world
     before, shares = world.read_holdings(), world.read_shares()
     (total, _), limits = world.read("desk", "values"), world.limits
