@@ -117,7 +117,7 @@ def _describe(decision: Decision) -> dict[str, object]:
     }
 
 
-def print_report(report: Mapping[str, object], decisions: Sequence[Decision]) -> None:
+def print_decisions(decisions: Sequence[Decision]) -> None:
     """Print a table of the halves, and the differences."""
     table = Table(title="Decisions that ended as the ideal", box=None, padding=(0, 3, 0, 0))
     for heading in ("posts", "ended as the ideal", "of", "gas, mean", "s a post"):
@@ -151,6 +151,7 @@ def read_options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, print and write; return 1 if the model is unfit."""
     options = read_options(arguments)
+    commit = describe_commit()
     try:
         choice = open_registry().resolve(options.model) if options.model else ModelChoice()
         with Heartbeat("trading") as heartbeat:
@@ -158,10 +159,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except AgentsError as error:
         print(error, file=sys.stderr)
         return 1
-    report = build_report(decisions)
-    print_report(report, decisions)
+    print_decisions(decisions)
     if options.json is not None:
-        form = {"commit": describe_commit(), **report}
+        form = {"commit": commit, **build_report(decisions)}
         options.json.write_text(json.dumps(form, indent=1, ensure_ascii=False) + "\n")
     return 0
 

@@ -21,6 +21,7 @@ from pyevm_agents.devnet.chain import DevelopmentAccount, build_numeric_profiles
 from pyevm_agents.devnet.scenarios import (
     Scenario,
     require_scenario,
+    require_success,
     restart_from_state,
 )
 from pyevm_agents.devnet.trading_posts import read_posts
@@ -355,8 +356,11 @@ def _build_trading(building: Chain) -> Chain:
     chain = restart_from_state(demo.chain)
     demo.move_to(chain)
     for run in demo.run_all(read_posts().posts[:RECORDED_POST_COUNT]):
+        who = f"the run of post {run.number}"
+        if run.post.do_pools_follow:
+            require_success(run.outcome.computation, who)
         text = "; ".join(run.differences)
-        require_scenario(run.is_ideal, f"the run of post {run.number} is not the ideal: {text}")
+        require_scenario(run.is_ideal, f"{who} is not the ideal: {text}")
     return chain
 
 
