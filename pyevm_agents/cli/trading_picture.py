@@ -61,7 +61,7 @@ def draw_terminal_picture(runs: Sequence[TradingRun]) -> Iterator[str]:
         yield f"[bold]{symbol}[/]  price {least:,.2f} to {most:,.2f} {CASH}"
         floor = least - PRICE_FLOOR * ((most - least) or most)
         for line in _draw_bars(prices, floor, most, PRICE_ROWS, width):
-            yield f"     [blue]{line}[/]"
+            yield f"     [blue]{line}[/]" if line else ""
         marks = (MARKS[name_decision(run, symbol)] + " " * (width - 1) for run in runs)
         yield "     " + "".join(marks).rstrip()
         limit = most_bps / 10_000
@@ -69,7 +69,7 @@ def draw_terminal_picture(runs: Sequence[TradingRun]) -> Iterator[str]:
         peak = f"at most {100 * max(shares):.1f} %, limit {100 * limit:.0f} %"
         yield f"     share of the value, {peak}"
         for line in _draw_bars(shares, 0, max(limit, *shares), SHARE_ROWS, width):
-            yield f"     [cyan]{line}[/]"
+            yield f"     [cyan]{line}[/]" if line else ""
     yield "     ▲ bought  ▼ sold  · no trade  ✗ undone"
 
 

@@ -113,7 +113,7 @@ def test_the_default_model_decides() -> None:
     shown = (
         (ROOT / "docs/models.md").read_text().partition("$ pyevm-agents demo --scenario trading")
     )
-    text = shown[2].partition("```")[0].splitlines()
+    text = shown[2].partition("```")[0].strip("\n").splitlines()
     # "…" stands for what is left out, and times differ.
     first = [line for line in text[: text.index("")] if line and "…" not in line]
     assert len(first) > 3
