@@ -11,6 +11,7 @@ export default defineConfig({
     outDir: '../pyevm_agents/server/page',
     emptyOutDir: true,
     target: 'es2022',
+    cssTarget: ['chrome123', 'firefox120', 'safari17.5'], // The first with light-dark().
     cssCodeSplit: false,
     modulePreload: false,
     assetsInlineLimit: 0,

@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any, NamedTuple
 
 from eth_abi import decode
 from eth_abi.exceptions import ABITypeError, DecodingError, ParseError
@@ -48,6 +49,10 @@ _FIXED_SIZE = re.compile(r"\[(?:0[0-9]*|[0-9]{5,})\]")
 
 # -- definitions -- #
 
+Members = tuple[tuple[str, "Members"], ...]
+"""The members of a tuple: the name of each, empty if it has none, and its own members. An array has
+those of its items; other types have none."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AbiDefinition:
@@ -56,6 +61,8 @@ class AbiDefinition:
     name: str
     types: tuple[str, ...]
     argument_names: tuple[str, ...]
+    argument_members: tuple[Members, ...] = ()
+    """The members of each argument; empty if no argument has any."""
 
     @property
     def signature(self) -> str:
@@ -74,6 +81,7 @@ class FunctionDefinition(AbiDefinition):
 
     output_types: tuple[str, ...] = ()
     output_names: tuple[str, ...] = ()
+    output_members: tuple[Members, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,38 +103,66 @@ def parse_abi_entry(entry: object) -> AbiDefinition | None:
     name, inputs = entry.get("name"), _parse_parameters(entry.get("inputs", []))
     if not is_contract_name(name) or inputs is None:
         return None
-    types, names = inputs
     match entry["type"]:
         case "error":
-            return ErrorDefinition(name=str(name), types=types, argument_names=names)
+            return ErrorDefinition(
+                name=str(name),
+                types=inputs.types,
+                argument_names=inputs.names,
+                argument_members=inputs.members,
+            )
         case "function":
-            outputs = _parse_parameters(entry.get("outputs", [])) or ((), ())
+            outputs = _parse_parameters(entry.get("outputs", [])) or _Parameters((), (), ())
             return FunctionDefinition(
                 name=str(name),
-                types=types,
-                argument_names=names,
-                output_types=outputs[0],
-                output_names=outputs[1],
+                types=inputs.types,
+                argument_names=inputs.names,
+                argument_members=inputs.members,
+                output_types=outputs.types,
+                output_names=outputs.names,
+                output_members=outputs.members,
             )
         case _:
             indexed = tuple(bool(parameter.get("indexed")) for parameter in entry.get("inputs", []))
             if entry.get("anonymous") or sum(indexed) >= MAX_TOPICS:
                 return None
             return EventDefinition(
-                name=str(name), types=types, argument_names=names, indexed=indexed
+                name=str(name),
+                types=inputs.types,
+                argument_names=inputs.names,
+                argument_members=inputs.members,
+                indexed=indexed,
             )
 
 
-def _parse_parameters(parameters: object) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
-    """Return the types and the names of parameters; None if they are malformed."""
+class _Parameters(NamedTuple):
+    types: tuple[str, ...]
+    names: tuple[str, ...]
+    members: tuple[Members, ...]
+
+
+def _parse_parameters(parameters: object) -> _Parameters | None:
+    """Return the types, the names and the members of parameters; None if they are malformed."""
     if not isinstance(parameters, list | tuple):
         return None
     types = [_format_type(parameter) for parameter in parameters]
     if None in types or sum(len(text or "") for text in types) > MAX_TYPE_CHARACTERS:
         return None
-    return (
-        tuple(text for text in types if text is not None),
-        tuple(_format_name(parameter.get("name")) for parameter in parameters),
+    members = tuple(_list_members(parameter) for parameter in parameters)
+    return _Parameters(
+        types=tuple(text for text in types if text is not None),
+        names=tuple(_format_name(parameter.get("name")) for parameter in parameters),
+        members=members if any(members) else (),
+    )
+
+
+def _list_members(parameter: Mapping[str, Any]) -> Members:
+    """Return the members of a well-formed parameter."""
+    if not parameter["type"].startswith("tuple"):
+        return ()
+    return tuple(
+        (_format_name(component.get("name")), _list_members(component))
+        for component in parameter["components"]
     )
 
 

@@ -66,3 +66,7 @@ class RecordError(EngineFault):
 
 class RemoteFault(EngineFault):
     """The remote chain of a fork does not answer, has no state of the fork block, or lies."""
+
+
+class UnrecordedFault(RemoteFault):
+    """A recorded fork lacks state: it has only what its own blocks read."""

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pyevm_agents.chain.database import Database
 from pyevm_agents.chain.lmdb import LmdbRows
 
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+    from pathlib import Path
+
 PARTS = [b"part:%d" % number for number in range(200)]
 
 
-def main(folder: Path) -> None:
-    """Count on from the last number; print each number once it is written."""
+def count(folder: Path, said: Connection) -> None:
+    """Count on from the last number; send each number once it is written."""
     database = Database(LmdbRows(folder))
     number = int(database.get(PARTS[0]) or b"0")
     while True:
@@ -20,9 +23,4 @@ def main(folder: Path) -> None:
         for part in PARTS:
             database[part] = b"%d" % number
         database.commit()
-        sys.stdout.write(f"{number}\n")
-        sys.stdout.flush()
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+        said.send(number)

@@ -1,19 +1,19 @@
-"""Generations for tests of the store, and a process that writes them until it is killed.
-
-python -m tests.stored_generations FILE SEED MAX_BYTES
-"""
+"""Generations for tests of the store, and a process that writes them until it is killed."""
 
 from __future__ import annotations
 
 import random
-import sys
 from dataclasses import replace
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from precompiles.language_model import Generation, Margin
 from pyevm_agents.models.store.rows import GenerationInputs
 from pyevm_agents.models.store.statistics import read_generation
 from pyevm_agents.models.store.store import Store
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+    from pathlib import Path
 
 DIGEST = b"\x01" * 32
 FINGERPRINT = '{"canary":"ab"}'
@@ -63,11 +63,11 @@ def sound(store: Store) -> bool:
     return bool(uses == len(keys))
 
 
-def write_until_killed(path: Path, seed: int, max_bytes: int) -> None:
+def write_until_killed(path: Path, seed: int, max_bytes: int, said: Connection) -> None:
     """Write, lengthen, read and use generations, in an order of the seed's."""
     chance = random.Random(seed)  # noqa: S311 - an order
     store = Store(path, max_bytes=max_bytes)
-    print("ready", flush=True)  # noqa: T201 - to the test that kills it
+    said.send("ready")
     while True:
         number = chance.randrange(400)
         store.put(question(number), generation(number, length=chance.choice((5, 20, None))))
@@ -75,7 +75,3 @@ def write_until_killed(path: Path, seed: int, max_bytes: int) -> None:
         if store.get(key) is not None:
             store.record_use(key)
         assert store.trouble is None, store.trouble
-
-
-if __name__ == "__main__":
-    write_until_killed(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))

@@ -104,6 +104,10 @@ PLANTED_FILES = {
         "pyevm_agents.cli.planted_jinja2": "from jinja2 import Environment",
         "pyevm_agents.testing.planted_llguidance": "import llguidance",
     },
+    "Only numeric models import onnx": {
+        "pyevm_agents.models.store.planted_onnx": "import onnx",
+        "pyevm_agents.cli.planted_onnx": "from onnx import ModelProto",
+    },
     "Only cli imports click and rich": {
         "pyevm_agents.node.planted_rich": "from rich.console import Console",
         "pyevm_agents.pytest_plugin.planted_click": "import click",

@@ -51,6 +51,11 @@ export function shorten(hex: string): string {
   return hex.length <= 14 ? hex : `${hex.slice(0, 6)}…${hex.slice(-4)}`;
 }
 
+/** Return an address in short. Some methods write addresses with a checksum, and others without: all look the same. */
+export function shortenAddress(address: string): string {
+  return shorten(address.toLowerCase());
+}
+
 /** Return a timestamp in Unix seconds as UTC: 2026-11-24 20:15:52. */
 export function formatTime(seconds: Numeric): string {
   const date = new Date(toNumber(seconds) * 1000);

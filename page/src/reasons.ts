@@ -1,6 +1,6 @@
 /** Reasons of reverts, which contain each other: `ToolCallFailed(tool=0x…, reason=Paused(…))`. */
 
-import { shorten } from './format';
+import { shortenAddress } from './format';
 import { findName } from './store';
 
 export const ADDRESS = /0x[0-9a-fA-F]{40}(?![0-9a-fA-F])/g;
@@ -29,5 +29,5 @@ export function cutCause(reason: string): string {
 
 /** Return a text with names in place of its addresses, or their first and last digits. */
 export function nameAddresses(text: string): string {
-  return text.replace(ADDRESS, (address) => findName(address) ?? shorten(address));
+  return text.replace(ADDRESS, (address) => findName(address) ?? shortenAddress(address));
 }

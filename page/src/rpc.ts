@@ -50,7 +50,7 @@ export interface Client {
 const MAX_BATCH = 200;
 
 /** Methods that may run an agent or a transaction again: they don't wait for each other in a batch. */
-const ALONE = /^(agent_(trace|get|estimate|describe)|eth_(send|call|estimate)|debug_|ots_)/;
+const ALONE = /^(agent_(trace|get|estimate|describe|export)|eth_(send|call|estimate)|debug_|ots_)/;
 
 const FIRST_RETRY_MS = 500;
 const LAST_RETRY_MS = 10_000;

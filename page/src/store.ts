@@ -62,8 +62,11 @@ export async function loadClaim(address: string): Promise<void> {
   if (asked.has(key)) return;
   asked.add(key);
   try {
-    const { name } = await client.request<Description>('agent_describe', [key]);
-    if (own === claimsEpoch) claims.value = new Map(claims.value).set(key, name);
+    const { name, tools } = await client.request<Description>('agent_describe', [key]);
+    if (own !== claimsEpoch) return;
+    const found = new Map(claims.value).set(key, name);
+    for (const tool of tools ?? []) found.set(tool.address.toLowerCase(), tool.name);
+    claims.value = found;
   } catch {
     if (own === claimsEpoch) asked.delete(key); // Not recorded, or the connection was lost.
   }
@@ -168,6 +171,7 @@ export interface LiveRun {
   run: number;
   source: StepEvent['source'];
   hash: string | null;
+  requestId: string | null;
   agent: string;
   steps: LiveStep[];
   isSuccess: boolean | null;
@@ -230,6 +234,7 @@ export function applyEvent(runs: LiveRun[], event: StepEvent): LiveRun[] {
     run: event.run,
     source: event.source,
     hash: event.transactionHash,
+    requestId: event.requestId ?? null,
     agent: event.agent,
     steps: [],
     isSuccess: null,

@@ -119,9 +119,14 @@ export interface Trace {
   steps: Step[];
 }
 
-export interface Argument {
+/** A member of a tuple, as in an ABI. */
+export interface Component {
   name: string;
   type: string;
+  components?: Component[];
+}
+
+export interface Argument extends Component {
   value: Json;
 }
 
@@ -259,6 +264,8 @@ export interface Head {
 export interface StepEvent {
   kind: 'start' | 'reading' | 'writing' | 'tool' | 'answer' | 'observation' | 'failure' | 'end' | 'fault';
   source: 'block' | 'call' | 'estimate';
+  /** What the page gave `agent_traceCall`. */
+  requestId?: string;
   transactionHash: string | null;
   run: number;
   step: number;

@@ -68,6 +68,9 @@ class StepLocation:
     agent: Address
     """The caller of the executor."""
 
+    request_id: str | None = None
+    """The id that the client gave its request, if any."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepStarted:
@@ -158,6 +161,7 @@ class _Agent:
 @dataclass(slots=True)
 class _Run:
     purpose: Purpose
+    request_id: str | None = None
     number: int = 0
     transaction_hash: bytes | None = None
     is_reported: bool = False
@@ -195,9 +199,12 @@ class AgentEventBus:
         return stop
 
     @contextmanager
-    def run(self, purpose: Purpose) -> Iterator[None]:
-        """Emit events for executions in this thread inside of `with`."""
-        run = _Run(purpose)
+    def run(self, purpose: Purpose, request_id: str | None = None) -> Iterator[None]:
+        """Emit events for executions in this thread inside of `with`.
+
+        Input: the purpose; the client's id of its request, which the events repeat.
+        """
+        run = _Run(purpose, request_id)
         before = self._here.set(run)
         try:
             yield
@@ -241,6 +248,7 @@ class AgentEventBus:
             step=1 if run.last is None else run.last.step + 1,
             depth=depth,
             agent=computation.msg.sender,
+            request_id=run.request_id,
         )
         run.agents.append(_Agent(call_depth, run.last))
         self._emit(StepStarted(location=run.last, charge=prompt))

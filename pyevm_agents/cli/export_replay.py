@@ -20,8 +20,19 @@ from pyevm_agents.errors import AgentsError, ConfigError
 from pyevm_agents.node import Node
 from pyevm_agents.recordings import open_chain
 from pyevm_agents.recordings.bundled import list_bundled_fixtures, load_bundled_fixture
-from pyevm_agents.recordings.export import ReplayExport, extract_replay_steps, render_json
-from pyevm_agents.recordings.export_solidity import CONTRACTS, render_solidity
+from pyevm_agents.recordings.export import (
+    CALL_TRACER,
+    NODE_SOURCE,
+    ReplayExport,
+    extract_replay_steps,
+    render_json,
+)
+from pyevm_agents.recordings.export_solidity import (
+    CONTRACTS,
+    DEFAULT_NAME,
+    render_solidity,
+    require_library_name,
+)
 from pyevm_agents.rpc.methods.registry import build_node_service
 from pyevm_agents.rpc.session import Session
 
@@ -33,30 +44,10 @@ if TYPE_CHECKING:
 
     Ask = Callable[..., Any]
 
-NAME = re.compile("[A-Za-z_$][A-Za-z0-9_$]*")
-RESERVED = re.compile(
-    r"(u?int|bytes|u?fixed)[0-9x]*|abstract|address|after|alias|anonymous|apply|as|assembly|auto|"
-    r"bool|break|byte|calldata|case|catch|constant|constructor|continue|contract|copyof|default|"
-    r"define|delete|do|else|emit|enum|event|external|fallback|false|final|for|function|hex|if|"
-    r"immutable|implements|import|in|indexed|inline|interface|internal|is|let|library|macro|"
-    r"mapping|match|memory|modifier|mutable|new|null|of|override|partial|payable|pragma|private|"
-    r"promise|public|pure|receive|reference|relocatable|return|returns|sealed|sizeof|static|"
-    r"storage|string|struct|super|supports|switch|this|throw|true|try|type|typedef|typeof|"
-    r"unchecked|unicode|using|var|view|virtual|while"
-)
-"""Reserved words. Source: Solidity's documentation, "Reserved Keywords", and its grammar."""
-
-TAKEN = re.compile(
-    r"_|abi|load|(step|tools)[0-9]+|RecordedStep|RecordedTool|ReplayAgentExecutor|IERCAgentTool"
-)
-"""Names that the library imports or declares."""
-
 FOLDER = re.compile(r"[^\"\\\x00-\x1f\x7f-\U0010ffff]+")
 """Paths that need no escaping in an import."""
 
-DEFAULT_NAME = "AgentRun"
 FORMATS = {"sol": ".sol", "json": ".json"}
-TRACER = {"tracer": "callTracer"}
 
 EXAMPLES = """\b
 Examples:
@@ -138,7 +129,7 @@ def export_replay(  # noqa: PLR0913 - one for each option
         raise click.UsageError("nothing to export; pass a transaction hash, or --fixture")
     if fixture is None:
         steps = _collect_steps(remote.call, transactions)
-        source = "Recorded on a node of pyevm-agents."
+        source = NODE_SOURCE
     else:
         with _open_fixture(fixture) as (ask, hashes):
             steps = _collect_steps(ask, transactions or hashes)
@@ -168,7 +159,9 @@ def _collect_steps(ask: Ask, transactions: tuple[str, ...]) -> tuple[ReplayStep,
     steps: list[ReplayStep] = []
     for transaction in transactions:
         trace = ask("agent_traceTransaction", transaction)
-        steps += extract_replay_steps(ask("debug_traceTransaction", transaction, TRACER), trace)
+        steps += extract_replay_steps(
+            ask("debug_traceTransaction", transaction, CALL_TRACER), trace
+        )
     if not steps:
         raise AgentsError(
             "nothing to export: the transactions have no steps of agents; `pyevm-agents trace TX` "
@@ -199,14 +192,10 @@ def _require_solidity_names(name: str, contracts: str) -> None:
 
     Raises: click.UsageError: Solidity would reject one of them.
     """
-    if not NAME.fullmatch(name) or RESERVED.fullmatch(name):
-        raise click.UsageError(
-            f"library name {name!r}: must be a Solidity identifier; pass one with --name"
-        )
-    if TAKEN.fullmatch(name):
-        raise click.UsageError(
-            f"library name {name!r}: used inside the library; pass another with --name"
-        )
+    try:
+        require_library_name(name)
+    except ConfigError as error:
+        raise click.UsageError(f"{error} with --name") from error
     if not FOLDER.fullmatch(contracts):
         raise click.UsageError(
             f"--contracts {contracts!r}: must be a path without quotes, backslashes and control "

@@ -13,7 +13,14 @@ altered byte is detected and located; every result is computed again on replay.
 Source: docs/architecture.md#one-recording-format
 """
 
-from pyevm_agents.recordings.build import mine_again, open_chain, record_chain, record_state
+from pyevm_agents.recordings.block_record import record_block
+from pyevm_agents.recordings.build import (
+    mine_again,
+    open_chain,
+    record_chain,
+    record_mined_blocks,
+    record_state,
+)
 from pyevm_agents.recordings.codec import read_fixture, write_fixture
 from pyevm_agents.recordings.comparison import MismatchError
 from pyevm_agents.recordings.fixture import (
@@ -35,7 +42,9 @@ __all__ = [
     "mine_again",
     "open_chain",
     "read_fixture",
+    "record_block",
     "record_chain",
+    "record_mined_blocks",
     "record_state",
     "write_fixture",
 ]

@@ -5,10 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import rlp
+from eth.vm.forks.cancun.constants import BEACON_ROOTS_ADDRESS, HISTORY_BUFFER_LENGTH
+from eth.vm.forks.prague.constants import HISTORY_SERVE_WINDOW, HISTORY_STORAGE_ADDRESS
 from eth_utils import ValidationError
 
 from pyevm_agents import __version__
 from pyevm_agents.chain import Chain
+from pyevm_agents.chain.database import FORK_STATE_KEY, generations_key, patched_root_key
+from pyevm_agents.chain.inference_log import ReplayModel, decode_generations
+from pyevm_agents.chain.transactions import is_impersonated
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.errors import FixtureError
 from pyevm_agents.models.fakes.recorded import Exchange, RecordingModel
@@ -28,9 +33,10 @@ from pyevm_agents.recordings.replay import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterator, Mapping
+    from typing import Any
 
-    from eth.abc import ComputationAPI, ReceiptAPI, SignedTransactionAPI
+    from eth.abc import BlockHeaderAPI, ComputationAPI, ReceiptAPI, SignedTransactionAPI
     from eth_typing import Address
 
     from precompiles.language_model import LanguageModel
@@ -62,24 +68,68 @@ def record_chain(chain: Chain, *, name: str, comment: str) -> Fixture:
             a fork's reads are too large, or a numeric model has no file. EngineFault: the engine
             failed.
     """
-    recorder = _ChainRecorder(chain)
+    return _record(_ChainRecorder(chain, chain.models), name, comment)
+
+
+def record_mined_blocks(  # noqa: PLR0913 - keyword arguments
+    chain: Chain,
+    last_number: int,
+    *,
+    name: str,
+    comment: str,
+    on_block: Callable[[int], None] | None = None,
+    on_end: Callable[[Chain], None] | None = None,
+) -> Fixture:
+    """Record a chain up to a block with the generations that are stored with its blocks.
+
+    No model runs, so another model or script that was set since changes nothing.
+
+    Input:
+        last_number: the number of the last block to record.
+        on_block: called with the number of each block before it is executed.
+        on_end: called with a copy of the chain up to the last block. The fixture of a fork has what
+            it reads of the fork block's state, too.
+
+    Raises:
+        FixtureError: accounts were changed between blocks, or a transaction has no signature; and
+            as `record_chain`.
+        HeaderNotFound: blocks were removed in the meantime.
+        BlockError, ValidationError: a block breaks a rule of its parent, or was replaced.
+    """
+    _require_recordable(chain, last_number)
+    entries = _iter_stored_generations(chain, last_number)
+    models = {name: ReplayModel(model, entries) for name, model in chain.models.items()}
+    return _record(_ChainRecorder(chain, models, last_number, on_block), name, comment, on_end)
+
+
+def _record(
+    recorder: _ChainRecorder,
+    name: str,
+    comment: str,
+    on_end: Callable[[Chain], None] | None = None,
+) -> Fixture:
+    """Record all blocks of a recorder as a fixture, and replay it."""
     blocks = recorder.record_blocks()
     post = recorder.collect_state()
+    if on_end is not None:
+        on_end(recorder.chain)
     fork = None if recorder.fork is None else recorder.fork.finish()
     fixture = Fixture(
         name=name,
         comment=comment,
         tool=TOOL,
-        config=chain.config,
-        genesis=rlp.encode(chain.block(0)) if fork is None else b"",
-        pre=dict(chain.genesis_accounts),
+        config=recorder.source.config,
+        genesis=rlp.encode(recorder.source.block(0)) if fork is None else b"",
+        pre=dict(recorder.source.genesis_accounts),
         fork=fork,
         blocks=blocks,
         steps=tuple(recorder.steps),
         post=post,
-        numeric_files={name: _get_file(name, each) for name, each in chain.numeric_models.items()},
+        numeric_files={
+            name: _get_file(name, each) for name, each in recorder.source.numeric_models.items()
+        },
     )
-    Replay(fixture, numeric_models=chain.numeric_models).finish()
+    Replay(fixture, numeric_models=recorder.source.numeric_models).finish()
     return fixture
 
 
@@ -92,6 +142,35 @@ def _get_file(name: str, model: NumericModel) -> bytes:
     return model.data
 
 
+def _require_recordable(chain: Chain, last_number: int) -> None:
+    """Check that nothing but transactions changed a chain up to a block.
+
+    Raises: FixtureError: something else did.
+    """
+    start = chain.rows.get(FORK_STATE_KEY)
+    for number in range(chain.first_number + 1, last_number + 1):
+        block = chain.block(number)
+        if chain.rows.get(patched_root_key(block.hash), start) != start:
+            raise FixtureError(
+                f"accounts were changed before block {number} without a transaction "
+                "(anvil_setBalance, anvil_setCode and the like): a recorded chain has "
+                "transactions alone"
+            )
+        if any(is_impersonated(transaction) for transaction in block.transactions):
+            raise FixtureError(
+                f"block {number} has a transaction of an impersonated account: a recorded chain "
+                "has signed transactions alone"
+            )
+
+
+def _iter_stored_generations(chain: Chain, last_number: int) -> Iterator[Any]:
+    """Yield the entries of all blocks up to one, in the order of execution."""
+    for number in range(chain.first_number + 1, last_number + 1):
+        row = chain.rows.get(generations_key(chain.header(number).hash))
+        if row is not None:
+            yield from decode_generations(row)
+
+
 def record_state(chain: Chain) -> dict[Address, GenesisAccount]:
     """Return all accounts of a chain's head, for the genesis of another chain.
 
@@ -99,7 +178,7 @@ def record_state(chain: Chain) -> dict[Address, GenesisAccount]:
     """
     if chain.fork_block is not None:
         raise FixtureError("the state of a fork: accounts that it did not read are missing")
-    recorder = _ChainRecorder(chain)
+    recorder = _ChainRecorder(chain, chain.models)
     recorder.record_blocks()
     return recorder.collect_state()
 
@@ -159,15 +238,22 @@ def mine_again(
 class _ChainRecorder:
     """Executes a chain's blocks again; records generations, and which accounts and slots exist."""
 
-    def __init__(self, chain: Chain) -> None:
-        self._source = chain
+    def __init__(
+        self,
+        chain: Chain,
+        models: Mapping[str, LanguageModel],
+        last_number: int | None = None,
+        on_block: Callable[[int], None] | None = None,
+    ) -> None:
+        self.source = chain
+        self._last = chain.head.block_number if last_number is None else last_number
+        self._on_block = on_block
         self._log: list[Exchange] = []
         recording = {
-            name: RecordingModel(model, name=name, log=self._log)
-            for name, model in chain.models.items()
+            name: RecordingModel(model, name=name, log=self._log) for name, model in models.items()
         }
         self.fork = None if chain.fork_block is None else ForkRecorder(chain.fork_block)
-        self._chain = Chain(
+        self.chain = Chain(
             chain.config,
             recording,
             numeric_models=chain.numeric_models,
@@ -181,8 +267,8 @@ class _ChainRecorder:
 
     def record_blocks(self) -> tuple[RecordedBlock, ...]:
         """Execute all blocks and record them."""
-        first, head = self._source.first_number, self._source.head.block_number
-        return tuple(self._record_block(number) for number in range(first + 1, head + 1))
+        first = self.source.first_number + 1
+        return tuple(self._record_block(number) for number in range(first, self._last + 1))
 
     def _record_block(self, number: int) -> RecordedBlock:
         """Execute the next block and record it."""
@@ -205,8 +291,10 @@ class _ChainRecorder:
             self._log.clear()
             transactions.append(summarize_transaction(transaction, receipt, gas_before))
 
-        encoded = rlp.encode(self._source.block(number))
-        self._track_accounts(self._chain.import_block(encoded, watch=watch))
+        if self._on_block is not None:
+            self._on_block(number)
+        encoded = rlp.encode(self.source.block(number))
+        self._track_accounts(self.chain.import_block(encoded, watch=watch))
         return RecordedBlock(encoded=encoded, transactions=tuple(transactions))
 
     def collect_state(self) -> dict[Address, GenesisAccount]:
@@ -215,7 +303,7 @@ class _ChainRecorder:
         Raises: FixtureError: the state contains accounts or slots that no block read.
         """
         seen_accounts = {
-            address: self._chain.account(address, sorted(slots))
+            address: self.chain.account(address, sorted(slots))
             for address, slots in sorted(self._seen.items())
         }
         accounts = {
@@ -224,10 +312,10 @@ class _ChainRecorder:
         if self.fork is not None:
             return accounts
         root = Chain(ChainConfig(), accounts=accounts).head.state_root
-        if root != self._chain.head.state_root:
+        if root != self.chain.head.state_root:
             raise FixtureError(
                 f"the {len(accounts)} accounts that the blocks read have the state root "
-                f"0x{root.hex()}, the chain's is 0x{self._chain.head.state_root.hex()}: accounts "
+                f"0x{root.hex()}, the chain's is 0x{self.chain.head.state_root.hex()}: accounts "
                 "or slots were written that no block read; this chain can't be recorded"
             )
         return accounts
@@ -236,3 +324,18 @@ class _ChainRecorder:
         for address in mined.witness.accounts_queried:
             slots = self._seen.setdefault(address, set())
             slots |= mined.witness.get_slots_queried(address)
+        for address, slot in _list_system_slots(mined.block.header):
+            self._seen.setdefault(address, set()).add(slot)
+
+
+def _list_system_slots(header: BlockHeaderAPI) -> list[tuple[Address, int]]:
+    """Return the slots that a block's system calls write, which no witness has.
+
+    Source: EIP-2935, EIP-4788.
+    """
+    time_slot = header.timestamp % HISTORY_BUFFER_LENGTH
+    return [
+        (HISTORY_STORAGE_ADDRESS, (header.block_number - 1) % HISTORY_SERVE_WINDOW),
+        (BEACON_ROOTS_ADDRESS, time_slot),
+        (BEACON_ROOTS_ADDRESS, time_slot + HISTORY_BUFFER_LENGTH),
+    ]

@@ -44,6 +44,12 @@ VERSION = 1
 
 EXECUTOR = "0x" + EXECUTOR_ADDRESS.hex()
 
+CALL_TRACER = {"tracer": "callTracer"}
+"""Options of the `debug_traceTransaction` whose result `extract_replay_steps` takes."""
+
+NODE_SOURCE = "Recorded on a node of pyevm-agents."
+"""Origin of the steps of a node's transactions."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayTool:

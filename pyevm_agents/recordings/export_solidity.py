@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import unicodedata
 from collections import Counter
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ from eth_utils import to_checksum_address
 from precompiles.abi import ParamType
 from precompiles.escaping import escape_line
 from pyevm_agents import __version__
+from pyevm_agents.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -21,6 +23,26 @@ if TYPE_CHECKING:
 
 CONTRACTS = "@pyevm-agents/contracts"
 """Import path of our contracts, as remapped in their README."""
+
+NAME = re.compile("[A-Za-z_$][A-Za-z0-9_$]*")
+RESERVED = re.compile(
+    r"(u?int|bytes|u?fixed)[0-9x]*|abstract|address|after|alias|anonymous|apply|as|assembly|auto|"
+    r"bool|break|byte|calldata|case|catch|constant|constructor|continue|contract|copyof|default|"
+    r"define|delete|do|else|emit|enum|event|external|fallback|false|final|for|function|hex|if|"
+    r"immutable|implements|import|in|indexed|inline|interface|internal|is|let|library|macro|"
+    r"mapping|match|memory|modifier|mutable|new|null|of|override|partial|payable|pragma|private|"
+    r"promise|public|pure|receive|reference|relocatable|return|returns|sealed|sizeof|static|"
+    r"storage|string|struct|super|supports|switch|this|throw|true|try|type|typedef|typeof|"
+    r"unchecked|unicode|using|var|view|virtual|while"
+)
+"""Reserved words. Source: Solidity's documentation, "Reserved Keywords", and its grammar."""
+
+TAKEN = re.compile(
+    r"_|abi|load|(step|tools)[0-9]+|RecordedStep|RecordedTool|ReplayAgentExecutor|IERCAgentTool"
+)
+"""Names that the library imports or declares."""
+
+DEFAULT_NAME = "AgentRun"
 
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _LAST_OF_FOUR_DIGITS = 0xFFFF
@@ -62,6 +84,17 @@ def render_solidity(replay: ReplayExport, *, contracts: str = CONTRACTS) -> str:
     Input:  the replay, whose name becomes the library's; the import path of our contracts.
     """
     return "".join(_SolidityLibrary(replay, contracts).iter_lines())
+
+
+def require_library_name(name: str) -> None:
+    """Require a name that a library of recorded steps can have.
+
+    Raises: ConfigError: Solidity would reject it.
+    """
+    if not NAME.fullmatch(name) or RESERVED.fullmatch(name):
+        raise ConfigError(f"library name {name!r}: must be a Solidity identifier; pass another")
+    if TAKEN.fullmatch(name):
+        raise ConfigError(f"library name {name!r}: used inside the library; pass another")
 
 
 class _SolidityLibrary:

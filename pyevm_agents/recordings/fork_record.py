@@ -14,7 +14,7 @@ import rlp
 from eth.vm.header import HeaderSedes
 
 from pyevm_agents.config import ForkOrigin
-from pyevm_agents.errors import FixtureError, RemoteFault
+from pyevm_agents.errors import FixtureError, UnrecordedFault
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -83,7 +83,7 @@ class RecordedFork:
     def get_account(self, address: Address) -> RemoteAccount | None:
         """Return an account that was read.
 
-        Raises: RemoteFault: it was not read.
+        Raises: UnrecordedFault: it was not read.
         """
         if address not in self.accounts:
             raise self._missing_fault(f"account 0x{address.hex()}")
@@ -92,7 +92,7 @@ class RecordedFork:
     def get_slot(self, address: Address, slot: int) -> int:
         """Return a slot that was read.
 
-        Raises: RemoteFault: it was not read.
+        Raises: UnrecordedFault: it was not read.
         """
         value = self.slots.get(address, {}).get(slot)
         if value is None:
@@ -102,15 +102,15 @@ class RecordedFork:
     def get_block_hash(self, number: int) -> bytes:
         """Return a block hash that was read.
 
-        Raises: RemoteFault: it was not read.
+        Raises: UnrecordedFault: it was not read.
         """
         if number not in self.block_hashes:
             raise self._missing_fault(f"hash of block {number}")
         return self.block_hashes[number]
 
-    def _missing_fault(self, subject: str) -> RemoteFault:
+    def _missing_fault(self, subject: str) -> UnrecordedFault:
         origin = self.origin
-        return RemoteFault(
+        return UnrecordedFault(
             f"{subject} at block {origin.block_number} of chain {origin.chain_id}: not in the "
             "recording, which has only the remote state that its own blocks read; fork the chain "
             "itself with --fork-url"

@@ -2,7 +2,9 @@
 
 Runs with inference are read from the traces that a chain stores with its blocks; other blocks are
 passed over by their hash alone. A run that the executor refuses has no inference, and fails: failed
-transactions of contracts that call the executor are executed again, once for each block.
+transactions are executed again, once for each block. One to a contract whose code calls the
+executor is always executed; one to another contract, which may be a proxy of an agent or call one,
+while `MAX_REPLAYED_GAS` lasts.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ from pyevm_agents.rpc.agent_serializers import explain_failure, serialize_gas
 from pyevm_agents.tracing import CallTree, make_selectively_traced_vm
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from eth.abc import SignedTransactionAPI
     from eth_typing import Address
@@ -61,6 +63,10 @@ optimizer shifts to the left."""
 MAX_READ_BLOCKS = 250
 """The most blocks that one request reads for refused runs; indexed blocks are not counted. Reading
 one takes about a millisecond."""
+
+MAX_REPLAYED_GAS = 2_000_000
+"""The most gas that one request executes again for refused runs behind other contracts: less than
+a second of a loop. The gas of the transactions before them in their blocks counts."""
 
 MAX_INDEXED_BLOCKS = 100_000
 """Size of the index of refused runs. Most blocks have none, and take some hundred bytes."""
@@ -94,16 +100,9 @@ class RefusedRuns:
         """Return the runs of a block; None if it is not indexed."""
         return self._by_block.get(block_hash)
 
-    def index(
-        self, block_hash: bytes, find: Callable[[], Iterable[ChainRun]]
-    ) -> tuple[ChainRun, ...]:
-        """Index a block; return its runs.
-
-        Input: the block's hash; a function that finds its runs.
-        """
-        runs = tuple(find())
+    def index(self, block_hash: bytes, runs: tuple[ChainRun, ...]) -> None:
+        """Index a block. Input: its hash and its runs."""
         self._by_block[block_hash] = runs
-        return runs
 
 
 class RunSearch:
@@ -114,6 +113,7 @@ class RunSearch:
         self._chain, self._names, self._refused = chain, names, refused
         self._profiles = {profile.name: profile for profile in chain.config.models}
         self._reads_left = MAX_READ_BLOCKS
+        self._gas_left = MAX_REPLAYED_GAS
 
     def find(self, first: int, last: int, limit: int) -> list[Json]:
         """Return the runs in a range of blocks, the newest first.
@@ -143,7 +143,11 @@ class RunSearch:
             return
         if refused is None and self._reads_left:
             self._reads_left -= 1
-            refused = self._refused.index(block_hash, lambda: self._find_refused(record))
+            refused = self._find_refused(record)
+            if refused is None:
+                self._reads_left = 0
+            else:
+                self._refused.index(block_hash, refused)
         runs = [*(refused or ()), *(self._iter_stored(record) if has_inference else ())]
         for run in sorted(runs, key=lambda run: run.index, reverse=True):
             yield record, run
@@ -163,18 +167,30 @@ class RunSearch:
                     else extract_question(first, self._profiles.get(first.model)),
                 )
 
-    def _find_refused(self, record: BlockRecord) -> Iterator[ChainRun]:
-        """Yield the runs of a block that failed without inference."""
+    def _find_refused(self, record: BlockRecord) -> tuple[ChainRun, ...] | None:
+        """Return the runs of a block that failed without inference.
+
+        Output: None if the request has executed too much before this block to execute it whole.
+        """
+        is_first = self._gas_left == MAX_REPLAYED_GAS
+        runs = []
         for index, transaction in enumerate(record.block.transactions):
-            if record.receipts[index].state_root != FAILURE or not transaction.to:
+            receipt = record.receipts[index]
+            if receipt.state_root != FAILURE or not transaction.to:
                 continue
             code = self._chain.code(transaction.to)
-            if not any(mark in code for mark in CALL_MARKS):
+            if not code or self._chain.stored_trace(transaction.hash) is not None:
                 continue
-            if self._chain.stored_trace(transaction.hash) is None:
-                run = self._replay(record, index)
-                if run is not None:
-                    yield run
+            if not any(mark in code for mark in CALL_MARKS):
+                if receipt.gas_used > self._gas_left and not is_first:
+                    return None
+                if receipt.gas_used > self._gas_left:
+                    continue  # Never: a request has no more.
+                self._gas_left -= receipt.gas_used
+            run = self._replay(record, index)
+            if run is not None:
+                runs.append(run)
+        return tuple(runs)
 
     def _replay(self, record: BlockRecord, index: int) -> ChainRun | None:
         """Execute a transaction again; return its run, None if it did not call the executor."""

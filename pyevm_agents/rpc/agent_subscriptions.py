@@ -16,6 +16,8 @@ Fields of each kind, in addition to the location:
     end          `isSuccess`, `reason`: of the transaction, the call or the estimate
     fault        `reason`: the engine failed, and no block contains the transaction
 
+Events of an `agent_traceCall` with a request id have it as `requestId`.
+
 A slow client does not delay the others: its session queues messages, and drops the connection if
 too many wait.
 """
@@ -202,6 +204,7 @@ def serialize_event(event: Event, models: Mapping[str, LanguageModel]) -> Json:
         "step": place.step,
         "depth": place.depth,
         "agent": to_checksum_address(place.agent),
+        **({} if place.request_id is None else {"requestId": place.request_id}),
         **details,
     }
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from eth_typing import Address
 
+    from pyevm_agents.abi import Members
     from pyevm_agents.rpc.serializers import Json
     from pyevm_agents.tracing.budget import TraceBudget
     from pyevm_agents.tracing.call_names import CallNames
@@ -144,7 +145,7 @@ class NamedCalls:
         if values is None:
             return function.name, None
         return function.name, self._serialize_values(
-            function.argument_names, function.types, values
+            function.argument_names, function.types, values, function.argument_members
         )
 
     def _serialize_output(self, frame: CallFrame) -> list[Json] | None:
@@ -156,7 +157,9 @@ class NamedCalls:
         values = decode_values(function.output_types, frame.output)
         if values is None:
             return None
-        return self._serialize_values(function.output_names, function.output_types, values)
+        return self._serialize_values(
+            function.output_names, function.output_types, values, function.output_members
+        )
 
     def _explain(self, frame: CallFrame) -> str | None:
         """Return the reason of a failed call as text; None if it succeeded."""
@@ -177,7 +180,9 @@ class NamedCalls:
                 "bytes32" if is_topic and is_hashed_topic(text) else text
                 for text, is_topic in zip(event.types, event.indexed, strict=True)
             ]
-            arguments = self._serialize_values(event.argument_names, types, values)
+            arguments = self._serialize_values(
+                event.argument_names, types, values, event.argument_members
+            )
         return {
             "address": self.encode_address(entry.address),
             "name": None if decoded is None else decoded[0].name,
@@ -189,15 +194,41 @@ class NamedCalls:
     # -- values -- #
 
     def _serialize_values(
-        self, labels: Sequence[str], types: Sequence[str], values: Sequence[object]
+        self,
+        labels: Sequence[str],
+        types: Sequence[str],
+        values: Sequence[object],
+        members: Sequence[Members] = (),
     ) -> list[Json]:
         return [
-            self._serialize_value(label, text, value)
-            for label, text, value in zip(labels, types, values, strict=True)
+            self._serialize_value(label, text, value, own)
+            for label, text, value, own in zip(
+                labels, types, values, members or [()] * len(types), strict=True
+            )
         ]
 
-    def _serialize_value(self, label: str, abi_type: str, value: object) -> Json:
-        return {"name": label, "type": abi_type, "value": self._encode(parse(abi_type), value)}
+    def _serialize_value(
+        self, label: str, abi_type: str, value: object, members: Members = ()
+    ) -> Json:
+        kind = parse(abi_type)
+        form: Json = {"name": label, "type": abi_type, "value": self._encode(kind, value)}
+        components = self._serialize_components(kind, members)
+        return form | ({"components": components} if components else {})
+
+    def _serialize_components(self, kind: ABIType, members: Members) -> list[Json]:
+        """Return the members of a tuple, or of an array's tuples, as an ABI has them."""
+        while kind.is_array:
+            kind = kind.item_type
+        # A hashed topic has the members of its argument, but no tuple.
+        if not isinstance(kind, TupleType):
+            return []
+        forms: list[Json] = []
+        for component, (name, own) in zip(kind.components, members, strict=True):
+            self.budget.spend(VALUE_BYTES)
+            inner = self._serialize_components(component, own)
+            form: Json = {"name": name, "type": component.to_type_str()}
+            forms.append(form | ({"components": inner} if inner else {}))
+        return forms
 
     def _encode(self, kind: ABIType, value: object) -> str | list[object]:
         """Return a value as a string; an array or a tuple as a list."""

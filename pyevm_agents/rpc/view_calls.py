@@ -15,6 +15,7 @@ from eth_utils import ValidationError
 from precompiles.spec import EXECUTOR_ADDRESS
 from pyevm_agents.abi import compute_topic, decode_values
 from pyevm_agents.chain.calls import AccountOverride, Call
+from pyevm_agents.errors import UnrecordedFault
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,7 +46,7 @@ class ViewCalls:
     """Accounts that differ from the view's."""
 
     def call(self, contract: Address, signature: str, arguments: bytes = b"") -> bytes | None:
-        """Return the output of a function; None if it fails.
+        """Return the output of a function; None if it fails, or reads what a fork did not record.
 
         Input: the contract; the function's signature; its encoded arguments.
         """
@@ -56,6 +57,8 @@ class ViewCalls:
                 call, header=self.at.header, overrides=self.accounts, trace=_remove_executor
             )
         except ValidationError:  # An override leaves a balance or a nonce that no call can have.
+            return None
+        except UnrecordedFault:
             return None
         return result.output if result.error is None else None
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-from contextlib import ExitStack
+import threading
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -54,24 +55,52 @@ def node(node_of_worker: RunningNode) -> Iterator[RunningNode]:
     node_of_worker.ask("anvil_reset")
 
 
+@contextmanager
+def kill_if_hanging(process: subprocess.Popen[str]) -> Iterator[None]:
+    """End a script that takes too long."""
+    timer = threading.Timer(SCRIPT_SECONDS, process.kill)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
 @pytest.fixture
 def javascript(node: RunningNode, tmp_path: Path) -> Callable[..., Any]:
-    """Run a script in a client's folder; return its output."""
+    """Run a script in a client's folder; return the last line of its output.
 
-    def run(tool: str, script: str, *arguments: str, program: str | None = None) -> Any:  # noqa: ANN401 - JSON
+    `on_line` is called with each line, as soon as the script prints it.
+    """
+
+    def run(
+        tool: str,
+        script: str,
+        *arguments: str,
+        program: str | None = None,
+        on_line: Callable[[str], None] = lambda _: None,
+    ) -> Any:  # noqa: ANN401 - JSON
         for file in (HERE / tool).glob("*.mjs"):
             shutil.copy(file, tmp_path)
         (tmp_path / "node_modules").symlink_to(installed(tool))
-        ended = subprocess.run(
-            [program or node_program(), script, node.url, ARTIFACTS, BASE_PROMPT, *arguments],
-            cwd=tmp_path,
-            env=without_colours(),
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=SCRIPT_SECONDS,
-        )
-        assert ended.returncode == 0, ended.stderr
-        return json.loads(ended.stdout)
+        errors, line = tmp_path / "stderr", ""
+        given = [node.url, str(ARTIFACTS), BASE_PROMPT, *arguments]
+        with (
+            errors.open("w") as stderr,
+            subprocess.Popen(
+                [program or node_program(), script, *given],
+                cwd=tmp_path,
+                env=without_colours(),
+                stdout=subprocess.PIPE,
+                stderr=stderr,
+                text=True,
+            ) as process,
+            kill_if_hanging(process),
+        ):
+            assert process.stdout is not None
+            for line in process.stdout:
+                on_line(line.rstrip())
+        assert process.returncode == 0, errors.read_text()
+        return json.loads(line)
 
     return run

@@ -53,7 +53,12 @@ STEP_SECONDS = 3_600
 """`stepTimeout` of the agents of `OracleChain`."""
 
 
-@pytest.fixture(params=["hardhat", "own", "fork"])
+ON_EACH = pytest.mark.parametrize("node", ["hardhat", "own", "fork"], indirect=True)
+ON_WHOLE_CHAINS = pytest.mark.parametrize("node", ["hardhat", "own"], indirect=True)
+"""Our pool, clock and mining are the same on a fork."""
+
+
+@pytest.fixture
 def node(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[RunningNode]:
     with ExitStack() as stack:
         if request.param == "hardhat":
@@ -192,6 +197,7 @@ def verify_all(chain: OracleChain, events: Events) -> int:
     return count
 
 
+@ON_EACH
 def test_runs_are_answered_and_their_answers_verified(chain: OracleChain, tmp_path: Path) -> None:
     with working(chain, tmp_path) as events:
         runs = start_runs(chain, 3)
@@ -205,6 +211,7 @@ def test_runs_are_answered_and_their_answers_verified(chain: OracleChain, tmp_pa
     assert verify_all(chain, events) == 6
 
 
+@ON_WHOLE_CHAINS
 def test_answers_that_wait_in_the_pool_are_replaced_and_mined(
     chain: OracleChain, tmp_path: Path
 ) -> None:
@@ -229,6 +236,7 @@ def test_answers_that_wait_in_the_pool_are_replaced_and_mined(
     assert not events.find("nonce_taken") + events.find("rejected")
 
 
+@ON_EACH
 def test_requests_of_removed_blocks_are_not_answered(chain: OracleChain, tmp_path: Path) -> None:
     snapshot = chain.ask("evm_snapshot")
     with working(chain, tmp_path, confirmations=2) as events:
@@ -252,6 +260,7 @@ def test_requests_of_removed_blocks_are_not_answered(chain: OracleChain, tmp_pat
     assert verify_all(chain, events) == 2
 
 
+@ON_WHOLE_CHAINS
 def test_a_late_request_is_expired(chain: OracleChain, tmp_path: Path) -> None:
     runs = start_runs(chain, 1)
     # Nodes count from the clock, which the last block may be ahead of.
@@ -263,6 +272,7 @@ def test_a_late_request_is_expired(chain: OracleChain, tmp_path: Path) -> None:
     assert not events.find("computed")
 
 
+@ON_WHOLE_CHAINS
 def test_a_turn_ends_although_no_block_is_mined(chain: OracleChain, tmp_path: Path) -> None:
     """Nodes that mine when somebody sends something have no blocks until then."""
     chain.oracle.send("setWorker", ABSENT, True)  # noqa: FBT003 - an argument of a contract
@@ -280,6 +290,7 @@ def test_a_turn_ends_although_no_block_is_mined(chain: OracleChain, tmp_path: Pa
     assert chain.agent.read("statusOf", 1) == ANSWERED
 
 
+@ON_WHOLE_CHAINS
 def test_an_answer_that_reverts_is_seen_to_be_mined(chain: OracleChain, tmp_path: Path) -> None:
     """Hardhat refuses such a transaction, and mines it nevertheless."""
     runs = start_runs(chain, 1)

@@ -1,7 +1,8 @@
-"""A node whose model generates for a given time, and counts its requests."""
+"""A node whose model generates until it is released, and counts its requests."""
 
 from __future__ import annotations
 
+import threading
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -16,10 +17,11 @@ from pyevm_agents.models import CachingModel, ScriptedModel, SwappableModel, ans
 from pyevm_agents.node import DEFAULT_MNEMONIC, Keys, Node
 from pyevm_agents.node.keys import derive_keys
 from pyevm_agents.rpc.methods.registry import build_node_service
+from tests.deadlines import HANG_SECONDS
 from tests.serving import serve_in_thread
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from precompiles.language_model import Generation, GenerationRequest, Segment
     from pyevm_agents.models import ProfileFacts, Vocabulary
@@ -34,11 +36,10 @@ STEPS = (
 
 @dataclass
 class Thinking:
-    """A model that generates the steps above, each after a delay."""
+    """A model that generates the steps above as soon as `go_on` is set."""
 
     model: ScriptedModel
-    seconds: float = 0.0
-    """How long it thinks about each step."""
+    go_on: threading.Event = field(default_factory=threading.Event)
 
     is_ill: bool = False
     """Whether it fails where it would answer."""
@@ -54,7 +55,7 @@ class Thinking:
 
     def generate(self, request: GenerationRequest) -> Generation:
         self.asked.append(request)
-        time.sleep(self.seconds)
+        assert self.go_on.wait(HANG_SECONDS), "nobody told the model to go on"
         if self.is_ill:
             raise EngineFault("the model's process was ended by SIGKILL")
         return self.model.generate(request)
@@ -72,6 +73,15 @@ class ThinkingNode:
     @property
     def agent(self) -> str:
         return "0x" + self.wallet.agent.hex()
+
+    def go_on_after(self, line: str) -> Callable[[str], None]:
+        """Return what lets the model go on when it is called with a line of a script's output."""
+
+        def hear(printed: str) -> None:
+            if printed == line:
+                self.model.go_on.set()
+
+        return hear
 
 
 @contextmanager

@@ -12,12 +12,15 @@ from eth.chains.base import MiningChain
 from eth.constants import CREATE_CONTRACT_ADDRESS
 from eth.db.atomic import AtomicDB
 from eth.vm.forks.prague import PragueVM
+from eth.vm.forks.prague.computation import PragueComputation
+from eth.vm.forks.prague.state import PragueState
 from eth_abi import decode, encode
 from eth_keys.datatypes import PrivateKey
 from eth_utils import event_abi_to_log_topic, function_abi_to_4byte_selector, to_canonical_address
 from eth_utils.abi import collapse_if_tuple, get_abi_input_types
 
 from pyevm_agents.contracts import Artifact, load_artifact
+from pyevm_agents.vm.fast_opcodes import add_fast_opcodes
 from tests.contracts.artifact_files import ARTIFACT_NAMES
 
 if TYPE_CHECKING:
@@ -162,9 +165,27 @@ class Evm:
         return Contract(self, load_artifact(name), address)
 
 
+class FastComputation(PragueComputation):
+    """py-evm's opcodes, the frequent ones faster. `test_fast_opcodes` compares them."""
+
+    opcodes = add_fast_opcodes(PragueComputation.opcodes)
+
+
+class FastState(PragueState):
+    """The state of such computations."""
+
+    computation_class = FastComputation
+
+
+class FastVM(PragueVM):
+    """py-evm's Prague with such computations."""
+
+    _state_class = FastState
+
+
 def plain_evm() -> Evm:
     """Return an EVM in which two accounts have ether, and nothing else exists."""
-    chain_class = MiningChain.configure(vm_configuration=((0, PragueVM),), chain_id=1)
+    chain_class = MiningChain.configure(vm_configuration=((0, FastVM),), chain_id=1)
     account: AccountDetails = {"balance": 10**24, "nonce": 0, "code": b"", "storage": {}}
     chain = chain_class.from_genesis(
         AtomicDB(),

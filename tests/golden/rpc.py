@@ -602,6 +602,8 @@ def _agent_answers(vocabulary: Vocabulary) -> Mapping[str, Json]:
     asked.keep("agent_traceCalls", sent)
     asked.keep("agent_getRuns", "earliest", "latest")
     asked.keep("agent_describe", form["to"])
+    asked.keep("agent_exportReplay", sent)
+    asked.keep("agent_exportReplay", sent, "contract", case="under a reserved word")
     asked.keep("debug_traceTransaction", sent, {"tracer": "callTracer"})
     asked.keep("eth_call", form | {"gas": hex(4_000_000)}, case="whose gas ends")
     asked.keep("eth_call", {"to": EXECUTOR, "data": "0x"}, case="that is refused")

@@ -47,16 +47,24 @@ class Browser:
 
     @contextmanager
     def page(
-        self, url: str, *, scheme: str = "light", width: int = 1_280, is_sound: bool = True
+        self,
+        url: str,
+        *,
+        beside: Page | None = None,
+        scheme: str = "light",
+        width: int = 1_280,
+        is_sound: bool = True,
     ) -> Iterator[Page]:
         """Open a page with a storage of its own.
 
         Input:
+            beside: a page, of whose window and storage this one is another tab.
             width: of the window, in CSS pixels.
             is_sound: whether it must have no problem at its end.
         """
         page = Page(self, f"page{next(self._numbers)}")
-        page.ask("open", scheme=scheme, width=width)
+        other = None if beside is None else beside.name
+        page.ask("open", beside=other, scheme=scheme, width=width)
         try:
             page.goto(url)
             yield page
@@ -69,10 +77,10 @@ class Page:
     """A page, and short requests to it. Each waits for what it needs."""
 
     def __init__(self, browser: Browser, name: str) -> None:
-        self._browser, self._name = browser, name
+        self._browser, self.name = browser, name
 
     def ask(self, command: str, **arguments: object) -> Any:  # noqa: ANN401 - JSON
-        return self._browser.ask(command, page=self._name, **arguments)
+        return self._browser.ask(command, page=self.name, **arguments)
 
     def goto(self, url: str) -> None:
         self.ask("goto", url=url)

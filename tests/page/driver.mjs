@@ -27,12 +27,14 @@ const browser = await chromium.launch({
 });
 const pages = new Map();
 
-async function openPage({ page: name, scheme, width = 1280, height = 800 }) {
-  const context = await browser.newContext({
-    colorScheme: scheme,
-    viewport: { width, height },
-    permissions: ['clipboard-read', 'clipboard-write'],
-  });
+async function openPage({ page: name, beside, scheme, width = 1280, height = 800 }) {
+  const context =
+    pages.get(beside)?.context ??
+    (await browser.newContext({
+      colorScheme: scheme,
+      viewport: { width, height },
+      permissions: ['clipboard-read', 'clipboard-write'],
+    }));
   const page = await context.newPage();
   page.setDefaultTimeout(Number(deadline));
   const problems = [];
@@ -59,8 +61,10 @@ async function openPage({ page: name, scheme, width = 1280, height = 800 }) {
 const commands = {
   open: openPage,
   close: async ({ page }) => {
-    await pages.get(page).context.close();
+    const { page: tab, context } = pages.get(page);
     pages.delete(page);
+    await tab.close();
+    if (context.pages().length === 0) await context.close();
   },
   goto: ({ page, url }) => pages.get(page).page.goto(url),
   waitForText: ({ page, text, within = 'body' }) =>

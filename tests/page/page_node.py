@@ -58,28 +58,28 @@ class Speaker(ByteModel):
     def __init__(self) -> None:
         super().__init__(self._speak)
         self.chain: Chain | None = None
-        self.is_held = False
-        self.is_writing, self.go_on = threading.Event(), threading.Event()
+        self._gate: tuple[str, threading.Event] | None = None
 
-    def hold(self) -> None:
-        """Stop within the next text."""
-        self.is_held = True
-        self.is_writing.clear()
-        self.go_on.clear()
+    def hold(self, text: str = "") -> None:
+        """Stop within the next answer to a prompt with a text; what was held before goes on."""
+        former, self._gate = self._gate, (text, threading.Event())
+        if former is not None:
+            former[1].set()
 
     def release(self) -> None:
-        self.is_held = False
-        self.go_on.set()
+        former, self._gate = self._gate, None
+        if former is not None:
+            former[1].set()
 
     def generate(self, request: GenerationRequest) -> Generation:
         generation = super().generate(request)
-        if self.is_held and self.chain is not None:
+        gate = self._gate
+        if gate is not None and self.chain is not None and gate[0] in self.prompts[-1]:
             half = len(generation.text) // 2
             self.chain.agent_events.on_progress(
                 is_writing=True, done=half, total=512, text=generation.text[:half]
             )
-            self.is_writing.set()
-            assert self.go_on.wait(HANG_SECONDS), "nobody told the model to go on"
+            assert gate[1].wait(HANG_SECONDS), "nobody told the model to go on"
         return generation
 
     @staticmethod

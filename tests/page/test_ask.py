@@ -44,20 +44,31 @@ def test_both_versions_are_shown_side_by_side_and_nothing_is_sent(
         page.wait("Done.", ".sides.alone .reply")
 
 
-def test_a_run_shows_its_progress(browser: Browser, node: PageNode) -> None:
+def test_each_version_shows_its_text_while_the_model_writes(
+    browser: Browser, node: PageNode
+) -> None:
+    present, edited = ".side:nth-child(1)", ".side:nth-child(2)"
     with browser.page(f"{node.url}/#/ask/{node.asking}") as page:
         page.wait("Instruction", ".ask")
         page.wait("live", ".connection")
         page.fill(".ask label.wide textarea", "Ask for 8")
         page.fill(".texts > .field textarea", "You ask. Say it anew.")
-        node.model.hold()
+        node.model.hold("You ask.")
         page.click("text=Run both without sending")
-        page.wait("run 1 of 2", ".side:nth-child(1) .progress")
-        page.wait("waits for the other", ".side:nth-child(2)")
+        page.wait("run 1 of 2", f"{present} .progress")
+        page.wait("I use it.", f"{present} .writing")
+        page.wait("waits for the other", edited)
         page.wait("second", ".side .elapsed")
+        assert page.texts(f"{edited} .live") == []
+        node.model.hold("Say it anew.")
+        page.wait("run 2 of 2", f"{edited} .progress")
+        page.wait("I use it.", f"{edited} .writing")
+        page.wait("Asked.", f"{present} .reply")
+        assert page.texts(f"{present} .live") == []
+        assert page.violations() == []
         node.model.release()
-        page.wait("same outcome", ".side:nth-child(2) h2")
-        assert page.texts(".progress") == []
+        page.wait("same outcome", f"{edited} h2")
+        assert page.texts(".progress, .live") == []
 
 
 def test_a_request_is_sent_and_watched(browser: Browser, node: PageNode) -> None:

@@ -50,7 +50,7 @@ def test_from_the_overview_to_what_was_asked_and_done_takes_a_click(
         assert page.text(".reply") == "Done."
         amount, token, sender, recipient = page.texts(".effects tbody tr:first-child td")[:4]
         assert amount == "10"
-        address = node.ask("agent_traceCalls", runs["deposit"])["transfers"][0]["token"]
+        address = node.ask("agent_traceCalls", runs["deposit"])["transfers"][0]["token"].lower()
         assert token == f"USDC{address[:6]}…{address[-4:]}"  # Any contract can say USDC.
         assert sender.startswith("WalletAccount")
         assert recipient.startswith("LiquidityPool")
@@ -70,7 +70,7 @@ def test_nested_agents_are_nested(
         agents = page.texts(".call.agent > .line .address")
         for agent, address, name in zip(
             agents,
-            (node.asking, node.counting),
+            (node.asking.lower(), node.counting.lower()),
             ("Asking Agent", "Counting Agent"),
             strict=True,
         ):

@@ -54,6 +54,7 @@ def test_a_function_has_its_outputs() -> None:
         argument_names=("at",),
         output_types=("bool", "(int8,bytes)"),
         output_names=("", "pair"),
+        output_members=((), (("a", ()), ("b", ()))),
     )
 
 

@@ -49,7 +49,7 @@ export function Report({ id, request, trace, calls, fee = null, level = 2, child
                 <TextWithNames text={answer} block />
               </blockquote>
             ) : (
-              <p class="dim">No answer.</p>
+              <p class="dim">{hasAgent ? 'No answer.' : 'No answer: no model ran.'}</p>
             )}
             {answer !== null && <p class="hint">An answer is the model’s text, no evidence of what was done.</p>}
           </Section>
@@ -62,7 +62,7 @@ export function Report({ id, request, trace, calls, fee = null, level = 2, child
         </Section>
       </div>
       {children}
-      {hasAgent && (
+      {isAsked && (
         <Section heading={`${id}-cost`} level={level}>
           <Heading id={`${id}-cost`}>Cost</Heading>
           <div class="cost">

@@ -3,7 +3,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 
-import { cut, formatInteger, shorten, showInvisible, splitInvisible } from '../format';
+import { cut, formatInteger, shorten, shortenAddress, showInvisible, splitInvisible } from '../format';
 import { connection, epoch, findClaim, findName, loadClaim } from '../store';
 import { ADDRESS } from '../reasons';
 import { formatRoute } from '../router';
@@ -116,9 +116,11 @@ interface AddressProps {
   stops?: boolean;
   /** Whether it may be an agent, whose own name stands beside the address. */
   claims?: boolean;
+  /** Whether it is in a list, whose rows are one stop of Tab. */
+  listed?: boolean;
 }
 
-export function Address({ address, name, copies = false, stops = false, claims = false }: AddressProps) {
+export function Address({ address, name, copies = false, stops = false, claims = false, listed = false }: AddressProps) {
   const known = name || findName(address);
   return (
     <span class="address">
@@ -126,12 +128,13 @@ export function Address({ address, name, copies = false, stops = false, claims =
         href={formatRoute('address', address)}
         title={known ? `${showInvisible(known)} ${address}` : address}
         {...(stops ? { 'data-stop': true } : {})}
+        {...(listed ? { tabIndex: -1 } : {})}
       >
         {known ? <NameText text={known} /> : null}
-        <span class={known ? 'mono dim' : 'mono'}>{shorten(address)}</span>
+        <span class={known ? 'mono dim' : 'mono'}>{shortenAddress(address)}</span>
       </a>
       {claims && <Claim address={address} />}
-      {copies && <Copy text={address} label={`Copy address ${shorten(address)}`} />}
+      {copies && <Copy text={address} label={`Copy address ${shortenAddress(address)}`} />}
     </span>
   );
 }
@@ -146,9 +149,12 @@ function Claim({ address }: { address: string }) {
   const name = findClaim(address);
   if (!name) return null;
   return (
-    <span class="claim" title={`${showInvisible(name)}: what this contract calls itself`}>
-      “<NameText text={name} />”
-    </span>
+    <>
+      <wbr />
+      <span class="claim" title={`${showInvisible(name)}: what this contract calls itself`}>
+        “<NameText text={name} />”
+      </span>
+    </>
   );
 }
 
@@ -191,7 +197,7 @@ export function TxHash({ hash, copies = false }: { hash: string; copies?: boolea
 export function BlockNumber({ number }: { number: number }) {
   return (
     <a class="mono" href={formatRoute('block', String(number))}>
-      {number}
+      {formatInteger(number)}
     </a>
   );
 }

@@ -3,11 +3,11 @@
 import { decodeAsk } from '../abi';
 import { formatInteger, formatWei, toBigInt, toNumber } from '../format';
 import type { Receipt, Run, Transaction } from '../types';
-import { Address, ShortText } from './text';
+import { Address, BlockNumber, ShortText } from './text';
 
 export interface Row {
   transaction: Transaction;
-  receipt: Pick<Receipt, 'status' | 'gasUsed'> | null;
+  receipt: Pick<Receipt, 'status' | 'gasUsed' | 'contractAddress'> | null;
   run: Run | null;
 }
 
@@ -23,39 +23,43 @@ export function TransactionTable({ rows, hasBlocks = false }: { rows: Row[]; has
               </th>
             )}
             <th scope="col">Hash</th>
+            <th scope="col">What</th>
+            <th scope="col">Status</th>
             <th scope="col">From</th>
             <th scope="col">To</th>
-            <th scope="col">What</th>
             <th scope="col" class="number">
               Value
             </th>
             <th scope="col" class="number">
               Gas
             </th>
-            <th scope="col">Status</th>
           </tr>
         </thead>
         <tbody>
           {rows.map(({ transaction, receipt, run }) => (
             <tr key={transaction.hash}>
               {hasBlocks && (
-                <td class="number mono">{transaction.blockNumber && formatInteger(transaction.blockNumber)}</td>
+                <td class="number">
+                  {transaction.blockNumber && <BlockNumber number={toNumber(transaction.blockNumber)} />}
+                </td>
               )}
               <td>
                 <a class="mono" href={`#/tx/${transaction.hash}`} title={transaction.hash} data-stop>
                   <TxText hash={transaction.hash} />
                 </a>
               </td>
-              <td>
-                <Address address={transaction.from} />
-              </td>
-              <td>{transaction.to ? <Address address={transaction.to} /> : <span class="dim">creation</span>}</td>
               <td class="clip">
                 <What transaction={transaction} run={run} />
               </td>
+              <td>{receipt && <Status isSuccess={toNumber(receipt.status) === 1} />}</td>
+              <td>
+                <Address address={transaction.from} />
+              </td>
+              <td>
+                <Target transaction={transaction} created={receipt?.contractAddress ?? null} />
+              </td>
               <td class="number mono">{toBigInt(transaction.value) > 0n ? formatWei(transaction.value) : ''}</td>
               <td class="number mono">{receipt && formatInteger(receipt.gasUsed)}</td>
-              <td>{receipt && <Status isSuccess={toNumber(receipt.status) === 1} />}</td>
             </tr>
           ))}
         </tbody>
@@ -70,6 +74,11 @@ function TxText({ hash }: { hash: string }) {
       {hash.slice(0, 6)}…{hash.slice(-4)}
     </>
   );
+}
+
+function Target({ transaction, created }: { transaction: Transaction; created: string | null }) {
+  const address = transaction.to ?? created;
+  return address ? <Address address={address} /> : <span class="dim">none</span>;
 }
 
 function What({ transaction, run }: { transaction: Transaction; run: Run | null }) {

@@ -1,7 +1,7 @@
 /** Decoded values of calls: addresses by name, integers in groups, texts as data. */
 
 import { formatInteger, isAddress, shorten } from '../format';
-import type { Argument, Json } from '../types';
+import type { Argument, Component, Json } from '../types';
 import { Address, NameText, Text } from './text';
 
 const LONG_HEX = 66;
@@ -13,7 +13,40 @@ export const INTEGER = /^-?\d{1,78}$/;
 /** Longer texts among arguments are cut until the reader asks for all of them. */
 const SHOWN_CHARACTERS = 160;
 
-export function Value({ value, type }: { value: Json; type: string }) {
+/** Return the types of a tuple's members. */
+function splitTuple(type: string): Component[] {
+  const members: Component[] = [];
+  let depth = 0;
+  let start = 1;
+  for (let index = 1; index < type.length; index++) {
+    const character = type[index];
+    if (depth === 0 && (character === ',' || character === ')')) {
+      members.push({ name: '', type: type.slice(start, index) });
+      start = index + 1;
+    }
+    if (character === '(') depth += 1;
+    if (character === ')') depth -= 1;
+  }
+  return members;
+}
+
+interface ValueProps {
+  value: Json;
+  type: string;
+  /** The members of a tuple, or of an array's tuples, where they are known. */
+  components?: Component[] | undefined;
+}
+
+export function Value({ value, type, components }: ValueProps) {
+  if (Array.isArray(value) && type.startsWith('(') && type.endsWith(')')) {
+    const members = components ?? splitTuple(type);
+    return (
+      <>
+        (
+        <Arguments list={members.map((member, index): Argument => ({ ...member, value: value[index] ?? null }))} />)
+      </>
+    );
+  }
   if (Array.isArray(value)) {
     const inner = type.replace(/\[\d*\]$/, '');
     const shown = value.slice(0, MAX_ITEMS);
@@ -23,7 +56,7 @@ export function Value({ value, type }: { value: Json; type: string }) {
         {shown.map((item, index) => (
           <span key={index}>
             {index > 0 && ', '}
-            <Value value={item} type={inner} />
+            <Value value={item} type={inner} components={components} />
           </span>
         ))}
         {value.length > shown.length && `, and ${value.length - shown.length} more`}]
@@ -67,7 +100,7 @@ export function Arguments({ list }: { list: Argument[] }) {
               <NameText text={argument.name} />:{' '}
             </span>
           )}
-          <Value value={argument.value} type={argument.type} />
+          <Value {...argument} />
         </span>
       ))}
     </>

@@ -3,7 +3,7 @@
 import { useState } from 'preact/hooks';
 
 import { useLoaded } from '../data';
-import { formatCount, formatInteger, formatWei, isAddress } from '../format';
+import { formatCount, formatInteger, formatWei, isAddress, toBigInt } from '../format';
 import { Word } from '../parts/effects';
 import { Fact, Waiting } from '../parts/states';
 import { Address, BOX_CHARACTERS, Bytes, Copy, NameText, Text } from '../parts/text';
@@ -155,31 +155,33 @@ function Told({ description }: { description: Description }) {
         )}
       </dl>
       {description.parameters && description.parameters.length > 0 && (
-        <table class="rows">
-          <caption>Parameters</caption>
-          <thead>
-            <tr>
-              <th scope="col">Name</th>
-              <th scope="col">Type</th>
-              <th scope="col">Description</th>
-            </tr>
-          </thead>
-          <tbody>
-            {description.parameters.map((parameter, index) => (
-              <tr key={index}>
-                <th scope="row">
-                  <Text text={parameter.name} />
-                </th>
-                <td class="mono">
-                  <Text text={parameter.type} />
-                </td>
-                <td>
-                  <Text text={parameter.description} />
-                </td>
+        <div class="scroll" tabIndex={0} role="group" aria-label="Parameters">
+          <table class="rows">
+            <caption>Parameters</caption>
+            <thead>
+              <tr>
+                <th scope="col">Name</th>
+                <th scope="col">Type</th>
+                <th scope="col">Description</th>
               </tr>
-            ))}
-          </tbody>
-        </table>
+            </thead>
+            <tbody>
+              {description.parameters.map((parameter, index) => (
+                <tr key={index}>
+                  <th scope="row">
+                    <Text text={parameter.name} />
+                  </th>
+                  <td class="mono">
+                    <Text text={parameter.type} />
+                  </td>
+                  <td>
+                    <Text text={parameter.description} />
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
       )}
     </section>
   );
@@ -245,33 +247,37 @@ function Slots({ address }: { address: string }) {
       {entries.length === 0 ? (
         <p class="dim">Empty.</p>
       ) : (
-        <table class="rows">
-          <caption class="hidden">Storage</caption>
-          <thead>
-            <tr>
-              <th scope="col">Slot</th>
-              <th scope="col">Value</th>
-              <th scope="col">As text</th>
-            </tr>
-          </thead>
-          <tbody>
-            {entries.map(([hash, { key, value }]) => (
-              <tr key={hash}>
-                {key === null ? (
-                  <td class="mono dim" title={`the slot whose hash is ${hash}`}>
-                    hash {hash.slice(0, 10)}…
-                  </td>
-                ) : (
-                  <Word hex={key} />
-                )}
-                <td class="mono wrap">{value.replace(/^0x0*(?=.)/, '0x')}</td>
-                <td>
-                  <Text text={readText(value)} />
-                </td>
+        <div class="scroll" tabIndex={0} role="group" aria-label="Storage">
+          <table class="rows slots">
+            <caption class="hidden">Storage</caption>
+            <thead>
+              <tr>
+                <th scope="col">Slot</th>
+                <th scope="col">Value</th>
+                <th scope="col" title="What the value is, if it is a text, a number or an address">
+                  Read as
+                </th>
               </tr>
-            ))}
-          </tbody>
-        </table>
+            </thead>
+            <tbody>
+              {entries.map(([hash, { key, value }]) => (
+                <tr key={hash}>
+                  {key === null ? (
+                    <td class="mono dim" title={`the slot whose hash is ${hash}`}>
+                      hash {hash.slice(0, 10)}…
+                    </td>
+                  ) : (
+                    <Word hex={key} />
+                  )}
+                  <td class="mono">{value.replace(/^0x0*(?=.)/, '0x')}</td>
+                  <td>
+                    <ReadWord value={value} />
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
       )}
       <div class="actions">
         {starts.length > 1 && (
@@ -295,6 +301,20 @@ function compareKeys(a: string | null, b: string | null): number {
 }
 
 const LEAST_LETTERS = 4;
+const ADDRESS_BITS = 160n;
+
+/** A word below is taken for a number: an address this small is one in 2^64. */
+const NUMBER_BITS = 96n;
+
+/** A word of storage as text, number or address, whichever it looks like: the storage tells no types. */
+function ReadWord({ value }: { value: string }) {
+  const text = readText(value);
+  if (text) return <Text text={text} />;
+  const word = toBigInt(value);
+  if (word >> ADDRESS_BITS > 0n) return null;
+  if (word >> NUMBER_BITS === 0n) return <span class="mono">{formatInteger(value)}</span>;
+  return <Address address={`0x${word.toString(16).padStart(40, '0')}`} stops />;
+}
 
 /** Return the text in a word, if it begins with printable ASCII. */
 function readText(value: string): string {

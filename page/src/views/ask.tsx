@@ -5,11 +5,12 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { encodeAsk, OWNER_SELECTOR, type Entry } from '../abi';
 import { useLoaded } from '../data';
 import { formatCount, formatInteger, isAddress, toNumber } from '../format';
+import { LiveSteps } from '../parts/live';
 import { findAnswer, Report } from '../parts/report';
 import { Waiting } from '../parts/states';
 import { Address, NameText, Text } from '../parts/text';
 import { open } from '../router';
-import { addNames, client, explainError, head, models } from '../store';
+import { addNames, client, explainError, head, live, models } from '../store';
 import type { Block, Description, Simulation } from '../types';
 
 interface Agent {
@@ -21,6 +22,13 @@ interface Agent {
 }
 
 const SECOND_MS = 1_000;
+
+const ID_WORDS = 4;
+
+/** Return an id that no other page uses. `crypto.randomUUID` is only there in secure contexts. */
+function createRequestId(): string {
+  return [...crypto.getRandomValues(new Uint32Array(ID_WORDS))].map((word) => word.toString(16)).join('-');
+}
 
 /** The most gas of a transaction from Osaka on. Source: EIP-7825. */
 const MAX_TRANSACTION_GAS = 2 ** 24;
@@ -124,6 +132,8 @@ function listOverrides(address: string, before: Texts, after: Texts): object[] {
 
 interface Running {
   state: 'running';
+  /** What the events of this run have. */
+  requestId: string;
   /** When it began, in milliseconds. */
   since: number;
 }
@@ -168,9 +178,10 @@ function Form({ address, agent, entry }: { address: string; agent: Agent; entry:
     const run = async (side: 'present' | 'edited', texts: object[]) => {
       const show = (outcome: Outcome) => setOutcomes((before) => before && { ...before, [side]: outcome });
       let outcome: Outcome;
-      show({ state: 'running', since: Date.now() });
+      const requestId = createRequestId();
+      show({ state: 'running', requestId, since: Date.now() });
       try {
-        const params = [transaction, null, null, texts];
+        const params = [transaction, null, null, texts, requestId];
         const result = await client.request<Simulation>('agent_traceCall', params, own.signal);
         addNames(result.names);
         outcome = { state: 'done', result };
@@ -408,12 +419,19 @@ function Side({ id, title, place, prompt, outcome, other }: SideProps) {
           </p>
         )}
       </div>
+      {outcome.state === 'running' && <Progress requestId={outcome.requestId} />}
       {outcome.state === 'running' && <Elapsed since={outcome.since} />}
       {outcome.state === 'done' && (
         <Report id={id} request={prompt} trace={outcome.result} calls={outcome.result} level={3} />
       )}
     </section>
   );
+}
+
+/** The steps of a run, and the text as the model writes it. */
+function Progress({ requestId }: { requestId: string }) {
+  const run = live.value.find((each) => each.requestId === requestId);
+  return run ? <LiveSteps run={run} /> : null;
 }
 
 /** The time since a run began. */

@@ -10,7 +10,7 @@ import { LiveCard } from '../parts/live';
 import { Address, ShortText, Text } from '../parts/text';
 import { open } from '../router';
 import { findCause, nameAddresses } from '../reasons';
-import { connection, epoch, explainError, head, live } from '../store';
+import { client, connection, epoch, explainError, head, live } from '../store';
 import type { Run } from '../types';
 
 /** As in the style sheet, `--row`. */
@@ -140,7 +140,7 @@ function RunCells({ run }: { run: Run }) {
       <td class="number narrow mono">{formatInteger(run.blockNumber)}</td>
       <td class="medium extra">
         {run.agent ? (
-          <Address address={run.agent} name={run.agentName} claims />
+          <Address address={run.agent} name={run.agentName} claims listed />
         ) : (
           <span class="dim">the executor itself</span>
         )}
@@ -227,7 +227,7 @@ function BlockCells({ number }: { number: number }) {
     return (
       <>
         {label}
-        <td class="time dim">…</td>
+        <td class="time dim">{client.kind === 'node' ? '…' : 'not recorded'}</td>
         <td />
         <td class="number medium" />
         <td class="meter-cell" />

@@ -2,15 +2,25 @@
 
 import { getRuns } from '../blocks';
 import { useLoaded } from '../data';
-import { formatInteger, isAddress, isHash } from '../format';
+import { formatInteger, isAddress, isHash, toNumber } from '../format';
 import { Waiting } from '../parts/states';
-import { Address, ShortText, Text } from '../parts/text';
+import { Address, BlockNumber, ShortText, Text } from '../parts/text';
 import { open } from '../router';
-import { client, findClaim, head, listNames } from '../store';
+import { client, findClaim, head, listNames, loadClaim } from '../store';
 import type { Run } from '../types';
 import { describeOutcome } from './overview';
 
 const MAX_RUNS = 1_000;
+
+/** The agents whose own names, and those of their tools, are searched: those of the latest runs. */
+const MAX_AGENTS = 50;
+
+async function loadRuns(last: number): Promise<Run[]> {
+  const found = await getRuns(0, last, MAX_RUNS);
+  const agents = new Set(found.flatMap(({ agent }) => agent ?? []));
+  await Promise.all([...agents].slice(0, MAX_AGENTS).map((agent) => loadClaim(agent)));
+  return found;
+}
 
 /** Go to what a text means; to the search's results where it could be several things. */
 export async function search(text: string): Promise<void> {
@@ -28,7 +38,7 @@ export async function search(text: string): Promise<void> {
 
 export function SearchView({ argument }: { argument: string }) {
   const last = head.value?.number;
-  const loaded = useLoaded(`search ${last}`, async () => (last === undefined ? [] : getRuns(0, last, MAX_RUNS)));
+  const loaded = useLoaded(`search ${last}`, async () => (last === undefined ? [] : loadRuns(last)));
   const wanted = argument.toLowerCase();
   const has = (text: string | null | undefined) => text?.toLowerCase().includes(wanted) ?? false;
   const found = (loaded.data ?? []).filter(
@@ -74,11 +84,14 @@ function Runs({ list }: { list: Run[] }) {
   return (
     <ul class="found">
       {list.map((run) => (
-        <li key={run.transactionHash} class="one-line">
-          <a href={`#/tx/${run.transactionHash}`} data-stop>
+        <li key={run.transactionHash} class="run">
+          <span class="number">
+            <BlockNumber number={toNumber(run.blockNumber)} />
+          </span>
+          <a class="one-line" href={`#/tx/${run.transactionHash}`} data-stop>
             <ShortText text={run.request ?? 'no request'} />
-          </a>{' '}
-          <span class={run.isSuccess ? 'dim' : 'failed'}>
+          </a>
+          <span class={run.isSuccess ? 'one-line outcome' : 'one-line outcome failed'}>
             <ShortText text={describeOutcome(run)} />
           </span>
         </li>

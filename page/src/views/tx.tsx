@@ -153,36 +153,68 @@ interface ExportProps {
 }
 
 function Export({ hash, data, trace, isGone }: ExportProps) {
-  const [isFailed, setFailed] = useState(false);
+  const [error, setError] = useState<unknown>(null);
+  const [isBusy, setBusy] = useState(false);
   const name = hash.slice(0, 10);
+  const library = `Run${name}`;
   const script = buildScript(trace.steps);
+  const isOnChain = client.kind === 'node' && !isGone;
   const saveTrace = () => {
     const { transaction, receipt, calls } = data;
     saveJson(`run-${name}.json`, { transaction, receipt, trace, ...calls } as unknown as Json);
   };
-  const saveFile = async () => {
+  const load = async (file: string, type: string, ask: () => Promise<string>) => {
+    setBusy(true);
     try {
-      save(`run-${name}.html`, await recordTransaction(data.transaction!), 'text/html');
-      setFailed(false);
-    } catch {
-      setFailed(true); // The connection was lost, or the node can't trace the transaction.
+      save(file, await ask(), type);
+      setError(null);
+    } catch (reason) {
+      setError(reason); // The connection was lost, or the node can't export the transaction.
+    } finally {
+      setBusy(false);
     }
   };
+  const saveFile = () => load(`run-${name}.html`, 'text/html', () => recordTransaction(data.transaction!));
+  const saveRecord = () =>
+    load(`record-${name}.json`, 'application/json', () => client.request<string>('agent_exportRecord', [hash]));
+  const saveReplay = () =>
+    load(`${library}.sol`, 'text/plain', () => client.request<string>('agent_exportReplay', [hash, library]));
   return (
     <div class="actions" role="group" aria-label="Export">
       <CopyLink />
-      {client.kind === 'node' && !isGone && (
+      {isOnChain && (
         <button
           type="button"
           title="This page with its data, for a browser without a node"
+          disabled={isBusy}
           onClick={() => void saveFile()}
         >
-          {isFailed ? 'Page not saved' : 'Save page'}
+          Save page
         </button>
       )}
       <button type="button" onClick={saveTrace}>
         Save JSON
       </button>
+      {isOnChain && (
+        <button
+          type="button"
+          title="The chain up to this transaction’s block, for pyevm-agents show, replay and node --fixture"
+          disabled={isBusy}
+          onClick={() => void saveRecord()}
+        >
+          Save record
+        </button>
+      )}
+      {isOnChain && trace.steps.length > 0 && (
+        <button
+          type="button"
+          title="The agents’ steps as a Solidity library, for forge test and Hardhat"
+          disabled={isBusy}
+          onClick={() => void saveReplay()}
+        >
+          Save Solidity
+        </button>
+      )}
       {script.length > 0 && (
         <button
           type="button"
@@ -191,6 +223,16 @@ function Export({ hash, data, trace, isGone }: ExportProps) {
         >
           Save script
         </button>
+      )}
+      {isBusy && (
+        <span class="dim" role="status">
+          Saving…
+        </span>
+      )}
+      {error !== null && (
+        <span class="failed" role="alert">
+          Not saved: <Text text={explainError(error)} />
+        </span>
       )}
     </div>
   );

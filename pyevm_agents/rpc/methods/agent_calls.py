@@ -27,6 +27,7 @@ from pyevm_agents.rpc.params import (
     parse_block_id,
     parse_hash32,
     parse_quantity,
+    parse_text,
 )
 from pyevm_agents.rpc.replay import trace_at_index
 from pyevm_agents.rpc.serializers import encode_data
@@ -63,6 +64,9 @@ MAX_RUNS = 1_000
 DEFAULT_RUNS = 100
 MAX_RUN_BLOCKS = 100_000
 """The most blocks of one request. A block without inference takes some ten microseconds."""
+
+REQUEST_ID_CHARACTERS = 64
+"""The most characters of a request's id: each event repeats it. A UUID has 36."""
 
 
 class EffectTracer(MuxTracer):
@@ -110,6 +114,14 @@ def _find_number(rpc: RequestContext, block: BlockId) -> int:
     return int(resolve_header(rpc.node, block).block_number) if number is None else number
 
 
+def parse_request_id(value: object, name: str) -> str:
+    """Parse a client's id of its request."""
+    request_id = parse_text(value, name)
+    if len(request_id) > REQUEST_ID_CHARACTERS:
+        raise invalid_param_error(name, value, f"want at most {REQUEST_ID_CHARACTERS} characters")
+    return request_id
+
+
 @METHODS.method("agent_traceCalls", parse_hash32)
 def trace_calls(rpc: RequestContext, transaction_hash: bytes) -> Json:
     """Return a transaction's calls and events with names, its transfers and state changes.
@@ -140,18 +152,21 @@ def trace_calls(rpc: RequestContext, transaction_hash: bytes) -> Json:
     optional(parse_block_id),
     optional(parse_state_overrides),
     optional(parse_text_overrides),
+    optional(parse_request_id),
 )
-def trace_call(
+def trace_call(  # noqa: PLR0913, PLR0917 - parameters of a request, by position
     rpc: RequestContext,
     transaction: TransactionRequest,
     block: BlockId | None,
     state_overrides: AccountOverrides | None,
     text_overrides: TextOverrides | None,
+    request_id: str | None,
 ) -> Json:
     """Return the agents' steps, calls and changes of a simulated call, with other texts if given.
 
     Input: the call; the block after which it is executed, by default as a new transaction; accounts
-           with other values; texts that the executor reads in place of agents' and tools' own.
+           with other values; texts that the executor reads in place of agents' and tools' own; an
+           id that the events of `agent_subscribe` repeat.
     """
     at = resolve_next_view(rpc, block, transaction.sender, transaction.nonce)
     budget = rpc.open_trace_budget()
@@ -163,7 +178,8 @@ def trace_call(
 
     call = rpc.limit_call(transaction.to_call(), at)
     try:
-        result = at.chain.call(call, header=at.header, overrides=state_overrides, trace=make_vm)
+        with rpc.node.chain.agent_events.run("call", request_id):
+            result = at.chain.call(call, header=at.header, overrides=state_overrides, trace=make_vm)
     except ValidationError as error:
         raise RpcError(SERVER_ERROR, f"err: {error}") from error
     trace = trace_agents(result.computation, result.gas_used, rpc.node.chain.models)

@@ -292,12 +292,13 @@ def test_person_is_asked_a_text_alone(
         ask_human_tool(bench)("run", (params, b""), ZERO)
 
 
-def test_answer_with_little_gas_can_be_repeated(bench: OracleBench) -> None:
+@pytest.mark.parametrize("step", [20_000, pytest.param(2_000, marks=pytest.mark.slow)])
+def test_answer_with_little_gas_can_be_repeated(bench: OracleBench, step: int) -> None:
     # The oracle's part of the next request needs more; the run must not fail for it.
     human, agent = asking_run(bench)
     state = bench.evm.vm.state
     outcomes = set()
-    for gas in range(60_000, 400_000, 2_000):
+    for gas in range(60_000, 400_000, step):
         snapshot = state.snapshot()
         try:
             human("respond", 1, "the left one", sender=PERSON, gas=gas)
@@ -308,14 +309,15 @@ def test_answer_with_little_gas_can_be_repeated(bench: OracleBench) -> None:
     assert outcomes == {ASKING_MODEL}
 
 
-def test_run_that_ends_gives_back_its_budget_with_any_gas(bench: OracleBench) -> None:
+@pytest.mark.parametrize("step", [5_000, pytest.param(500, marks=pytest.mark.slow)])
+def test_run_that_ends_gives_back_its_budget_with_any_gas(bench: OracleBench, step: int) -> None:
     # The handler is who sends the transaction, so that looking at its code costs little.
     agent = bench.agent()
     bench.ask(agent, handler=STRANGER.address)
     bench.pass_time(LIFETIME + 1)
     state = bench.evm.vm.state
     released = set()
-    for gas in range(40_000, 300_000, 500):
+    for gas in range(40_000, 300_000, step):
         snapshot = state.snapshot()
         try:
             agent("expireRun", 1, sender=STRANGER, gas=gas)

@@ -204,6 +204,7 @@ def test_replay_recomputes_with_several_models_in_any_order(recorded: Path) -> N
     assert "2 generations (computed again)" in result.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -66,6 +66,7 @@ for number in range(60):
 """
 
 
+@pytest.mark.slow
 def test_processes_that_create_a_file_at_once_wait_for_each_other(tmp_path: Path) -> None:
     openers = [
         subprocess.Popen(

@@ -34,11 +34,11 @@ Model = LlamaModel | ScriptedModel
 
 @pytest.fixture(params=["llama", "scripted"])
 def model(
-    request: pytest.FixtureRequest, llama: LlamaModel, vocabulary: Vocabulary
+    request: pytest.FixtureRequest, reduced_llama: LlamaModel, vocabulary: Vocabulary
 ) -> Iterator[Model]:
     """Each implementation of the port."""
     if request.param == "llama":
-        yield llama
+        yield reduced_llama
     else:
         with ScriptedModel(
             lambda _: use("DeployTool", thought="Deploy it.", asset="addr1", amount=25),

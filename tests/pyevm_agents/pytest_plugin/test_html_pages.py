@@ -46,6 +46,7 @@ def find_answers(file: Path, method: str) -> list[Any]:
     return [json.loads(text) for key, text in results.items() if json.loads(key)[0] == method]
 
 
+@pytest.mark.slow
 def test_a_failed_test_has_a_page_of_its_chain(suite: Run, pytester: pytest.Pytester) -> None:
     result = suite(
         FAILING

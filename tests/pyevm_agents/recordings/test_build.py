@@ -6,13 +6,23 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from eth.vm.forks.cancun.constants import BEACON_ROOTS_ADDRESS, BEACON_ROOTS_CONTRACT_CODE
+from eth.vm.forks.prague.constants import HISTORY_STORAGE_ADDRESS
 
 from precompiles.language_model import Margin
-from pyevm_agents.chain import Call, Chain
+from pyevm_agents.chain import BlockSettings, Call, Chain, GenesisAccount
+from pyevm_agents.config import ChainConfig
 from pyevm_agents.contracts import load_artifact
+from pyevm_agents.devnet.chain import build_predeploys
 from pyevm_agents.errors import ConfigError, EngineFault, FixtureError
 from pyevm_agents.models.fakes.recorded import RecordingModel
-from pyevm_agents.recordings import mine_again, open_chain, record_chain, record_state
+from pyevm_agents.recordings import (
+    mine_again,
+    open_chain,
+    record_chain,
+    record_mined_blocks,
+    record_state,
+)
 from tests.byte_model import ByteModel
 from tests.conftest import OWNER, OWNER_KEY, STRANGER
 from tests.pyevm_agents.recordings.conftest import make_chain, run_call
@@ -63,6 +73,16 @@ def test_a_chain_opens_at_its_head_and_is_recorded_the_same(small: Fixture) -> N
     assert chain.head.hash == small.blocks[-1].block.hash
     again = record_chain(chain, name=small.name, comment=small.comment)
     assert again == small
+
+
+def test_mined_blocks_are_recorded_without_their_model(small: Fixture) -> None:
+    chain = mine_again(small, small.config)
+    seen: list[int] = []
+    again = record_mined_blocks(
+        chain, 4, name=small.name, comment=small.comment, on_block=seen.append
+    )
+    assert again == small
+    assert seen == [1, 2, 3, 4]
 
 
 def test_what_is_not_recorded_is_a_fault_and_the_chain_stays(small: Fixture) -> None:
@@ -161,3 +181,16 @@ def test_what_is_recorded_of_a_cut_generation_is_the_same_whoever_cut_it() -> No
         (True, 1, margin),
         (False, 0, None),
     ]
+
+
+@pytest.mark.parametrize("fork", ["cancun", "prague"])
+def test_what_system_calls_write_is_recorded(fork: str) -> None:
+    beacon = GenesisAccount(nonce=1, code=BEACON_ROOTS_CONTRACT_CODE)
+    accounts = {**build_predeploys(fork), BEACON_ROOTS_ADDRESS: beacon}
+    chain = Chain(ChainConfig(fork=fork), accounts=accounts)
+    for number in (1, 2):
+        chain.mine(settings=BlockSettings(parent_beacon_root=bytes([number]) * 32))
+    fixture = record_chain(chain, name="system", comment="Blocks without transactions.")
+    assert len(fixture.post[BEACON_ROOTS_ADDRESS].storage) == 4
+    if fork == "prague":
+        assert fixture.post[HISTORY_STORAGE_ADDRESS].storage.keys() == {0, 1}

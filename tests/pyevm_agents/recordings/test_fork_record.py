@@ -18,7 +18,9 @@ from pyevm_agents.recordings import (
     codec,
     fork_record,
     open_chain,
+    record_block,
     record_chain,
+    record_mined_blocks,
     record_state,
     write_fixture,
 )
@@ -75,6 +77,18 @@ def test_a_recorded_fork_replays_without_its_remote_chain(
     assert chain.config.origin == block.origin
     wallet.bench = replace(local, chain=chain)
     assert wallet.balances() == (990 * USDC_UNIT, 510 * USDC_UNIT)
+
+
+def test_mined_blocks_of_a_fork_are_recorded_the_same(
+    source: tuple[RemoteBlock, Bench, Wallet], recorded: Fixture
+) -> None:
+    chain = source[1].chain
+    last = chain.head.block_number
+    again = record_mined_blocks(chain, last, name=recorded.name, comment=recorded.comment)
+    assert again == recorded
+    earlier = record_mined_blocks(chain, last - 1, name="earlier", comment="Without BLOCKHASH.")
+    assert earlier.blocks == recorded.blocks[:-1]
+    assert open_chain(earlier).head.block_number == last - 1
 
 
 def test_a_recorded_fork_has_the_steps_and_the_block_hashes(
@@ -167,3 +181,20 @@ def test_a_node_takes_no_recorded_fork(recorded: Fixture, tmp_path: Path) -> Non
     words = " ".join(told.output.split())
     assert f"fixture fork: a recorded fork of chain {origin.chain_id} has only" in words
     assert f"--fork-url and --fork-block-number {origin.block_number}" in words
+
+
+def test_a_block_of_a_fork_is_recorded_alone(
+    source: tuple[RemoteBlock, Bench, Wallet], recorded: Fixture
+) -> None:
+    block, local, _ = source
+    for number, original in enumerate(recorded.blocks, start=recorded.first_number + 1):
+        alone = record_block(local.chain, number, name="alone", comment="One block of a fork.")
+        assert [each.transactions for each in alone.blocks] == [original.transactions]
+        assert [step.exchange for step in alone.steps] == [
+            step.exchange for step in recorded.steps if step.block == number
+        ]
+        block.state.is_gone = True
+        try:
+            assert open_chain(codec.decode(codec.encode(alone))).head.block_number == number
+        finally:
+            block.state.is_gone = False

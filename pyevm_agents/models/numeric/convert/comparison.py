@@ -96,7 +96,7 @@ def run_float(float_model: bytes, conversion: Conversion, rows: np.ndarray) -> n
 
     Raises: ConversionError.
     """
-    import onnxruntime  # type: ignore[import-untyped]  # noqa: PLC0415 - an optional tool
+    import onnxruntime  # noqa: PLC0415 - an optional tool
 
     model = parse_model(float_model)
     _expose(model, conversion.reference, is_raw=conversion.is_raw)

@@ -94,6 +94,7 @@ def invoke(*options: str) -> str:
     return run.output
 
 
+@pytest.mark.slow
 def test_a_node_continues_a_remote_chain_and_starts_again_without_it(
     remote: FakeRemote, tmp_path: Path
 ) -> None:

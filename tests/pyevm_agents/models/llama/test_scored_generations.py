@@ -83,6 +83,7 @@ def free_request(routed: LlamaModel) -> GenerationRequest:
     return replace(short, grammar=grammar, scoring=FREE_SCORING, free_grammar=grammar)
 
 
+@pytest.mark.slow
 def test_in_the_free_format_scores_change_no_token(
     routed: LlamaModel, free_request: GenerationRequest
 ) -> None:

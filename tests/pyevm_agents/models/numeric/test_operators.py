@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import onnxruntime  # type: ignore[import-untyped]
+import onnxruntime
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from onnxruntime.capi.onnxruntime_pybind11_state import (  # type: ignore[import-untyped]
+from onnxruntime.capi.onnxruntime_pybind11_state import (
     NotImplemented as NoKernel,
 )
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import random
-import subprocess
-import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,38 +12,47 @@ import pytest
 from pyevm_agents.models import Store
 from pyevm_agents.models.store.statistics import compute_statistics
 from pyevm_agents.models.store.store import MIN_MAX_BYTES
+from tests import stored_generations
 from tests.stored_generations import generation, question, sound
 
 if TYPE_CHECKING:
-    from tests.samples import Sample
+    from multiprocessing.connection import Connection
+    from multiprocessing.context import ForkServerProcess
+    from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[4]
+    from tests.samples import Sample
 
 
 def kill_writers(path: Path, sample: Sample, max_bytes: int) -> None:
     """Run four writing processes, and kill them one after the other."""
     chance = random.Random(sample.seed)  # noqa: S311 - moments to kill at
 
-    def start() -> subprocess.Popen[str]:
-        seed = str(chance.randrange(10**9))
-        command = [sys.executable, "-m", "tests.stored_generations", str(path), seed]
-        return subprocess.Popen(
-            [*command, str(max_bytes)], cwd=ROOT, stdout=subprocess.PIPE, text=True
-        )
+    # The processes have the modules from the beginning: each starts in milliseconds.
+    processes = multiprocessing.get_context("forkserver")
+    processes.set_forkserver_preload([stored_generations.__name__])
+
+    def start() -> tuple[ForkServerProcess, Connection]:
+        reader, said = processes.Pipe(duplex=False)
+        given = (path, chance.randrange(10**9), max_bytes, said)
+        writer = processes.Process(target=stored_generations.write_until_killed, args=given)
+        writer.start()
+        said.close()
+        return writer, reader
 
     writers = [start() for _ in range(4)]
     for _ in range(sample.count):
-        writer = writers.pop(0)
-        assert writer.stdout is not None
-        assert writer.stdout.readline() == "ready\n"
+        writer, reader = writers.pop(0)
+        with reader:
+            assert reader.recv() == "ready"
         time.sleep(chance.random() * 0.2)
-        assert writer.poll() is None, "a writer failed"
+        assert writer.is_alive(), "a writer failed"
         writer.kill()
-        writer.communicate()
+        writer.join()
         writers.append(start())
-    for writer in writers:
+    for writer, reader in writers:
         writer.kill()
-        writer.communicate()
+        writer.join()
+        reader.close()
 
 
 @pytest.mark.slow

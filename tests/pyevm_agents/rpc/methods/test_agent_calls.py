@@ -25,6 +25,8 @@ from tests.pyevm_agents.rpc.methods.agents_to_show import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from eth_typing import Address
+
 EXECUTOR = "0x0000000000000000000000000000000000000019"
 
 
@@ -113,12 +115,16 @@ def test_other_transactions_are_no_runs(shown: AgentsToShow) -> None:
     assert shown.runs() == before
 
 
-def test_a_search_executes_no_plain_transaction(
+def test_a_search_executes_no_plain_transaction_and_failed_ones_once(
     shown: AgentsToShow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent = shown.send(shown.instruction())
     counter = shown.owner.deploy(load_artifact("Counter").encode_creation())
+    failing = {"from": FIRST, "to": "0x" + counter.hex(), "data": "0x12345678", "gas": "0x186a0"}
     before = shown.runs()
+    failed = shown.send(failing)
+    assert shown.ask("eth_getTransactionReceipt", failed)["status"] == "0x0"
+    assert shown.runs() == before
 
     def refuse_replay(*_: object, **__: object) -> None:
         pytest.fail("a transaction is executed again")
@@ -126,10 +132,51 @@ def test_a_search_executes_no_plain_transaction(
     monkeypatch.setattr(Chain, "replay", refuse_replay)
     for number in range(5):
         shown.send({"from": FIRST, "to": FIRST, "value": hex(number)})
-        failing = {"to": "0x" + counter.hex(), "data": "0x12345678", "gas": "0x186a0"}
-        shown.send({"from": FIRST} | failing)
     assert shown.runs() == before
     assert before[0]["transactionHash"] == sent
+
+
+def deploy_forwarder(shown: AgentsToShow, target: Address) -> Address:
+    """Deploy a contract whose calls go on to a target that its code names, as a minimal proxy's."""
+    # CALLDATACOPY(0, 0, size); CALL(gas, target, 0, 0, size, 0, 0); revert with what it returned.
+    code = bytes.fromhex("365f5f375f5f365f5f73") + target
+    code += bytes.fromhex("5af1503d5f5f3e3d5ffd")
+    return shown.owner.deploy(bytes.fromhex(f"60{len(code):02x}8060095f395ff3") + code)
+
+
+def test_a_refused_run_behind_another_contract_is_found(shown: AgentsToShow) -> None:
+    agent = shown.deploy_agent("Lost Agent", "You think.", [], model="no such model")
+    sent = shown.send(shown.question(deploy_forwarder(shown, agent), "Think"))
+    (run,) = shown.runs(hex(1))
+    assert (run["transactionHash"], run["agent"]) == (sent, to_checksum_address(agent))
+    assert (run["isSuccess"], run["request"]) == (False, "Think")
+    assert "UnknownModel" in run["reason"]
+
+
+def test_refused_runs_behind_contracts_are_searched_while_gas_lasts(
+    shown: AgentsToShow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = shown.deploy_agent("Lost Agent", "You think.", [], model="no such model")
+    forwarder = deploy_forwarder(shown, agent)
+    first, second = (shown.send(shown.question(forwarder)) for _ in range(2))
+    used = int(shown.ask("eth_getTransactionReceipt", second)["gasUsed"], 16)
+    monkeypatch.setattr(agent_runs, "MAX_REPLAYED_GAS", used)
+    found = [run["transactionHash"] for run in shown.runs(hex(2))]
+    assert second in found
+    assert first not in found
+    # The newer block is indexed: the gas is left for the older one.
+    assert [run["transactionHash"] for run in shown.runs(hex(2))] == [second, first]
+
+
+def test_a_failed_transaction_with_too_much_gas_is_left_out(
+    shown: AgentsToShow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = shown.deploy_agent("Lost Agent", "You think.", [], model="no such model")
+    refused = shown.send(shown.question(agent))
+    sent = shown.send(shown.question(deploy_forwarder(shown, agent)))
+    used = int(shown.ask("eth_getTransactionReceipt", sent)["gasUsed"], 16)
+    monkeypatch.setattr(agent_runs, "MAX_REPLAYED_GAS", used - 1)
+    assert shown.runs(hex(1))[0]["transactionHash"] == refused
 
 
 def test_refused_runs_are_searched_in_the_newest_blocks(
@@ -204,6 +251,27 @@ def test_the_calls_of_a_wallet_have_names(shown: AgentsToShow) -> None:
     assert [call["input"] for call in walk(top)] == [call["input"] for call in _walk_plain(plain)]
     assert traced["names"][to_checksum_address(shown.wallet.agent)] == "WalletAgent"
     assert "USDC" in traced["names"].values()
+
+
+def test_members_of_a_struct_have_names(shown: AgentsToShow) -> None:
+    """The argument of a tool is `Input {ParamValue[] params; bytes abiEncodedParams;}`."""
+    traced = shown.ask("agent_traceCalls", shown.send(shown.instruction()))
+    given, sender = find(traced["call"], "run")[0]["arguments"]
+    assert (given["name"], given["type"]) == ("input", "((uint8,bytes)[],bytes)")
+    assert given["components"] == [
+        {
+            "name": "params",
+            "type": "(uint8,bytes)[]",
+            "components": [
+                {"name": "paramType", "type": "uint8"},
+                {"name": "value", "type": "bytes"},
+            ],
+        },
+        {"name": "abiEncodedParams", "type": "bytes"},
+    ]
+    (first, _), encoded = given["value"]
+    assert encoded.startswith(first[1])
+    assert "components" not in sender
 
 
 def _walk_plain(call: dict[str, Any]) -> list[dict[str, Any]]:

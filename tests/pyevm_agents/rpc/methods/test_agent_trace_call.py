@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -9,6 +10,8 @@ from eth_utils import to_checksum_address
 
 from pyevm_agents.contracts import load_artifact
 from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError
+from pyevm_agents.rpc.methods.agent_calls import REQUEST_ID_CHARACTERS
+from pyevm_agents.rpc.session import Session
 from tests.byte_model import PROFILE
 from tests.pyevm_agents.rpc.methods.agents_to_show import (
     FIRST,
@@ -112,6 +115,43 @@ def test_accounts_can_be_overridden(shown: AgentsToShow) -> None:
     tried = shown.ask("agent_traceCall", form, None, {poor: {"balance": hex(2 * 10**30)}})
     (change,) = [each for each in tried["changes"] if each["address"].lower() == poor]
     assert change["balance"] == {"before": str(2 * 10**30), "after": str(10**30)}
+
+
+# -- events -- #
+
+
+def test_the_steps_are_announced_with_the_requests_id() -> None:
+    shown = AgentsToShow()
+    messages: list[Any] = []
+    session = Session("test", messages.append)
+    ask = partial(shown.service.call, session=session)
+    ask("agent_subscribe", ["steps"])
+    form = shown.question(shown.deploy_nested())
+    before = len(messages)
+    for request_id in ("first", "second", None):
+        ask("agent_traceCall", [form, None, None, None, request_id])
+    ask("eth_call", [form])
+    events = [message["params"]["result"] for message in messages[before:]]
+    by_run: dict[int, list[Any]] = {}
+    for event in events:
+        by_run.setdefault(event["run"], []).append(event)
+    first, second, third, called = by_run.values()
+    for run, request_id in ((first, "first"), (second, "second"), (third, None), (called, None)):
+        assert {event.get("requestId") for event in run} == {request_id}
+        assert {event["source"] for event in run} == {"call"}
+        assert [event["kind"] for event in run] == [event["kind"] for event in called]
+    assert [event["kind"] for event in first][-1] == "end"
+    assert {event["depth"] for event in first} == {0, 1}
+    session.close()
+    shown.node.close()
+
+
+def test_an_id_has_a_length(shown: AgentsToShow) -> None:
+    form = {"from": FIRST, "to": FIRST}
+    shown.ask("agent_traceCall", form, None, None, None, "x" * REQUEST_ID_CHARACTERS)
+    with pytest.raises(RpcError, match="at most 64 characters") as caught:
+        shown.ask("agent_traceCall", form, None, None, None, "x" * (REQUEST_ID_CHARACTERS + 1))
+    assert caught.value.code == INVALID_PARAMS
 
 
 # -- with other texts -- #

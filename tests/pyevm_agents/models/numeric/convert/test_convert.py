@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import onnx
-import onnxruntime  # type: ignore[import-untyped]
+import onnxruntime
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
