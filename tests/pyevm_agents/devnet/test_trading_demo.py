@@ -74,7 +74,7 @@ def decide(bench: TradingBench, post: Post, *steps: Step) -> TradingRun:
 def test_each_post_is_one_transaction_and_the_ideal_is_the_ideal(
     bench: TradingBench, demo: TradingDemo
 ) -> None:
-    last = demo.world.read_holdings()
+    last: Mapping[str, int] = demo.world.read_holdings()
     assert last == {CASH: CASH_TOKENS * demo.world.unit[CASH], "ETH": 0, "BTC": 0}
     for post in POSTS[2:5]:
         run = decide(bench, post)
