@@ -169,6 +169,13 @@ ENTRIES = {
         test="tests/pyevm_agents/models/numeric/solidity/test_twins.py"
         "::test_our_evm_computes_the_numbers_of_the_file",
     ),
+    "trading-limits": Entry(
+        shows="No words of the trading agent's model exceed the limits of its desk",
+        count=400,
+        seed=24,
+        test="tests/pyevm_agents/devnet/test_trading_demo.py"
+        "::test_no_words_of_the_model_exceed_the_limits",
+    ),
     "interrupts": Entry(
         shows="Ctrl-C at any moment of the demo ends it with one line and status 130",
         count=57,

@@ -25,6 +25,7 @@ from pyevm_agents.cli.shared_options import (
 from pyevm_agents.cli.store import open_run_store, store_option
 from pyevm_agents.cli.swap_demo import add_swap_options, run_swap_demo
 from pyevm_agents.cli.tools.inspect import SlowStatus
+from pyevm_agents.cli.trading_demo import add_trading_options, run_trading_demo
 from pyevm_agents.devnet.chain import create_development_chain
 from pyevm_agents.devnet.wallet_demo import (
     DEFAULT_INSTRUCTION,
@@ -39,20 +40,30 @@ if TYPE_CHECKING:
     from pyevm_agents.chain import Chain
     from pyevm_agents.cli.output import StatusLine
     from pyevm_agents.cli.swap_demo import SwapOptions
+    from pyevm_agents.cli.trading_demo import TradingOptions
     from pyevm_agents.config.schedule_file import ScheduleFile
     from pyevm_agents.devnet.model_registry import ModelChoice
     from pyevm_agents.models import Adapter, Store
 
 
+SUBJECTS = {
+    "swap": "swap has five requests of its own; give other instructions by `pyevm-agents tools "
+    "deploy` and `tools ask`",
+    "trading": "trading has posts of its own; omit it",
+}
+"""Scenarios that have requests of their own, and what to do."""
+
+
 @click.command()
 @click.option(
     "--scenario",
-    type=click.Choice(["wallet", "callback", "swap"]),
+    type=click.Choice(["wallet", "callback", "swap", "trading"]),
     default="wallet",
     show_default=True,
     help="wallet: the agent runs in one transaction. callback: it also runs by an oracle on anvil, "
     "or on this program's node without the executor if there is no anvil. swap: an agent for "
-    "Uniswap V2, whose tools are made from the contracts, gets five requests.",
+    "Uniswap V2, whose tools are made from the contracts, gets five requests. trading: an "
+    "agent whose tools are models decides on posts.",
 )
 @click.option(
     "--prompt",
@@ -63,6 +74,7 @@ if TYPE_CHECKING:
     "{USDC} and {DAI} become the addresses. Amounts are whole tokens.",
 )
 @add_swap_options
+@add_trading_options
 @model_option
 @adapter_option
 @click.option(
@@ -93,6 +105,7 @@ def demo(  # noqa: PLR0913 - one for each option
     *,
     scenario: str,
     swap: SwapOptions,
+    trading: TradingOptions,
     schedule: ScheduleFile | None,
     gas_limit: int,
     record_path: Path | None,
@@ -112,11 +125,15 @@ def demo(  # noqa: PLR0913 - one for each option
     with their functions as tools, and sends it five requests: a balance, a quote, a swap, a
     function that it cannot call, and a swap back that needs an approval.
 
+    With --scenario trading, deploys a trading desk on Uniswap V2, numeric models as tools, and two
+    agents, and decides on each post in one transaction: sentiment, forecast, weights, trade. Posts
+    and prices are made up.
+
     The exit status is 0 even if the transaction reverts; see `status` in the JSON.
     """
     if no_store and store_path is not None:
         raise click.UsageError("--store and --no-store exclude each other; omit one")
-    _check_scenario(scenario, swap, store_path, record_path)
+    _check_scenario(scenario, swap, trading, store_path, record_path)
     require_instruction(prompt)
     choice = model.with_adapter(adapter)
     watch = SlowStatus()
@@ -142,6 +159,10 @@ def demo(  # noqa: PLR0913 - one for each option
             run_callback_demo(prompt, llama, chain, model=described, watch=watch, as_json=as_json)
         elif scenario == "swap":
             run_swap_demo(chain, swap, model=described, watch=watch, keep=keep, as_json=as_json)
+        elif scenario == "trading":
+            run_trading_demo(
+                chain, trading, model=described, watch=watch, keep=keep, as_json=as_json
+            )
         else:
             watch.show_status("deploying tokens, pool, tools and the wallet agent")
             wallet = WalletDemo(chain)
@@ -175,32 +196,40 @@ def _print_hits(store: Store, steps: int) -> None:
 
 
 def _check_scenario(
-    scenario: str, swap: SwapOptions, store_path: Path | None, record_path: Path | None
+    scenario: str,
+    swap: SwapOptions,
+    trading: TradingOptions,
+    store_path: Path | None,
+    record_path: Path | None,
 ) -> None:
     """Reject options of other scenarios, and a file that can't be written.
 
     Raises: click.UsageError.
     """
+    if scenario in SUBJECTS:
+        _refuse_prompt(scenario)
     if scenario == "swap":
-        _refuse_prompt()
         swap.require_consistent()
     else:
         swap.require_none()
+    if scenario == "trading":
+        trading.require_writable()
+    else:
+        trading.require_none()
     if scenario == "callback":
         _refuse_wallet_options(store_path, record_path)
     if record_path is not None:
         require_fixture_path(record_path)
 
 
-def _refuse_prompt() -> None:
-    """Reject an instruction for the scenario `swap`, which has its own.
+def _refuse_prompt(scenario: str) -> None:
+    """Reject an instruction for a scenario that has its own.
 
     Raises: click.UsageError.
     """
     if is_given(click.get_current_context(), "prompt"):
         raise click.UsageError(
-            "--prompt is for --scenario wallet and callback: swap has five requests of its own; "
-            "give other instructions by `pyevm-agents tools deploy` and `tools ask`"
+            f"--prompt is for --scenario wallet and callback: {SUBJECTS[scenario]}"
         )
 
 
@@ -211,10 +240,10 @@ def _refuse_wallet_options(store_path: Path | None, record_path: Path | None) ->
     """
     if store_path is not None:
         raise click.UsageError(
-            "--store is for --scenario wallet and swap: callback measures inference"
+            "--store is for --scenario wallet, swap and trading: callback measures inference"
         )
     if record_path is not None:
         raise click.UsageError(
-            "--record is for --scenario wallet and swap; use "
+            "--record is for --scenario wallet, swap and trading; use "
             "`pyevm-agents record --scenario callback`"
         )

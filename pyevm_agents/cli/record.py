@@ -20,6 +20,7 @@ from pyevm_agents.contract_intelligence.swap_demo import SWAP
 from pyevm_agents.devnet import scenarios
 from pyevm_agents.devnet.chain import add_models
 from pyevm_agents.devnet.scenarios import record_scenario
+from pyevm_agents.devnet.trading_demo import TRADING
 from pyevm_agents.display import pluralize
 from pyevm_agents.errors import ConfigError, FixtureError
 from pyevm_agents.models import CachingModel
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from pyevm_agents.models import Adapter, LlamaModel
     from pyevm_agents.recordings import Fixture
 
-SCENARIOS = {**scenarios.SCENARIOS, "callback": CALLBACK, "swap": SWAP}
+SCENARIOS = {**scenarios.SCENARIOS, "callback": CALLBACK, "swap": SWAP, "trading": TRADING}
 """Scenarios by name, which is also the name of the fixture file."""
 
 SOURCE = "The model that the configuration names computed every generation."

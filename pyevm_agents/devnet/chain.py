@@ -152,6 +152,26 @@ class DevelopmentAccount:
         """
         self.send(to, data, value_wei=value_wei).computation.raise_if_error()
 
+    def execute_all(
+        self, calls: Sequence[tuple[Address, bytes]], *, timestamp_seconds: int | None = None
+    ) -> None:
+        """Mine transactions that must succeed in one block, each with its part of the block's gas.
+
+        Input:  calls: to and data of each; timestamp_seconds: of the block.
+        Raises: VMError: one reverted.
+        """
+        gas = self.chain.config.block_gas_limit // len(calls)
+        signed = []
+        for index, (to, data) in enumerate(calls):
+            call = Call(to=to, sender=self.address, data=data, gas=gas)
+            unsigned = self.chain.build_unsigned_transaction(call)
+            unsigned = unsigned.copy(nonce=unsigned.nonce + index)
+            chain_id = self.chain.config.chain_id
+            signed.append(unsigned.as_signed_transaction(self._key, chain_id=chain_id))
+        mined = self.chain.mine(signed, timestamp_seconds=timestamp_seconds)
+        for computation in mined.computations:
+            computation.raise_if_error()
+
     def read(self, to: Address, data: bytes) -> bytes:
         """Call a contract without a transaction; return the output.
 

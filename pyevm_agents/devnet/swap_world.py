@@ -107,54 +107,13 @@ def load_uniswap_artifact(name: str) -> Artifact:
     )
 
 
-class SwapWorld:
-    """The contracts on a chain, deployed by their owner."""
+class WorldContracts:
+    """Contracts by name, which one account deploys and calls."""
 
-    def __init__(self, owner: ContractAccount, *, native_symbol: str) -> None:
-        """Deploy the contracts and add liquidity.
-
-        Input:
-            owner: owns the tokens and the switch. It needs 150 units of the native currency, and
-                more for gas.
-            native_symbol: what users call the native currency of the chain, such as `BNB`.
-        """
+    def __init__(self, owner: ContractAccount) -> None:
         self.owner = owner
-        self.native_symbol = native_symbol
         self.contracts: dict[str, WorldContract] = {}
-        """By name: the tokens by symbol, `factory`, `router`, `switch`, and pools such as
-        `USDT-WETH`."""
-
-        for token in TOKENS:
-            arguments = (token.name, token.symbol, token.decimals, owner.address)
-            self.deploy(token.symbol, load_artifact("OwnedToken"), *arguments)
-            self.execute(token.symbol, "mint", owner.address, SUPPLY_TOKENS * token.unit)
-        self.deploy(WRAPPED, load_uniswap_artifact("WETH9"))
-        self.deploy("factory", load_uniswap_artifact("UniswapV2Factory"), owner.address)
-        router = load_uniswap_artifact("UniswapV2Router02")
-        self.deploy("router", router, self.address("factory"), self.address(WRAPPED))
-        self.deploy("switch", load_artifact("AdminSwitch"), owner.address)
-        for pool in POOLS:
-            self._add_pool(pool)
-
-    @property
-    def tokens(self) -> Mapping[str, Address]:
-        """Addresses of the tokens by symbol, the wrapped native one included."""
-        return {symbol: self.address(symbol) for symbol in (*(t.symbol for t in TOKENS), WRAPPED)}
-
-    @property
-    def pools(self) -> Mapping[tuple[str, str], Address]:
-        """Addresses of the pools by their tokens' symbols."""
-        return {pool.symbols: self.address("-".join(pool.symbols)) for pool in POOLS}
-
-    @property
-    def router(self) -> Address:
-        """Address of the router."""
-        return self.address("router")
-
-    @property
-    def switch(self) -> Address:
-        """Address of the switch with `adminFunction()`, which its owner alone may call."""
-        return self.address("switch")
+        """By name."""
 
     def address(self, name: str) -> Address:
         """Return the address of a contract by name."""
@@ -187,6 +146,55 @@ class SwapWorld:
             contract.address, contract.artifact.encode_call(function, *arguments)
         )
         return contract.artifact.decode_result(function, output)
+
+
+class SwapWorld(WorldContracts):
+    """The contracts on a chain, deployed by their owner.
+
+    They are the tokens by symbol, `factory`, `router`, `switch`, and pools such as `USDT-WETH`.
+    """
+
+    def __init__(self, owner: ContractAccount, *, native_symbol: str) -> None:
+        """Deploy the contracts and add liquidity.
+
+        Input:
+            owner: owns the tokens and the switch. It needs 150 units of the native currency, and
+                more for gas.
+            native_symbol: what users call the native currency of the chain, such as `BNB`.
+        """
+        super().__init__(owner)
+        self.native_symbol = native_symbol
+        for token in TOKENS:
+            arguments = (token.name, token.symbol, token.decimals, owner.address)
+            self.deploy(token.symbol, load_artifact("OwnedToken"), *arguments)
+            self.execute(token.symbol, "mint", owner.address, SUPPLY_TOKENS * token.unit)
+        self.deploy(WRAPPED, load_uniswap_artifact("WETH9"))
+        self.deploy("factory", load_uniswap_artifact("UniswapV2Factory"), owner.address)
+        router = load_uniswap_artifact("UniswapV2Router02")
+        self.deploy("router", router, self.address("factory"), self.address(WRAPPED))
+        self.deploy("switch", load_artifact("AdminSwitch"), owner.address)
+        for pool in POOLS:
+            self._add_pool(pool)
+
+    @property
+    def tokens(self) -> Mapping[str, Address]:
+        """Addresses of the tokens by symbol, the wrapped native one included."""
+        return {symbol: self.address(symbol) for symbol in (*(t.symbol for t in TOKENS), WRAPPED)}
+
+    @property
+    def pools(self) -> Mapping[tuple[str, str], Address]:
+        """Addresses of the pools by their tokens' symbols."""
+        return {pool.symbols: self.address("-".join(pool.symbols)) for pool in POOLS}
+
+    @property
+    def router(self) -> Address:
+        """Address of the router."""
+        return self.address("router")
+
+    @property
+    def switch(self) -> Address:
+        """Address of the switch with `adminFunction()`, which its owner alone may call."""
+        return self.address("switch")
 
     def fund(self, account: Address) -> None:
         """Transfer tokens of each kind, and native currency, from the owner to an account.

@@ -17,5 +17,5 @@ library TradingTexts {
     /// @dev A request is these two with a post between them. Each clause names the words of one tool.
     string internal constant REQUEST_START = 'Rate the post "';
     string internal constant REQUEST_END =
-        '", forecast the prices, ask the Portfolio Optimizer "Optimize the weights" and execute the trade.';
+        '", forecast the prices, run the Portfolio Optimizer with "Optimize the weights" and execute the trade.';
 }

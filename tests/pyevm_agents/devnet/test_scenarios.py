@@ -16,6 +16,9 @@ from pyevm_agents.contract_intelligence.chain_metadata import get_chain_metadata
 from pyevm_agents.contract_intelligence.swap_requests import REQUESTS
 from pyevm_agents.devnet.chain import DEFAULT_MODEL_NAME
 from pyevm_agents.devnet.scenarios import record_scenario
+from pyevm_agents.devnet.trading_demo import RECORDED_POST_COUNT
+from pyevm_agents.devnet.trading_posts import read_posts
+from pyevm_agents.devnet.trading_world import open_trading_models
 from pyevm_agents.errors import ConfigError, FixtureError
 from pyevm_agents.models import ScriptedModel, answer
 from pyevm_agents.models.gguf.files import (
@@ -31,8 +34,12 @@ if TYPE_CHECKING:
     from pyevm_agents.recordings import Fixture
 
 FOLDER = Path(__file__).resolve().parents[3] / "chain_fixtures"
-MAX_FILE_BYTES = 900_000
-"""Uniswap and the tools' contracts, twice: in the first state and in the last."""
+MAX_FILE_BYTES = 1_250_000
+"""Uniswap, the trading desk and the tools' contracts, twice: in the first state and in the last."""
+
+
+SLOW = {"swap", "trading"}
+"""Scenarios with many contracts."""
 
 
 def shipped(name: str) -> Fixture:
@@ -43,7 +50,13 @@ def test_every_scenario_is_shipped_and_nothing_else() -> None:
     assert {file.stem for file in FOLDER.glob("*.json")} == set(SCENARIOS)
 
 
-@pytest.mark.parametrize("name", SCENARIOS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(n for n in SCENARIOS if n != "trading"),
+        pytest.param("trading", marks=pytest.mark.slow),  # Optimizes four times in Solidity.
+    ],
+)
 def test_a_shipped_chain_replays_without_a_model(name: str) -> None:
     fixture = shipped(name)
     assert fixture.name == name
@@ -106,6 +119,23 @@ def test_the_swap_agent_executes_the_requests_of_the_design() -> None:
         assert text.replace("TOKEN", "USDT").replace("NATIVE", "BNB") in prompt
 
 
+def test_the_trading_agent_decides_on_posts_until_a_run_is_undone() -> None:
+    fixture = shipped("trading")
+    posts = read_posts().posts[:RECORDED_POST_COUNT]
+    decisions = [block.transactions[0] for block in fixture.blocks[1::2]]
+    assert [t.is_success for t in decisions] == [post.do_pools_follow for post in posts]
+    first = [
+        "".join(segment.text for segment in step.exchange.segments)
+        for step in fixture.steps
+        if step.step == 0
+    ]
+    assert len(first) == len(posts)
+    for post, prompt in zip(posts, first, strict=True):
+        assert post.text in prompt
+    digests = {profile.name: profile.digest for profile in fixture.config.numeric_models}
+    assert digests == {name: model.digest for name, model in open_trading_models().items()}
+
+
 def test_after_the_rollback_only_the_senders_account_differs() -> None:
     fixture = shipped("rollback")
     assert [t.is_success for block in fixture.blocks for t in block.transactions] == [False]
@@ -162,7 +192,7 @@ DEAR = ScheduleFile(schedule={}, models={"*": {"cold_prompt_token_gas": 600_000}
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=pytest.mark.slow) if n == "swap" else n for n in SCENARIOS]
+    "name", [pytest.param(n, marks=pytest.mark.slow) if n in SLOW else n for n in SCENARIOS]
 )
 def test_a_scenario_without_the_gas_for_it_says_so(name: str, vocabulary: Vocabulary) -> None:
     model = ScriptedModel(lambda _: answer("I would rather not."), vocabulary=vocabulary)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from click.testing import CliRunner
@@ -26,6 +26,7 @@ from tests.numeric_model import MODELS, SumModel, make_numeric_bench, run_call
 from tests.pyevm_agents.cli.node.test_command import node
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from precompiles.numeric_model import NumericModel
@@ -117,6 +118,24 @@ def test_a_node_opens_a_recording_with_numeric_models(folder: Path) -> None:
         assert running.result("eth_call", CALL, "latest") == OUTPUT
     told = CliRunner().invoke(main, ["replay", str(path)])
     assert told.exit_code == 0, told.output
+
+
+@pytest.mark.slow
+def test_the_trading_fixture_shows_which_models_ran() -> None:
+    with node("--no-model", "--fixture", "trading") as running:
+        assert running.said["numericModels"] == ["forecast", "risk", "sentiment"]
+        run, *_ = running.result("agent_getRuns", "0x0", hex(running.said["block"]), "0x64")
+        call = running.result("agent_traceCalls", run["transactionHash"])["call"]
+        ran = ["sentiment", "forecast", "forecast", "risk", "risk"]  # Two assets.
+        assert list_models(call) == ran
+
+
+def list_models(call: Mapping[str, Any]) -> list[str]:
+    """Return the models that a call runs, in order."""
+    found = [name for child in call["calls"] for name in list_models(child)]
+    if (call["contract"], call["function"]) == ("NumericModels", "runModel"):
+        return [call["arguments"][0]["value"], *found]
+    return found
 
 
 def test_the_banner_names_them(capsys: pytest.CaptureFixture[str]) -> None:
