@@ -10,7 +10,7 @@ from eth_utils import to_checksum_address
 from pyevm_agents.testing import AgentChain
 from tests.contracts.plain_evm import ZERO
 from tests.contracts.plain_evm import text_input as text_input_v2
-from tests.contracts.v1.draft import text_input
+from tests.contracts.v1.draft import selector, text_input
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,18 +44,24 @@ def test_the_wallet_of_the_draft_deposits_and_withdraws(chain: AgentChain) -> No
 @pytest.mark.parametrize("version", [1, 2])
 def test_an_agent_uses_tools_of_both_versions(chain: AgentChain, version: int) -> None:
     """One transaction: a tool of the agent's version and an adapted one of the other."""
-    tools = [chain.deploy("CounterToolV1").address, chain.deploy("CounterTool").address]
-    adapter = ("ToolV2AsV1", tools[1]) if version == 1 else ("ToolV1AsV2", tools[0])
-    adapted = chain.deploy(adapter[0], adapter[1], ZERO).address
-    used = [tools[0], adapted] if version == 1 else [adapted, tools[1]]
-    prompt = "You count. Use the tools to add numbers to the counters."
-    texts = (MODEL, "Counting Agent", prompt, "what to count")
+    token = chain.deploy("DemoToken", "USD Coin", "USDC", 6, 50)
+    balance = chain.deploy(
+        "ContractToolV1",
+        *("ViewBalance", "Shows the balance of an account", token.address),
+        *(selector("balanceOf(address)"), "balanceOf(address account) returns (uint256)"),
+    ).address
+    counter = chain.deploy("CounterTool").address
+    adapter, adapted = ("ToolV2AsV1", counter) if version == 1 else ("ToolV1AsV2", balance)
+    wrapped = chain.deploy(adapter, adapted, ZERO).address
+    tools = [balance, wrapped] if version == 1 else [wrapped, counter]
+    prompt = f"You count and look up balances.\nALICE = {chain.accounts[0]}"
+    texts = (MODEL, "Counting Agent", prompt, "what to do")
     agent = (
-        chain.deploy("SimpleAgentV1", EXECUTOR, *texts, used, 5)
+        chain.deploy("SimpleAgentV1", EXECUTOR, *texts, tools, 5)
         if version == 1
-        else chain.deploy("SimpleAgent", EXECUTOR, *texts, prompt, used, 5)
+        else chain.deploy("SimpleAgent", EXECUTOR, *texts, prompt, tools, 5)
     )
-    question = "Add 7 with CounterToolV1 and add 5 with CounterTool"
+    question = "Add 7 to the counter, then view the balance of ALICE"
     given = text_input(question) if version == 1 else text_input_v2(question)
     steps = chain.steps(agent.functions.run(given, ZERO).transact())
-    assert [step.observation for step in steps[:2]] == ["The counter is: 7", "The counter is: 5"]
+    assert [step.observation for step in steps] == ["The counter is: 7", "50", None]
