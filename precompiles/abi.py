@@ -101,6 +101,13 @@ Value: TypeAlias = str | bool | int | list[str] | list[bool] | list[int]
 """A parameter's value: text, checksummed address, truth value or integer, or a list of one kind."""
 
 
+class Version(IntEnum):
+    """Versions of the ERC that the executor's ABI has; the first draft is 1."""
+
+    FIRST = 1
+    SECOND = 2
+
+
 class MalformedAbiError(Exception):
     """Bytes are not the ABI encoding of the expected types."""
 
@@ -114,7 +121,10 @@ class IterationRequest:
     tools: tuple[Address, ...]
     agent_reasoning: tuple[str, ...]
     tool_results: tuple[str, ...]
+    """None in version 1, where each entry of `agent_reasoning` ends with its observation."""
+
     prompt: str
+    version: Version = Version.SECOND
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,7 +195,7 @@ class FinalAnswer:
 
 
 def decode_request(calldata: bytes) -> IterationRequest:
-    """Decode the calldata of `runNextIteration`.
+    """Decode the calldata of version 2's `runNextIteration`; `versions.py` has both versions.
 
     Input:  selector and ABI (string modelId, string basePrompt, address[] tools,
             string[] agentReasoning, string[] toolResults, string prompt)
@@ -202,12 +212,12 @@ def decode_request(calldata: bytes) -> IterationRequest:
         raise Refusal("MalformedCalldata", str(error)) from error
     model_id, base_prompt, tools, agent_reasoning, tool_results, prompt = values
     return IterationRequest(
-        model_id=_decode_text("modelId", model_id),
-        base_prompt=_decode_text("basePrompt", base_prompt),
+        model_id=decode_text("modelId", model_id),
+        base_prompt=decode_text("basePrompt", base_prompt),
         tools=tuple(Address(to_canonical_address(tool)) for tool in tools),
-        agent_reasoning=tuple(_decode_text("agentReasoning", entry) for entry in agent_reasoning),
-        tool_results=tuple(_decode_text("toolResults", entry) for entry in tool_results),
-        prompt=_decode_text("prompt", prompt),
+        agent_reasoning=tuple(decode_text("agentReasoning", entry) for entry in agent_reasoning),
+        tool_results=tuple(decode_text("toolResults", entry) for entry in tool_results),
+        prompt=decode_text("prompt", prompt),
     )
 
 
@@ -249,13 +259,17 @@ def encode_result(result: ToolUse | FinalAnswer) -> bytes:
         done = (True, result.answer, bytes(20), ((), b""), "")
         return encode([_RESULT_TYPE], [done])
     types = [param_type.abi_type for param_type in result.param_types]
-    params = [
+    tool_input = (encode_params(result), encode(types, result.values))
+    step = (False, "", result.tool, tool_input, result.agent_reasoning)
+    return encode([_RESULT_TYPE], [step])
+
+
+def encode_params(result: ToolUse) -> list[tuple[int, bytes]]:
+    """Return the members of each `ParamValue`: its type, and `abi.encode` of the single value."""
+    return [
         (int(param_type), encode([param_type.abi_type], [value]))
         for param_type, value in zip(result.param_types, result.values, strict=True)
     ]
-    tool_input = (params, encode(types, result.values))
-    step = (False, "", result.tool, tool_input, result.agent_reasoning)
-    return encode([_RESULT_TYPE], [step])
 
 
 def decode_bounded(types: tuple[str, ...], data: bytes) -> tuple[Any, ...]:
@@ -333,7 +347,11 @@ def _split_members(tuple_type: str) -> tuple[str, ...]:
     return tuple(members)
 
 
-def _decode_text(field: str, value: bytes) -> str:
+def decode_text(field: str, value: bytes) -> str:
+    """Decode a string argument.
+
+    Raises: Refusal: InvalidUtf8, with the argument's name.
+    """
     try:
         return value.decode()
     except UnicodeDecodeError as error:

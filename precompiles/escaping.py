@@ -16,6 +16,9 @@ _SHORT = {0x09: "\t", 0x0A: "\\n", 0x0D: "\\r"}
 _ESCAPES = {code: _SHORT.get(code, f"\\u{code:04x}") for code in _CONTROLS}
 _ESCAPES_BUT_NEWLINE = {code: escape for code, escape in _ESCAPES.items() if code != ord("\n")}
 
+_ESCAPED = {escape: chr(code) for code, escape in _ESCAPES.items() if code != ord("\t")}
+_ESCAPE = re.compile("|".join(map(re.escape, _ESCAPED)))
+
 CONTROL_CLASS = r"\x00-\x1f\x7f-\x9f\u2028\u2029"
 """The same characters as the inside of a regular expression's character class."""
 
@@ -28,3 +31,11 @@ def escape_line(text: str) -> str:
 def escape_lines(text: str) -> str:
     r"""Escape control characters and every line break except `\n` (`\r\n` becomes `\n`)."""
     return text.replace("\r\n", "\n").translate(_ESCAPES_BUT_NEWLINE)
+
+
+def unescape_line(line: str) -> str:
+    r"""Undo `escape_line`; a line stays the same if it is escaped again.
+
+    A text that had a backslash and `n` before it was escaped becomes one with a line break.
+    """
+    return _ESCAPE.sub(lambda match: _ESCAPED[match[0]], line)

@@ -1,4 +1,4 @@
-"""The executor precompile: `runNextIteration` at 0x19.
+"""The executor precompile: `runNextIteration` of both versions at 0x19, and `supportsInterface`.
 
 The order of the steps is consensus: kind of call, size, gas for the calldata, decoding, model,
 history, metadata of the tools, gas for prompt and grammar, prompt, context check, gas for the
@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Protocol
 
 from eth.exceptions import OutOfGas, Revert
 
-from precompiles.abi import decode_request, encode_result
 from precompiles.address_handles import AddressBook
 from precompiles.decoding_rules import DecodingRules
 from precompiles.errors import Refusal
@@ -29,6 +28,12 @@ from precompiles.short_format import ShortFormat, build_scoring
 from precompiles.spec import EXECUTOR_ADDRESS, MAX_CALLDATA_BYTES, MAX_TOOLS
 from precompiles.stated_values import limit_tools
 from precompiles.tool_metadata import is_reading_metadata, read_tools
+from precompiles.versions import (
+    answer_interface_question,
+    decode_request,
+    encode_result,
+    is_interface_question,
+)
 from precompiles.warm_prefixes import WarmPrompt
 
 if TYPE_CHECKING:
@@ -36,7 +41,7 @@ if TYPE_CHECKING:
 
     from eth.abc import ComputationAPI
 
-    from precompiles.abi import FinalAnswer, IterationRequest, ToolUse
+    from precompiles.abi import FinalAnswer, ToolUse
     from precompiles.gas import GasSchedule
     from precompiles.language_model import (
         Confidence,
@@ -168,10 +173,12 @@ class Executor:
         return tuple(name for name in self._models if not name.startswith("0x"))
 
     def __call__(self, computation: ComputationAPI) -> ComputationAPI:
-        """Run the next iteration of an agent.
+        """Run the next iteration of an agent, or tell whether an interface is supported.
 
-        Input:  calldata of `runNextIteration`, see `precompiles.abi.decode_request`.
-        Output: an `AgentIterationResult`, see `precompiles.abi.encode_result`.
+        Input:  calldata of `runNextIteration`, see `precompiles.versions.decode_request`, or of
+                `supportsInterface`.
+        Output: an `AgentIterationResult`, see `precompiles.versions.encode_result`, or a truth
+                value.
         Gas:    `calldata_gas` of the schedule, metadata reads, its `grammar_gas`, prompt tokens at
                 the model's cold and warm prices, output tokens at its output price.
         Raises: Revert with a typed error (`errors.REFUSALS`); OutOfGas; on a fault of the host, an
@@ -187,7 +194,10 @@ class Executor:
     def _run(self, computation: ComputationAPI) -> bytes:
         # DECODE
         _check_call(computation)
-        request = self._decode_calldata(computation)
+        calldata = self._charge_calldata(computation)
+        if is_interface_question(calldata):
+            return answer_interface_question(calldata)
+        request = decode_request(calldata)
         profile, model = self._find_model(request.model_id)
         steps = parse_history(request)
         if len(request.tools) > MAX_TOOLS:
@@ -199,7 +209,7 @@ class Executor:
 
         # GAS
         self._charge_grammar(computation, tools)
-        book = _build_address_book(request)
+        book = AddressBook(request.base_prompt, [request.prompt, *(s.observation for s in steps)])
         form = None
         if rules.short_format and tools:
             form = ShortFormat(request, steps, tools, book)
@@ -241,14 +251,14 @@ class Executor:
         )
         inference = _summarize(profile, prompt, generation_request, generation, result)
         self._observer.on_result(computation, inference)
-        return encode_result(result)
+        return encode_result(result, request.version)
 
-    def _decode_calldata(self, computation: ComputationAPI) -> IterationRequest:
-        """Charge for the calldata, then decode it."""
+    def _charge_calldata(self, computation: ComputationAPI) -> bytes:
+        """Charge for the calldata; return them."""
         calldata = bytes(computation.msg.data)
         gas = self._schedule.calldata_gas(len(calldata))
         computation.consume_gas(gas, reason="Executor calldata")
-        return decode_request(calldata)
+        return calldata
 
     def _charge_grammar(self, computation: ComputationAPI, tools: Sequence[Tool]) -> None:
         gas = self._schedule.grammar_gas(len(tools), sum(tool.leaf_count for tool in tools))
@@ -308,10 +318,6 @@ def _check_call(computation: ComputationAPI) -> None:
         raise Refusal("CalldataTooLarge", len(message.data), MAX_CALLDATA_BYTES)
     if is_reading_metadata(computation):
         raise Refusal("ReentrantMetadata")
-
-
-def _build_address_book(request: IterationRequest) -> AddressBook:
-    return AddressBook(request.base_prompt, [request.prompt, *request.tool_results])
 
 
 def _check_context(profile: ModelProfile, prompt_tokens: int) -> None:

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 from eth_typing import Address
 
-from precompiles.abi import FinalAnswer, ParamType, ToolUse
+from precompiles.abi import FinalAnswer, ParamType, ToolUse, Version
 from precompiles.address_handles import AddressBook
 from precompiles.errors import Refusal
-from precompiles.escaping import CONTROL_CLASS, escape_line, escape_lines
+from precompiles.escaping import CONTROL_CLASS, escape_line, escape_lines, unescape_line
 from precompiles.language_model import Segment
 from precompiles.spec import MAX_ARRAY_ITEMS, MAX_TEXT_CHARACTERS, MAX_THOUGHT_CHARACTERS
 from precompiles.stated_values import to_json
@@ -41,6 +41,9 @@ QUOTED_CHARACTERS = 200
 
 _LINE = rf"[^{CONTROL_CLASS}]+"
 _REASONING = re.compile(rf"Thought: {_LINE}\nAction: {_LINE}\nAction Input: \{{{_LINE[:-1]}*\}}")
+_OBSERVED = re.compile(
+    rf"(?P<reasoning>(?s:.*))\nObservation: (?P<result>(?:\t|[^{CONTROL_CLASS}])*)\n?"
+)
 _FREE = rf"(?![^{CONTROL_CLASS}]*0[xX])[^ {CONTROL_CLASS}][^{CONTROL_CLASS}]"
 _JSON = rf'\{{(?:[^\\{CONTROL_CLASS}]|\\["\\nrt])*\}}'
 _TEXT = rf'"(?:[^"\\{CONTROL_CLASS}]|\\["\\nrt])*+"'
@@ -99,8 +102,11 @@ def parse_history(request: IterationRequest) -> tuple[HistoryStep, ...]:
     """Return the steps of a run so far; empty entries at the end of the arrays are ignored.
 
     Raises: Refusal: HistoryLengthMismatch, MalformedHistory (an empty reasoning before the last
-            step; a reasoning that is not exactly a thought, an action and an action input).
+            step; a reasoning that is not exactly a thought, an action and an action input; in
+            version 1, one without exactly one escaped observation after them).
     """
+    if request.version is Version.FIRST:
+        return _parse_observed(request.agent_reasoning)
     reasonings, results = request.agent_reasoning, request.tool_results
     if len(reasonings) != len(results):
         raise Refusal("HistoryLengthMismatch", len(reasonings), len(results))
@@ -115,6 +121,27 @@ def parse_history(request: IterationRequest) -> tuple[HistoryStep, ...]:
         if not _REASONING.fullmatch(step.reasoning):
             reason = "agentReasoning is not the lines Thought, Action and Action Input"
             raise Refusal("MalformedHistory", index, reason)
+    return tuple(steps)
+
+
+def _parse_observed(entries: Sequence[str]) -> tuple[HistoryStep, ...]:
+    """Return the steps of a version-1 run, whose entries end with their observations."""
+    count = len(entries)
+    while count and not entries[count - 1]:
+        count -= 1
+    steps = []
+    for index, entry in enumerate(entries[:count]):
+        if not entry:
+            raise Refusal("MalformedHistory", index, "agentReasoning is empty")
+        match = _OBSERVED.fullmatch(entry)
+        if match is None or not _REASONING.fullmatch(match["reasoning"]):
+            reason = (
+                "agentReasoning is not the lines Thought, Action, Action Input and Observation,"
+                " with line breaks escaped"
+            )
+            raise Refusal("MalformedHistory", index, reason)
+        observation = unescape_line(match["result"])
+        steps.append(HistoryStep(reasoning=match["reasoning"], observation=observation))
     return tuple(steps)
 
 

@@ -20,11 +20,11 @@ from eth.exceptions import Revert
 from eth_typing import Address
 from eth_utils import keccak
 
-from precompiles.abi import decode_request
 from precompiles.errors import REFUSALS, Refusal, error_selector
 from precompiles.numeric_model import NumericFaultError
 from precompiles.react import GrammarViolationError
 from precompiles.spec import EXECUTOR_ADDRESS, MAX_CALLDATA_BYTES
+from precompiles.versions import decode_request
 from pyevm_agents.chain import Call, Chain
 from pyevm_agents.chain.fork_setup import choose_hardfork
 from pyevm_agents.config import DEFAULT_BLOCK_GAS_LIMIT, ChainConfig

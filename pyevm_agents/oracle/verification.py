@@ -10,10 +10,9 @@ import difflib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from eth_abi import decode
-from eth_abi.exceptions import DecodingError
 from eth_utils import keccak, to_checksum_address
 
+from pyevm_agents.agents.iteration_results import MalformedIterationError, decode_iteration
 from pyevm_agents.agents.revert_reasons import decode_revert
 from pyevm_agents.errors import AgentsError
 from pyevm_agents.forking.remote_client import RemoteError
@@ -39,9 +38,6 @@ if TYPE_CHECKING:
         AnsweredRequest,
         ComputedAnswer,
     )
-
-RESULT_TYPE = "(bool,string,address,((uint8,bytes)[],bytes),string)"
-"""`AgentIterationResult` in contracts/interfaces/IERCAgentExecutor.sol."""
 
 OTHER_BUILD = (
     "the worker's engine is another build or has other settings, such as another version of this "
@@ -156,18 +152,15 @@ def describe_answer(answer: Answer) -> list[tuple[str, str]]:
     if answer.refused:
         return [("refused", decode_revert(answer.output))]
     try:
-        [(is_final, final, tool, (params, encoded), reasoning)] = decode(
-            [RESULT_TYPE], answer.output
-        )
-    except (DecodingError, OverflowError, UnicodeDecodeError):
-        return [("output", f"not an AgentIterationResult: 0x{answer.output.hex()}")]
-    if is_final:
-        return [("answer", final)]
-    del params, encoded  # The reasoning has them as text.
-    lines = [*str(reasoning).split("\n"), "", ""]
+        result = decode_iteration(answer.output)
+    except MalformedIterationError as error:
+        return [("output", str(error))]
+    if result.is_final_answer:
+        return [("answer", result.final_answer)]
+    lines = [*result.agent_reasoning.split("\n"), "", ""]  # It has the arguments as text.
     return [
         ("thought", lines[0].removeprefix("Thought:").strip()),
-        ("tool", f"{lines[1].removeprefix('Action: ')} {to_checksum_address(tool)}"),
+        ("tool", f"{lines[1].removeprefix('Action: ')} {result.tool}"),
         ("arguments", lines[2].removeprefix("Action Input: ")),
     ]
 

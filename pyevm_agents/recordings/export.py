@@ -21,13 +21,13 @@ from precompiles.abi import (
     NAME_SELECTOR,
     ParamDescription,
     decode_input_description,
-    decode_request,
     decode_string,
 )
 from precompiles.react import parse_history
 from precompiles.spec import EXECUTOR_ADDRESS
+from precompiles.versions import decode_request, is_interface_question
 from pyevm_agents import __version__
-from pyevm_agents.contracts import load_artifact
+from pyevm_agents.agents.iteration_results import decode_iteration
 from pyevm_agents.errors import AgentsError
 from pyevm_agents.recordings import canonical_json
 
@@ -156,9 +156,9 @@ def render_json(replay: ReplayExport) -> str:
 
 
 def _iter_executor_calls(frame: Frame) -> Iterator[Frame]:
-    """Yield the calls of the executor that succeeded, in order."""
+    """Yield the iterations of the executor that succeeded, in order."""
     if str(frame.get("to", "")).lower() == EXECUTOR:
-        if "error" not in frame:
+        if "error" not in frame and not is_interface_question(_parse_hex(frame["input"])):
             yield frame
         return
     for call in frame.get("calls", ()):
@@ -174,11 +174,8 @@ def _flatten_steps(steps: list[Frame]) -> Iterator[Frame]:
 def _build_step(transaction: str, call: Frame, step: Frame) -> ReplayStep:
     request = decode_request(_parse_hex(call["input"]))
     past = parse_history(request)
-    result = load_artifact("IERCAgentExecutor").decode_result(
-        "runNextIteration", _parse_hex(call["output"])
-    )
-    is_final, answer, tool, (params, _), reasoning = result
-    addresses = [to_checksum_address(tool_address) for tool_address in request.tools]
+    result = decode_iteration(_parse_hex(call["output"]))
+    addresses = [str(to_checksum_address(tool_address)) for tool_address in request.tools]
     read = _collect_metadata(call)
     return ReplayStep(
         transaction=transaction,
@@ -190,11 +187,11 @@ def _build_step(transaction: str, call: Frame, step: Frame) -> ReplayStep:
         agent_reasoning=tuple(entry.reasoning for entry in past),
         tool_results=tuple(entry.observation for entry in past),
         prompt=request.prompt,
-        is_final_answer=is_final,
-        answer=answer,
-        tool=0 if is_final else addresses.index(to_checksum_address(tool)),
-        values=tuple(value for _, value in params),
-        reasoning=reasoning,
+        is_final_answer=result.is_final_answer,
+        answer=result.final_answer,
+        tool=0 if result.is_final_answer else addresses.index(result.tool),
+        values=tuple(value for _, value in result.params),
+        reasoning=result.agent_reasoning,
         tokens=step["tokens"],
         prompt_gas=step["gas"]["prompt"],
         output_gas=step["gas"]["output"],

@@ -22,10 +22,15 @@ from eth_typing import BlockNumber
 from eth_utils import to_checksum_address
 from lru import LRU
 
-from precompiles.abi import RUN_NEXT_ITERATION_SELECTOR, decode_request
+from precompiles.abi import RUN_NEXT_ITERATION_SELECTOR
 from precompiles.errors import Refusal
 from precompiles.escaping import escape_line
 from precompiles.spec import EXECUTOR_ADDRESS
+from precompiles.versions import (
+    RUN_NEXT_ITERATION_V1_SELECTOR,
+    decode_request,
+    is_interface_question,
+)
 from pyevm_agents.agents.trace import AgentTrace, trace_agents
 from pyevm_agents.chain.database import generations_key
 from pyevm_agents.rpc.agent_serializers import explain_failure, serialize_gas
@@ -52,13 +57,16 @@ NUMBERED_HANDLE = re.compile(
 )
 """A handle in place of an address, also after an escape. Source: `precompiles.escaping`."""
 
-_SELECTOR = int.from_bytes(RUN_NEXT_ITERATION_SELECTOR, "big")
-CALL_MARKS = (
-    RUN_NEXT_ITERATION_SELECTOR,
-    (_SELECTOR // (_SELECTOR & -_SELECTOR)).to_bytes(len(RUN_NEXT_ITERATION_SELECTOR), "big"),
-)
-"""The executor's function in the code of its callers: its selector, or the odd number that solc's
-optimizer shifts to the left."""
+
+def _strip_even_bits(selector: bytes) -> bytes:
+    number = int.from_bytes(selector, "big")
+    return (number // (number & -number)).to_bytes(len(selector), "big")
+
+
+_SELECTORS = (RUN_NEXT_ITERATION_SELECTOR, RUN_NEXT_ITERATION_V1_SELECTOR)
+CALL_MARKS = (*_SELECTORS, *map(_strip_even_bits, _SELECTORS))
+"""The executor's functions in the code of their callers: their selectors, or the odd numbers that
+solc's optimizer shifts to the left."""
 
 MAX_READ_BLOCKS = 250
 """The most blocks that one request reads for refused runs; indexed blocks are not counted. Reading
@@ -202,7 +210,8 @@ class RunSearch:
         vm = partial(make_selectively_traced_vm, choose=choose_tracer)
         receipt, computation = self._chain.replay(record, index, vm)
         frames = (node.frame for node, _ in tree.walk_nodes())
-        asked = next((frame for frame in frames if frame.to == EXECUTOR_ADDRESS), None)
+        calls = (frame for frame in frames if frame.to == EXECUTOR_ADDRESS)
+        asked = next((frame for frame in calls if not is_interface_question(frame.input)), None)
         if asked is None:
             return None
         gas_before = record.receipts[index - 1].gas_used if index else 0

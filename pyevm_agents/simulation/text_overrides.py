@@ -21,11 +21,16 @@ from precompiles.abi import (
     NAME_SELECTOR,
     RUN_NEXT_ITERATION_SELECTOR,
     MalformedAbiError,
+    Version,
     decode_input_description,
-    decode_request,
 )
 from precompiles.errors import Refusal
 from precompiles.spec import EXECUTOR_ADDRESS
+from precompiles.versions import (
+    REQUEST_V1_TYPES,
+    RUN_NEXT_ITERATION_V1_SELECTOR,
+    decode_request,
+)
 from pyevm_agents.vm import AgentComputation, AgentState
 
 if TYPE_CHECKING:
@@ -38,7 +43,7 @@ if TYPE_CHECKING:
     from pyevm_agents.vm import AgentVM
 
 REQUEST_TYPES = ("string", "string", "address[]", "string[]", "string[]", "string")
-"""Types of the arguments of `runNextIteration`. Source: `precompiles.abi.decode_request`."""
+"""Types of the arguments of version 2: `precompiles.abi.decode_request`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +110,10 @@ def _replace_base_prompt(calldata: bytes, base_prompt: str) -> bytes:
         asked = decode_request(calldata)
     except Refusal:
         return calldata
+    if asked.version is Version.FIRST:
+        # The name is in no prompt. Leave it out: `asked` does not have it.
+        texts = (asked.model_id, "", base_prompt, asked.tools, asked.agent_reasoning, asked.prompt)
+        return RUN_NEXT_ITERATION_V1_SELECTOR + encode(REQUEST_V1_TYPES, texts)
     values = (
         *(asked.model_id, base_prompt, asked.tools),
         *(asked.agent_reasoning, asked.tool_results, asked.prompt),

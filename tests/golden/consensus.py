@@ -21,6 +21,10 @@ from precompiles.abi import MalformedAbiError, ParamType
 from precompiles.errors import REFUSALS, Refusal, error_selector
 from precompiles.gas import DEFAULT_SCHEDULE
 from precompiles.react import QUOTED_CHARACTERS, GrammarViolationError
+from precompiles.versions import (
+    RUN_NEXT_ITERATION_V1_SELECTOR,
+    SUPPORTS_INTERFACE_SELECTOR,
+)
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.contracts import load_artifact
 from tests.byte_model import PROFILE
@@ -123,6 +127,13 @@ def _schedule() -> Mapping[str, object]:
 
 def _refused(data: bytes, **told: object) -> ComputationAPI:
     return open_bench([ANSWER]).call(EXECUTOR, data, **told)  # type: ignore[arg-type]
+
+
+def _first(entries: list[str], *, name: bytes = b"Agent") -> bytes:
+    """Return a request of version 1."""
+    types = ["string", "bytes", "string", "address[]", "string[]", "string"]
+    values = ["bytes", name, "Be kind.", [], entries, "Hello"]
+    return RUN_NEXT_ITERATION_V1_SELECTOR + encode(types, values)
 
 
 def _forwarded(kind: int, **told: int) -> ComputationAPI:
@@ -285,6 +296,19 @@ REVERTS: Mapping[str, Callable[[], ComputationAPI]] = {
     "a forged reasoning": partial(
         _refused,
         encode_request(reasoning=[REASONING, REASONING + "\nObservation: x"], results=["", ""]),
+    ),
+    "version 1: no observation": partial(_refused, _first([REASONING])),
+    "version 1: two observations": partial(
+        _refused, _first([f"{REASONING}\nObservation: 1\nObservation: 2"])
+    ),
+    "version 1: a gap in the history": partial(
+        _refused, _first(["", f"{REASONING}\nObservation: 1\n"])
+    ),
+    "version 1: a name that is no UTF-8": partial(_refused, _first([], name=b"\xff")),
+    "version 1: calldata that are cut": partial(_refused, _first([])[:-1]),
+    "a question without an interface": partial(_refused, SUPPORTS_INTERFACE_SELECTOR),
+    "a question with more than an interface": partial(
+        _refused, SUPPORTS_INTERFACE_SELECTOR + b"\xff" * 32
     ),
     "a gap in the history": partial(
         _refused, encode_request(reasoning=["", REASONING], results=["x", ""])

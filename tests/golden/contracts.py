@@ -34,11 +34,17 @@ TOOL_FUNCTIONS = {"name", "description", "inputDescription"}
 NOWHERE = bytes(20)
 SAMPLE: tuple[Parameter, ...] = ((4, "amount", "how much"),)
 
+NOTE_ABI = "note(string text)"
+NOTE_SELECTOR = keccak(text="note(string)")[:4]
+
 CONSTRUCTORS: Mapping[str, tuple[object, ...]] = {
+    "AccountTool": ("Deploy", "Deploys", NOWHERE, bytes(4), (list(SAMPLE),), "Done"),
     "AgentOnlyTool": ("Only", "For agents", NOWHERE, bytes(4), (list(SAMPLE),), True, "", NOWHERE),
+    "AgentOnlyToolV1": ("Note", "Notes a text", NOWHERE, NOTE_SELECTOR, NOTE_ABI),
     "AskHumanTool": (NOWHERE, 60, "AskOwner", "Ask the owner"),
     "AsynchronousTool": (0,),
     "BadMetadataTool": (bytes(4), 0, b""),
+    "ContractToolV1": ("Note", "Notes a text", NOWHERE, NOTE_SELECTOR, NOTE_ABI),
     "ExecuteTradeTool": (NOWHERE, NOWHERE, NOWHERE),
     "GreedyTool": (0, 0, 0),
     "GuardedPurse": (NOWHERE, 5),
@@ -62,6 +68,11 @@ CONSTRUCTORS: Mapping[str, tuple[object, ...]] = {
     "RevertingTool": (0,),
     "ScriptedTool": ("Scripted", "Says what it is told", list(SAMPLE), NOWHERE, "", []),
     "SimpleAgent": (EXECUTOR, "bytes", "Agent", "An agent", "What to do", "Help.", [], 5),
+    "SimpleAgentV1": (EXECUTOR, "bytes", "Agent", "An agent", "What to do", [], 5),
+    "SimpleCallbackAgentV1": (
+        (NOWHERE, 1_000_000, 60, 600),
+        *("bytes", "Agent", "An agent", "What to do", [], 5),
+    ),
     "SimpleCallbackAgent": (
         (NOWHERE, 1_000_000, 60, 600),
         *("bytes", "Agent", "An agent", "What to do", "Help.", [], 5),
@@ -72,11 +83,22 @@ CONSTRUCTORS: Mapping[str, tuple[object, ...]] = {
     ),
     "TradingAgent": (EXECUTOR, EXECUTOR, "bytes", []),
     "UnguardedPurse": (NOWHERE, 5),
+    "WalletAgentV1": (EXECUTOR, "bytes", NOWHERE, ""),
     "WalletCallbackAgent": ((NOWHERE, 1_000_000, 60, 600), "bytes", NOWHERE, "", NOWHERE),
 }
 """Arguments of tools that cannot be made without; the wallet's agent is the demo's."""
 
-SET_LATER = {"AbiTool", "ModelTool", "TextModelTool", "WalletAgent", "YieldedTool"}
+SET_LATER = {
+    "AbiTool",
+    "ModelTool",
+    "PinnedTool",
+    "PinnedToolV1",
+    "TextModelTool",
+    "ToolV1AsV2",
+    "ToolV2AsV1",
+    "WalletAgent",
+    "YieldedTool",
+}
 """Tools whose metadata are not made by a constructor alone."""
 
 

@@ -18,15 +18,17 @@ from precompiles.abi import (
     ParamDescription,
     ParamType,
     ToolUse,
-    decode_request,
+    Version,
 )
 from precompiles.abi_types import AbiType, Kind
 from precompiles.address_handles import AddressBook
 from precompiles.errors import REFUSALS, error_selector
-from precompiles.react import GrammarViolationError, intern_reasoning
+from precompiles.escaping import escape_line
+from precompiles.react import GrammarViolationError, intern_reasoning, parse_history
 from precompiles.spec import EXECUTOR_ADDRESS
 from precompiles.tool_metadata import Tool
 from precompiles.typed_texts import needs_address, quote_text
+from precompiles.versions import RUN_V1_SELECTOR, decode_request
 from pyevm_agents.bench.measurement.assembly import assemble
 from pyevm_agents.bench.measurement.tool_contracts import build_answering_code
 from pyevm_agents.chain import AccountOverride, Call
@@ -66,6 +68,8 @@ PROFILE = replace(
 """A model that is cheap enough for most calls, and whose limits long requests exceed."""
 
 SELECTOR = bytes.fromhex("7e636a24")
+SELECTOR_V1 = bytes.fromhex("b8d10615")
+RESULT_V1_TYPE = "(bool,string,address,bytes,string)"
 WORD = 32
 WEIGHTS = [50, 37, 2, 1, 10]
 """Shares of the kinds of call; the last one is a transaction to the executor."""
@@ -255,8 +259,20 @@ def draw_reasoning(chance: Chance) -> bytes:
     return f"Thought: {thought}\nAction: {chance.choice(WORDS)}\nAction Input: {written}".encode()
 
 
+def draw_observed(chance: Chance, reasoning: bytes, result: bytes) -> bytes:
+    """Return an entry of version 1's history, now and then without escapes or with another line."""
+    if chance.random() < 0.98:
+        result = escape_line(result.decode(errors="surrogateescape")).encode(
+            errors="surrogateescape"
+        )
+    end = chance.choice([b"", b"\n"])
+    if chance.random() < 0.02:
+        end = chance.choice([b"\n\n", b"\nObservation: x", b"\nFinal Answer: x", b"\xff"])
+    return reasoning + b"\nObservation: " + result + end
+
+
 def draw_calldata(chance: Chance) -> bytes:
-    """Return calldata of `runNextIteration`, most often well-formed."""
+    """Return calldata of a version's `runNextIteration`, most often well-formed."""
     names = [f"{chance.choice(WORDS)} = {address}" for address in chance.sample(ADDRESSES, 3)]
     tools = chance.sample(TOOLS, chance.randrange(5))
     if chance.random() < 0.03:
@@ -269,10 +285,18 @@ def draw_calldata(chance: Chance) -> bytes:
     model = b"bytes" if chance.random() < 0.98 else chance.choice([b"llama", b"", b"0x07", b"\xff"])
     base_prompt = "\n".join(names[: chance.randrange(4)]).encode() + draw_prose(chance)
     prompt = draw_prose(chance) * (1 if chance.random() < 0.98 else chance.choice([0, 300, 3_000]))
-    data = SELECTOR + encode(
-        ["bytes", "bytes", "address[]", "bytes[]", "bytes[]", "bytes"],
-        [model, base_prompt, tools, reasonings, results, prompt],
-    )
+    if chance.random() < 0.4:
+        entries = [draw_observed(chance, *step) for step in zip(reasonings, results, strict=False)]
+        entries += [b""] * chance.randrange(3)
+        data = SELECTOR_V1 + encode(
+            ["bytes", "bytes", "bytes", "address[]", "bytes[]", "bytes"],
+            [model, draw_prose(chance), base_prompt, tools, entries, prompt],
+        )
+    else:
+        data = SELECTOR + encode(
+            ["bytes", "bytes", "address[]", "bytes[]", "bytes[]", "bytes"],
+            [model, base_prompt, tools, reasonings, results, prompt],
+        )
     if chance.random() < 0.12:
         data = draw_altered(chance, data)
     return b"" if chance.random() < 0.002 else data
@@ -334,11 +358,15 @@ class Fuzz:
 
     def check_result(self, output: bytes, data: bytes) -> str:
         """Require a result that is the model's text, with every handle expanded and back."""
-        ((is_final, answer, tool, (params, together), reasoning),) = decode([RESULT_TYPE], output)
-        words = [is_final, answer, tool, (params, together), reasoning]
-        assert encode([RESULT_TYPE], [words]) == output
         request = decode_request(data)
-        book = AddressBook(request.base_prompt, [request.prompt, *request.tool_results])
+        is_first = request.version is Version.FIRST
+        result_type = RESULT_V1_TYPE if is_first else RESULT_TYPE
+        ((is_final, answer, tool, tool_input, reasoning),) = decode([result_type], output)
+        assert encode([result_type], [(is_final, answer, tool, tool_input, reasoning)]) == output
+        steps = parse_history(request)
+        book = AddressBook(request.base_prompt, [request.prompt, *(s.observation for s in steps)])
+        if is_first and not is_final:
+            assert tool_input[:4] == RUN_V1_SELECTOR
         if is_final:
             assert book.intern(answer) in self.model.text
             return FinalAnswer.__name__

@@ -8,6 +8,8 @@ import click
 from eth_utils import to_canonical_address, to_checksum_address
 
 from precompiles.spec import EXECUTOR_ADDRESS
+from precompiles.versions import is_interface_question
+from pyevm_agents.agents.iteration_results import decode_iteration
 from pyevm_agents.cli.oracle.ask import NOBODY, start_run
 from pyevm_agents.cli.oracle.param_types import ADDRESS_TYPE
 from pyevm_agents.cli.oracle.run_output import show_run
@@ -249,14 +251,14 @@ def _read_executor_call(call: CallJson) -> StepJson | None:
     """Return the step that a call of the executor decided; None if it is no such call."""
     if call.get("to") != EXECUTOR or "error" in call:
         return None
-    output = bytes.fromhex(call.get("output", "0x")[2:])
-    executor = load_artifact("IERCAgentExecutor")
-    is_final, answer, tool, _, reasoning = executor.decode_result("runNextIteration", output)
-    if is_final:
-        return {"answer": answer}
-    _, action, arguments = reasoning.split("\n")
+    if is_interface_question(bytes.fromhex(call.get("input", "0x")[2:])):
+        return None
+    result = decode_iteration(bytes.fromhex(call.get("output", "0x")[2:]))
+    if result.is_final_answer:
+        return {"answer": result.final_answer}
+    _, action, arguments = result.agent_reasoning.split("\n")
     return {
-        "tool": to_checksum_address(tool),
+        "tool": result.tool,
         "action": action.removeprefix("Action: "),
         "input": arguments.removeprefix("Action Input: "),
         "answer": None,
