@@ -51,6 +51,7 @@ CONSTRUCTORS: Mapping[str, tuple[object, ...]] = {
         *("bytes", "Agent", "An agent", "What to do", "Help.", [], 5),
     ),
     "RawTool": (b"",),
+    "RetrievalTool": (NOWHERE, "Handbook", "Finds passages", "Words to look for", 3, 400),
     "RevertingTool": (0,),
     "ScriptedTool": ("Scripted", "Says what it is told", list(SAMPLE), NOWHERE, "", []),
     "SimpleAgent": (EXECUTOR, "bytes", "Agent", "An agent", "What to do", "Help.", [], 5),
