@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import cache
 from typing import TYPE_CHECKING
 
 import bm25s
@@ -32,6 +33,7 @@ def log2_of(x: int) -> int:
     return result
 
 
+@cache
 def idf_of(passages: int, frequency: int) -> int:
     """Return a term's weight, times 2**64."""
     return log2_of(2 * passages + 2) - log2_of(2 * frequency + 1)
