@@ -141,9 +141,23 @@ ENTRIES = {
         seed=21,
         test="tests/contracts/challenge/test_accounting.py::test_no_wei_is_created_lost_or_stuck",
     ),
+    "numeric-processors": Entry(
+        shows="Shipped models give the same numbers with AVX2 and with NumPy's baseline alone",
+        count=1_000_000,  # of each model
+        seed=24,
+        test="tests/pyevm_agents/models/numeric/test_numeric_file.py"
+        "::test_the_baseline_processor_computes_the_same_of_shipped_models",
+    ),
+    "numeric-shipped-twins": Entry(
+        shows="The Solidity of shipped numeric models gives the numbers of their files (Foundry)",
+        count=1_000_000,  # of each model
+        seed=24,
+        test="tests/pyevm_agents/models/numeric/solidity/test_twins.py"
+        "::test_forge_computes_the_numbers_of_shipped_models",
+    ),
     "numeric-twins": Entry(
         shows="The Solidity of converted numeric models gives the numbers of their files (Foundry)",
-        count=1_000_000,
+        count=20_000,  # of each of 11 models
         seed=24,
         test="tests/pyevm_agents/models/numeric/solidity/test_twins.py"
         "::test_forge_computes_the_numbers_of_the_file",

@@ -1,4 +1,4 @@
-"""Run all parts of the benchmark in order: EVM, terms and prices, runs, attacks, growth, sizes.
+"""Run all parts of the benchmark in order: EVM, terms, runs, attacks, numeric, growth, sizes.
 
 Each part is imported when its turn comes. Finished parts are kept: a run that ends early, by Ctrl-C
 or a fault, still reports them.
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         Attack,
         Growth,
         ModelSize,
+        NumericResults,
         Price,
         Probe,
         Run,
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from pyevm_agents.bench.measurement.rounds import BenchSettings
     from pyevm_agents.bench.pricing.schedules import NamedSchedule
 
-PARTS = ("evm", "terms", "runs", "attacks", "growth", "sizes")
+PARTS = ("evm", "terms", "runs", "attacks", "numeric", "growth", "sizes")
 """Parts that can be measured, in this order."""
 
 NOT_ASKED = "not asked for"
@@ -83,6 +84,7 @@ class BenchmarkSuite:
     published: tuple[ScheduleAudit, ...] = ()
     runs: tuple[Run, ...] = ()
     attacks: tuple[Attack, ...] = ()
+    numeric: NumericResults | None = None
     growth: tuple[Growth, ...] = ()
     sizes: tuple[ModelSize, ...] = ()
     left_out: list[tuple[str, str]] = field(default_factory=list)
@@ -99,6 +101,7 @@ class BenchmarkSuite:
             "terms": self._measure_terms,
             "runs": self._measure_runs,
             "attacks": self._measure_attacks,
+            "numeric": self._measure_numeric,
             "growth": self._measure_growth,
             "sizes": self._measure_sizes,
         }
@@ -142,6 +145,7 @@ class BenchmarkSuite:
             attacks=self.attacks,
             growth=self.growth,
             sizes=self.sizes,
+            numeric=self.numeric,
         )
 
     def _measure_evm(self) -> None:
@@ -169,14 +173,18 @@ class BenchmarkSuite:
 
         self.probes = inference.measure_probes(self.setting, beside=self._make_reference_timers())
         self.terms = fits.fit_terms(self.probes)
-        if self.evm is not None:
-            others = [yardstick for yardstick in self.yardsticks if yardstick.vm != OWN_VM]
-            self.yardsticks = (*self.evm.build_yardsticks(), *others)
+        self._renew_yardsticks()
         self.published = published.audit_published_schedules(
             self.terms, describe_model(self.setting.model)
         )
         if self.yardsticks:
             self.prices = parity.compute_prices(self.terms, self.yardsticks)
+
+    def _renew_yardsticks(self) -> None:
+        """Count the samples of references that another part has taken beside its own."""
+        if self.evm is not None:
+            others = [yardstick for yardstick in self.yardsticks if yardstick.vm != OWN_VM]
+            self.yardsticks = (*self.evm.build_yardsticks(), *others)
 
     def _make_reference_timers(self) -> dict[str, Callable[[], float]]:
         """Return timers of the EVM cases that are references of parity."""
@@ -216,6 +224,16 @@ class BenchmarkSuite:
         from pyevm_agents.bench.attacks.runner import measure_attacks  # noqa: PLC0415 - when its turn comes
 
         self.attacks = measure_attacks(self.setting, self.build_schedules())
+
+    def _measure_numeric(self) -> None:
+        if self.setting.budget.is_spent():
+            self.setting.budget.skipped.append("the numeric models")
+            return
+        from pyevm_agents.bench.numeric import runner as numeric  # noqa: PLC0415 - when its turn comes
+
+        timed = numeric.measure_numeric_models(self.setting, beside=self._make_reference_timers())
+        self._renew_yardsticks()
+        self.numeric = numeric.build_numeric_results(timed, self.yardsticks)
 
     def _measure_growth(self) -> None:
         from pyevm_agents.bench.runs.growth import measure_growth  # noqa: PLC0415 - when its turn comes

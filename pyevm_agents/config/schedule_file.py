@@ -3,7 +3,7 @@
     {
       "schedule": {"executor_base_gas": 3000, "input_byte_gas": 16, …},
       "models": {"*": {"cold_prompt_token_gas": 6000, "output_token_gas": 10000}},
-      "numeric_schedule": {"base_gas": 3000, "operations_per_gas": 4, …},
+      "numeric_schedule": {"base_gas": 3000, "operations_per_gas": 16, …},
       "made": {"by": "pyevm-agents bench", …}
     }
 

@@ -39,9 +39,16 @@ CONSTRUCTORS: Mapping[str, tuple[object, ...]] = {
     "AskHumanTool": (NOWHERE, 60, "AskOwner", "Ask the owner"),
     "AsynchronousTool": (0,),
     "BadMetadataTool": (bytes(4), 0, b""),
+    "ExecuteTradeTool": (NOWHERE, NOWHERE, NOWHERE),
     "GreedyTool": (0, 0, 0),
     "GuardedPurse": (NOWHERE, 5),
+    "LanguageModelTool": (
+        *(EXECUTOR, "bytes", "Rate it.", "rate", "Rates posts.", "post", "text of the post"),
+        *("Sentiment: ", []),
+    ),
+    "MeanVarianceTool": (NOWHERE, NOWHERE, NOWHERE, 1, 0),
     "MutableTool": (EXECUTOR,),
+    "OptimizerAgent": (EXECUTOR, EXECUTOR, "bytes", []),
     "OwnedAgent": (
         *(EXECUTOR, EXECUTOR),
         *("bytes", "Agent", "An agent", "What to do", "Help.", [], 5),
@@ -50,6 +57,7 @@ CONSTRUCTORS: Mapping[str, tuple[object, ...]] = {
         (NOWHERE, 1_000_000, 60, 600),
         *("bytes", "Agent", "An agent", "What to do", "Help.", [], 5),
     ),
+    "PriceFeed": (EXECUTOR, "view_prices", ["ETH"], "USDT", 8),
     "RawTool": (b"",),
     "RetrievalTool": (NOWHERE, "Handbook", "Finds passages", "Words to look for", 3, 400),
     "RevertingTool": (0,),
@@ -63,12 +71,13 @@ CONSTRUCTORS: Mapping[str, tuple[object, ...]] = {
         *("Simple", "Calls a contract", NOWHERE, bytes(4)),
         *((list(SAMPLE),), True, "", NOWHERE),
     ),
+    "TradingAgent": (EXECUTOR, EXECUTOR, "bytes", []),
     "UnguardedPurse": (NOWHERE, 5),
     "WalletCallbackAgent": ((NOWHERE, 1_000_000, 60, 600), "bytes", NOWHERE, "", NOWHERE),
 }
 """Arguments of tools that cannot be made without; the wallet's agent is the demo's."""
 
-SET_LATER = {"AbiTool", "WalletAgent", "YieldedTool"}
+SET_LATER = {"AbiTool", "ModelTool", "TextModelTool", "WalletAgent", "YieldedTool"}
 """Tools whose metadata are not made by a constructor alone."""
 
 

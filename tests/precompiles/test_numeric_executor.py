@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 INPUT = (50, 7, -3)
 OUTPUT = (54, 46)
-RUN_GAS = 3_000 + 16 * (4 + 32 * 8) + 11 + 16 * 128
+RUN_GAS = 3_000 + 16 * (4 + 32 * 8) + 3 + 16 * 128
 """Base, calldata of 8 words and a selector, 41 operations at 4 a gas, output of 4 words."""
 
 
@@ -254,7 +254,7 @@ def test_refuses_malformed_calldata(data: bytes, reason: str) -> None:
 def test_accepts_each_place_of_the_arguments(data: bytes) -> None:
     computation = make_numeric_bench().call(MODELS, data)
     assert output_of(computation) == (58, 42)
-    assert computation.get_gas_used() == 3_000 + 16 * len(data) + 11 + 16 * 128
+    assert computation.get_gas_used() == 3_000 + 16 * len(data) + 3 + 16 * 128
 
 
 @pytest.mark.parametrize(
@@ -381,7 +381,7 @@ def test_runs_with_exactly_its_gas_and_not_with_one_less(data: bytes, gas: int) 
 def test_the_operations_are_paid_for_before_they_are_computed() -> None:
     model = SumModel(operations=10**9)
     b = make_numeric_bench({"sum": model})
-    gas = RUN_GAS - 11 + 250_000_000
+    gas = RUN_GAS - 3 + 62_500_000
     assert isinstance(apply_message(b, run_call(INPUT), gas=gas - 1).error, OutOfGas)
     assert model.runs == []
     assert output_of(apply_message(b, run_call(INPUT), gas=gas)) == OUTPUT
@@ -399,7 +399,8 @@ def test_each_price_counts() -> None:
 
 
 @pytest.mark.parametrize(
-    ("operations", "gas"), [(1, 1), (4, 1), (5, 2), (8, 2), (9, 3), (2**63 - 1, 2**61)]
+    ("operations", "gas"),
+    [(1, 1), (16, 1), (17, 2), (32, 2), (33, 3), (2**28, 2**24), (2**63 - 1, 2**59)],
 )
 def test_a_part_of_a_gas_costs_a_gas(operations: int, gas: int) -> None:
     assert NumericGasSchedule().operation_gas(operations) == gas
@@ -571,4 +572,4 @@ def assemble_tool(data: bytes, name: bytes, empty: bytes) -> bytes:
 def test_profiles_of_a_model_differ_in_their_prices_alone() -> None:
     model = SumModel()
     profile = replace(profile_of(model), operations=400)
-    assert compute_run_gas(NumericGasSchedule(), profile, "sum") == RUN_GAS - 11 + 100
+    assert compute_run_gas(NumericGasSchedule(), profile, "sum") == RUN_GAS - 3 + 25

@@ -186,14 +186,14 @@ def check(computation: ComputationAPI, data: bytes) -> str:
     if isinstance(failure, Revert):
         name = name_refusal(computation.output)
         is_free = name in {"ValueNotAccepted", "DelegateCallNotAllowed", "CalldataTooLarge"}
-        evaluation_gas = 11 + 16 * 128 if name == "InputOutOfRange" else 0
+        evaluation_gas = 3 + 16 * 128 if name == "InputOutOfRange" else 0
         assert used == (0 if is_free else calldata_gas + evaluation_gas), name
         return name
     computation.raise_if_error()
     if data[:4] == DESCRIBE_MODEL:
         assert used == calldata_gas + 16 * len(computation.output)
         return "description"
-    assert used == calldata_gas + 11 + 16 * 128
+    assert used == calldata_gas + 3 + 16 * 128
     (_, values), (output,) = (
         decode(["bytes", "int256[]"], data[4:]),
         decode(["int256[]"], computation.output),

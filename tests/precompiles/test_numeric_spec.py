@@ -25,7 +25,7 @@ DEFAULT = {
     "base_gas": 3_000,
     "input_byte_gas": 16,
     "output_byte_gas": 16,
-    "operations_per_gas": 4,
+    "operations_per_gas": 16,
 }
 
 

@@ -21,11 +21,19 @@ from pyevm_agents.bench.measurement.results import OWN_VM, Yardstick
 from pyevm_agents.bench.measurement.rounds import time_in_rounds, time_work
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import DEFAULT_CHAIN_ID, ChainConfig
-from pyevm_agents.devnet.chain import DEVELOPMENT_ADDRESS, DEVELOPMENT_BALANCE_WEI, DEVELOPMENT_KEY
+from pyevm_agents.devnet.chain import (
+    DEVELOPMENT_ADDRESS,
+    DEVELOPMENT_BALANCE_WEI,
+    DEVELOPMENT_KEY,
+    build_numeric_profiles,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from eth.abc import ComputationAPI
+
+    from precompiles.numeric_model import NumericModel
     from pyevm_agents.bench.evm.case import BenchTransaction, EvmCase
     from pyevm_agents.bench.measurement.results import Interval
     from pyevm_agents.bench.measurement.rounds import BenchSettings
@@ -47,20 +55,31 @@ class EvmSample:
 
     gas: int
     seconds: float
-    outputs: tuple[bytes, ...]
-    """Return data of its transactions."""
+    computations: tuple[ComputationAPI, ...]
+    """Those of its transactions."""
+
+    @property
+    def outputs(self) -> tuple[bytes, ...]:
+        """Return data of its transactions."""
+        return tuple(bytes(each.output) for each in self.computations)
 
 
 class EvmTestbed:
     """A chain with the contracts of some cases, and blocks of their transactions."""
 
-    def __init__(self, cases: Sequence[EvmCase]) -> None:
-        """Create the chain."""
+    def __init__(
+        self, cases: Sequence[EvmCase], numeric_models: Mapping[str, NumericModel] | None = None
+    ) -> None:
+        """Create the chain, with numeric models if there are any."""
+        models = numeric_models or {}
         accounts = {DEVELOPMENT_ADDRESS: GenesisAccount(balance_wei=DEVELOPMENT_BALANCE_WEI)}
         for case in cases:
             for address, code in case.codes.items():
                 accounts[address] = GenesisAccount(code=code, nonce=1)
-        self.chain = Chain(ChainConfig(block_gas_limit=BLOCK_GAS), accounts=accounts)
+        config = ChainConfig(
+            block_gas_limit=BLOCK_GAS, numeric_models=build_numeric_profiles(models)
+        )
+        self.chain = Chain(config, numeric_models=models, accounts=accounts)
 
     def sign_next(self, asks: Sequence[BenchTransaction]) -> list[bytes]:
         """Return the next transactions of the development account, signed."""
@@ -85,7 +104,7 @@ class EvmTestbed:
             return EvmSample(
                 gas=_count_gas(case, mined[0]),
                 seconds=seconds,
-                outputs=tuple(bytes(each.output) for each in mined[0].computations),
+                computations=mined[0].computations,
             )
         finally:
             self.chain.revert(snapshot)
@@ -99,7 +118,7 @@ class EvmTestbed:
         return EvmSample(
             gas=whole.gas - part.gas,
             seconds=whole.seconds - part.seconds,
-            outputs=whole.outputs,
+            computations=whole.computations,
         )
 
 

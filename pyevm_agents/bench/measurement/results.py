@@ -305,6 +305,87 @@ class ModelSize:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NumericUsage:
+    """What a transaction bought of the numeric models' precompile."""
+
+    calls: int = 0
+    """Calls that paid the base price."""
+
+    input_bytes: int = 0
+    output_bytes: int = 0
+    operations: int = 0
+    evm_gas: int = 0
+    """All other gas: the transaction's own, contracts, calls of the precompile."""
+
+
+NUMERIC_PRICES = {
+    "base_gas": "a call",
+    "input_byte_gas": "a byte of calldata",
+    "output_byte_gas": "a byte of output",
+    "operations_per_gas": "operations for one gas",
+}
+"""Fields of `NumericGasSchedule` with their titles, in the order of a call."""
+
+NUMERIC_UNITS = {**NUMERIC_PRICES, "operations_per_gas": "an operation"}
+"""What a unit of each price's time is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NumericTransaction:
+    """A transaction that calls the numeric models' precompile many times."""
+
+    name: str
+    title: str
+    how: str
+    outcome: str
+    """"answered", "refused: UnknownModel", "out of gas"."""
+
+    is_attack: bool
+    """Whether it is made to buy the most work for its gas."""
+
+    times: int
+    """Calls of the precompile, paid or not."""
+
+    usage: NumericUsage
+    seconds: tuple[float, ...]
+    gas: tuple[ScheduleCost, ...]
+    """By schedule: the transaction's gas."""
+
+    seconds_per_30m_gas: tuple[tuple[str, Interval], ...]
+    """By schedule: seconds of this work for 30 million gas."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NumericPrice:
+    """What one of `NUMERIC_PRICES` buys, and the price at parity."""
+
+    name: str
+    ns: Interval
+    """Nanoseconds of the unit: for operations, of one operation."""
+
+    ns_at_most: Interval
+    """The same in the slowest of all transactions."""
+
+    parity: tuple[tuple[str, Interval], ...]
+    """By reference: the price at which the unit takes as long for its gas as the reference."""
+
+    parity_at_most: tuple[tuple[str, Interval], ...]
+    """By reference: the price at which none takes longer."""
+
+    default: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NumericResults:
+    """The numeric models' precompile: transactions, and the time that its prices pay for."""
+
+    transactions: tuple[NumericTransaction, ...]
+    prices: tuple[NumericPrice, ...]
+    relative_error: float
+    """Root mean square of the fit's residuals, each over its measured time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
     """All results of one benchmark."""
 
@@ -337,3 +418,5 @@ class Report:
     attacks: tuple[Attack, ...]
     growth: tuple[Growth, ...]
     sizes: tuple[ModelSize, ...]
+    numeric: NumericResults | None = None
+    """None if it was not measured, or by a version without it."""

@@ -1,7 +1,8 @@
 """Read and write `Report` as JSON, by the dataclasses' types: one rule for each kind of field.
 
 A dataclass is an object with exactly its fields, a tuple is a list, and a number that is not
-finite, which JSON lacks, is the text `"Infinity"`, `"-Infinity"` or `"NaN"`.
+finite, which JSON lacks, is the text `"Infinity"`, `"-Infinity"` or `"NaN"`. A field whose default
+is None may be missing: older reports lack it.
 """
 
 from __future__ import annotations
@@ -127,10 +128,11 @@ def _read_object(value: object, wanted: Any, place: str) -> object:  # noqa: ANN
     for name in value:
         if name not in types:
             raise ConfigError(f"{place}.{name} is unknown; there are {', '.join(types)}")
-    for name in types:
-        if name not in value:
-            raise ConfigError(f"{place}.{name} is missing")
-    return wanted(**{name: _read(value[name], types[name], f"{place}.{name}") for name in types})
+    for each in fields(wanted):
+        if each.name not in value and each.default is not None:
+            raise ConfigError(f"{place}.{each.name} is missing")
+    known = {name: value[name] for name in types if name in value}
+    return wanted(**{name: _read(it, types[name], f"{place}.{name}") for name, it in known.items()})
 
 
 def _read_tuple(value: object, inner: tuple[Any, ...], place: str) -> tuple[object, ...]:

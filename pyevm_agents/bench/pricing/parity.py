@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from precompiles import spec
 from precompiles.gas import DEFAULT_SCHEDULE
+from precompiles.numeric_gas import NumericGasSchedule
 from pyevm_agents import __version__
 from pyevm_agents.bench.inference.fits import compute_marginal_ns, find_longest_measured
 from pyevm_agents.bench.measurement.intervals import divide_intervals, scale_interval
@@ -24,7 +25,13 @@ from pyevm_agents.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from pyevm_agents.bench.measurement.results import Machine, MeasuredModel, Term, Yardstick
+    from pyevm_agents.bench.measurement.results import (
+        Machine,
+        MeasuredModel,
+        NumericPrice,
+        Term,
+        Yardstick,
+    )
 
 WORST = "worst"
 
@@ -53,6 +60,9 @@ MODEL_PRICES = {
     "output_token_gas": "output",
 }
 """Fields of a schedule's file, and the prices that they hold."""
+
+OPERATIONS_PER_GAS = "operations_per_gas"
+"""The numeric price that is not in gas: the more, the cheaper."""
 
 SIGNIFICANT_DIGITS = 2
 
@@ -88,10 +98,13 @@ def build_parity_schedule(  # noqa: PLR0913 - what a schedule says of where it c
     reference_name: str,
     model: MeasuredModel,
     *,
+    numeric_prices: Sequence[NumericPrice] = (),
     machine: Machine | None = None,
     made_at: str = "",
 ) -> ScheduleFile:
     """Return the schedule under which no term takes longer for its gas than the reference.
+
+    Numeric prices are in it if they were measured.
 
     Prices hold for the model's whole context. Beyond the longest measured prompt they follow the
     fitted curve, and the file states that length.
@@ -139,8 +152,50 @@ def build_parity_schedule(  # noqa: PLR0913 - what a schedule says of where it c
                 field: gas[name] for field, name in MODEL_PRICES.items()
             }
         },
+        numeric_schedule=compute_numeric_schedule(numeric_prices, reference_name),
         made=origin,
     )
+
+
+def compute_numeric_schedule(prices: Iterable[NumericPrice], reference_name: str) -> dict[str, int]:
+    """Return the numeric prices at which no unit takes longer for its gas than the reference.
+
+    Output: by field of `NumericGasSchedule`; empty if they were not measured beside the reference.
+
+    Raises: ConfigError: a price is not finite.
+    """
+    schedule = {}
+    for price in prices:
+        parity = dict(price.parity_at_most).get(reference_name)
+        if parity is None:
+            return {}
+        is_gas = price.name != OPERATIONS_PER_GAS
+        schedule[price.name] = (
+            round_up_price(parity.high) if is_gas else _round_down_operations(parity.low)
+        )
+    return schedule
+
+
+def build_numeric_schedules(prices: Sequence[NumericPrice]) -> dict[str, NumericGasSchedule]:
+    """Return the schedules at parity of the numeric prices, by their names in a report."""
+    found = {name: compute_numeric_schedule(prices, name) for name in REFERENCES}
+    return {
+        f"parity-{name}": NumericGasSchedule(**schedule)
+        for name, schedule in found.items()
+        if schedule
+    }
+
+
+def _round_down_operations(operations: float) -> int:
+    """Return operations for a gas as a whole number of two significant digits, rounded down.
+
+    Output: at least 1, which is the dearest price that a schedule can state.
+    """
+    if not math.isfinite(operations):
+        raise ConfigError("operations took no time: measure the numeric models again")
+    whole = max(1, math.floor(operations))
+    step: int = 10 ** max(0, len(str(whole)) - SIGNIFICANT_DIGITS)
+    return whole // step * step
 
 
 def is_extrapolated(terms: Sequence[Term], model: MeasuredModel) -> bool:

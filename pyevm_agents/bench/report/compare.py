@@ -11,13 +11,14 @@ from pyevm_agents.bench.measurement.intervals import (
     estimate_median,
     scale_interval,
 )
-from pyevm_agents.bench.measurement.results import REFERENCES, TERMS, Interval
+from pyevm_agents.bench.measurement.results import NUMERIC_UNITS, REFERENCES, TERMS, Interval
 from pyevm_agents.bench.report.findings import PRICES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pyevm_agents.bench.measurement.results import Attack, Growth, Price, Report
+    from pyevm_agents.bench.measurement.results import Growth, NumericResults, Price, Report
+    from pyevm_agents.bench.report.findings import BoughtWork
 
 PARITY_PRICE = "parity price"
 """The group of the main figures."""
@@ -90,7 +91,7 @@ def compare(old: Report, new: Report) -> ReportComparison:
 
 
 def iter_figures(report: Report) -> Iterator[ReportFigure]:
-    """Yield the comparable figures: EVM, terms, prices, runs, attacks, growth."""
+    """Yield the comparable figures: EVM, terms, prices, runs, attacks, numeric models, growth."""
     for yardstick in report.yardsticks:
         vm = yardstick.vm.partition(" ")[0]  # Another version of anvil is still anvil.
         yield ReportFigure(
@@ -110,6 +111,8 @@ def iter_figures(report: Report) -> Iterator[ReportFigure]:
         )
     for attack in report.attacks:
         yield from _iter_attack_figures(attack)
+    if report.numeric is not None:
+        yield from _iter_numeric_figures(report.numeric)
     for growth in report.growth:
         yield from _iter_growth_figures(growth)
 
@@ -121,7 +124,16 @@ def _iter_price_figures(price: Price) -> Iterator[ReportFigure]:
         yield ReportFigure(group=PARITY_PRICE, title=words, unit="gas", value=gas)
 
 
-def _iter_attack_figures(attack: Attack) -> Iterator[ReportFigure]:
+def _iter_numeric_figures(numeric: NumericResults) -> Iterator[ReportFigure]:
+    for price in numeric.prices:
+        words = NUMERIC_UNITS.get(price.name, price.name)
+        value = scale_interval(price.ns, 1e-9)
+        yield ReportFigure(group="numeric models", title=words, unit="s", value=value)
+    for transaction in numeric.transactions:
+        yield from _iter_attack_figures(transaction)
+
+
+def _iter_attack_figures(attack: BoughtWork) -> Iterator[ReportFigure]:
     """Yield an attack's work under the first schedule: the others have the same time."""
     for schedule, seconds in attack.seconds_per_30m_gas[:1]:
         title = f"{attack.title}, {schedule}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         Attack,
         Interval,
         Noise,
+        NumericTransaction,
         Price,
         Report,
         Run,
@@ -39,6 +40,9 @@ if TYPE_CHECKING:
         Term,
         Yardstick,
     )
+
+BoughtWork: TypeAlias = "Attack | NumericTransaction"
+"""Work of which the seconds for 30 million gas are known."""
 
 MAIN_REFERENCE = "erc20"
 """The default reference of an emitted schedule."""
@@ -172,15 +176,22 @@ def divide_gas(report: Report, run: Run) -> tuple[float, float, float] | None:
     return run.usage.evm_gas, gas - run.usage.evm_gas - written, written
 
 
-def find_worst_attack(report: Report, schedule: str) -> tuple[Attack, Interval] | None:
-    """Return the attack with most work under a schedule, and its seconds."""
-    bought = [
-        (attack, seconds)
-        for attack in report.attacks
-        for name, seconds in attack.seconds_per_30m_gas
+def find_worst_attack(report: Report, schedule: str) -> tuple[BoughtWork, Interval] | None:
+    """Return the attack on inference with most work under a schedule, and its seconds."""
+    return find_most_work(report.attacks, schedule)
+
+
+def find_most_work(
+    bought: Iterable[BoughtWork], schedule: str
+) -> tuple[BoughtWork, Interval] | None:
+    """Return the most work that 30 million gas buy under a schedule, and its seconds."""
+    found = [
+        (each, seconds)
+        for each in bought
+        for name, seconds in each.seconds_per_30m_gas
         if name == schedule
     ]
-    return max(bought, key=lambda pair: pair[1].middle, default=None)
+    return max(found, key=lambda pair: pair[1].middle, default=None)
 
 
 def fit_size_exponent(report: Report, name: str) -> Interval | None:
@@ -196,9 +207,13 @@ def fit_size_exponent(report: Report, name: str) -> Interval | None:
 
 
 def list_attack_schedules(report: Report) -> tuple[str, ...]:
-    """Return the schedules of attacks, in order."""
-    schedules = [name for attack in report.attacks for name, _ in attack.seconds_per_30m_gas]
-    return tuple(dict.fromkeys(schedules))
+    """Return the schedules of attacks on inference, in order."""
+    return list_work_schedules(report.attacks)
+
+
+def list_work_schedules(bought: Iterable[BoughtWork]) -> tuple[str, ...]:
+    """Return the schedules under which work was bought, in order."""
+    return tuple(dict.fromkeys(name for each in bought for name, _ in each.seconds_per_30m_gas))
 
 
 def list_run_schedules(report: Report) -> tuple[str, ...]:

@@ -85,6 +85,7 @@ def build_summary(report: Report) -> Paragraph:
         _describe_call(report),
         _describe_run(report),
         _describe_worst_attack(report),
+        _describe_numeric_models(report),
     ]
     words = [word for sentence in map(tuple, sentences) if sentence for word in (*sentence, " ")]
     if not words:
@@ -240,3 +241,19 @@ def _describe_worst_attack(report: Report) -> Iterator[str | Strong]:
         yield f" and {time} by the schedule at parity ({title})"
     own = number_format.format_seconds(findings.compute_block_seconds(slowest).middle)
     yield f"; {slowest.title}, the EVM's own worst, takes {own}."
+
+
+def _describe_numeric_models(report: Report) -> Iterator[str | Strong]:
+    """Yield the most work that a block's gas buys of numeric models."""
+    numeric, slowest = report.numeric, findings.find_slowest(report)
+    worst = None if numeric is None else findings.find_most_work(numeric.transactions, "default")
+    if worst is None:
+        return
+    yield "Of numeric models 30 million gas buy at most "
+    yield Strong(number_format.format_seconds(worst[1].middle))
+    yield f" of work ({number_format.lower_first_letter(worst[0].title)})"
+    if slowest is None:
+        yield "."
+        return
+    own = number_format.format_seconds(findings.compute_block_seconds(slowest).middle)
+    yield f", and of {slowest.title} {own}."

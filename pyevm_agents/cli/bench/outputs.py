@@ -98,6 +98,7 @@ class BenchOutputs:
                 report.yardsticks,
                 self.parity_with,
                 report.model,
+                numeric_prices=() if report.numeric is None else report.numeric.prices,
                 machine=report.machine,
                 made_at=report.made_at,
             )

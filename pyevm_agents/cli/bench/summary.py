@@ -8,7 +8,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from pyevm_agents.bench.measurement.intervals import estimate_median, scale_interval
-from pyevm_agents.bench.measurement.results import REFERENCES, TERMS
+from pyevm_agents.bench.measurement.results import NUMERIC_UNITS, REFERENCES, TERMS
+from pyevm_agents.bench.pricing.parity import OPERATIONS_PER_GAS
 from pyevm_agents.bench.report import findings, number_format
 from pyevm_agents.bench.report.chapters import TITLE, list_warnings
 from pyevm_agents.bench.report.chapters.changes import (
@@ -21,8 +22,11 @@ from pyevm_agents.bench.report.summary import build_summary
 from pyevm_agents.cli.output import out, print_table
 
 if TYPE_CHECKING:
-    from pyevm_agents.bench.measurement.results import Interval, Price, Report
+    from collections.abc import Sequence
+
+    from pyevm_agents.bench.measurement.results import Interval, NumericResults, Price, Report
     from pyevm_agents.bench.report.compare import ReportComparison
+    from pyevm_agents.bench.report.findings import BoughtWork
 
 TOO_LITTLE, TOO_MUCH = 1.25, 0.8
 """Factors of parity over default from which a default price is marked as too low or too high."""
@@ -62,7 +66,8 @@ def print_summary(report: Report, *, parity_with: str = findings.MAIN_REFERENCE)
     if report.runs and report.yardsticks:
         out.print(f"[dim]{WORTH}[/]")
     _print_emitted_prices(report, parity_with)
-    _print_attacks(report)
+    _print_most_work(report, "Most work for 30 million gas", report.attacks)
+    _print_numeric_models(report)
     for table in (_build_growth_table(report), _build_size_table(report)):
         if table.row_count:
             out.print()
@@ -235,20 +240,49 @@ def _build_size_table(report: Report) -> Table:
     return table
 
 
-def _print_attacks(report: Report) -> None:
+def _print_numeric_models(report: Report) -> None:
+    if report.numeric is None:
+        return
+    table = _build_numeric_table(report.numeric)
+    if table.row_count:
+        out.print()
+        print_table(table)
+    _print_most_work(report, "30 million gas of numeric models", report.numeric.transactions)
+
+
+def _build_numeric_table(numeric: NumericResults) -> Table:
+    """Return the time of the units of the four prices, with those by default and at parity."""
+    main = findings.MAIN_REFERENCE
+    table = _create_table("Numeric models", "time", "at most", "default", main)
+    for price in numeric.prices:
+        times = (
+            number_format.format_estimate(scale_interval(ns, 1e-9), number_format.format_seconds)
+            for ns in (price.ns, price.ns_at_most)
+        )
+        parity = dict(price.parity_at_most).get(main)
+        table.add_row(
+            NUMERIC_UNITS.get(price.name, price.name),
+            *times,
+            f"{price.default:,}{' for a gas' if price.name == OPERATIONS_PER_GAS else ''}",
+            number_format.NOTHING if parity is None else number_format.format_estimate(parity),
+        )
+    return table
+
+
+def _print_most_work(report: Report, title: str, bought: Sequence[BoughtWork]) -> None:
     slowest = findings.find_slowest(report)
-    table = _create_table("Most work for 30 million gas", "")
+    table = _create_table(title, "")
     table.add_column()
     limit = None if slowest is None else findings.compute_block_seconds(slowest)
-    for schedule in findings.list_attack_schedules(report):
-        worst = findings.find_worst_attack(report, schedule)
+    for schedule in findings.list_work_schedules(bought):
+        worst = findings.find_most_work(bought, schedule)
         if worst is None:
             continue
-        attack, bought = worst
-        is_beyond = limit is not None and bought.low > limit.high
-        seconds = number_format.format_seconds(bought.middle)
+        work, taken = worst
+        is_beyond = limit is not None and taken.low > limit.high
+        seconds = number_format.format_seconds(taken.middle)
         table.add_row(
-            schedule, f"[red]{seconds}[/]" if is_beyond else seconds, f"[dim]{escape(attack.title)}"
+            schedule, f"[red]{seconds}[/]" if is_beyond else seconds, f"[dim]{escape(work.title)}"
         )
     if not table.row_count:
         return

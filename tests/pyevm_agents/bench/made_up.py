@@ -16,6 +16,9 @@ from pyevm_agents.bench.measurement.results import (
     MeasuredModel,
     ModelSize,
     Noise,
+    NumericResults,
+    NumericTransaction,
+    NumericUsage,
     Point,
     Probe,
     Report,
@@ -26,6 +29,11 @@ from pyevm_agents.bench.measurement.results import (
     Yardstick,
 )
 from pyevm_agents.bench.measurement.usage import Usage
+from pyevm_agents.bench.numeric.prices import (
+    NumericTerms,
+    compute_numeric_prices,
+    fit_numeric_terms,
+)
 from pyevm_agents.bench.pricing.parity import compute_prices
 
 OURS = "pyevm-agents"
@@ -206,6 +214,75 @@ def size(name: str, parameters: int) -> ModelSize:
             (each, tuple((term_name, scale_interval(it, 1 / per_gas)) for term_name, it in ns))
             for each, per_gas in (("ecrecover", 32.0), ("erc20", 185.0), ("worst", 3_400.0))
         ),
+    )
+
+
+NUMERIC_NS = (4e6, 60_000.0, 10.0, 6.0, 0.5)
+"""Nanoseconds of a transaction, a call, bytes of calldata and output, and an operation."""
+
+
+def numeric_transaction(
+    name: str,
+    times: int,
+    counts: tuple[int, int, int],
+    *,
+    is_attack: bool = False,
+    slower: float = 1.0,
+    outcome: str = "answered",
+) -> NumericTransaction:
+    """Return calls of so many bytes and operations, which take as long as `NUMERIC_NS` says."""
+    calldata, output, operations = counts
+    is_paid = not outcome.endswith(("CalldataTooLarge", "gas"))
+    paid = times if is_paid else 0
+    usage = NumericUsage(
+        calls=paid,
+        input_bytes=paid * calldata,
+        output_bytes=paid * output,
+        operations=paid * operations,
+        evm_gas=21_000 + 150 * times,
+    )
+    units = (1, times, times * calldata, times * output, slower * times * operations)
+    seconds = samples(sum(n * ns for n, ns in zip(units, NUMERIC_NS, strict=True)) / 1e9)
+    gas = usage.evm_gas + paid * (3_000 + 16 * (calldata + output) + operations // 16)
+    taken = estimate_median(seconds)
+    return NumericTransaction(
+        name=name,
+        title=f"{name.capitalize()} again and again",
+        how="as it says" if is_attack else "",
+        outcome=outcome,
+        is_attack=is_attack,
+        times=times,
+        usage=usage,
+        seconds=seconds,
+        gas=tuple(ScheduleCost(schedule=each, gas=gas) for each in SCHEDULES),
+        seconds_per_30m_gas=tuple(
+            (each, scale_interval(taken, BLOCK_GAS / gas)) for each in SCHEDULES
+        ),
+    )
+
+
+def numeric(yardsticks: tuple[Yardstick, ...]) -> NumericResults:
+    """Return transactions of numeric models, and their prices."""
+    transactions = (
+        numeric_transaction("sum", 3_000, (164, 96, 6_000)),
+        numeric_transaction("inputs", 50, (33_000, 96, 140_000)),
+        numeric_transaction("outputs", 50, (164, 33_000, 140_000)),
+        numeric_transaction("convolution", 10, (33_000, 96, 7_000_000)),
+        numeric_transaction("describe", 3_000, (100, 300, 0)),
+        numeric_transaction("products", 15, (164, 96, 7_000_000), is_attack=True, slower=2.0),
+        numeric_transaction(
+            "too large",
+            3_000,
+            (65_537, 0, 0),
+            is_attack=True,
+            outcome="refused: CalldataTooLarge",
+        ),
+    )
+    terms: NumericTerms = fit_numeric_terms(transactions)
+    return NumericResults(
+        transactions=transactions,
+        prices=compute_numeric_prices(terms, yardsticks),
+        relative_error=terms.relative_error,
     )
 
 
@@ -401,6 +478,7 @@ def report() -> Report:
             growth("levels", (1, 2, 4, 8)),
         ),
         sizes=(size("135M", 134_515_008), size("0.5B", 494_032_768), size("1.5B", 1_543_714_304)),
+        numeric=numeric(yardsticks),
     )
 
 
@@ -415,6 +493,18 @@ def degenerate() -> dict[str, Report]:
         "empty": replace(bare_report(), yardsticks=()),
         "no anvil": replace(full, yardsticks=full.yardsticks[: len(YARDSTICKS)]),
         "no yardsticks": replace(full, yardsticks=()),
+        "numeric alone": replace(bare_report(), numeric=numeric(())),
+        "no samples of numeric models": replace(
+            full,
+            numeric=NumericResults(
+                transactions=tuple(
+                    replace(it, times=0, seconds=(), gas=(), seconds_per_30m_gas=())
+                    for it in numeric(()).transactions
+                ),
+                prices=(),
+                relative_error=0.0,
+            ),
+        ),
         "no scale": replace(full, growth=(), sizes=()),
         "no prices": replace(full, prices=()),
         "endless": replace(
@@ -477,4 +567,5 @@ def bare_report() -> Report:
         attacks=(),
         growth=(),
         sizes=(),
+        numeric=None,
     )

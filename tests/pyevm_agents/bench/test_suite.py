@@ -12,6 +12,7 @@ from pyevm_agents.bench.evm import runner as evm
 from pyevm_agents.bench.inference import fits
 from pyevm_agents.bench.inference import runner as inference
 from pyevm_agents.bench.measurement.rounds import BenchSettings
+from pyevm_agents.bench.numeric import runner as numeric
 from pyevm_agents.bench.runs import growth, model_sizes
 from pyevm_agents.bench.runs import runner as runs
 from pyevm_agents.bench.suite import (
@@ -93,6 +94,8 @@ def order(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(fits, "fit_terms", part("terms", FULL.terms))
     monkeypatch.setattr(runs, "measure_runs", priced)
     monkeypatch.setattr(attacks, "measure_attacks", part("attacks", FULL.attacks))
+    monkeypatch.setattr(numeric, "measure_numeric_models", part("numeric", ()))
+    monkeypatch.setattr(numeric, "build_numeric_results", lambda *_: FULL.numeric)
     monkeypatch.setattr(growth, "measure_growth", part("growth", FULL.growth))
     monkeypatch.setattr(model_sizes, "measure_sizes", part("sizes", FULL.sizes))
     return asked
@@ -112,10 +115,14 @@ def test_parts_come_in_order_and_fit_together(setting: BenchSettings, order: lis
     whole = whole_of(setting, *PARTS)
     whole.measure()
     references = ["ecrecover", "erc20", "pairing"]
-    assert order == ["evm", "probes", *references, "terms", "runs", "attacks", "growth", "sizes"]
+    assert order == [
+        *("evm", "probes", *references, "terms", "runs", "attacks"),
+        *("numeric", *references, "growth", "sizes"),
+    ]
     assert whole.finished_parts == [*PARTS]
     report = whole.build_report()
-    assert {one.seconds for one in report.yardsticks} == {(2.0,)}
+    assert {one.seconds for one in report.yardsticks} == {(3.0,)}
+    assert report.numeric == FULL.numeric
     assert report.left_out == (("anvil", NO_ANVIL),)
     assert {one.term for one in report.prices} == {one.term for one in FULL.prices}
     published = tuple(one.name for one in report.published)
@@ -161,6 +168,7 @@ def test_an_end_keeps_what_was_finished(
     assert dict(report.left_out) == {
         "runs": "the model died",
         "attacks": "the model died",
+        "numeric": "the model died",
         "growth": "a full run measures it",
         "sizes": "a full run measures them",
         "anvil": NO_ANVIL,

@@ -47,7 +47,7 @@ def test_inspect_prints_json(file: Path) -> None:
     model = NumericFile.open(file)
     assert form["sha256"] == model.digest.hex()
     assert form["operations"] == model.operations
-    assert form["gas"] == -(-model.operations // 4)
+    assert form["gas"] == -(-model.operations // 16)
     assert form["inputs"][1] == {
         "name": "x1", "count": 2, "decimals": 0, "least": -100, "most": 100,
     }  # fmt: skip

@@ -59,7 +59,7 @@ SECTIONS = [
 ]
 PLAIN_DIGEST = "501eab111224f4d0d48a35e1c7febc712e327e68a85b2b065f8d854d33104cd2"
 BYTES_DIGEST = "c7f755c878f5d14151dc4b1f587801db366292684faf6944399ab2d37cd77915"
-NUMERIC_DIGEST = "bee30463822411dc2418dc2785574ea3522a38da3905bd1ed8248cc237b1377b"
+NUMERIC_DIGEST = "1c2de3b91bdf06d01ea418b69b6f21cfa9c465eb3ee417e4c42262eead05f320"
 
 
 def test_the_canonical_form_is_sorted_and_without_white_space() -> None:
@@ -100,7 +100,7 @@ def test_the_form_of_numeric_models() -> None:
         "BASE_GAS": 3_000,
         "INPUT_BYTE_GAS": 16,
         "OUTPUT_BYTE_GAS": 16,
-        "OPERATIONS_PER_GAS": 4,
+        "OPERATIONS_PER_GAS": 16,
     }
     limits = {name: limit for name, limit in form["limits"].items() if "NUMERIC" in name}
     assert limits == {
@@ -276,10 +276,10 @@ def test_an_empty_section_that_is_stated_is_refused(old: str, new: str, name: st
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('"OPERATIONS_PER_GAS":4', '"OPERATIONS_PER_GAS":0', "operations_per_gas 0: must be"),
-        ('"OPERATIONS_PER_GAS":4', '"OPERATIONS_PER_GAS":4.0', "operations_per_gas 4.0: must be"),
-        ('"OPERATIONS_PER_GAS":4', '"OPERATIONS":4', "numeric_schedule.OPERATIONS = 4: this ver"),
-        (',"OPERATIONS_PER_GAS":4', "", "numeric_schedule: not canonical JSON"),
+        ('"OPERATIONS_PER_GAS":16', '"OPERATIONS_PER_GAS":0', "operations_per_gas 0: must be"),
+        ('"OPERATIONS_PER_GAS":16', '"OPERATIONS_PER_GAS":16.0', "_per_gas 16.0: must be"),
+        ('"OPERATIONS_PER_GAS":16', '"OPERATIONS":16', "numeric_schedule.OPERATIONS = 16: this v"),
+        (',"OPERATIONS_PER_GAS":16', "", "numeric_schedule: not canonical JSON"),
         ('"numeric_schedule":{', '"numeric_schedule":5,"numeric":{', "invalid chain configurat"),
         ('"MAX_NUMERIC_INPUTS":1024', '"MAX_NUMERIC_INPUTS":7', "has 1024; use the version"),
         ('"MAX_NUMERIC_INPUTS":1024,', "", "limits: not canonical JSON"),

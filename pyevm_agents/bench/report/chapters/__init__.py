@@ -12,6 +12,7 @@ from pyevm_agents.bench.report.chapters.attacks import build_attack_chapter
 from pyevm_agents.bench.report.chapters.changes import build_change_chapter
 from pyevm_agents.bench.report.chapters.evm import build_evm_chapter
 from pyevm_agents.bench.report.chapters.measuring import build_method_chapter, list_circumstances
+from pyevm_agents.bench.report.chapters.numeric import build_numeric_chapter
 from pyevm_agents.bench.report.chapters.prices import build_price_chapter
 from pyevm_agents.bench.report.chapters.published import build_published_chapter
 from pyevm_agents.bench.report.chapters.runs import build_run_chapter
@@ -36,6 +37,7 @@ def build_document(report: Report, comparison: ReportComparison | None = None) -
         build_term_chapter(report),
         build_run_chapter(report),
         build_attack_chapter(report),
+        build_numeric_chapter(report),
         build_published_chapter(report),
         build_growth_chapter(report),
         build_size_chapter(report),

@@ -20,9 +20,10 @@ from pyevm_agents.bench.report.document import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from pyevm_agents.bench.measurement.results import Attack, Report
+    from pyevm_agents.bench.measurement.results import Report
+    from pyevm_agents.bench.report.findings import BoughtWork
 
 
 def build_attack_chapter(report: Report) -> Chapter | None:
@@ -33,8 +34,8 @@ def build_attack_chapter(report: Report) -> Chapter | None:
         name="attacks",
         title="Attacks",
         words=(
-            (_describe_worst_attacks(report),),
-            *((each,) for each in _iter_parity_breaches(report)),
+            (describe_most_work(report, report.attacks),),
+            *((each,) for each in iter_parity_breaches(report, report.attacks)),
         ),
         parts=(
             Picture(
@@ -44,19 +45,20 @@ def build_attack_chapter(report: Report) -> Chapter | None:
                 note="Seconds, on a logarithmic axis; the line is the EVM's own worst case on this "
                 "VM. Attacks beyond it are too cheap.",
             ),
-            _build_seconds_table(report),
-            _build_method_table(report),
+            build_seconds_table(report, report.attacks),
+            build_method_table(report.attacks),
         ),
     )
 
 
-def _describe_worst_attacks(report: Report) -> str:
+def describe_most_work(report: Report, attacks: Sequence[BoughtWork]) -> str:
+    """Describe the most work of attacks under each schedule, beside the EVM's own worst case."""
     slowest = findings.find_slowest(report)
     phrases = [
         f"{number_format.format_seconds(found[1].middle)} under {schedule} "
         f"({number_format.lower_first_letter(found[0].title)})"
-        for schedule in findings.list_attack_schedules(report)
-        if (found := findings.find_worst_attack(report, schedule))
+        for schedule in findings.list_work_schedules(attacks)
+        if (found := findings.find_most_work(attacks, schedule))
     ]
     words = f"The most work that 30 million gas bought: {number_format.join_names(phrases)}."
     if slowest is None:
@@ -64,8 +66,8 @@ def _describe_worst_attacks(report: Report) -> str:
     limit = findings.compute_block_seconds(slowest)
     beyond = [
         schedule
-        for schedule in findings.list_attack_schedules(report)
-        if (found := findings.find_worst_attack(report, schedule)) and found[1].low > limit.high
+        for schedule in findings.list_work_schedules(attacks)
+        if (found := findings.find_most_work(attacks, schedule)) and found[1].low > limit.high
     ]
     time = number_format.format_seconds(limit.middle)
     words += f" The EVM's own worst, {slowest.title}, takes {time}: "
@@ -74,33 +76,36 @@ def _describe_worst_attacks(report: Report) -> str:
     return words + f"attacks are worse under {number_format.join_names(beyond)}."
 
 
-def _iter_parity_breaches(report: Report) -> Iterator[str]:
+def iter_parity_breaches(report: Report, attacks: Sequence[BoughtWork]) -> Iterator[str]:
     """Yield, for each reference, the attacks that take longer than their gas is worth at parity."""
     for name in REFERENCES:
         yardstick, schedule = find_reference(report.yardsticks, name), f"parity-{name}"
-        if yardstick is None or schedule not in findings.list_attack_schedules(report):
+        if yardstick is None or schedule not in findings.list_work_schedules(attacks):
             continue
         pace = findings.compute_block_seconds(yardstick)
         beyond = [
             number_format.lower_first_letter(attack.title)
-            for attack in report.attacks
+            for attack in attacks
             if (bought := dict(attack.seconds_per_30m_gas).get(schedule)) and bought.low > pace.high
         ]
         if beyond:
             yield (
                 f"Spent {REFERENCES[name]}, 30 million gas take "
                 f"{number_format.format_seconds(pace.middle)}; under {schedule} they buy more by "
-                f"{number_format.join_names(beyond)}. No schedule of the executor prices the EVM's "
-                "own work."
+                f"{number_format.join_names(beyond)}. No schedule prices the EVM's own "
+                "work."
             )
 
 
-def _build_seconds_table(report: Report) -> ReportTable:
-    schedules = findings.list_attack_schedules(report)
+def build_seconds_table(
+    report: Report, attacks: Sequence[BoughtWork], *, title: str = "Attack"
+) -> ReportTable:
+    """Return the seconds of 30 million gas, marked where the EVM's own worst case is faster."""
+    schedules = findings.list_work_schedules(attacks)
     slowest = findings.find_slowest(report)
     limit = float("inf") if slowest is None else findings.compute_block_seconds(slowest).high
-    rows = tuple(_build_row(attack, schedules, limit) for attack in report.attacks)
-    columns = (*make_text_columns("Attack"), *make_number_columns("Once", *schedules))
+    rows = tuple(_build_row(attack, schedules, limit) for attack in attacks)
+    columns = (*make_text_columns(title), *make_number_columns("Once", *schedules))
     return ReportTable(
         title="Seconds for 30 million gas, by schedule",
         columns=columns,
@@ -109,7 +114,7 @@ def _build_seconds_table(report: Report) -> ReportTable:
     )
 
 
-def _build_row(attack: Attack, schedules: tuple[str, ...], limit: float) -> tuple[Cell, ...]:
+def _build_row(attack: BoughtWork, schedules: tuple[str, ...], limit: float) -> tuple[Cell, ...]:
     bought = dict(attack.seconds_per_30m_gas)
     once = (
         make_time_cell(estimate_median(attack.seconds))
@@ -125,7 +130,8 @@ def _build_row(attack: Attack, schedules: tuple[str, ...], limit: float) -> tupl
     return (make_text_cell(attack.title), once, *cells)
 
 
-def _build_method_table(report: Report) -> ReportTable:
+def build_method_table(attacks: Sequence[BoughtWork]) -> ReportTable:
+    """Return how each attack is done, how it ends, and its gas."""
     rows = tuple(
         (
             make_text_cell(attack.title),
@@ -133,13 +139,13 @@ def _build_method_table(report: Report) -> ReportTable:
             make_text_cell(attack.outcome),
             make_text_cell(_format_gas(attack)),
         )
-        for attack in report.attacks
+        for attack in attacks
     )
     columns = (*make_text_columns("Attack", "How", "Ends"), *make_number_columns("Gas by default"))
     return ReportTable(title="The attacks", columns=columns, rows=rows)
 
 
-def _format_gas(attack: Attack) -> str:
+def _format_gas(attack: BoughtWork) -> str:
     gas = findings.find_gas(attack.gas, "default")
     return number_format.NOTHING if gas is None else f"{gas:,}"
 

@@ -29,7 +29,17 @@ __all__ = [
     "require_matplotlib",
 ]
 
-PLOTS = ("prices", "gas_time", "marginal", "residuals", "runs", "attacks", "growth", "sizes")
+PLOTS = (
+    "prices",
+    "gas_time",
+    "marginal",
+    "residuals",
+    "runs",
+    "attacks",
+    "numeric",
+    "growth",
+    "sizes",
+)
 """Names of plots, and of the functions that draw them."""
 
 
@@ -72,13 +82,14 @@ def draw_plot(paint: Callable[[Sheet], Figure], *, is_narrow: bool = False) -> s
 
 def _get_painter(name: str) -> Callable[[Report, Sheet], Figure]:
     """Return the painter of a plot; imports matplotlib."""
-    from pyevm_agents.bench.report.plots import cost, scale, time  # noqa: PLC0415 - matplotlib is an extra
+    from pyevm_agents.bench.report.plots import cost, numeric, scale, time  # noqa: PLC0415 - matplotlib is an extra
 
     painters: dict[str, Callable[[Report, Sheet], Figure]] = {
         "prices": cost.draw_prices,
         "gas_time": cost.draw_gas_time,
         "runs": cost.draw_runs,
         "attacks": cost.draw_attacks,
+        "numeric": numeric.draw_numeric,
         "marginal": time.draw_marginal,
         "residuals": time.draw_residuals,
         "growth": scale.draw_growth,

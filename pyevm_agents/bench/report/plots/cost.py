@@ -140,14 +140,14 @@ def draw_gas_time(report: Report, sheet: Sheet) -> Figure:
         points += places
     set_logarithmic(axes.xaxis, [gas for gas, _ in points], format_short)
     set_logarithmic(axes.yaxis, [taken for _, taken in points], format_time)
-    _draw_parity_lines(axes, report)
+    draw_parity_lines(axes, report)
     axes.set_xlabel("gas")
     axes.set_ylabel("time")
     sheet.add_legend(figure, axes)
     return figure
 
 
-def _draw_parity_lines(axes: Axes, report: Report) -> None:
+def draw_parity_lines(axes: Axes, report: Report) -> None:
     """Draw the lines on which a transaction takes as long for its gas as each reference."""
     left, right = axes.get_xlim()
     bottom, top = axes.get_ylim()

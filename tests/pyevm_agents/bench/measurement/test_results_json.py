@@ -81,6 +81,12 @@ def test_samples_stand_in_a_row() -> None:
     assert sum('"seconds": [' in line and line.endswith("],") for line in lines) > 50
 
 
+def test_a_report_of_before_numeric_models_is_read() -> None:
+    form = json.loads(to_json(made_up.report()))
+    del form["numeric"]
+    assert from_json(json.dumps(form)) == replace(made_up.report(), numeric=None)
+
+
 def _without(form: dict[str, Any]) -> None:
     del form["runs"][1]["usage"]["cold_tokens"]
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import pytest
 from hypothesis import given
@@ -19,6 +19,7 @@ from pyevm_agents.bench.measurement.results import (
 )
 from pyevm_agents.bench.pricing.parity import (
     build_parity_schedule,
+    compute_numeric_schedule,
     compute_prices,
     find_reference,
     get_reference_ns_per_gas,
@@ -28,6 +29,8 @@ from pyevm_agents.bench.pricing.parity import (
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.config.schedule_file import parse_schedule
 from pyevm_agents.errors import ConfigError
+from tests.numeric_model import SumModel, profile_of
+from tests.pyevm_agents.bench import made_up
 from tests.pyevm_agents.bench.made_up_terms import Truth, made_up_probes
 
 DIGEST = "ab" * 32
@@ -178,6 +181,20 @@ def test_a_schedule_is_a_file_that_a_chain_takes() -> None:
     assert rules.models[0].cold_prompt_token_gas == 620
     assert rules.schedule.parameter_gas == 37
     assert rules.schedule.metadata_read_gas == 2_000_000  # A limit, not a price.
+
+
+def test_a_schedule_has_numeric_prices_if_they_were_measured() -> None:
+    numeric = made_up.report().numeric
+    assert numeric is not None
+    told = build_parity_schedule(TERMS, YARDSTICKS, "erc20", MODEL, numeric_prices=numeric.prices)
+    assert told.numeric_schedule == compute_numeric_schedule(numeric.prices, "erc20")
+    model = SumModel()
+    priced = parse_schedule(told.to_json()).apply_to(
+        ChainConfig(models=(PROFILE,), numeric_models=(profile_of(model),))
+    )
+    assert asdict(priced.numeric_schedule) == dict(told.numeric_schedule)
+    without = build_parity_schedule(TERMS, YARDSTICKS, "erc20", MODEL)
+    assert "numeric_schedule" not in without.to_json()
 
 
 def test_prices_hold_for_contexts_longer_than_what_was_measured() -> None:

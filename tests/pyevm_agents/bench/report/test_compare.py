@@ -34,6 +34,7 @@ def test_a_report_is_like_itself() -> None:
         "parity price",
         "run",
         "30 million gas",
+        "numeric models",
         "growth",
     }
 

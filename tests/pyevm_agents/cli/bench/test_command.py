@@ -161,6 +161,7 @@ def test_the_summary_states_the_prices_of_the_written_schedule(
     ("part", "words"),
     [
         ("terms", r"a metadata read .* 320 µs"),
+        ("numeric", r"an operation +500 ps +1(\.0\d)? ns +\d+ for a gas"),
         ("growth", r"by steps .*1\.04 \("),
         ("sizes", r"0\.5B +494 million +4\.97 ms  26,900 +26\.8 ms  145,000"),
     ],

@@ -127,7 +127,7 @@ def test_the_banner_names_them(capsys: pytest.CaptureFixture[str]) -> None:
     said = capsys.readouterr().out
     assert "none: a plain chain, without the executor at 0x19" in said
     assert f"address   {to_checksum_address(MODELS)}\n" in said
-    assert "model     sum: 3 inputs, 2 outputs, 9,219 gas" in said
+    assert "model     sum: 3 inputs, 2 outputs, 9,211 gas" in said
     assert f"sha256 {line.digest.hex()[:32]}" in said
     print_json_banner(running, chain, URLS)
     form = json.loads(capsys.readouterr().out)

@@ -18,14 +18,31 @@ from pyevm_agents.models.numeric.limits import MAX_FILE_BYTES
 from tests.checkout import ROOT
 from tests.pyevm_agents.models.numeric.model_builder import build_sample, serialize
 from tests.pyevm_agents.models.numeric.output_digest import compute_digest, list_dispatched
+from tests.pyevm_agents.models.numeric.shipped_outputs import hash_shipped
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tests.samples import Sample
+
 
 def test_the_baseline_processor_computes_the_same() -> None:
+    assert run_at_baseline("output_digest") == {"features": [], "digest": compute_digest()}
+
+
+@pytest.mark.slow
+@pytest.mark.sample(count=2_000, seed=24)
+def test_the_baseline_processor_computes_the_same_of_shipped_models(sample: Sample) -> None:
+    """`count` inputs of each model; AVX2 and the like are used here, and not in the other run."""
+    found = run_at_baseline("shipped_outputs", str(sample.count), str(sample.seed))
+    assert found == {"features": [], "hashes": hash_shipped(sample.count, sample.seed)}
+    sample.figures["features that one run alone uses"] = len(list_dispatched())
+
+
+def run_at_baseline(module: str, *arguments: str) -> object:
+    """Return what a module of these tests prints where NumPy uses no feature above its baseline."""
     run = subprocess.run(
-        [sys.executable, "-m", "tests.pyevm_agents.models.numeric.output_digest"],
+        [sys.executable, "-m", f"tests.pyevm_agents.models.numeric.{module}", *arguments],
         cwd=ROOT,
         env={
             **os.environ,
@@ -36,7 +53,7 @@ def test_the_baseline_processor_computes_the_same() -> None:
         text=True,
         check=True,
     )
-    assert json.loads(run.stdout) == {"features": [], "digest": compute_digest()}
+    return json.loads(run.stdout)
 
 
 def test_threads_share_a_model() -> None:

@@ -11,12 +11,13 @@ from tests.contracts.plain_evm import RevertedError
 from tests.pyevm_agents.models.numeric.solidity.twins import (
     CODE_LIMIT,
     NAMES,
+    SHIPPED,
     CompiledModel,
     DeployedModel,
     build_project,
     compile_models,
-    convert_fixture,
     draw_inputs,
+    get_file,
     run_forge,
 )
 
@@ -33,9 +34,10 @@ FEWEST = 20
 
 @pytest.fixture(scope="module")
 def compiled() -> dict[str, CompiledModel]:
-    models = compile_models({f"Model{name}": convert_fixture(name) for name in NAMES})
+    names = (*NAMES, *SHIPPED)
+    models = compile_models({f"Model{name}": get_file(name) for name in names})
     assert max(each.runtime_bytes for each in models.values()) < CODE_LIMIT
-    return {name: models[f"Model{name}"] for name in NAMES}
+    return {name: models[f"Model{name}"] for name in names}
 
 
 @pytest.fixture(scope="module")
@@ -48,10 +50,10 @@ def test_our_evm_computes_the_numbers_of_the_file(
     deployed: dict[str, DeployedModel], sample: Sample
 ) -> None:
     """Of the inputs, models that take less gas get more."""
-    costs = {name: NumericFile(convert_fixture(name)).operations for name in NAMES}
+    costs = {name: NumericFile(get_file(name)).operations for name in deployed}
     whole = sum(1 / cost**2 for cost in costs.values())
     for name, cost in costs.items():
-        model = NumericFile(convert_fixture(name))
+        model = NumericFile(get_file(name))
         count = max(FEWEST, round(sample.count / cost**2 / whole))
         for values in draw_inputs(model, count, sample.seed):
             assert deployed[name].run(values) == model.run(values), (name, values)
@@ -63,16 +65,27 @@ def test_forge_computes_the_numbers_of_the_file(
     compiled: dict[str, CompiledModel], sample: Sample, tmp_path: Path
 ) -> None:
     """Outputs are compared by the hash of all of them; `count` inputs of each model."""
-    project = build_project(tmp_path / "project")
-    for name, each in compiled.items():
-        gas = run_forge(project, each, convert_fixture(name), sample.count, sample.seed)
+    compare_in_forge({name: compiled[name] for name in NAMES}, sample, tmp_path)
+
+
+@pytest.mark.sample(count=300, seed=24)
+def test_forge_computes_the_numbers_of_shipped_models(
+    compiled: dict[str, CompiledModel], sample: Sample, tmp_path: Path
+) -> None:
+    compare_in_forge({name: compiled[name] for name in SHIPPED}, sample, tmp_path)
+
+
+def compare_in_forge(models: dict[str, CompiledModel], sample: Sample, folder: Path) -> None:
+    project = build_project(folder / "project")
+    for name, each in models.items():
+        gas = run_forge(project, each, get_file(name), sample.count, sample.seed)
         sample.figures[f"gas a call of {name}"] = gas // sample.count
 
 
 def test_the_contract_refuses_inputs_that_the_proof_does_not_cover(
     deployed: dict[str, DeployedModel],
 ) -> None:
-    model = NumericFile(convert_fixture("linear"))
+    model = NumericFile(get_file("linear"))
     values = [least for least, _ in model.input_ranges]
     with pytest.raises(RevertedError):
         deployed["linear"].run([values[0] - 1, *values[1:]])

@@ -15,6 +15,7 @@ import numpy as np
 from eth_abi import decode, encode
 from eth_utils import keccak
 
+from pyevm_agents.models import numeric
 from pyevm_agents.models.numeric import NumericFile
 from pyevm_agents.models.numeric.convert import ConversionOptions, convert
 from pyevm_agents.models.numeric.solidity import generate_library
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 FLOAT_MODELS = Path(__file__).parents[1] / "convert" / "data"
 NAMES = tuple(sorted(file.stem for file in FLOAT_MODELS.glob("*.onnx")))
+SHIPPED_FILES = Path(numeric.__file__).parent / "files"
+SHIPPED = tuple(sorted(file.stem for file in SHIPPED_FILES.glob("*.onnx")))
 PROJECT = Path(__file__).parent / "foundry"
 CODE_LIMIT = 24_576
 GAS = 19_000_000
@@ -43,8 +46,10 @@ CHUNK = 4_096
 
 
 @cache
-def convert_fixture(name: str) -> bytes:
-    """Return the integer file of one of the float models."""
+def get_file(name: str) -> bytes:
+    """Return a model that is shipped, or one of the float models as an integer file."""
+    if name in SHIPPED:
+        return (SHIPPED_FILES / f"{name}.onnx").read_bytes()
     options = ConversionOptions(input_decimals=0 if name == "text" else 4, output_decimals=5)
     rows = np.load(FLOAT_MODELS / f"{name}.npy")
     return convert((FLOAT_MODELS / f"{name}.onnx").read_bytes(), rows, options)
