@@ -176,6 +176,12 @@ ENTRIES = {
         test="tests/pyevm_agents/devnet/test_trading_demo.py"
         "::test_no_words_of_the_model_exceed_the_limits",
     ),
+    "retrieval-ranks": Entry(
+        shows="BM25 in the EVM ranks as bm25s does, and scores as its twin of integers does",
+        count=1_000,
+        seed=25,
+        test="tests/contracts/retrieval/test_ranks.py::test_ranks_are_those_of_the_oracle",
+    ),
     "interrupts": Entry(
         shows="Ctrl-C at any moment of the demo ends it with one line and status 130",
         count=57,

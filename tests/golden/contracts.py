@@ -65,6 +65,7 @@ CONSTRUCTORS: Mapping[str, tuple[object, ...]] = {
     ),
     "PriceFeed": (EXECUTOR, "view_prices", ["ETH"], "USDT", 8),
     "RawTool": (b"",),
+    "RetrievalTool": (NOWHERE, "Handbook", "Finds passages", "Words to look for", 3, 400),
     "RevertingTool": (0,),
     "ScriptedTool": ("Scripted", "Says what it is told", list(SAMPLE), NOWHERE, "", []),
     "SimpleAgent": (EXECUTOR, "bytes", "Agent", "An agent", "What to do", "Help.", [], 5),

@@ -73,6 +73,10 @@ def build_page(text: str) -> RecordedPage:
     )
 
 
+UNSAFE = "<(?=/script|script|!--)"
+"""Starts of what has a meaning to HTML within a script element."""
+
+
 def test_the_policy_names_the_digests_of_the_script_and_the_style() -> None:
     elements = Elements(render_recorded_page(build_page("a")))
     (policy,) = (each["content"] for name, each in elements.found if "http-equiv" in each)
@@ -86,8 +90,8 @@ def test_the_policy_names_the_digests_of_the_script_and_the_style() -> None:
     assert set(directives) == {"default-src", "base-uri", "form-action"}
     assert set(directives.values()) == {"'none'"}
     built = (BUILD / "app.js").read_text()
-    assert "\\x3c" not in built
-    assert script.replace("\\x3c", "<") == built
+    assert not re.search(UNSAFE, script, re.IGNORECASE)
+    assert script == re.sub(UNSAFE, r"\\x3c", built, flags=re.IGNORECASE)
     assert style == (BUILD / "app.css").read_text()
 
 
