@@ -213,7 +213,7 @@ def _check_scenario(
     else:
         swap.require_none()
     if scenario == "trading":
-        trading.require_writable()
+        trading.require_consistent(record_path)
     else:
         trading.require_none()
     if scenario == "callback":

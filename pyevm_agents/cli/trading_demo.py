@@ -62,11 +62,13 @@ class TradingOptions:
             if value is not None:
                 raise click.UsageError(f"{option} is for --scenario trading; omit it")
 
-    def require_writable(self) -> None:
-        """Reject a page that can't be written, before the run.
+    def require_consistent(self, record_path: Path | None) -> None:
+        """Reject options that do not fit together, and a page that can't be written.
 
-        Raises: ConfigError.
+        Raises: click.UsageError; ConfigError.
         """
+        if self.ideal and record_path is not None:
+            raise click.UsageError("--record: records what the model wrote; omit --ideal")
         if self.html is not None:
             require_file_path(self.html)
 

@@ -35,6 +35,7 @@ def run(*words: str) -> Result:
         (["--posts", "0"], "0 is not in the range"),
         (["--posts", "41"], "41 is not in the range"),
         (["--chain-id", "5"], "--chain-id is for --scenario swap"),
+        (["--ideal", "--record", "run.json"], "--record: records what the model wrote"),
         (["--html", "/nowhere/page.html"], "/nowhere"),
     ],
 )
@@ -77,10 +78,9 @@ class Page(HTMLParser):
 
 @pytest.mark.slow
 def test_the_ideal_ends_as_the_ideal(tmp_path: Path) -> None:
-    page, file = tmp_path / "page.html", tmp_path / "trading.json"
+    page = tmp_path / "page.html"
     count = RECORDED_POST_COUNT
-    options = ["--ideal", "--json", "--posts", str(count), "--html", str(page)]
-    done = run(*options, "--record", str(file))
+    done = run("--ideal", "--json", "--posts", str(count), "--html", str(page))
     assert done.exit_code == 0, done.output
     form = json.loads(done.stdout)
     assert (form["scenario"], form["isIdeal"], form["posts"]) == ("trading", True, count)
@@ -90,8 +90,6 @@ def test_the_ideal_ends_as_the_ideal(tmp_path: Path) -> None:
     assert [each["status"] for each in sent] == [int(p.do_pools_follow) for p in POSTS[:count]]
     assert {"hash", "status", "gas", "steps"} <= set(sent[0])
     assert all(len(each["steps"]) >= 6 for each in sent)
-    chain = Replay(read_fixture(file)).finish()
-    assert set(chain.numeric_models) == {"sentiment", "forecast", "risk"}
 
     found = Page(page.read_text())
     assert "script" not in found.tags
@@ -103,10 +101,13 @@ def test_the_ideal_ends_as_the_ideal(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_default_model_decides() -> None:
-    done = run("--posts", "1")
+def test_the_default_model_decides(tmp_path: Path) -> None:
+    file = tmp_path / "trading.json"
+    done = run("--posts", "1", "--record", str(file))
     assert done.exit_code == 0, done.output
     assert "1 of 1 ended as the ideal" in done.stdout
+    chain = Replay(read_fixture(file)).finish()
+    assert set(chain.numeric_models) == {"sentiment", "forecast", "risk"}
     lines = done.stdout.splitlines()
     assert any(line.startswith("ETH  price ") for line in lines)
     assert "     ▲ bought  ▼ sold  · no trade  ✗ undone" in lines
@@ -115,6 +116,6 @@ def test_the_default_model_decides() -> None:
     )
     text = shown[2].partition("```")[0].strip("\n").splitlines()
     # "…" stands for what is left out, and times differ.
-    first = [line for line in text[: text.index("")] if line and "…" not in line]
+    first = [line for line in text[: text.index("…")] if "…" not in line]
     assert len(first) > 3
     assert [line for line in first if line not in lines] == []
