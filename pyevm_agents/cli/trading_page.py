@@ -106,10 +106,11 @@ def _list_pictures(runs: Sequence[TradingRun]) -> Iterator[Picture]:
 
 def _build_table(runs: Sequence[TradingRun]) -> ReportTable:
     prices = make_number_columns(*(f"{symbol}, {CASH}" for symbol in ASSETS))
-    answers = make_text_columns("Sentiment", "Forecast", "Target", "Trade", "As the ideal")
+    answers = make_text_columns("Sentiment and forecast", "Target", "Trade")
+    ideal = make_number_columns("As the ideal")
     return ReportTable(
         title="Each post, and what the tools answered",
-        columns=(*make_text_columns("Post"), *prices, *answers),
+        columns=(*make_text_columns("Post"), *prices, *answers, *ideal),
         rows=tuple(
             tuple(make_text_cell(text) for text in _list_cells(run, place))
             for place, run in enumerate(runs)
@@ -121,11 +122,16 @@ def _list_cells(run: TradingRun, place: int) -> Iterator[str]:
     yield f"{place + 1}. {run.post.text}"
     for symbol in ASSETS:
         yield f"{list_prices([run], symbol)[0]:,.2f}"
-    for tool in (SENTIMENT, FORECAST, WEIGHTS):
-        yield (run.outcome.find_answer(tool) or "none").partition(": ")[2] or "none"
+    sentiment, forecast, target = (
+        (run.outcome.find_answer(tool) or "none").partition(": ")[2] or "none"
+        for tool in (SENTIMENT, FORECAST, WEIGHTS)
+    )
+    yield f"{sentiment}; {forecast}"
+    yield target
     trade = run.outcome.find_answer(TRADE) or "none"
-    yield trade if run.outcome.failure is None else f"{UNDONE}: {run.outcome.failure}"
-    yield "yes" if run.is_ideal else "; ".join(run.differences)
+    done = trade if run.outcome.failure is None else f"{UNDONE}: {run.outcome.failure}"
+    yield "; ".join([done, *run.differences])
+    yield "yes" if run.is_ideal else "no"
 
 
 # -- pictures -- #
