@@ -190,7 +190,7 @@ def test_models_and_schedule_are_the_nodes(commands: Commands) -> None:
         "3, with decimals 2, 2, 0",
         "2, with decimals 2, 4",
         "41",
-        "9,219 a call by name",
+        "9,211 a call by name",
     ]
     said = commands.said("schedule")
     told = commands.node.ask("agent_schedule")
