@@ -47,8 +47,10 @@ class Project:
         shutil.copytree(HERE / "hardhat", folder, dirs_exist_ok=True)
         (folder / "node_modules").symlink_to(packages)
         # What imports OpenZeppelin, which is no package of this project.
-        folders = ("callback", "adapters", "swap")
-        files = ("WalletCallbackAgent.sol", "AgentAccount.sol", "Owned*Agent.sol", "*AbiT*.sol")
+        folders = ("callback", "adapters", "retrieval", "swap", "trading", "v1")
+        agents = ("WalletCallbackAgent.sol", "AgentAccount.sol", "Owned*Agent.sol")
+        models = ("*ModelTool.sol", "NumericTool.sol", "FixedPointText.sol", "TransientValues.sol")
+        files = (*agents, *models, "*AbiT*.sol")
         leave = shutil.ignore_patterns("node_modules", "build", "test", *folders, *files)
         shutil.copytree(CONTRACTS, folder / "contracts", ignore=leave)
 
