@@ -67,6 +67,8 @@ PLANTED = [os.environ, os.getenv("A"), random.random(), datetime, secrets, time,
 """.replace("LONG LINE", "long line " * 12)
 
 PLANTED_TYPES = {
+    "arch.*": "import arch",
+    "bm25s.*": "import bm25s",
     "ckzg": "import ckzg",
     "eth.*": "from eth.vm.forks import CancunVM",
     "eth_abi.*": "from eth_abi import encode",
@@ -74,10 +76,14 @@ PLANTED_TYPES = {
     "eth_tester.*": "import eth_tester",
     "eth_utils.*": "from eth_utils import keccak",
     "gguf.*": "from gguf import GGUFReader; number: int = GGUFReader('file')",
+    "lightgbm.*": "import lightgbm",
     "llama_cpp.*": "from llama_cpp import LlamaGrammar",
+    "onnxmltools.*": "import onnxmltools",
+    "onnxruntime.*": "import onnxruntime",
     "rlp.*": "import rlp",
     "torch.*": "import torch",
     "training.*": "class Planted(torch.autograd.Function): ...",
+    "vaderSentiment.*": "import vaderSentiment",
     "zksnake.*": "import zksnake.ecc",
 }
 """Lines that mypy accepts with the override of a module pattern, and refuses without."""
