@@ -6,8 +6,7 @@ import json
 import time
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 from eth_typing import Address
@@ -23,6 +22,7 @@ from pyevm_agents.cli.demo_output import (
     truncate_text,
 )
 from pyevm_agents.cli.fork_options import ForkOptions, split_url
+from pyevm_agents.cli.option_group import add_option_group
 from pyevm_agents.cli.oracle.param_types import ADDRESS_TYPE
 from pyevm_agents.cli.output import out, print_table
 from pyevm_agents.contract_intelligence.chain_metadata import get_chain_metadata
@@ -99,16 +99,7 @@ class SwapOptions:
 
 def add_swap_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options of this scenario to a command, which gets them as `swap`."""
-
-    @wraps(command)
-    def run(*arguments: Any, **values: Any) -> None:  # noqa: ANN401 - the command's own
-        names = ("fork_url", "router", "token", "chain_id")
-        swap = SwapOptions(**{name: values.pop(name) for name in names})
-        command(*arguments, **values, swap=swap)
-
-    for option in reversed(_OPTIONS):
-        run = option(run)
-    return run
+    return add_option_group(command, "swap", SwapOptions, _OPTIONS)
 
 
 _OPTIONS = (

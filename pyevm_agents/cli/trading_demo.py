@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import dataclass
-from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 from rich.markup import escape
 
 from pyevm_agents.atomic_files import require_file_path, write_output_file
 from pyevm_agents.cli.demo_output import format_amount, print_title, truncate_text
+from pyevm_agents.cli.option_group import add_option_group
 from pyevm_agents.cli.output import out
 from pyevm_agents.cli.trading_picture import draw_terminal_picture, find_trades
 from pyevm_agents.devnet.trading_demo import (
@@ -75,16 +75,7 @@ class TradingOptions:
 
 def add_trading_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options of this scenario to a command, which gets them as `trading`."""
-
-    @wraps(command)
-    def run(*arguments: Any, **values: Any) -> None:  # noqa: ANN401 - the command's own
-        names = ("posts", "html", "ideal")
-        trading = TradingOptions(**{name: values.pop(name) for name in names})
-        command(*arguments, **values, trading=trading)
-
-    for option in reversed(_OPTIONS):
-        run = option(run)
-    return run
+    return add_option_group(command, "trading", TradingOptions, _OPTIONS)
 
 
 _OPTIONS = (
