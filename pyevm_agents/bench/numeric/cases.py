@@ -25,7 +25,7 @@ from pyevm_agents.bench.evm.case import BenchTransaction, EvmCase, derive_addres
 from pyevm_agents.bench.measurement.assembly import assemble, build_loop, format_push
 from pyevm_agents.bench.numeric.model_files import MAKERS, MOST_VALUES
 from pyevm_agents.devnet.chain import build_numeric_profiles
-from pyevm_agents.models.numeric import NumericFile
+from pyevm_agents.models.numeric import SHIPPED, NumericFile, open_shipped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -50,6 +50,9 @@ MODELS = {
     "outputs": "1,024 outputs of one input",
     "linear": "a linear model, 64 inputs",
     "perceptron": "an MLP, 64 to 256 to 256 to 8",
+    "sentiment": "the shipped sentiment, 48 words looked up",
+    "forecast": "the shipped forecast, boosted trees",
+    "risk": "the shipped risk, a convolution",
     "trees": "256 trees of depth 6, in tables",
     "chain": "96 nodes on 1,024 elements each",
     "convolution": "three 1-D convolutions, 1,024 inputs",
@@ -58,7 +61,16 @@ MODELS = {
 }
 """Usual models, from few operations to many."""
 
-QUICK_MODELS = ("sum", "inputs", "linear", "perceptron", "trees", "convolution", "outputs")
+QUICK_MODELS = (
+    "sum",
+    "inputs",
+    "linear",
+    "perceptron",
+    "trees",
+    "convolution",
+    "outputs",
+    *SHIPPED,
+)
 
 SLOW_MODELS = {
     "nodes": ("1,024 nodes of one element", "Each node negates one number."),
@@ -157,8 +169,9 @@ def _build_forwarder(call: str, data: bytes) -> bytes:
 
 
 def open_models(names: set[str]) -> dict[str, NumericFile]:
-    """Make the named models."""
-    return {name: NumericFile(make()) for name, make in MAKERS.items() if name in names}
+    """Make the named models, and open those that the package ships."""
+    made = {name: NumericFile(make()) for name, make in MAKERS.items() if name in names}
+    return made | {name: open_shipped(name) for name in SHIPPED if name in names}
 
 
 def encode_run(model_id: str, values: list[int]) -> bytes:

@@ -66,7 +66,7 @@ class BenchCommand(click.Command):
     "--quick",
     "is_quick",
     is_flag=True,
-    help="Fewer rounds and sizes: 80 s on two quiet cores. After 120 s it skips runs and attacks.",
+    help="Fewer rounds and sizes: 90 s on two quiet cores. After 120 s it skips runs and attacks.",
 )
 @model_option
 @adapter_option

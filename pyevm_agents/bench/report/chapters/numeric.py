@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyevm_agents.bench.measurement.intervals import estimate_median, scale_interval
+from pyevm_agents.bench.measurement.intervals import (
+    divide_intervals,
+    estimate_median,
+    scale_interval,
+)
 from pyevm_agents.bench.measurement.results import (
     NUMERIC_PRICES,
     NUMERIC_UNITS,
@@ -48,6 +52,9 @@ if TYPE_CHECKING:
 
 NS = 1e9
 
+BESIDE_TRANSFER = "Over an ERC-20 transfer"
+"""Title of the column that compares the time of a gas."""
+
 
 def build_numeric_chapter(report: Report) -> Chapter | None:
     """Return the chapter of numeric models; None if they were not measured."""
@@ -73,7 +80,7 @@ def build_numeric_chapter(report: Report) -> Chapter | None:
                 "the operation that names the line.",
             ),
             _build_price_table(numeric),
-            _build_transaction_table(numeric),
+            _build_transaction_table(report, numeric),
             build_seconds_table(report, numeric.transactions, title="Call"),
             build_method_table(attacks),
         ),
@@ -170,27 +177,33 @@ def _build_parity_cell(price: NumericPrice, reference: str, emitted: dict[str, i
     return make_number_cell(parity, note=note)
 
 
-def _build_transaction_table(numeric: NumericResults) -> ReportTable:
+def _build_transaction_table(report: Report, numeric: NumericResults) -> ReportTable:
     """Return what one call of each transaction buys, with its gas and its time."""
+    transfer = find_reference(report.yardsticks, findings.MAIN_REFERENCE)
+    pace = None if transfer is None else transfer.ns_per_gas
     rows = tuple(
-        tuple(_iter_transaction_cells(each)) for each in numeric.transactions if each.times > 0
+        tuple(_iter_transaction_cells(each, pace)) for each in numeric.transactions if each.times
     )
     columns = (
         *make_text_columns("Call"),
         *make_number_columns(
             "Calls", "Calldata, bytes", "Output, bytes", "Operations", "Gas", "Time", "ns a gas"
         ),
+        *make_number_columns(BESIDE_TRANSFER),
     )
     return ReportTable(
         title="One call of each transaction",
         columns=columns,
         rows=rows,
         note=f"Paid units by default prices ({', '.join(NUMERIC_PRICES)}); a call that is refused "
-        "before any charge has none. Gas and time are a call's share of the whole transaction.",
+        "before any charge has none. Gas and time are a call's share of the whole transaction. The "
+        "last column divides the time of a gas by that of a gas of an ERC-20 transfer.",
     )
 
 
-def _iter_transaction_cells(transaction: NumericTransaction) -> Iterator[Cell]:
+def _iter_transaction_cells(
+    transaction: NumericTransaction, transfer: Interval | None
+) -> Iterator[Cell]:
     times, usage = transaction.times, transaction.usage
     gas = findings.find_gas(transaction.gas, "default")
     yield make_text_cell(transaction.title)
@@ -200,10 +213,15 @@ def _iter_transaction_cells(transaction: NumericTransaction) -> Iterator[Cell]:
     yield make_text_cell(number_format.NOTHING if gas is None else f"{gas // times:,}")
     pace = compute_ns_per_gas(transaction)
     if pace is None:
-        yield from (make_text_cell(number_format.NOTHING),) * 2
+        yield from (make_text_cell(number_format.NOTHING),) * 3
         return
     yield make_time_cell(scale_interval(estimate_median(transaction.seconds), 1 / times))
     yield make_number_cell(pace)
+    yield make_text_cell(
+        number_format.NOTHING
+        if transfer is None
+        else number_format.format_factor(divide_intervals(pace, transfer).middle)
+    )
 
 
 def _build_alt_text(numeric: NumericResults) -> str:

@@ -41,11 +41,11 @@ def test_a_share_of_the_budget_is_over_before_all_of_it() -> None:
 @pytest.mark.parametrize(
     ("is_quick", "load", "seconds"),
     [
-        (True, 0.0, 80.0),
+        (True, 0.0, 87.0),
         (True, 1.0, 120.0),
         (True, 3.0, QUICK_BUDGET_S),
-        (True, 10.0, 240.0),
-        (False, 2.0, 1_720.0),
+        (True, 10.0, 261.0),
+        (False, 2.0, 1_820.0),
     ],
 )
 def test_the_estimate_grows_with_the_load(is_quick: bool, load: float, seconds: float) -> None:

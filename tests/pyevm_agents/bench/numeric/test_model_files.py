@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from pyevm_agents.bench.numeric.cases import MODELS, QUICK_MODELS, SLOW_MODELS
+from pyevm_agents.bench.numeric.cases import MODELS, QUICK_MODELS, SLOW_MODELS, open_models
 from pyevm_agents.bench.numeric.model_files import MAKERS, ModelWriter
-from pyevm_agents.models.numeric import NumericFile
+from pyevm_agents.models.numeric import SHIPPED, NumericFile, open_shipped
 
 LEAST_OPERATIONS = {
     "convolution": 7_000_000, "product": 10_000_000, "grid": 10_000_000,
@@ -26,8 +26,15 @@ def test_a_model_is_read_and_evaluated(name: str) -> None:
 
 
 def test_every_model_has_a_case() -> None:
-    assert {*MODELS, *SLOW_MODELS, "largest"} == {*MAKERS}
+    assert {*MODELS, *SLOW_MODELS, "largest"} == {*MAKERS, *SHIPPED}
     assert {*QUICK_MODELS} <= {*MODELS}
+
+
+def test_the_shipped_models_are_those_of_their_files() -> None:
+    opened = open_models({"sum", *SHIPPED})
+    assert {*opened} == {"sum", *SHIPPED}
+    for name in SHIPPED:
+        assert opened[name].digest == open_shipped(name).digest
 
 
 def test_a_model_is_the_same_each_time() -> None:

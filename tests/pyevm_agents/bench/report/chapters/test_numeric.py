@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pyevm_agents.bench.measurement.intervals import scale_interval
-from pyevm_agents.bench.pricing.parity import compute_numeric_schedule
+from pyevm_agents.bench.pricing.parity import compute_numeric_schedule, find_reference
 from pyevm_agents.bench.report import findings
-from pyevm_agents.bench.report.chapters.numeric import build_numeric_chapter
+from pyevm_agents.bench.report.chapters.numeric import build_numeric_chapter, compute_ns_per_gas
 from pyevm_agents.bench.report.compare import compare
 from pyevm_agents.bench.report.document import Chapter, ReportTable
+from pyevm_agents.bench.report.number_format import NOTHING, format_factor
 from tests.pyevm_agents.bench import made_up
 
 if TYPE_CHECKING:
@@ -87,6 +88,18 @@ def test_a_call_has_its_share_of_its_transaction() -> None:
     assert cells[6].endswith("µs")
     refused = [cell.text for cell in rows["Too large again and again"]]
     assert refused[2:5] == ["0", "0", "0"]
+
+
+def test_the_time_of_a_gas_stands_beside_a_transfers() -> None:
+    transfer = find_reference(FULL.yardsticks, findings.MAIN_REFERENCE)
+    assert transfer is not None
+    rows = table_of(FULL, "One call of each transaction").rows
+    for row, transaction in zip(rows, NUMERIC.transactions, strict=True):
+        pace = compute_ns_per_gas(transaction)
+        assert pace is not None
+        assert row[-1].text == format_factor(pace.middle / transfer.ns_per_gas.middle)
+    alone = table_of(replace(FULL, yardsticks=()), "One call of each transaction")
+    assert {row[-1].text for row in alone.rows} == {NOTHING}
 
 
 def test_emitted_prices_stand_beside_parity() -> None:
