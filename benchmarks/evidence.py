@@ -176,6 +176,13 @@ ENTRIES = {
         test="tests/pyevm_agents/devnet/test_trading_demo.py"
         "::test_no_words_of_the_model_exceed_the_limits",
     ),
+    "trading-invariants": Entry(
+        shows="No sequence of calls exceeds the trading desk's limits or moves its money (Foundry)",
+        count=2_000,
+        seed=24,
+        test="tests/contracts/trading/test_desk_invariants.py"
+        "::test_no_sequence_of_calls_exceeds_the_limits",
+    ),
     "retrieval-ranks": Entry(
         shows="BM25 in the EVM ranks as bm25s does, and scores as its twin of integers does",
         count=1_000,
