@@ -24,6 +24,7 @@ from pyevm_agents.recordings.export import (
     CALL_TRACER,
     NODE_SOURCE,
     ReplayExport,
+    extract_numeric_calls,
     extract_replay_steps,
     render_json,
 )
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from pyevm_agents.cli.rpc_client import RpcClient
-    from pyevm_agents.recordings.export import ReplayStep
+    from pyevm_agents.recordings.export import NumericCall, ReplayStep
 
     Ask = Callable[..., Any]
 
@@ -128,13 +129,13 @@ def export_replay(  # noqa: PLR0913 - one for each option
     if not transactions and fixture is None:
         raise click.UsageError("nothing to export; pass a transaction hash, or --fixture")
     if fixture is None:
-        steps = _collect_steps(remote.call, transactions)
+        steps, numeric_calls = _collect_steps(remote.call, transactions)
         source = NODE_SOURCE
     else:
         with _open_fixture(fixture) as (ask, hashes):
-            steps = _collect_steps(ask, transactions or hashes)
+            steps, numeric_calls = _collect_steps(ask, transactions or hashes)
         source = f"Recorded on the chain {fixture!r}."
-    replay = ReplayExport(name=name, source=source, steps=steps)
+    replay = ReplayExport(name=name, source=source, steps=steps, numeric_calls=numeric_calls)
     text = render_json(replay) if form == "json" else render_solidity(replay, contracts=contracts)
     if output is None:
         click.echo(text, nl=False)
@@ -145,29 +146,32 @@ def export_replay(  # noqa: PLR0913 - one for each option
         raise ConfigError(
             f"{output}: can't be written: {error.strerror}; pass another file"
         ) from error
-    inference_gas = f"{replay.inference_gas:,} gas of inference"
-    err.print(
-        f"{escape(str(output))}: {pluralize(len(steps), 'step')}, {inference_gas}", soft_wrap=True
-    )
+    parts = [pluralize(len(steps), "step"), f"{replay.inference_gas:,} gas of inference"]
+    if numeric_calls:
+        parts.append(f"{pluralize(len(numeric_calls), 'answer')} of numeric models")
+    err.print(f"{escape(str(output))}: {', '.join(parts)}", soft_wrap=True)
 
 
-def _collect_steps(ask: Ask, transactions: tuple[str, ...]) -> tuple[ReplayStep, ...]:
-    """Return the steps of all transactions.
+def _collect_steps(
+    ask: Ask, transactions: tuple[str, ...]
+) -> tuple[tuple[ReplayStep, ...], tuple[NumericCall, ...]]:
+    """Return the steps of all transactions, and the calls of numeric models, each once.
 
     Raises: AgentsError: there are no steps.
     """
     steps: list[ReplayStep] = []
+    numeric_calls: dict[NumericCall, None] = {}
     for transaction in transactions:
         trace = ask("agent_traceTransaction", transaction)
-        steps += extract_replay_steps(
-            ask("debug_traceTransaction", transaction, CALL_TRACER), trace
-        )
+        frame = ask("debug_traceTransaction", transaction, CALL_TRACER)
+        steps += extract_replay_steps(frame, trace)
+        numeric_calls |= dict.fromkeys(extract_numeric_calls(frame))
     if not steps:
         raise AgentsError(
             "nothing to export: the transactions have no steps of agents; `pyevm-agents trace TX` "
             "shows the steps of a transaction"
         )
-    return tuple(steps)
+    return tuple(steps), tuple(numeric_calls)
 
 
 @contextmanager

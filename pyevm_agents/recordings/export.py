@@ -4,7 +4,8 @@
     render_json(ReplayExport(name="wallet", source="…", steps=steps))
 
 A step consists of the request from the calldata, the tools' metadata, and the generation. Tokens
-and grammar are not exported, since other EVMs have no model.
+and grammar are not exported, since other EVMs have no model. The answers of numeric models are
+exported as well, for `ReplayNumericModels.sol`.
 `pyevm_agents.recordings.export_solidity` writes the same steps as Solidity.
 """
 
@@ -23,6 +24,7 @@ from precompiles.abi import (
     decode_input_description,
     decode_string,
 )
+from precompiles.numeric_spec import NUMERIC_MODELS_ADDRESS
 from precompiles.react import parse_history
 from precompiles.spec import EXECUTOR_ADDRESS
 from precompiles.versions import decode_request, is_interface_question
@@ -43,6 +45,7 @@ VERSION = 1
 """Version of the format; raise it when a field's meaning or place changes."""
 
 EXECUTOR = "0x" + EXECUTOR_ADDRESS.hex()
+NUMERIC_MODELS = "0x" + NUMERIC_MODELS_ADDRESS.hex()
 
 CALL_TRACER = {"tracer": "callTracer"}
 """Options of the `debug_traceTransaction` whose result `extract_replay_steps` takes."""
@@ -101,6 +104,16 @@ class ReplayStep:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NumericCall:
+    """A call of the numeric models' precompile, which always has the same answer."""
+
+    call: bytes
+    """Calldata."""
+
+    output: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayExport:
     """The contents of an export."""
 
@@ -109,6 +122,9 @@ class ReplayExport:
     """Origin of the recording, for readers."""
 
     steps: tuple[ReplayStep, ...]
+
+    numeric_calls: tuple[NumericCall, ...] = ()
+    """Calls of numeric models in the same transactions, which a chain without 0x1a can't answer."""
 
     @property
     def inference_gas(self) -> int:
@@ -135,11 +151,20 @@ def extract_replay_steps(frame: Frame, trace: Frame) -> tuple[ReplayStep, ...]:
     )
 
 
+def extract_numeric_calls(frame: Frame) -> tuple[NumericCall, ...]:
+    """Extract the answered calls of numeric models in a transaction, each once.
+
+    Input:  the result of `debug_traceTransaction` with callTracer.
+    """
+    return tuple(dict.fromkeys(_iter_numeric_calls(frame)))
+
+
 def render_json(replay: ReplayExport) -> str:
     """Render a replay as JSON, in the format of chain fixtures.
 
     A step's fields are those of `RecordedStep` in `ReplayAgentExecutor.sol`, so that ethers and
-    viem can pass a step unchanged.
+    viem can pass a step unchanged. Those of a numeric call are the arguments of `record` in
+    `ReplayNumericModels.sol`; a run without numeric models has no such section.
     """
     sections: dict[str, Json] = {
         "_info": {
@@ -152,6 +177,11 @@ def render_json(replay: ReplayExport) -> str:
         "inferenceGas": replay.inference_gas,
         "steps": [_serialize_step(step) for step in replay.steps],
     }
+    if replay.numeric_calls:
+        sections["numericCalls"] = [
+            {"call": "0x" + each.call.hex(), "output": "0x" + each.output.hex()}
+            for each in replay.numeric_calls
+        ]
     return canonical_json.serialize(replay.name, sections)
 
 
@@ -163,6 +193,16 @@ def _iter_executor_calls(frame: Frame) -> Iterator[Frame]:
         return
     for call in frame.get("calls", ()):
         yield from _iter_executor_calls(call)
+
+
+def _iter_numeric_calls(frame: Frame) -> Iterator[NumericCall]:
+    """Yield the calls of numeric models that succeeded, in order."""
+    if str(frame.get("to", "")).lower() == NUMERIC_MODELS:
+        if "error" not in frame:
+            yield NumericCall(call=_parse_hex(frame["input"]), output=_parse_hex(frame["output"]))
+        return
+    for call in frame.get("calls", ()):
+        yield from _iter_numeric_calls(call)
 
 
 def _flatten_steps(steps: list[Frame]) -> Iterator[Frame]:

@@ -13,13 +13,14 @@ from eth_utils import to_checksum_address
 
 from precompiles.abi import ParamType
 from precompiles.escaping import escape_line
+from precompiles.numeric_abi import RunRequest, decode_numeric_request
 from pyevm_agents import __version__
 from pyevm_agents.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from pyevm_agents.recordings.export import ReplayExport, ReplayStep, ReplayTool
+    from pyevm_agents.recordings.export import NumericCall, ReplayExport, ReplayStep, ReplayTool
 
 CONTRACTS = "@pyevm-agents/contracts"
 """Import path of our contracts, as remapped in their README."""
@@ -38,7 +39,8 @@ RESERVED = re.compile(
 """Reserved words. Source: Solidity's documentation, "Reserved Keywords", and its grammar."""
 
 TAKEN = re.compile(
-    r"_|abi|load|(step|tools)[0-9]+|RecordedStep|RecordedTool|ReplayAgentExecutor|IERCAgentTool"
+    r"_|abi|load|loadModels|(step|tools)[0-9]+|RecordedStep|RecordedTool|ReplayAgentExecutor|"
+    r"IERCAgentTool|AgentReplay|ReplayNumericModels"
 )
 """Names that the library imports or declares."""
 
@@ -57,7 +59,7 @@ import {{IERCAgentTool}} from "{contracts}/interfaces/IERCAgentTool.sol";
 import {{
     RecordedStep, RecordedTool, ReplayAgentExecutor
 }} from "{contracts}/test/ReplayAgentExecutor.sol";
-
+{imports}
 /// @title What a model said, to be said again in any EVM: `AgentReplay.install(); {name}.load();`
 library {name} {{
     /// @notice How many steps were recorded.
@@ -67,12 +69,27 @@ library {name} {{
     uint256 internal constant INFERENCE_GAS = {gas};
 """
 
+_NUMERIC_IMPORTS = """\
+import {{AgentReplay}} from "{contracts}/test/AgentReplay.sol";
+import {{ReplayNumericModels}} from "{contracts}/test/ReplayNumericModels.sol";
+"""
+
 _LOAD = """
     /// @notice Gives the steps to the executor at 0x19.
     function load() internal {
         load(ReplayAgentExecutor(address(0x19)));
     }
+"""
 
+_LOAD_WITH_MODELS = """
+    /// @notice Gives the steps to the executor at 0x19, and the numeric models' answers to 0x1a.
+    function load() internal {
+        load(ReplayAgentExecutor(address(0x19)));
+        loadModels(AgentReplay.installModels());
+    }
+"""
+
+_LOAD_STEPS = """
     /// @notice Gives the steps to an executor.
     function load(ReplayAgentExecutor executor) internal {
 """
@@ -114,6 +131,9 @@ class _SolidityLibrary:
             program=f"pyevm-agents {__version__}",
             source=_escape_comment(replay.source),
             contracts=self._contracts,
+            imports=_NUMERIC_IMPORTS.format(contracts=self._contracts)
+            if replay.numeric_calls
+            else "",
             name=replay.name,
             steps=len(replay.steps),
             gas=replay.inference_gas,
@@ -122,7 +142,8 @@ class _SolidityLibrary:
             yield "\n"
         for text, name in self._names.items():
             yield f"    string private constant {name} = {quote_solidity(text)};\n"
-        yield _LOAD
+        yield _LOAD_WITH_MODELS if replay.numeric_calls else _LOAD
+        yield _LOAD_STEPS
         for number in range(1, len(replay.steps) + 1):
             yield f"        executor.record(step{number}());\n"
         yield "    }\n"
@@ -130,6 +151,7 @@ class _SolidityLibrary:
             yield from self._render_step(number, step)
         for number, tools in enumerate(self._tools, start=1):
             yield from self._render_tools(number, tools)
+        yield from _render_numeric_calls(replay.numeric_calls)
         yield "}\n"
 
     def _render_step(self, number: int, step: ReplayStep) -> Iterable[str]:
@@ -193,6 +215,21 @@ class _SolidityLibrary:
 
     def _render_text(self, text: str) -> str:
         return self._names.get(text) or quote_solidity(text)
+
+
+def _render_numeric_calls(calls: Sequence[NumericCall]) -> Iterable[str]:
+    if not calls:
+        return
+    yield """
+    /// @notice Gives the answers of numeric models to a contract.
+    function loadModels(ReplayNumericModels models) internal {
+"""
+    for each in calls:
+        request = decode_numeric_request(each.call)
+        function = "runModel" if isinstance(request, RunRequest) else "describeModel"
+        yield f"        // {function}: {_escape_comment(request.model_id)}\n"
+        yield f'        models.record(hex"{each.call.hex()}", hex"{each.output.hex()}");\n'
+    yield "    }\n"
 
 
 def quote_solidity(text: str) -> str:

@@ -10,8 +10,18 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from eth_abi import encode
 
+from precompiles.numeric_abi import (
+    DESCRIBE_MODEL_SELECTOR,
+    RUN_MODEL_SELECTOR,
+    encode_description,
+    encode_output,
+)
 from pyevm_agents.cli.app import main
+from pyevm_agents.models.numeric import open_shipped
+from pyevm_agents.recordings.export import NumericCall, ReplayExport
+from pyevm_agents.recordings.export_solidity import render_solidity
 from tests.clients.anvil_node import running_anvil
 from tests.clients.foundry_project import FailedError, Foundry
 from tests.clients.packages import HERE, foundry_program, installed, node_program
@@ -42,8 +52,10 @@ def forge(tmp_path_factory: pytest.TempPathFactory) -> Foundry:
 
 @pytest.fixture(scope="module")
 def tested(forge: Foundry) -> str:
-    """Return the output of one `forge test` of the example and two more suites."""
-    for name, text in (("Mistakes", MISTAKES), ("Both", BOTH)):
+    """Return the output of one `forge test` of the example and three more suites."""
+    numeric = render_solidity(build_numeric_replay())
+    (forge.folder / "test" / "NumericReplay.sol").write_text(numeric)
+    for name, text in (("Mistakes", MISTAKES), ("Both", BOTH), ("Numeric", NUMERIC)):
         (forge.folder / "test" / f"{name}.t.sol").write_text(text)
     for name in ("script", "src"):  # Of another test, compiled at the same time.
         shutil.copytree(HERE / "foundry" / name, forge.folder / name)
@@ -52,15 +64,29 @@ def tested(forge: Foundry) -> str:
     return str(caught.value)
 
 
+def build_numeric_replay() -> ReplayExport:
+    """Return a replay without steps, of a description and an evaluation of the risk model."""
+    risk = open_shipped("risk")
+    run = RUN_MODEL_SELECTOR + encode(["string", "int256[]"], ["risk", [0] * 20])
+    describe = DESCRIBE_MODEL_SELECTOR + encode(["string"], ["risk"])
+    decimals = (risk.input_decimals, risk.output_decimals)
+    answers = {
+        run: encode_output([987]),
+        describe: encode_description(risk.digest, *decimals, 1),
+    }
+    calls = tuple(NumericCall(call=call, output=output) for call, output in answers.items())
+    return ReplayExport(name="NumericReplay", source="", steps=(), numeric_calls=calls)
+
+
 @pytest.mark.slow
 def test_the_example_passes(tested: str) -> None:
     """And one executor after the other begins with nothing."""
-    assert "10 tests passed, 3 failed, 0 skipped" in tested
+    assert "12 tests passed, 3 failed, 0 skipped" in tested
     suites = re.findall(
         r"^Ran \d+ tests? for test/(.*\.sol):.*\n((?:\[PASS\].*\n)+)", tested, re.MULTILINE
     )
-    assert sum(passed.count("[PASS]") for _, passed in suites) == 10
-    assert {name for name, _ in suites} == {*EXAMPLE_SUITES, "Both.t.sol"}
+    assert sum(passed.count("[PASS]") for _, passed in suites) == 12
+    assert {name for name, _ in suites} == {*EXAMPLE_SUITES, "Both.t.sol", "Numeric.t.sol"}
     assert "Compiler run successful" in tested
 
 
@@ -197,6 +223,43 @@ contract BothTest is Wallet {
             revert("done without a record");
         } catch (bytes memory reason) {
             require(bytes4(reason) == ReplayAgentExecutor.NothingRecorded.selector, "another");
+        }
+    }
+}
+"""
+
+NUMERIC = """
+pragma solidity ^0.8.20;
+
+import {INumericModels} from "@pyevm-agents/contracts/interfaces/INumericModels.sol";
+import {AgentReplay} from "@pyevm-agents/contracts/test/AgentReplay.sol";
+import {ReplayNumericModels} from "@pyevm-agents/contracts/test/ReplayNumericModels.sol";
+import {NumericReplay} from "./NumericReplay.sol";
+
+contract NumericTest {
+    INumericModels private constant MODELS = INumericModels(address(0x1a));
+    int256[] private input = new int256[](20);
+
+    function setUp() public {
+        AgentReplay.install();
+        NumericReplay.load();
+    }
+
+    function test_ARecordedInputHasItsOutput() public view {
+        int256[] memory output = MODELS.runModel("risk", input);
+        require(output.length == 1 && output[0] == 987, "another output");
+        (, uint8[] memory inputs, uint8[] memory outputs,) = MODELS.describeModel("risk");
+        require(inputs.length == 20 && outputs[0] == 6, "another description");
+    }
+
+    function test_AnotherInputIsRefused() public {
+        input[3] = 5;
+        try MODELS.runModel("risk", input) {
+            revert("answered");
+        } catch (bytes memory reason) {
+            bytes4 selector = ReplayNumericModels.InputNotRecorded.selector;
+            bytes memory wanted = abi.encodeWithSelector(selector, "risk", input);
+            require(keccak256(reason) == keccak256(wanted), "another reason");
         }
     }
 }

@@ -20,6 +20,7 @@ from pyevm_agents.recordings.export import (
     CALL_TRACER,
     NODE_SOURCE,
     ReplayExport,
+    extract_numeric_calls,
     extract_replay_steps,
 )
 from pyevm_agents.recordings.export_solidity import (
@@ -149,4 +150,11 @@ def export_replay(rpc: RequestContext, transaction_hash: bytes, library_name: st
             SERVER_ERROR,
             f"transaction 0x{transaction_hash.hex()} has no steps of agents: nothing to replay",
         )
-    return render_solidity(ReplayExport(name=library_name, source=NODE_SOURCE, steps=steps))
+    return render_solidity(
+        ReplayExport(
+            name=library_name,
+            source=NODE_SOURCE,
+            steps=steps,
+            numeric_calls=extract_numeric_calls(frame),
+        )
+    )

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 
+from precompiles.numeric_abi import RunRequest, decode_numeric_request, encode_output
 from pyevm_agents.cli.app import main
 from pyevm_agents.models import SwappableModel
+from pyevm_agents.models.numeric import SHIPPED, open_shipped
 from tests.byte_model import ByteModel
 from tests.pyevm_agents.cli.agent_node import AgentNode
 
@@ -92,6 +94,28 @@ def test_a_recorded_chain_takes_the_place_of_a_node(commands: Commands) -> None:
     assert first != last
     one = json.loads(commands.said(last, "--fixture", "wallet", "--format", "json"))["AgentRun"]
     assert {step["transaction"] for step in one["steps"]} == {last}
+
+
+@pytest.mark.slow
+def test_answers_of_numeric_models_are_exported(commands: Commands, tmp_path: Path) -> None:
+    """They are what the shipped models compute."""
+    record = tmp_path / "trading.json"
+    told = commands.run("--fixture", "trading", "-o", record)
+    exported = json.loads(record.read_text())["trading"]
+    calls = exported["numericCalls"]
+    assert f"{len(calls)} answers of numeric models" in told.stderr
+    models: set[str] = set()
+    for each in calls:
+        request = decode_numeric_request(bytes.fromhex(each["call"][2:]))
+        models.add(request.model_id)
+        model = open_shipped(request.model_id)
+        if isinstance(request, RunRequest):
+            output = encode_output(model.run(request.decode_values()))
+            assert each["output"] == "0x" + output.hex()
+        else:
+            assert model.digest.hex() in each["output"]
+    assert models == {*SHIPPED}
+    assert len({each["call"] for each in calls}) == len(calls)
 
 
 @pytest.mark.parametrize(

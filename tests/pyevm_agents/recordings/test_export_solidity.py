@@ -11,7 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from precompiles.abi import ParamDescription, ParamType
-from pyevm_agents.recordings.export import ReplayExport, ReplayStep, ReplayTool
+from precompiles.numeric_abi import RUN_MODEL_SELECTOR
+from pyevm_agents.recordings.export import (
+    NumericCall,
+    ReplayExport,
+    ReplayStep,
+    ReplayTool,
+    extract_numeric_calls,
+)
 from pyevm_agents.recordings.export_solidity import quote_solidity, render_solidity
 
 ADDRESS = "0x5FbDB2315678afecb367f032d93F642f64180aa3"
@@ -153,3 +160,41 @@ def test_what_comes_again_stands_there_once() -> None:
 
 def test_an_agent_without_tools_has_none_to_write() -> None:
     assert "tools1" not in written(replace(ANSWER, tools=()))
+
+
+def test_answers_of_numeric_models_stand_beside_the_steps() -> None:
+    call = RUN_MODEL_SELECTOR + encode(["string", "int256[]"], ["ri\nsk", [1, -1]])
+    replay = ReplayExport(
+        name="PayReplay",
+        source="",
+        steps=(STEP,),
+        numeric_calls=(NumericCall(call=call, output=b"\x01" * 32),),
+    )
+    text = render_solidity(replay, contracts="lib")
+    assert "        loadModels(AgentReplay.installModels());\n" in text
+    assert f'models.record(hex"{call.hex()}", hex"{"01" * 32}");' in text
+    assert "// runModel: ri\\nsk\n" in text
+    for name in ("AgentReplay", "ReplayNumericModels"):
+        assert f'import {{{name}}} from "lib/test/{name}.sol";' in text
+    assert "odels" not in written(STEP)
+
+
+NUMERIC_FRAME = {
+    "to": "0x" + "12" * 20,
+    "calls": [
+        {"to": "0x" + "00" * 19 + "1a", "input": "0xaa", "output": "0x01"},
+        {"to": "0x" + "00" * 19 + "1A", "input": "0xbb", "error": "execution reverted"},
+        {
+            "to": ADDRESS,
+            "calls": [{"to": "0x" + "00" * 19 + "1a", "input": "0xcc", "output": "0x"}],
+        },
+        {"to": "0x" + "00" * 19 + "1a", "input": "0xaa", "output": "0x01"},
+    ],
+}
+
+
+def test_answered_calls_of_numeric_models_are_extracted_once() -> None:
+    assert extract_numeric_calls(NUMERIC_FRAME) == (
+        NumericCall(call=b"\xaa", output=b"\x01"),
+        NumericCall(call=b"\xcc", output=b""),
+    )
