@@ -78,6 +78,29 @@ def test_a_start_that_can_t_work_is_refused(
     assert message in " ".join(result.output.split())
 
 
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        (
+            "trend={}/none.onnx",
+            "--numeric-model trend={}/none.onnx: model file {}/none.onnx can't be",
+        ),
+        ("trend={}/text.onnx", "--numeric-model trend={}/text.onnx: "),
+        ("{}/text.onnx", "must be NAME=FILE, such as text={}/text.onnx, or the name of a shipped"),
+        ("trend", "'trend': must be NAME=FILE, such as trend=trend.onnx, or the name of a shipped"),
+    ],
+)
+def test_a_numeric_model_that_can_t_be_read_is_refused(
+    oracle_chain: OracleChain, tmp_path: Path, option: str, message: str
+) -> None:
+    (tmp_path / "text.onnx").write_text("not a model")
+    given = option.replace("{}", str(tmp_path))
+    result = start(oracle_chain, tmp_path, "--numeric-model", given)
+    assert result.exit_code == 2
+    assert message.replace("{}", str(tmp_path)) in " ".join(result.output.split())
+    assert not (tmp_path / "store").exists()
+
+
 def test_an_address_without_an_oracle_is_refused(oracle_chain: OracleChain, tmp_path: Path) -> None:
     result = start(oracle_chain, tmp_path, "--oracle", oracle_chain.counter.address)
     assert result.exit_code == 2
