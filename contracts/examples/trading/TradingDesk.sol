@@ -240,7 +240,7 @@ contract TradingDesk is Ownable2Step, Pausable, ReentrancyGuardTransient {
             uint256 most = assets[i].maxShareBps;
             if (sharesBps[i] > most) revert PositionLimitExceeded(i, sharesBps[i], most);
         }
-        trades = new Trade[](sharesBps.length);
+        trades = new Trade[](2 * sharesBps.length);
         uint256 count = _trade(sharesBps, trades, 0, false);
         count = _trade(sharesBps, trades, count, true);
         _requireShares(trades, count);

@@ -274,14 +274,11 @@ contract Actors {
         require(!success && bytes4(reason) == selector, "somebody else than the agent traded");
     }
 
-    /// @dev The panic: an asset was sold above the feed's price, so that the target share of the new total is more, and
-    ///   the desk has no place for the purchase among its trades. All is undone.
     function _requireKnown(bytes memory reason) private pure {
         bytes4 selector = bytes4(reason);
         bool isKnown = selector == TradingDesk.SlippageTooHigh.selector || selector == TradingDesk.NoRoute.selector
             || selector == TradingDesk.PriceTooOld.selector || selector == TradingDesk.PositionLimitExceeded.selector
-            || selector == ExecuteTradeTool.NegativeWeight.selector
-            || keccak256(reason) == keccak256(abi.encodeWithSignature("Panic(uint256)", 0x32));
+            || selector == ExecuteTradeTool.NegativeWeight.selector;
         require(isKnown, "an unknown error");
     }
 
