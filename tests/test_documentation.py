@@ -18,7 +18,11 @@ pytest_plugins = ["pytester"]
 
 @pytest.fixture(autouse=True, scope="module")
 def _kit() -> None:
-    """Import the kit once: pytester drops a suite's imports, the package caches its names."""
+    """Import the kit once: pytester drops a suite's imports, the package caches its names.
+
+    onnx's extension can't be loaded twice in a process.
+    """
+    import_module("onnx")
     for name in set(testing.HOMES.values()):
         import_module(name)
 
