@@ -238,6 +238,7 @@ class Elsewhere:
 
     def request(self, texts: tuple[str, ...], version: int) -> bytes:
         base_prompt, prompt, result = texts
+        rest: tuple[object, ...]
         if version == 1:
             entry = f"{REASONING}\nObservation: {escape_line(result)}\n"
             name, rest = "IERCAgentExecutorV1", ("An agent", base_prompt, self.tools, [entry, ""])
@@ -320,7 +321,7 @@ def recorded_step(texts: tuple[str, ...], tools: list[Address], output: bytes) -
         (name, "A tool", [(kind, one, f"the {one}") for one, kind in parameters.items()])
         for name, parameters in PARAMETERS.items()
     ]
-    addresses = [to_checksum_address(one) for one in tools]
+    addresses = [str(to_checksum_address(one)) for one in tools]
     place = 0 if said.is_final_answer else addresses.index(said.tool)
     asked = ("bytes", base_prompt, described, [REASONING], [result], prompt)
     values = [value for _, value in said.params]
