@@ -20,7 +20,7 @@ STATUSES = (
     *("None", "AskingModel", "UsingTool", "AwaitingTool", "Answered", "ToolFailed", "Refused"),
     *("MalformedAnswer", "OutOfIterations", "DeadlinePassed", "RequestFailed"),
 )
-"""`CallbackAgent.Status`."""
+"""`OracleAgent.Status`."""
 
 ANSWERED = STATUSES.index("Answered")
 
