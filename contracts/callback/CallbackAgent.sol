@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: CC0-1.0
 pragma solidity ^0.8.24;
 
-import {Ownable, Ownable2Step} from "@openzeppelin/contracts/access/Ownable2Step.sol";
 import {Strings} from "@openzeppelin/contracts/utils/Strings.sol";
 import {ERC165} from "@openzeppelin/contracts/utils/introspection/ERC165.sol";
 import {IERCAgentClient} from "../interfaces/IERCAgentClient.sol";
@@ -9,8 +8,9 @@ import {AgentIterationResult, IERCAgentExecutor} from "../interfaces/IERCAgentEx
 import {IERCAgentTool} from "../interfaces/IERCAgentTool.sol";
 import {AbiString} from "../libraries/AbiString.sol";
 import {Unsure} from "../libraries/Unsure.sol";
-import {IAgentOracle, Order} from "./IAgentOracle.sol";
+import {Order} from "./IAgentOracle.sol";
 import {IAgentOracleClient, Outcome} from "./IAgentOracleClient.sol";
+import {OracleAgent} from "./OracleAgent.sol";
 
 /// @title An agent whose model runs off the chain, by an oracle
 /// @notice The same prompt, tools and steps as `IERCAgent`. A run takes one transaction to start and one for each answer
@@ -20,35 +20,7 @@ import {IAgentOracleClient, Outcome} from "./IAgentOracleClient.sol";
 ///     `FAILED: ` is the reason why there is no answer.
 ///   - A tool may be asynchronous: the run waits for `handleAgentResult` from it.
 /// @dev Inherit it, or deploy SimpleCallbackAgent.
-abstract contract CallbackAgent is IERCAgentTool, IERCAgentClient, IAgentOracleClient, ERC165, Ownable2Step {
-    /// @notice Where a run is. From Answered on it has ended.
-    /// @dev UsingTool is seen only by what a tool calls.
-    enum Status {
-        None,
-        AskingModel,
-        UsingTool,
-        AwaitingTool,
-        Answered,
-        ToolFailed,
-        Refused,
-        MalformedAnswer,
-        OutOfIterations,
-        DeadlinePassed,
-        RequestFailed
-    }
-
-    /// @notice What the agent asks of its oracle.
-    /// @param oracle where its requests go
-    /// @param callbackGasLimit gas of each callback: storing the step, the tool, the next request
-    /// @param stepTimeout seconds in which a worker must answer
-    /// @param runTimeout seconds after which anybody may end a run
-    struct OracleSettings {
-        IAgentOracle oracle;
-        uint32 callbackGasLimit;
-        uint32 stepTimeout;
-        uint32 runTimeout;
-    }
-
+abstract contract CallbackAgent is IERCAgentTool, IERCAgentClient, IAgentOracleClient, ERC165, OracleAgent {
     /// @dev One run. `requestId` is that of the answer it waits for, `tool` and `toolRunId` the result it waits for.
     struct Run {
         address requester;
@@ -95,49 +67,17 @@ abstract contract CallbackAgent is IERCAgentTool, IERCAgentClient, IAgentOracleC
     /// @notice The result handler failed. Anybody may call `deliver`.
     event ResultNotDelivered(int256 indexed runId, address resultHandler);
 
-    /// @notice The owner set the subscription that pays for `run`.
-    event SubscriptionSet(uint64 subscriptionId);
-
-    /// @notice The owner allowed a caller to use `run`, or forbade it.
-    event CallerSet(address indexed caller, bool allowed);
-
     /// @notice The input is not one parameter of type STRING.
     error UnexpectedInput(string reason);
 
-    /// @notice The agent has no subscription. Call `ask` with value, or let the owner call `setSubscription`.
-    error NoSubscription();
-
-    /// @notice The owner hasn't allowed this caller to run the agent.
-    error CallerNotAllowed(address caller);
-
-    /// @notice Somebody else than the oracle handed in an answer.
-    error NotOracle(address caller);
-
     /// @notice No run waits for this result of this sender.
     error UnexpectedResult(address sender, int256 toolRunId);
-
-    /// @notice The tool used up its gas. Call `retry` of the oracle with more.
-    error ToolOutOfGas(address tool);
-
-    /// @notice The oracle was called with too little gas. Repeat the call with more.
-    error OracleOutOfGas();
 
     /// @notice The run's deadline is not over, or it has ended.
     error CannotExpire(int256 runId, Status status, uint256 deadline);
 
     /// @notice The run has not ended, or its result was delivered, or it has no result handler.
     error NothingToDeliver(int256 runId);
-
-    /// @notice The most bytes that a tool may return.
-    uint256 public constant MAX_TOOL_RESULT_BYTES = 16_384;
-
-    string public constant FAILURE_PREFIX = "FAILED: ";
-
-    IAgentOracle public immutable oracle;
-    uint32 public immutable callbackGasLimit;
-    uint32 public immutable stepTimeout;
-    uint32 public immutable runTimeout;
-    uint16 public immutable agentMaxIterations;
 
     string public modelId;
     string agentName;
@@ -149,9 +89,6 @@ abstract contract CallbackAgent is IERCAgentTool, IERCAgentClient, IAgentOracleC
     /// @notice The last run's ID; the first run's is 1.
     int256 public currentRunId;
 
-    /// @notice The subscription that pays for `run`; 0: none.
-    uint64 public subscriptionId;
-
     /// @dev Which run waits for this request, or for this run of this tool; 0: none.
     mapping(uint256 requestId => int256) private runOfRequest;
     mapping(address tool => mapping(int256 toolRunId => int256)) private runOfTool;
@@ -159,7 +96,6 @@ abstract contract CallbackAgent is IERCAgentTool, IERCAgentClient, IAgentOracleC
     /// @dev The run that calls this tool at this moment; 0: none.
     mapping(address tool => int256) private runInCall;
     mapping(int256 runId => Run) private runs;
-    mapping(address caller => bool) private allowed;
 
     /// @notice Creates a new agent. The deployer owns it.
     /// @param _settings the oracle and what is asked of it
@@ -179,11 +115,7 @@ abstract contract CallbackAgent is IERCAgentTool, IERCAgentClient, IAgentOracleC
         string memory _basePrompt,
         IERCAgentTool[] memory _tools,
         uint16 _agentMaxIterations
-    ) Ownable(msg.sender) {
-        oracle = _settings.oracle;
-        callbackGasLimit = _settings.callbackGasLimit;
-        stepTimeout = _settings.stepTimeout;
-        runTimeout = _settings.runTimeout;
+    ) OracleAgent(_settings, _agentMaxIterations) {
         modelId = _modelId;
         agentName = _name;
         agentDescription = _description;
@@ -192,7 +124,6 @@ abstract contract CallbackAgent is IERCAgentTool, IERCAgentClient, IAgentOracleC
             IERCAgentTool.ParamDescription(IERCAgentTool.ParamType.STRING, "prompt", _inputDescription)
         );
         tools = _tools;
-        agentMaxIterations = _agentMaxIterations;
     }
 
     // ---- Starting a run
@@ -218,11 +149,6 @@ abstract contract CallbackAgent is IERCAgentTool, IERCAgentClient, IAgentOracleC
     function ask(string memory prompt, address resultHandler) external payable virtual returns (int256 runId) {
         _authorize(msg.sender, false);
         return _start(prompt, resultHandler, 0);
-    }
-
-    /// @notice Returns what a run reserves, in wei: the fee of every step that it may have.
-    function costOfRun() external view returns (uint256) {
-        return oracle.feeOf(callbackGasLimit) * agentMaxIterations;
     }
 
     // ---- Going on
@@ -351,11 +277,6 @@ abstract contract CallbackAgent is IERCAgentTool, IERCAgentClient, IAgentOracleC
         return tools;
     }
 
-    /// @notice Tells whether this address may use `run`. The owner always may.
-    function isCaller(address caller) public view returns (bool) {
-        return caller == owner() || allowed[caller];
-    }
-
     /// @notice Decodes an answer, for this contract itself.
     function decodeIteration(bytes calldata output) external pure returns (AgentIterationResult memory) {
         return abi.decode(output, (AgentIterationResult));
@@ -365,27 +286,6 @@ abstract contract CallbackAgent is IERCAgentTool, IERCAgentClient, IAgentOracleC
     function supportsInterface(bytes4 interfaceId) public view virtual override returns (bool) {
         return interfaceId == type(IERCAgentTool).interfaceId || interfaceId == type(IERCAgentClient).interfaceId
             || interfaceId == type(IAgentOracleClient).interfaceId || super.supportsInterface(interfaceId);
-    }
-
-    // ---- For the owner
-
-    /// @notice Sets the subscription that pays for `run`; 0: none. For the owner.
-    function setSubscription(uint64 _subscriptionId) external onlyOwner {
-        subscriptionId = _subscriptionId;
-        emit SubscriptionSet(_subscriptionId);
-    }
-
-    /// @notice Allows a caller to use `run`, or forbids it. For the owner.
-    function setCaller(address caller, bool isAllowed) external onlyOwner {
-        allowed[caller] = isAllowed;
-        emit CallerSet(caller, isAllowed);
-    }
-
-    // ---- What a subclass may change
-
-    /// @dev Decides who may start a run: with their own value anybody, from the subscription those who were allowed.
-    function _authorize(address caller, bool fromSubscription) internal view virtual {
-        if (fromSubscription && !isCaller(caller)) revert CallerNotAllowed(caller);
     }
 
     // ---- Private
@@ -453,7 +353,7 @@ abstract contract CallbackAgent is IERCAgentTool, IERCAgentClient, IAgentOracleC
         Run storage current = runs[runId];
         int256 outerRun = runInCall[address(tool)];
         runInCall[address(tool)] = runId;
-        (bool success, bytes memory output) = _callTool(tool, abi.encodeCall(tool.run, (toolInput, address(this))));
+        (bool success, bytes memory output) = _callTool(address(tool), abi.encodeCall(tool.run, (toolInput, address(this))));
         runInCall[address(tool)] = outerRun;
 
         bool isEarly = current.hasEarlyResult;
@@ -479,26 +379,6 @@ abstract contract CallbackAgent is IERCAgentTool, IERCAgentClient, IAgentOracleC
         current.toolRunId = toolRunId;
         runOfTool[address(tool)][toolRunId] = runId;
         emit AgentAwaitsTool(runId, address(tool), toolRunId);
-    }
-
-    /// @dev A tool that ran out of gas has not failed: the callback reverts, so that it can be repeated with more. After
-    ///   such a call one 64th is left (EIP-150), and one 64th more for each contract between the tool and the one that ran
-    ///   out; the tool's revert data are that contract's or its own. So a failure that leaves less than one eighth counts
-    ///   as running out. If it was another one, a call with more gas shows it.
-    function _callTool(IERCAgentTool tool, bytes memory data) private returns (bool success, bytes memory output) {
-        if (address(tool).code.length == 0) return (false, "");
-        uint256 gasBefore = gasleft();
-        uint256 size;
-        assembly ("memory-safe") {
-            success := call(gas(), tool, 0, add(data, 32), mload(data), 0, 0)
-            size := returndatasize()
-        }
-        if (!success && gasleft() < gasBefore / 8) revert ToolOutOfGas(address(tool));
-        if (size > MAX_TOOL_RESULT_BYTES) return (success, "");
-        output = new bytes(size);
-        assembly ("memory-safe") {
-            returndatacopy(add(output, 32), 0, size)
-        }
     }
 
     /// @dev A synchronous tool that fails reverts. An asynchronous one can only say so.
@@ -556,25 +436,11 @@ abstract contract CallbackAgent is IERCAgentTool, IERCAgentClient, IAgentOracleC
         emit ResultNotDelivered(runId, handler);
     }
 
-    /// @dev The oracle's errors have data. Without any it ran out of gas: what follows is undone, to be repeated with more.
-    function _requireReason(bytes memory reason) private pure {
-        if (reason.length == 0) revert OracleOutOfGas();
-    }
-
-    /// @dev Does not touch the zero address, which is the coinbase of some blocks: what it costs would depend on that.
-    function _hasCode(address account) private view returns (bool) {
-        return account != address(0) && account.code.length != 0;
-    }
-
     function _isTool(IERCAgentTool tool) private view returns (bool) {
         for (uint256 i = 0; i < tools.length; i++) {
             if (address(tools[i]) == address(tool)) return true;
         }
         return false;
-    }
-
-    function _isFailure(string memory result) private pure returns (bool) {
-        return bytes8(bytes(result)) == "FAILED: ";
     }
 
     function _promptOf(IERCAgentTool.Input memory input) internal pure returns (string memory) {

@@ -6,6 +6,7 @@ import {IERCAgentTool} from "../interfaces/IERCAgentTool.sol";
 import {AddressBook} from "./executor/AddressBook.sol";
 import {Bytes} from "./executor/Bytes.sol";
 import {EtchedExecutor} from "./executor/EtchedExecutor.sol";
+import {IDraftExecutor} from "./executor/IDraftExecutor.sol";
 import {ToolArguments} from "./executor/ToolArguments.sol";
 
 /// @notice What a model read of a tool.
@@ -16,6 +17,8 @@ struct RecordedTool {
 }
 
 /// @notice One use of a model: what it was asked, and what it said, with the addresses of the chain it was recorded on.
+///   It is the same for both versions of the ERC: version 1's description of the agent is its base prompt, and the
+///   observations in its reasoning are tool results.
 /// @param agentReasoning the steps that the run had taken, without empty ones; of the same length as `toolResults`
 /// @param answer the final answer; empty where a tool was used
 /// @param tool the position of the used tool in `tools`
@@ -44,10 +47,13 @@ struct RecordedStep {
 ///   request that the model would have read the same text for, and refuses every other one with what differs. A model
 ///   reads handles in place of addresses: the addresses of a request may be others than the recorded ones, so the same
 ///   agent may be deployed elsewhere. They are told apart by where they first appear, and what was said of the
-///   recorded one is said of the one in its place.
+///   recorded one is said of the one in its place. It answers both versions of the ERC, by selector.
 /// @dev Answers depend on the request alone: their order, repeated and static calls don't matter.
-contract ReplayAgentExecutor is EtchedExecutor {
+contract ReplayAgentExecutor is EtchedExecutor, IDraftExecutor {
     using AddressBook for AddressBook.Book;
+
+    /// @dev `run(Input, address)` of a version-1 tool.
+    bytes4 private constant RUN_V1 = 0xecb94c0c;
 
     /// @notice Nothing was recorded for this request. Of the recorded steps, the closest one differs here:
     /// @param step its position in the record, from 0
@@ -88,8 +94,7 @@ contract ReplayAgentExecutor is EtchedExecutor {
 
     /// @notice Adds a step. One that is there already is not added again.
     function record(RecordedStep memory step) external {
-        AddressBook.Book memory book = AddressBook.collect(step.basePrompt, step.prompt, step.toolResults);
-        bytes32 key = keccak256(abi.encode(_fields(step, book)));
+        bytes32 key = _key(_fields(step, _book(step)));
         bytes memory encoded = abi.encode(step);
         Recorded storage recorded = _recorded();
         uint256 count = recorded.steps.length;
@@ -98,7 +103,7 @@ contract ReplayAgentExecutor is EtchedExecutor {
             recorded.gasOf[count] = step.promptGas + step.outputGas;
             recorded.steps.push(encoded);
             recorded.stepOf[key] = count + 1;
-        } else if (!_saysTheSame(step, abi.decode(recorded.steps[other - 1], (RecordedStep)))) {
+        } else if (!_saysTheSame(step, _stepAt(recorded, other - 1))) {
             revert ContradictoryRecord(count, other - 1);
         }
     }
@@ -134,7 +139,7 @@ contract ReplayAgentExecutor is EtchedExecutor {
         if (count == 0) revert NothingRecorded();
         for (uint256 i = 0; i < count; i++) {
             if (recorded.isReplayed[i]) continue;
-            RecordedStep memory left = abi.decode(recorded.steps[i], (RecordedStep));
+            RecordedStep memory left = _stepAt(recorded, i);
             revert NotReplayed(recorded.replayedSteps, count, i, left.prompt, left.agentReasoning.length);
         }
     }
@@ -151,20 +156,54 @@ contract ReplayAgentExecutor is EtchedExecutor {
         string memory prompt
     ) external returns (AgentIterationResult memory) {
         RecordedStep memory asked;
-        uint256 count = _countSteps(agentReasoning, toolResults);
-        asked.modelId = modelId;
-        asked.basePrompt = basePrompt;
+        (asked.modelId, asked.basePrompt, asked.prompt) = (modelId, basePrompt, prompt);
+        (asked.agentReasoning, asked.toolResults) = (agentReasoning, toolResults);
+        return _replay(asked, tools);
+    }
+
+    /// @inheritdoc IDraftExecutor
+    function runNextIteration(
+        string memory modelId,
+        string memory,
+        string memory agentDescription,
+        IERCAgentTool[] memory tools,
+        string[] memory agentReasoning,
+        string memory prompt
+    ) external returns (Result memory result) {
+        RecordedStep memory asked;
+        (asked.modelId, asked.basePrompt, asked.prompt) = (modelId, agentDescription, prompt);
+        (asked.agentReasoning, asked.toolResults) = _splitSteps(agentReasoning);
+        AgentIterationResult memory said = _replay(asked, tools);
+        result = Result(said.isFinalAnswer, said.finalAnswer, said.tool, "", said.agentReasoning);
+        if (!said.isFinalAnswer) {
+            result.toolInput = abi.encodeWithSelector(RUN_V1, Input(said.toolInput.params), address(0));
+        }
+    }
+
+    /// @notice Tells which interfaces this executor has, as the precompile does: ERC-165, and those of both versions.
+    function supportsInterface(bytes4 interfaceId) external pure returns (bool) {
+        return interfaceId == 0x01ffc9a7 || interfaceId == type(IERCAgentExecutor).interfaceId
+            || interfaceId == type(IDraftExecutor).interfaceId;
+    }
+
+    function _replay(RecordedStep memory asked, IERCAgentTool[] memory tools)
+        private
+        returns (AgentIterationResult memory)
+    {
+        uint256 count = _countSteps(asked.agentReasoning, asked.toolResults);
         asked.tools = _described(_readTools(tools));
-        asked.agentReasoning = _first(agentReasoning, count);
-        asked.toolResults = _first(toolResults, count);
-        asked.prompt = prompt;
-        AddressBook.Book memory book = AddressBook.collect(basePrompt, prompt, asked.toolResults);
+        (string[] memory agentReasoning, string[] memory toolResults) = (asked.agentReasoning, asked.toolResults);
+        assembly ("memory-safe") {
+            mstore(agentReasoning, count)
+            mstore(toolResults, count)
+        }
+        AddressBook.Book memory book = _book(asked);
         Field[] memory fields = _fields(asked, book);
         Recorded storage recorded = _recorded();
-        uint256 found = recorded.stepOf[keccak256(abi.encode(fields))];
+        uint256 found = recorded.stepOf[_key(fields)];
         if (found == 0) _refuse(recorded, fields);
         _note(found - 1);
-        return _said(abi.decode(recorded.steps[found - 1], (RecordedStep)), book, tools);
+        return _said(_stepAt(recorded, found - 1), book, tools);
     }
 
     function _stepTaken(uint256 step) internal override {
@@ -172,6 +211,18 @@ contract ReplayAgentExecutor is EtchedExecutor {
         recorded.replayedSteps++;
         recorded.inferenceGas += recorded.gasOf[step];
         recorded.isReplayed[step] = true;
+    }
+
+    function _stepAt(Recorded storage recorded, uint256 step) private view returns (RecordedStep memory) {
+        return abi.decode(recorded.steps[step], (RecordedStep));
+    }
+
+    function _book(RecordedStep memory step) private pure returns (AddressBook.Book memory) {
+        return AddressBook.collect(step.basePrompt, step.prompt, step.toolResults);
+    }
+
+    function _key(Field[] memory fields) private pure returns (bytes32) {
+        return keccak256(abi.encode(fields));
     }
 
     function _recorded() private view returns (Recorded storage recorded) {
@@ -192,7 +243,7 @@ contract ReplayAgentExecutor is EtchedExecutor {
         pure
         returns (AgentIterationResult memory result)
     {
-        AddressBook.Book memory recorded = AddressBook.collect(step.basePrompt, step.prompt, step.toolResults);
+        AddressBook.Book memory recorded = _book(step);
         string[] memory here = new string[](book.count);
         for (uint256 i = 0; i < book.count; i++) here[i] = AddressBook.checksummed(book.addresses[i]);
         if (step.isFinalAnswer) {
@@ -254,20 +305,24 @@ contract ReplayAgentExecutor is EtchedExecutor {
         for (uint256 i = 0; i < book.count; i++) names[i] = string.concat("<address ", Bytes.decimal(i + 1), ">");
         uint256 stepCount = step.agentReasoning.length;
         fields = new Field[](5 + step.tools.length + 2 * stepCount);
-        fields[0] = Field("prompt", book.substitute(step.prompt, names));
-        fields[1] = Field("steps", Bytes.decimal(stepCount));
-        fields[2] = Field("basePrompt", book.substitute(step.basePrompt, names));
-        fields[3] = Field("modelId", step.modelId);
-        fields[4] = Field("tools", Bytes.decimal(step.tools.length));
+        _set(fields, 0, "prompt", book.substitute(step.prompt, names));
+        _set(fields, 1, "steps", Bytes.decimal(stepCount));
+        _set(fields, 2, "basePrompt", book.substitute(step.basePrompt, names));
+        _set(fields, 3, "modelId", step.modelId);
+        _set(fields, 4, "tools", Bytes.decimal(step.tools.length));
         uint256 position = 5;
         for (uint256 i = 0; i < step.tools.length; i++) {
-            fields[position++] = Field(_indexed("tools", i), book.substitute(_shown(step.tools[i]), names));
+            _set(fields, position++, _indexed("tools", i), book.substitute(_shown(step.tools[i]), names));
         }
         for (uint256 i = 0; i < stepCount; i++) {
             string memory reasoning = book.substituteInReasoning(step.agentReasoning[i], names);
-            fields[position++] = Field(_indexed("agentReasoning", i), reasoning);
-            fields[position++] = Field(_indexed("toolResults", i), book.substitute(step.toolResults[i], names));
+            _set(fields, position++, _indexed("agentReasoning", i), reasoning);
+            _set(fields, position++, _indexed("toolResults", i), book.substitute(step.toolResults[i], names));
         }
+    }
+
+    function _set(Field[] memory fields, uint256 position, string memory name, string memory text) private pure {
+        fields[position] = Field(name, text);
     }
 
     /// @dev Names the first difference from the recorded step that has most in common with a request.
@@ -277,9 +332,8 @@ contract ReplayAgentExecutor is EtchedExecutor {
         uint256 closest;
         Field[] memory recorded;
         for (uint256 i = 0; i < all.steps.length; i++) {
-            RecordedStep memory step = abi.decode(all.steps[i], (RecordedStep));
-            AddressBook.Book memory book = AddressBook.collect(step.basePrompt, step.prompt, step.toolResults);
-            Field[] memory fields = _fields(step, book);
+            RecordedStep memory step = _stepAt(all, i);
+            Field[] memory fields = _fields(step, _book(step));
             uint256 same = 1;
             for (uint256 j = 0; j < fields.length && j < asked.length; j++) {
                 // The number of steps decides which step of a run is meant.
@@ -318,11 +372,6 @@ contract ReplayAgentExecutor is EtchedExecutor {
             abi.encode(a.isFinalAnswer, a.answer, a.tool, a.values, a.reasoning),
             abi.encode(b.isFinalAnswer, b.answer, b.tool, b.values, b.reasoning)
         );
-    }
-
-    function _first(string[] memory texts, uint256 count) private pure returns (string[] memory first) {
-        first = new string[](count);
-        for (uint256 i = 0; i < count; i++) first[i] = texts[i];
     }
 
     function _indexed(string memory name, uint256 index) private pure returns (string memory) {

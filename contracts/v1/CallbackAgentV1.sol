@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: CC0-1.0
 pragma solidity ^0.8.24;
 
-import {Ownable, Ownable2Step} from "@openzeppelin/contracts/access/Ownable2Step.sol";
 import {Strings} from "@openzeppelin/contracts/utils/Strings.sol";
 import {ERC165} from "@openzeppelin/contracts/utils/introspection/ERC165.sol";
 import {IERC165} from "@openzeppelin/contracts/utils/introspection/IERC165.sol";
@@ -11,8 +10,9 @@ import {IERCAgentToolV1} from "./interfaces/IERCAgentToolV1.sol";
 import {AbiString} from "../libraries/AbiString.sol";
 import {Unsure} from "../libraries/Unsure.sol";
 import {EscapedLine} from "./EscapedLine.sol";
-import {IAgentOracle, Order} from "../callback/IAgentOracle.sol";
+import {Order} from "../callback/IAgentOracle.sol";
 import {IAgentOracleClient, Outcome} from "../callback/IAgentOracleClient.sol";
+import {OracleAgent} from "../callback/OracleAgent.sol";
 
 /// @title A version-1 agent whose model runs off the chain, by an oracle
 /// @notice The same prompt, tools and steps as `IERCAgentV1`, and the same oracle and rules as `CallbackAgent`. A run takes one
@@ -22,35 +22,7 @@ import {IAgentOracleClient, Outcome} from "../callback/IAgentOracleClient.sol";
 ///     `handleAgentResult(uint256,string)`. A result that begins with `FAILED: ` is the reason why there is no answer.
 ///   - A tool may be asynchronous: the run waits for `handleAgentResult` from it.
 /// @dev Inherit it, or deploy SimpleCallbackAgentV1.
-abstract contract CallbackAgentV1 is IERCAgentToolV1, IERCAgentClientV1, IAgentOracleClient, ERC165, Ownable2Step {
-    /// @notice Where a run is. From Answered on it has ended.
-    /// @dev UsingTool is seen only by what a tool calls.
-    enum Status {
-        None,
-        AskingModel,
-        UsingTool,
-        AwaitingTool,
-        Answered,
-        ToolFailed,
-        Refused,
-        MalformedAnswer,
-        OutOfIterations,
-        DeadlinePassed,
-        RequestFailed
-    }
-
-    /// @notice What the agent asks of its oracle.
-    /// @param oracle where its requests go
-    /// @param callbackGasLimit gas of each callback: storing the step, the tool, the next request
-    /// @param stepTimeout seconds in which a worker must answer
-    /// @param runTimeout seconds after which anybody may end a run
-    struct OracleSettings {
-        IAgentOracle oracle;
-        uint32 callbackGasLimit;
-        uint32 stepTimeout;
-        uint32 runTimeout;
-    }
-
+abstract contract CallbackAgentV1 is IERCAgentToolV1, IERCAgentClientV1, IAgentOracleClient, ERC165, OracleAgent {
     /// @dev One run. `requestId` is that of the answer it waits for, `tool` and `toolRunId` the result it waits for.
     struct Run {
         address requester;
@@ -97,32 +69,11 @@ abstract contract CallbackAgentV1 is IERCAgentToolV1, IERCAgentClientV1, IAgentO
     /// @notice The result handler failed. Anybody may call `deliver`.
     event ResultNotDelivered(uint256 indexed runId, address resultHandler);
 
-    /// @notice The owner set the subscription that pays for `run`.
-    event SubscriptionSet(uint64 subscriptionId);
-
-    /// @notice The owner allowed a caller to use `run`, or forbade it.
-    event CallerSet(address indexed caller, bool allowed);
-
     /// @notice The input is not one parameter of type STRING.
     error UnexpectedInput(string reason);
 
-    /// @notice The agent has no subscription. Call `ask` with value, or let the owner call `setSubscription`.
-    error NoSubscription();
-
-    /// @notice The owner hasn't allowed this caller to run the agent.
-    error CallerNotAllowed(address caller);
-
-    /// @notice Somebody else than the oracle handed in an answer.
-    error NotOracle(address caller);
-
     /// @notice No run waits for this result of this sender.
     error UnexpectedResult(address sender, uint256 toolRunId);
-
-    /// @notice The tool used up its gas. Call `retry` of the oracle with more.
-    error ToolOutOfGas(address tool);
-
-    /// @notice The oracle was called with too little gas. Repeat the call with more.
-    error OracleOutOfGas();
 
     /// @notice The run's deadline is not over, or it has ended.
     error CannotExpire(uint256 runId, Status status, uint256 deadline);
@@ -130,19 +81,8 @@ abstract contract CallbackAgentV1 is IERCAgentToolV1, IERCAgentClientV1, IAgentO
     /// @notice The run has not ended, or its result was delivered, or it has no result handler.
     error NothingToDeliver(uint256 runId);
 
-    /// @notice The most bytes that a tool may return.
-    uint256 public constant MAX_TOOL_RESULT_BYTES = 16_384;
-
     /// @notice What a synchronous tool returns as its run ID: the draft's -1.
     uint256 public constant SYNCHRONOUS = type(uint256).max;
-
-    string public constant FAILURE_PREFIX = "FAILED: ";
-
-    IAgentOracle public immutable oracle;
-    uint32 public immutable callbackGasLimit;
-    uint32 public immutable stepTimeout;
-    uint32 public immutable runTimeout;
-    uint16 public immutable agentMaxIterations;
 
     string public modelId;
     string agentName;
@@ -153,9 +93,6 @@ abstract contract CallbackAgentV1 is IERCAgentToolV1, IERCAgentClientV1, IAgentO
     /// @notice The last run's ID; the first run's is 1.
     uint256 public currentRunId;
 
-    /// @notice The subscription that pays for `run`; 0: none.
-    uint64 public subscriptionId;
-
     /// @dev Which run waits for this request, or for this run of this tool; 0: none.
     mapping(uint256 requestId => uint256) private runOfRequest;
     mapping(address tool => mapping(uint256 toolRunId => uint256)) private runOfTool;
@@ -163,7 +100,6 @@ abstract contract CallbackAgentV1 is IERCAgentToolV1, IERCAgentClientV1, IAgentO
     /// @dev The run that calls this tool at this moment; 0: none.
     mapping(address tool => uint256) private runInCall;
     mapping(uint256 runId => Run) private runs;
-    mapping(address caller => bool) private allowed;
 
     /// @notice Creates a new agent. The deployer owns it.
     /// @param _settings the oracle and what is asked of it
@@ -181,11 +117,7 @@ abstract contract CallbackAgentV1 is IERCAgentToolV1, IERCAgentClientV1, IAgentO
         string memory _inputDescription,
         IERCAgentToolV1[] memory _tools,
         uint16 _agentMaxIterations
-    ) Ownable(msg.sender) {
-        oracle = _settings.oracle;
-        callbackGasLimit = _settings.callbackGasLimit;
-        stepTimeout = _settings.stepTimeout;
-        runTimeout = _settings.runTimeout;
+    ) OracleAgent(_settings, _agentMaxIterations) {
         modelId = _modelId;
         agentName = _name;
         agentDescription = _description;
@@ -193,7 +125,6 @@ abstract contract CallbackAgentV1 is IERCAgentToolV1, IERCAgentClientV1, IAgentO
             IERCAgentToolV1.ParamDescription(IERCAgentToolV1.ParamType.STRING, "prompt", _inputDescription)
         );
         tools = _tools;
-        agentMaxIterations = _agentMaxIterations;
     }
 
     // ---- Starting a run
@@ -219,11 +150,6 @@ abstract contract CallbackAgentV1 is IERCAgentToolV1, IERCAgentClientV1, IAgentO
     function ask(string memory prompt, address resultHandler) external payable virtual returns (uint256 runId) {
         _authorize(msg.sender, false);
         return _start(prompt, resultHandler, 0);
-    }
-
-    /// @notice Returns what a run reserves, in wei: the fee of every step that it may have.
-    function costOfRun() external view returns (uint256) {
-        return oracle.feeOf(callbackGasLimit) * agentMaxIterations;
     }
 
     // ---- Going on
@@ -354,11 +280,6 @@ abstract contract CallbackAgentV1 is IERCAgentToolV1, IERCAgentClientV1, IAgentO
         return tools;
     }
 
-    /// @notice Tells whether this address may use `run`. The owner always may.
-    function isCaller(address caller) public view returns (bool) {
-        return caller == owner() || allowed[caller];
-    }
-
     /// @notice Decodes an answer and the input of its tool, for this contract itself.
     /// @dev The tool's calldata name no result handler. The tool gets the input, and this agent as the handler.
     function decodeIteration(bytes calldata output)
@@ -380,27 +301,6 @@ abstract contract CallbackAgentV1 is IERCAgentToolV1, IERCAgentClientV1, IAgentO
     function supportsInterface(bytes4 interfaceId) public view virtual override(ERC165, IERC165) returns (bool) {
         return interfaceId == type(IERCAgentToolV1).interfaceId || interfaceId == type(IERCAgentClientV1).interfaceId
             || interfaceId == type(IAgentOracleClient).interfaceId || super.supportsInterface(interfaceId);
-    }
-
-    // ---- For the owner
-
-    /// @notice Sets the subscription that pays for `run`; 0: none. For the owner.
-    function setSubscription(uint64 _subscriptionId) external onlyOwner {
-        subscriptionId = _subscriptionId;
-        emit SubscriptionSet(_subscriptionId);
-    }
-
-    /// @notice Allows a caller to use `run`, or forbids it. For the owner.
-    function setCaller(address caller, bool isAllowed) external onlyOwner {
-        allowed[caller] = isAllowed;
-        emit CallerSet(caller, isAllowed);
-    }
-
-    // ---- What a subclass may change
-
-    /// @dev Decides who may start a run: with their own value anybody, from the subscription those who were allowed.
-    function _authorize(address caller, bool fromSubscription) internal view virtual {
-        if (fromSubscription && !isCaller(caller)) revert CallerNotAllowed(caller);
     }
 
     // ---- Private
@@ -470,7 +370,7 @@ abstract contract CallbackAgentV1 is IERCAgentToolV1, IERCAgentClientV1, IAgentO
         Run storage current = runs[runId];
         uint256 outerRun = runInCall[address(tool)];
         runInCall[address(tool)] = runId;
-        (bool success, bytes memory output) = _callTool(tool, abi.encodeCall(tool.run, (toolInput, address(this))));
+        (bool success, bytes memory output) = _callTool(address(tool), abi.encodeCall(tool.run, (toolInput, address(this))));
         runInCall[address(tool)] = outerRun;
 
         bool isEarly = current.hasEarlyResult;
@@ -496,26 +396,6 @@ abstract contract CallbackAgentV1 is IERCAgentToolV1, IERCAgentClientV1, IAgentO
         current.toolRunId = toolRunId;
         runOfTool[address(tool)][toolRunId] = runId;
         emit AgentAwaitsTool(runId, address(tool), toolRunId);
-    }
-
-    /// @dev A tool that ran out of gas has not failed: the callback reverts, so that it can be repeated with more. After
-    ///   such a call one 64th is left (EIP-150), and one 64th more for each contract between the tool and the one that ran
-    ///   out; the tool's revert data are that contract's or its own. So a failure that leaves less than one eighth counts
-    ///   as running out. If it was another one, a call with more gas shows it.
-    function _callTool(IERCAgentToolV1 tool, bytes memory data) private returns (bool success, bytes memory output) {
-        if (address(tool).code.length == 0) return (false, "");
-        uint256 gasBefore = gasleft();
-        uint256 size;
-        assembly ("memory-safe") {
-            success := call(gas(), tool, 0, add(data, 32), mload(data), 0, 0)
-            size := returndatasize()
-        }
-        if (!success && gasleft() < gasBefore / 8) revert ToolOutOfGas(address(tool));
-        if (size > MAX_TOOL_RESULT_BYTES) return (success, "");
-        output = new bytes(size);
-        assembly ("memory-safe") {
-            returndatacopy(add(output, 32), 0, size)
-        }
     }
 
     /// @dev A synchronous tool that fails reverts. An asynchronous one can only say so.
@@ -575,25 +455,11 @@ abstract contract CallbackAgentV1 is IERCAgentToolV1, IERCAgentClientV1, IAgentO
         emit ResultNotDelivered(runId, handler);
     }
 
-    /// @dev The oracle's errors have data. Without any it ran out of gas: what follows is undone, to be repeated with more.
-    function _requireReason(bytes memory reason) private pure {
-        if (reason.length == 0) revert OracleOutOfGas();
-    }
-
-    /// @dev Does not touch the zero address, which is the coinbase of some blocks: what it costs would depend on that.
-    function _hasCode(address account) private view returns (bool) {
-        return account != address(0) && account.code.length != 0;
-    }
-
     function _isTool(IERCAgentToolV1 tool) private view returns (bool) {
         for (uint256 i = 0; i < tools.length; i++) {
             if (address(tools[i]) == address(tool)) return true;
         }
         return false;
-    }
-
-    function _isFailure(string memory result) private pure returns (bool) {
-        return bytes8(bytes(result)) == "FAILED: ";
     }
 
     function _promptOf(IERCAgentToolV1.Input memory input) internal pure returns (string memory) {

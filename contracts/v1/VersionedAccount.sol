@@ -3,18 +3,24 @@ pragma solidity ^0.8.24;
 
 import {Ownable, Ownable2Step} from "@openzeppelin/contracts/access/Ownable2Step.sol";
 import {ReentrancyGuardTransient} from "@openzeppelin/contracts/utils/ReentrancyGuardTransient.sol";
+import {ERC165} from "@openzeppelin/contracts/utils/introspection/ERC165.sol";
+import {ERC165Checker} from "@openzeppelin/contracts/utils/introspection/ERC165Checker.sol";
+import {IERC165} from "@openzeppelin/contracts/utils/introspection/IERC165.sol";
 import {IERCAgentClient} from "../interfaces/IERCAgentClient.sol";
 import {IERCAgentTool} from "../interfaces/IERCAgentTool.sol";
 import {Pool} from "../interfaces/Pool.sol";
 import {TokenCall} from "../libraries/TokenCall.sol";
 import {AgentVersions} from "./AgentVersions.sol";
+import {IERCAgentClientV1} from "./interfaces/IERCAgentClientV1.sol";
+import {IERCAgentToolV1} from "./interfaces/IERCAgentToolV1.sol";
 
 /// @title A wallet whose agent can be exchanged: it holds the funds and the permissions, the agent holds nothing
 /// @notice The agent is the version of `AgentVersions` that the owner chose. A run ends on the version that started it:
 ///   that version may use the tools until its last open run has ended, the next one at once.
 ///   Its tools use the ERC's `Pool` interface, as those of WalletAccount do, in base units.
-/// @dev Agents are version-2 agents or behind an adapter that has the agent's rights. A tool is an AccountTool.
-contract VersionedAccount is Pool, IERCAgentClient, Ownable2Step, ReentrancyGuardTransient {
+/// @dev An agent may be of either version of the ERC, and run synchronously or by callback. It must run for this account
+///   alone, or strangers use the tools through it. A tool is an AccountTool, for version-1 agents an AccountToolV1.
+contract VersionedAccount is Pool, IERCAgentClient, IERCAgentClientV1, ERC165, Ownable2Step, ReentrancyGuardTransient {
     using TokenCall for address;
 
     /// @notice Somebody else than a registered tool used a tool's door.
@@ -100,7 +106,7 @@ contract VersionedAccount is Pool, IERCAgentClient, Ownable2Step, ReentrancyGuar
     // ---- Runs
 
     /// @notice Gives the agent an instruction. For the owner and the callers whom the owner allowed.
-    /// @return runId -1 after a synchronous run; else `RunEnded` has the result later
+    /// @return runId -1 after a synchronous run, of either version; else `RunEnded` has the result later
     /// @return answer the answer of a synchronous run
     function instruct(string calldata prompt) external nonReentrant returns (int256 runId, string memory answer) {
         if (!isCaller(msg.sender)) revert CallerNotAllowed(msg.sender);
@@ -108,7 +114,7 @@ contract VersionedAccount is Pool, IERCAgentClient, Ownable2Step, ReentrancyGuar
         address current = agent;
         (starting, hasEarlyResult) = (current, false);
         openRuns[current]++;
-        (runId, answer) = IERCAgentTool(current).run(_inputOf(prompt), address(this));
+        (runId, answer) = _run(current, prompt);
         starting = address(0);
         emit RunStarted(current, runId, msg.sender);
         if (runId == -1 || (hasEarlyResult && earlyId == runId)) {
@@ -121,6 +127,21 @@ contract VersionedAccount is Pool, IERCAgentClient, Ownable2Step, ReentrancyGuar
 
     /// @inheritdoc IERCAgentClient
     function handleAgentResult(int256 runId, string memory result) external {
+        _end(runId, result);
+    }
+
+    /// @inheritdoc IERCAgentClientV1
+    function handleAgentResult(uint256 runId, string memory result) external {
+        _end(int256(runId), result);
+    }
+
+    /// @notice Tells which interfaces this account has.
+    function supportsInterface(bytes4 interfaceId) public view override(ERC165, IERC165) returns (bool) {
+        return interfaceId == type(IERCAgentClient).interfaceId || interfaceId == type(IERCAgentClientV1).interfaceId
+            || super.supportsInterface(interfaceId);
+    }
+
+    function _end(int256 runId, string memory result) private {
         if (isOpen[msg.sender][runId]) {
             delete isOpen[msg.sender][runId];
             if (openRuns[msg.sender] != 0) openRuns[msg.sender]--; // 0 after abandonRuns
@@ -183,9 +204,19 @@ contract VersionedAccount is Pool, IERCAgentClient, Ownable2Step, ReentrancyGuar
         return caller == owner() || allowed[caller];
     }
 
-    function _inputOf(string calldata prompt) private pure returns (IERCAgentTool.Input memory input) {
+    /// @dev Version-1 agents say so by ERC-165. Their run IDs are kept with the same bits: of a synchronous run, -1.
+    function _run(address current, string calldata prompt) private returns (int256 runId, string memory answer) {
+        if (ERC165Checker.supportsInterface(current, type(IERCAgentToolV1).interfaceId)) {
+            IERCAgentToolV1.Input memory inputV1;
+            inputV1.params = new IERCAgentToolV1.ParamValue[](1);
+            inputV1.params[0] = IERCAgentToolV1.ParamValue(IERCAgentToolV1.ParamType.STRING, abi.encode(prompt));
+            (uint256 runIdV1, string memory result) = IERCAgentToolV1(current).run(inputV1, address(this));
+            return (int256(runIdV1), result);
+        }
+        IERCAgentTool.Input memory input;
         input.params = new IERCAgentTool.ParamValue[](1);
         input.params[0] = IERCAgentTool.ParamValue(IERCAgentTool.ParamType.STRING, abi.encode(prompt));
         input.abiEncodedParams = input.params[0].value;
+        return IERCAgentTool(current).run(input, address(this));
     }
 }

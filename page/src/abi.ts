@@ -3,12 +3,13 @@
 const WORD_DIGITS = 64;
 const STRING_TYPE = 0n; // IERCAgentTool.ParamType.STRING
 
-export type Entry = 'instruct' | 'run' | 'ask';
+export type Entry = 'instruct' | 'run' | 'runV1' | 'ask';
 
 /** Selectors of the functions that ask an agent: the first bytes of their signatures' keccak-256. */
 const SELECTORS: Record<Entry, string> = {
   instruct: '0x882a5a79', // instruct(string)
   run: '0x2ed0a6f5', // run(((uint8,bytes)[],bytes),address)
+  runV1: '0xecb94c0c', // run(((uint8,bytes)[]),address), of the ERC's first draft
   ask: '0x8abb56b9', // ask(string,address)
 };
 
@@ -51,10 +52,11 @@ export function encodeAsk(entry: Entry, prompt: string): string {
       return selector + tuple([text]);
     case 'ask':
       return selector + tuple([text, 0n]);
-    case 'run': {
+    case 'run':
+    case 'runV1': {
       const value = tuple([text]);
       const params = word(1n) + tuple([tuple([STRING_TYPE, bytes(value)])]);
-      return selector + tuple([tuple([params, bytes(value)]), 0n]);
+      return selector + tuple([tuple(entry === 'run' ? [params, bytes(value)] : [params]), 0n]);
     }
   }
 }
@@ -73,6 +75,15 @@ function readBytes(digits: string, base: number, offset: number): string | null 
   return found.length === 2 * size ? found : null;
 }
 
+/** Return the value of the first parameter of a version-1 `Input`; null if it has none. */
+function readFirstParam(digits: string): string | null {
+  const input = readNumber(digits, 0);
+  const params = input + readNumber(digits, input);
+  if (readNumber(digits, params) < 1) return null;
+  const first = params + 32; // after the number of parameters
+  return readBytes(digits, first + readNumber(digits, first), 32);
+}
+
 /** Return the prompt in calldata that asks an agent; null if it has none. */
 export function decodeAsk(input: string): string | null {
   const selector = input.slice(0, SELECTOR_DIGITS);
@@ -81,6 +92,7 @@ export function decodeAsk(input: string): string | null {
   let digits: string | null = input.slice(SELECTOR_DIGITS);
   // `run` has the ABI-encoded prompt as the second part of its first argument.
   if (entry === 'run') digits = readBytes(digits, readNumber(digits, 0), 32);
+  if (entry === 'runV1' && digits !== null) digits = readFirstParam(digits);
   const text = digits === null ? null : readBytes(digits, 0, 0);
   if (text === null) return null;
   return new TextDecoder().decode(Uint8Array.from(text.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16)));

@@ -234,7 +234,7 @@ export interface Description {
   iterations: number | null;
   tools: ToolName[] | null;
   parameters: Parameter[] | null;
-  entry: 'instruct' | 'run' | 'ask' | null;
+  entry: 'instruct' | 'run' | 'runV1' | 'ask' | null;
 }
 
 export interface StorageRange {

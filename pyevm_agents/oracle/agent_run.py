@@ -1,22 +1,26 @@
-"""A run of a CallbackAgent as its chain has it: state, steps, result and cost."""
+"""A run of a CallbackAgent of either version as its chain has it: state, steps, result and cost."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from eth_utils import to_canonical_address
 
 from precompiles.address_handles import AddressBook
+from precompiles.escaping import unescape_line
 from pyevm_agents.agents.address_names import NUMBERED_HANDLE
 from pyevm_agents.errors import AgentsError
 from pyevm_agents.oracle.remote_contract import RemoteContract
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 STATUSES = (
     *("None", "AskingModel", "UsingTool", "AwaitingTool", "Answered", "ToolFailed", "Refused"),
     *("MalformedAnswer", "OutOfIterations", "DeadlinePassed", "RequestFailed"),
 )
-"""`CallbackAgent.Status`."""
+"""`OracleAgent.Status`."""
 
 ANSWERED = STATUSES.index("Answered")
 
@@ -30,7 +34,8 @@ class FollowedRun:
     """One of `STATUSES`."""
 
     reasoning: tuple[str, ...]
-    """Thought, action and action input of each step that used a tool."""
+    """Thought, action and action input of each step that used a tool; of a version-1 agent without
+    the step whose tool is awaited."""
 
     tool_results: tuple[str, ...]
     """One fewer than the steps while a tool is awaited."""
@@ -82,9 +87,10 @@ class AwaitedTool:
 
 def read_run(agent: RemoteContract, run_id: int) -> FollowedRun:
     """Return a run at the last block."""
-    status, (reasoning, results), result, facts = agent.read_all(
+    status, steps, result, facts = agent.read_all(
         [(name, (run_id,)) for name in ("statusOf", "stepsOf", "resultOf", "runOf")]
     )
+    reasoning, results = _split_steps(steps) if agent.is_agent_v1 else steps
     _, _, _, _, deadline, request_id, budget_id = facts
     return FollowedRun(
         run_id=run_id,
@@ -96,6 +102,12 @@ def read_run(agent: RemoteContract, run_id: int) -> FollowedRun:
         request_id=request_id,
         budget_id=budget_id,
     )
+
+
+def _split_steps(entries: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the reasoning and the tool results of a version-1 run, whose steps have both."""
+    parts = [entry.removesuffix("\n").rpartition("\nObservation: ") for entry in entries]
+    return [part[0] for part in parts], [unescape_line(part[2]) for part in parts]
 
 
 def find_started_run(agent: RemoteContract, run_id: int, first_block: int) -> StartedRun:
@@ -137,8 +149,12 @@ def open_agents_oracle(agent: RemoteContract) -> RemoteContract:
 
 
 def read_names(agent: RemoteContract) -> dict[str, str]:
-    """Return the names of an agent's base prompt, by checksummed address."""
-    handles = AddressBook(agent.read("basePrompt"), ()).handles
+    """Return the names of an agent's base prompt, by checksummed address.
+
+    Version-1 agents have their description as their base prompt.
+    """
+    prompt = agent.read("description" if agent.is_agent_v1 else "basePrompt")
+    handles = AddressBook(prompt, ()).handles
     return {address: name for name, address in handles if not NUMBERED_HANDLE.fullmatch(name)}
 
 

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from pyevm_agents.forking.remote_client import RemoteClient
 
 
+AGENT_V1 = "SimpleCallbackAgentV1"
+"""Name of the contract whose ABI version-1 agents by callback have."""
+
 INVALID_INTERFACE = b"\xff" * 4
 """No contract supports it. Source: ERC-165."""
 
@@ -44,6 +47,11 @@ class RemoteContract:
         """Input: the node; the bundled contract's name; the address, 20 bytes."""
         self.client, self.name, self.address = client, name, address
         self.artifact = load_artifact(name)
+
+    @property
+    def is_agent_v1(self) -> bool:
+        """Whether the contract was opened as an agent of version 1 of the ERC."""
+        return self.name == AGENT_V1
 
     @property
     def checksum_address(self) -> str:
@@ -158,20 +166,24 @@ def open_oracle(client: RemoteClient, address: bytes) -> RemoteContract:
 
 
 def open_agent(client: RemoteClient, address: bytes) -> RemoteContract:
-    """Return the CallbackAgent at an address.
+    """Return the CallbackAgent at an address, or the CallbackAgentV1.
 
     Raises: ConfigError: there is none.
     """
     agent = _open_contract(client, "SimpleCallbackAgent", address)
-    if agent.supports("IAgentOracleClient") and agent.supports("IERCAgentTool"):
-        return agent
+    if agent.supports("IAgentOracleClient"):
+        if agent.supports("IERCAgentTool"):
+            return agent
+        if agent.supports("IERCAgentToolV1"):
+            return RemoteContract(client, AGENT_V1, address)
     if agent.supports("IAgentOracle"):
         raise ConfigError(
             f"{agent.checksum_address}: an oracle, not an agent; pass the address of an agent "
             "that asks it"
         )
     raise ConfigError(
-        f"{agent.checksum_address}: not a CallbackAgent, by its supportsInterface (ERC-165); "
+        f"{agent.checksum_address}: not a CallbackAgent or CallbackAgentV1, by its "
+        "supportsInterface (ERC-165); "
         "`pyevm-agents oracle deploy-agent` prints the address of a new one"
     )
 
@@ -228,7 +240,11 @@ def _decode_log(definition: EventDefinition, log: dict[str, Any]) -> EventLog | 
 
 def compute_interface_id(interface: str) -> bytes:
     """Return the ERC-165 identifier of an interface: its own functions' selectors, combined."""
-    parents = {"IChallengeableOracle": "IAgentOracle", "IAgentOracle": "IERC165"}
+    parents = {
+        "IChallengeableOracle": "IAgentOracle",
+        "IAgentOracle": "IERC165",
+        "IERCAgentToolV1": "IERC165",
+    }
     own = _list_selectors(interface)
     if (parent := parents.get(interface)) is not None:
         own -= _list_selectors(parent)

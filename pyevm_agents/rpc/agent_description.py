@@ -10,7 +10,7 @@ from eth_utils import to_canonical_address, to_checksum_address
 
 from precompiles.abi import MalformedAbiError, decode_input_description
 from precompiles.spec import MAX_TOOLS
-from pyevm_agents.rpc.view_calls import compute_selector
+from pyevm_agents.rpc.view_calls import WORD_BYTES, compute_selector
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,6 +31,9 @@ NAME_GAS = 200_000
 ENTRIES = {"instruct": "instruct(string)", "ask": "ask(string,address)"}
 """Functions that ask an agent, beside the `run` of every tool."""
 
+TOOL_V1_INTERFACE = bytes.fromhex("963930c3")
+"""ERC-165 identifier of `IERCAgentToolV1`. Source: the ERC's first draft, `IERCAgentTool`."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentDescriber:
@@ -43,11 +46,14 @@ class AgentDescriber:
         """Return what a contract says of itself as an agent or a tool; null where it says nothing.
 
         Output: `parameters` with their Solidity types, and descriptions with the markers of types;
-                `entry`, the function that asks an agent.
+                `basePrompt`, of a version-1 agent its description; `entry`, the function that asks
+                an agent, `runV1` for the `run` of version 1.
         """
         parameters, tools = self._read_parameters(address), self._read_tools(address)
         name = self.calls.read_text(address, "name()")
-        prompt = self.calls.read_text(address, "basePrompt()")
+        description = self.calls.read_text(address, "description()")
+        is_v1 = self._is_v1(address)
+        prompt = description if is_v1 else self.calls.read_text(address, "basePrompt()")
         is_agent = prompt is not None and tools is not None
         is_tool = name is not None and parameters is not None
         return {
@@ -55,16 +61,21 @@ class AgentDescriber:
             "kind": "agent" if is_agent else "tool" if is_tool else None,
             "contract": self.names.find_contract(address),
             "name": name,
-            "description": self.calls.read_text(address, "description()"),
-            "basePrompt": prompt,
+            "description": description,
+            "basePrompt": prompt if is_agent or not is_v1 else None,
             "model": self.calls.read_text(address, "modelId()") if is_agent else None,
             "iterations": self.calls.read_integer(address, "agentMaxIterations()")
             if is_agent
             else None,
             "tools": [self._describe_tool(tool) for tool in tools or ()] if is_agent else None,
             "parameters": None if parameters is None else _serialize_parameters(parameters),
-            "entry": self._find_entry(address, is_tool=is_tool) if is_agent else None,
+            "entry": self._find_entry(address, is_tool=is_tool, is_v1=is_v1) if is_agent else None,
         }
+
+    def _is_v1(self, address: Address) -> bool:
+        """Tell whether a contract is a version-1 tool or agent, by ERC-165."""
+        identifier = TOOL_V1_INTERFACE.ljust(WORD_BYTES, b"\0")
+        return bool(self.calls.read_value(address, "supportsInterface(bytes4)", "bool", identifier))
 
     def _describe_tool(self, tool: Address) -> Json:
         return {
@@ -89,11 +100,12 @@ class AgentDescriber:
             return None
         return [to_canonical_address(tool) for tool in islice(tools, MAX_TOOLS)]
 
-    def _find_entry(self, address: Address, *, is_tool: bool) -> str | None:
+    def _find_entry(self, address: Address, *, is_tool: bool, is_v1: bool) -> str | None:
         """Return the function that asks an agent. Any tool has `run`, a proxy's included."""
         code = self.names.get_code(address)
         found = (name for name, text in ENTRIES.items() if compute_selector(text) in code)
-        return next(found, "run" if is_tool else None)
+        run = "runV1" if is_v1 else "run"
+        return next(found, run if is_tool else None)
 
 
 def _serialize_parameters(parameters: Sequence[ParamDescription]) -> list[Json]:

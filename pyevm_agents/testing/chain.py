@@ -43,7 +43,7 @@ from pyevm_agents.testing.genesis_template import (
     load_schedule,
 )
 from pyevm_agents.testing.inputs import (
-    agent_input,
+    build_agent_input,
     format_value,
     parse_address,
     parse_transaction_hash,
@@ -294,8 +294,9 @@ class AgentChain:
     ) -> TxReceipt:
         """Run an agent in a transaction; return the receipt. A block is mined if mining is manual.
 
-        Input:  a contract with the ERC's `run`, which takes one text; the text; the sender, None
-                for the default account; fields of the transaction: `gas`, `value`, `nonce`, …
+        Input:  a contract with the ERC's `run`, of either version, which takes one text; the text;
+                the sender, None for the default account; fields of the transaction: `gas`, `value`,
+                `nonce`, …
         Raises: ContractLogicError: the transaction reverted, and has no `gas`. With `gas`, it is
                 mined with status 0. ConfigError: not a contract, or a tool's; the question is not a
                 text, or a field is unknown.
@@ -312,7 +313,7 @@ class AgentChain:
             )
         if sender is not None:
             transaction["from"] = to_checksum_address(parse_address(sender))
-        run_input = agent_input(require_text("ask(agent, …)", question))
+        run_input = build_agent_input(agent, require_text("ask(agent, …)", question))
         sent = agent.functions.run(run_input, ZERO_ADDRESS).transact(cast("TxParams", transaction))
         if not self.has(sent):
             self.mine()

@@ -37,7 +37,12 @@ from pyevm_agents.testing.hostile_tool import (
     remove_fault,
     resolve_tool_address,
 )
-from pyevm_agents.testing.inputs import agent_input, format_value, parse_address
+from pyevm_agents.testing.inputs import (
+    build_agent_input,
+    format_value,
+    is_draft_agent,
+    parse_address,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -179,16 +184,15 @@ def reenters(agent: AddressLike, question: str) -> Fault:
     `CallerNotAllowed(tool)`, and with it the tool and the first run.
 
     Input:
-        agent: the agent whose `run` the tool calls.
+        agent: the agent whose `run` the tool calls; an agent of version 1 must be a contract.
         question: the prompt.
 
     Raises:
         ConfigError: the agent is not an address, or the question is not a text.
     """
-    params, encoded = agent_input(inputs.require_text("reenters(agent, …)", question))
-    data = load_artifact("IERCAgentTool").encode_call(
-        "run", (params, encoded), to_checksum_address(NOBODY)
-    )
+    run_input = build_agent_input(agent, inputs.require_text("reenters(agent, …)", question))
+    tool = "IERCAgentToolV1" if is_draft_agent(agent) else "IERCAgentTool"
+    data = load_artifact(tool).encode_call("run", run_input, to_checksum_address(NOBODY))
     return Fault(kind=FaultKind.REENTER, payload=data, target=parse_address(agent))
 
 

@@ -24,6 +24,7 @@ AddressLike: TypeAlias = "str | bytes | object"
 """Hexadecimal text, 20 bytes, or an object with an `address`, such as a contract of web3.py."""
 
 AgentInput: TypeAlias = "tuple[list[tuple[int, bytes]], bytes]"
+AgentInputV1: TypeAlias = "tuple[list[tuple[int, bytes]]]"
 """The ERC's `Input`: parameters with their types, and their ABI encoding."""
 
 SHOWN_CHARACTERS = 160
@@ -167,3 +168,22 @@ def agent_input(question: str) -> AgentInput:
     """Return the `Input` of an agent's `run` that asks a question."""
     encoded = encode(["string"], [question])
     return ([(PARAM_TYPE_STRING, encoded)], encoded)
+
+
+def build_agent_input(agent: object, question: str) -> AgentInput | AgentInputV1:
+    """Return the `Input` of an agent's `run`, of version 1 if the agent's ABI is.
+
+    Input: a contract of web3.py, or an address, whose agent is of version 2; the question.
+    """
+    params, encoded = agent_input(question)
+    return (params,) if is_draft_agent(agent) else (params, encoded)
+
+
+def is_draft_agent(agent: object) -> bool:
+    """Tell whether a contract's `run` is that of version 1: its `Input` has no encoded tuple."""
+    runs = (entry for entry in getattr(agent, "abi", ()) if entry.get("name") == "run")
+    return any(
+        [part["type"] for part in entry["inputs"][0].get("components", ())] == ["tuple[]"]
+        for entry in runs
+        if entry["inputs"]
+    )

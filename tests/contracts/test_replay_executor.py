@@ -14,9 +14,10 @@ from eth_utils import (
 from hypothesis import example, given, reject, settings
 from hypothesis import strategies as st
 
-from precompiles.escaping import ADDRESS
+from precompiles.escaping import ADDRESS, escape_line, unescape_line
 from precompiles.react import GrammarViolationError
 from precompiles.spec import EXECUTOR_ADDRESS
+from pyevm_agents.agents.iteration_results import decode_iteration
 from pyevm_agents.contracts import load_artifact
 from pyevm_agents.models import answer, use
 from tests.contracts.plain_evm import ZERO, RevertedError, decode_error, reverts, text_input
@@ -235,10 +236,16 @@ class Elsewhere:
     executor: Address
     tools: list[Address]
 
-    def request(self, texts: tuple[str, ...]) -> bytes:
+    def request(self, texts: tuple[str, ...], version: int) -> bytes:
         base_prompt, prompt, result = texts
-        arguments = ("bytes", base_prompt, self.tools, [REASONING, ""], [result, ""], prompt)
-        return load_artifact("IERCAgentExecutor").encode_call("runNextIteration", *arguments)
+        rest: tuple[object, ...]
+        if version == 1:
+            entry = f"{REASONING}\nObservation: {escape_line(result)}\n"
+            name, rest = "IERCAgentExecutorV1", ("An agent", base_prompt, self.tools, [entry, ""])
+        else:
+            name = "IERCAgentExecutor"
+            rest = (base_prompt, self.tools, [REASONING, ""], [result, ""])
+        return load_artifact(name).encode_call("runNextIteration", "bytes", *rest, prompt)
 
 
 @pytest.fixture
@@ -255,9 +262,16 @@ BESIDE_ESCAPES = f"a\n{ADDRESSES[0]}\r{ADDRESSES[1]}\\{ADDRESSES[0]}\\n{ADDRESSE
 STEPS = st.one_of(TEXTS.map(answer), ARGUMENTS.map(lambda told: use(told[0], None, told[1])))
 
 
-@pytest.mark.parametrize("examples", [5, pytest.param(25, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("examples", "version"),
+    [
+        (5, 2),
+        pytest.param(5, 1, marks=pytest.mark.slow),
+        pytest.param(25, 2, marks=pytest.mark.slow),
+    ],
+)
 def test_says_of_other_addresses_what_the_model_would_have_said(
-    chain: Elsewhere, examples: int
+    chain: Elsewhere, examples: int, version: int
 ) -> None:
     @settings(max_examples=examples)
     @given(texts=st.tuples(PROMPTS, PROMPTS, ALL_NAMED), step=STEPS)
@@ -266,24 +280,29 @@ def test_says_of_other_addresses_what_the_model_would_have_said(
         step=use("Note It", None, {"text": BESIDE_ESCAPES, "offset": 0, "is_urgent": True}),
     )
     def check(texts: tuple[str, str, str], step: Step) -> None:
-        require_same_words(chain, texts, step)
+        require_same_words(chain, texts, step, version)
 
     check()
 
 
-def require_same_words(chain: Elsewhere, texts: tuple[str, str, str], step: Step) -> None:
+def require_same_words(
+    chain: Elsewhere, texts: tuple[str, str, str], step: Step, version: int
+) -> None:
     chain.said.step, chain.said.words = step, ""
     try:
-        recorded = chain.bench.call(PRECOMPILE, chain.request(texts))
+        recorded = chain.bench.call(PRECOMPILE, chain.request(texts, version))
     except GrammarViolationError:
         reject()
     before = chain.bench.chain.snapshot()
-    record = recorded_step(texts, chain.tools, recorded.output)
+    *prompts, result = texts
+    if version == 1:
+        result = unescape_line(escape_line(result))
+    record = recorded_step((*prompts, result), chain.tools, recorded.output)
     call = load_artifact("ReplayAgentExecutor").encode_call("record", record)
     receipt, _ = chain.bench.send(chain.executor, call)
     assert receipt.state_root == b"\x01"
 
-    asked = chain.request(tuple(map(elsewhere, texts)))
+    asked = chain.request(tuple(map(elsewhere, texts)), version)
     expected = chain.bench.call(PRECOMPILE, asked)
     assert expected.output
     assert chain.bench.call(chain.executor, asked).output == expected.output
@@ -295,19 +314,16 @@ def deploy_tool(made: Bench, name: str) -> Address:
     return made.deploy("ScriptedTool", name, "A tool", described, bytes(20), "Done", [])
 
 
-def recorded_step(texts: tuple[str, str, str], tools: list[Address], output: bytes) -> Any:  # noqa: ANN401 - a struct
+def recorded_step(texts: tuple[str, ...], tools: list[Address], output: bytes) -> Any:  # noqa: ANN401 - a struct
     base_prompt, prompt, result = texts
-    is_final, text, tool, (params, _), reasoning = load_artifact("IERCAgentExecutor").decode_result(
-        "runNextIteration", output
-    )
+    said = decode_iteration(output)
     described = [
         (name, "A tool", [(kind, one, f"the {one}") for one, kind in parameters.items()])
         for name, parameters in PARAMETERS.items()
     ]
-    place = (
-        0
-        if is_final
-        else [to_checksum_address(one) for one in tools].index(to_checksum_address(tool))
-    )
+    addresses = [str(to_checksum_address(one)) for one in tools]
+    place = 0 if said.is_final_answer else addresses.index(said.tool)
     asked = ("bytes", base_prompt, described, [REASONING], [result], prompt)
-    return (*asked, is_final, text, place, [value for _, value in params], reasoning, 1, 2)
+    values = [value for _, value in said.params]
+    answered = (said.is_final_answer, said.final_answer, place, values, said.agent_reasoning)
+    return (*asked, *answered, 1, 2)

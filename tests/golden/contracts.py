@@ -39,6 +39,7 @@ NOTE_SELECTOR = keccak(text="note(string)")[:4]
 
 CONSTRUCTORS: Mapping[str, tuple[object, ...]] = {
     "AccountTool": ("Deploy", "Deploys", NOWHERE, bytes(4), (list(SAMPLE),), "Done"),
+    "AccountToolV1": ("Note", "Notes a text", NOWHERE, NOTE_SELECTOR, NOTE_ABI),
     "AgentOnlyTool": ("Only", "For agents", NOWHERE, bytes(4), (list(SAMPLE),), True, "", NOWHERE),
     "AgentOnlyToolV1": ("Note", "Notes a text", NOWHERE, NOTE_SELECTOR, NOTE_ABI),
     "AskHumanTool": (NOWHERE, 60, "AskOwner", "Ask the owner"),
@@ -59,9 +60,14 @@ CONSTRUCTORS: Mapping[str, tuple[object, ...]] = {
         *(EXECUTOR, EXECUTOR),
         *("bytes", "Agent", "An agent", "What to do", "Help.", [], 5),
     ),
+    "OwnedAgentV1": (EXECUTOR, EXECUTOR, "bytes", "Agent", "An agent", "What to do", [], 5),
     "OwnedCallbackAgent": (
         (NOWHERE, 1_000_000, 60, 600),
         *("bytes", "Agent", "An agent", "What to do", "Help.", [], 5),
+    ),
+    "OwnedCallbackAgentV1": (
+        (NOWHERE, 1_000_000, 60, 600),
+        *("bytes", "Agent", "An agent", "What to do", [], 5),
     ),
     "PriceFeed": (EXECUTOR, "view_prices", ["ETH"], "USDT", 8),
     "RawTool": (b"",),

@@ -146,6 +146,13 @@ class PageNode:
         self.quoting = to_checksum_address(
             self._deploy_agent(HOSTILE, f"You quote. {HOSTILE}", quote)
         )
+        tool = owner.deploy(load_artifact("ToolV2AsV1").encode_creation(counter, bytes(20)))
+        texts = ("bytes", "Version 1", "You count.", "what to do")
+        self.draft = to_checksum_address(
+            owner.deploy(
+                load_artifact("SimpleAgentV1").encode_creation(EXECUTOR_ADDRESS, *texts, [tool], 4)
+            )
+        )
 
     def _deploy_agent(self, name: str, base_prompt: str, tool: Address) -> Address:
         texts = (name, f"The description of {name}", "what to do", base_prompt)

@@ -85,6 +85,24 @@ def test_a_request_is_sent_and_watched(browser: Browser, node: PageNode) -> None
         page.wait("Ask for 7", ".request")
 
 
+def test_a_version_1_agent_is_asked_with_another_description(
+    browser: Browser, node: PageNode
+) -> None:
+    with browser.page(f"{node.url}/#/ask/{node.draft}") as page:
+        page.wait("Instruction", ".ask")
+        page.fill(".ask label.wide textarea", "Add 7")
+        page.fill(".texts > .field textarea", "You do nothing.")
+        page.click("text=Run both without sending")
+        page.wait("another outcome", ".side h2")
+        assert page.texts(".side:nth-child(1) .reply") == ["Counted."]
+        page.goto(f"{node.url}/#/ask/{node.draft}")
+        page.wait("Instruction", ".ask")
+        page.fill(".ask label.wide textarea", "Add 8")
+        page.click("button:text-is('Send')")
+        page.wait("Counted.", ".reply")
+        page.wait("Add 8", ".request")
+
+
 def test_a_refusal_of_the_agent_is_told(browser: Browser, node: PageNode) -> None:
     with browser.page(f"{node.url}/#/ask/{node.wallet}") as page:
         page.wait("(owner)", ".ask select")

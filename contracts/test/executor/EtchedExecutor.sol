@@ -6,6 +6,7 @@ import {IERCAgentExecutor} from "../../interfaces/IERCAgentExecutor.sol";
 import {IERCAgentTool} from "../../interfaces/IERCAgentTool.sol";
 import {AbiString} from "../../libraries/AbiString.sol";
 import {Bytes} from "./Bytes.sol";
+import {ObservedStep} from "./ObservedStep.sol";
 import {ToolName} from "./ToolName.sol";
 
 /// @title What an executor made of Solidity has in common with the precompile, whatever it then answers
@@ -37,7 +38,7 @@ abstract contract EtchedExecutor is IERCAgentExecutor, IAgentExecutorErrors {
         IERCAgentTool.ParamDescription[] parameters;
     }
 
-    /// @notice The precompile knows no other function than `runNextIteration`; neither does this.
+    /// @notice Refuses every other function, as the precompile does.
     fallback() external {
         revert UnknownSelector(msg.sig);
     }
@@ -81,6 +82,21 @@ abstract contract EtchedExecutor is IERCAgentExecutor, IAgentExecutorErrors {
             if (!_isReasoning(bytes(agentReasoning[i]))) {
                 revert MalformedHistory(i, "agentReasoning is not the lines Thought, Action and Action Input");
             }
+        }
+    }
+
+    /// @notice Returns the history of a version-1 run as version 2 has it.
+    function _splitSteps(string[] memory entries)
+        internal
+        pure
+        returns (string[] memory agentReasoning, string[] memory toolResults)
+    {
+        (agentReasoning, toolResults) = (new string[](entries.length), new string[](entries.length));
+        for (uint256 i = 0; i < entries.length; i++) {
+            if (bytes(entries[i]).length == 0) continue;
+            bool isStep;
+            (isStep, agentReasoning[i], toolResults[i]) = ObservedStep.split(bytes(entries[i]));
+            if (!isStep) revert MalformedHistory(i, "agentReasoning has no escaped Observation");
         }
     }
 

@@ -59,7 +59,8 @@ wait_option = click.option(
 )  # fmt: skip
 @click.option(
     "--handler", type=ADDRESS_TYPE, metavar="ADDRESS",
-    help="A contract that is called with the result (IERCAgentClient).",
+    help="A contract that is called with the result: an IERCAgentClient, of a version-1 agent an "
+    "IERCAgentClientV1.",
 )  # fmt: skip
 @add_sender_options
 @json_option
@@ -73,7 +74,7 @@ def ask(  # noqa: PLR0913 - one for each option
     handler: bytes | None,
     as_json: bool,
 ) -> None:
-    """Ask the CallbackAgent AGENT, and wait for its answer.
+    """Ask the CallbackAgent AGENT, of either version of the ERC, and wait for its answer.
 
     The account pays for all steps that the run may have; what is left it can claim at the end.
     Workers of the agent's oracle answer: `pyevm-agents oracle run` is one.
@@ -133,7 +134,9 @@ def start_run(  # noqa: PLR0913 - keyword arguments
     warn_without_workers(open_agents_oracle(agent))
     if from_subscription:
         value, text = 0, encode(["string"], [prompt])
-        call = agent.artifact.encode_call("run", ([(STRING, text)], text), handler)
+        params = [(STRING, text)]
+        run_input = (params,) if agent.is_agent_v1 else (params, text)
+        call = agent.artifact.encode_call("run", run_input, handler)
     else:
         value = agent.read("costOfRun")
         call = agent.artifact.encode_call("ask", prompt, handler)

@@ -20,7 +20,12 @@ from pyevm_agents.cli.output import out
 from pyevm_agents.contracts import list_artifacts, load_artifact
 from pyevm_agents.display import format_amount
 from pyevm_agents.errors import AgentsError, ConfigError
-from pyevm_agents.oracle.remote_contract import RemoteContract, open_oracle, require_code
+from pyevm_agents.oracle.remote_contract import (
+    AGENT_V1,
+    RemoteContract,
+    open_oracle,
+    require_code,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,7 +67,7 @@ class ToolType(click.ParamType["bytes | Artifact"]):
 
 def list_tools() -> tuple[str, ...]:
     """Return the names of the bundled contracts that are tools and need no arguments."""
-    own = ("CounterTool", "TokenInfoTool")
+    own = ("CounterTool", "CounterToolV1", "TokenInfoTool")
     return tuple(name for name in list_artifacts() if name in own)
 
 
@@ -82,7 +87,13 @@ def list_tools() -> tuple[str, ...]:
 )  # fmt: skip
 @click.option(
     "--tool", "tools", multiple=True, type=ToolType(), metavar="TOOL",
-    help="A tool's address, or CounterTool or TokenInfoTool, which is deployed. Repeatable.",
+    help="A tool's address, or CounterTool, CounterToolV1 or TokenInfoTool, which is deployed. "
+    "Repeatable.",
+)  # fmt: skip
+@click.option(
+    "--erc-version", type=click.Choice(("1", "2")), default="2", show_default=True,
+    help="The ERC's version. An agent of version 1 has its description as its prompt, and tools of "
+    "version 1.",
 )  # fmt: skip
 @click.option(
     "--ask-human", "person", type=ADDRESS_TYPE, metavar="ADDRESS",
@@ -108,6 +119,7 @@ def deploy_agent(  # noqa: PLR0913 - one for each option
     base_prompt_file: Path | None,
     input_description: str,
     tools: Sequence[bytes | Artifact],
+    erc_version: str,
     person: bytes | None,
     human_timeout: int,
     model: str,
@@ -116,14 +128,20 @@ def deploy_agent(  # noqa: PLR0913 - one for each option
 ) -> None:
     """Deploy a SimpleCallbackAgent: an agent with a prompt and tools, whose model workers run.
 
+    With --erc-version 1, it is a SimpleCallbackAgentV1.
+
     Anybody may ask it with their own ether. Its tools see the agent as their caller: give it no
     tool that acts on what the agent owns.
     """
-    prompt = _read_prompt(base_prompt, base_prompt_file)
+    is_v1 = erc_version == "1"
+    if is_v1:
+        _require_options_of_v1(description, base_prompt, base_prompt_file, person)
+        prompts: tuple[str, ...] = ()
+    else:
+        prompts = (_read_prompt(base_prompt, base_prompt_file),)
     oracle = open_oracle(session.client, oracle_settings.oracle)
     for tool in tools:
-        if isinstance(tool, bytes):
-            _require_tool(session, tool)
+        _require_tool(session, tool, is_v1=is_v1)
     sent = TransactionList(session, is_quiet=as_json)
     addresses = [
         tool if isinstance(tool, bytes) else sent.deploy(tool.name, tool.encode_creation())
@@ -133,12 +151,12 @@ def deploy_agent(  # noqa: PLR0913 - one for each option
         arguments = (person, human_timeout, "AskHuman", "Ask a person when something is not clear")
         creation = load_artifact("AskHumanTool").encode_creation(*arguments)
         addresses.append(sent.deploy("AskHumanTool", creation))
-    texts = (model, name, description or name, input_description, prompt)
-    creation = load_artifact("SimpleCallbackAgent").encode_creation(
+    contract = AGENT_V1 if is_v1 else "SimpleCallbackAgent"
+    texts = (model, name, description or name, input_description, *prompts)
+    creation = load_artifact(contract).encode_creation(
         oracle_settings.as_abi(), *texts, addresses, iterations
     )
-    address = sent.deploy("SimpleCallbackAgent", creation)
-    agent = RemoteContract(session.client, "SimpleCallbackAgent", address)
+    agent = RemoteContract(session.client, contract, sent.deploy(contract, creation))
     cost = agent.read("costOfRun")
     if as_json:
         sent.print_json(
@@ -168,13 +186,48 @@ def _read_prompt(text: str | None, file: Path | None) -> str:
         raise ConfigError(f"{file}: can't be read: {reason}") from error
 
 
-def _require_tool(session: OracleSession, address: bytes) -> None:
-    """Check that a contract has a tool's metadata.
+def _require_options_of_v1(
+    description: str | None, base_prompt: str | None, file: Path | None, person: bytes | None
+) -> None:
+    """Check the options that an agent of version 1 has in place of those of version 2.
 
-    Raises: ConfigError: it has not.
+    Raises: click.UsageError.
     """
+    if base_prompt is not None or file is not None:
+        raise click.UsageError(
+            "--base-prompt: must be omitted with --erc-version 1; pass the prompt as --description"
+        )
+    if description is None:
+        raise click.UsageError("--erc-version 1: must be with --description TEXT, its prompt")
+    if person is not None:
+        raise click.UsageError(
+            "--ask-human: must be omitted with --erc-version 1, as AskHumanTool is of version 2; "
+            "deploy a ToolV2AsV1 of it, and pass its address as --tool"
+        )
+
+
+def _require_tool(session: OracleSession, tool: bytes | Artifact, *, is_v1: bool) -> None:
+    """Check that a contract has a tool's metadata, and is of the agent's version of the ERC.
+
+    Raises: ConfigError: it has not, or is not.
+    """
+    if isinstance(tool, bytes):
+        name, has_v1 = str(to_checksum_address(tool)), _require_metadata(session, tool)
+    else:
+        name, has_v1 = tool.name, tool.name.endswith("V1")
+    if has_v1 == is_v1:
+        return
+    adapter = "ToolV2AsV1" if is_v1 else "ToolV1AsV2"
+    raise ConfigError(
+        f"--tool {name}: must be of version {1 if is_v1 else 2} of the ERC, by its "
+        f"supportsInterface (ERC-165); deploy a {adapter} of it and pass its address"
+    )
+
+
+def _require_metadata(session: OracleSession, address: bytes) -> bool:
+    """Return whether a tool is of version 1. Raises: ConfigError: the contract is no tool."""
     require_code(session.client, address)
-    tool = RemoteContract(session.client, "IERCAgentTool", address)
+    tool = RemoteContract(session.client, "IERCAgentToolV1", address)
     try:
         tool.read_all([(each, ()) for each in ("name", "description", "inputDescription")])
     except AgentsError as error:
@@ -182,3 +235,4 @@ def _require_tool(session: OracleSession, address: bytes) -> None:
             f"--tool {tool.checksum_address}: not a tool (IERCAgentTool): its metadata can't be "
             "read"
         ) from error
+    return tool.supports("IERCAgentToolV1")

@@ -9,6 +9,7 @@ from eth_typing import Address
 from eth_utils import to_canonical_address, to_checksum_address
 from rich.markup import escape
 
+from pyevm_agents.agents.iteration_results import decode_iteration
 from pyevm_agents.cli.oracle.param_types import format_request, format_time
 from pyevm_agents.cli.output import StatusLine, err, is_live, out
 from pyevm_agents.cli.rpc_client import print_json
@@ -291,10 +292,7 @@ def _explain_tool_failure(agent: RemoteContract, answer: bytes) -> list[str]:
 
     Input:  answer: the oracle's, which chose the tool.
     """
-    _, _, tool, tool_input, _ = load_artifact("IERCAgentExecutor").decode_result(
-        "runNextIteration", answer
-    )
-    call = load_artifact("IERCAgentTool").encode_call("run", tool_input, agent.address)
+    tool, call = _encode_tool_call(agent, answer)
     caller = SendingAccount(agent.client, Address(agent.address))
     try:
         caller.simulate(to_canonical_address(tool), call)
@@ -303,6 +301,18 @@ def _explain_tool_failure(agent: RemoteContract, answer: bytes) -> list[str]:
     except RemoteError:
         return []
     return ["called again, it does not revert"]
+
+
+def _encode_tool_call(agent: RemoteContract, answer: bytes) -> tuple[str, bytes]:
+    """Return the tool that an answer chose, and the calldata with which the agent called it."""
+    if agent.is_agent_v1:
+        chosen = decode_iteration(answer)
+        artifact = load_artifact("IERCAgentToolV1")
+        return chosen.tool, artifact.encode_call("run", (chosen.params,), agent.address)
+    _, _, tool, tool_input, _ = load_artifact("IERCAgentExecutor").decode_result(
+        "runNextIteration", answer
+    )
+    return tool, load_artifact("IERCAgentTool").encode_call("run", tool_input, agent.address)
 
 
 def serialize_run(started: StartedRun, run: FollowedRun, refund: int | None) -> dict[str, Any]:

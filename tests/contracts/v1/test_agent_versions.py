@@ -1,22 +1,18 @@
-"""Versions of an agent: the registry, a wallet's way to the next version and back, pinned tools."""
+"""Versions of an agent: the registry, and pinned tools."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from eth_abi import encode
 from eth_utils import keccak, to_canonical_address
 
-from tests.contracts.callback.oracle_bench import AGENT_GAS, ETHER, LIFETIME, TIMEOUT, OracleBench
-from tests.contracts.plain_evm import OWNER, STRANGER, ZERO, final_answer, reverts, use_tool
-from tests.contracts.plain_evm import text_input as text_input_v2
-from tests.contracts.v1.draft import SYNCHRONOUS, params, selector
+from tests.contracts.plain_evm import OWNER, STRANGER, ZERO, reverts
+from tests.contracts.v1.draft import SYNCHRONOUS, params
 
 if TYPE_CHECKING:
     from tests.contracts.plain_evm import Contract, Evm
 
-SUPPLY = 1_000
 NEXT = b"\x60\x00\x60\x00\xfd"
 """Other code."""
 
@@ -109,141 +105,6 @@ def test_an_agent_that_is_not_what_was_published_is_refused(
 def test_an_address_without_code_is_no_agent(registry: Contract) -> None:
     with reverts("AgentWithoutCode", STRANGER.address):
         registry("publish", STRANGER.address)
-
-
-# -- a wallet's migration -- #
-
-
-class Wallet:
-    """A VersionedAccount with funds, a tool, an allowed caller and two versions of an agent."""
-
-    def __init__(self) -> None:
-        self.bench = OracleBench()
-        evm = self.bench.evm
-        self.token = evm.deploy("DemoToken", "USD Coin", "USDC", 0, SUPPLY)
-        self.pool = evm.deploy("LiquidityPool")
-        self.versions = evm.deploy("AgentVersions", OWNER.address)
-        self.account = evm.deploy(
-            "VersionedAccount", OWNER.address, self.versions.address, self.pool.address
-        )
-        described = ([(1, "asset", "the token"), (4, "amount", "how much")],)
-        self.tool = evm.deploy(
-            "AccountTool",
-            *("Deploy", "Deploys", self.account.address, selector("deploy(address,uint256)")),
-            *(described, "Deployed"),
-        )
-        self.account("setTool", self.tool.address, True)  # noqa: FBT003 - Solidity's order
-        self.account("setCaller", STRANGER.address, True)  # noqa: FBT003
-        self.token("transfer", self.account.address, SUPPLY)
-        self.agents = [self.deploy_agent(number) for number in (1, 2)]
-        for agent in self.agents:
-            self.versions("publish", agent.address)
-
-    def deploy_agent(self, number: int) -> Contract:
-        agent = self.bench.evm.deploy(
-            "OwnedCallbackAgent",
-            (self.bench.oracle.address, AGENT_GAS, TIMEOUT, LIFETIME),
-            *("some-model", f"Wallet {number}", "Manages", "What to do", "You manage."),
-            *([self.tool.address], 4),
-        )
-        subscription = self.bench.oracle("subscribe", value_wei=ETHER)
-        self.bench.oracle("setConsumer", subscription, agent.address, True)  # noqa: FBT003
-        agent("setSubscription", subscription)
-        agent("setCaller", self.account.address, True)  # noqa: FBT003
-        return agent
-
-    def deposit(self, amount: int) -> tuple[object, ...]:
-        values: list[object] = [self.token.address, amount]
-        return use_tool(self.tool.address, ["address", "uint256"], values, "deposit")
-
-    @property
-    def deposited(self) -> int:
-        amount: int = SUPPLY - self.token("balanceOf", self.account.address)
-        return amount
-
-
-def test_funds_permissions_and_open_runs_survive_a_migration() -> None:
-    wallet = Wallet()
-    bench, account, (old, new) = wallet.bench, wallet.account, wallet.agents
-    account("adopt", 1)
-    run_id, _ = account("instruct", "deposit 10, then 5", sender=STRANGER)
-    bench.say(wallet.deposit(10), run_id=run_id, agent=old)
-    assert wallet.deposited == 10
-
-    account("adopt", 2)
-    assert account("agent") == new.address
-    assert [account("isActive", one.address) for one in (old, new)] == [True, True]
-    assert account("openRuns", old.address) == 1
-
-    # The open run ends on the version that started it, and the new one works beside it.
-    other, _ = account("instruct", "deposit 100", sender=STRANGER)
-    bench.say(wallet.deposit(100), run_id=other, agent=new)
-    bench.say(wallet.deposit(5), run_id=run_id, agent=old)
-    assert wallet.deposited == 115
-    bench.say(final_answer("done"), run_id=run_id, agent=old)
-    (ended,) = account.events("RunEnded")
-    assert (ended["agent"], ended["runId"], ended["result"]) == (
-        int(old.address, 16),
-        run_id,
-        "done",
-    )
-    assert [account("isActive", one.address) for one in (old, new)] == [False, True]
-
-    # The way back: the account, its funds and its callers are the same.
-    bench.say(final_answer("done"), run_id=other, agent=new)
-    account("goBack")
-    assert (account("agent"), account("isCaller", STRANGER.address)) == (old.address, True)
-    run_id, _ = account("instruct", "deposit 1", sender=STRANGER)
-    bench.say(wallet.deposit(1), final_answer("done"), run_id=run_id, agent=old)
-    assert wallet.deposited == 116
-    account("ownerWithdraw", wallet.token.address, 116)
-    assert wallet.deposited == 0
-
-
-def test_a_retired_version_without_an_open_run_uses_no_tool() -> None:
-    wallet = Wallet()
-    bench, account, (old, _) = wallet.bench, wallet.account, wallet.agents
-    account("adopt", 1)
-    account("adopt", 2)
-    old("setCaller", OWNER.address, True)  # noqa: FBT003 - Solidity's order
-    run_id, _ = old("run", text_input_v2("deposit 10"), ZERO)
-    bench.answer(bench.request_of(old, run_id), encode_step(wallet.deposit(10)))
-    assert wallet.deposited == 0
-    assert old("resultOf", run_id).endswith("reverted")
-
-
-def test_abandoned_runs_end_without_effect() -> None:
-    wallet = Wallet()
-    bench, account, (old, _) = wallet.bench, wallet.account, wallet.agents
-    account("adopt", 1)
-    run_id, _ = account("instruct", "deposit 10", sender=STRANGER)
-    account("adopt", 2)
-    account("abandonRuns", old.address)
-    bench.answer(bench.request_of(old, run_id), encode_step(wallet.deposit(10)))
-    assert wallet.deposited == 0
-    assert (account("openRuns", old.address), old("runOf", run_id)[3]) == (0, True)
-
-
-def test_the_account_has_doors_for_its_owner_callers_and_tools() -> None:
-    wallet = Wallet()
-    account, stranger = wallet.account, STRANGER.address
-    account("adopt", 1)
-    account("setCaller", stranger, False)  # noqa: FBT003 - Solidity's order
-    with reverts("CallerNotAllowed", stranger):
-        account("instruct", "deposit 10", sender=STRANGER)
-    with reverts("NotTool", stranger):
-        account("deploy", wallet.token.address, 1, sender=STRANGER)
-    with reverts("UnexpectedResult", stranger, 1):
-        account("handleAgentResult", 1, "x", sender=STRANGER)
-    with reverts("NotActiveAgent", stranger):
-        wallet.tool("run", ([], b""), ZERO, sender=STRANGER)
-    for call in (("adopt", 2), ("goBack",), ("setTool", stranger, True), ("abandonRuns", stranger)):
-        with reverts("OwnableUnauthorizedAccount", stranger):
-            account(*call, sender=STRANGER)
-
-
-def encode_step(step: tuple[object, ...]) -> bytes:
-    return encode(["(bool,string,address,((uint8,bytes)[],bytes),string)"], [step])
 
 
 # -- pinned tools -- #

@@ -52,7 +52,10 @@ def test_interfaces_have_the_functions_of_the_draft(name: str, interface: bytes)
     ("name", "arguments", "interfaces"),
     [
         ("SimpleAgentV1", (OWNER.address, *AGENT), {TOOL}),
+        ("OwnedAgentV1", (OWNER.address, OWNER.address, *AGENT), {TOOL}),
         ("SimpleCallbackAgentV1", (SETTINGS, *AGENT), {TOOL, CLIENT, ORACLE_CLIENT}),
+        ("OwnedCallbackAgentV1", (SETTINGS, *AGENT), {TOOL, CLIENT, ORACLE_CLIENT}),
+        ("VersionedAccount", (OWNER.address, ZERO, ZERO), {CLIENT, CLIENT_V2}),
         (
             "ContractToolV1",
             ("See", "Sees", OWNER.address, selector("balance(address)"), BALANCE),
