@@ -100,7 +100,7 @@ class PoolBench(LoanWorld):
 
     def held(self, account: str) -> tuple[int, int]:
         """Return an account's currency and collateral."""
-        return tuple(self[token]("balanceOf", account) for token in ("USDC", "ETH"))  # type: ignore[return-value]
+        return tuple(self[token]("balanceOf", account) for token in ("USDC", "ETH"))
 
     def record(self, borrower: str = BORROWER.address) -> dict[str, int]:
         return dict(zip(RECORD_FIELDS, self.pool("recordOf", borrower), strict=True))
