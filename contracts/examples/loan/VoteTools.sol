@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: CC0-1.0
+pragma solidity ^0.8.24;
+
+import {IERCAgentTool} from "../../interfaces/IERCAgentTool.sol";
+import {AbiString} from "../../libraries/AbiString.sol";
+
+/// @title What the tools of a voting agent call
+interface IBallot {
+    /// @notice Returns the text of the proposal that the agent votes on.
+    function read() external view returns (string memory);
+
+    /// @notice Votes on it. For the agent's tools.
+    /// @param support 0 against, 1 for, 2 abstain
+    function vote(uint8 support, string memory reason) external;
+}
+
+/// @title Reads the proposal that a voting agent votes on
+contract ReadProposalTool is IERCAgentTool {
+    /// @notice The tool has no parameters.
+    error UnexpectedInput(string reason);
+
+    IBallot public immutable ballot;
+
+    constructor(IBallot _ballot) {
+        ballot = _ballot;
+    }
+
+    /// @inheritdoc IERCAgentTool
+    function name() external pure returns (string memory) {
+        return "read_proposal";
+    }
+
+    /// @inheritdoc IERCAgentTool
+    function description() external pure returns (string memory) {
+        return "Reads the proposal";
+    }
+
+    /// @inheritdoc IERCAgentTool
+    function inputDescription() external pure returns (InputDescription memory input) {}
+
+    /// @notice Answers with what the proposal does, and its description in quotation marks.
+    /// @dev The second argument, the result handler, is unused: the tool is synchronous.
+    function run(Input memory input, address) external view returns (int256 runId, string memory result) {
+        if (input.params.length != 0) revert UnexpectedInput("no parameters expected");
+        return (-1, ballot.read());
+    }
+}
+
+/// @title Casts a voting agent's vote one way
+contract VoteTool is IERCAgentTool {
+    /// @notice Somebody else than the agent tried to run it.
+    error NotAgent(address caller);
+
+    /// @notice The input is not one parameter of type STRING.
+    error UnexpectedInput(string reason);
+
+    IBallot public immutable agent;
+
+    /// @notice 0 against, 1 for, 2 abstain.
+    uint8 public immutable support;
+
+    string private toolName;
+    string private toolDescription;
+
+    constructor(IBallot _agent, uint8 _support, string memory _name, string memory _description) {
+        agent = _agent;
+        support = _support;
+        toolName = _name;
+        toolDescription = _description;
+    }
+
+    /// @inheritdoc IERCAgentTool
+    function name() external view returns (string memory) {
+        return toolName;
+    }
+
+    /// @inheritdoc IERCAgentTool
+    function description() external view returns (string memory) {
+        return toolDescription;
+    }
+
+    /// @inheritdoc IERCAgentTool
+    function inputDescription() external pure returns (InputDescription memory input) {
+        input.paramDescriptions = new ParamDescription[](1);
+        input.paramDescriptions[0] = ParamDescription(ParamType.STRING, "reason", "why");
+    }
+
+    /// @notice Votes; answers for example "Voted for".
+    /// @dev The second argument, the result handler, is unused: the tool is synchronous.
+    function run(Input memory input, address) external returns (int256 runId, string memory result) {
+        if (msg.sender != address(agent)) revert NotAgent(msg.sender);
+        bool isText = input.params.length == 1 && input.params[0].paramType == ParamType.STRING
+            && AbiString.isAt(input.params[0].value, 0);
+        if (!isText) revert UnexpectedInput("one STRING expected");
+        agent.vote(support, abi.decode(input.params[0].value, (string)));
+        return (-1, support == 1 ? "Voted for" : support == 0 ? "Voted against" : "Abstained");
+    }
+}
