@@ -72,9 +72,6 @@ VOTE_TOOLS = {MORE_CHECKS: "vote_for", FEWER_CHECKS: "vote_against"}
 COMPARED_TOOLS = (READ, *CHECK_TOOLS.values(), CREDIT, DECIDE, READ_PROPOSAL, "vote_for",
                   "vote_against", "abstain")  # fmt: skip
 
-QUESTION = "Evaluate the criteria"
-"""What the credit score agent is asked."""
-
 ENOUGH = ": enough for"
 """What the score's sentence has if it reaches the limit."""
 
@@ -184,11 +181,16 @@ def _tell(failure: str | None) -> str:
 class IdealScript:
     """A script that makes the checks of the criteria, and decides as the score says."""
 
-    def __init__(self, checks: Sequence[str]) -> None:
-        """Start a run with these checks, by name."""
+    def __init__(self, request: str, checks: Sequence[str]) -> None:
+        """Start a run.
+
+        Input:
+            request: of `LoanAgent.requestFor`; its quotation is the application's text.
+            checks: those of the criteria, by name.
+        """
         self._steps: list[Step] = [
             use(READ),
-            use(CREDIT, prompt=QUESTION),
+            use(CREDIT, prompt=request.split('"')[1]),
             *(use(CHECK_TOOLS[check]) for check in checks),
             answer(ANSWER),
         ]
@@ -270,7 +272,7 @@ class LoanDemo:
         Raises: EngineFault: the model failed.
         """
         before = self.world.read_balance(application.applicant)
-        script = IdealScript(self.criteria.checks)
+        script = self._write_script(application.text)
         outcome, ideal = self._run_twice(script, lambda: self._request(application))
         return LoanRun(
             number=number, application=application, criteria=self.criteria.text, before=before,
@@ -337,6 +339,9 @@ class LoanDemo:
         _, votes_for, _ = self.world.read("governor", "proposalVotes", self._find_id(proposal))
         return _summarize(sent, text, int(votes_for), is_approved=text is not None)
 
+    def _write_script(self, text: str) -> IdealScript:
+        return IdealScript(str(self.world.read("agent", "requestFor", text)), self.criteria.checks)
+
     def _make_history(self) -> None:
         start = self.chain.head.timestamp
         for day, action, name, tokens in HISTORY:
@@ -344,7 +349,7 @@ class LoanDemo:
             if action == "repay":
                 self.world.repay(name)
                 continue
-            with self._follow_script(IdealScript(self.criteria.checks)):
+            with self._follow_script(self._write_script("")):
                 self.world.request(name, tokens, "").computation.raise_if_error()
         self._wait_until(start + LAST_DAY * DAY_SECONDS)
         for name in APPLICANTS:

@@ -14,8 +14,8 @@ import {ReadCriteriaTool} from "./ReadCriteriaTool.sol";
 /// @title Makes the checks that the DAO's criteria ask for, and tells the score
 /// @notice An agent whose tools are checks. Its model reads today's criteria, which its contract takes from the policy, and
 ///   chooses the checks. The score book computes the score. Only the pool's agent runs it, after it has read the criteria.
-/// @dev Nothing that the caller writes reaches this agent's model, so a text of an applicant can't name a check. `Evaluate
-///   the criteria` is what it is asked in the demo.
+/// @dev Its prompt is the criteria alone. What the caller writes, the application's text, never reaches this agent's model,
+///   so an applicant can't name a check.
 contract CreditScoreAgent is IERCAgent {
     using Strings for uint256;
 

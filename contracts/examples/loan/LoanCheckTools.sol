@@ -28,13 +28,13 @@ abstract contract LoanCheckTool is LoanTool {
 
     function inputDescription() external pure returns (InputDescription memory input) {}
 
-    /// @notice Makes the check; answers for example "Defaults: 0 of 3 loans, 100 of 100 points".
+    /// @notice Makes the check; answers for example "100 of 100 points: 0 of 3 loans defaulted".
     /// @dev The second argument, the result handler, is unused: the tool is synchronous.
     function run(Input memory input, address) external returns (int256 runId, string memory result) {
         _requireNoInput(input);
         (uint256 points, string memory found) = _measure(pool.openApplication());
         book.notePoints(check, uint8(points));
-        return (-1, string.concat(found, ", ", points.toString(), " of 100 points"));
+        return (-1, string.concat(points.toString(), " of 100 points: ", found));
     }
 
     /// @dev Returns points up to `LoanChecks.MOST_POINTS`, and what they are for.
@@ -78,10 +78,10 @@ contract RepaymentCheckTool is LoanCheckTool {
     {
         BorrowerRecord memory record = pool.recordOf(application.applicant);
         uint256 ended = record.repaid + record.defaulted;
-        if (ended == 0) return (UNKNOWN_POINTS, "Repayments: none was due");
+        if (ended == 0) return (UNKNOWN_POINTS, "no loan was due");
         points = _share(2 * record.repaid - record.late, 2 * ended);
-        found = string.concat("Repayments: ", record.repaid.toString(), " of ", ended.toString());
-        found = string.concat(found, " loans, ", record.late.toString(), " late");
+        found = string.concat(record.repaid.toString(), " of ", ended.toString(), " loans repaid, ");
+        found = string.concat(found, record.late.toString(), " late");
     }
 }
 
@@ -110,7 +110,7 @@ contract DefaultCheckTool is LoanCheckTool {
     {
         BorrowerRecord memory record = pool.recordOf(application.applicant);
         if (record.defaulted < 2) points = record.defaulted == 0 ? LoanChecks.MOST_POINTS : ONE_DEFAULT_POINTS;
-        found = string.concat("Defaults: ", record.defaulted.toString(), " of ", record.loans.toString(), " loans");
+        found = string.concat(record.defaulted.toString(), " of ", record.loans.toString(), " loans defaulted");
     }
 }
 
@@ -135,7 +135,7 @@ contract SavingsCheckTool is LoanCheckTool {
         returns (uint256 points, string memory found)
     {
         uint256 saved = IERC20(pool.asset()).balanceOf(application.applicant);
-        return (_share(saved, application.amount), string.concat("Savings: ", _tellAmount(saved)));
+        return (_share(saved, application.amount), string.concat(_tellAmount(saved), " saved"));
     }
 }
 
@@ -162,7 +162,7 @@ contract AgeCheckTool is LoanCheckTool {
     {
         uint256 first = pool.recordOf(application.applicant).firstLoanAt;
         uint256 age = first == 0 ? 0 : block.timestamp - first;
-        return (_share(age, 365 days), string.concat("Age: ", (age / 1 days).toString(), " days"));
+        return (_share(age, 365 days), string.concat((age / 1 days).toString(), " days old"));
     }
 }
 
@@ -187,6 +187,6 @@ contract DebtCheckTool is LoanCheckTool {
     {
         uint256 debt = pool.recordOf(application.applicant).debt;
         points = LoanChecks.MOST_POINTS - _share(debt, pool.policy().maxLoan());
-        return (points, string.concat("Debt: ", _tellAmount(debt)));
+        return (points, string.concat(_tellAmount(debt), " owed"));
     }
 }

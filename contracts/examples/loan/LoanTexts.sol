@@ -11,15 +11,15 @@ library LoanTexts {
 
     string internal constant CREDIT_NAME = "Credit Score Agent";
     string internal constant CREDIT_DESCRIPTION = "Scores the credit of the applicant";
-    string internal constant CREDIT_INPUT = "what to evaluate";
+    string internal constant CREDIT_INPUT = "the application";
     string internal constant CREDIT_PROMPT =
         "You check the credit of an applicant. Do each check that the criteria ask, in order.";
 
     /// @dev A request is these two with the application's text between them. Each clause names the words of one tool.
-    string internal constant REQUEST_START = 'The applicant writes "';
-    string internal constant REQUEST_END =
-        '". Read the criteria, run the Credit Score Agent with "Evaluate the criteria" and decide on the loan.';
+    string internal constant REQUEST_START =
+        'Read the criteria, run the Credit Score Agent on the application "';
+    string internal constant REQUEST_END = '" and decide on the loan.';
 
     /// @dev Stands for an empty text.
-    string internal constant NO_TEXT = "nothing";
+    string internal constant NO_TEXT = "no text";
 }

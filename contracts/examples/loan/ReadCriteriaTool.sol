@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: CC0-1.0
 pragma solidity ^0.8.28;
 
-import {Strings} from "@openzeppelin/contracts/utils/Strings.sol";
 import {TransientValues} from "../../libraries/TransientValues.sol";
-import {ILoanPolicy} from "./ILoanPolicy.sol";
 import {LendingPool} from "./LendingPool.sol";
 import {LoanTool} from "./LoanTool.sol";
 
@@ -11,8 +9,6 @@ import {LoanTool} from "./LoanTool.sol";
 /// @notice It notes for which application somebody read them, until the end of the transaction. Anybody may run it while an
 ///   application is open.
 contract ReadCriteriaTool is LoanTool {
-    using Strings for uint256;
-
     /// @param _pool whose policy has the criteria
     constructor(LendingPool _pool) LoanTool(_pool) {}
 
@@ -26,16 +22,14 @@ contract ReadCriteriaTool is LoanTool {
 
     function inputDescription() external pure returns (InputDescription memory input) {}
 
-    /// @notice Reads the criteria; answers for example "Criteria 2: Check the repayments and count the defaults".
+    /// @notice Reads the criteria; answers for example "Criteria: Check the repayments and count the defaults".
     /// @dev The second argument, the result handler, is unused: the tool is synchronous.
     function run(Input memory input, address) external returns (int256 runId, string memory result) {
         _requireNoInput(input);
         int256[] memory read = new int256[](1);
         read[0] = int256(pool.openApplication().id);
         TransientValues.keep(msg.sender, read);
-        ILoanPolicy policy = pool.policy();
-        string memory version = policy.criteriaVersion().toString();
-        return (-1, string.concat("Criteria ", version, ": ", policy.criteria()));
+        return (-1, string.concat("Criteria: ", pool.policy().criteria()));
     }
 
     /// @notice Tells whether an account has read the criteria for the open application, in this transaction.
