@@ -27,7 +27,8 @@ from benchmarks.evidence import describe_commit
 from pyevm_agents.bench.heartbeat import Heartbeat
 from pyevm_agents.devnet.chain import create_development_chain
 from pyevm_agents.devnet.loan_applications import KINDS, read_applications
-from pyevm_agents.devnet.loan_demo import BEFORE, CHECK_TOOLS, CREDIT, DECIDE, READ, LoanDemo
+from pyevm_agents.devnet.loan_demo import BEFORE, LoanDemo
+from pyevm_agents.devnet.loan_runs import CHECK_TOOLS, CREDIT, DECIDE, READ
 from pyevm_agents.devnet.model_registry import ModelChoice, open_registry
 from pyevm_agents.errors import AgentsError
 
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from pyevm_agents.devnet.loan_applications import Application
-    from pyevm_agents.devnet.loan_demo import LoanRun
+    from pyevm_agents.devnet.loan_runs import LoanRun
 
 HALVES = ("tuned", "unseen")
 
@@ -126,9 +127,7 @@ def build_report(decisions: Sequence[Decision]) -> dict[str, object]:
     }
 
 
-def split(
-    decisions: Sequence[Decision], names: Sequence[str]
-) -> Mapping[str, Sequence[Decision]]:
+def split(decisions: Sequence[Decision], names: Sequence[str]) -> Mapping[str, Sequence[Decision]]:
     """Return the decisions of each half or kind; none if it is empty."""
     parts = {name: [one for one in decisions if name in {one.half, one.kind}] for name in names}
     return {name: part for name, part in parts.items() if part}
@@ -181,7 +180,8 @@ def print_decisions(decisions: Sequence[Decision]) -> None:
     for heading in ("applications", *HALVES, "all"):
         table.add_column(heading)
     for name, part in {**split(decisions, KINDS), "all": decisions}.items():
-        parts = [*split(part, HALVES).values(), part]
+        halves = split(part, HALVES)
+        parts = [*(halves.get(half, ()) for half in HALVES), part]
         table.add_row(name, *(f"{count_ideal(one)} of {len(one)}" for one in parts))
     console = Console(highlight=False)
     console.print(table)

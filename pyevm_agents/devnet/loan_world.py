@@ -1,6 +1,6 @@
 """A lending pool on any chain: its DAO, score book, agents, and borrowers with a history.
 
-The contracts are those of `contracts/examples/loan/`. A vote of the DAO takes six days of the chain.
+The contracts are those of `contracts/examples/loan/`. A vote of the DAO takes six days.
 """
 
 from __future__ import annotations

@@ -21,5 +21,5 @@ library LoanTexts {
     string internal constant REQUEST_END = '" and decide on the loan.';
 
     /// @dev Stands for an empty text.
-    string internal constant NO_TEXT = "no text";
+    string internal constant NO_TEXT = "a loan";
 }
