@@ -6,8 +6,8 @@ import {AbiString} from "../../libraries/AbiString.sol";
 
 /// @title What the tools of a voting agent call
 interface IBallot {
-    /// @notice Returns the text of the proposal that the agent votes on.
-    function read() external view returns (string memory);
+    /// @notice Returns the text of the proposal that the agent votes on. For the agent's tools.
+    function read() external returns (string memory);
 
     /// @notice Votes on it. For the agent's tools.
     /// @param support 0 against, 1 for, 2 abstain
@@ -16,13 +16,16 @@ interface IBallot {
 
 /// @title Reads the proposal that a voting agent votes on
 contract ReadProposalTool is IERCAgentTool {
+    /// @notice Somebody else than the agent tried to run it.
+    error NotAgent(address caller);
+
     /// @notice The tool has no parameters.
     error UnexpectedInput(string reason);
 
-    IBallot public immutable ballot;
+    IBallot public immutable agent;
 
-    constructor(IBallot _ballot) {
-        ballot = _ballot;
+    constructor(IBallot _agent) {
+        agent = _agent;
     }
 
     /// @inheritdoc IERCAgentTool
@@ -40,9 +43,10 @@ contract ReadProposalTool is IERCAgentTool {
 
     /// @notice Answers with what the proposal does, and its description in quotation marks.
     /// @dev The second argument, the result handler, is unused: the tool is synchronous.
-    function run(Input memory input, address) external view returns (int256 runId, string memory result) {
+    function run(Input memory input, address) external returns (int256 runId, string memory result) {
+        if (msg.sender != address(agent)) revert NotAgent(msg.sender);
         if (input.params.length != 0) revert UnexpectedInput("no parameters expected");
-        return (-1, ballot.read());
+        return (-1, agent.read());
     }
 }
 
