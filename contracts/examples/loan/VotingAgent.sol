@@ -6,9 +6,11 @@ import {IGovernor} from "@openzeppelin/contracts/governance/IGovernor.sol";
 import {IERCAgent} from "../../IERCAgent.sol";
 import {IERCAgentTool} from "../../interfaces/IERCAgentTool.sol";
 import {DeskAgent} from "../trading/DeskAgent.sol";
+import {IBallot} from "./IBallot.sol";
 import {ProposalText} from "./ProposalText.sol";
 import {QuotedText} from "./QuotedText.sol";
-import {IBallot, ReadProposalTool, VoteTool} from "./VoteTools.sol";
+import {ReadProposalTool} from "./ReadProposalTool.sol";
+import {VoteTool} from "./VoteTool.sol";
 
 /// @title Votes on proposals with the votes that are delegated to it, by its owner's mandates
 /// @notice Delegate the votes of a token to this address, and let the owner, or a caller whom the owner allowed, ask for a
