@@ -6,21 +6,26 @@ import {IGovernor} from "@openzeppelin/contracts/governance/IGovernor.sol";
 import {IERCAgent} from "../../IERCAgent.sol";
 import {IERCAgentTool} from "../../interfaces/IERCAgentTool.sol";
 import {DeskAgent} from "../trading/DeskAgent.sol";
+import {IBallot} from "./IBallot.sol";
 import {ProposalText} from "./ProposalText.sol";
 import {QuotedText} from "./QuotedText.sol";
-import {IBallot, ReadProposalTool, VoteTool} from "./VoteTools.sol";
+import {ReadProposalTool} from "./ReadProposalTool.sol";
+import {VoteTool} from "./VoteTool.sol";
 
 /// @title Votes on proposals with the votes that are delegated to it, by its owner's mandates
 /// @notice Delegate the votes of a token to this address, and let the owner, or a caller whom the owner allowed, ask for a
 ///   vote on one proposal. Contracts tell what the proposal does, and choose the mandate for its topic. The agent's model
 ///   reads both, votes for, against or abstains, and gives a reason. Whatever it says, it votes on that proposal alone,
-///   once, and within its voting period.
+///   once, within its voting period, and after it has read it.
 contract VotingAgent is DeskAgent, IBallot {
-    /// @notice Only the agent's own tools vote.
+    /// @notice Only the agent's own tools read and vote.
     error NotVoteTool(address caller);
 
     /// @notice No proposal is open for a vote of this agent: nobody asked, or it has voted.
     error NoOpenBallot();
+
+    /// @notice The agent tried to vote on a proposal that it hasn't read.
+    error NotRead(uint256 proposalId);
 
     /// @notice The agent's run ended without a vote.
     error NotVoted(string answer);
@@ -57,12 +62,13 @@ contract VotingAgent is DeskAgent, IBallot {
     /// @notice Tells in words what a proposal does.
     ProposalText public immutable proposalText;
 
-    /// @notice How to vote on a topic, in plain English. It follows "Read the proposal. Then ".
+    /// @notice How to vote on a topic, in plain English: the request that the model reads.
     mapping(ProposalText.Topic topic => string) public mandateFor;
 
     mapping(address tool => bool) private isVoteTool;
 
     uint256 private transient openProposal;
+    bool private transient isRead;
     string private openText;
 
     /// @param owner asks for votes, and allows callers
@@ -95,8 +101,8 @@ contract VotingAgent is DeskAgent, IBallot {
         _addVoteTool(2, "abstain", "Abstains from the vote");
     }
 
-    /// @notice Says how to vote on a topic, for example `vote for the proposal with the reason "more is known then"`. For
-    ///   the owner.
+    /// @notice Says how to vote on a topic. For the owner.
+    /// @param mandate for example `Read the proposal. Vote for the proposal because "it is safer".`
     function setMandate(ProposalText.Topic topic, string calldata mandate) external onlyOwner {
         mandateFor[topic] = QuotedText.requireSize(mandate, MAX_MANDATE_BYTES);
         emit MandateSet(topic, mandate);
@@ -120,15 +126,17 @@ contract VotingAgent is DeskAgent, IBallot {
         string memory mandate = _mandateFor(targets, values, calldatas);
         string memory text = proposalText.describe(targets, values, calldatas, description);
         openText = QuotedText.quotable(text, MAX_PROPOSAL_BYTES);
-        openProposal = proposalId;
-        answer = _runSurely(string.concat("Read the proposal. Then ", mandate));
+        (openProposal, isRead) = (proposalId, false);
+        answer = _runSurely(mandate);
         if (openProposal != 0) revert NotVoted(answer);
         delete openText;
     }
 
     /// @inheritdoc IBallot
-    function read() external view returns (string memory) {
+    function read() external returns (string memory) {
+        if (msg.sender != address(tools[0])) revert NotVoteTool(msg.sender);
         if (openProposal == 0) revert NoOpenBallot();
+        isRead = true;
         return openText;
     }
 
@@ -137,6 +145,7 @@ contract VotingAgent is DeskAgent, IBallot {
         if (!isVoteTool[msg.sender]) revert NotVoteTool(msg.sender);
         uint256 proposalId = openProposal;
         if (proposalId == 0) revert NoOpenBallot();
+        if (!isRead) revert NotRead(proposalId);
         openProposal = 0;
         reason = QuotedText.quotable(reason, MAX_REASON_BYTES);
         uint256 weight = governor.castVoteWithReason(proposalId, support, reason);

@@ -45,9 +45,9 @@ OTHER, MORE_CHECKS, FEWER_CHECKS, TERMS = range(4)
 """`ProposalText.Topic`."""
 
 MANDATES = {
-    OTHER: 'abstain from the vote with the reason "this is not about loans"',
-    MORE_CHECKS: 'vote for the proposal with the reason "more is known of applicants"',
-    FEWER_CHECKS: 'vote against the proposal with the reason "less is known of applicants"',
+    OTHER: 'Read the proposal. Abstain from the vote because "this is not about loans".',
+    MORE_CHECKS: 'Read the proposal. Vote for the proposal because "more is known of applicants".',
+    FEWER_CHECKS: 'Read the proposal. Vote against the proposal because "less is known then".',
 }
 
 

@@ -45,7 +45,7 @@ def act(bench: PoolBench, action: str, amount: int) -> None:
         pool("takeSurplus", sender=BORROWER)
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(actions=st.lists(ACTIONS, min_size=1, max_size=8))
 def test_the_pool_owes_what_it_has(built: PoolBench, actions: list[tuple[str, int, int]]) -> None:
     with built.rolled_back() as bench:

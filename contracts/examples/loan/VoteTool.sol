@@ -3,48 +3,7 @@ pragma solidity ^0.8.24;
 
 import {IERCAgentTool} from "../../interfaces/IERCAgentTool.sol";
 import {AbiString} from "../../libraries/AbiString.sol";
-
-/// @title What the tools of a voting agent call
-interface IBallot {
-    /// @notice Returns the text of the proposal that the agent votes on.
-    function read() external view returns (string memory);
-
-    /// @notice Votes on it. For the agent's tools.
-    /// @param support 0 against, 1 for, 2 abstain
-    function vote(uint8 support, string memory reason) external;
-}
-
-/// @title Reads the proposal that a voting agent votes on
-contract ReadProposalTool is IERCAgentTool {
-    /// @notice The tool has no parameters.
-    error UnexpectedInput(string reason);
-
-    IBallot public immutable ballot;
-
-    constructor(IBallot _ballot) {
-        ballot = _ballot;
-    }
-
-    /// @inheritdoc IERCAgentTool
-    function name() external pure returns (string memory) {
-        return "read_proposal";
-    }
-
-    /// @inheritdoc IERCAgentTool
-    function description() external pure returns (string memory) {
-        return "Reads the proposal";
-    }
-
-    /// @inheritdoc IERCAgentTool
-    function inputDescription() external pure returns (InputDescription memory input) {}
-
-    /// @notice Answers with what the proposal does, and its description in quotation marks.
-    /// @dev The second argument, the result handler, is unused: the tool is synchronous.
-    function run(Input memory input, address) external view returns (int256 runId, string memory result) {
-        if (input.params.length != 0) revert UnexpectedInput("no parameters expected");
-        return (-1, ballot.read());
-    }
-}
+import {IBallot} from "./IBallot.sol";
 
 /// @title Casts a voting agent's vote one way
 contract VoteTool is IERCAgentTool {
