@@ -63,12 +63,13 @@ MORE_CHECKS, FEWER_CHECKS = 1, 2
 
 REASONS = {
     MORE_CHECKS: "more is known of applicants",
-    FEWER_CHECKS: "less is known of applicants",
+    FEWER_CHECKS: "less is known then",
 }
 MANDATES = {
-    MORE_CHECKS: f'vote for the proposal with the reason "{REASONS[MORE_CHECKS]}"',
-    FEWER_CHECKS: f'vote against the proposal with the reason "{REASONS[FEWER_CHECKS]}"',
+    MORE_CHECKS: f'Read the proposal. Vote for the proposal because "{REASONS[MORE_CHECKS]}".',
+    FEWER_CHECKS: f'Read the proposal. Vote against the proposal because "{REASONS[FEWER_CHECKS]}".',
 }
+"""What the voting agent's owner wants, by topic."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
