@@ -13,6 +13,7 @@ import click
 from pyevm_agents.cli.cache_folder import get_facts_folder
 from pyevm_agents.cli.callback_demo import run_callback_demo
 from pyevm_agents.cli.demo_output import print_atomicity, print_run
+from pyevm_agents.cli.loan_demo import run_loan_demo
 from pyevm_agents.cli.output import out
 from pyevm_agents.cli.record import describe_fixture_file, require_fixture_path
 from pyevm_agents.cli.shared_options import (
@@ -50,6 +51,7 @@ SUBJECTS = {
     "swap": "swap has five requests of its own; give other instructions by `pyevm-agents tools "
     "deploy` and `tools ask`",
     "trading": "trading has posts of its own; omit it",
+    "loan": "loan has applications of its own; omit it",
 }
 """Scenarios that have requests of their own, and what to do."""
 
@@ -57,13 +59,14 @@ SUBJECTS = {
 @click.command()
 @click.option(
     "--scenario",
-    type=click.Choice(["wallet", "callback", "swap", "trading"]),
+    type=click.Choice(["wallet", "callback", "swap", "trading", "loan"]),
     default="wallet",
     show_default=True,
     help="wallet: the agent runs in one transaction. callback: it also runs by an oracle on anvil, "
     "or on this program's node without the executor if there is no anvil. swap: an agent for "
     "Uniswap V2, whose tools are made from the contracts, gets five requests. trading: an "
-    "agent whose tools are models decides on posts.",
+    "agent whose tools are models decides on posts. loan: a lending pool's agent decides on "
+    "applications by the criteria of its DAO.",
 )
 @click.option(
     "--prompt",
@@ -129,6 +132,10 @@ def demo(  # noqa: PLR0913 - one for each option
     agents, and decides on each post in one transaction: sentiment, forecast, weights, trade. Posts
     and prices are made up.
 
+    With --scenario loan, deploys a lending pool with a DAO, an agent that decides on applications,
+    another that scores the applicants, and a third with delegated votes. Each application is one
+    transaction: read the criteria, score, pay or deny. In between, the DAO votes other criteria in.
+
     The exit status is 0 even if the transaction reverts; see `status` in the JSON.
     """
     if no_store and store_path is not None:
@@ -163,6 +170,8 @@ def demo(  # noqa: PLR0913 - one for each option
             run_trading_demo(
                 chain, trading, model=described, watch=watch, keep=keep, as_json=as_json
             )
+        elif scenario == "loan":
+            run_loan_demo(chain, trading, model=described, watch=watch, keep=keep, as_json=as_json)
         else:
             watch.show_status("deploying tokens, pool, tools and the wallet agent")
             wallet = WalletDemo(chain)
@@ -212,8 +221,10 @@ def _check_scenario(
         swap.require_consistent()
     else:
         swap.require_none()
-    if scenario == "trading":
+    if scenario in {"trading", "loan"}:
         trading.require_consistent(record_path)
+        if scenario == "loan":
+            trading.require_no_posts()
     else:
         trading.require_none()
     if scenario == "callback":
@@ -240,10 +251,10 @@ def _refuse_wallet_options(store_path: Path | None, record_path: Path | None) ->
     """
     if store_path is not None:
         raise click.UsageError(
-            "--store is for --scenario wallet, swap and trading: callback measures inference"
+            "--store is for --scenario wallet, swap, trading and loan: callback measures inference"
         )
     if record_path is not None:
         raise click.UsageError(
-            "--record is for --scenario wallet, swap and trading; use "
+            "--record is for --scenario wallet, swap, trading and loan; use "
             "`pyevm-agents record --scenario callback`"
         )

@@ -19,6 +19,7 @@ from pyevm_agents.cli.shared_options import (
 from pyevm_agents.contract_intelligence.swap_demo import SWAP
 from pyevm_agents.devnet import scenarios
 from pyevm_agents.devnet.chain import add_models
+from pyevm_agents.devnet.loan_demo import LOAN
 from pyevm_agents.devnet.scenarios import record_scenario
 from pyevm_agents.devnet.trading_demo import TRADING
 from pyevm_agents.display import pluralize
@@ -34,7 +35,13 @@ if TYPE_CHECKING:
     from pyevm_agents.models import Adapter, LlamaModel
     from pyevm_agents.recordings import Fixture
 
-SCENARIOS = {**scenarios.SCENARIOS, "callback": CALLBACK, "swap": SWAP, "trading": TRADING}
+SCENARIOS = {
+    **scenarios.SCENARIOS,
+    "callback": CALLBACK,
+    "swap": SWAP,
+    "trading": TRADING,
+    "loan": LOAN,
+}
 """Scenarios by name, which is also the name of the fixture file."""
 
 SOURCE = "The model that the configuration names computed every generation."

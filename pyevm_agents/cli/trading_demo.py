@@ -46,7 +46,7 @@ LABELS = {SENTIMENT: "Sentiment", FORECAST: "Forecast", WEIGHTS: "Target", TRADE
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TradingOptions:
-    """Options of this scenario alone."""
+    """Options of this scenario; the loan's has `--html` and `--ideal` too."""
 
     posts: int | None
     html: Path | None
@@ -57,10 +57,19 @@ class TradingOptions:
 
         Raises: click.UsageError.
         """
-        given = {"--posts": self.posts, "--html": self.html, "--ideal": self.ideal or None}
+        self.require_no_posts()
+        given = {"--html": self.html, "--ideal": self.ideal or None}
         for option, value in given.items():
             if value is not None:
-                raise click.UsageError(f"{option} is for --scenario trading; omit it")
+                raise click.UsageError(f"{option} is for --scenario trading and loan; omit it")
+
+    def require_no_posts(self) -> None:
+        """Reject a number of posts.
+
+        Raises: click.UsageError.
+        """
+        if self.posts is not None:
+            raise click.UsageError("--posts is for --scenario trading; omit it")
 
     def require_consistent(self, record_path: Path | None) -> None:
         """Reject options that do not fit together, and a page that can't be written.
@@ -86,11 +95,11 @@ _OPTIONS = (
     ),
     click.option(
         "--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
-        help="trading: Write the picture as a self-contained page.",
+        help="trading, loan: Write the decisions as a self-contained page.",
     ),
     click.option(
         "--ideal", is_flag=True,
-        help="trading: Run the scripted ideal in place of the model.",
+        help="trading, loan: Run the scripted ideal in place of the model.",
     ),
 )  # fmt: skip
 

@@ -16,6 +16,8 @@ from pyevm_agents.contract_intelligence.chain_metadata import get_chain_metadata
 from pyevm_agents.contract_intelligence.swap_requests import REQUESTS
 from pyevm_agents.devnet.chain import DEFAULT_MODEL_NAME
 from pyevm_agents.devnet.scenarios import record_scenario
+from pyevm_agents.devnet.loan_applications import read_applications
+from pyevm_agents.devnet.loan_demo import AFTER, BEFORE
 from pyevm_agents.devnet.trading_demo import RECORDED_POST_COUNT
 from pyevm_agents.devnet.trading_posts import read_posts
 from pyevm_agents.devnet.trading_world import open_trading_models
@@ -38,7 +40,7 @@ MAX_FILE_BYTES = 1_250_000
 """Uniswap, the trading desk and the tools' contracts, twice: in the first state and in the last."""
 
 
-SLOW = {"swap", "trading"}
+SLOW = {"swap", "trading", "loan"}
 """Scenarios with many contracts."""
 
 
@@ -53,8 +55,9 @@ def test_every_scenario_is_shipped_and_nothing_else() -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        *(n for n in SCENARIOS if n != "trading"),
+        *(n for n in SCENARIOS if n not in {"trading", "loan"}),
         pytest.param("trading", marks=pytest.mark.slow),  # Optimizes four times in Solidity.
+        pytest.param("loan", marks=pytest.mark.slow),  # Forty steps of nested agents.
     ],
 )
 def test_a_shipped_chain_replays_without_a_model(name: str) -> None:
@@ -134,6 +137,19 @@ def test_the_trading_agent_decides_on_posts_until_a_run_is_undone() -> None:
         assert post.text in prompt
     digests = {profile.name: profile.digest for profile in fixture.config.numeric_models}
     assert digests == {name: model.digest for name, model in open_trading_models().items()}
+
+
+def test_the_lending_pools_agent_decides_by_the_criteria_of_the_day() -> None:
+    fixture = shipped("loan")
+    assert all(t.is_success for block in fixture.blocks for t in block.transactions)
+    prompts = ["".join(s.text for s in step.exchange.segments) for step in fixture.steps]
+    criteria = [read_applications().criteria[name].text for name in (BEFORE, AFTER)]
+    questions = [prompt.partition("Question: ")[2] for prompt in prompts]
+    asked = [sum(text.startswith(each) for text in questions) for each in criteria]
+    assert all(asked)
+    for application in read_applications().story:
+        assert any(application.text in text for text in questions)
+    assert questions[-1].startswith("Read the criteria")
 
 
 def test_after_the_rollback_only_the_senders_account_differs() -> None:

@@ -1,0 +1,144 @@
+"""`pyevm-agents demo --scenario loan`: decisions of a lending pool's agent, and a vote."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING
+
+import click
+from rich.markup import escape
+
+from pyevm_agents.atomic_files import write_output_file
+from pyevm_agents.cli.demo_output import format_amount, print_title, truncate_text
+from pyevm_agents.cli.output import out
+from pyevm_agents.devnet.loan_demo import LoanDemo, serialize_loans
+from pyevm_agents.devnet.loan_runs import CHECK_TOOLS, CREDIT
+from pyevm_agents.devnet.loan_world import APPLICANTS, CURRENCY
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from pyevm_agents.chain import Chain
+    from pyevm_agents.cli.tools.inspect import SlowStatus
+    from pyevm_agents.cli.trading_demo import TradingOptions
+    from pyevm_agents.devnet.loan_runs import LoanRun
+
+LABEL_WIDTH = 12
+
+STYLES = {"approved": "bold green", "denied": "bold red", "undone": "bold yellow", "voted": "bold"}
+
+VOTE_TITLE = "The voting agent votes on new criteria"
+
+
+def run_loan_demo(  # noqa: PLR0913 - keyword arguments
+    chain: Chain,
+    options: TradingOptions,
+    *,
+    model: Mapping[str, str],
+    watch: SlowStatus,
+    keep: Callable[[Chain, str], None],
+    as_json: bool,
+) -> None:
+    """Deploy everything, decide on the applications, vote, and print the decisions.
+
+    Input:
+        chain: has the model and the account.
+        model: its name and digest.
+        keep: gets the chain of the runs, and what they are.
+
+    Raises: EngineFault: the model failed. AgentsError: the page can't be written.
+    """
+    started = time.monotonic()
+    demo = LoanDemo.deploy(chain, is_ideal=options.ideal, report=watch.report)
+    watch.stop()
+    if not as_json:
+        print_title(model)
+        if options.ideal:
+            out.print("[bold yellow]The scripted ideal, in place of the model[/]")
+    runs = []
+    for run in demo.run_story():
+        watch.stop()
+        runs.append(run)
+        if not as_json:
+            print_run(run, demo)
+    seconds = time.monotonic() - started
+    if as_json:
+        form = serialize_loans(runs, demo, model=model, seconds=seconds)
+        click.echo(json.dumps(form, indent=2, ensure_ascii=False))
+    else:
+        _print_result(runs, seconds)
+    if options.html is not None:
+        from pyevm_agents.cli.loan_page import build_page  # noqa: PLC0415 - imports jinja2
+
+        write_output_file(options.html, build_page(runs, demo, model=model))
+        watch.show_status(f"written: {options.html}")
+    keep(demo.chain, "the decisions of --scenario loan")
+
+
+def print_run(run: LoanRun, demo: LoanDemo) -> None:
+    """Print an application, or a vote, and the decision on it."""
+    out.print(f"\n[bold]{run.number}  {escape(describe_run(run))}[/]", soft_wrap=True)
+    for label, text, style in _iter_lines(run, demo):
+        markup = escape(truncate_text(text))
+        markup = f"[{style}]{markup}[/]" if style else markup
+        out.print(f"   {label:<{LABEL_WIDTH}} {markup}", soft_wrap=True)
+
+
+def describe_run(run: LoanRun) -> str:
+    """Return who asks for how much."""
+    asked = run.application
+    return (
+        VOTE_TITLE if asked is None else f"{asked.applicant} asks for {asked.tokens:,} {CURRENCY}"
+    )
+
+
+def list_checks(run: LoanRun) -> list[str]:
+    """Return what the checks answered."""
+    answers = (run.outcome.find_answer(tool) for tool in CHECK_TOOLS.values())
+    return [text for text in answers if text is not None]
+
+
+def _iter_lines(run: LoanRun, demo: LoanDemo) -> Iterator[tuple[str, str, str]]:
+    """Yield labels, texts and styles."""
+    made = run.outcome
+    if run.application is not None:
+        yield "Writes", run.application.text, ""
+        yield "History", APPLICANTS[run.application.applicant].history, ""
+    yield "Criteria", run.criteria, ""
+    for text in list_checks(run):
+        yield "Check", text, ""
+    if (score := made.find_answer(CREDIT)) is not None:
+        yield "Score", score.removeprefix("Score "), ""
+    yield "Decision", run.decision, STYLES[run.decision]
+    if made.failure is not None:
+        yield "Undone", made.failure, "red"
+    if run.application is not None:
+        yield "Has now", format_balance(made.balance, demo), ""
+    elif made.answer is not None:
+        yield "Answer", made.answer, ""
+    yield "Transaction", f"0x{made.transaction_hash.hex()}", "dim"
+    yield "Gas", f"{made.gas_used:,}", "dim"
+    for difference in run.differences:
+        yield "Differs", difference, "bold yellow"
+
+
+def format_balance(amount: int, demo: LoanDemo) -> str:
+    """Return an amount of the currency with two decimals."""
+    shown = 100
+    return f"{format_amount(amount * shown // demo.world.unit[CURRENCY], shown)} {CURRENCY}"
+
+
+def count_decisions(runs: Sequence[LoanRun]) -> str:
+    """Return how many applications were approved, denied and undone."""
+    found = [run.decision for run in runs]
+    return ", ".join(f"{found.count(name)} {name}" for name in ("approved", "denied", "undone"))
+
+
+def _print_result(runs: Sequence[LoanRun], seconds: float) -> None:
+    ideal = sum(run.is_ideal for run in runs)
+    style = "bold green" if ideal == len(runs) else "bold yellow"
+    out.print(
+        f"\n[{style}]{ideal} of {len(runs)} ended as the ideal[/], after {seconds:.1f} s; "
+        f"{count_decisions(runs)}"
+    )

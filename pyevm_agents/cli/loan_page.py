@@ -1,0 +1,77 @@
+"""The decisions of a lending pool's agent as one HTML page, in the style of reports."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyevm_agents.bench.report.document import (
+    Chapter,
+    Document,
+    Headline,
+    ReportTable,
+    make_number_columns,
+    make_text_cell,
+    make_text_columns,
+)
+from pyevm_agents.bench.report.html import as_html
+from pyevm_agents.cli.loan_demo import describe_run, format_balance, list_checks
+from pyevm_agents.devnet.loan_runs import CREDIT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from pyevm_agents.devnet.loan_demo import LoanDemo
+    from pyevm_agents.devnet.loan_runs import LoanRun
+
+ANSWER = (
+    "Each application is one transaction: the agent reads the DAO's criteria, an agent of its own "
+    "makes the checks that they name, and the pool pays or denies by the score."
+)
+
+
+def build_page(runs: Sequence[LoanRun], demo: LoanDemo, *, model: Mapping[str, str]) -> str:
+    """Return a page with a table of the decisions."""
+    return as_html(_build_document(runs, demo, model), {}, {})
+
+
+def _build_document(runs: Sequence[LoanRun], demo: LoanDemo, model: Mapping[str, str]) -> Document:
+    ideal = sum(run.is_ideal for run in runs)
+    gas = sum(run.outcome.gas_used for run in runs) / len(runs)
+    decisions = [run.decision for run in runs]
+    who = "the scripted ideal" if demo.is_ideal else model["name"]
+    return Document(
+        title="Decisions of a lending pool's agent",
+        headlines=(
+            Headline(title="ended as the ideal", value=f"{ideal} of {len(runs)}"),
+            Headline(title="approved", value=f"{decisions.count('approved')}"),
+            Headline(title="denied", value=f"{decisions.count('denied')}"),
+            Headline(title="gas of a decision", value=f"{gas:,.0f}", notes=("the mean",)),
+        ),
+        answer=(ANSWER,),
+        circumstances=(("model", who), ("sha256", model["sha256"])),
+        warnings=("Applicants are made up. The agents are no advice.",),
+        chapters=(Chapter(name="decisions", title="Decisions", parts=(_build_table(runs, demo),)),),
+        ending="Written by pyevm-agents demo --scenario loan.",
+    )
+
+
+def _build_table(runs: Sequence[LoanRun], demo: LoanDemo) -> ReportTable:
+    texts = make_text_columns("Who", "Text", "Criteria", "Checks", "Score", "Decision")
+    return ReportTable(
+        title="Each application, and the vote",
+        columns=(*texts, *make_number_columns("Has now"), *make_number_columns("As the ideal")),
+        rows=tuple(tuple(make_text_cell(text) for text in _list_cells(run, demo)) for run in runs),
+    )
+
+
+def _list_cells(run: LoanRun, demo: LoanDemo) -> Iterator[str]:
+    made = run.outcome
+    yield f"{run.number}. {describe_run(run)}"
+    yield "none" if run.application is None else run.application.text or "none"
+    yield run.criteria
+    yield "; ".join(list_checks(run)) or "none"
+    yield (made.find_answer(CREDIT) or "none").removeprefix("Score ")
+    failure = [] if made.failure is None else [made.failure]
+    yield "; ".join([run.decision, *failure, *run.differences])
+    yield "none" if run.application is None else format_balance(made.balance, demo)
+    yield "yes" if run.is_ideal else "no"

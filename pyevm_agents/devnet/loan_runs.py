@@ -1,0 +1,129 @@
+"""Runs of the loan demo: what the agents did, and how that differs from the ideal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pyevm_agents.devnet.loan_applications import CHECKS
+from pyevm_agents.devnet.loan_world import FEWER_CHECKS, MORE_CHECKS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eth.abc import ComputationAPI
+
+    from pyevm_agents.agents.trace import AgentStep
+    from pyevm_agents.devnet.loan_applications import Application
+
+READ, CREDIT, DECIDE = "read_criteria", "Credit Score Agent", "decide_loan"
+"""Names of the loan agent's tools."""
+
+CHECK_TOOLS = dict(
+    zip(
+        CHECKS,
+        ("repayment_check", "default_check", "savings_check", "age_check", "debt_check"),
+        strict=True,
+    )
+)
+"""Tools of the credit score agent, by the check's name."""
+
+READ_PROPOSAL = "read_proposal"
+VOTE_TOOLS = {MORE_CHECKS: "vote_for", FEWER_CHECKS: "vote_against"}
+
+COMPARED_TOOLS = (READ, *CHECK_TOOLS.values(), CREDIT, DECIDE, READ_PROPOSAL, "vote_for",
+                  "vote_against", "abstain")  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What a run did."""
+
+    transaction_hash: bytes
+    block_number: int
+    computation: ComputationAPI
+    gas_used: int
+    failure: str | None
+    """The reason of the revert; None if it succeeded."""
+
+    answer: str | None
+    """None if the transaction reverted."""
+
+    is_approved: bool
+    """Whether a loan was paid out, or a vote was cast."""
+
+    steps: tuple[AgentStep, ...]
+    balance: int
+    """The applicant's currency afterwards, in base units; votes for a proposal after a vote."""
+
+    @property
+    def is_success(self) -> bool:
+        """Whether the transaction did not revert."""
+        return self.failure is None
+
+    def find_answer(self, tool: str) -> str | None:
+        """Return what a tool answered last; None if it was not used, or reverted."""
+        used = [step.observation for step in self.steps if step.action == tool]
+        return used[-1] if used else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoanRun:
+    """A decision on an application, or on a proposal, beside the ideal one from the same state."""
+
+    number: int
+    """From 1."""
+
+    application: Application | None
+    """None for the vote on a proposal."""
+
+    criteria: str
+    """Those of the policy, or those proposed."""
+
+    before: int
+    """`Outcome.balance` before the run."""
+
+    outcome: Outcome
+    ideal: Outcome
+
+    @property
+    def differences(self) -> tuple[str, ...]:
+        """How the run differs from the ideal, a sentence each; none if it ended as the ideal."""
+        return tuple(list_differences(self.outcome, self.ideal))
+
+    @property
+    def is_ideal(self) -> bool:
+        """Whether the run ended as the ideal."""
+        return not self.differences
+
+    @property
+    def decision(self) -> str:
+        """Return `approved`, `denied`, `undone` or `voted`."""
+        if not self.outcome.is_success:
+            return "undone"
+        if self.application is None:
+            return "voted"
+        return "approved" if self.outcome.is_approved else "denied"
+
+
+def list_differences(made: Outcome, ideal: Outcome) -> Iterator[str]:
+    """Yield how a run differs from the ideal: in tools' answers, its failure and the balance.
+
+    A check that the criteria do not name is a difference too.
+    """
+    for tool in COMPARED_TOOLS:
+        wanted, found = ideal.find_answer(tool), made.find_answer(tool)
+        if wanted != found:
+            yield f"{tool}: expected {_quote(wanted)}; made {_quote(found)}"
+    if made.failure != ideal.failure:
+        yield f"expected {_tell(ideal.failure)}; the transaction {_tell(made.failure)}"
+    if made.balance != ideal.balance:
+        yield f"expected a balance of {ideal.balance} base units; it is {made.balance}"
+
+
+def _quote(observation: str | None) -> str:
+    return "no answer" if observation is None else f'"{observation}"'
+
+
+def _tell(failure: str | None) -> str:
+    return "success" if failure is None else f"reverted: {failure}"
