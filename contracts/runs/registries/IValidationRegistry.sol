@@ -43,7 +43,7 @@ interface IValidationRegistry {
     ) external;
 
     /// @notice Returns a request and its last answer. Reverts if there is no such request.
-    /// @return lastUpdate timestamp in seconds of the last answer, or of the request
+    /// @dev `lastUpdate`: timestamp in seconds of the last answer, or of the request
     function getValidationStatus(bytes32 requestHash)
         external
         view
