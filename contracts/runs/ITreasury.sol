@@ -156,8 +156,14 @@ interface ITreasury {
     /// @notice The run did not make all confirmed writes.
     error DigestMismatch(bytes32 runId, bytes32 confirmed, bytes32 done);
 
-    /// @notice No run calls this target: the treasury, a protected contract, an asset, or the operator's zero address.
+    /// @notice No run calls this target: the treasury, a protected contract, an asset, or the zero address.
     error TargetRefused(address target);
+
+    /// @notice The owner lists no such token.
+    error AssetRefused(address asset);
+
+    /// @notice The data of a call are empty, or begin with a selector.
+    error SelectorMissing(address target);
 
     /// @notice The owner did not allow this function of this target.
     error SelectorRefused(address target, bytes4 selector);
