@@ -13,8 +13,8 @@ from pyevm_agents.lifecycle.receipts import ReceiptType
 from pyevm_agents.lifecycle.statuses import Phase, RunStatus
 from tests.pyevm_agents.lifecycle.run_bench import (
     COUNTER,
-    Addition,
     AddingAgent,
+    Addition,
     build_task,
     narrow,
 )
