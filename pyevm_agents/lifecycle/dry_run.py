@@ -91,18 +91,11 @@ def make_dry_run(parts: RunParts, pin: BlockPin) -> DryRunRecord:
     Raises: RunStoppedError: a limit, the operator or a lie stopped it. FrameError: the frame
             refused it. EngineFault: the host failed.
     """
-    frame = parts.frame
-    writes: tuple[RunWrite, ...] = ()
-    discovery = frame.get_discovery()
-    if discovery is not None:
-        free = parts.port.begin_draft(pin, is_free=True)
-        writes = _list_writes(_walk(parts, free, _build_limits(parts), discovery))
-    draft = parts.port.begin_draft(pin)
-    opening = frame.build_opening(writes, None, None)
-    drafted = _run_framed(parts, draft, _build_limits(parts), opening)
+    needs_confirmation = parts.frame.requires_confirmation
+    drafted = None if needs_confirmation else _draft_unconfirmed(parts, pin)
+    if drafted is None:
+        drafted, needs_confirmation = _draft_confirmed(parts, pin), True
     trace = drafted.trace
-    if discovery is not None and _list_writes(drafted) != writes:
-        raise FrameError("writes: depend on whether the run is open in its treasury")
     result = DryRunResult(
         steps=drafted.stated.steps,
         warnings=(*drafted.stated.warnings, *_list_warnings(trace)),
@@ -117,7 +110,7 @@ def make_dry_run(parts: RunParts, pin: BlockPin) -> DryRunRecord:
         tool_uses=drafted.tool_uses,
         use=drafted.use,
         children=drafted.stated.children,
-        needs_confirmation=frame.requires_confirmation,
+        needs_confirmation=needs_confirmation,
     )
 
 
@@ -130,9 +123,35 @@ def draft_execution(
     Raises: see `make_dry_run`; `DivergenceError`: it did something else.
     """
     limits = replace(_build_limits(parts), expected=record.trace, recorded=record.tool_uses)
-    writes = tuple(each.write for each in record.trace.writes)
+    writes = None
+    if record.needs_confirmation:
+        writes = tuple(each.write for each in record.trace.writes)
     opening = parts.frame.build_opening(writes, record.digests.trace, confirmation)
     return _run_framed(parts, draft, limits, opening, is_dry_run=False)
+
+
+def _draft_unconfirmed(parts: RunParts, pin: BlockPin) -> DraftedRun | None:
+    """Draft a run that needs no confirmation; return None if a write of it needs one."""
+    opening = parts.frame.build_opening(None, None, None)
+    draft = parts.port.begin_draft(pin)
+    drafted = _run_framed(parts, draft, _build_limits(parts), opening)
+    if any(parts.frame.is_unconfirmed(trace) for trace in drafted.trace.writes):
+        return None
+    return drafted
+
+
+def _draft_confirmed(parts: RunParts, pin: BlockPin) -> DraftedRun:
+    """Draft a run whose writes are confirmed: they are found before, on a draft of their own."""
+    discovery, writes = parts.frame.get_discovery(), None
+    if discovery is not None:
+        free = parts.port.begin_draft(pin, is_free=True)
+        writes = _list_writes(_walk(parts, free, _build_limits(parts), discovery))
+    opening = parts.frame.build_opening(writes, None, None)
+    draft = parts.port.begin_draft(pin)
+    drafted = _run_framed(parts, draft, _build_limits(parts), opening)
+    if writes is not None and _list_writes(drafted) != writes:
+        raise FrameError("writes: must not depend on whether the run is open in its treasury")
+    return drafted
 
 
 def list_contradictions(drafted: DraftedRun) -> tuple[str, ...]:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
-from pyevm_agents.errors import ConfigError, EngineFault
+from pyevm_agents.errors import ConfigError
 from pyevm_agents.lifecycle.budget import RunStoppedError
 from pyevm_agents.lifecycle.context import SESSION, AgentContext
-from pyevm_agents.lifecycle.module import HasDryRun
+from pyevm_agents.lifecycle.module import NOT_AN_AGENTS, HasDryRun
 from pyevm_agents.lifecycle.plan import TaskPlan, order_steps
 from pyevm_agents.lifecycle.policy import list_violations, select_budget
 from pyevm_agents.lifecycle.results import StepResult, StepStatus, describe_failures
@@ -202,7 +202,7 @@ class PlanWalker:
         module = self._modules[step.agent_slug]
         try:
             stated = self._ask_agent(module, task, plan.select(step), context)
-        except (RunStoppedError, EngineFault):
+        except NOT_AN_AGENTS:
             raise
         except Exception as error:  # noqa: BLE001 - an agent's failure is a result
             reason = f"{type(error).__name__}: {error}"

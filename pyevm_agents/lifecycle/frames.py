@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from pyevm_agents.lifecycle.budget import ComputeBudget
     from pyevm_agents.lifecycle.chain_port import FrameCall
-    from pyevm_agents.lifecycle.run_trace import RunWrite
+    from pyevm_agents.lifecycle.run_trace import RunWrite, WriteTrace
 
 DOMAIN_NAME = "pyevm-agents runs"
 DOMAIN_VERSION = "1"
@@ -113,6 +113,10 @@ class RunFrame(WriteFrame, Protocol):
         """Contracts that a write may not name as its target, beside the lifecycle's own."""
         ...
 
+    def is_unconfirmed(self, trace: WriteTrace) -> bool:
+        """Whether a write failed for want of a confirmation."""
+        ...
+
     def get_discovery(self) -> WriteFrame | None:
         """Return a frame that finds the writes before they are confirmed; None if none is needed.
 
@@ -122,14 +126,14 @@ class RunFrame(WriteFrame, Protocol):
 
     def build_opening(
         self,
-        writes: Sequence[RunWrite],
+        confirmed: Sequence[RunWrite] | None,
         trace: bytes | None,
         confirmation: Confirmation | None,
     ) -> tuple[FrameCall, ...]:
         """Return the calls before the first write.
 
         Input:
-            writes: those that are confirmed.
+            confirmed: the writes that are confirmed; None for a run without a confirmation.
             trace: digest of the dry run's trace; None in the dry run itself.
             confirmation: the operator's; None in a dry run, and where none is required.
         """
@@ -176,13 +180,17 @@ class PlainRunFrame(PlainFrame):
         self._chain_id = chain_id
         self.requires_confirmation = requires_confirmation
 
+    def is_unconfirmed(self, trace: WriteTrace) -> bool:  # noqa: ARG002 - as in all frames
+        """Return False: no write fails for that reason."""
+        return False
+
     def get_discovery(self) -> WriteFrame | None:
         """Return None: the writes need nothing before them."""
         return None
 
     def build_opening(
         self,
-        writes: Sequence[RunWrite],  # noqa: ARG002 - as in all frames
+        confirmed: Sequence[RunWrite] | None,  # noqa: ARG002 - as in all frames
         trace: bytes | None,  # noqa: ARG002 - as above
         confirmation: Confirmation | None,  # noqa: ARG002 - as above
     ) -> tuple[FrameCall, ...]:

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, TypeVar
 
-from pyevm_agents.errors import AgentsError, EngineFault
-from pyevm_agents.lifecycle.budget import RunStoppedError
+from pyevm_agents.errors import AgentsError
 from pyevm_agents.lifecycle.json_codec import compute_json_digest
+from pyevm_agents.lifecycle.module import NOT_AN_AGENTS
 from pyevm_agents.lifecycle.policy import SYSTEM_LIMITS
 from pyevm_agents.lifecycle.trust import TrustedSources, TrustTable, TrustThreshold
 
@@ -97,11 +97,11 @@ class LifecycleHost:
 def ask_agent(slug: str, method: Callable[[], T]) -> T:
     """Call a method of an agent; return its result.
 
-    Raises: AgentFailedError: it raised an exception. EngineFault, RunStoppedError: as it is.
+    Raises: AgentFailedError: it raised an exception. One of `NOT_AN_AGENTS`: as it is.
     """
     try:
         return method()
-    except (EngineFault, RunStoppedError):
+    except NOT_AN_AGENTS:
         raise
     except Exception as error:
         raise AgentFailedError(f"agent {slug}: {type(error).__name__}: {error}") from error

@@ -47,6 +47,9 @@ if TYPE_CHECKING:
 
     Mine = Callable[[Sequence[SignedTransactionAPI], BlockSettings], MinedBlock]
 
+IMPERSONATED_GAS = 3_000_000
+"""Gas limit of a call without its sender's key: the sender needs a balance for it, in a dry run."""
+
 
 class LocalChainPort:
     """A chain of this process, with the key that signs the transactions of runs."""
@@ -182,6 +185,7 @@ class LocalDraft:
         """
         self._chain = chain
         self._key = key
+        self._is_free = is_free
         head = chain.head
         # A head that is as late as the pinned block needs a later one.
         timestamp = max(pin.timestamp, head.timestamp + 1)
@@ -216,10 +220,13 @@ class LocalDraft:
         self._append(wrapped or plain)
         computation, index = self._computations[-1], len(self._transactions) - 1
         used = self._get_gas_used(index)
+        storage = self._trace_storage(index)
+        if wrapped is not None:  # A treasury's books have the confirmation, which a dry run lacks.
+            storage.pop(wrapped.target, None)
         return build_write_trace(
             write,
             computation,
-            self._trace_storage(index),
+            storage,
             transaction_hash=bytes(self._transactions[index].hash),
             gas=(used, used * self._transactions[index].gas_price),
             failure=self._explain(computation),
@@ -262,6 +269,8 @@ class LocalDraft:
         own = Address(self._key.public_key.to_canonical_address())
         sender = own if call.sender is None else Address(call.sender)
         left = self._header.gas_limit - self._draft.draft.block.header.gas_used
+        if call.sender is not None and not self._is_free:
+            left = min(left, IMPERSONATED_GAS)
         fields = TransactionFields(
             kind=LEGACY_TYPE,
             nonce=self._draft.state().get_nonce(sender),

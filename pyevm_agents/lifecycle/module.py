@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from precompiles.numeric_model import NumericFaultError
+from precompiles.react import GrammarViolationError
+from pyevm_agents.errors import EngineFault
 from pyevm_agents.lifecycle.budget import RunStoppedError
 from pyevm_agents.lifecycle.plan import PlanStep, TaskPlan
 from pyevm_agents.lifecycle.results import (
@@ -27,6 +30,9 @@ if TYPE_CHECKING:
 
 IDENTITY_MODE = "erc8004-required"
 """The only identity mode of the standard."""
+
+NOT_AN_AGENTS = (RunStoppedError, EngineFault, GrammarViolationError, NumericFaultError)
+"""Exceptions that are no agent's failure: what stops a run, and faults of the host."""
 
 
 class AgentModule(Protocol):
@@ -191,7 +197,7 @@ class BaseAgentModule:
         for step in plan.steps:
             try:
                 text = self.perform_step(task, step, context)
-            except RunStoppedError:
+            except NOT_AN_AGENTS:
                 raise
             except Exception as error:  # noqa: BLE001 - an agent's failure is a result
                 status, reason = StepStatus.FAILED, str(error) or type(error).__name__

@@ -127,6 +127,7 @@ class RunSession:
         self._is_cancelled = is_cancelled
         self._position = _Position()
         self._writes: list[WriteTrace] = []
+        self._outcomes: list[WriteOutcome] = []
         self._reads: list[ChainRead] = []
         self._uses: list[HostToolUse] = []
         self._receipts: list[RunReceipt] = []
@@ -160,7 +161,9 @@ class RunSession:
         self._require_unprotected(self._draft.touched_addresses, self._limits.protected)
         self._spend(gas_wei=trace.gas_wei, tool_calls=len(trace.tool_uses))
         self._writes.append(trace)
-        return self._add_write_receipts(trace)
+        outcome = self._add_write_receipts(trace)
+        self._outcomes.append(outcome)
+        return outcome
 
     def call(self, target: bytes, data: bytes) -> bytes:
         """Call a contract to read the chain, as it is after the run's writes so far.
@@ -193,6 +196,13 @@ class RunSession:
         if use.error is not None:
             raise HostToolError(f"tool {name}: {use.error}")
         return use.result
+
+    def find_write(self, target: bytes, data: bytes) -> WriteOutcome | None:
+        """Return the outcome of the first write of the run with this target and data, if any."""
+        for trace, outcome in zip(self._writes, self._outcomes, strict=True):
+            if (trace.write.target, trace.write.data) == (target, data):
+                return outcome
+        return None
 
     # -- for the executor -- #
 

@@ -50,8 +50,8 @@ def answer_by_prompt(request: GenerationRequest) -> str:
     """Add 3 with the counter tool, then answer: the same for the same prompt."""
     prompt = "".join(segment.text for segment in request.segments)
     if "The counter is: " in prompt:
-        return "Thought: It is done\nFinal Answer: The counter was increased"
-    return 'Thought: I add three\nAction: CounterTool\nAction Input: {"amount": 3}'
+        return " It is done\nFinal Answer: The counter was increased"
+    return ' I add three\nAction: CounterTool\nAction Input: {"amount": 3}'
 
 
 def create_chain(rows: Rows | None = None) -> Chain:
