@@ -43,7 +43,6 @@ from pyevm_agents.lifecycle.results import (
 from pyevm_agents.lifecycle.statuses import Phase, RunStatus
 from pyevm_agents.lifecycle.verification import (
     VerifiedRun,
-    compute_request_hash,
     compute_response,
     judge,
     list_checks,
@@ -271,10 +270,8 @@ def _respond(facts: RunFacts, verification: VerificationResult, digest: bytes) -
     identity = facts.coordinator.manifest.erc8004
     if facts.host.validator is None or identity is None:
         return "0x" + compute_json_digest(verification).hex()
-    request = compute_request_hash(identity.agent_id, facts.run.run_id, digest)
-    return facts.host.validator.respond(
-        identity.agent_id, request, compute_response(verification), digest
-    )
+    response = compute_response(verification)
+    return facts.host.validator.respond(identity.agent_id, facts.run.run_id, response, digest)
 
 
 def summarize(facts: RunFacts) -> PhaseOutcome:

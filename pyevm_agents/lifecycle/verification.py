@@ -9,16 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from eth_abi import encode
-from eth_utils import keccak
-
 from pyevm_agents.lifecycle.receipts import ReceiptType, describe_missing_receipts
 from pyevm_agents.lifecycle.results import (
     VerificationCheck,
     VerificationResult,
     describe_failures,
 )
-from pyevm_agents.lifecycle.run_trace import hash_id
 from pyevm_agents.lifecycle.trust import MAX_RESPONSE
 
 if TYPE_CHECKING:
@@ -49,7 +45,7 @@ class VerifiedRun:
 class RunValidator(Protocol):
     """Tells the world whether a run could be executed again."""
 
-    def respond(self, agent_id: int, request_hash: bytes, response: int, evidence: bytes) -> str:
+    def respond(self, agent_id: int, run_id: str, response: int, evidence: bytes) -> str:
         """Post a response about an agent's run, from 0 to 100; return a reference to it.
 
         Posting the same response again does nothing.
@@ -98,17 +94,6 @@ def judge(stated: VerificationResult, own: Sequence[VerificationCheck]) -> Verif
         checks=checks,
         score=min(share, max(0.0, min(1.0, stated.score))),
     )
-
-
-def compute_request_hash(agent_id: int, salt: str, digest: bytes) -> bytes:
-    """Return the hash of a validation request of a run.
-
-    It binds the agent, so that another agent's owner who takes it first (the registry has one owner
-    for each hash) gains a request that names the wrong agent, and a salt, so that it can be asked
-    for again.
-    """
-    words = (agent_id, hash_id(salt), digest)
-    return keccak(encode(["uint256", "bytes32", "bytes32"], words))
 
 
 def compute_response(verification: VerificationResult) -> int:

@@ -54,12 +54,14 @@ def answer_by_prompt(request: GenerationRequest) -> str:
     return ' I add three\nAction: CounterTool\nAction Input: {"amount": 3}'
 
 
-def create_chain(rows: Rows | None = None) -> Chain:
-    """Return a chain whose model follows `answer_by_prompt`."""
-    accounts = {each: GenesisAccount(balance_wei=10**24) for each in (RUNNER, OPERATOR)}
+def create_chain(
+    rows: Rows | None = None, *, accounts: Mapping[Address, GenesisAccount] | None = None
+) -> Chain:
+    """Return a chain whose model follows `answer_by_prompt`, with two funded accounts."""
+    funded = {each: GenesisAccount(balance_wei=10**24) for each in (RUNNER, OPERATOR)}
     config = ChainConfig(models=(PROFILE,), block_gas_limit=60_000_000)
     models = {PROFILE.name: ByteModel(answer_by_prompt)}
-    return Chain(config, models, accounts=accounts, rows=rows)
+    return Chain(config, models, accounts={**funded, **(accounts or {})}, rows=rows)
 
 
 def send(
