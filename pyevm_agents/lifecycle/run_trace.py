@@ -25,6 +25,18 @@ if TYPE_CHECKING:
     from pyevm_agents.recordings.canonical_json import Json
 
 
+TRACE_PARTS = {
+    "write": "target, value or data",
+    "is_success": "outcome",
+    "generations": "generation of the model",
+    "calls": "call",
+    "logs": "log",
+    "storage": "storage",
+    "output": "output",
+}
+"""Members of a trace that are compared, with their names in messages; causes before effects."""
+
+
 def hash_id(text: str) -> bytes:
     """Return the 32 bytes that stand for a task, run or step ID in contracts."""
     return keccak(text.encode())
@@ -106,10 +118,9 @@ class WriteTrace:
 
     def find_difference(self, other: WriteTrace) -> str | None:
         """Return the first part in which another trace differs; None if none does."""
-        parts = ("write", "is_success", "calls", "logs", "generations", "storage", "output")
-        for name in parts:
+        for name, part in TRACE_PARTS.items():
             if getattr(self, name) != getattr(other, name):
-                return "outcome" if name == "is_success" else name
+                return part
         return None
 
 
@@ -238,4 +249,4 @@ def find_trace_difference(expected: Sequence[WriteTrace], given: WriteTrace, at:
     if at >= len(expected):
         return f"write {at + 1}: the dry run made {len(expected)}"
     difference = expected[at].find_difference(given)
-    return None if difference is None else f"write {at + 1}: its {difference} differs"
+    return None if difference is None else f"write {at + 1}: another {difference}"

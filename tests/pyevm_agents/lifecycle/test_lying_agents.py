@@ -69,7 +69,9 @@ class SafePathAgent(AddingAgent):
 def test_lie_in_the_dry_run_another_path(bench: RunBench) -> None:
     run = run_caught(bench, SafePathAgent(bench.counter, ONE_STEP))
     assert run.failed_phase is Phase.EXECUTE
-    assert run.failure == ("write 1: its write differs; the execution is not that of the dry run")
+    assert run.failure == (
+        "write 1: another target, value or data; the execution is not that of the dry run"
+    )
 
 
 class SilentDryRunAgent(AddingAgent):

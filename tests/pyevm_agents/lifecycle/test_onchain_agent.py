@@ -7,16 +7,19 @@ from typing import TYPE_CHECKING
 import pytest
 
 from precompiles.spec import EXECUTOR_ADDRESS
+from pyevm_agents.lifecycle.host import Moment
 from pyevm_agents.lifecycle.onchain_agent import OnchainAgent
 from pyevm_agents.lifecycle.phase_results import ExecutionRecord
 from pyevm_agents.lifecycle.plan import TaskPlan
 from pyevm_agents.lifecycle.receipts import ReceiptType
 from pyevm_agents.lifecycle.results import RunSummary
 from pyevm_agents.lifecycle.statuses import Phase, RunStatus
+from tests.byte_model import PROFILE, ByteModel
 from tests.pyevm_agents.lifecycle.run_bench import (
     AddingAgent,
     Addition,
     RunBench,
+    answer_by_prompt,
     build_manifest,
     deploy,
     narrow,
@@ -24,6 +27,8 @@ from tests.pyevm_agents.lifecycle.run_bench import (
 
 if TYPE_CHECKING:
     from eth_typing import Address
+
+    from pyevm_agents.lifecycle.host import RunEvent
 
 
 @pytest.fixture
@@ -91,3 +96,32 @@ def test_it_answers_a_step_of_another_agents_plan(bench: RunBench, agent: Onchai
     record = bench.store.get_result(ExecutionRecord, run.run_id, Phase.EXECUTE)
     assert record.result.steps[0].result == "The counter was increased"
     assert bench.number == 3
+
+
+def swap_answers(bench: RunBench, phase: Phase) -> None:
+    """Let the model add 4 in place of 3 after a phase is stored."""
+
+    def listen(event: RunEvent) -> None:
+        if (event.phase, event.moment) == (phase, Moment.STORED):
+            model = bench.chain.models[PROFILE.name]
+            assert isinstance(model, ByteModel)
+            model._script = lambda request: answer_by_prompt(request).replace(": 3}", ": 4}")  # noqa: SLF001
+
+    bench.change(listener=listen)
+
+
+@pytest.mark.usefixtures("agent")
+def test_a_model_that_answers_otherwise_fails_the_execution(bench: RunBench) -> None:
+    swap_answers(bench, Phase.DRY_RUN)
+    run = bench.run(goal="Add three")
+    assert (run.failed_phase, bench.number) == (Phase.EXECUTE, 0)
+    assert "write 1: another generation of the model" in (run.failure or "")
+
+
+@pytest.mark.usefixtures("agent")
+def test_a_model_that_answers_otherwise_fails_the_reexecution(bench: RunBench) -> None:
+    swap_answers(bench, Phase.EXECUTE)
+    run = bench.run(goal="Add three")
+    assert (run.failed_phase, bench.number) == (Phase.VERIFY, 3)
+    assert "lifecycle:reexecution: block" in (run.failure or "")
+    assert "differs" in (run.failure or "")

@@ -345,7 +345,7 @@ def test_a_dry_run_is_made_three_times_at_most(bench: RunBench) -> None:
     run = bench.run()
     assert (run.status, run.failed_phase) == (RunStatus.FAILED, Phase.EXECUTE)
     assert (run.attempt, bench.number) == (MAX_DRY_RUNS, 5 * MAX_DRY_RUNS)
-    assert "the state moved after each of 3 dry runs: write 1: its " in (run.failure or "")
+    assert "the state moved after each of 3 dry runs: write 1: another " in (run.failure or "")
 
 
 def test_blocks_that_change_nothing_of_the_run_do_not_repeat_it(bench: RunBench) -> None:
