@@ -181,9 +181,15 @@ class Orchestrator:
         self._announce(run, phase, Moment.BEGUN)
 
     def _store(self, facts: RunFacts, phase: Phase, outcome: PhaseOutcome) -> None:
-        """Store the outcome of a phase and what follows from it, as a whole."""
+        """Store the outcome of a phase and what follows from it, as a whole.
+
+        The outcome is dropped if somebody else has stored the phase's meanwhile.
+        """
         store, run = self.host.store, facts.run
         with store.commit():
+            current = store.get_run(run.run_id)
+            if (current.phase, current.attempt) != (phase, run.attempt):
+                return
             if outcome.result is not None:
                 store.set_result(run.run_id, phase, run.attempt, outcome.result)
             store.add_receipts(run.run_id, outcome.receipts)

@@ -329,6 +329,49 @@ def test_a_task_has_one_run_at_a_time(bench: RunBench) -> None:
         orchestrator.start(build_task(goal="Another one"))
 
 
+def test_a_phase_counts_once_if_two_orchestrators_perform_it(bench: RunBench) -> None:
+    quiet = bench.host
+
+    def overtake(event: RunEvent) -> None:
+        if event.moment is Moment.COMPUTED:
+            Orchestrator(quiet).advance(event.run_id)
+
+    bench.change(listener=overtake)
+    run = bench.run()
+    assert (run.status, bench.number) == (RunStatus.COMPLETED, 3)
+    assert bench.store.list_phases(run.run_id) == [(phase, 1) for phase in Phase]
+    assert len(bench.store.list_receipts(run.run_id)) == 4
+
+
+# -- agents without a dry run of their own -- #
+
+
+class PlainAgent:
+    """An agent that has the standard's members, without `dry_run` and without a base class."""
+
+    def __init__(self, agent: AddingAgent) -> None:
+        self.slug, self.display_name, self.version = agent.slug, agent.display_name, agent.version
+        self.manifest, self.identity_mode = agent.manifest, agent.identity_mode
+        self.can_handle, self.plan, self.execute = agent.can_handle, agent.plan, agent.execute
+        self.verify, self.summarize = agent.verify, agent.summarize
+
+
+@pytest.mark.parametrize("requires_dry_run", [True, False])
+def test_an_agent_without_a_dry_run_is_executed_on_the_draft(
+    bench: RunBench, *, requires_dry_run: bool
+) -> None:
+    agent = AddingAgent(bench.counter, {"step-1": Addition()})
+    safety = replace(agent.manifest.safety, requires_dry_run=requires_dry_run)
+    agent.manifest = replace(agent.manifest, safety=safety)
+    bench.install(PlainAgent(agent))
+    run = bench.run()
+    if requires_dry_run:
+        assert run.failed_phase is Phase.POLICY_CHECK
+        assert "its manifest requires a dry run, and it has none" in (run.failure or "")
+    else:
+        assert (run.status, bench.number) == (RunStatus.COMPLETED, 1)
+
+
 # -- the state moves -- #
 
 
