@@ -18,7 +18,7 @@ Vm constant VM = Vm(address(uint160(uint256(keccak256("hevm cheat code")))));
 uint256 constant TASKS = 4;
 uint256 constant MAX_STEPS = 4;
 uint256 constant MAX_WRITES = 6;
-uint256 constant TARGET_CAP = 50;
+uint256 constant TARGET_CAP = 25;
 address constant PAYEE = address(0xBEEF);
 
 /// @title Does at random whatever owners, operators, agents and targets do
@@ -62,8 +62,8 @@ contract Actors {
         VM.deal(address(this), 1e30);
         treasury.setOperator(address(this), true);
         treasury.setLimits(uint32(MAX_STEPS), uint32(MAX_WRITES), false);
-        setCap(false, 80);
-        setCap(true, 80);
+        setCap(false, 10);
+        setCap(true, 10);
         for (uint256 i = 0; i < 2; i++) {
             address target = i == 0 ? PAYEE : address(peer);
             treasury.setTargetCap(target, address(0), TARGET_CAP);
@@ -97,10 +97,10 @@ contract Actors {
     }
 
     function setCap(bool ofToken, uint256 cap) public {
-        cap %= 120;
+        cap = cap % 20 + 20;
         address asset = ofToken ? address(token) : address(0);
         if (cap > capOf[asset]) capOf[asset] = cap;
-        treasury.setAsset(asset, cap, cap / 3);
+        treasury.setAsset(asset, cap, cap / 2);
     }
 
     function setLimits(uint256 manner) external {
@@ -193,7 +193,7 @@ contract Actors {
     function _planned(uint256 seed, uint256 index) private pure returns (Planned memory) {
         uint256 word = uint256(keccak256(abi.encode(seed % 16, index)));
         uint256 kind = word % 11;
-        return Planned(kind < 7 ? kind : kind - 7, bytes32((word >> 8) % 6 + 1), (word >> 16) % 9);
+        return Planned(kind < 7 ? kind : kind - 7, bytes32((word >> 8) % 6 + 1), (word >> 16) % 16);
     }
 
     function _callOf(Planned memory planned)
