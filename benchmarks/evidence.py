@@ -74,6 +74,13 @@ ENTRIES = {
         test="tests/contracts/callback/test_invariants.py"
         "::test_no_sequence_of_calls_breaks_the_books",
     ),
+    "treasury-invariants": Entry(
+        shows="No run of a treasury passes its caps and budget, or makes a write twice (Foundry)",
+        count=3_000,
+        seed=26,
+        test="tests/contracts/runs/test_treasury_invariants.py"
+        "::test_no_sequence_of_calls_breaks_the_treasury",
+    ),
     "numeric-files": Entry(
         shows="A malformed ONNX file is refused by its name, or computes within its proven ranges",
         count=100_000,
