@@ -42,7 +42,6 @@ def run_all(folder: Path, cases: list[list[int]]) -> list[dict[str, Any]]:
 @pytest.mark.sample(count=45, seed=26)
 def test_every_run_ends_as_it_would_have(tmp_path: Path, sample: Sample) -> None:
     (tmp_path / "whole").mkdir()
-    (tmp_path / "killed").mkdir()
     (whole,) = run_all(tmp_path / "whole", [[]])
     moments, expected = whole["moments"], whole["left"]
     assert (expected["run"], expected["number"], expected["blocks"]) == ("completed", 7, 2)
@@ -51,12 +50,24 @@ def test_every_run_ends_as_it_would_have(tmp_path: Path, sample: Sample) -> None
         assert f"{phase.value} stored" in moments, "no moment at the boundary"
     generator = random.Random(sample.seed)  # noqa: S311 - which moments
     cases = [[at] for at in range(len(moments))][: sample.count]
-    while sum(map(len, cases)) < sample.count:
-        most = min(MAX_KILLS_OF_A_RUN, sample.count - sum(map(len, cases)))
-        cases.append([generator.randrange(len(moments)) for _ in range(generator.randint(1, most))])
-    kills: list[int] = []
-    for case, result in zip(cases, run_all(tmp_path / "killed", cases), strict=True):
-        assert result["left"] == expected, (case, [moments[at] for at in case])
-        kills.append(result["kills"])
-    assert set(kills[: len(moments)]) == {1}
-    sample.figures.update(kills=sum(kills), runs=len(cases), moments=len(moments))
+    runs = kills = 0
+    while cases:
+        folder = tmp_path / f"killed-{runs}"
+        folder.mkdir()
+        for case, result in zip(cases, run_all(folder, cases), strict=True):
+            assert result["left"] == expected, (case, [moments[at] for at in case])
+            assert result["kills"] in range(1, len(case) + 1)
+            kills += result["kills"]
+        runs += len(cases)
+        cases = draw_cases(generator, len(moments), sample.count - kills)
+    sample.figures.update(kills=kills, runs=runs, moments=len(moments))
+
+
+def draw_cases(generator: random.Random, moments: int, kills: int) -> list[list[int]]:
+    """Draw cases with a number of kills in all; a run may end before the last ones of its own."""
+    cases: list[list[int]] = []
+    while kills:
+        count = generator.randint(1, min(MAX_KILLS_OF_A_RUN, kills))
+        cases.append([generator.randrange(moments) for _ in range(count)])
+        kills -= count
+    return cases
