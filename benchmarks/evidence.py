@@ -74,6 +74,13 @@ ENTRIES = {
         test="tests/contracts/callback/test_invariants.py"
         "::test_no_sequence_of_calls_breaks_the_books",
     ),
+    "treasury-invariants": Entry(
+        shows="No run of a treasury passes its caps and budget, or makes a write twice (Foundry)",
+        count=3_000,
+        seed=26,
+        test="tests/contracts/runs/test_treasury_invariants.py"
+        "::test_no_sequence_of_calls_breaks_the_treasury",
+    ),
     "numeric-files": Entry(
         shows="A malformed ONNX file is refused by its name, or computes within its proven ranges",
         count=100_000,
@@ -127,6 +134,13 @@ ENTRIES = {
         count=20,
         seed=21,
         test="tests/test_killed_workers.py::test_every_request_is_answered_once_by_the_real_model",
+    ),
+    "killed-runs": Entry(
+        shows="A run killed at any moment ends as it would have, with nothing executed twice",
+        count=200,
+        seed=26,
+        test="tests/pyevm_agents/lifecycle/test_killed_runs.py"
+        "::test_every_run_ends_as_it_would_have",
     ),
     "killed-stores": Entry(
         shows="Killed writers leave a generation store without a damaged row",

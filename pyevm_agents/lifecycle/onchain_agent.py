@@ -1,0 +1,156 @@
+"""A deployed agent of the ERC as an agent of the lifecycle.
+
+As the coordinator of a task, its plan is its own: the agent is run on a draft, and each tool that
+its model uses there becomes a step, then its answer. The first step to be executed runs the agent
+in one transaction, and each step is what the agent did in that place. An agent that does something
+else than it planned has a failed step. In another agent's plan, it answers its step's description.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eth_abi import decode, encode
+from eth_abi.exceptions import DecodingError
+
+from pyevm_agents.contracts import load_artifact
+from pyevm_agents.errors import AgentsError
+from pyevm_agents.lifecycle.chain_port import FrameCall
+from pyevm_agents.lifecycle.module import BaseAgentModule
+from pyevm_agents.lifecycle.plan import MAX_DESCRIPTION_CHARACTERS, PlanStep, TaskPlan
+from pyevm_agents.lifecycle.run_trace import RunWrite
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyevm_agents.lifecycle.chain_port import ChainPort
+    from pyevm_agents.lifecycle.context import AgentContext
+    from pyevm_agents.lifecycle.manifest import AgentManifest
+    from pyevm_agents.lifecycle.run_trace import ChainToolUse
+    from pyevm_agents.lifecycle.session import WriteOutcome
+    from pyevm_agents.lifecycle.task import Task
+
+PARAM_TYPE_STRING = 0
+NO_HANDLER = bytes(20)
+"""The callback address of `run`: the agent answers in the same transaction."""
+
+ANSWER_STEP = "answer"
+"""The last step of its plan."""
+
+ANSWER = "Answer from what the tools returned"
+
+
+class OnchainRunError(AgentsError):
+    """The agent's run failed, or was not what it planned."""
+
+
+class OnchainAgent(BaseAgentModule):
+    """An `IERCAgent` at an address."""
+
+    def __init__(
+        self,
+        manifest: AgentManifest,
+        address: bytes,
+        port: ChainPort,
+        *,
+        runner: bytes | None = None,
+    ) -> None:
+        """Describe a deployed agent.
+
+        Input:
+            manifest: the agent's.
+            address: of its contract.
+            port: the chain that it plans on.
+            runner: who runs it in the plan's draft, such as the treasury; None for the port's own
+                account.
+        """
+        super().__init__(manifest)
+        self.address = address
+        self._port = port
+        self._runner = runner
+
+    def plan(self, task: Task, context: AgentContext) -> TaskPlan:
+        """Return the agent's own steps, from its run on a draft that is dropped.
+
+        Raises: OnchainRunError: the run failed there.
+        """
+        draft = self._port.begin_draft(self._port.pin_next_block(), is_free=True)
+        data = encode_run(task.goal)
+        write = RunWrite(step_id=ANSWER_STEP, number=0, target=self.address, value_wei=0, data=data)
+        trace = draft.send(write, FrameCall(target=self.address, data=data, sender=self._runner))
+        if not trace.is_success:
+            raise OnchainRunError(f"plan of {self.slug}: {trace.failure}")
+        context.logger.info("%s plans %d tool uses", self.slug, len(trace.tool_uses))
+        return self._build_plan(trace.tool_uses)
+
+    def _build_plan(self, uses: Sequence[ChainToolUse]) -> TaskPlan:
+        steps: list[PlanStep] = []
+        described = [(name_step(place), describe_use(use)) for place, use in enumerate(uses)]
+        for step_id, description in [*described, (ANSWER_STEP, ANSWER)]:
+            before = (steps[-1].step_id,) if steps else ()
+            steps.append(
+                PlanStep(
+                    step_id=step_id,
+                    description=description,
+                    agent_slug=self.slug,
+                    depends_on=before,
+                )
+            )
+        return TaskPlan(steps=tuple(steps))
+
+    def perform_step(self, task: Task, step: PlanStep, context: AgentContext) -> str:
+        """Run the agent if it has not run yet; return what it did in the place of the step.
+
+        Raises: OnchainRunError: the run failed, or is not what was planned.
+        """
+        is_own = task.agent_slug == self.slug
+        outcome = self._run_once(task.goal if is_own else step.description, context)
+        if not outcome.is_success:
+            raise OnchainRunError(f"run of {self.slug}: {outcome.failure}")
+        if outcome.is_skipped:
+            return "done by an earlier run of the task"
+        if not is_own or step.step_id == ANSWER_STEP:
+            return decode_answer(outcome.output)
+        return self._read_use(step, outcome.tool_uses)
+
+    def _run_once(self, question: str, context: AgentContext) -> WriteOutcome:
+        data = encode_run(question)
+        made = context.session.find_write(self.address, data)
+        return context.session.write(self.address, data) if made is None else made
+
+    def _read_use(self, step: PlanStep, uses: Sequence[ChainToolUse]) -> str:
+        for place, use in enumerate(uses):
+            if name_step(place) == step.step_id and describe_use(use) == step.description:
+                return use.observation or ""
+        raise OnchainRunError(f"run of {self.slug}: did not use {step.description!r:.80}")
+
+
+def encode_run(question: str) -> bytes:
+    """Return the calldata of an agent's `run` with a question."""
+    text = encode(["string"], [question])
+    given = ([(PARAM_TYPE_STRING, text)], text)
+    return load_artifact("SimpleAgent").encode_call("run", given, NO_HANDLER)
+
+
+def decode_answer(output: bytes) -> str:
+    """Return the answer in the output of an agent's `run`.
+
+    Raises: OnchainRunError: it is no run's.
+    """
+    try:
+        _, answer = decode(["int256", "string"], output)
+    except (DecodingError, UnicodeDecodeError, OverflowError) as error:
+        raise OnchainRunError(
+            f"output of {len(output)} bytes: not that of an agent's run"
+        ) from error
+    return str(answer)
+
+
+def name_step(place: int) -> str:
+    """Return the ID of the step at a place of an agent's run, from 0 on."""
+    return f"step-{place + 1}"
+
+
+def describe_use(use: ChainToolUse) -> str:
+    """Return the description of a step that uses a tool."""
+    return f"{use.name} {use.arguments}"[:MAX_DESCRIPTION_CHARACTERS]

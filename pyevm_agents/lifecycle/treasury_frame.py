@@ -1,0 +1,193 @@
+"""A treasury around the writes of a run: `contracts/runs/ITreasury.sol`.
+
+The run's block opens the run, hands in the operator's confirmation, makes each write by the
+treasury, and closes the run. The treasury counts steps, writes and amounts, and makes each write of
+a task once. A dry run that needs a confirmation first finds its writes on a draft where the
+treasury itself calls their targets, then executes them confirmed: the operator's account calls
+`confirmRun` there, as only a draft can let it.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from eth_abi import decode, encode
+from eth_utils import function_signature_to_4byte_selector
+
+from pyevm_agents.contracts import load_artifact
+from pyevm_agents.errors import ConfigError
+from pyevm_agents.lifecycle.budget import MILLISECONDS
+from pyevm_agents.lifecycle.chain_port import CallFailedError, FrameCall
+from pyevm_agents.lifecycle.frames import ReadResult, recover_signer
+from pyevm_agents.lifecycle.run_trace import RunWrite, WriteTrace, hash_id
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyevm_agents.contracts import Artifact
+    from pyevm_agents.lifecycle.chain_port import ChainPort
+    from pyevm_agents.lifecycle.frames import Confirmation, DryRunDigests, RunTerms
+
+RUN_SECONDS = 86_400
+"""How long a run may write after its dry run's block: a day, for its operator to confirm it."""
+
+MAX_EXPIRY = 2**64 - 1
+"""Expiry of the confirmation in a dry run."""
+
+TRANSFER = function_signature_to_4byte_selector("transfer(address,uint256)")
+TRANSFER_BYTES = 68
+"""Of the calldata of `transfer`: selector and two words."""
+
+TRANSFERRED_BYTES = 64
+"""Of the output of `transferERC20`: two words; `executeCall` returns more."""
+
+CONFIRMATION_REQUIRED = function_signature_to_4byte_selector("ConfirmationRequired(bytes32)")
+IS_VALID_SIGNATURE = function_signature_to_4byte_selector("isValidSignature(bytes32,bytes)")
+"""Selector and answer of a contract that signs. Source: ERC-1271."""
+
+
+class TreasuryFrame:
+    """The frame of a run in a treasury."""
+
+    def __init__(
+        self, terms: RunTerms, port: ChainPort, treasury: bytes, *, always_confirms: bool = False
+    ) -> None:
+        """Input: the run; the chain; the treasury; whether the operator confirms in any case.
+
+        The treasury's own rules hold as well: what needs a confirmation there, waits for one.
+        """
+        self._terms = terms
+        self._port = port
+        self._treasury = treasury
+        self._always_confirms = always_confirms
+        self._artifact: Artifact = load_artifact("RunTreasury")
+        self._run = hash_id(terms.run_id)
+        self._is_asset = cache(self._read_is_asset)
+
+    @property
+    def requires_confirmation(self) -> bool:
+        """Whether every write needs the operator's confirmation."""
+        return self._always_confirms or bool(self._read("confirmsAlways"))
+
+    @property
+    def refused_targets(self) -> frozenset[bytes]:
+        """The treasury itself."""
+        return frozenset({self._treasury})
+
+    # -- writes -- #
+
+    def wrap(self, write: RunWrite) -> FrameCall | None:
+        """Return the treasury's call that makes a write: a transfer, or any other call."""
+        step = hash_id(write.step_id)
+        if self._is_transfer(write):
+            to, amount = decode(["address", "uint256"], write.data[len(TRANSFER) :])
+            return self._build("transferERC20", self._run, step, write.target, to, amount)
+        given = (self._run, step, write.target, write.value_wei, write.data)
+        return self._build("executeCall", *given)
+
+    def read_output(self, output: bytes) -> ReadResult:
+        """Read the output of `executeCall` or `transferERC20`."""
+        if len(output) == TRANSFERRED_BYTES:
+            executed, _ = decode(["bool", "bytes32"], output)
+            return ReadResult(output=encode(["bool"], [True]), is_skipped=not executed)
+        executed, _, result = decode(["bool", "bytes32", "bytes"], output)
+        return ReadResult(output=result, is_skipped=not executed)
+
+    def is_unconfirmed(self, trace: WriteTrace) -> bool:
+        """Whether a write failed for want of a confirmation."""
+        return not trace.is_success and trace.output.startswith(CONFIRMATION_REQUIRED)
+
+    def get_discovery(self) -> DiscoveryFrame:
+        """Return the frame in which the treasury itself calls the targets."""
+        return DiscoveryFrame(self._treasury)
+
+    # -- around them -- #
+
+    def build_opening(
+        self,
+        confirmed: Sequence[RunWrite] | None,
+        trace: bytes | None,
+        confirmation: Confirmation | None,
+    ) -> tuple[FrameCall, ...]:
+        """Return the calls that open and confirm the run."""
+        terms = self._terms
+        seconds = terms.timestamp + max(RUN_SECONDS, terms.budget.max_runtime_ms // MILLISECONDS)
+        budget = (terms.budget.max_steps, terms.budget.max_onchain_writes, seconds)
+        opening = self._build(
+            "openRun", hash_id(terms.task_id), self._run, terms.agent, terms.operator, budget
+        )
+        if confirmed is None:
+            return (opening,)
+        hashes = [write.compute_hash() for write in confirmed]
+        if confirmation is None:
+            given = (self._run, hashes, bytes(32), MAX_EXPIRY, b"")
+            return (opening, self._build("confirmRun", *given, sender=terms.operator))
+        signed = (trace or bytes(32), confirmation.expiry, confirmation.signature)
+        return (opening, self._build("confirmRun", self._run, hashes, *signed))
+
+    def build_closing(self) -> tuple[FrameCall, ...]:
+        """Return the call that closes the run; it reverts unless all confirmed writes were made."""
+        return (self._build("closeRun", self._run),)
+
+    def hash_confirmation(self, digests: DryRunDigests, expiry: int) -> bytes:
+        """Return the treasury's EIP-712 hash of the dry run."""
+        task = hash_id(self._terms.task_id)
+        given = (task, self._run, digests.writes, digests.trace, expiry)
+        return bytes(self._read("hashDryRun", *given))
+
+    def require_confirmation(self, digests: DryRunDigests, confirmation: Confirmation) -> None:
+        """Accept a confirmation by the operator's key, or by its contract (ERC-1271)."""
+        signed = self.hash_confirmation(digests, confirmation.expiry)
+        if recover_signer(signed, confirmation.signature) == self._terms.operator:
+            return
+        if not self._is_signed_by_contract(signed, confirmation.signature):
+            raise ConfigError(
+                f"confirmation of run {self._terms.run_id}: must be signed by the operator, "
+                f"0x{self._terms.operator.hex()}"
+            )
+
+    # -- inside -- #
+
+    def _is_signed_by_contract(self, signed: bytes, signature: bytes) -> bool:
+        data = IS_VALID_SIGNATURE + encode(["bytes32", "bytes"], [signed, signature])
+        try:
+            return self._port.call(self._terms.operator, data).startswith(IS_VALID_SIGNATURE)
+        except CallFailedError:
+            return False
+
+    def _is_transfer(self, write: RunWrite) -> bool:
+        is_call = write.data.startswith(TRANSFER) and len(write.data) == TRANSFER_BYTES
+        return is_call and not write.value_wei and self._is_asset(write.target)
+
+    def _read_is_asset(self, token: bytes) -> bool:
+        """Return whether the owner listed a token; other tokens are targets like any other."""
+        return bool(self._read("policyOf", token)[0])
+
+    def _read(self, function: str, *arguments: object) -> Any:  # noqa: ANN401 - what Solidity returns
+        output = self._port.call(self._treasury, self._artifact.encode_call(function, *arguments))
+        return self._artifact.decode_result(function, output)
+
+    def _build(self, function: str, *arguments: object, sender: bytes | None = None) -> FrameCall:
+        data = self._artifact.encode_call(function, *arguments)
+        return FrameCall(target=self._treasury, data=data, sender=sender)
+
+
+class DiscoveryFrame:
+    """Finds writes before they are confirmed: the treasury's account calls their targets."""
+
+    def __init__(self, treasury: bytes) -> None:
+        self._treasury = treasury
+
+    def wrap(self, write: RunWrite) -> FrameCall | None:
+        """Return the write as a call of the treasury's own account."""
+        return FrameCall(
+            target=write.target,
+            data=write.data,
+            value_wei=write.value_wei,
+            sender=self._treasury,
+        )
+
+    def read_output(self, output: bytes) -> ReadResult:
+        """Return the output of the target."""
+        return ReadResult(output=output, is_skipped=False)
