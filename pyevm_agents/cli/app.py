@@ -15,6 +15,7 @@ from pyevm_agents.cli.errors import report_errors, require_stdout
 from pyevm_agents.cli.lazy_group import LazyGroup
 
 COMMANDS = {
+    "agent": "agent.command",
     "bench": "bench.command",
     "contracts": "contracts",
     "demo": "demo",

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from pyevm_agents.manifests.agent_manifest import (
     ComputeConstraints,
-    PackageTool,
     PackageIdentity,
     PackageManifest,
+    PackageTool,
     SafetyRules,
 )
 from pyevm_agents.manifests.documents import DocumentKind
