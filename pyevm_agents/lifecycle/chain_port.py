@@ -1,0 +1,173 @@
+"""The chain as a run needs it: drafts of the next block, one block for a run, and re-execution.
+
+A run's transactions stand in one block. Its dry run and its execution are drafts of that block; a
+draft becomes a block only when it is complete and gave the digest of the dry run. So a run that is
+stopped, for whatever reason, leaves nothing on the chain.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from pyevm_agents.errors import AgentsError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyevm_agents.lifecycle.run_trace import RunWrite, WriteTrace
+
+
+class MovedStateError(AgentsError):
+    """The chain's state is not that of the draft any more; nothing was mined."""
+
+
+class DraftError(AgentsError):
+    """A transaction can't be part of the block: its sender can't pay, or the block is full."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlockPin:
+    """The block of a dry run: what a contract can read of it, and the state below it."""
+
+    parent_hash: bytes
+    state_root: bytes
+    """Of the state that the block starts from."""
+
+    number: int
+    timestamp: int
+    base_fee_wei: int
+    prev_randao: bytes
+    coinbase: bytes
+    gas_limit: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparedBlock:
+    """A complete draft: with it, a run continues after a kill."""
+
+    pin: BlockPin
+    """The pinned values, on the state that the draft started from."""
+
+    transactions: tuple[bytes, ...]
+    """Encoded and signed, in order."""
+
+    hashes: tuple[bytes, ...]
+    """Of the transactions."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunBlock:
+    """The block of a run."""
+
+    number: int
+    block_hash: bytes
+    transaction_hashes: tuple[bytes, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrameCall:
+    """A transaction as it is sent: a write in a treasury's call, or the opening of a run there."""
+
+    target: bytes
+    data: bytes
+    value_wei: int = 0
+    sender: bytes | None = None
+    """An account whose key is not needed, in a dry run alone; None for the orchestrator's."""
+
+
+class Draft(Protocol):
+    """A draft of the next block."""
+
+    @property
+    def is_moved(self) -> bool:
+        """Whether it starts from another state than the dry run did."""
+        ...
+
+    @property
+    def touched_addresses(self) -> frozenset[bytes]:
+        """Addresses that its transactions called where they could change state."""
+        ...
+
+    def send(self, write: RunWrite, wrapped: FrameCall | None = None) -> WriteTrace:
+        """Execute a write as the next transaction.
+
+        Input:
+            write: what the agent asked for.
+            wrapped: the call that makes the write; None to send the write itself.
+
+        Raises: DraftError: it can't be part of the block. EngineFault: the host failed.
+        """
+        ...
+
+    def send_frame(self, call: FrameCall) -> str | None:
+        """Execute a transaction that is no write; return why it failed, None if it succeeded.
+
+        Raises: see `send`.
+        """
+        ...
+
+    def call(self, target: bytes, data: bytes) -> bytes:
+        """Call a contract after the transactions so far; return the output.
+
+        Raises: CallFailedError: the call failed.
+        """
+        ...
+
+    def prepare(self) -> PreparedBlock:
+        """Return the draft as a block to commit."""
+        ...
+
+
+class CallFailedError(AgentsError):
+    """A call that reads the chain failed."""
+
+
+class ChainPort(Protocol):
+    """A chain that runs are executed on."""
+
+    @property
+    def address(self) -> bytes:
+        """The account that signs the transactions of runs."""
+        ...
+
+    @property
+    def chain_id(self) -> int:
+        """The chain's ID."""
+        ...
+
+    def pin_next_block(self) -> BlockPin:
+        """Return the next block's values."""
+        ...
+
+    def begin_draft(self, pin: BlockPin, *, is_free: bool = False) -> Draft:
+        """Start a draft of the next block with pinned values, on the state as it is now.
+
+        Input: is_free: whether gas costs nothing, so that any account can send.
+        """
+        ...
+
+    def commit(self, block: PreparedBlock) -> RunBlock:
+        """Mine a complete draft. If its transactions are in a block, return that.
+
+        Raises: MovedStateError: the state is not the draft's any more.
+        """
+        ...
+
+    def find_block(self, hashes: Sequence[bytes]) -> RunBlock | None:
+        """Return the block that has these transactions; None if no block has the first one."""
+        ...
+
+    def reexecute(self, block: RunBlock) -> str | None:
+        """Execute a block again; return how its results differ from its header, None if not.
+
+        The chain's models compute the generations again, or repeat those that they have cached.
+        """
+        ...
+
+    def call(self, target: bytes, data: bytes) -> bytes:
+        """Call a contract at the head; return the output.
+
+        Raises: CallFailedError: the call failed.
+        """
+        ...

@@ -1,0 +1,91 @@
+"""What an agent is given in each phase."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Protocol
+
+from pyevm_agents.errors import ConfigError
+from pyevm_agents.lifecycle.session import RunSession
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyevm_agents.lifecycle.budget import ComputeBudget
+    from pyevm_agents.lifecycle.trust import TrustThreshold
+
+SESSION = "session"
+"""The service that acts on the chain: present in dry run and execution."""
+
+
+class AgentLogger(Protocol):
+    """The logger of an agent, with the standard's method names."""
+
+    def info(self, message: str, *arguments: object) -> None:
+        """Log what happens."""
+        ...
+
+    def warn(self, message: str, *arguments: object) -> None:
+        """Log what may be wrong."""
+        ...
+
+    def error(self, message: str, *arguments: object) -> None:
+        """Log what failed."""
+        ...
+
+    def debug(self, message: str, *arguments: object) -> None:
+        """Log a detail."""
+        ...
+
+
+class RunLogger:
+    """Python's logging under the name of a run."""
+
+    def __init__(self, run_id: str) -> None:
+        self._logger = logging.getLogger(f"pyevm_agents.lifecycle.{run_id}")
+
+    def info(self, message: str, *arguments: object) -> None:
+        """Log what happens."""
+        self._logger.info(message, *arguments)
+
+    def warn(self, message: str, *arguments: object) -> None:
+        """Log what may be wrong."""
+        self._logger.warning(message, *arguments)
+
+    def error(self, message: str, *arguments: object) -> None:
+        """Log what failed."""
+        self._logger.error(message, *arguments)
+
+    def debug(self, message: str, *arguments: object) -> None:
+        """Log a detail."""
+        self._logger.debug(message, *arguments)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentContext:
+    """The context of a run. Source of the fields: the agent standard of OpenFi."""
+
+    run_id: str
+    task_id: str
+    operator_wallet: bytes
+    compute_budget: ComputeBudget
+    logger: AgentLogger
+    parent_run_id: str | None = None
+    trust_threshold: TrustThreshold | None = None
+    services: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def session(self) -> RunSession:
+        """The service `session`: the chain, in dry run and execution.
+
+        Raises: ConfigError: the phase acts on no chain.
+        """
+        found = self.services.get(SESSION)
+        if not isinstance(found, RunSession):
+            raise ConfigError("services: have no session; only dry run and execution have one")
+        return found
+
+    def add_services(self, **services: object) -> AgentContext:
+        """Return the context with more services."""
+        return replace(self, services={**self.services, **services})

@@ -1,0 +1,221 @@
+"""Drafts of a run's block: the dry run, and the execution that must give the same digest.
+
+Both open the run's frame, walk the plan, and close the frame, on a draft of the next block with the
+dry run's number, timestamp, base fee, PREVRANDAO and coinbase. Inference is a pure function, so on
+the same state an honest agent's execution is its dry run. On another state the digests may differ;
+then the dry run is repeated.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from pyevm_agents.errors import AgentsError
+from pyevm_agents.lifecycle.budget import BudgetMeter, BudgetUse  # noqa: TC001 - read by the JSON codec
+from pyevm_agents.lifecycle.chain_port import BlockPin  # noqa: TC001 - read by the JSON codec
+from pyevm_agents.lifecycle.execution import ChildRun, PlanWalker, WalkResult
+from pyevm_agents.lifecycle.frames import DryRunDigests
+from pyevm_agents.lifecycle.results import DryRunResult, StepStatus
+from pyevm_agents.lifecycle.run_trace import RunTrace  # noqa: TC001 - read by the JSON codec
+from pyevm_agents.lifecycle.session import HostToolUse, RunSession, SessionLimits
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from pyevm_agents.lifecycle.budget import ComputeBudget
+    from pyevm_agents.lifecycle.chain_port import ChainPort, Draft, FrameCall
+    from pyevm_agents.lifecycle.context import AgentContext
+    from pyevm_agents.lifecycle.frames import Confirmation, RunFrame, WriteFrame
+    from pyevm_agents.lifecycle.module import AgentModule
+    from pyevm_agents.lifecycle.plan import TaskPlan
+    from pyevm_agents.lifecycle.receipts import RunReceipt
+    from pyevm_agents.lifecycle.run_trace import RunWrite
+    from pyevm_agents.lifecycle.task import Task
+    from pyevm_agents.recordings.canonical_json import Json
+
+
+class FrameError(AgentsError):
+    """The opening or the closing of a run failed, such as at a treasury's limit."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DryRunRecord:
+    """A dry run as it is stored."""
+
+    result: DryRunResult
+    pin: BlockPin
+    trace: RunTrace
+    digests: DryRunDigests
+    tool_uses: tuple[HostToolUse, ...]
+    use: BudgetUse
+    children: tuple[ChildRun, ...]
+    needs_confirmation: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunParts:
+    """What a draft of a run is made of."""
+
+    port: ChainPort
+    modules: Mapping[str, AgentModule]
+    tools: Mapping[str, Callable[[Mapping[str, Json]], Json]]
+    protected: frozenset[bytes]
+    limits: ComputeBudget
+    """Of the host."""
+
+    task: Task
+    plan: TaskPlan
+    context: AgentContext
+    frame: RunFrame
+    create_meter: Callable[[], BudgetMeter]
+    is_cancelled: Callable[[], bool]
+    check_trust: Callable[[AgentModule, Task], tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DraftedRun:
+    """A run on a draft."""
+
+    draft: Draft
+    stated: WalkResult
+    trace: RunTrace
+    tool_uses: tuple[HostToolUse, ...]
+    receipts: tuple[RunReceipt, ...]
+    use: BudgetUse
+
+
+def make_dry_run(parts: RunParts, pin: BlockPin) -> DryRunRecord:
+    """Execute a plan on a draft of the next block.
+
+    Raises: RunStoppedError: a limit, the operator or a lie stopped it. FrameError: the frame
+            refused it. EngineFault: the host failed.
+    """
+    frame = parts.frame
+    writes: tuple[RunWrite, ...] = ()
+    discovery = frame.get_discovery()
+    if discovery is not None:
+        free = parts.port.begin_draft(pin, is_free=True)
+        writes = _list_writes(_walk(parts, free, _build_limits(parts), discovery))
+    draft = parts.port.begin_draft(pin)
+    opening = frame.build_opening(writes, None, None)
+    drafted = _run_framed(parts, draft, _build_limits(parts), opening)
+    trace = drafted.trace
+    if discovery is not None and _list_writes(drafted) != writes:
+        raise FrameError("writes: depend on whether the run is open in its treasury")
+    result = DryRunResult(
+        steps=drafted.stated.steps,
+        warnings=(*drafted.stated.warnings, *_list_warnings(trace)),
+        policy_violations=(*drafted.stated.violations, *list_contradictions(drafted)),
+        estimated_gas=sum(each.gas_used for each in trace.writes),
+    )
+    return DryRunRecord(
+        result=result,
+        pin=pin,
+        trace=trace,
+        digests=DryRunDigests(writes=trace.compute_writes_digest(), trace=trace.compute_digest()),
+        tool_uses=drafted.tool_uses,
+        use=drafted.use,
+        children=drafted.stated.children,
+        needs_confirmation=frame.requires_confirmation,
+    )
+
+
+def draft_execution(
+    parts: RunParts, record: DryRunRecord, draft: Draft, confirmation: Confirmation | None
+) -> DraftedRun:
+    """Execute a plan as its dry run did.
+
+    Input: a draft that begins with the pinned values of the dry run.
+    Raises: see `make_dry_run`; `DivergenceError`: it did something else.
+    """
+    limits = replace(_build_limits(parts), expected=record.trace, recorded=record.tool_uses)
+    writes = tuple(each.write for each in record.trace.writes)
+    opening = parts.frame.build_opening(writes, record.digests.trace, confirmation)
+    return _run_framed(parts, draft, limits, opening, is_dry_run=False)
+
+
+def list_contradictions(drafted: DraftedRun) -> tuple[str, ...]:
+    """Return the steps that their agents call completed although a write of theirs failed."""
+    failed = {each.write.step_id for each in drafted.trace.writes if not each.is_success}
+    steps = [(step.step_id, step.status) for step in drafted.stated.steps]
+    for child in drafted.stated.children:
+        steps += [(f"{child.run_id}/{step.step_id}", step.status) for step in child.steps]
+    return tuple(
+        f"step {step_id}: is called completed, but a write of it failed"
+        for step_id, status in steps
+        if step_id in failed and status is StepStatus.COMPLETED
+    )
+
+
+def _run_framed(
+    parts: RunParts,
+    draft: Draft,
+    limits: SessionLimits,
+    opening: Sequence[FrameCall],
+    *,
+    is_dry_run: bool = True,
+) -> DraftedRun:
+    _send_frame(draft, opening, "opening")
+    drafted = _walk(parts, draft, limits, parts.frame, is_dry_run=is_dry_run)
+    if drafted.stated.error is None:
+        _send_frame(draft, parts.frame.build_closing(), "closing")
+    return drafted
+
+
+def _send_frame(draft: Draft, calls: Sequence[FrameCall], name: str) -> None:
+    for call in calls:
+        failure = draft.send_frame(call)
+        if failure is not None:
+            raise FrameError(f"{name} of the run: {failure}")
+
+
+def _walk(
+    parts: RunParts,
+    draft: Draft,
+    limits: SessionLimits,
+    frame: WriteFrame,
+    *,
+    is_dry_run: bool = True,
+) -> DraftedRun:
+    session = RunSession(
+        draft,
+        parts.create_meter(),
+        run_id=parts.context.run_id,
+        limits=limits,
+        tools=parts.tools,
+        frame=frame,
+        is_cancelled=parts.is_cancelled,
+    )
+    walker = PlanWalker(
+        parts.modules,
+        session,
+        is_dry_run=is_dry_run,
+        limits=parts.limits,
+        check_trust=parts.check_trust,
+    )
+    stated = walker.walk(parts.task, parts.plan, parts.context)
+    return DraftedRun(
+        draft=draft,
+        stated=stated,
+        trace=session.trace,
+        tool_uses=session.tool_uses,
+        receipts=session.receipts,
+        use=session.meter.use,
+    )
+
+
+def _build_limits(parts: RunParts) -> SessionLimits:
+    return SessionLimits(protected=parts.protected, refused_targets=parts.frame.refused_targets)
+
+
+def _list_writes(drafted: DraftedRun) -> tuple[RunWrite, ...]:
+    return tuple(each.write for each in drafted.trace.writes)
+
+
+def _list_warnings(trace: RunTrace) -> tuple[str, ...]:
+    return tuple(
+        f"write {number} of {each.write.step_id}: {each.failure}"
+        for number, each in enumerate(trace.writes, 1)
+        if not each.is_success
+    )

@@ -1,0 +1,235 @@
+"""The executor: walks a plan in the order of its dependencies, one step of one agent at a time.
+
+Dry run and execution walk alike. Steps and time are counted here, between the steps, where no agent
+can leave them out. A child run acts within its parent's session, and spends its parent's budget.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol
+
+from pyevm_agents.errors import ConfigError, EngineFault
+from pyevm_agents.lifecycle.budget import RunStoppedError
+from pyevm_agents.lifecycle.context import SESSION, AgentContext
+from pyevm_agents.lifecycle.module import HasDryRun
+from pyevm_agents.lifecycle.plan import TaskPlan, order_steps
+from pyevm_agents.lifecycle.policy import list_violations, select_budget
+from pyevm_agents.lifecycle.results import StepResult, StepStatus, describe_failures
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from pyevm_agents.lifecycle.budget import ComputeBudget
+    from pyevm_agents.lifecycle.module import AgentModule
+    from pyevm_agents.lifecycle.plan import PlanStep
+    from pyevm_agents.lifecycle.session import RunSession
+    from pyevm_agents.lifecycle.task import Task
+
+RESULTS = "results"
+"""The service with the results of the steps so far, by step ID."""
+
+CHILDREN = "children"
+"""The service that starts child runs."""
+
+
+class AgentLieError(RunStoppedError):
+    """An agent stated something that its own trace or plan contradicts."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChildRun:
+    """A run that a step of another run started."""
+
+    run_id: str
+    parent_run_id: str
+    agent_slug: str
+    goal: str
+    plan: TaskPlan
+    steps: tuple[StepResult, ...]
+
+    @property
+    def error(self) -> str | None:
+        """Why it failed; None if it did not."""
+        return describe_failures(self.steps)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WalkResult:
+    """What the agents stated about a walk."""
+
+    steps: tuple[StepResult, ...]
+    warnings: tuple[str, ...]
+    violations: tuple[str, ...]
+    receipt_ids: tuple[str, ...]
+    children: tuple[ChildRun, ...]
+
+    @property
+    def error(self) -> str | None:
+        """Why it failed; None if it did not."""
+        return describe_failures(self.steps)
+
+
+class ChildStarter(Protocol):
+    """The service `children`: starts runs of other agents within a step."""
+
+    def run_child(self, task: Task, context: AgentContext) -> ChildRun:
+        """Run a task of another agent within this step, on this run's budget.
+
+        Raises: RunStoppedError: see `RunSession.write`.
+        """
+        ...
+
+
+def get_child_starter(context: AgentContext) -> ChildStarter:
+    """Return the service that starts child runs.
+
+    Raises: ConfigError: the phase has none.
+    """
+    found = context.services.get(CHILDREN)
+    if not isinstance(found, PlanWalker):
+        raise ConfigError("services: have no child runs; only dry run and execution have them")
+    return found
+
+
+class PlanWalker:
+    """Walks the plan of a run, and of its child runs, on one session."""
+
+    def __init__(
+        self,
+        modules: Mapping[str, AgentModule],
+        session: RunSession,
+        *,
+        is_dry_run: bool,
+        limits: ComputeBudget,
+        check_trust: Callable[[AgentModule, Task], tuple[str, ...]] = lambda *_: (),
+    ) -> None:
+        """Begin.
+
+        Input:
+            modules: the installed agents, by slug.
+            session: everything that the agents do.
+            is_dry_run: whether agents' own `dry_run` is called.
+            limits: of the host, for child runs.
+            check_trust: returns why the agent of a child run is rejected.
+        """
+        self._modules = modules
+        self._session = session
+        self._is_dry_run = is_dry_run
+        self._limits = limits
+        self._check_trust = check_trust
+        self._warnings: list[str] = []
+        self._violations: list[str] = []
+        self._receipt_ids: list[str] = []
+        self._children: list[ChildRun] = []
+
+    def walk(self, task: Task, plan: TaskPlan, context: AgentContext) -> WalkResult:
+        """Execute a plan.
+
+        Raises: RunStoppedError: a limit, the operator, a lie, or a difference from the dry run.
+        """
+        steps = self._walk_steps(task, plan, context, prefix="")
+        self._session.require_complete()
+        return WalkResult(
+            steps=steps,
+            warnings=tuple(self._warnings),
+            violations=tuple(self._violations),
+            receipt_ids=tuple(self._receipt_ids),
+            children=tuple(self._children),
+        )
+
+    def run_child(self, task: Task, context: AgentContext) -> ChildRun:
+        """Run a task of another agent within this step, on this run's budget."""
+        session, module = self._session, self._modules.get(task.agent_slug)
+        if module is None:
+            raise ConfigError(f"agent {task.agent_slug}: not installed")
+        run_id = f"{context.run_id}.{len(self._children) + 1}"
+        if not module.can_handle(task):
+            raise ConfigError(f"agent {task.agent_slug}: can't handle task {task.task_id}")
+        child_context = replace(
+            context, run_id=run_id, task_id=task.task_id, parent_run_id=context.run_id
+        )
+        plan = module.plan(task, child_context)
+        refused = self._check_trust(module, task)
+        refused += list_violations(task, plan, self._modules, self._limits)
+        if refused:
+            raise ConfigError(f"child run {run_id}: {'; '.join(refused)}")
+        at = len(self._children)
+        unfinished = ChildRun(
+            run_id=run_id,
+            parent_run_id=context.run_id,
+            agent_slug=task.agent_slug,
+            goal=task.goal,
+            plan=plan,
+            steps=(),
+        )
+        self._children.append(unfinished)  # Its own children come after it.
+        meter = session.swap_meter(session.meter.create_child(select_budget(task, module)))
+        step_id = session.swap_step(None)
+        try:
+            steps = self._walk_steps(task, plan, child_context, prefix=f"{run_id}/")
+        finally:
+            session.swap_meter(meter)
+            session.swap_step(step_id)
+        self._children[at] = replace(unfinished, steps=steps)
+        return self._children[at]
+
+    def _walk_steps(
+        self, task: Task, plan: TaskPlan, context: AgentContext, *, prefix: str
+    ) -> tuple[StepResult, ...]:
+        results: dict[str, StepResult] = {}
+        for step in order_steps(plan):
+            failed = [
+                each for each in step.depends_on if results[each].status is not StepStatus.COMPLETED
+            ]
+            if failed:
+                error = f"depends on {', '.join(failed)}"
+                status = StepStatus.SKIPPED
+                results[step.step_id] = StepResult(step_id=step.step_id, status=status, error=error)
+                continue
+            self._session.begin_step(prefix + step.step_id)
+            services = {SESSION: self._session, RESULTS: dict(results), CHILDREN: self}
+            results[step.step_id] = self._perform(
+                task, plan, step, context.add_services(**services)
+            )
+            self._session.end_step()
+        return tuple(results[step.step_id] for step in plan.steps)
+
+    def _perform(
+        self, task: Task, plan: TaskPlan, step: PlanStep, context: AgentContext
+    ) -> StepResult:
+        """Let an agent do one step; return its result, or its exception as a failed one."""
+        module = self._modules[step.agent_slug]
+        try:
+            stated = self._ask_agent(module, task, plan.select(step), context)
+        except (RunStoppedError, EngineFault):
+            raise
+        except Exception as error:  # noqa: BLE001 - an agent's failure is a result
+            reason = f"{type(error).__name__}: {error}"
+            stated = (StepResult(step_id=step.step_id, status=StepStatus.FAILED, error=reason),)
+        if self._session.stop is not None:  # The agent caught what stopped the run.
+            raise self._session.stop
+        if [result.step_id for result in stated] != [step.step_id]:
+            names = ", ".join(result.step_id for result in stated) or "none"
+            raise AgentLieError(
+                f"agent {step.agent_slug}: returned results of steps {names}; must be "
+                f"{step.step_id}, the step of its plan"
+            )
+        return stated[0]
+
+    def _ask_agent(
+        self, module: AgentModule, task: Task, plan: TaskPlan, context: AgentContext
+    ) -> tuple[StepResult, ...]:
+        if self._is_dry_run and isinstance(module, HasDryRun):
+            simulated = module.dry_run(task, plan, context)
+            self._warnings += simulated.warnings
+            self._violations += simulated.policy_violations
+            return simulated.steps
+        result = module.execute(task, plan, context)
+        self._receipt_ids += result.receipt_ids
+        if not result.is_success and describe_failures(result.steps) is None:
+            error = result.error or "the agent returned a failed result"
+            return tuple(
+                replace(step, status=StepStatus.FAILED, error=error) for step in result.steps
+            )
+        return result.steps

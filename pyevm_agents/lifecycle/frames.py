@@ -1,0 +1,227 @@
+"""What stands around the writes of a run: nothing, or a treasury's opening, calls and closing.
+
+The operator confirms a dry run by an EIP-712 signature of `DryRun(bytes32 taskId,bytes32 runId,
+bytes32 digest,bytes32 trace,uint64 expiry)`: `digest` is of the writes, `trace` of all that they
+cause. A treasury verifies it in the block of the run; without one, the orchestrator does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from eth_account.messages import encode_typed_data
+from eth_keys.datatypes import Signature
+from eth_keys.exceptions import BadSignature, ValidationError
+from eth_utils import keccak
+
+from pyevm_agents.errors import ConfigError
+from pyevm_agents.lifecycle.run_trace import hash_id
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyevm_agents.lifecycle.budget import ComputeBudget
+    from pyevm_agents.lifecycle.chain_port import FrameCall
+    from pyevm_agents.lifecycle.run_trace import RunWrite
+
+DOMAIN_NAME = "pyevm-agents runs"
+DOMAIN_VERSION = "1"
+
+DRY_RUN_TYPE = [
+    {"name": "taskId", "type": "bytes32"},
+    {"name": "runId", "type": "bytes32"},
+    {"name": "digest", "type": "bytes32"},
+    {"name": "trace", "type": "bytes32"},
+    {"name": "expiry", "type": "uint64"},
+]
+
+SIGNATURE_BYTES = 65
+FIRST_V = 27
+"""`v` of a signature in Ethereum's form, for the curve's recovery ID 0."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunTerms:
+    """The run that a frame is for."""
+
+    task_id: str
+    run_id: str
+    agent: bytes
+    """The account that writes."""
+
+    operator: bytes
+    budget: ComputeBudget
+    timestamp: int
+    """Of the dry run's block."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DryRunDigests:
+    """What an operator confirms."""
+
+    writes: bytes
+    """Digest of the writes."""
+
+    trace: bytes
+    """Digest of everything that the dry run did on the chain."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Confirmation:
+    """An operator's confirmation of a dry run."""
+
+    trace: bytes
+    """Which dry run: the digest of its trace."""
+
+    expiry: int
+    """Unix seconds after which it counts no more."""
+
+    signature: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadResult:
+    """What a frame reads from the output of a write that it wrapped."""
+
+    output: bytes
+    is_skipped: bool
+
+
+class WriteFrame(Protocol):
+    """Puts writes into the calls that make them."""
+
+    def wrap(self, write: RunWrite) -> FrameCall | None:
+        """Return the call that makes a write; None to send the write itself."""
+        ...
+
+    def read_output(self, output: bytes) -> ReadResult:
+        """Read the output of such a call that succeeded."""
+        ...
+
+
+class RunFrame(WriteFrame, Protocol):
+    """The frame of one run."""
+
+    @property
+    def requires_confirmation(self) -> bool:
+        """Whether the operator must confirm the dry run."""
+        ...
+
+    @property
+    def refused_targets(self) -> frozenset[bytes]:
+        """Contracts that a write may not name as its target, beside the lifecycle's own."""
+        ...
+
+    def get_discovery(self) -> WriteFrame | None:
+        """Return a frame that finds the writes before they are confirmed; None if none is needed.
+
+        A draft in which gas costs nothing uses it.
+        """
+        ...
+
+    def build_opening(
+        self,
+        writes: Sequence[RunWrite],
+        trace: bytes | None,
+        confirmation: Confirmation | None,
+    ) -> tuple[FrameCall, ...]:
+        """Return the calls before the first write.
+
+        Input:
+            writes: those that are confirmed.
+            trace: digest of the dry run's trace; None in the dry run itself.
+            confirmation: the operator's; None in a dry run, and where none is required.
+        """
+        ...
+
+    def build_closing(self) -> tuple[FrameCall, ...]:
+        """Return the calls after the last write."""
+        ...
+
+    def hash_confirmation(self, digests: DryRunDigests, expiry: int) -> bytes:
+        """Return the 32 bytes that the operator signs."""
+        ...
+
+    def require_confirmation(self, digests: DryRunDigests, confirmation: Confirmation) -> None:
+        """Accept a confirmation, or leave it to the block's own transactions to do so.
+
+        Raises: ConfigError: it is not the operator's.
+        """
+        ...
+
+
+class PlainFrame:
+    """No frame: each write is a transaction of its own."""
+
+    def wrap(self, write: RunWrite) -> FrameCall | None:  # noqa: ARG002 - as in all frames
+        """Return None: the write itself is sent."""
+        return None
+
+    def read_output(self, output: bytes) -> ReadResult:
+        """Return the output."""
+        return ReadResult(output=output, is_skipped=False)
+
+
+class PlainRunFrame(PlainFrame):
+    """No treasury. A confirmation, if one is required, is verified by the orchestrator."""
+
+    refused_targets: frozenset[bytes] = frozenset()
+
+    def __init__(
+        self, terms: RunTerms, chain_id: int, *, requires_confirmation: bool = False
+    ) -> None:
+        """Input: the run; the chain's ID, for signatures; whether the operator must sign."""
+        self._terms = terms
+        self._chain_id = chain_id
+        self.requires_confirmation = requires_confirmation
+
+    def get_discovery(self) -> WriteFrame | None:
+        """Return None: the writes need nothing before them."""
+        return None
+
+    def build_opening(
+        self,
+        writes: Sequence[RunWrite],  # noqa: ARG002 - as in all frames
+        trace: bytes | None,  # noqa: ARG002 - as above
+        confirmation: Confirmation | None,  # noqa: ARG002 - as above
+    ) -> tuple[FrameCall, ...]:
+        """Return no calls."""
+        return ()
+
+    def build_closing(self) -> tuple[FrameCall, ...]:
+        """Return no calls."""
+        return ()
+
+    def hash_confirmation(self, digests: DryRunDigests, expiry: int) -> bytes:
+        """Return the EIP-712 hash of the dry run."""
+        message = {
+            "taskId": hash_id(self._terms.task_id),
+            "runId": hash_id(self._terms.run_id),
+            "digest": digests.writes,
+            "trace": digests.trace,
+            "expiry": expiry,
+        }
+        domain = {"name": DOMAIN_NAME, "version": DOMAIN_VERSION, "chainId": self._chain_id}
+        signable = encode_typed_data(domain, {"DryRun": DRY_RUN_TYPE}, message)
+        return keccak(b"\x19" + signable.version + signable.header + signable.body)
+
+    def require_confirmation(self, digests: DryRunDigests, confirmation: Confirmation) -> None:
+        """Accept a confirmation that the operator's key signed."""
+        signed = self.hash_confirmation(digests, confirmation.expiry)
+        if recover_signer(signed, confirmation.signature) != self._terms.operator:
+            raise ConfigError(
+                f"confirmation of run {self._terms.run_id}: must be signed by the operator, "
+                f"0x{self._terms.operator.hex()}"
+            )
+
+
+def recover_signer(message_hash: bytes, signature: bytes) -> bytes | None:
+    """Return the address that signed a hash; None if it is no signature."""
+    if len(signature) != SIGNATURE_BYTES:
+        return None
+    try:
+        plain = Signature(signature[:64] + bytes([signature[64] % FIRST_V]))
+        return plain.recover_public_key_from_msg_hash(message_hash).to_canonical_address()
+    except (BadSignature, ValidationError):
+        return None

@@ -1,0 +1,114 @@
+"""The host of runs: the chain, the installed agents, its limits, and who listens."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING, TypeVar
+
+from pyevm_agents.errors import AgentsError, EngineFault
+from pyevm_agents.lifecycle.budget import RunStoppedError
+from pyevm_agents.lifecycle.json_codec import compute_json_digest
+from pyevm_agents.lifecycle.policy import SYSTEM_LIMITS
+from pyevm_agents.lifecycle.trust import TrustedSources, TrustTable, TrustThreshold
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from pyevm_agents.lifecycle.budget import ComputeBudget
+    from pyevm_agents.lifecycle.chain_port import ChainPort
+    from pyevm_agents.lifecycle.frames import RunFrame, RunTerms
+    from pyevm_agents.lifecycle.module import AgentModule
+    from pyevm_agents.lifecycle.recorder import RunRecorder
+    from pyevm_agents.lifecycle.statuses import Phase
+    from pyevm_agents.lifecycle.store import RunStore
+    from pyevm_agents.lifecycle.trust import TrustSource
+    from pyevm_agents.lifecycle.verification import RunValidator
+    from pyevm_agents.recordings.canonical_json import Json
+
+T = TypeVar("T")
+
+
+class AgentFailedError(AgentsError):
+    """A method of an agent raised an exception."""
+
+
+class Moment(Enum):
+    """A moment of a phase, for listeners."""
+
+    BEGUN = "begun"
+    PREPARED = "prepared"
+    """The execution's block is stored, and not mined yet."""
+
+    MINED = "mined"
+    """The block is mined, and the phase's result not stored yet."""
+
+    COMPUTED = "computed"
+    """The phase's result is not stored yet."""
+
+    STORED = "stored"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunEvent:
+    """A moment of a run."""
+
+    run_id: str
+    phase: Phase
+    moment: Moment
+
+
+def ignore_event(event: RunEvent) -> None:
+    """Do nothing: for hosts that nobody listens to."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LifecycleHost:
+    """The host of runs."""
+
+    port: ChainPort
+    store: RunStore
+    modules: Mapping[str, AgentModule]
+    """The installed agents, by slug."""
+
+    now: Callable[[], float]
+    """Returns Unix seconds."""
+
+    limits: ComputeBudget = SYSTEM_LIMITS
+    trust: TrustSource = field(default_factory=TrustTable)
+    sources: TrustedSources = field(default_factory=TrustedSources)
+    threshold: TrustThreshold = field(default_factory=TrustThreshold)
+    """For tasks without one of their own."""
+
+    tools: Mapping[str, Callable[[Mapping[str, Json]], Json]] = field(default_factory=dict)
+    """Tools that only read, for agents' use. Their results are stored, and read back."""
+
+    protected: frozenset[bytes] = frozenset()
+    """Contracts that no run may change, such as the registries."""
+
+    open_frame: Callable[[RunTerms], RunFrame] | None = None
+    """Returns the frame of a run; None for no treasury and no confirmation."""
+
+    validator: RunValidator | None = None
+    recorder: RunRecorder | None = None
+    listener: Callable[[RunEvent], None] = ignore_event
+
+
+def ask_agent(slug: str, method: Callable[[], T]) -> T:
+    """Call a method of an agent; return its result.
+
+    Raises: AgentFailedError: it raised an exception. EngineFault, RunStoppedError: as it is.
+    """
+    try:
+        return method()
+    except (EngineFault, RunStoppedError):
+        raise
+    except Exception as error:
+        raise AgentFailedError(f"agent {slug}: {type(error).__name__}: {error}") from error
+
+
+def digest_manifests(modules: Mapping[str, AgentModule], slugs: Iterable[str]) -> dict[str, str]:
+    """Return the digests of agents' manifests by slug."""
+    return {
+        slug: "0x" + compute_json_digest(modules[slug].manifest).hex() for slug in sorted(slugs)
+    }

@@ -1,0 +1,343 @@
+"""A chain of this process as the port of runs: a `Chain`, or the chain of a `Node`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from eth.exceptions import TransactionNotFound
+from eth_typing import Address
+from eth_utils import ValidationError
+
+from pyevm_agents.agents.revert_reasons import explain_failure
+from pyevm_agents.chain import BlockSettings, Call
+from pyevm_agents.chain.transactions import (
+    LEGACY_TYPE,
+    TransactionFields,
+    build_impersonated,
+    sign,
+)
+from pyevm_agents.lifecycle.chain_port import (
+    BlockPin,
+    CallFailedError,
+    DraftError,
+    FrameCall,
+    MovedStateError,
+    PreparedBlock,
+    RunBlock,
+)
+from pyevm_agents.lifecycle.run_trace import (
+    RunWrite,
+    WriteTrace,
+    build_write_trace,
+    list_changing_calls,
+)
+from pyevm_agents.tracing.touched_state import TouchedStateTracer
+from pyevm_agents.tracing.vm import make_traced_vm
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from eth.abc import BlockHeaderAPI, ComputationAPI, ReceiptAPI, SignedTransactionAPI
+    from eth_keys.datatypes import PrivateKey
+
+    from pyevm_agents.chain import Chain, DraftChain, MinedBlock
+    from pyevm_agents.node import Node
+
+    Mine = Callable[[Sequence[SignedTransactionAPI], BlockSettings], MinedBlock]
+
+
+class LocalChainPort:
+    """A chain of this process, with the key that signs the transactions of runs."""
+
+    def __init__(
+        self,
+        chain: Chain,
+        key: PrivateKey,
+        *,
+        get_settings: Callable[[], BlockSettings] = BlockSettings,
+        run_exclusive: Callable[[Callable[[], MinedBlock]], MinedBlock] | None = None,
+        mine: Mine | None = None,
+    ) -> None:
+        """Open a chain that only this thread changes, or one with an owner.
+
+        Input:
+            chain: the chain.
+            key: signs the transactions of runs; its account pays for their gas.
+            get_settings: returns the header fields of the next block.
+            run_exclusive: runs a change of the chain while nothing else changes it.
+            mine: mines a block of exactly these transactions.
+        """
+        self.chain = chain
+        self._key = key
+        self._get_settings = get_settings
+        self._run_exclusive = run_exclusive or (lambda change: change())
+        self._mine: Mine = mine or (lambda given, settings: chain.mine(given, settings=settings))
+
+    @classmethod
+    def from_node(cls, node: Node, key: PrivateKey) -> LocalChainPort:
+        """Return the port of a node's chain: its pool, clock and listeners know the blocks."""
+        return cls(
+            node.chain,
+            key,
+            get_settings=node.next_block.build_settings,
+            run_exclusive=lambda change: node.submit_change(change).result(),
+            mine=node.mine_transactions,
+        )
+
+    @property
+    def address(self) -> bytes:
+        """The account that signs the transactions of runs."""
+        return self._key.public_key.to_canonical_address()
+
+    @property
+    def chain_id(self) -> int:
+        """The chain's ID."""
+        return self.chain.config.chain_id
+
+    def pin_next_block(self) -> BlockPin:
+        """Return the next block's values."""
+        return read_pin(self.chain.build_next_header(self._get_settings()))
+
+    def begin_draft(self, pin: BlockPin, *, is_free: bool = False) -> LocalDraft:
+        """Start a draft of the next block with pinned values, on the state as it is now."""
+        return LocalDraft(self.chain, pin, self._key, is_free=is_free)
+
+    def commit(self, block: PreparedBlock) -> RunBlock:
+        """Mine a complete draft. If its transactions are in a block, return that."""
+        found = self.find_block(block.hashes)
+        if found is not None:
+            return found
+        mined = self._run_exclusive(partial(self._commit_now, block))
+        return RunBlock(
+            number=mined.block.number,
+            block_hash=bytes(mined.block.hash),
+            transaction_hashes=block.hashes,
+        )
+
+    def _commit_now(self, block: PreparedBlock) -> MinedBlock:
+        settings = build_settings(block.pin)
+        head = self.chain.head
+        if bytes(head.hash) != block.pin.parent_hash or (
+            self.chain.state_root(head) != block.pin.state_root
+        ):
+            raise MovedStateError(
+                f"block {head.block_number}: must be the draft's parent, "
+                f"0x{block.pin.parent_hash.hex()}; make the dry run again"
+            )
+        transactions = [self._decode(each) for each in block.transactions]
+        return self._mine(transactions, settings)
+
+    def _decode(self, encoded: bytes) -> SignedTransactionAPI:
+        return self.chain.transaction_builder.decode(encoded)
+
+    def find_block(self, hashes: Sequence[bytes]) -> RunBlock | None:
+        """Return the block that has these transactions; None if no block has the first one."""
+        if not hashes:
+            return None
+        try:
+            found = self.chain.find_transaction(hashes[0])
+        except TransactionNotFound:
+            return None
+        if found is None:
+            return None
+        record, _ = found
+        return RunBlock(
+            number=record.block.number,
+            block_hash=bytes(record.block.hash),
+            transaction_hashes=tuple(hashes),
+        )
+
+    def reexecute(self, block: RunBlock) -> str | None:
+        """Execute a block again; return how its results differ from its header, None if not."""
+        header = self.chain.header_by_hash(block.block_hash)
+        transactions = self.chain.block_with_receipts(header).block.transactions
+        parent = self.chain.header_by_hash(header.parent_hash)
+        start = self.chain.build_next_header(build_settings(read_pin(header)), parent=parent)
+        start = start.copy(state_root=self.chain.state_root_before(header))
+        again = self.chain.draft_block(transactions, start).draft.block.header
+        for name, value in header.as_dict().items():
+            if again.as_dict()[name] != value:
+                return f"block {block.number}: {name} differs"
+        return None
+
+    def call(self, target: bytes, data: bytes) -> bytes:
+        """Call a contract at the head; return the output."""
+        result = self.chain.call(Call(to=Address(target), sender=Address(self.address), data=data))
+        return _require_output(result.computation)
+
+
+class LocalDraft:
+    """A draft of a chain's next block. Each transaction executes those before it again."""
+
+    def __init__(self, chain: Chain, pin: BlockPin, key: PrivateKey, *, is_free: bool) -> None:
+        """Start on the chain's head.
+
+        Input:
+            chain: the chain.
+            pin: the values of the block.
+            key: signs the transactions.
+            is_free: whether gas costs nothing.
+        """
+        self._chain = chain
+        self._key = key
+        head = chain.head
+        # A head that is as late as the pinned block needs a later one.
+        timestamp = max(pin.timestamp, head.timestamp + 1)
+        settings = build_settings(replace(pin, timestamp=timestamp))
+        if is_free:
+            settings = replace(settings, base_fee_wei=0)
+        self._header = chain.build_next_header(settings, parent=head)
+        self._start = read_pin(self._header)
+        self._dry_run = pin
+        self._transactions: list[SignedTransactionAPI] = []
+        self._computations: list[ComputationAPI] = []
+        self._receipts: list[ReceiptAPI] = []
+        self._touched: set[bytes] = set()
+        self._draft = self._execute()
+
+    @property
+    def is_moved(self) -> bool:
+        """Whether it starts from another state than the dry run did."""
+        return (self._start.parent_hash, self._start.state_root) != (
+            self._dry_run.parent_hash,
+            self._dry_run.state_root,
+        )
+
+    @property
+    def touched_addresses(self) -> frozenset[bytes]:
+        """Addresses that its transactions called where they could change state."""
+        return frozenset(self._touched)
+
+    def send(self, write: RunWrite, wrapped: FrameCall | None = None) -> WriteTrace:
+        """Execute a write as the next transaction."""
+        plain = FrameCall(target=write.target, data=write.data, value_wei=write.value_wei)
+        self._append(wrapped or plain)
+        computation, index = self._computations[-1], len(self._transactions) - 1
+        used = self._get_gas_used(index)
+        return build_write_trace(
+            write,
+            computation,
+            self._trace_storage(index),
+            transaction_hash=bytes(self._transactions[index].hash),
+            gas=(used, used * self._transactions[index].gas_price),
+            failure=self._explain(computation),
+        )
+
+    def send_frame(self, call: FrameCall) -> str | None:
+        """Execute a transaction that is no write; return why it failed, None if it succeeded."""
+        self._append(call)
+        return self._explain(self._computations[-1])
+
+    def call(self, target: bytes, data: bytes) -> bytes:
+        """Call a contract after the transactions so far; return the output."""
+        sender = Address(self._key.public_key.to_canonical_address())
+        result = self._draft.call(
+            Call(to=Address(target), sender=sender, data=data),
+            header=self._draft.draft.block.header,
+        )
+        return _require_output(result.computation)
+
+    def prepare(self) -> PreparedBlock:
+        """Return the draft as a block to commit."""
+        return PreparedBlock(
+            pin=self._start,
+            transactions=tuple(bytes(each.encode()) for each in self._transactions),
+            hashes=tuple(bytes(each.hash) for each in self._transactions),
+        )
+
+    # -- inside -- #
+
+    def _append(self, call: FrameCall) -> None:
+        self._transactions.append(self._build(call))
+        try:
+            self._draft = self._execute()
+        except ValidationError as error:
+            self._transactions.pop()
+            raise DraftError(f"transaction to 0x{call.target.hex()}: {error}") from error
+        self._touched |= list_changing_calls(self._computations[-1])
+
+    def _build(self, call: FrameCall) -> SignedTransactionAPI:
+        own = Address(self._key.public_key.to_canonical_address())
+        sender = own if call.sender is None else Address(call.sender)
+        left = self._header.gas_limit - self._draft.draft.block.header.gas_used
+        fields = TransactionFields(
+            kind=LEGACY_TYPE,
+            nonce=self._draft.state().get_nonce(sender),
+            gas=self._chain.fork.cap_gas(left),
+            to=Address(call.target),
+            value_wei=call.value_wei,
+            data=call.data,
+            gas_price_wei=int(self._header.base_fee_per_gas or 0),
+        )
+        chain_id, builder = self._chain.config.chain_id, self._chain.transaction_builder
+        if sender == own:
+            return sign(fields, self._key, chain_id, builder)
+        return build_impersonated(fields, sender, chain_id, builder)
+
+    def _execute(self) -> DraftChain:
+        computations: list[ComputationAPI] = []
+        receipts: list[ReceiptAPI] = []
+
+        def watch(_: object, receipt: ReceiptAPI, computation: ComputationAPI) -> None:
+            receipts.append(receipt)
+            computations.append(computation)
+
+        draft = self._chain.draft_block(self._transactions, self._header, watch=watch)
+        self._computations, self._receipts = computations, receipts
+        return draft
+
+    def _get_gas_used(self, index: int) -> int:
+        before = self._receipts[index - 1].gas_used if index else 0
+        return int(self._receipts[index].gas_used - before)
+
+    def _trace_storage(self, index: int) -> dict[bytes, dict[int, int]]:
+        """Execute a transaction again with a tracer; return the slots that it changed."""
+        tracer = TouchedStateTracer()
+        self._draft.replay(self._draft.draft, index, partial(make_traced_vm, tracer=tracer))
+        changes = {}
+        for address, after in tracer.after.items():
+            before = tracer.before[address].storage
+            changed = {
+                slot: value for slot, value in after.storage.items() if value != before[slot]
+            }
+            if changed:
+                changes[bytes(address)] = changed
+        return changes
+
+    def _explain(self, computation: ComputationAPI) -> str | None:
+        if not computation.is_error:
+            return None
+        return explain_failure(computation, self._chain.known_contracts)
+
+
+def read_pin(header: BlockHeaderAPI) -> BlockPin:
+    """Return the values of a block before its first transaction."""
+    return BlockPin(
+        parent_hash=bytes(header.parent_hash),
+        state_root=bytes(header.state_root),
+        number=header.block_number,
+        timestamp=header.timestamp,
+        base_fee_wei=int(header.base_fee_per_gas or 0),
+        prev_randao=bytes(header.mix_hash),
+        coinbase=bytes(header.coinbase),
+        gas_limit=header.gas_limit,
+    )
+
+
+def build_settings(pin: BlockPin) -> BlockSettings:
+    """Return the header fields of a block with pinned values."""
+    return BlockSettings(
+        timestamp_seconds=pin.timestamp,
+        coinbase=Address(pin.coinbase),
+        gas_limit=pin.gas_limit,
+        base_fee_wei=pin.base_fee_wei,
+        prev_randao=pin.prev_randao,
+    )
+
+
+def _require_output(computation: ComputationAPI) -> bytes:
+    if computation.is_error:
+        raise CallFailedError(f"call: {explain_failure(computation)}")
+    return bytes(computation.output)

@@ -1,0 +1,55 @@
+"""The manifest of an agent: what it says of itself, and promises.
+
+Source: the agent standard of OpenFi, `agent.json`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from pyevm_agents.lifecycle.budget import ComputeBudget
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManifestTool:
+    """A tool that an agent uses."""
+
+    name: str
+    description: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManifestSafety:
+    """Promises of an agent. Each is enforced."""
+
+    requires_dry_run: bool = True
+    requires_verification: bool = True
+    max_onchain_writes_per_run: int = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManifestIdentity:
+    """The agent's entry in ERC-8004's identity registry."""
+
+    agent_registry: bytes
+    agent_id: int
+    registration_tx_hash: bytes = b""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentManifest:
+    """What an agent says of itself: `agent.json` of the standard."""
+
+    name: str
+    slug: str
+    version: str
+    description: str
+    owner_wallet: bytes
+    operator_wallet: bytes
+    schema: str = "https://openfi.dev/schemas/agent/v1"
+    erc8004: ManifestIdentity | None = None
+    capabilities: tuple[str, ...] = ()
+    tools: tuple[ManifestTool, ...] = ()
+    compute_constraints: ComputeBudget = field(default_factory=ComputeBudget)
+    task_categories: tuple[str, ...] = ("general",)
+    safety: ManifestSafety = field(default_factory=ManifestSafety)

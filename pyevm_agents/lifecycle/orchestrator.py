@@ -1,0 +1,254 @@
+"""The orchestrator: a state machine of nine phases that reads and writes the store between them.
+
+    host = LifecycleHost(port=…, store=RunStore(path), modules={…}, now=time.time)
+    orchestrator = Orchestrator(host)
+    run = orchestrator.run(orchestrator.start(task))
+
+A run whose operator must confirm it waits after its dry run: `run` returns, and `confirm` lets it
+go on. After a kill, `resume` continues every run that had not ended.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pyevm_agents.errors import ConfigError
+from pyevm_agents.lifecycle.budget import RunCancelledError
+from pyevm_agents.lifecycle.host import Moment, RunEvent
+from pyevm_agents.lifecycle.phase_results import PreparedExecution, RecordResult
+from pyevm_agents.lifecycle.phases import (
+    CONFIRMATION,
+    PREPARED,
+    ConfirmationNeededError,
+    find_confirmation,
+    perform_phase,
+)
+from pyevm_agents.lifecycle.run_facts import RunFacts
+from pyevm_agents.lifecycle.statuses import Phase, RunStatus, TaskStatus
+
+if TYPE_CHECKING:
+    from pyevm_agents.lifecycle.frames import Confirmation, DryRunDigests
+    from pyevm_agents.lifecycle.host import LifecycleHost
+    from pyevm_agents.lifecycle.phase_results import PhaseOutcome
+    from pyevm_agents.lifecycle.store import StoredRun
+    from pyevm_agents.lifecycle.task import Task
+
+MAX_DRY_RUNS = 3
+"""How often a dry run is made, each with its confirmation, when the state moves after it."""
+
+REJECTING = frozenset({Phase.TRUST_CHECK, Phase.POLICY_CHECK})
+"""A task that is stopped in these phases is rejected; in others, it failed."""
+
+CANCELLED = "cancelled by the operator"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PendingConfirmation:
+    """A dry run that waits for its operator."""
+
+    run_id: str
+    digests: DryRunDigests
+
+    def __str__(self) -> str:
+        """Return one line for people."""
+        return f"run {self.run_id} waits for a confirmation of dry run 0x{self.digests.trace.hex()}"
+
+
+class Orchestrator:
+    """Runs tasks on a host. For one thread, and one process at a time."""
+
+    def __init__(self, host: LifecycleHost) -> None:
+        self.host = host
+
+    def start(self, task: Task, run_id: str | None = None) -> str:
+        """Add a run of a task; return its ID. The same call again adds nothing.
+
+        Input:  the task; the run's ID, None for the next one of the task.
+        Raises: TransitionError: the task has been completed. ConfigError: the task has a run that
+                has not ended, or an ID is taken.
+        """
+        store = self.host.store
+        with store.commit():
+            store.add_task(task)
+            runs = store.list_runs(task.task_id)
+            chosen = run_id or f"{task.task_id}-run-{len(runs) + 1}"
+            if any(run.run_id == chosen for run in runs):
+                return chosen
+            unfinished = [run for run in runs if not run.status.is_final]
+            if unfinished:
+                raise ConfigError(
+                    f"task {task.task_id}: run {unfinished[0].run_id} has not ended; resume it"
+                )
+            store.set_task_status(task.task_id, TaskStatus.PENDING)
+            store.add_run(chosen, task.task_id, self.host.now())
+        return chosen
+
+    def run(self, run_id: str) -> StoredRun:
+        """Advance a run until it ends, or waits for a confirmation; return it.
+
+        Raises: EngineFault: the host failed; calling this again continues the run.
+        """
+        while True:
+            run = self.host.store.get_run(run_id)
+            if run.phase is None or not self.advance(run_id):
+                return run
+
+    def resume(self) -> list[StoredRun]:
+        """Advance all runs that have not ended, such as after a kill; return them."""
+        return [self.run(run.run_id) for run in self.host.store.list_unfinished()]
+
+    def advance(self, run_id: str) -> bool:
+        """Perform the next phase of a run; return False if it has ended, or waits.
+
+        Raises: see `run`.
+        """
+        run = self.host.store.get_run(run_id)
+        if run.phase is None:
+            return False
+        if run.is_cancelled and self._may_cancel(run):
+            self._cancel_now(run)
+            return True
+        self._begin(run, run.phase)
+        facts = RunFacts(self.host, self.host.store.get_run(run_id))
+        try:
+            outcome = perform_phase(facts, run.phase)
+        except ConfirmationNeededError:
+            return False
+        except RunCancelledError:
+            self._cancel_now(run)
+            return True
+        self._announce(run, run.phase, Moment.COMPUTED)
+        self._store(facts, run.phase, outcome)
+        self._announce(run, run.phase, Moment.STORED)
+        return True
+
+    def cancel(self, run_id: str) -> None:
+        """Ask for the end of a run. It has no effect once the run's block is mined.
+
+        Another process may call `RunStore.cancel` meanwhile, with the same effect.
+        """
+        self.host.store.cancel(run_id)
+
+    # -- confirmations -- #
+
+    def find_pending_confirmation(self, run_id: str) -> PendingConfirmation | None:
+        """Return the dry run that waits for the operator; None if none does."""
+        run = self.host.store.get_run(run_id)
+        if run.phase is not Phase.EXECUTE or run.is_cancelled:
+            return None
+        facts = RunFacts(self.host, run)
+        record = facts.dry_run
+        if not record.needs_confirmation or find_confirmation(facts, record) is not None:
+            return None
+        return PendingConfirmation(run_id=run_id, digests=record.digests)
+
+    def hash_confirmation(self, run_id: str, expiry: int) -> bytes:
+        """Return the 32 bytes that the operator signs to confirm the dry run.
+
+        Input: the run; until when the confirmation counts, in Unix seconds.
+        """
+        facts = RunFacts(self.host, self.host.store.get_run(run_id))
+        record = facts.dry_run
+        return facts.open_frame(record.pin).hash_confirmation(record.digests, expiry)
+
+    def confirm(self, run_id: str, confirmation: Confirmation) -> None:
+        """Store the operator's confirmation; `run` then goes on.
+
+        Raises: ConfigError: no dry run waits for it, or it is not the operator's.
+        """
+        pending = self.find_pending_confirmation(run_id)
+        if pending is None or pending.digests.trace != confirmation.trace:
+            raise ConfigError(
+                f"confirmation of 0x{confirmation.trace.hex()}: must be of the dry run that run "
+                f"{run_id} waits with"
+            )
+        facts = RunFacts(self.host, self.host.store.get_run(run_id))
+        frame = facts.open_frame(facts.dry_run.pin)
+        frame.require_confirmation(pending.digests, confirmation)
+        with self.host.store.commit():
+            self.host.store.set_value(run_id, CONFIRMATION, confirmation)
+
+    # -- inside -- #
+
+    def _begin(self, run: StoredRun, phase: Phase) -> None:
+        """Set the statuses that a phase has while it is performed."""
+        store = self.host.store
+        with store.commit():
+            if phase is Phase.PLAN:
+                store.set_run_status(run.run_id, RunStatus.PLANNING)
+            if phase is Phase.EXECUTE:
+                store.set_run_status(run.run_id, RunStatus.RUNNING)
+                store.set_task_status(run.task_id, TaskStatus.RUNNING)
+        self._announce(run, phase, Moment.BEGUN)
+
+    def _store(self, facts: RunFacts, phase: Phase, outcome: PhaseOutcome) -> None:
+        """Store the outcome of a phase and what follows from it, as a whole."""
+        store, run = self.host.store, facts.run
+        with store.commit():
+            if outcome.result is not None:
+                store.set_result(run.run_id, phase, run.attempt, outcome.result)
+            store.add_receipts(run.run_id, outcome.receipts)
+            store.set_spent(run.run_id, facts.spent_ms)
+            if phase is Phase.RECORD:
+                self._end(run, outcome)
+            elif outcome.is_moved and run.attempt < MAX_DRY_RUNS:
+                self._repeat_dry_run(run)
+            elif outcome.failure is not None:
+                self._fail(run, phase, outcome)
+            else:
+                if phase is Phase.DISCOVER:
+                    store.set_task_status(run.task_id, TaskStatus.ASSIGNED)
+                store.set_next_phase(run.run_id, phase.next, attempt=run.attempt)
+
+    def _repeat_dry_run(self, run: StoredRun) -> None:
+        store = self.host.store
+        store.drop_value(run.run_id, CONFIRMATION)
+        store.drop_value(run.run_id, PREPARED)
+        store.set_run_status(run.run_id, RunStatus.PLANNING)
+        store.set_task_status(run.task_id, TaskStatus.ASSIGNED)
+        store.set_next_phase(run.run_id, Phase.DRY_RUN, attempt=run.attempt + 1)
+
+    def _fail(self, run: StoredRun, phase: Phase, outcome: PhaseOutcome) -> None:
+        failure = outcome.failure or "no reason given"
+        if outcome.is_moved:
+            failure = f"the state moved after each of {MAX_DRY_RUNS} dry runs: {failure}"
+        self.host.store.set_failure(run.run_id, phase, failure)
+        self.host.store.set_next_phase(run.run_id, Phase.RECORD, attempt=run.attempt)
+
+    def _end(self, run: StoredRun, outcome: PhaseOutcome) -> None:
+        store = self.host.store
+        assert isinstance(outcome.result, RecordResult)  # noqa: S101 - of phase record
+        status = outcome.result.status
+        store.set_run_status(run.run_id, status)
+        rejected = run.failed_phase in REJECTING and status is RunStatus.FAILED
+        store.set_task_status(
+            run.task_id, TaskStatus.REJECTED if rejected else TaskStatus(status.value)
+        )
+        store.set_ended(run.run_id, self.host.now())
+        store.set_next_phase(run.run_id, None, attempt=run.attempt)
+        if status is RunStatus.COMPLETED:
+            self._add_children(run)
+
+    def _add_children(self, run: StoredRun) -> None:
+        """Store the child runs, which ended with their parent."""
+        store, facts = self.host.store, RunFacts(self.host, run)
+        for child in facts.dry_run.children:
+            store.add_child(child.run_id, run, RunStatus.COMPLETED)
+            store.set_result(child.run_id, Phase.PLAN, 1, child.plan)
+            store.set_result(child.run_id, Phase.RECORD, 1, child)
+
+    def _may_cancel(self, run: StoredRun) -> bool:
+        """Whether nothing of the run is mined."""
+        if run.phase is Phase.RECORD:
+            return False
+        prepared = self.host.store.find_value(PreparedExecution, run.run_id, PREPARED)
+        return prepared is None or self.host.port.find_block(prepared.block.hashes) is None
+
+    def _cancel_now(self, run: StoredRun) -> None:
+        with self.host.store.commit():
+            self.host.store.set_cancelled(run.run_id, CANCELLED)
+            self.host.store.set_next_phase(run.run_id, Phase.RECORD, attempt=run.attempt)
+
+    def _announce(self, run: StoredRun, phase: Phase, moment: Moment) -> None:
+        self.host.listener(RunEvent(run_id=run.run_id, phase=phase, moment=moment))

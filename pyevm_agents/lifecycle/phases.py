@@ -1,0 +1,328 @@
+"""The nine phases of a run. Each reads the store and the chain, and returns what to store.
+
+Nothing is kept in memory between two phases, so a run continues in another process after any of
+them. A phase that is repeated after a kill gives what it would have given, or finds what it did.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pyevm_agents.errors import AgentsError, ConfigError, EngineFault
+from pyevm_agents.lifecycle.budget import RunCancelledError, RunStoppedError
+from pyevm_agents.lifecycle.chain_port import DraftError, MovedStateError
+from pyevm_agents.lifecycle.dry_run import (
+    FrameError,
+    draft_execution,
+    list_contradictions,
+    make_dry_run,
+)
+from pyevm_agents.lifecycle.frames import Confirmation
+from pyevm_agents.lifecycle.host import AgentFailedError, Moment, ask_agent, digest_manifests
+from pyevm_agents.lifecycle.json_codec import compute_json_digest
+from pyevm_agents.lifecycle.phase_results import (
+    DiscoverResult,
+    ExecutionRecord,
+    PhaseOutcome,
+    PolicyCheckResult,
+    PreparedExecution,
+    RecordResult,
+    TrustCheckResult,
+)
+from pyevm_agents.lifecycle.plan import TaskPlan, order_steps
+from pyevm_agents.lifecycle.policy import list_violations
+from pyevm_agents.lifecycle.receipts import ReceiptType, RunReceipt, build_receipt_id
+from pyevm_agents.lifecycle.recorder import build_log_entry
+from pyevm_agents.lifecycle.results import (
+    ExecutionResult,
+    RunSummary,
+    VerificationResult,
+    describe_failures,
+)
+from pyevm_agents.lifecycle.statuses import Phase, RunStatus
+from pyevm_agents.lifecycle.verification import (
+    VerifiedRun,
+    compute_request_hash,
+    compute_response,
+    judge,
+    list_checks,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from pyevm_agents.lifecycle.dry_run import DraftedRun, DryRunRecord
+    from pyevm_agents.lifecycle.run_facts import RunFacts
+
+MAX_DRAFTS = 3
+"""How often an execution is drafted when blocks come between the draft and its own block."""
+
+PREPARED = "prepared"
+CONFIRMATION = "confirmation"
+"""Names of stored values."""
+
+
+class ConfirmationNeededError(AgentsError):
+    """The operator has not confirmed the dry run yet; the run waits."""
+
+
+def perform_phase(facts: RunFacts, phase: Phase) -> PhaseOutcome:
+    """Perform a phase.
+
+    Raises: EngineFault: the host failed; the phase can be repeated. ConfirmationNeededError: the
+            run waits. RunCancelledError: the operator cancelled it.
+    """
+    try:
+        if phase not in {Phase.DISCOVER, Phase.RECORD}:
+            facts.create_meter().spend()  # Nothing; the time may be over.
+        return PHASES[phase](facts)
+    except (EngineFault, ConfirmationNeededError, RunCancelledError):
+        raise
+    except (RunStoppedError, AgentFailedError, FrameError, DraftError, ConfigError) as error:
+        return PhaseOutcome(failure=str(error))
+
+
+# -- 1 to 4: nothing is executed -- #
+
+
+def discover(facts: RunFacts) -> PhaseOutcome:
+    """Find the coordinator, and ask whether it can handle the task."""
+    module = facts.coordinator
+    if not ask_agent(module.slug, lambda: module.can_handle(facts.task)):
+        failure = f"agent {module.slug}: can't handle the task; choose another one"
+        return PhaseOutcome(failure=failure)
+    modules = facts.host.modules
+    return PhaseOutcome(
+        result=DiscoverResult(
+            agent_slug=module.slug,
+            version=module.version,
+            manifest_digests=digest_manifests(modules, modules),
+        )
+    )
+
+
+def make_plan(facts: RunFacts) -> PhaseOutcome:
+    """Ask the coordinator for its plan."""
+    module = facts.coordinator
+    plan = ask_agent(module.slug, lambda: module.plan(facts.task, facts.build_context()))
+    require_type(module.slug, plan, TaskPlan)
+    order_steps(plan)
+    return PhaseOutcome(result=plan)
+
+
+def check_trust(facts: RunFacts) -> PhaseOutcome:
+    """Check the trust in every agent of the plan."""
+    slugs = dict.fromkeys((facts.task.agent_slug, *facts.plan.agent_slugs))
+    agents = tuple(facts.evaluate(facts.get_module(slug), facts.task) for slug in slugs)
+    failures = [f"agent {each.agent_slug}: {one}" for each in agents for one in each.failures]
+    return PhaseOutcome(result=TrustCheckResult(agents=agents), failure="; ".join(failures) or None)
+
+
+def check_policy(facts: RunFacts) -> PhaseOutcome:
+    """Check budget and plan."""
+    host = facts.host
+    violations = list_violations(facts.task, facts.plan, host.modules, host.limits)
+    return PhaseOutcome(
+        result=PolicyCheckResult(violations=violations), failure="; ".join(violations) or None
+    )
+
+
+# -- 5 and 6: on drafts of the run's block -- #
+
+
+def dry_run(facts: RunFacts) -> PhaseOutcome:
+    """Execute the plan on a draft that is dropped."""
+    pin = facts.host.port.pin_next_block()
+    record = make_dry_run(facts.build_parts(pin), pin)
+    receipt = RunReceipt(
+        receipt_id=build_receipt_id(facts.run.run_id, ReceiptType.DRY_RUN),
+        type=ReceiptType.DRY_RUN,
+        ref="0x" + record.digests.trace.hex(),
+        summary=f"{len(record.trace.writes)} writes, {record.result.estimated_gas:,} gas",
+    )
+    failure = "; ".join(record.result.policy_violations) or describe_failures(record.result.steps)
+    return PhaseOutcome(result=record, failure=failure, receipts=(receipt,))
+
+
+def execute(facts: RunFacts) -> PhaseOutcome:
+    """Execute the plan on a draft, and mine it if it gave the dry run's digest."""
+    record, store, run_id = facts.dry_run, facts.host.store, facts.run.run_id
+    for _ in range(MAX_DRAFTS):
+        prepared = store.find_value(PreparedExecution, run_id, PREPARED)
+        outcome = prepared or _prepare(facts, record)
+        if isinstance(outcome, PhaseOutcome):
+            return outcome
+        try:
+            return _commit(facts, outcome)
+        except MovedStateError:
+            store.drop_value(run_id, PREPARED)
+    return PhaseOutcome(is_moved=True, failure="blocks of others came before the run's own")
+
+
+def find_confirmation(facts: RunFacts, record: DryRunRecord) -> Confirmation | None:
+    """Return the operator's confirmation of a dry run; None if none is there or required."""
+    found = facts.host.store.find_value(Confirmation, facts.run.run_id, CONFIRMATION)
+    return found if found is not None and found.trace == record.digests.trace else None
+
+
+def _require_confirmation(facts: RunFacts, record: DryRunRecord) -> Confirmation | None:
+    """Return the confirmation of a dry run; None if it needs none.
+
+    Raises: ConfirmationNeededError: it is not there. ConfigError: it has expired.
+    """
+    if not record.needs_confirmation:
+        return None
+    found = find_confirmation(facts, record)
+    if found is None:
+        raise ConfirmationNeededError(
+            f"run {facts.run.run_id}: its operator must confirm the dry run "
+            f"0x{record.digests.trace.hex()}"
+        )
+    if facts.host.now() > found.expiry:
+        raise ConfigError(f"confirmation of run {facts.run.run_id}: has expired; run it again")
+    return found
+
+
+def _prepare(facts: RunFacts, record: DryRunRecord) -> PreparedExecution | PhaseOutcome:
+    """Draft the execution and store its block; return why not if it may not be mined."""
+    confirmation = _require_confirmation(facts, record)
+    parts = facts.build_parts(record.pin)
+    draft = facts.host.port.begin_draft(record.pin)
+    try:
+        drafted = draft_execution(parts, record, draft, confirmation)
+    except RunCancelledError:
+        raise
+    except (RunStoppedError, FrameError, DraftError) as error:
+        return PhaseOutcome(failure=str(error), is_moved=draft.is_moved)
+    problems = (*list_contradictions(drafted), drafted.stated.error)
+    failure = next((each for each in problems if each is not None), None)
+    if failure is not None:
+        return PhaseOutcome(failure=failure, is_moved=draft.is_moved)
+    changed = facts.describe_changed_manifests()
+    if changed is not None:
+        return PhaseOutcome(failure=changed)
+    prepared = _build_prepared(facts, drafted)
+    with facts.host.store.commit():
+        facts.host.store.set_value(facts.run.run_id, PREPARED, prepared)
+    facts.announce(Moment.PREPARED)
+    return prepared
+
+
+def _build_prepared(facts: RunFacts, drafted: DraftedRun) -> PreparedExecution:
+    return PreparedExecution(
+        block=drafted.draft.prepare(),
+        record=ExecutionRecord(
+            result=ExecutionResult(
+                is_success=True,
+                steps=drafted.stated.steps,
+                receipt_ids=drafted.stated.receipt_ids,
+                started_at=facts.began,
+                ended_at=facts.host.now(),
+            ),
+            trace=drafted.trace,
+            digest=drafted.trace.compute_digest(),
+            use=drafted.use,
+            block=None,
+        ),
+        receipts=drafted.receipts,
+    )
+
+
+def _commit(facts: RunFacts, prepared: PreparedExecution) -> PhaseOutcome:
+    block = None
+    if prepared.block.transactions:
+        block = facts.host.port.commit(prepared.block)
+        facts.announce(Moment.MINED)
+    return PhaseOutcome(result=replace(prepared.record, block=block), receipts=prepared.receipts)
+
+
+# -- 7 to 9: nothing of the run is executed any more -- #
+
+
+def verify(facts: RunFacts) -> PhaseOutcome:
+    """Ask the coordinator to verify, and add the lifecycle's own checks."""
+    store, run_id, module = facts.host.store, facts.run.run_id, facts.coordinator
+    execution = store.get_result(ExecutionRecord, run_id, Phase.EXECUTE)
+    context = facts.build_context()
+    stated = ask_agent(module.slug, lambda: module.verify(facts.task, execution.result, context))
+    require_type(module.slug, stated, VerificationResult)
+    verified = VerifiedRun(
+        dry_run=facts.dry_run,
+        execution=execution,
+        receipts=store.list_receipts(run_id),
+        budget=facts.budget,
+        changed_manifests=facts.describe_changed_manifests(),
+    )
+    verification = judge(stated, list_checks(verified, facts.host.port))
+    failed = [each for each in verification.checks if not each.is_passed]
+    reasons = "; ".join(f"{each.name}: {each.details or 'failed'}" for each in failed)
+    if not verification.is_passed:
+        reasons = reasons or f"agent {module.slug}: did not pass the run"
+    receipt = RunReceipt(
+        receipt_id=build_receipt_id(run_id, ReceiptType.VERIFICATION),
+        type=ReceiptType.VERIFICATION,
+        ref=_respond(facts, verification, execution.digest),
+        summary=f"{len(verification.checks)} checks, score {verification.score:.2f}",
+    )
+    return PhaseOutcome(result=verification, failure=reasons or None, receipts=(receipt,))
+
+
+def _respond(facts: RunFacts, verification: VerificationResult, digest: bytes) -> str:
+    """Post the validator's response; return a reference to it."""
+    identity = facts.coordinator.manifest.erc8004
+    if facts.host.validator is None or identity is None:
+        return "0x" + compute_json_digest(verification).hex()
+    request = compute_request_hash(identity.agent_id, facts.run.run_id, digest)
+    return facts.host.validator.respond(
+        identity.agent_id, request, compute_response(verification), digest
+    )
+
+
+def summarize(facts: RunFacts) -> PhaseOutcome:
+    """Ask the coordinator for its summary."""
+    store, run_id, module = facts.host.store, facts.run.run_id, facts.coordinator
+    execution = store.get_result(ExecutionRecord, run_id, Phase.EXECUTE).result
+    verification = store.get_result(VerificationResult, run_id, Phase.VERIFY)
+    context = facts.build_context()
+    summary = ask_agent(
+        module.slug, lambda: module.summarize(facts.task, execution, verification, context)
+    )
+    require_type(module.slug, summary, RunSummary)
+    return PhaseOutcome(result=summary)
+
+
+def record_run(facts: RunFacts) -> PhaseOutcome:
+    """Append the run to its agent's log, whatever became of it."""
+    run, host = facts.run, facts.host
+    status = RunStatus.COMPLETED if run.failure is None else RunStatus.FAILED
+    if run.failed_phase is None and run.failure is not None:
+        status = RunStatus.CANCELLED
+    if host.recorder is not None:
+        entry = build_log_entry(host.store, run.run_id, status=status.value, ended_at=host.now())
+        host.recorder.record(facts.task.agent_slug, entry)
+    return PhaseOutcome(result=RecordResult(status=status))
+
+
+def require_type(slug: str, value: object, kind: type) -> None:
+    """Accept what an agent returned.
+
+    Raises: AgentFailedError: it is of another type.
+    """
+    if not isinstance(value, kind):
+        raise AgentFailedError(
+            f"agent {slug}: returned a {type(value).__name__}; must be a {kind.__name__}"
+        )
+
+
+PHASES: Mapping[Phase, Callable[[RunFacts], PhaseOutcome]] = {
+    Phase.DISCOVER: discover,
+    Phase.PLAN: make_plan,
+    Phase.TRUST_CHECK: check_trust,
+    Phase.POLICY_CHECK: check_policy,
+    Phase.DRY_RUN: dry_run,
+    Phase.EXECUTE: execute,
+    Phase.VERIFY: verify,
+    Phase.SUMMARIZE: summarize,
+    Phase.RECORD: record_run,
+}

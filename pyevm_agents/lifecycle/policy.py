@@ -1,0 +1,90 @@
+"""The policy check: budgets against the host's limits, and plans against manifests."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyevm_agents.errors import ConfigError
+from pyevm_agents.lifecycle.budget import ComputeBudget
+from pyevm_agents.lifecycle.module import IDENTITY_MODE, HasDryRun
+from pyevm_agents.lifecycle.plan import order_steps
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyevm_agents.lifecycle.module import AgentModule
+    from pyevm_agents.lifecycle.plan import TaskPlan
+    from pyevm_agents.lifecycle.task import Task
+
+SYSTEM_LIMITS = ComputeBudget(
+    max_steps=50, max_tool_calls=500, max_runtime_ms=3_600_000, max_onchain_writes=20
+)
+"""What a host allows unless it is told otherwise. A dry run executes each write with those before
+it, so 20 writes are 210 executions."""
+
+
+def list_violations(
+    task: Task, plan: TaskPlan, modules: Mapping[str, AgentModule], limits: ComputeBudget
+) -> tuple[str, ...]:
+    """Return why a run may not begin; empty if it may.
+
+    Input:
+        task: with its budget.
+        plan: of the coordinator.
+        modules: the installed agents, by slug.
+        limits: of the host.
+    """
+    found = list_budget_violations(task.budget, limits)
+    try:
+        order_steps(plan)
+    except ConfigError as error:
+        found.append(f"plan: {error}")
+    if len(plan.steps) > task.budget.max_steps:
+        found.append(
+            f"plan: {len(plan.steps)} steps; the budget's maxSteps is {task.budget.max_steps}"
+        )
+    for slug in dict.fromkeys((task.agent_slug, *plan.agent_slugs)):
+        if slug not in modules:
+            found.append(f"agent {slug}: not installed")
+        else:
+            found += _list_manifest_violations(modules[slug])
+    return tuple(found)
+
+
+def list_budget_violations(budget: ComputeBudget, limits: ComputeBudget) -> list[str]:
+    """Return which limits of a budget are not between 0 and the host's, or not numbers."""
+    highest = limits.list_limits()
+    found = [
+        f"{name} {value:,}: must be from 0 to {highest[name]:,}"
+        for name, value in budget.list_limits().items()
+        if not 0 <= value <= highest[name]
+    ]
+    text, most = budget.max_gas_wei, limits.gas_wei
+    if text is not None and not (text.isascii() and text.isdecimal()):
+        found.append(f"maxGasWei {text!r:.40}: must be a decimal number of wei")
+    elif most is not None and (text is None or int(text) > most):
+        found.append(f"maxGasWei {text}: must be at most {most:,}")
+    return found
+
+
+def select_budget(task: Task, module: AgentModule) -> ComputeBudget:
+    """Return the budget of an execution: the task's, within the manifest's constraints."""
+    manifest = module.manifest
+    writes = ComputeBudget(
+        max_steps=task.budget.max_steps,
+        max_tool_calls=task.budget.max_tool_calls,
+        max_runtime_ms=task.budget.max_runtime_ms,
+        max_onchain_writes=manifest.safety.max_onchain_writes_per_run,
+    )
+    return task.budget.narrow(manifest.compute_constraints).narrow(writes)
+
+
+def _list_manifest_violations(module: AgentModule) -> list[str]:
+    manifest, found = module.manifest, []
+    if module.identity_mode != IDENTITY_MODE:
+        found.append(f"agent {manifest.slug}: identityMode must be {IDENTITY_MODE}")
+    if module.slug != manifest.slug or module.version != manifest.version:
+        found.append(f"agent {module.slug}: slug and version must be those of its manifest")
+    if manifest.safety.requires_dry_run and not isinstance(module, HasDryRun):
+        found.append(f"agent {manifest.slug}: its manifest requires a dry run, and it has none")
+    return found

@@ -1,0 +1,91 @@
+"""What the phases of a run give: of dry run, execution, verification and summary.
+
+Agents return these. What they state is compared with the trace; nothing is taken from them alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class StepStatus(Enum):
+    """The status of a step."""
+
+    COMPLETED = "completed"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+    """A step that it depends on failed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepResult:
+    """The outcome of a step."""
+
+    step_id: str
+    status: StepStatus
+    result: str | None = None
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DryRunResult:
+    """The outcome of a dry run. Source of the fields: the agent standard of OpenFi."""
+
+    steps: tuple[StepResult, ...]
+    warnings: tuple[str, ...] = ()
+    policy_violations: tuple[str, ...] = ()
+    """Execution does not follow if there are any."""
+
+    estimated_gas: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExecutionResult:
+    """The outcome of an execution."""
+
+    is_success: bool
+    steps: tuple[StepResult, ...]
+    receipt_ids: tuple[str, ...] = ()
+    error: str | None = None
+    started_at: float = 0.0
+    """Unix seconds; set by the orchestrator."""
+
+    ended_at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerificationCheck:
+    """A named check."""
+
+    name: str
+    is_passed: bool
+    details: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerificationResult:
+    """The outcome of a verification."""
+
+    is_passed: bool
+    checks: tuple[VerificationCheck, ...]
+    score: float
+    """From 0 to 1."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSummary:
+    """What happened, for people."""
+
+    text: str
+    key_actions: tuple[str, ...] = ()
+    receipt_ids: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def describe_failures(steps: tuple[StepResult, ...]) -> str | None:
+    """Return the errors of failed steps as one text; None if none failed."""
+    failed = [step for step in steps if step.status is StepStatus.FAILED]
+    if not failed:
+        return None
+    return "; ".join(f"step {step.step_id}: {step.error or 'no reason given'}" for step in failed)

@@ -1,0 +1,155 @@
+"""A run with its host: what its phases read from the store, and what they are made of."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from pyevm_agents.errors import ConfigError
+from pyevm_agents.lifecycle.budget import MILLISECONDS, BudgetMeter
+from pyevm_agents.lifecycle.context import AgentContext, RunLogger
+from pyevm_agents.lifecycle.dry_run import DryRunRecord, RunParts
+from pyevm_agents.lifecycle.frames import PlainRunFrame, RunTerms
+from pyevm_agents.lifecycle.host import Moment, RunEvent, digest_manifests
+from pyevm_agents.lifecycle.phase_results import DiscoverResult
+from pyevm_agents.lifecycle.plan import TaskPlan
+from pyevm_agents.lifecycle.policy import select_budget
+from pyevm_agents.lifecycle.statuses import Phase
+from pyevm_agents.lifecycle.trust import TrustResult, evaluate_trust
+
+if TYPE_CHECKING:
+    from pyevm_agents.lifecycle.budget import ComputeBudget
+    from pyevm_agents.lifecycle.chain_port import BlockPin
+    from pyevm_agents.lifecycle.frames import RunFrame
+    from pyevm_agents.lifecycle.host import LifecycleHost
+    from pyevm_agents.lifecycle.module import AgentModule
+    from pyevm_agents.lifecycle.store import StoredRun
+    from pyevm_agents.lifecycle.task import Task
+
+
+class RunFacts:
+    """A run with its host, during one phase."""
+
+    def __init__(self, host: LifecycleHost, run: StoredRun) -> None:
+        """Input: the host; the run as it is stored."""
+        self.host = host
+        self.run = run
+        self.began = host.now()
+
+    @cached_property
+    def task(self) -> Task:
+        """The run's task."""
+        return self.host.store.get_task(self.run.task_id)
+
+    @property
+    def coordinator(self) -> AgentModule:
+        """The agent that plans.
+
+        Raises: ConfigError: it is not installed.
+        """
+        return self.get_module(self.task.agent_slug)
+
+    @property
+    def plan(self) -> TaskPlan:
+        """The plan as it is stored; no agent is asked again."""
+        return self.host.store.get_result(TaskPlan, self.run.run_id, Phase.PLAN)
+
+    @property
+    def dry_run(self) -> DryRunRecord:
+        """The last dry run."""
+        return self.host.store.get_result(DryRunRecord, self.run.run_id, Phase.DRY_RUN)
+
+    @property
+    def budget(self) -> ComputeBudget:
+        """The limits that hold: the task's, within the coordinator's manifest."""
+        return select_budget(self.task, self.coordinator)
+
+    @property
+    def spent_ms(self) -> int:
+        """The runtime of the run's phases so far."""
+        return self.run.spent_ms + int((self.host.now() - self.began) * MILLISECONDS)
+
+    def get_module(self, slug: str) -> AgentModule:
+        """Return an installed agent.
+
+        Raises: ConfigError: it is not installed.
+        """
+        if slug not in self.host.modules:
+            names = ", ".join(sorted(self.host.modules)) or "none"
+            raise ConfigError(f"agent {slug}: not installed; there are {names}")
+        return self.host.modules[slug]
+
+    def create_meter(self) -> BudgetMeter:
+        """Return a meter of one dry run or execution, with the run's time so far."""
+        return BudgetMeter(self.budget, now=self.host.now, spent_ms=self.spent_ms)
+
+    def build_context(self) -> AgentContext:
+        """Return the context of the coordinator's methods."""
+        return AgentContext(
+            run_id=self.run.run_id,
+            task_id=self.run.task_id,
+            parent_run_id=self.run.parent_run_id,
+            operator_wallet=self.task.operator_wallet,
+            compute_budget=self.budget,
+            trust_threshold=self.task.trust_threshold,
+            logger=RunLogger(self.run.run_id),
+        )
+
+    def open_frame(self, pin: BlockPin) -> RunFrame:
+        """Return the frame of the run's writes."""
+        terms = RunTerms(
+            task_id=self.run.task_id,
+            run_id=self.run.run_id,
+            agent=self.host.port.address,
+            operator=self.task.operator_wallet,
+            budget=self.budget,
+            timestamp=pin.timestamp,
+        )
+        if self.host.open_frame is None:
+            return PlainRunFrame(terms, self.host.port.chain_id)
+        return self.host.open_frame(terms)
+
+    def build_parts(self, pin: BlockPin) -> RunParts:
+        """Return what a draft of the run is made of."""
+        host = self.host
+        return RunParts(
+            port=host.port,
+            modules=host.modules,
+            tools=host.tools,
+            protected=host.protected,
+            limits=host.limits,
+            task=self.task,
+            plan=self.plan,
+            context=self.build_context(),
+            frame=self.open_frame(pin),
+            create_meter=self.create_meter,
+            is_cancelled=self.is_cancelled,
+            check_trust=lambda module, task: self.evaluate(module, task).failures,
+        )
+
+    def is_cancelled(self) -> bool:
+        """Whether the operator has asked for the run's end, by now."""
+        return self.host.store.get_run(self.run.run_id).is_cancelled
+
+    def evaluate(self, module: AgentModule, task: Task) -> TrustResult:
+        """Check the trust in an agent."""
+        snapshot = self.host.trust.take_snapshot(module.manifest)
+        threshold = task.trust_threshold or self.host.threshold
+        return evaluate_trust(snapshot, threshold, self.host.sources)
+
+    def describe_changed_manifests(self) -> str | None:
+        """Return which manifests were changed since the run began; None if none was."""
+        run_id = self.run.run_id
+        first = self.host.store.get_result(DiscoverResult, run_id, Phase.DISCOVER)
+        now = digest_manifests(self.host.modules, self.host.modules)
+        slugs = {self.task.agent_slug, *self.plan.agent_slugs}
+        for child in self.dry_run.children:
+            slugs |= {child.agent_slug, *child.plan.agent_slugs}
+        changed = sorted(each for each in slugs if first.manifest_digests.get(each) != now[each])
+        if not changed:
+            return None
+        return f"manifest of agent {', '.join(changed)}: was changed during the run"
+
+    def announce(self, moment: Moment) -> None:
+        """Tell the listener a moment of the execution."""
+        self.host.listener(RunEvent(run_id=self.run.run_id, phase=Phase.EXECUTE, moment=moment))

@@ -1,0 +1,421 @@
+"""The store of runs: tasks, runs, a row for each phase, receipts, and blocks to be mined.
+
+A SQLite file, written with full synchronisation: what `commit` has returned from outlives a kill
+and a loss of power. Any process may open it, so that a run is cancelled or confirmed from outside.
+One process at a time advances runs.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self, TypeVar
+
+from pyevm_agents.errors import AgentsError, ConfigError
+from pyevm_agents.lifecycle.json_codec import from_json, to_json
+from pyevm_agents.lifecycle.receipts import RunReceipt
+from pyevm_agents.lifecycle.statuses import (
+    RUN_TRANSITIONS,
+    TASK_TRANSITIONS,
+    Phase,
+    RunStatus,
+    TaskStatus,
+    require_transition,
+)
+from pyevm_agents.lifecycle.task import Task, require_id
+from pyevm_agents.recordings.canonical_json import encode_canonical
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+T = TypeVar("T")
+
+FORMAT = "1"
+
+BUSY_SECONDS = 30.0
+"""How long a write waits for another process'. Writes take milliseconds."""
+
+SCHEMA = """
+CREATE TABLE format (version TEXT NOT NULL);
+CREATE TABLE tasks (
+  task_id TEXT PRIMARY KEY, task TEXT NOT NULL, status TEXT NOT NULL
+);
+CREATE TABLE runs (
+  run_id TEXT PRIMARY KEY, task_id TEXT NOT NULL, parent_run_id TEXT, status TEXT NOT NULL,
+  phase TEXT, attempt INTEGER NOT NULL, failed_phase TEXT, failure TEXT,
+  is_cancelled INTEGER NOT NULL DEFAULT 0, spent_ms INTEGER NOT NULL DEFAULT 0,
+  started_at REAL NOT NULL, ended_at REAL
+);
+CREATE TABLE phases (
+  run_id TEXT NOT NULL, phase TEXT NOT NULL, attempt INTEGER NOT NULL, result TEXT NOT NULL,
+  PRIMARY KEY (run_id, phase, attempt)
+);
+CREATE TABLE receipts (
+  run_id TEXT NOT NULL, position INTEGER NOT NULL, receipt_id TEXT NOT NULL, receipt TEXT NOT NULL,
+  PRIMARY KEY (run_id, receipt_id)
+);
+CREATE TABLE blobs (
+  run_id TEXT NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (run_id, name)
+);
+"""
+
+
+class RunStoreError(AgentsError):
+    """The file can't be written now, such as on a full disk."""
+
+
+class UnknownRunError(ConfigError):
+    """The store has no such run or task."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredRun:
+    """A run as it is stored."""
+
+    run_id: str
+    task_id: str
+    parent_run_id: str | None
+    status: RunStatus
+    phase: Phase | None
+    """The next phase; None after the last one."""
+
+    attempt: int
+    """Number of the dry run, from 1 on."""
+
+    failed_phase: Phase | None
+    failure: str | None
+    is_cancelled: bool
+    """Whether the operator asked for the run's end."""
+
+    spent_ms: int
+    started_at: float
+    """Unix seconds."""
+
+    ended_at: float | None
+
+
+class RunStore:
+    """The store of an orchestrator's runs. For one thread."""
+
+    def __init__(self, path: Path) -> None:
+        """Open or create the file.
+
+        Raises: ConfigError: not a store of runs.
+        """
+        self.path = path
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._connection = sqlite3.connect(
+                path, isolation_level=None, timeout=BUSY_SECONDS, check_same_thread=False
+            )
+            self._connection.row_factory = sqlite3.Row
+            self._prepare()
+        except (sqlite3.Error, OSError) as error:
+            raise ConfigError(f"store {path}: {error}; pass another file") from error
+
+    def __enter__(self) -> Self:
+        """Return the store."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close it."""
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+    @contextmanager
+    def commit(self) -> Iterator[None]:
+        """Write what the context does as a whole, or nothing of it.
+
+        Raises: RunStoreError: it can't be written.
+        """
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._connection.execute("COMMIT")
+            except BaseException:
+                if self._connection.in_transaction:  # A full disk ends it.
+                    self._connection.execute("ROLLBACK")
+                raise
+        except sqlite3.Error as error:
+            raise RunStoreError(
+                f"store {self.path}: can't be written: {error}; free some space"
+            ) from error
+
+    # -- tasks -- #
+
+    def add_task(self, task: Task) -> None:
+        """Add a task. Adding the same one again does nothing.
+
+        Raises: ConfigError: another task has its ID.
+        """
+        row = self._find("SELECT task FROM tasks WHERE task_id = ?", task.task_id)
+        text = _encode(task)
+        if row is not None and row["task"] != text:
+            raise ConfigError(f"task {task.task_id}: another task has this ID; choose another one")
+        self._connection.execute(
+            "INSERT OR IGNORE INTO tasks VALUES (?, ?, ?)",
+            (task.task_id, text, TaskStatus.PENDING.value),
+        )
+
+    def get_task(self, task_id: str) -> Task:
+        """Return a task.
+
+        Raises: UnknownRunError: there is none.
+        """
+        row = self._find("SELECT task FROM tasks WHERE task_id = ?", task_id)
+        if row is None:
+            raise UnknownRunError(f"task {task_id!r:.80}: not in {self.path}")
+        return from_json(Task, json.loads(row["task"]))
+
+    def get_task_status(self, task_id: str) -> TaskStatus:
+        """Return the status of a task.
+
+        Raises: UnknownRunError: there is none.
+        """
+        row = self._find("SELECT status FROM tasks WHERE task_id = ?", task_id)
+        if row is None:
+            raise UnknownRunError(f"task {task_id!r:.80}: not in {self.path}")
+        return TaskStatus(row["status"])
+
+    def set_task_status(self, task_id: str, status: TaskStatus) -> None:
+        """Change the status of a task.
+
+        Raises: TransitionError: it can't follow the present one.
+        """
+        require_transition(TASK_TRANSITIONS, self.get_task_status(task_id), status)
+        self._connection.execute(
+            "UPDATE tasks SET status = ? WHERE task_id = ?", (status.value, task_id)
+        )
+
+    # -- runs -- #
+
+    def add_run(self, run_id: str, task_id: str, started_at: float) -> None:
+        """Add a run. Adding the same one again does nothing.
+
+        Raises: ConfigError: another run has its ID, or it is not an ID.
+        """
+        require_id("run ID", run_id)
+        row = self._find("SELECT task_id FROM runs WHERE run_id = ?", run_id)
+        if row is not None and row["task_id"] != task_id:
+            raise ConfigError(f"run {run_id}: is of another task; choose another ID")
+        self._connection.execute(
+            "INSERT OR IGNORE INTO runs (run_id, task_id, status, phase, attempt, started_at) "
+            "VALUES (?, ?, ?, ?, 1, ?)",
+            (
+                run_id,
+                task_id,
+                RunStatus.PENDING.value,
+                Phase.DISCOVER.value,
+                started_at,
+            ),
+        )
+
+    def get_run(self, run_id: str) -> StoredRun:
+        """Return a run.
+
+        Raises: UnknownRunError: there is none.
+        """
+        row = self._find("SELECT * FROM runs WHERE run_id = ?", run_id)
+        if row is None:
+            raise UnknownRunError(f"run {run_id!r:.80}: not in {self.path}")
+        return _read_run(row)
+
+    def list_runs(self, task_id: str | None = None) -> list[StoredRun]:
+        """Return all runs, or those of a task, in the order of their beginning."""
+        rows = self._connection.execute(
+            "SELECT * FROM runs WHERE ? IS NULL OR task_id = ? ORDER BY rowid", (task_id, task_id)
+        )
+        return [_read_run(row) for row in rows]
+
+    def list_unfinished(self) -> list[StoredRun]:
+        """Return the runs that have not ended, child runs excluded."""
+        return [
+            run for run in self.list_runs() if not run.status.is_final and run.parent_run_id is None
+        ]
+
+    def set_run_status(self, run_id: str, status: RunStatus) -> None:
+        """Change the status of a run.
+
+        Raises: TransitionError: it can't follow the present one.
+        """
+        require_transition(RUN_TRANSITIONS, self.get_run(run_id).status, status)
+        self._connection.execute(
+            "UPDATE runs SET status = ? WHERE run_id = ?", (status.value, run_id)
+        )
+
+    def set_next_phase(self, run_id: str, phase: Phase | None, *, attempt: int) -> None:
+        """Set the phase that comes next, and the number of the dry run."""
+        self._connection.execute(
+            "UPDATE runs SET phase = ?, attempt = ? WHERE run_id = ?",
+            (None if phase is None else phase.value, attempt, run_id),
+        )
+
+    def set_failure(self, run_id: str, phase: Phase, failure: str) -> None:
+        """Note why and in which phase a run was stopped."""
+        self._connection.execute(
+            "UPDATE runs SET failed_phase = ?, failure = ? WHERE run_id = ?",
+            (phase.value, failure, run_id),
+        )
+
+    def set_cancelled(self, run_id: str, reason: str) -> None:
+        """Note that a run was stopped by its operator, in no phase of its own."""
+        self._connection.execute(
+            "UPDATE runs SET failed_phase = NULL, failure = ? WHERE run_id = ?", (reason, run_id)
+        )
+
+    def add_child(self, run_id: str, parent: StoredRun, status: RunStatus) -> None:
+        """Add a child run that has ended with its parent."""
+        self._connection.execute(
+            "INSERT OR REPLACE INTO runs (run_id, task_id, parent_run_id, status, phase, attempt, "
+            "started_at, ended_at) VALUES (?, ?, ?, ?, NULL, 1, ?, ?)",
+            (
+                run_id,
+                parent.task_id,
+                parent.run_id,
+                status.value,
+                parent.started_at,
+                parent.ended_at or parent.started_at,
+            ),
+        )
+
+    def set_spent(self, run_id: str, spent_ms: int) -> None:
+        """Note the runtime so far."""
+        self._connection.execute(
+            "UPDATE runs SET spent_ms = ? WHERE run_id = ?", (spent_ms, run_id)
+        )
+
+    def set_ended(self, run_id: str, ended_at: float) -> None:
+        """Note the end of a run, in Unix seconds."""
+        self._connection.execute(
+            "UPDATE runs SET ended_at = ? WHERE run_id = ?", (ended_at, run_id)
+        )
+
+    def cancel(self, run_id: str) -> None:
+        """Ask for the end of a run; it ends at its next step or phase."""
+        self.get_run(run_id)
+        self._connection.execute("UPDATE runs SET is_cancelled = 1 WHERE run_id = ?", (run_id,))
+
+    # -- phases -- #
+
+    def set_result(self, run_id: str, phase: Phase, attempt: int, result: object) -> None:
+        """Store the result of a phase."""
+        self._connection.execute(
+            "INSERT OR REPLACE INTO phases VALUES (?, ?, ?, ?)",
+            (run_id, phase.value, attempt, _encode(result)),
+        )
+
+    def find_result(self, kind: type[T], run_id: str, phase: Phase) -> T | None:
+        """Return the result of a phase, of its last attempt; None if there is none."""
+        row = self._find(
+            "SELECT result FROM phases WHERE run_id = ? AND phase = ? ORDER BY attempt DESC",
+            run_id,
+            phase.value,
+        )
+        return None if row is None else from_json(kind, json.loads(row["result"]))
+
+    def get_result(self, kind: type[T], run_id: str, phase: Phase) -> T:
+        """Return the result of a phase, of its last attempt.
+
+        Raises: UnknownRunError: there is none.
+        """
+        found = self.find_result(kind, run_id, phase)
+        if found is None:
+            raise UnknownRunError(f"run {run_id}: has no result of phase {phase.value}")
+        return found
+
+    def list_phases(self, run_id: str) -> list[tuple[Phase, int]]:
+        """Return the finished phases with their attempts, in the order of their end."""
+        rows = self._connection.execute(
+            "SELECT phase, attempt FROM phases WHERE run_id = ? ORDER BY rowid", (run_id,)
+        )
+        return [(Phase(row["phase"]), row["attempt"]) for row in rows]
+
+    # -- receipts -- #
+
+    def add_receipts(self, run_id: str, receipts: Iterable[RunReceipt]) -> None:
+        """Store receipts after those that are there; one with the same ID replaces it."""
+        row = self._find(
+            "SELECT coalesce(max(position), 0) AS last FROM receipts WHERE run_id = ?", run_id
+        )
+        last = 0 if row is None else int(row["last"])
+        self._connection.executemany(
+            "INSERT OR REPLACE INTO receipts VALUES (?, ?, ?, ?)",
+            [
+                (run_id, last + place, receipt.receipt_id, _encode(receipt))
+                for place, receipt in enumerate(receipts, 1)
+            ],
+        )
+
+    def list_receipts(self, run_id: str) -> list[RunReceipt]:
+        """Return the receipts of a run, in order."""
+        rows = self._connection.execute(
+            "SELECT receipt FROM receipts WHERE run_id = ? ORDER BY position", (run_id,)
+        )
+        return [from_json(RunReceipt, json.loads(row["receipt"])) for row in rows]
+
+    # -- values that belong to a phase that has not ended -- #
+
+    def set_value(self, run_id: str, name: str, value: object) -> None:
+        """Store a value under a name."""
+        self._connection.execute(
+            "INSERT OR REPLACE INTO blobs VALUES (?, ?, ?)", (run_id, name, _encode(value))
+        )
+
+    def find_value(self, kind: type[T], run_id: str, name: str) -> T | None:
+        """Return a value by its name; None if there is none."""
+        row = self._find("SELECT value FROM blobs WHERE run_id = ? AND name = ?", run_id, name)
+        return None if row is None else from_json(kind, json.loads(row["value"]))
+
+    def drop_value(self, run_id: str, name: str) -> None:
+        """Remove a value."""
+        self._connection.execute("DELETE FROM blobs WHERE run_id = ? AND name = ?", (run_id, name))
+
+    # -- the file -- #
+
+    def _find(self, query: str, *values: object) -> sqlite3.Row | None:
+        row: sqlite3.Row | None = self._connection.execute(query, values).fetchone()
+        return row
+
+    def _prepare(self) -> None:
+        execute = self._connection.execute
+        execute("PRAGMA journal_mode = WAL")
+        execute("PRAGMA synchronous = FULL")
+        with self.commit():
+            tables = {row["name"] for row in execute("SELECT name FROM sqlite_master")}
+            if not tables:
+                for statement in SCHEMA.split(";")[:-1]:
+                    execute(statement)
+                execute("INSERT INTO format VALUES (?)", (FORMAT,))
+            elif "format" not in tables:
+                raise ConfigError(f"store {self.path}: not a store of runs; pass another file")
+            row = self._find("SELECT version FROM format")
+        if row is None or row["version"] != FORMAT:
+            raise ConfigError(f"store {self.path}: of another version; pass another file")
+
+
+def _encode(value: object) -> str:
+    return encode_canonical(to_json(value))
+
+
+def _read_run(row: sqlite3.Row) -> StoredRun:
+    return StoredRun(
+        run_id=row["run_id"],
+        task_id=row["task_id"],
+        parent_run_id=row["parent_run_id"],
+        status=RunStatus(row["status"]),
+        phase=None if row["phase"] is None else Phase(row["phase"]),
+        attempt=row["attempt"],
+        failed_phase=None if row["failed_phase"] is None else Phase(row["failed_phase"]),
+        failure=row["failure"],
+        is_cancelled=bool(row["is_cancelled"]),
+        spent_ms=row["spent_ms"],
+        started_at=row["started_at"],
+        ended_at=row["ended_at"],
+    )
