@@ -133,7 +133,7 @@ def test_a_broken_rule_is_named_with_its_place(
 
 
 def test_every_problem_is_named_in_the_order_of_its_place() -> None:
-    runs = [build_run(f"run_{index}", goal="", summary=3) for index in range(11)]
+    runs = [build_run(f"run_{index}", goal=4, summary=3) for index in range(11)]
     form = read_example(LOG) | {"runs": runs}
     paths = [each.path for each in validate_document(form, LOG)]
     assert paths == [f"runs[{index}].{name}" for index in range(11) for name in ("goal", "summary")]
