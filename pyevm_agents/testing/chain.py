@@ -131,6 +131,7 @@ class AgentChain:
         fork_url: str | None = None,
         fork_block_number: int | None = None,
         numeric_models: NamedModels | None = None,
+        registries: bool | str | None = None,
     ) -> None:
         """Start a chain at genesis, or at a block of a live chain.
 
@@ -145,14 +146,24 @@ class AgentChain:
                 number of the block to continue, None for the latest when the process first asks;
                 the numeric models at 0x1a, None for those of the genesis: files or `NumericFile`s
                 by name, such as {"forecast": "forecast.onnx"}, or names of shipped models, such as
-                ["sentiment"].
+                ["sentiment"]; whether genesis has ERC-8004's registries at their addresses on
+                testnets, or "mainnet" for those on mainnets, None for what the genesis has.
         Raises: ConfigError: the default model is not installed, the schedule is invalid or not for
                 this model, the fork is unknown, a numeric model's file can't be read or is none, or
-                its name is taken. RemoteFault: the node of the live chain does not answer.
+                its name is taken; a fork of a live chain with registries. RemoteFault: the node of
+                the live chain does not answer.
         """
         template = get_genesis_template() if genesis is None else genesis
+        if registries and fork_url is not None:
+            raise ConfigError(
+                f"registries={registries!r}: must be without fork_url, as a fork has the contracts "
+                "of its live chain"
+            )
         template = template.derive(
-            load_schedule(schedule), fork=fork, numeric_models=load_numeric_models(numeric_models)
+            load_schedule(schedule),
+            fork=fork,
+            numeric_models=load_numeric_models(numeric_models),
+            registries=registries,
         )
         block = _open_fork(template, fork_url, fork_block_number)
         if block is not None and fork is None and template.config.fork == DEFAULT_FORK:

@@ -25,6 +25,7 @@ from pyevm_agents.devnet.chain import (
     build_predeploys,
 )
 from pyevm_agents.devnet.model_registry import ModelChoice, open_registry
+from pyevm_agents.devnet.registries import build_registries, choose_network
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.forking import RemoteFork, open_fork
 from pyevm_agents.node.keys import DEFAULT_MNEMONIC, derive_keys
@@ -58,6 +59,7 @@ class GenesisTemplate:
         schedule: ScheduleFile | None = None,
         fork: str = DEFAULT_FORK,
         numeric_models: Mapping[str, NumericModel] | None = None,
+        registries: bool | str = False,
         vocabulary: CachingVocabulary | None = None,
     ) -> None:
         """Create a template. Nothing is loaded yet.
@@ -65,14 +67,16 @@ class GenesisTemplate:
         Input:  the model, a name that `pyevm-agents model list` prints, a GGUF file or a choice,
                 None for the default; a folder for the model's facts between processes, None to
                 keep none; the gas schedule, None for the default; Ethereum's fork; numeric models
-                by name, None for none; the model's vocabulary, None to create one.
-        Raises: ConfigError: the model is unknown.
+                by name, None for none; whether genesis has ERC-8004's registries, or the kind of
+                network whose addresses they have; the model's vocabulary, None to create one.
+        Raises: ConfigError: the model or the kind of network is unknown.
         """
         self._choice = _resolve_model(model)
         self.kept_facts = kept_facts
         self._schedule = schedule
         self._fork = fork
         self._numeric_models = dict(numeric_models or {})
+        self._network = choose_network(registries)
         if vocabulary is None:
             vocabulary = CachingVocabulary(
                 self._choice.path,
@@ -84,8 +88,9 @@ class GenesisTemplate:
         """Its process starts on the first request, or for the facts if none are kept."""
 
         self.keys = derive_keys(DEFAULT_MNEMONIC, ACCOUNTS)
-        self._variants = {_build_key(schedule, fork, self._numeric_models): self}
-        """The templates of this model, by schedule, fork and numeric models."""
+        key = _build_key(schedule, fork, self._numeric_models, self._network)
+        self._variants = {key: self}
+        """The templates of this model, by schedule, fork, numeric models and registries."""
 
         self._fork_blocks: dict[tuple[str, int | None], RemoteFork] = {}
         """The open fork blocks, by URL and block number; shared by the variants."""
@@ -96,19 +101,22 @@ class GenesisTemplate:
         *,
         fork: str | None = None,
         numeric_models: Mapping[str, NumericModel] | None = None,
+        registries: bool | str | None = None,
     ) -> GenesisTemplate:
         """Return the template of this model with other settings; cached.
 
         The vocabulary is shared. Prices that the schedule does not contain have their defaults.
 
-        Input:  the schedule, the fork and the numeric models, None for those of this template.
-        Raises: ConfigError: the fork is not a text.
+        Input:  the schedule, the fork, the numeric models and the registries, None for those of
+                this template.
+        Raises: ConfigError: the fork is not a text, or the registries' kind of network is unknown.
         """
         schedule = self._schedule if schedule is None else schedule
         fork = self._fork if fork is None else require_text("fork=…", fork)
         if numeric_models is None:
             numeric_models = self._numeric_models
-        key = _build_key(schedule, fork, numeric_models)
+        network = self._network if registries is None else choose_network(registries)
+        key = _build_key(schedule, fork, numeric_models, network)
         if key not in self._variants:
             template = GenesisTemplate(
                 self._choice,
@@ -116,6 +124,7 @@ class GenesisTemplate:
                 schedule=schedule,
                 fork=fork,
                 numeric_models=numeric_models,
+                registries=network or False,
                 vocabulary=self.vocabulary,
             )
             template._variants, template._fork_blocks = self._variants, self._fork_blocks
@@ -212,7 +221,8 @@ class GenesisTemplate:
 
     @cached_property
     def _accounts(self) -> dict[Address, GenesisAccount]:
-        return {**build_predeploys(self.config.fork), **self._funded_accounts}
+        registries = {} if self._network is None else build_registries(self._network)
+        return {**build_predeploys(self.config.fork), **registries, **self._funded_accounts}
 
     @cached_property
     def _rows(self) -> MemoryRows:
@@ -305,9 +315,17 @@ def _resolve_model(model: ModelChoice | Path | str | None) -> ModelChoice:
 
 
 def _build_key(
-    schedule: ScheduleFile | None, fork: str, numeric_models: Mapping[str, NumericModel]
+    schedule: ScheduleFile | None,
+    fork: str,
+    numeric_models: Mapping[str, NumericModel],
+    network: str | None,
 ) -> tuple[object, ...]:
-    """Return the key of a variant: its schedule without its origin, its fork, numeric models."""
+    """Return the key of a variant: its schedule without its origin, its other settings."""
     prices = None if schedule is None else replace(schedule, made={}).to_json()
     # The template keeps the models, so that no other object gets their ids.
-    return prices, fork, *((name, id(numeric_models[name])) for name in sorted(numeric_models))
+    return (
+        prices,
+        fork,
+        network,
+        *((name, id(numeric_models[name])) for name in sorted(numeric_models)),
+    )

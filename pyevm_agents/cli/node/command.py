@@ -44,6 +44,7 @@ from pyevm_agents.config import (
     MIN_BLOCK_GAS_LIMIT,
 )
 from pyevm_agents.devnet.chain import build_predeploys
+from pyevm_agents.devnet.registries import REGISTRY_ADDRESSES, TESTNET, build_registries
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.node import DEFAULT_MNEMONIC, Keys, MiningMode, Node
 from pyevm_agents.node.journal import Journal
@@ -92,9 +93,9 @@ EXCLUSIVE_OPTIONS = {
     "fixture": (
         *("chain_id", "gas_limit", "base_fee", "timestamp", "fork", "schedule", "genesis"),
         *("code_size", "unlimited_code", "numeric_files"),
-        *("load_path", "state_path"),
+        *("load_path", "state_path", "registries"),
     ),
-    "fork_url": ("fixture", "genesis", "timestamp", "base_fee"),
+    "fork_url": ("fixture", "genesis", "timestamp", "base_fee", "registries"),
 }
 """Options that exclude each other. A fixture, or a fork block, defines parameters itself."""
 
@@ -225,6 +226,12 @@ def _validate_derivation_path(_context: click.Context, _option: click.Parameter,
     help="Genesis file in geth's format: chain ID, timestamp, gas limit, base fee, accounts. "
     "Options override it.",
 )  # fmt: skip
+@click.option(
+    "--registries", is_flag=False, flag_value=TESTNET, type=click.Choice([*REGISTRY_ADDRESSES]),
+    metavar="[NETWORK]",
+    help="Start with the registries of ERC-8004, at their addresses on testnets or mainnets.  "
+    f"[default: {TESTNET}]",
+)  # fmt: skip
 @add_fork_options
 @schedule_option
 @click.option(
@@ -326,6 +333,7 @@ def node(  # noqa: PLR0913 - one for each option
     timestamp: int | None,
     fork: str,
     genesis: GenesisFile,
+    registries: str | None,
     remote: ForkOptions | None,
     schedule: ScheduleFile | None,
     fixture: Fixture | None,
@@ -413,7 +421,12 @@ def node(  # noqa: PLR0913 - one for each option
             rows=rows,
             accounts=funded_accounts
             if fork_block
-            else {**funded_accounts, **build_predeploys(fork), **genesis.accounts},
+            else {
+                **funded_accounts,
+                **build_predeploys(fork),
+                **({} if registries is None else build_registries(registries)),
+                **genesis.accounts,
+            },
             fork_block=fork_block,
             choices=() if no_model else tuple(each.with_adapter(adapter) for each in models),
             numeric_models=open_numeric_models(numeric_files),
