@@ -27,6 +27,7 @@ COMMANDS = {
     "oracle": "oracle.command",
     "record": "record",
     "replay": "replay",
+    "run": "run",
     "schedule": "agents",
     "script": "agents",
     "show": "show",

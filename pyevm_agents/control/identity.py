@@ -6,11 +6,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from eth_abi import decode, encode
+from eth_abi.exceptions import DecodingError
 from eth_utils import function_signature_to_4byte_selector, keccak, to_checksum_address
 
 from pyevm_agents.errors import AgentsError, ConfigError
+from pyevm_agents.lifecycle.chain_port import CallFailedError
 from pyevm_agents.manifests.agent_manifest import PackageIdentity
 from pyevm_agents.manifests.registration import build_data_uri
+from pyevm_agents.oracle.accounts import RevertedError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -164,7 +167,7 @@ def _require_own_entry(
     try:
         output = account.call(registry, OWNER_OF + encode(["uint256"], [identity.agent_id]))
         [owner] = decode(["address"], output)
-    except Exception as error:
+    except (CallFailedError, DecodingError, RevertedError) as error:
         raise ConfigError(
             f"{place}: not in the registry; remove erc8004 from agent.json to register it anew"
         ) from error

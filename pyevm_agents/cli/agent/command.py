@@ -13,7 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 COMMANDS: Mapping[str, str] = {
+    "new": "agent.new",
     "validate": "agent.validate",
+    "register": "agent.register",
+    "serve": "agent.serve",
 }
 """Module of each command, in the folder `cli`."""
 
