@@ -128,6 +128,13 @@ ENTRIES = {
         seed=21,
         test="tests/test_killed_workers.py::test_every_request_is_answered_once_by_the_real_model",
     ),
+    "killed-runs": Entry(
+        shows="A run killed at any moment ends as it would have, with nothing executed twice",
+        count=200,
+        seed=26,
+        test="tests/pyevm_agents/lifecycle/test_killed_runs.py"
+        "::test_every_run_ends_as_it_would_have",
+    ),
     "killed-stores": Entry(
         shows="Killed writers leave a generation store without a damaged row",
         count=300,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pyevm_agents.errors import AgentsError
+from pyevm_agents.errors import AgentsError, ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,6 +38,15 @@ class ComputeBudget:
     max_onchain_writes: int = 5
     max_gas_wei: str | None = None
     """Decimal wei that the transactions of an execution may cost; None for no limit."""
+
+    def __post_init__(self) -> None:
+        """Check the wei, which are a text.
+
+        Raises: ConfigError: not a decimal number.
+        """
+        text = self.max_gas_wei
+        if text is not None and not (text.isascii() and text.isdecimal()):
+            raise ConfigError(f"maxGasWei {text!r:.40}: must be a decimal number of wei")
 
     def list_limits(self) -> dict[str, int]:
         """Return the whole-number limits by their names in JSON."""

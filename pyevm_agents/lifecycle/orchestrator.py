@@ -20,7 +20,6 @@ from pyevm_agents.lifecycle.phase_results import PreparedExecution, RecordResult
 from pyevm_agents.lifecycle.phases import (
     CONFIRMATION,
     PREPARED,
-    ConfirmationNeededError,
     find_confirmation,
     perform_phase,
 )
@@ -90,9 +89,8 @@ class Orchestrator:
         Raises: EngineFault: the host failed; calling this again continues the run.
         """
         while True:
-            run = self.host.store.get_run(run_id)
-            if run.phase is None or not self.advance(run_id):
-                return run
+            if not self.advance(run_id):
+                return self.host.store.get_run(run_id)
 
     def resume(self) -> list[StoredRun]:
         """Advance all runs that have not ended, such as after a kill; return them."""
@@ -109,12 +107,12 @@ class Orchestrator:
         if run.is_cancelled and self._may_cancel(run):
             self._cancel_now(run)
             return True
+        if self.find_pending_confirmation(run_id) is not None:
+            return False
         self._begin(run, run.phase)
         facts = RunFacts(self.host, self.host.store.get_run(run_id))
         try:
             outcome = perform_phase(facts, run.phase)
-        except ConfirmationNeededError:
-            return False
         except RunCancelledError:
             self._cancel_now(run)
             return True

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pyevm_agents.errors import AgentsError, ConfigError, EngineFault
+from pyevm_agents.errors import ConfigError, EngineFault
 from pyevm_agents.lifecycle.budget import RunCancelledError, RunStoppedError
 from pyevm_agents.lifecycle.chain_port import DraftError, MovedStateError
 from pyevm_agents.lifecycle.dry_run import (
@@ -63,21 +63,17 @@ CONFIRMATION = "confirmation"
 """Names of stored values."""
 
 
-class ConfirmationNeededError(AgentsError):
-    """The operator has not confirmed the dry run yet; the run waits."""
-
-
 def perform_phase(facts: RunFacts, phase: Phase) -> PhaseOutcome:
     """Perform a phase.
 
-    Raises: EngineFault: the host failed; the phase can be repeated. ConfirmationNeededError: the
-            run waits. RunCancelledError: the operator cancelled it.
+    Raises: EngineFault: the host failed; the phase can be repeated. RunCancelledError: the operator
+            cancelled the run.
     """
     try:
         if phase not in {Phase.DISCOVER, Phase.RECORD}:
             facts.create_meter().spend()  # Nothing; the time may be over.
         return PHASES[phase](facts)
-    except (EngineFault, ConfirmationNeededError, RunCancelledError):
+    except (EngineFault, RunCancelledError):
         raise
     except (RunStoppedError, AgentFailedError, FrameError, DraftError, ConfigError) as error:
         return PhaseOutcome(failure=str(error))
@@ -141,8 +137,13 @@ def dry_run(facts: RunFacts) -> PhaseOutcome:
         ref="0x" + record.digests.trace.hex(),
         summary=f"{len(record.trace.writes)} writes, {record.result.estimated_gas:,} gas",
     )
-    failure = "; ".join(record.result.policy_violations) or describe_failures(record.result.steps)
-    return PhaseOutcome(result=record, failure=failure, receipts=(receipt,))
+    problems = (
+        *record.result.policy_violations,
+        describe_failures(record.result.steps),
+        facts.describe_changed_manifests(record.children),
+    )
+    failure = "; ".join(each for each in problems if each is not None)
+    return PhaseOutcome(result=record, failure=failure or None, receipts=(receipt,))
 
 
 def execute(facts: RunFacts) -> PhaseOutcome:
@@ -169,16 +170,13 @@ def find_confirmation(facts: RunFacts, record: DryRunRecord) -> Confirmation | N
 def _require_confirmation(facts: RunFacts, record: DryRunRecord) -> Confirmation | None:
     """Return the confirmation of a dry run; None if it needs none.
 
-    Raises: ConfirmationNeededError: it is not there. ConfigError: it has expired.
+    Raises: ConfigError: it is not there, or has expired.
     """
     if not record.needs_confirmation:
         return None
     found = find_confirmation(facts, record)
     if found is None:
-        raise ConfirmationNeededError(
-            f"run {facts.run.run_id}: its operator must confirm the dry run "
-            f"0x{record.digests.trace.hex()}"
-        )
+        raise ConfigError(f"run {facts.run.run_id}: its operator must confirm the dry run")
     if facts.host.now() > found.expiry:
         raise ConfigError(f"confirmation of run {facts.run.run_id}: has expired; run it again")
     return found
@@ -199,7 +197,7 @@ def _prepare(facts: RunFacts, record: DryRunRecord) -> PreparedExecution | Phase
     failure = next((each for each in problems if each is not None), None)
     if failure is not None:
         return PhaseOutcome(failure=failure, is_moved=draft.is_moved)
-    changed = facts.describe_changed_manifests()
+    changed = facts.describe_changed_manifests(drafted.stated.children)
     if changed is not None:
         return PhaseOutcome(failure=changed)
     prepared = _build_prepared(facts, drafted)
@@ -252,7 +250,7 @@ def verify(facts: RunFacts) -> PhaseOutcome:
         execution=execution,
         receipts=store.list_receipts(run_id),
         budget=facts.budget,
-        changed_manifests=facts.describe_changed_manifests(),
+        changed_manifests=facts.describe_changed_manifests(facts.dry_run.children),
     )
     verification = judge(stated, list_checks(verified, facts.host.port))
     failed = [each for each in verification.checks if not each.is_passed]

@@ -18,8 +18,11 @@ from pyevm_agents.lifecycle.statuses import Phase
 from pyevm_agents.lifecycle.trust import TrustResult, evaluate_trust
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pyevm_agents.lifecycle.budget import ComputeBudget
     from pyevm_agents.lifecycle.chain_port import BlockPin
+    from pyevm_agents.lifecycle.execution import ChildRun
     from pyevm_agents.lifecycle.frames import RunFrame
     from pyevm_agents.lifecycle.host import LifecycleHost
     from pyevm_agents.lifecycle.module import AgentModule
@@ -137,13 +140,16 @@ class RunFacts:
         threshold = task.trust_threshold or self.host.threshold
         return evaluate_trust(snapshot, threshold, self.host.sources)
 
-    def describe_changed_manifests(self) -> str | None:
-        """Return which manifests were changed since the run began; None if none was."""
+    def describe_changed_manifests(self, children: Sequence[ChildRun]) -> str | None:
+        """Return which manifests were changed since the run began; None if none was.
+
+        Input: the child runs, whose agents count as those of the plan do.
+        """
         run_id = self.run.run_id
         first = self.host.store.get_result(DiscoverResult, run_id, Phase.DISCOVER)
         now = digest_manifests(self.host.modules, self.host.modules)
         slugs = {self.task.agent_slug, *self.plan.agent_slugs}
-        for child in self.dry_run.children:
+        for child in children:
             slugs |= {child.agent_slug, *child.plan.agent_slugs}
         changed = sorted(each for each in slugs if first.manifest_digests.get(each) != now[each])
         if not changed:
