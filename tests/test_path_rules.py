@@ -76,6 +76,7 @@ PLANTED_TYPES = {
     "eth_tester.*": "import eth_tester",
     "eth_utils.*": "from eth_utils import keccak",
     "gguf.*": "from gguf import GGUFReader; number: int = GGUFReader('file')",
+    "jsonschema.*": "import jsonschema",
     "lightgbm.*": "import lightgbm",
     "llama_cpp.*": "from llama_cpp import LlamaGrammar",
     "onnxmltools.*": "import onnxmltools",

@@ -15,6 +15,7 @@ from pyevm_agents.cli.errors import report_errors, require_stdout
 from pyevm_agents.cli.lazy_group import LazyGroup
 
 COMMANDS = {
+    "agent": "agent.command",
     "bench": "bench.command",
     "contracts": "contracts",
     "demo": "demo",
@@ -26,6 +27,7 @@ COMMANDS = {
     "oracle": "oracle.command",
     "record": "record",
     "replay": "replay",
+    "run": "run",
     "schedule": "agents",
     "script": "agents",
     "show": "show",

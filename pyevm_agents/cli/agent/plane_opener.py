@@ -1,0 +1,163 @@
+"""The control plane of the commands that run agents: a development chain with its node."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from pyevm_agents.chain import GenesisAccount
+from pyevm_agents.chain.lmdb import LmdbRows
+from pyevm_agents.cli.cache_folder import get_facts_folder
+from pyevm_agents.cli.node.chain import ChainOptions, NodeSetup
+from pyevm_agents.cli.node.command import report_damage
+from pyevm_agents.cli.shared_options import is_given
+from pyevm_agents.cli.store import open_run_store
+from pyevm_agents.config import (
+    DEFAULT_BASE_FEE_WEI,
+    DEFAULT_BLOCK_GAS_LIMIT,
+    DEFAULT_CHAIN_ID,
+    DEFAULT_FORK,
+)
+from pyevm_agents.control.host_tools import build_host_tools
+from pyevm_agents.control.local_identity import LocalIdentityAccount
+from pyevm_agents.control.plane import ControlPlane, PlaneOptions
+from pyevm_agents.control.registry_trust import RegistryTrust
+from pyevm_agents.devnet.chain import DEVELOPMENT_BALANCE_WEI, DEVELOPMENT_KEY, build_predeploys
+from pyevm_agents.devnet.registries import REGISTRY_ADDRESSES, TESTNET, build_registries
+from pyevm_agents.errors import ConfigError
+from pyevm_agents.lifecycle.host import ignore_event
+from pyevm_agents.lifecycle.local_chain import LocalChainPort
+from pyevm_agents.manifests.agent_folder import AgentFolder
+from pyevm_agents.node import DEFAULT_MNEMONIC, Keys, Node
+from pyevm_agents.node.journal import Journal
+from pyevm_agents.node.keys import DEFAULT_PATH, derive_keys
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from pyevm_agents.cli.agent.plane_options import PlaneChoices
+    from pyevm_agents.devnet.model_registry import ModelChoice
+    from pyevm_agents.lifecycle.host import RunEvent
+    from pyevm_agents.models import LlamaModel, Progress
+
+ACCOUNTS = 10
+"""Funded accounts, as a node has them."""
+
+STORE_FILE = "runs.sqlite3"
+CHAIN_FOLDER = "chain"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenedPlane:
+    """A control plane with the node of its chain."""
+
+    plane: ControlPlane
+    node: Node
+    notes: tuple[str, ...]
+
+
+@contextmanager
+def open_plane(
+    folders: Sequence[Path],
+    choices: PlaneChoices,
+    *,
+    on_progress: Callable[[Progress], None],
+    listener: Callable[[RunEvent], None] = ignore_event,
+) -> Iterator[OpenedPlane]:
+    """Open a development chain with the registries of ERC-8004, and run agents on it.
+
+    Raises: ConfigError: an agent, a model, the folder or the options are invalid.
+    """
+    with ExitStack() as stack:
+        data = choices.data_folder
+        if data is None:
+            data = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="pyevm-agents-")))
+        node, notes = _open_node(choices, data, stack, on_progress)
+        port = LocalChainPort.from_node(node, DEVELOPMENT_KEY)
+        registries = None if choices.fixture is not None else REGISTRY_ADDRESSES[TESTNET]
+        if registries is None and choices.requires_identity:
+            raise ConfigError("--require-identity: a fixture's chain has no registries; omit it")
+        options = PlaneOptions(
+            port=port,
+            store_path=data / STORE_FILE,
+            now=time.time,
+            operator_wallet=port.address,
+            threshold=choices.threshold,
+            sources=choices.sources,
+            tools=build_host_tools(node.chain),
+            listener=listener,
+        )
+        if registries is not None:
+            options = replace(
+                options,
+                trust=RegistryTrust(port, registries, choices.clients),
+                protected=frozenset(
+                    {registries.identity, registries.reputation, registries.validation}
+                ),
+                identity_account=LocalIdentityAccount(port),
+                identity_registry=registries.identity,
+            )
+        plane = stack.enter_context(ControlPlane([AgentFolder(each) for each in folders], options))
+        yield OpenedPlane(plane=plane, node=node, notes=notes)
+
+
+def _open_node(
+    choices: PlaneChoices,
+    data: Path,
+    stack: ExitStack,
+    on_progress: Callable[[Progress], None],
+) -> tuple[Node, tuple[str, ...]]:
+    keys = Keys(derive_keys(DEFAULT_MNEMONIC, ACCOUNTS, DEFAULT_PATH))
+    rows = LmdbRows(data / CHAIN_FOLDER)
+    stack.callback(rows.close)
+    context = click.get_current_context()
+
+    def open_model(choice: ModelChoice, context_tokens: int | None = None) -> LlamaModel:
+        return choice.open(
+            threads=choices.threads,
+            context_tokens=context_tokens,
+            kept_facts=get_facts_folder(),
+            progress=on_progress,
+        )
+
+    funds = GenesisAccount(balance_wei=DEVELOPMENT_BALANCE_WEI)
+    setup = NodeSetup(
+        rules=ChainOptions(
+            chain_id=DEFAULT_CHAIN_ID,
+            gas_limit=DEFAULT_BLOCK_GAS_LIMIT,
+            base_fee=DEFAULT_BASE_FEE_WEI,
+            timestamp=None,
+            fork=DEFAULT_FORK,
+            schedule=None,
+        ),
+        rows=rows,
+        accounts={
+            **dict.fromkeys(keys.addresses, funds),
+            **build_predeploys(DEFAULT_FORK),
+            **({} if choices.fixture is not None else build_registries(TESTNET)),
+        },
+        choices=()
+        if choices.no_model
+        else tuple(each.with_adapter(choices.adapter) for each in choices.models),
+        open_model=open_model,
+        is_own_model=is_given(context, "models") or is_given(context, "adapter"),
+        open_store=lambda: stack.enter_context(
+            open_run_store(choices.store_path, no_store=choices.no_store)
+        ),
+        stack=stack,
+    )
+    with report_damage():
+        opened = (
+            setup.open_chain()
+            if choices.fixture is None
+            else setup.open_fixture_chain(choices.fixture)
+        )
+    node = Node(opened.chain, now=time.time, keys=keys, journal=Journal(rows), rehearses=True)
+    stack.callback(node.close)
+    return node, opened.notes

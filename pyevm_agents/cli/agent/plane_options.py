@@ -1,0 +1,104 @@
+"""Options of the commands that run agents. This module needs no package of the extra `agents`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from pyevm_agents.cli.option_group import add_option_group
+from pyevm_agents.cli.oracle.param_types import ADDRESS_TYPE
+from pyevm_agents.cli.shared_options import adapter_option, models_option
+from pyevm_agents.cli.store import store_option
+from pyevm_agents.lifecycle.trust import TrustedSources, TrustThreshold
+from pyevm_agents.recordings.bundled import load_bundled_fixture
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyevm_agents.devnet.model_registry import ModelChoice
+    from pyevm_agents.models import Adapter
+    from pyevm_agents.recordings import Fixture
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlaneChoices:
+    """Options of `agent serve` and `run`."""
+
+    models: tuple[ModelChoice, ...]
+    adapter: Adapter
+    no_model: bool
+    threads: int | None
+    store_path: Path | None
+    no_store: bool
+    fixture: Fixture | None
+    data_folder: Path | None
+    min_score: float
+    requires_identity: bool
+    validators: tuple[bytes, ...]
+    clients: tuple[bytes, ...]
+
+    @property
+    def threshold(self) -> TrustThreshold:
+        """What an agent needs to be run."""
+        return TrustThreshold(
+            min_score=self.min_score,
+            requires_identity=self.requires_identity,
+            requires_registration=self.requires_identity,
+        )
+
+    @property
+    def sources(self) -> TrustedSources:
+        """Whose word counts."""
+        return TrustedSources(
+            validators=frozenset(self.validators), clients=frozenset(self.clients)
+        )
+
+
+def _load_fixture(
+    _context: click.Context, _option: click.Parameter, name: str | None
+) -> Fixture | None:
+    return None if name is None else load_bundled_fixture(name)
+
+
+_OPTIONS = (
+    models_option,
+    adapter_option,
+    click.option("--no-model", is_flag=True, help="Run a plain chain, without a model at 0x19."),
+    click.option("--threads", type=click.IntRange(1, 512), metavar="N", help="Of the engine."),
+    store_option,
+    click.option("--no-store", is_flag=True, help="Neither read nor write the generation store."),
+    click.option(
+        "--fixture", metavar="NAME|FILE", callback=_load_fixture,
+        help="Start with a recorded chain, such as wallet_agent.",
+    ),
+    click.option(
+        "--data", "data_folder", type=click.Path(path_type=Path, file_okay=False),
+        metavar="FOLDER",
+        help="Keep the chain and the runs in this folder; the next start continues both.  "
+        "[default: nothing is kept but the agents' logs]",
+    ),
+    click.option(
+        "--min-score", type=click.FloatRange(0, 1), default=0.0, show_default=True,
+        metavar="SCORE", help="The trust score that an agent needs, from 0 to 1.",
+    ),
+    click.option(
+        "--require-identity", "requires_identity", is_flag=True,
+        help="Run only agents that are registered on this chain, by the owner in agent.json.",
+    ),
+    click.option(
+        "--trust-validator", "validators", type=ADDRESS_TYPE, multiple=True, metavar="ADDRESS",
+        help="A validator whose re-executions count for the score. Repeatable.",
+    ),
+    click.option(
+        "--trust-client", "clients", type=ADDRESS_TYPE, multiple=True, metavar="ADDRESS",
+        help="A client whose feedback counts for the score. Repeatable.",
+    ),
+)  # fmt: skip
+
+
+def add_plane_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add these options to a command, which gets them as `choices`."""
+    return add_option_group(command, "choices", PlaneChoices, _OPTIONS)

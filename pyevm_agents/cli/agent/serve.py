@@ -1,0 +1,140 @@
+"""`pyevm-agents agent serve`: the control plane of agents, for REST and MCP clients."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio
+import click
+
+from pyevm_agents.cli.agent.plane_opener import open_plane
+from pyevm_agents.cli.agent.plane_options import add_plane_options
+from pyevm_agents.cli.output import StatusLine, err
+from pyevm_agents.control.agent_template import DEFAULT_PORT
+from pyevm_agents.control.app import MCP_PATH, bind_socket, build_app, build_server
+from pyevm_agents.control.mcp_tools import build_mcp_server
+from pyevm_agents.oracle.rpc_methods import METHODS as ORACLE_METHODS
+from pyevm_agents.rpc.methods.registry import build_node_service
+from pyevm_agents.server import Server, ServerOptions
+from pyevm_agents.server.origin_checks import AccessPolicy
+
+if TYPE_CHECKING:
+    import socket
+
+    from pyevm_agents.cli.agent.plane_opener import OpenedPlane
+    from pyevm_agents.cli.agent.plane_options import PlaneChoices
+
+EXAMPLES = """\b
+Examples:
+  pyevm-agents agent serve gas-watcher
+  pyevm-agents agent serve gas-watcher trader --data runs --port 3001 --rpc-port 8545
+  pyevm-agents agent serve gas-watcher --stdio --no-model        # for an MCP client that starts it
+"""
+
+
+@click.command(short_help="Serve agents to REST and MCP clients.", epilog=EXAMPLES)
+@click.argument(
+    "folders", type=click.Path(path_type=Path, file_okay=False), nargs=-1, required=True,
+    metavar="FOLDER...",
+)  # fmt: skip
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option(
+    "-p", "--port", type=click.IntRange(0, 65_535), default=DEFAULT_PORT, show_default=True,
+    help="Port of REST and MCP; 0 for a free one.",
+)  # fmt: skip
+@click.option(
+    "--rpc-port", type=click.IntRange(0, 65_535), metavar="PORT",
+    help="Serve the chain's JSON-RPC as well, on this port; 0 for a free one.",
+)  # fmt: skip
+@click.option(
+    "--allow-origin", "origins", multiple=True, metavar="ORIGIN",
+    help="Allow requests from web pages of this origin, such as http://localhost:3000; `*` for "
+    "all. May be repeated.",
+)  # fmt: skip
+@click.option(
+    "--allow-host", "hosts", multiple=True, metavar="NAME",
+    help="Allow this name in the `Host` header, besides loopback; `*` for all. May be repeated.",
+)  # fmt: skip
+@click.option(
+    "--stdio", is_flag=True,
+    help="Speak MCP on standard input and output, and listen on no port of REST.",
+)  # fmt: skip
+@add_plane_options
+def serve(  # noqa: PLR0913 - one for each option
+    folders: tuple[Path, ...],
+    *,
+    host: str,
+    port: int,
+    rpc_port: int | None,
+    origins: tuple[str, ...],
+    hosts: tuple[str, ...],
+    stdio: bool,
+    choices: PlaneChoices,
+) -> None:
+    """Serve the agents of FOLDERs, on a development chain with the registries of ERC-8004.
+
+    REST has its page at /docs, MCP (streamable HTTP) is at /mcp, and the manifests of the first
+    agent are below /.well-known/. Agents are Python programs of yours: they are imported and run.
+    Ctrl-C stops it after the phase that is being performed.
+    """
+    policy = AccessPolicy(
+        bound_host=host, allowed_hosts=frozenset(hosts), allowed_origins=frozenset(origins)
+    )
+    with ExitStack() as stack:
+        status = stack.enter_context(StatusLine())
+        # A port in use is reported before a model is loaded.
+        bound = None if stdio else stack.enter_context(bind_socket(host, port))
+        opened = stack.enter_context(open_plane(folders, choices, on_progress=status.on_progress))
+        status.stop()
+        rpc = ServerOptions(
+            host=host,
+            port=rpc_port or 0,
+            allowed_hosts=frozenset(hosts),
+            allowed_origins=frozenset(origins),
+        )
+        if bound is None:
+            anyio.run(_serve_stdio, opened, None if rpc_port is None else rpc)
+        else:
+            asyncio.run(_serve(opened, bound, policy, None if rpc_port is None else rpc))
+
+
+async def _serve(
+    opened: OpenedPlane, bound: socket.socket, policy: AccessPolicy, rpc: ServerOptions | None
+) -> None:
+    address, port = bound.getsockname()[:2]
+    shown = f"[{address}]" if ":" in address else address
+    url = f"http://{shown}:{port}"
+    _print_lines(opened, [f"REST {url}/docs", f"MCP {url}{MCP_PATH}"])
+    server = build_server(build_app(opened.plane, policy))
+    if rpc is None:
+        await server.serve(sockets=[bound])
+        return
+    async with _build_rpc_server(opened, rpc) as rpc_server:
+        _print_lines(opened, [f"JSON-RPC {rpc_server.url}"])
+        await server.serve(sockets=[bound])
+
+
+async def _serve_stdio(opened: OpenedPlane, rpc: ServerOptions | None) -> None:
+    mcp_server = build_mcp_server(opened.plane)
+    if rpc is None:
+        await mcp_server.run_stdio_async()
+        return
+    async with _build_rpc_server(opened, rpc) as rpc_server:
+        _print_lines(opened, [f"JSON-RPC {rpc_server.url}"])
+        await mcp_server.run_stdio_async()
+
+
+def _build_rpc_server(opened: OpenedPlane, options: ServerOptions) -> Server:
+    opened.node.resume()
+    return Server(build_node_service(opened.node, tables=[ORACLE_METHODS]), options)
+
+
+def _print_lines(opened: OpenedPlane, lines: list[str]) -> None:
+    """Print where it listens, to standard error: standard output may be an MCP client's."""
+    for line in (*opened.notes, *lines):
+        err.print(line, soft_wrap=True, markup=False)
+    sys.stderr.flush()

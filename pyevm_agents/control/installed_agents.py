@@ -1,0 +1,109 @@
+"""The agents of a control plane, by slug."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pyevm_agents.control.agent_loader import build_module_manifest, load_agent
+from pyevm_agents.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pyevm_agents.lifecycle.manifest import AgentManifest
+    from pyevm_agents.lifecycle.module import AgentModule
+    from pyevm_agents.manifests.agent_folder import AgentFolder
+    from pyevm_agents.manifests.agent_manifest import PackageManifest
+
+
+class UnknownAgentError(ConfigError):
+    """No agent of this slug is installed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Installed:
+    folder: AgentFolder
+    package: PackageManifest
+    manifest: AgentManifest
+    module: AgentModule
+
+
+class InstalledAgents(Mapping[str, "AgentModule"]):
+    """Agents of folders. One whose `agent.json` was changed since it was loaded is refused."""
+
+    def __init__(self, folders: Sequence[AgentFolder]) -> None:
+        """Load the agents.
+
+        Raises: ConfigError: no folder, an agent can't be loaded, or two have one slug.
+        """
+        self._agents: dict[str, _Installed] = {}
+        if not folders:
+            raise ConfigError(
+                "agents: must be at least one; `pyevm-agents agent new NAME` makes one"
+            )
+        for folder in folders:
+            agent = _load(folder)
+            slug = agent.manifest.slug
+            if slug in self._agents:
+                raise ConfigError(
+                    f"{folder.path}: agent {slug} is installed from "
+                    f"{self._agents[slug].folder.path}; change one slug, or omit one folder"
+                )
+            self._agents[slug] = agent
+
+    def __getitem__(self, slug: str) -> AgentModule:
+        """Return an agent.
+
+        Raises: KeyError: no such agent. ConfigError: its manifest was changed.
+        """
+        agent = self._agents[slug]
+        if build_module_manifest(agent.folder.read_manifest()) != agent.manifest:
+            raise ConfigError(
+                f"agent.json of {slug}: was changed after the agent was loaded; restart the "
+                "control plane"
+            )
+        return agent.module
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the slugs."""
+        return iter(self._agents)
+
+    def __len__(self) -> int:
+        """Return the number of agents."""
+        return len(self._agents)
+
+    def reload(self, slug: str) -> None:
+        """Load an agent again, with its manifest as it is now."""
+        self._agents[slug] = _load(self._agents[slug].folder)
+
+    def choose(self, slug: str | None) -> str:
+        """Return the slug of an agent, or that of the first one for None.
+
+        Raises: UnknownAgentError: no such agent.
+        """
+        if slug is None:
+            return next(iter(self._agents))
+        if slug not in self._agents:
+            known = ", ".join(self._agents)
+            raise UnknownAgentError(f"agent {slug!r:.80}: not installed; there are {known}")
+        return slug
+
+    def get_folder(self, slug: str) -> AgentFolder:
+        """Return the folder of an agent."""
+        return self._agents[slug].folder
+
+    def get_package(self, slug: str) -> PackageManifest:
+        """Return the manifest of an agent's folder as it was loaded."""
+        return self._agents[slug].package
+
+    def list_manifests(self) -> list[AgentManifest]:
+        """Return the manifests of all agents as they were loaded."""
+        return [each.manifest for each in self._agents.values()]
+
+
+def _load(folder: AgentFolder) -> _Installed:
+    module, package = load_agent(folder), folder.read_manifest()
+    manifest = build_module_manifest(package)
+    return _Installed(folder=folder, package=package, manifest=manifest, module=module)

@@ -1,0 +1,207 @@
+"""The MCP server of the control plane: the operations of the REST interface as tools.
+
+Source of the names: OpenFi's agent standard, `openfi_register_identity` and its kin.
+"""
+
+from __future__ import annotations
+
+from functools import wraps
+from typing import TYPE_CHECKING, Annotated, Any
+
+from mcp.server import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp.types import ToolAnnotations
+from pydantic import Field
+from pydantic.alias_generators import to_snake
+
+from pyevm_agents import __version__
+from pyevm_agents.control.forms import (
+    ConfirmationForm,
+    RegistrationForm,
+    RunForm,
+    TaskForm,
+)
+from pyevm_agents.errors import AgentsError, ConfigError
+from pyevm_agents.manifests.documents import DocumentKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyevm_agents.control.plane import ControlPlane
+
+Json = dict[str, Any]
+
+INSTRUCTIONS = """\
+Agents of a development chain are run in nine phases: discover, plan, trust_check, policy_check,
+dry_run, execute, verify, summarize, record. Create a task, then make a dry run of it, look at its
+result, and continue the run. An execution does what its dry run did, or nothing.
+"""
+
+Slug = Annotated[str, Field(alias="agentSlug", description="An agent's slug")]
+OptionalSlug = Annotated[
+    str | None, Field(alias="agentSlug", description="An agent's slug; null for the first one")
+]
+TaskId = Annotated[str, Field(alias="taskId", description="A task's ID")]
+OptionalTaskId = Annotated[str | None, Field(alias="taskId", description="null for all tasks")]
+RunId = Annotated[str, Field(alias="runId", description="A run's ID")]
+DocumentName = Annotated[
+    str,
+    Field(description=f"One of {', '.join(each.file_name for each in DocumentKind)}"),
+]
+
+READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+CHANGES = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False)
+ACTS = ToolAnnotations(read_only_hint=False, destructive_hint=True, open_world_hint=False)
+
+
+def build_mcp_server(plane: ControlPlane) -> MCPServer[Any]:
+    """Return the MCP server of a control plane."""
+    server: MCPServer[Any] = MCPServer(
+        "pyevm-agents", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING"
+    )
+    for tool, hints in (
+        *_list_agent_tools(plane),
+        *_list_task_tools(plane),
+        *_list_run_tools(plane),
+        *_list_run_actions(plane),
+    ):
+        server.add_tool(_translate_errors(tool), annotations=hints, structured_output=True)
+    return server
+
+
+Tools = list[tuple["Callable[..., Any]", ToolAnnotations]]
+
+
+def _list_agent_tools(plane: ControlPlane) -> Tools:
+    def openfi_list_agents() -> list[Json]:
+        """List the installed agents: slug, name, version, description, identity."""
+        return plane.list_agents()
+
+    def openfi_get_manifest(document: DocumentName, agent_slug: OptionalSlug = None) -> Json:
+        """Return a manifest of an agent: agent.json, a registration document, or its log."""
+        return plane.get_document(agent_slug, parse_document_name(document))
+
+    def openfi_get_trust(agent_slug: Slug) -> Json:
+        """Return what the registries say of an agent, its score, and why it would be rejected."""
+        return plane.get_trust(agent_slug)
+
+    def openfi_get_policy() -> Json:
+        """Return the limits of budgets, and the trust that an agent needs."""
+        return plane.get_policy()
+
+    def openfi_register_identity(agent_slug: Slug, uri: str | None = None) -> Json:
+        """Register an agent in the ERC-8004 identity registry, or change the URI of its entry."""
+        return plane.register_identity(agent_slug, RegistrationForm(uri=uri))
+
+    return [
+        (openfi_register_identity, CHANGES),
+        (openfi_list_agents, READS),
+        (openfi_get_manifest, READS),
+        (openfi_get_trust, READS),
+        (openfi_get_policy, READS),
+    ]
+
+
+def _list_task_tools(plane: ControlPlane) -> Tools:
+    def openfi_create_task(task: TaskForm) -> Json:
+        """Create a task: a goal for an agent, with its budget."""
+        return plane.create_task(task)
+
+    def openfi_get_task(task_id: TaskId) -> Json:
+        """Return a task, its status and its runs."""
+        return plane.get_task(task_id)
+
+    def openfi_plan_task(task_id: TaskId) -> Json:
+        """Start a run of a task and stop after its plan. Nothing is executed."""
+        return plane.start_run(task_id, RunForm(until="plan"), waits=True)
+
+    def openfi_dry_run_task(task_id: TaskId) -> Json:
+        """Start a run of a task and stop after its dry run. The chain does not change."""
+        return plane.start_run(task_id, RunForm(until="dry_run"), waits=True)
+
+    def openfi_run_task(task_id: TaskId) -> Json:
+        """Run a task in all nine phases; return when it has ended or waits for a confirmation."""
+        return plane.start_run(task_id, RunForm(), waits=True)
+
+    return [
+        (openfi_create_task, CHANGES),
+        (openfi_get_task, READS),
+        (openfi_plan_task, CHANGES),
+        (openfi_dry_run_task, CHANGES),
+        (openfi_run_task, ACTS),
+    ]
+
+
+def _list_run_tools(plane: ControlPlane) -> Tools:
+    def openfi_list_runs(task_id: OptionalTaskId = None) -> list[Json]:
+        """List runs, in the order of their beginning."""
+        return plane.list_runs(task_id)
+
+    def openfi_get_run(run_id: RunId) -> Json:
+        """Return a run with the results of its phases and its receipts."""
+        return plane.get_run(run_id)
+
+    def openfi_get_receipts(run_id: RunId) -> list[Json]:
+        """List the receipts of a run."""
+        return plane.list_receipts(run_id)
+
+    def openfi_verify_run(run_id: RunId) -> Json:
+        """Execute the block of a run again, and compare it."""
+        return plane.verify_run(run_id)
+
+    return [
+        (openfi_list_runs, READS),
+        (openfi_get_run, READS),
+        (openfi_get_receipts, READS),
+        (openfi_verify_run, READS),
+    ]
+
+
+def _list_run_actions(plane: ControlPlane) -> Tools:
+    def openfi_continue_run(run_id: RunId, until: str | None = None) -> Json:
+        """Go on with a run that stopped after a phase, up to another phase or to its end."""
+        return plane.continue_run(run_id, until, waits=True)
+
+    def openfi_get_confirmation(run_id: RunId, expiry: int) -> Json:
+        """Return the digest that the operator signs to confirm the dry run of a run."""
+        return plane.get_confirmation(run_id, expiry)
+
+    def openfi_confirm_run(run_id: RunId, expiry: int, signature: str) -> Json:
+        """Confirm the dry run of a run by the operator's EIP-712 signature, and go on."""
+        form = ConfirmationForm(expiry=expiry, signature=signature)
+        return plane.confirm_run(run_id, form, waits=True)
+
+    def openfi_cancel_run(run_id: RunId) -> Json:
+        """Cancel a run; it ends at its next step or phase."""
+        return plane.cancel_run(run_id)
+
+    return [
+        (openfi_continue_run, ACTS),
+        (openfi_get_confirmation, READS),
+        (openfi_confirm_run, ACTS),
+        (openfi_cancel_run, CHANGES),
+    ]
+
+
+def parse_document_name(name: str) -> DocumentKind:
+    """Return the kind of a document by its file name.
+
+    Raises: ConfigError: no such document.
+    """
+    kinds = {each.file_name: each for each in DocumentKind}
+    if name not in kinds:
+        raise ConfigError(f"document {name!r:.80}: must be one of {', '.join(kinds)}")
+    return kinds[name]
+
+
+def _translate_errors(tool: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a client read our errors; others are faults, whose texts the server logs."""
+
+    @wraps(tool)
+    def call(**values: Any) -> Any:  # noqa: ANN401 - the tool's own
+        try:  # The server passes arguments by their names in JSON.
+            return tool(**{to_snake(name): value for name, value in values.items()})
+        except AgentsError as error:
+            raise ToolError(str(error)) from error
+
+    return call

@@ -1,0 +1,439 @@
+"""The control plane: agents, tasks and runs, as REST and MCP clients ask for them.
+
+One thread advances runs, one phase after the other; others read the store meanwhile. A run is
+durable: one that a stop interrupts goes on when its store is opened again.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Self
+
+from pyevm_agents.control.forms import parse_phase
+from pyevm_agents.control.identity import register_agent
+from pyevm_agents.control.installed_agents import InstalledAgents
+from pyevm_agents.control.recorder import LogFileRecorder
+from pyevm_agents.control.run_views import (
+    serialize_dry_run,
+    serialize_run,
+    serialize_verification,
+)
+from pyevm_agents.errors import AgentsError, ConfigError
+from pyevm_agents.lifecycle.budget import ComputeBudget
+from pyevm_agents.lifecycle.frames import Confirmation
+from pyevm_agents.lifecycle.host import LifecycleHost, ignore_event
+from pyevm_agents.lifecycle.json_codec import to_json
+from pyevm_agents.lifecycle.orchestrator import Orchestrator
+from pyevm_agents.lifecycle.policy import SYSTEM_LIMITS
+from pyevm_agents.lifecycle.statuses import Phase
+from pyevm_agents.lifecycle.store import RunStore
+from pyevm_agents.lifecycle.task import Task
+from pyevm_agents.lifecycle.trust import (
+    TrustedSources,
+    TrustTable,
+    TrustThreshold,
+    evaluate_trust,
+)
+from pyevm_agents.manifests.documents import DocumentKind, read_document
+from pyevm_agents.manifests.registration import BUILDERS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from concurrent.futures import Future
+    from pathlib import Path
+
+    from pyevm_agents.control.forms import ConfirmationForm, RegistrationForm, RunForm, TaskForm
+    from pyevm_agents.control.identity import IdentityAccount
+    from pyevm_agents.lifecycle.chain_port import ChainPort
+    from pyevm_agents.lifecycle.frames import RunFrame, RunTerms
+    from pyevm_agents.lifecycle.host import RunEvent
+    from pyevm_agents.lifecycle.trust import TrustSource
+    from pyevm_agents.lifecycle.verification import RunValidator
+    from pyevm_agents.manifests.agent_folder import AgentFolder
+    from pyevm_agents.recordings.canonical_json import Json
+
+    JsonForm = dict[str, Any]
+
+log = logging.getLogger(__name__)
+
+STOP_AFTER = "control:stop-after"
+"""Name of a run's value: the phase after which it waits for a client."""
+
+ID_BYTES = 6
+"""Of a new ID: two of a billion tasks are equal with a chance of 0.2 %."""
+
+PHASES = tuple(Phase)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlaneOptions:
+    """Everything that a control plane runs agents with."""
+
+    port: ChainPort
+    store_path: Path
+    """The file of tasks and runs."""
+
+    now: Callable[[], float]
+    """Returns Unix seconds."""
+
+    operator_wallet: bytes
+    """The account that confirms dry runs, for agents whose manifests name none."""
+
+    limits: ComputeBudget = SYSTEM_LIMITS
+    threshold: TrustThreshold = field(default_factory=TrustThreshold)
+    sources: TrustedSources = field(default_factory=TrustedSources)
+    trust: TrustSource = field(default_factory=TrustTable)
+    tools: Mapping[str, Callable[[Mapping[str, Json]], Json]] = field(default_factory=dict)
+    """Tools of the host, for agents' use."""
+
+    protected: frozenset[bytes] = frozenset()
+    open_frame: Callable[[RunTerms], RunFrame] | None = None
+    validator: RunValidator | None = None
+    identity_account: IdentityAccount | None = None
+    """Registers agents; None if the chain has no identity registry."""
+
+    identity_registry: bytes | None = None
+    listener: Callable[[RunEvent], None] = ignore_event
+
+
+class ControlPlane:
+    """Agents of folders, run on a chain."""
+
+    def __init__(self, folders: Sequence[AgentFolder], options: PlaneOptions) -> None:
+        """Load the agents, open the store, and continue the runs that had not ended.
+
+        Raises: ConfigError: an agent or the store can't be opened, or two agents have one slug.
+        """
+        self._options = options
+        self._agents = InstalledAgents(folders)
+        # The worker's connection, and one for all who read meanwhile.
+        self._orchestrator = Orchestrator(self._build_host(RunStore(options.store_path)))
+        self._reading = Orchestrator(self._build_host(RunStore(options.store_path)))
+        self._lock = threading.Lock()
+        self._worker = ThreadPoolExecutor(1, thread_name_prefix="runs")
+        self._work: dict[str, Future[None]] = {}
+        self._is_closing = False
+        for run in self._reading.host.store.list_unfinished():
+            self._submit(run.run_id)
+
+    def __enter__(self) -> Self:
+        """Return the control plane."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Stop after the phase that is being performed."""
+        self.close()
+
+    def close(self) -> None:
+        """Stop after the phase that is being performed; the store has what is left."""
+        self._is_closing = True
+        self._worker.shutdown(cancel_futures=True)
+        for each in (self._orchestrator, self._reading):
+            each.host.store.close()
+
+    # -- agents -- #
+
+    def list_agents(self) -> list[JsonForm]:
+        """Return the installed agents."""
+        return [
+            {
+                "slug": each.slug,
+                "name": each.name,
+                "version": each.version,
+                "description": each.description,
+                "taskCategories": [*each.task_categories],
+                "agentId": None if each.erc8004 is None else each.erc8004.agent_id,
+            }
+            for each in self._agents.list_manifests()
+        ]
+
+    def get_document(self, slug: str | None, kind: DocumentKind) -> JsonForm:
+        """Return a document of an agent; of the first one for None.
+
+        Raises: UnknownAgentError: no such agent.
+        """
+        chosen = self._agents.choose(slug)
+        if kind in BUILDERS:
+            return BUILDERS[kind](self._agents.get_package(chosen))
+        return {**read_document(self._agents.get_folder(chosen).locate(kind))}
+
+    def get_trust(self, slug: str) -> JsonForm:
+        """Return what the registries say of an agent, its score, and why it would be rejected.
+
+        Raises: UnknownAgentError: no such agent.
+        """
+        manifest = self._agents[self._agents.choose(slug)].manifest
+        options = self._options
+        snapshot = self._worker.submit(options.trust.take_snapshot, manifest).result()
+        result = evaluate_trust(snapshot, options.threshold, options.sources)
+        form: Any = to_json(result)
+        return {**form, "snapshot": to_json(snapshot), "threshold": to_json(options.threshold)}
+
+    def get_policy(self) -> JsonForm:
+        """Return the limits of budgets, the standard's budget, and the trust that agents need."""
+        options = self._options
+        return {
+            "limits": to_json(options.limits),
+            "defaultBudget": to_json(ComputeBudget()),
+            "trustThreshold": to_json(options.threshold),
+            "trustedValidators": sorted("0x" + each.hex() for each in options.sources.validators),
+            "trustedClients": sorted("0x" + each.hex() for each in options.sources.clients),
+        }
+
+    def register_identity(self, slug: str, form: RegistrationForm) -> JsonForm:
+        """Register an agent in the identity registry, or change the URI of its entry.
+
+        It waits for the run that is being executed: no run may change a manifest.
+
+        Raises: UnknownAgentError: no such agent. AgentsError: there is no registry, or it refuses.
+        """
+        folder = self._agents.get_folder(self._agents.choose(slug))
+        account, registry = self._options.identity_account, self._options.identity_registry
+        if account is None or registry is None:
+            raise ConfigError(
+                "identity registry: this chain has none; start with --registries, or register on "
+                "another chain by `pyevm-agents agent register`"
+            )
+
+        def register() -> JsonForm:
+            result = register_agent(folder, account, registry, uri=form.uri)
+            self._agents.reload(slug)
+            identity = result.manifest.identity
+            assert identity is not None  # noqa: S101 - registered
+            return {
+                "slug": slug,
+                "agentId": identity.agent_id,
+                "agentRegistry": identity.registry,
+                "chainId": identity.chain_id,
+                "isNew": result.is_new,
+                "uri": result.uri,
+                "transactionHashes": ["0x" + each.hex() for each in result.transaction_hashes],
+            }
+
+        return self._worker.submit(register).result()
+
+    # -- tasks -- #
+
+    def create_task(self, form: TaskForm) -> JsonForm:
+        """Add a task; return it.
+
+        Raises: UnknownAgentError: no such agent. ConfigError: another task has its ID.
+        """
+        slug = self._agents.choose(form.agent_slug)
+        manifest = self._agents[slug].manifest
+        task = Task(
+            task_id=form.task_id or f"task-{secrets.token_hex(ID_BYTES)}",
+            goal=form.goal,
+            agent_slug=slug,
+            operator_wallet=manifest.operator_wallet or self._options.operator_wallet,
+            category=form.category,
+            budget=form.budget.to_budget(),
+            trust_threshold=None
+            if form.trust_threshold is None
+            else form.trust_threshold.to_threshold(),
+        )
+        with self._lock, self._store.commit():
+            self._store.add_task(task)
+        return self.get_task(task.task_id)
+
+    def get_task(self, task_id: str) -> JsonForm:
+        """Return a task with its status and the IDs of its runs.
+
+        Raises: UnknownRunError: no such task.
+        """
+        with self._lock:
+            form: Any = to_json(self._store.get_task(task_id))
+            status = self._store.get_task_status(task_id).value
+            runs = [each.run_id for each in self._store.list_runs(task_id)]
+        return {**form, "status": status, "runIds": runs}
+
+    # -- runs -- #
+
+    def start_run(self, task_id: str, form: RunForm, *, waits: bool = False) -> JsonForm:
+        """Start a run of a task, up to a phase. A run of the same ID is not started again.
+
+        Input:  waits: whether to return when it has stopped.
+        Raises: UnknownRunError: no such task. AgentsError: the task was completed, or has a run
+                that has not ended.
+        """
+        until = parse_phase(form.until)
+        with self._lock:
+            task = self._store.get_task(task_id)
+            is_known = any(each.run_id == form.run_id for each in self._store.list_runs(task_id))
+            run_id = self._reading.start(task, form.run_id)
+            if not is_known:
+                self._set_stop(run_id, until)
+        self._submit(run_id)
+        return self.get_run(run_id, waits=waits)
+
+    def continue_run(self, run_id: str, until: str | None, *, waits: bool = False) -> JsonForm:
+        """Go on with a run up to a phase.
+
+        Raises: UnknownRunError: no such run. ConfigError: no such phase.
+        """
+        phase = parse_phase(until)
+        with self._lock:
+            self._store.get_run(run_id)
+            self._set_stop(run_id, phase)
+        self._submit(run_id)
+        return self.get_run(run_id, waits=waits)
+
+    def confirm_run(self, run_id: str, form: ConfirmationForm, *, waits: bool = False) -> JsonForm:
+        """Confirm the dry run of a run by the operator's signature, and go on to its end.
+
+        Raises: UnknownRunError: no such run. ConfigError: no dry run waits, or the signature is not
+                the operator's.
+        """
+        with self._lock:
+            pending = self._reading.find_pending_confirmation(run_id)
+            if pending is None:
+                raise ConfigError(f"run {run_id}: waits for no confirmation; look at its status")
+            confirmation = Confirmation(
+                trace=pending.digests.trace,
+                expiry=form.expiry,
+                signature=bytes.fromhex(form.signature[2:]),
+            )
+            self._reading.confirm(run_id, confirmation)
+        return self.continue_run(run_id, None, waits=waits)
+
+    def cancel_run(self, run_id: str) -> JsonForm:
+        """Cancel a run; it ends at its next step or phase, unless its block is mined.
+
+        Raises: UnknownRunError: no such run.
+        """
+        with self._lock:
+            self._store.cancel(run_id)
+        self._submit(run_id)
+        return self.get_run(run_id)
+
+    def get_run(self, run_id: str, *, waits: bool = False) -> JsonForm:
+        """Return a run with the results of its phases and its receipts.
+
+        Input:  waits: whether to return when it has stopped.
+        Raises: UnknownRunError: no such run. AgentsError: the host failed while it waited.
+        """
+        work = self._work.get(run_id)
+        if waits and work is not None:
+            work.result()
+        with self._lock:
+            form = serialize_run(self._reading, run_id)
+        error = work.exception() if work is not None and work.done() else None
+        return {**form, "fault": None if error is None else str(error)}
+
+    def list_runs(self, task_id: str | None = None) -> list[JsonForm]:
+        """Return all runs, or those of a task, without the results of their phases."""
+        with self._lock:
+            forms: list[Any] = [to_json(each) for each in self._store.list_runs(task_id)]
+        return forms
+
+    def list_receipts(self, run_id: str) -> list[JsonForm]:
+        """Return the receipts of a run.
+
+        Raises: UnknownRunError: no such run.
+        """
+        with self._lock:
+            self._store.get_run(run_id)
+            forms: list[Any] = [to_json(each) for each in self._store.list_receipts(run_id)]
+        return forms
+
+    def get_dry_run(self, run_id: str) -> JsonForm:
+        """Return the dry run of a run, and what its operator would sign.
+
+        Raises: UnknownRunError: no such run, or it has no dry run.
+        """
+        with self._lock:
+            return serialize_dry_run(self._reading, run_id)
+
+    def get_confirmation(self, run_id: str, expiry: int) -> JsonForm:
+        """Return the digest that the operator signs to confirm the dry run of a run.
+
+        Input:  the run; until when the confirmation counts, in Unix seconds.
+        Raises: UnknownRunError: no such run, or it has no dry run.
+        """
+        with self._lock:
+            digest = self._reading.hash_confirmation(run_id, expiry)
+            task = self._store.get_task(self._store.get_run(run_id).task_id)
+        return {
+            "runId": run_id,
+            "expiry": expiry,
+            "digest": "0x" + digest.hex(),
+            "operatorWallet": "0x" + task.operator_wallet.hex(),
+        }
+
+    def verify_run(self, run_id: str) -> JsonForm:
+        """Execute the block of a run again, and compare it and the digests.
+
+        Raises: UnknownRunError: no such run, or it was not executed.
+        """
+        orchestrator = self._orchestrator
+        return self._worker.submit(serialize_verification, orchestrator, run_id).result()
+
+    def run_goal(self, goal: str, *, agent_slug: str | None = None, **members: Any) -> JsonForm:  # noqa: ANN401 - of a form
+        """Create a task, run it, and return the run when it has stopped.
+
+        Input:  the goal; the coordinator; more members of `TaskForm`.
+        Raises: see `create_task` and `start_run`.
+        """
+        from pyevm_agents.control.forms import RunForm, TaskForm  # noqa: PLC0415 - types above
+
+        task = self.create_task(TaskForm(goal=goal, agent_slug=agent_slug, **members))
+        return self.start_run(task["taskId"], RunForm(), waits=True)
+
+    # -- inside -- #
+
+    @property
+    def _store(self) -> RunStore:
+        """The store for all but the worker; under the lock."""
+        return self._reading.host.store
+
+    def _build_host(self, store: RunStore) -> LifecycleHost:
+        options = self._options
+        return LifecycleHost(
+            port=options.port,
+            store=store,
+            modules=self._agents,
+            now=options.now,
+            limits=options.limits,
+            trust=options.trust,
+            sources=options.sources,
+            threshold=options.threshold,
+            tools=options.tools,
+            protected=options.protected,
+            open_frame=options.open_frame,
+            validator=options.validator,
+            recorder=LogFileRecorder(self._agents),
+            listener=options.listener,
+        )
+
+    def _set_stop(self, run_id: str, phase: Phase) -> None:
+        with self._store.commit():
+            self._store.set_value(run_id, STOP_AFTER, phase.value)
+
+    def _submit(self, run_id: str) -> None:
+        self._work[run_id] = self._worker.submit(self._advance, run_id)
+
+    def _advance(self, run_id: str) -> None:
+        """Advance a run until it ends, waits, or has reached the phase that it stops after."""
+        try:
+            while not self._is_closing and not self._has_stopped(run_id):
+                if not self._orchestrator.advance(run_id):
+                    return
+        except AgentsError:
+            raise
+        except Exception:
+            log.exception("run %s stopped", run_id)
+            raise
+
+    def _has_stopped(self, run_id: str) -> bool:
+        store = self._orchestrator.host.store
+        run = store.get_run(run_id)
+        if run.phase is None:
+            return True
+        if run.failure is not None or run.is_cancelled:
+            return False  # What is left is to record it.
+        stop = store.find_value(str, run_id, STOP_AFTER)
+        return stop is not None and PHASES.index(run.phase) > PHASES.index(Phase(stop))

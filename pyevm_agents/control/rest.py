@@ -1,0 +1,197 @@
+"""The REST interface: documents, agents, tasks, runs, trust and policy.
+
+Manifests stand below `/.well-known/`. ERC-8004 defines `agent-registration.json` there, so it has
+that form; OpenFi's is at `agent-registration.openfi.json`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+from fastapi import FastAPI, Query, Request
+from fastapi.responses import HTMLResponse, JSONResponse
+
+from pyevm_agents import __version__
+from pyevm_agents.control.forms import (  # FastAPI reads the annotations.
+    ConfirmationForm,  # noqa: TC001
+    ContinueForm,  # noqa: TC001
+    RegistrationForm,  # noqa: TC001
+    RunForm,  # noqa: TC001
+    TaskForm,  # noqa: TC001
+)
+from pyevm_agents.control.installed_agents import UnknownAgentError
+from pyevm_agents.control.openapi_page import SECURITY_POLICY, render_openapi_page
+from pyevm_agents.errors import AgentsError, ConfigError
+from pyevm_agents.lifecycle.store import UnknownRunError
+from pyevm_agents.manifests.documents import DocumentKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractAsyncContextManager
+
+    from pyevm_agents.control.plane import ControlPlane
+
+    Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
+
+Json = dict[str, Any]
+AgentName = Annotated[str | None, Query(description="An agent's slug; by default the first one")]
+Waits = Annotated[bool, Query(description="Whether to answer when the run has stopped")]
+
+DESCRIPTION = (
+    "Agents of a development chain: their manifests, and runs in nine phases. "
+    "MCP clients use /mcp, with the same operations as tools."
+)
+
+
+def build_rest_app(plane: ControlPlane, lifespan: Lifespan | None = None) -> FastAPI:
+    """Return the application of a control plane, with its page at `/docs`.
+
+    Input: the control plane; a context around the application's life.
+    """
+    app = FastAPI(
+        title="pyevm-agents control plane",
+        version=__version__,
+        description=DESCRIPTION,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/openapi.json",
+        lifespan=lifespan,
+    )
+    _add_error_handlers(app)
+    _add_pages(app)
+    _add_documents(app, plane)
+    _add_agents(app, plane)
+    _add_tasks(app, plane)
+    _add_runs(app, plane)
+    _add_run_actions(app, plane)
+    return app
+
+
+def _add_error_handlers(app: FastAPI) -> None:
+    statuses = {UnknownAgentError: 404, UnknownRunError: 404, ConfigError: 400, AgentsError: 409}
+
+    async def answer(_request: Request, error: Exception) -> JSONResponse:
+        status = next(each for kind, each in statuses.items() if isinstance(error, kind))
+        return JSONResponse({"error": str(error)}, status_code=status)
+
+    for kind in statuses:
+        app.add_exception_handler(kind, answer)
+
+
+def _add_pages(app: FastAPI) -> None:
+    @app.get("/docs", include_in_schema=False)
+    def show_page() -> HTMLResponse:
+        headers = {"Content-Security-Policy": SECURITY_POLICY}
+        return HTMLResponse(render_openapi_page(app.openapi()), headers=headers)
+
+
+def _add_documents(app: FastAPI, plane: ControlPlane) -> None:
+    def add(kind: DocumentKind) -> None:
+        @app.get(
+            f"/.well-known/{kind.file_name}",
+            summary=f"{kind.file_name} of an agent",
+            operation_id=f"get_{kind.name.lower()}",
+            tags=["manifests"],
+        )
+        def get_document(agent: AgentName = None) -> Json:
+            return plane.get_document(agent, kind)
+
+    for kind in DocumentKind:
+        add(kind)
+
+
+def _add_agents(app: FastAPI, plane: ControlPlane) -> None:
+    @app.get("/agents", tags=["agents"])
+    def list_agents() -> list[Json]:
+        """List the installed agents."""
+        return plane.list_agents()
+
+    @app.get("/agents/{slug}", tags=["agents"])
+    def get_agent(slug: str) -> Json:
+        """Return an agent's manifest."""
+        return plane.get_document(slug, DocumentKind.MANIFEST)
+
+    @app.get("/agents/{slug}/trust", tags=["agents"])
+    def get_trust(slug: str) -> Json:
+        """Return what the registries say of an agent, its score, and why it would be rejected."""
+        return plane.get_trust(slug)
+
+    @app.post("/agents/{slug}/registration", tags=["agents"])
+    def register_identity(slug: str, form: RegistrationForm) -> Json:
+        """Register an agent in the identity registry, or change the URI of its entry."""
+        return plane.register_identity(slug, form)
+
+    @app.get("/policy", tags=["agents"])
+    def get_policy() -> Json:
+        """Return the limits of budgets, and the trust that an agent needs."""
+        return plane.get_policy()
+
+
+def _add_tasks(app: FastAPI, plane: ControlPlane) -> None:
+    @app.post("/tasks", status_code=201, tags=["tasks"])
+    def create_task(form: TaskForm) -> Json:
+        """Create a task. The same task ID with the same contents gives the same task."""
+        return plane.create_task(form)
+
+    @app.get("/tasks/{task_id}", tags=["tasks"])
+    def get_task(task_id: str) -> Json:
+        """Return a task, its status and its runs."""
+        return plane.get_task(task_id)
+
+    @app.post("/tasks/{task_id}/runs", status_code=202, tags=["tasks"])
+    def start_run(task_id: str, form: RunForm, *, wait: Waits = False) -> Json:
+        """Start a run, up to a phase: plan and dry_run are the usual ones to look at first."""
+        return plane.start_run(task_id, form, waits=wait)
+
+
+def _add_runs(app: FastAPI, plane: ControlPlane) -> None:
+    @app.get("/runs", tags=["runs"])
+    def list_runs(
+        task: Annotated[str | None, Query(description="A task's ID")] = None,
+    ) -> list[Json]:
+        """List runs, in the order of their beginning."""
+        return plane.list_runs(task)
+
+    @app.get("/runs/{run_id}", tags=["runs"])
+    def get_run(run_id: str, *, wait: Waits = False) -> Json:
+        """Return a run with the results of its phases and its receipts."""
+        return plane.get_run(run_id, waits=wait)
+
+    @app.get("/runs/{run_id}/receipts", tags=["runs"])
+    def list_receipts(run_id: str) -> list[Json]:
+        """List the receipts of a run."""
+        return plane.list_receipts(run_id)
+
+    @app.get("/runs/{run_id}/dry-run", tags=["runs"])
+    def get_dry_run(run_id: str) -> Json:
+        """Return the dry run of a run: calls, writes, logs, generations and their digest."""
+        return plane.get_dry_run(run_id)
+
+
+def _add_run_actions(app: FastAPI, plane: ControlPlane) -> None:
+    @app.post("/runs/{run_id}/continue", status_code=202, tags=["runs"])
+    def continue_run(run_id: str, form: ContinueForm, *, wait: Waits = False) -> Json:
+        """Go on with a run, up to a phase."""
+        return plane.continue_run(run_id, form.until, waits=wait)
+
+    @app.post("/runs/{run_id}/confirmation", status_code=202, tags=["runs"])
+    def confirm_run(run_id: str, form: ConfirmationForm, *, wait: Waits = False) -> Json:
+        """Confirm the dry run of a run by the operator's EIP-712 signature, and go on."""
+        return plane.confirm_run(run_id, form, waits=wait)
+
+    @app.get("/runs/{run_id}/confirmation", tags=["runs"])
+    def get_confirmation(
+        run_id: str, expiry: Annotated[int, Query(gt=0, lt=2**64, description="Unix seconds")]
+    ) -> Json:
+        """Return the digest that the operator signs to confirm the dry run."""
+        return plane.get_confirmation(run_id, expiry)
+
+    @app.post("/runs/{run_id}/cancel", tags=["runs"])
+    def cancel_run(run_id: str) -> Json:
+        """Cancel a run; it ends at its next step or phase."""
+        return plane.cancel_run(run_id)
+
+    @app.post("/runs/{run_id}/verification", tags=["runs"])
+    def verify_run(run_id: str) -> Json:
+        """Execute the block of a run again, and compare it."""
+        return plane.verify_run(run_id)

@@ -1,0 +1,157 @@
+"""The kinds of documents, their schemas and their files."""
+
+from __future__ import annotations
+
+import json
+import math
+from enum import StrEnum
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pyevm_agents.config.json_limits import MAX_DEPTH, is_too_deep
+from pyevm_agents.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    Document = Mapping[str, Any]
+    """A JSON object."""
+
+SCHEMA_FOLDER = Path(__file__).with_name("schemas")
+
+MAX_FILE_BYTES = 64 * 2**20
+"""Upper bound of a document: a log of some 50,000 runs."""
+
+REGISTRATION_TYPE = "https://eips.ethereum.org/EIPS/eip-8004#registration-v1"
+MANIFEST_SCHEMA = "https://openfi.dev/schemas/agent/v1"
+LOG_SCHEMA = "https://openfi.dev/schemas/agent-log/v1"
+
+
+class DocumentKind(StrEnum):
+    """A kind of document; its value is the name of its schema's file."""
+
+    MANIFEST = "agent"
+    LOG = "agent-log"
+    REGISTRATION = "agent-registration"
+    """As ERC-8004 has it."""
+
+    OPENFI_REGISTRATION = "agent-registration.openfi"
+
+    @property
+    def file_name(self) -> str:
+        """The name of the file in an agent's folder, and below `/.well-known/`."""
+        return FILE_NAMES[self]
+
+
+FILE_NAMES = {
+    DocumentKind.MANIFEST: "agent.json",
+    DocumentKind.REGISTRATION: "agent-registration.json",
+    DocumentKind.OPENFI_REGISTRATION: "agent-registration.openfi.json",
+    DocumentKind.LOG: "agent_log.json",
+}
+
+OPENFI_SERVICE_MEMBERS = frozenset({"kind", "url"})
+OPENFI_REGISTRATION_MEMBER = "chainId"
+
+
+@cache
+def load_schema(kind: DocumentKind) -> Document:
+    """Return the JSON Schema of a kind of document."""
+    schema: Document = json.loads((SCHEMA_FOLDER / f"{kind}.schema.json").read_text("utf-8"))
+    return schema
+
+
+def read_document(path: Path) -> Document:
+    """Read a JSON object from a file.
+
+    Raises: ConfigError: no such file, or not a JSON object.
+    """
+    try:
+        if path.stat().st_size > MAX_FILE_BYTES:
+            raise ConfigError(f"{path}: must have at most {MAX_FILE_BYTES:,} bytes")
+        text = path.read_text("utf-8")
+    except OSError as error:
+        raise ConfigError(f"{path}: can't be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: not UTF-8") from error
+    return parse_document(text, str(path))
+
+
+def parse_document(text: str, name: str) -> Document:
+    """Return the JSON object of a text. Input: the text; its name in errors.
+
+    Raises: ConfigError: not a JSON object, or a member stands twice in an object.
+    """
+    if is_too_deep(text):
+        raise ConfigError(f"{name}: must nest at most {MAX_DEPTH} objects and lists")
+    try:
+        form = json.loads(
+            text,
+            object_pairs_hook=_build_object,
+            parse_constant=_reject_constant,
+            parse_float=_parse_float,
+        )
+    except json.JSONDecodeError as error:
+        raise ConfigError(
+            f"{name}: not JSON: {error.msg}, line {error.lineno}, column {error.colno}"
+        ) from error
+    except ValueError as error:
+        raise ConfigError(f"{name}: {error}") from error
+    if not isinstance(form, dict):
+        raise ConfigError(f"{name}: must be a JSON object")
+    return form
+
+
+def serialize_document(form: Document) -> str:
+    """Return a document as people read it, with a line break at the end."""
+    return json.dumps(form, indent=2, ensure_ascii=False) + "\n"
+
+
+def detect_kind(form: Document) -> DocumentKind | None:
+    """Return the kind of a document by its contents; None if it is of no known kind."""
+    if form.get("schema") == MANIFEST_SCHEMA:
+        return DocumentKind.MANIFEST
+    if form.get("schema") == LOG_SCHEMA:
+        return DocumentKind.LOG
+    if form.get("type") != REGISTRATION_TYPE:
+        return None
+    is_openfi = _has_openfi_members(form)
+    return DocumentKind.OPENFI_REGISTRATION if is_openfi else DocumentKind.REGISTRATION
+
+
+def _has_openfi_members(form: Document) -> bool:
+    """Return whether a registration document has members of OpenFi's form."""
+    services = [each for each in _get_list(form, "services") if isinstance(each, dict)]
+    registrations = [each for each in _get_list(form, "registrations") if isinstance(each, dict)]
+    return (
+        any(OPENFI_SERVICE_MEMBERS & each.keys() for each in services)
+        or any(OPENFI_REGISTRATION_MEMBER in each for each in registrations)
+        or any(isinstance(each, dict) for each in _get_list(form, "supportedTrust"))
+    )
+
+
+def _get_list(form: Document, member: str) -> list[Any]:
+    value = form.get(member)
+    return value if isinstance(value, list) else []
+
+
+def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Build an object. Readers differ in which of two equal members counts."""
+    built = dict(pairs)
+    if len(built) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"member {twice!r}: must stand once in an object; remove one")
+    return built
+
+
+def _reject_constant(name: str) -> None:
+    raise ValueError(f"{name}: not a JSON number")
+
+
+def _parse_float(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text}: not a JSON number of 64 bits")
+    return value

@@ -1,0 +1,103 @@
+"""`agent serve`: REST, MCP and JSON-RPC of one process; MCP over its standard streams."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import signal
+import subprocess
+import sys
+import urllib.request
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from click.testing import CliRunner
+from mcp import Client, StdioServerParameters
+
+from pyevm_agents.cli.app import main
+from pyevm_agents.control.app import bind_socket
+from tests.checkout import ROOT
+from tests.deadlines import HANG_SECONDS
+from tests.pyevm_agents.control.agents_of_tests import PAY, make_agent
+from tests.pyevm_agents.control.served_plane import RestClient
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+PROGRAM = [sys.executable, "-m", "pyevm_agents", "agent", "serve"]
+
+
+@contextmanager
+def serve(*words: str) -> Iterator[dict[str, str]]:
+    """Run `agent serve` in a process inside a context; give its URLs by name."""
+    command = [*PROGRAM, *words, "--port", "0", "--rpc-port", "0", "--no-model"]
+    with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        try:
+            lines = [process.stderr.readline() for _ in range(3)]
+            found = re.findall(r"^(\S+) (http://\S+?)(?:/docs)?$", "".join(lines), re.MULTILINE)
+            yield dict(found)
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=HANG_SECONDS)
+
+
+def call_rpc(url: str, method: str, *params: object) -> Any:  # noqa: ANN401 - JSON
+    body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": list(params)}
+    request = urllib.request.Request(  # noqa: S310 - HTTP
+        url, json.dumps(body).encode(), {"Content-Type": "application/json"}
+    )
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    with opener.open(request) as answer:
+        return json.loads(answer.read())["result"]
+
+
+@pytest.mark.slow  # processes
+def test_a_process_serves_rest_and_json_rpc_and_continues_a_run_after_a_restart(
+    tmp_path: Path,
+) -> None:
+    folder = make_agent(tmp_path, action=PAY)
+    words = (str(folder.path), "--data", str(tmp_path / "data"))
+    with serve(*words) as urls:
+        rest = RestClient(urls["REST"])
+        rest.post("/agents/gas-watcher/registration", status=200)
+        rest.post("/tasks", {"goal": "Pay", "taskId": "pay"}, status=201)
+        run_id = rest.post("/tasks/pay/runs?wait=true", {"until": "dry_run"})["runId"]
+        before = int(call_rpc(urls["JSON-RPC"], "eth_blockNumber"), 16)
+    with serve(*words) as urls:
+        rest = RestClient(urls["REST"])
+        run = rest.post(f"/runs/{run_id}/continue?wait=true")
+        assert (run["status"], run["failure"]) == ("completed", None)
+        assert int(call_rpc(urls["JSON-RPC"], "eth_blockNumber"), 16) == before + 1
+        payee = "0x" + "00" * 18 + "beef"
+        assert call_rpc(urls["JSON-RPC"], "eth_getBalance", payee, "latest") == "0x1"
+
+
+@pytest.mark.slow  # a process
+def test_an_mcp_client_starts_the_server_and_speaks_over_its_streams(tmp_path: Path) -> None:
+    folder = make_agent(tmp_path)
+    arguments = [*PROGRAM[1:], str(folder.path), "--stdio", "--no-model"]
+
+    async def talk() -> None:
+        parameters = StdioServerParameters(command=PROGRAM[0], args=arguments, cwd=ROOT)
+        async with asyncio.timeout(HANG_SECONDS), Client(parameters) as client:
+            created = await client.call_tool(
+                "openfi_create_task", {"task": {"goal": "What is my balance?", "taskId": "ask"}}
+            )
+            assert not created.is_error, created.content
+            result = await client.call_tool("openfi_run_task", {"taskId": "ask"})
+            assert result.structured_content is not None
+            assert result.structured_content["status"] == "completed"
+
+    asyncio.run(talk())
+
+
+def test_a_port_in_use_is_reported_before_anything_is_loaded(tmp_path: Path) -> None:
+    with bind_socket("127.0.0.1", 0) as bound:
+        port = str(bound.getsockname()[1])
+        result = CliRunner().invoke(main, ["agent", "serve", str(tmp_path), "--port", port])
+    assert result.exit_code == 2
+    assert f"cannot listen on 127.0.0.1:{port}: the port is in use" in result.stderr

@@ -1,0 +1,80 @@
+"""`run`: nine phases on a chain of its own, and where a run stops."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from click.testing import CliRunner
+
+from pyevm_agents.cli.app import main
+from pyevm_agents.manifests.documents import DocumentKind
+from tests.pyevm_agents.control.agents_of_tests import PAY, make_agent
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from click.testing import Result
+
+    from pyevm_agents.manifests.agent_folder import AgentFolder
+
+PHASES = [
+    "discover", "plan", "trust_check", "policy_check", "dry_run", "execute", "verify", "summarize",
+    "record",
+]  # fmt: skip
+
+
+def run(folder: AgentFolder, *words: str, status: int = 0, answer: str = "") -> Result:
+    """Run a goal on a chain without a model; check the exit status."""
+    command = ["run", "Pay", "--agent", str(folder.path), "--no-model", *words]
+    result = CliRunner().invoke(main, command, input=answer)
+    assert result.exit_code == status, result.output
+    return result
+
+
+def list_phases(result: Result) -> list[tuple[str, str]]:
+    """Return the printed phases, each with its mark."""
+    lines = [line.split() for line in result.stdout.splitlines() if line[:1].isdigit()]
+    return [(words[1], words[2]) for words in lines]
+
+
+def test_a_run_shows_its_phases_and_its_summary(tmp_path: Path) -> None:
+    folder = make_agent(tmp_path, action=PAY)
+    result = run(folder)
+    assert list_phases(result) == [(name, "✓") for name in PHASES]
+    assert "5 dry_run      ✓ 1 write, 0 tool calls, 21,000 gas, digest 0x" in result.stdout
+    assert result.stdout.splitlines()[-1].endswith("-run-1: completed, 3 receipts")
+    [entry] = json.loads(folder.locate(DocumentKind.LOG).read_text("utf-8"))["runs"]
+    assert entry["status"] == "completed"
+
+
+def test_a_run_that_fails_shows_where_and_why(tmp_path: Path) -> None:
+    folder = make_agent(tmp_path, action=PAY)
+    result = run(folder, "--max-onchain-writes", "0", status=1)
+    assert list_phases(result)[4:] == [("dry_run", "✗"), ("record", "✓")]
+    assert "maxOnchainWrites 0" in result.stdout
+    result = run(folder, "--require-identity", status=1)
+    assert list_phases(result)[2:] == [("trust_check", "✗"), ("record", "✓")]
+
+
+def test_a_run_stops_after_a_phase_and_keeps_the_rest_for_another_start(tmp_path: Path) -> None:
+    folder = make_agent(tmp_path, action=PAY)
+    form = json.loads(run(folder, "--until", "dry_run", "--json").stdout)
+    assert [each["phase"] for each in form["phases"]] == PHASES[:5]
+    assert (form["status"], form["phase"]) == ("planning", "execute")
+
+
+def test_an_operator_is_asked_before_the_execution(tmp_path: Path) -> None:
+    folder = make_agent(tmp_path, action=PAY)
+    result = run(folder, "--confirm", answer="n\n", status=1)
+    assert "write 1: 0x000000000000000000000000000000000000beef, 1 wei, 0 bytes" in result.stdout
+    assert list_phases(result)[4:] == [("dry_run", "✓"), ("record", "✓")]
+    assert "cancelled" in result.stdout
+    result = run(folder, "--confirm", answer="y\n")
+    assert list_phases(result) == [(name, "✓") for name in PHASES]
+
+
+def test_a_folder_that_is_no_agent_is_an_error_of_one_line(tmp_path: Path) -> None:
+    result = CliRunner().invoke(main, ["run", "x", "--agent", str(tmp_path), "--no-model"])
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"Error: {tmp_path / 'agent.json'}: can't be read")

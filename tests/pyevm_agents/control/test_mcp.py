@@ -1,0 +1,85 @@
+"""A real MCP client drives a run over streamable HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from mcp import Client
+
+from pyevm_agents.manifests.documents import DocumentKind
+from pyevm_agents.manifests.validation import validate_document
+from tests.deadlines import HANG_SECONDS
+from tests.pyevm_agents.control.agents_of_tests import PAY, make_agent
+from tests.pyevm_agents.control.served_plane import open_served_plane
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from pathlib import Path
+
+    Talk = Callable[["Client"], Awaitable[None]]
+
+TOOLS = {
+    "openfi_register_identity", "openfi_list_agents", "openfi_get_manifest", "openfi_get_trust",
+    "openfi_get_policy", "openfi_create_task", "openfi_get_task", "openfi_plan_task",
+    "openfi_dry_run_task", "openfi_run_task", "openfi_list_runs", "openfi_get_run",
+    "openfi_continue_run", "openfi_get_confirmation", "openfi_confirm_run", "openfi_cancel_run",
+    "openfi_get_receipts", "openfi_verify_run",
+}  # fmt: skip
+
+
+def talk_to(url: str, talk: Talk) -> None:
+    """Connect an MCP client, and let a test talk to the server."""
+
+    async def run() -> None:
+        async with asyncio.timeout(HANG_SECONDS), Client(f"{url}/mcp") as client:
+            await talk(client)
+
+    asyncio.run(run())
+
+
+async def use(client: Client, name: str, **arguments: object) -> Any:  # noqa: ANN401 - JSON
+    """Use a tool; return its structured result. An error fails the test."""
+    result = await client.call_tool(name, arguments)
+    assert not result.is_error, result.content
+    content: Any = result.structured_content
+    return content.get("result", content) if content.keys() == {"result"} else content
+
+
+async def fail(client: Client, name: str, **arguments: object) -> str:
+    """Use a tool that fails; return its message."""
+    result = await client.call_tool(name, arguments)
+    assert result.is_error
+    return str(result.content)
+
+
+def test_a_client_sees_the_tools_and_drives_a_run(tmp_path: Path) -> None:
+    agent = make_agent(tmp_path, action=PAY)
+
+    async def talk(client: Client) -> None:
+        listed = (await client.list_tools()).tools
+        assert {each.name for each in listed} == TOOLS
+        assert all(each.description and each.annotations for each in listed)
+        [found] = await use(client, "openfi_list_agents")
+        assert found["slug"] == "gas-watcher"
+        for kind in DocumentKind:
+            form = await use(client, "openfi_get_manifest", document=kind.file_name)
+            assert validate_document(form, kind) == ()
+        task = await use(client, "openfi_create_task", task={"goal": "Pay", "taskId": "pay"})
+        assert task["status"] == "pending"
+        run = await use(client, "openfi_dry_run_task", taskId="pay")
+        assert run["phases"][-1]["phase"] == "dry_run"
+        run = await use(client, "openfi_continue_run", runId=run["runId"])
+        assert (run["status"], run["failure"]) == ("completed", None)
+        receipts = await use(client, "openfi_get_receipts", runId=run["runId"])
+        assert [each["type"] for each in receipts] == ["dry_run", "transaction", "verification"]
+        assert (await use(client, "openfi_verify_run", runId=run["runId"]))["isVerified"]
+        assert (await use(client, "openfi_get_trust", agentSlug="gas-watcher"))["score"] == 0
+        assert "not in" in await fail(client, "openfi_get_run", runId="none")
+        assert "must be one of" in await fail(client, "openfi_get_manifest", document="x")
+        assert "this chain has none" in await fail(
+            client, "openfi_register_identity", agentSlug="gas-watcher"
+        )
+
+    with open_served_plane(agent.path, tmp_path) as rest:
+        talk_to(rest.url, talk)

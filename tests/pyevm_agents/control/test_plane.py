@@ -1,0 +1,221 @@
+"""The control plane: runs go on where they stopped, and agents can't change what it relies on."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from eth_keys.datatypes import PrivateKey
+from eth_typing import Address
+
+from pyevm_agents.chain import Chain, GenesisAccount
+from pyevm_agents.config import ChainConfig
+from pyevm_agents.control.development_plane import open_development_plane
+from pyevm_agents.control.forms import (
+    BudgetForm,
+    ConfirmationForm,
+    RunForm,
+    TaskForm,
+    ThresholdForm,
+)
+from pyevm_agents.devnet.chain import (
+    DEVELOPMENT_ADDRESS,
+    DEVELOPMENT_BALANCE_WEI,
+    DEVELOPMENT_KEY,
+)
+from pyevm_agents.errors import AgentsError, ConfigError
+from pyevm_agents.lifecycle.frames import PlainRunFrame
+from pyevm_agents.manifests.agent_folder import validate_folder
+from pyevm_agents.manifests.documents import DocumentKind
+from tests.pyevm_agents.control.agents_of_tests import (
+    CHANGE_LOG,
+    CHANGE_MANIFEST,
+    FAIL,
+    PAY,
+    make_agent,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyevm_agents.lifecycle.frames import RunTerms
+    from pyevm_agents.lifecycle.host import RunEvent
+
+PAYEE = Address(bytes.fromhex("00" * 18 + "beef"))
+
+
+@pytest.fixture
+def chain() -> Chain:
+    funds = GenesisAccount(balance_wei=DEVELOPMENT_BALANCE_WEI)
+    return Chain(ChainConfig(), {}, accounts={DEVELOPMENT_ADDRESS: funds})
+
+
+def get_paid(chain: Chain) -> int:
+    return int(chain.state().get_balance(PAYEE))
+
+
+def list_phases(run: dict[str, Any]) -> list[str]:
+    return [each["phase"] for each in run["phases"]]
+
+
+def test_a_run_stops_after_a_phase_and_goes_on(tmp_path: Path, chain: Chain) -> None:
+    folder = make_agent(tmp_path, action=PAY)
+    with open_development_plane([folder.path], tmp_path, chain=chain) as plane:
+        task = plane.create_task(TaskForm(goal="Pay"))
+        run = plane.start_run(task["taskId"], RunForm(until="plan"), waits=True)
+        assert (run["status"], list_phases(run)) == ("planning", ["discover", "plan"])
+        run = plane.continue_run(run["runId"], "dry_run", waits=True)
+        assert list_phases(run)[-1] == "dry_run"
+        assert get_paid(chain) == 0
+        digest = plane.get_dry_run(run["runId"])["digests"]["trace"]
+        run = plane.continue_run(run["runId"], None, waits=True)
+        assert (run["status"], run["failure"]) == ("completed", None)
+        assert get_paid(chain) == 1
+        verified = plane.verify_run(run["runId"])
+    assert (verified["isVerified"], verified["executionDigest"]) == (True, digest)
+
+
+def test_a_run_goes_on_in_another_control_plane(tmp_path: Path, chain: Chain) -> None:
+    folder = make_agent(tmp_path, action=PAY)
+    with open_development_plane([folder.path], tmp_path, chain=chain) as plane:
+        task = plane.create_task(TaskForm(goal="Pay"))
+        waiting = plane.start_run(task["taskId"], RunForm(until="dry_run"), waits=True)["runId"]
+    with open_development_plane([folder.path], tmp_path, chain=chain) as plane:
+        run = plane.get_run(waiting, waits=True)
+        assert (run["phase"], run["status"]) == ("execute", "planning")
+        assert plane.continue_run(waiting, None, waits=True)["status"] == "completed"
+    assert get_paid(chain) == 1
+
+
+def test_a_confirmed_run_waits_for_its_operator(tmp_path: Path, chain: Chain) -> None:
+    folder = make_agent(tmp_path, action=PAY)
+
+    def open_frame(terms: RunTerms) -> PlainRunFrame:
+        return PlainRunFrame(terms, chain.config.chain_id, requires_confirmation=True)
+
+    with open_development_plane(
+        [folder.path], tmp_path, chain=chain, open_frame=open_frame
+    ) as plane:
+        run = plane.run_goal("Pay")
+        assert (run["phase"], run["waitsForConfirmation"]) == ("execute", True)
+        expiry = 2**33
+        digest = bytes.fromhex(plane.get_confirmation(run["runId"], expiry)["digest"][2:])
+        stranger = ConfirmationForm(expiry=expiry, signature=sign(PrivateKey(b"\x01" * 32), digest))
+        with pytest.raises(ConfigError, match="operator"):
+            plane.confirm_run(run["runId"], stranger)
+        assert get_paid(chain) == 0
+        form = ConfirmationForm(expiry=expiry, signature=sign(DEVELOPMENT_KEY, digest))
+        run = plane.confirm_run(run["runId"], form, waits=True)
+    assert (run["status"], run["failure"]) == ("completed", None)
+    assert get_paid(chain) == 1
+
+
+def sign(key: PrivateKey, digest: bytes) -> str:
+    signature = key.sign_msg_hash(digest)
+    return "0x" + (signature.to_bytes()[:64] + bytes([27 + signature.v])).hex()
+
+
+def test_a_cancelled_run_does_nothing(tmp_path: Path, chain: Chain) -> None:
+    folder = make_agent(tmp_path, action=PAY)
+    with open_development_plane([folder.path], tmp_path, chain=chain) as plane:
+        task = plane.create_task(TaskForm(goal="Pay"))
+        run = plane.start_run(task["taskId"], RunForm(until="dry_run"), waits=True)
+        plane.cancel_run(run["runId"])
+        run = plane.get_run(run["runId"], waits=True)
+        assert (run["status"], plane.get_task(task["taskId"])["status"]) == ("cancelled",) * 2
+    assert get_paid(chain) == 0
+
+
+@pytest.mark.parametrize(
+    ("members", "phase_and_status", "message"),
+    [
+        ({"budget": BudgetForm(max_steps=51)}, "policy_check rejected", "maxSteps 51"),
+        ({"trust_threshold": ThresholdForm()}, "trust_check rejected", "identity"),
+        ({"trust_threshold": ThresholdForm(min_score=0.5, requires_identity=False,
+          requires_registration=False)}, "trust_check rejected", "trust score 0.00"),
+        ({"budget": BudgetForm(max_onchain_writes=0)}, "dry_run failed", "maxOnchainWrites 0"),
+        ({"category": "trading"}, "discover failed", "can't handle the task"),
+    ],
+)  # fmt: skip
+def test_a_run_that_may_not_go_on_stops_in_its_phase_and_is_recorded(
+    tmp_path: Path,
+    chain: Chain,
+    members: dict[str, Any],
+    phase_and_status: str,
+    message: str,
+) -> None:
+    phase, status = phase_and_status.split()
+    folder = make_agent(tmp_path, action=PAY)
+    with open_development_plane([folder.path], tmp_path, chain=chain) as plane:
+        run = plane.run_goal("Pay", **members)
+        assert plane.get_task(run["taskId"])["status"] == status
+        [entry] = plane.get_document(None, DocumentKind.LOG)["runs"]
+    assert (run["status"], run["failedPhase"]) == ("failed", phase)
+    assert message in run["failure"]
+    assert entry["failures"] == [{"phase": phase, "reason": run["failure"]}]
+    assert get_paid(chain) == 0
+    assert validate_folder(folder) == ()
+
+
+def test_an_agents_exception_is_the_reason_of_a_failed_run(tmp_path: Path) -> None:
+    folder = make_agent(tmp_path, action=FAIL)
+    with open_development_plane([folder.path], tmp_path) as plane:
+        run = plane.run_goal("Divide")
+    assert (run["status"], run["failedPhase"]) == ("failed", "dry_run")
+    assert "division" in run["failure"]
+
+
+def test_an_agent_that_changes_its_manifest_fails(tmp_path: Path) -> None:
+    folder = make_agent(tmp_path, action=CHANGE_MANIFEST)
+    with open_development_plane([folder.path], tmp_path) as plane:
+        run = plane.run_goal("Grow")
+    assert run["status"] == "failed"
+    assert "agent.json of gas-watcher: was changed" in run["failure"]
+
+
+def test_an_agent_that_changes_its_log_is_found_and_the_run_can_be_recorded_later(
+    tmp_path: Path,
+) -> None:
+    folder = make_agent(tmp_path, action=CHANGE_LOG)
+    path = folder.locate(DocumentKind.LOG)
+    with open_development_plane([folder.path], tmp_path) as plane:
+        assert plane.run_goal("First")["status"] == "completed"
+        before = path.read_bytes()
+        with pytest.raises(AgentsError, match="the log was changed after it was written"):
+            plane.run_goal("Second")
+        [_, second] = plane.list_runs()
+        assert plane.get_run(second["runId"])["fault"] is not None
+        path.write_bytes(before)
+        run = plane.continue_run(second["runId"], None, waits=True)
+        assert (run["status"], run["fault"]) == ("completed", None)
+    goals = [each["goal"] for each in json.loads(path.read_text("utf-8"))["runs"]]
+    assert goals == ["First", "Second"]
+    assert validate_folder(folder) == ()
+
+
+def test_two_agents_of_one_slug_and_an_unknown_one_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    first, second = make_agent(tmp_path), make_agent(tmp_path / "a")
+    with (
+        pytest.raises(ConfigError, match="agent gas-watcher is installed from"),
+        open_development_plane([first.path, second.path], tmp_path),
+    ):
+        pass
+    with open_development_plane([first.path], tmp_path) as plane:
+        with pytest.raises(
+            ConfigError, match="agent 'other': not installed; there are gas-watcher"
+        ):
+            plane.create_task(TaskForm(goal="x", agent_slug="other"))
+        with pytest.raises(ConfigError, match="phase 'later': must be one of discover, plan"):
+            plane.start_run(plane.create_task(TaskForm(goal="x"))["taskId"], RunForm(until="later"))
+
+
+def test_a_listener_hears_every_phase(tmp_path: Path) -> None:
+    folder = make_agent(tmp_path)
+    heard: list[RunEvent] = []
+    with open_development_plane([folder.path], tmp_path, listener=heard.append) as plane:
+        run = plane.run_goal("What is my balance?")
+    phases = [each.phase.value for each in heard if each.moment.value == "stored"]
+    assert phases == list_phases(run)
+    assert len(phases) == 9
