@@ -47,7 +47,7 @@ class Project:
         shutil.copytree(HERE / "hardhat", folder, dirs_exist_ok=True)
         (folder / "node_modules").symlink_to(packages)
         # What imports OpenZeppelin, which is no package of this project.
-        folders = ("callback", "adapters", "retrieval", "swap", "trading", "v1")
+        folders = ("callback", "council", "adapters", "retrieval", "swap", "trading", "v1")
         agents = ("WalletCallbackAgent.sol", "AgentAccount.sol", "Owned*Agent.sol")
         models = ("*ModelTool.sol", "NumericTool.sol", "FixedPointText.sol", "TransientValues.sol")
         files = (*agents, *models, "*AbiT*.sol")
