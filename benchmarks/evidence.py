@@ -81,6 +81,19 @@ ENTRIES = {
         test="tests/contracts/runs/test_treasury_invariants.py"
         "::test_no_sequence_of_calls_breaks_the_treasury",
     ),
+    "council-accounts": Entry(
+        shows="A council creates, loses and keeps no money, ten requests at once (EVM in Python)",
+        count=1_000,
+        seed=27,
+        test="tests/contracts/council/test_accounts.py::test_no_money_is_created_lost_or_stuck",
+    ),
+    "council-invariants": Entry(
+        shows="A council creates, loses and keeps no money, ten requests at once (Foundry)",
+        count=3_000,
+        seed=27,
+        test="tests/contracts/council/test_invariants.py"
+        "::test_no_sequence_of_calls_breaks_the_books",
+    ),
     "numeric-files": Entry(
         shows="A malformed ONNX file is refused by its name, or computes within its proven ranges",
         count=100_000,

@@ -1,0 +1,424 @@
+"""The known attacks on councils. Each succeeds on a copy with a flawed rule, fails on ours."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from eth_abi import encode
+from eth_keys.datatypes import PrivateKey
+from eth_utils import keccak, to_canonical_address
+
+from tests.contracts.council.council_bench import (
+    AGENTS,
+    BOND,
+    DISTRIBUTED,
+    FAILED,
+    JUDGE,
+    JUDGES,
+    REQUESTER,
+    REWARD,
+    CouncilBench,
+    Terms,
+    header_of,
+)
+from tests.contracts.plain_evm import OWNER, STRANGER, ZERO, Account, RevertedError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.contracts.council.council_bench import Question
+    from tests.contracts.plain_evm import Contract
+
+THIEF = AGENTS[2]
+COPYABLE_COMMITMENT, NO_LIMITS, BOOLEAN_TOKEN, STATED_AMOUNT = range(4)
+JUDGING_AGENTS, PICKED_BLOCK, NO_TIMEOUT = range(3)
+PUSH, LATE_UPDATE, DUPLICATE_WINNERS, NO_COMMITMENTS, NO_REFUND, STUCK_BONDS = range(6)
+NOTHING, FALSE, FEE = range(3)
+"""Answers of `OddToken`."""
+
+MOST_GAS = 16_777_216
+"""A transaction's gas. Source: EIP-7825."""
+
+IN_BLOCKS = Terms(deterministic=False)
+
+
+def submissions(flaw: int) -> CouncilBench:
+    return CouncilBench(name="FlawedSubmissions", extra=(flaw,))
+
+
+def judging(flaw: int, terms: Terms | None = None) -> CouncilBench:
+    return CouncilBench(terms or Terms(), name="FlawedJudging", extra=(flaw,))
+
+
+def payments(flaw: int) -> CouncilBench:
+    return CouncilBench(name="FlawedPayments", extra=(flaw,))
+
+
+def succeeds(call: Callable[[], object]) -> bool:
+    """Return whether a call is accepted."""
+    try:
+        call()
+    except RevertedError as refused:
+        if refused.error[0] == "Panic":
+            raise
+        return False
+    return True
+
+
+def end(bench: CouncilBench, question: Question) -> bool:
+    """Let all timeouts pass and share the money; return whether the request ended."""
+    for _ in range(6):
+        phase = bench.phase(question)
+        if phase in {DISTRIBUTED, FAILED}:
+            return True
+        if not succeeds(lambda: bench.advance(question)):
+            succeeds(lambda: bench.distribute(question))
+    return False
+
+
+# ---- Robbery
+
+
+@pytest.mark.parametrize("flawed", [False, True])
+def test_last_revealer_robbery(*, flawed: bool) -> None:
+    """The last to reveal becomes the judge and pays the reward to itself."""
+    bench = judging(JUDGING_AGENTS) if flawed else CouncilBench()
+    question = bench.ask()
+    for agent, answer in zip(AGENTS[:3], (b"4", b"4", b"5"), strict=True):
+        bench.commit(question, agent, answer)
+    for agent in AGENTS[:2]:
+        bench.reveal(question, agent)
+
+    def rob() -> None:
+        bench.register(question, THIEF)
+        bench.reveal(question, THIEF, b"5")
+        bench.aggregate(question, [THIEF], b"5", judge=THIEF)
+        bench.distribute(question)
+
+    robbed = succeeds(rob)
+    assert robbed == flawed
+    assert bench.claimable(THIEF) == (REWARD + 4 * BOND if flawed else 0)
+
+
+@pytest.mark.parametrize("flawed", [False, True])
+def test_judge_that_is_an_info_agent(*, flawed: bool) -> None:
+    bench = judging(JUDGING_AGENTS) if flawed else CouncilBench()
+    question = bench.ask()
+    bench.commit(question, THIEF)
+    assert succeeds(lambda: bench.register(question, THIEF)) == flawed
+    bench.register(question, JUDGES[0])
+    assert not succeeds(lambda: bench.commit(question, JUDGES[0]))
+    if not flawed:
+        assert not succeeds(lambda: bench.register(question, JUDGES[0]))
+
+
+def test_judge_that_asked_the_question() -> None:
+    bench = CouncilBench()
+    question = bench.ask()
+    assert not succeeds(lambda: bench.register(question, REQUESTER))
+
+
+@pytest.mark.parametrize("flawed", [False, True])
+def test_copied_commitment(*, flawed: bool) -> None:
+    """Who copies a commitment waits for the answer, and reveals the same."""
+    bench = submissions(COPYABLE_COMMITMENT) if flawed else CouncilBench()
+    question = bench.ask()
+    commitment = bench.oracle("commitmentOf", 1, AGENTS[0].address, b"4", 7)
+    assert (commitment == keccak(encode(["bytes", "uint256"], [b"4", 7]))) == flawed
+    for agent in (AGENTS[0], THIEF):
+        bench.oracle("commit", question.request_id, commitment, sender=agent, value_wei=BOND)
+    bench.pass_phase(question)
+    bench.oracle("reveal", question.request_id, b"4", 7, sender=AGENTS[0])
+    copied = succeeds(lambda: bench.oracle("reveal", 1, b"4", 7, sender=THIEF))
+    assert copied == flawed
+
+
+@pytest.mark.parametrize("flawed", [False, True])
+def test_duplicate_winners(*, flawed: bool) -> None:
+    """A winner named twice would be paid twice, with the money of other requests."""
+    bench = payments(DUPLICATE_WINNERS) if flawed else CouncilBench()
+    others = bench.ask(reward=9 * REWARD)
+    question = bench.ask()
+    bench.register(question, JUDGES[0])
+    bench.answer_all(question, b"4", b"4", b"5")
+    assert succeeds(lambda: bench.aggregate(question, [AGENTS[0]] * 5)) == flawed
+    bench.withdraw_all()
+    escrow, _ = bench.oracle("escrowOf", others.request_id)
+    assert (bench.held() < escrow) == flawed
+
+
+def test_winners_who_took_no_part() -> None:
+    bench = CouncilBench()
+    question = bench.ask()
+    bench.register(question, *JUDGES[:2])
+    for agent in AGENTS[:3]:
+        bench.commit(question, agent)
+    for agent in AGENTS[:2]:
+        bench.reveal(question, agent)
+    bench.advance(question)
+    judge = bench.judge(question)
+    for winners in ([], [STRANGER], [AGENTS[2]], [judge], [AGENTS[0], STRANGER]):
+        assert not succeeds(lambda w=winners: bench.aggregate(question, w, judge=judge))  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("flawed", [False, True])
+def test_reentrancy(*, flawed: bool) -> None:
+    """A recipient that calls `withdraw` again while it is paid."""
+    bench = payments(LATE_UPDATE) if flawed else CouncilBench()
+    bench.ask(reward=9 * REWARD)
+    thief = bench.evm.deploy("CouncilParticipant")
+    request = bench.oracle.artifact.encode_call(
+        "createRequest", "?", 1, 1, bench.now + 1, ZERO, "", ((), ())
+    )
+    thief("call", bench.oracle.address, request, value_wei=REWARD)
+    bench.pass_time(2)
+    bench.oracle("advance", 2)
+    again = bench.oracle.artifact.encode_call("withdraw", ZERO, thief.address)
+    thief("behave", 2, bench.oracle.address, again, 3)
+    thief("call", bench.oracle.address, again)
+    assert bench.balance(thief.address) == (4 * REWARD if flawed else REWARD)
+
+
+# ---- Randomness
+
+
+@pytest.mark.parametrize("flawed", [False, True])
+def test_requester_that_picks_the_block(*, flawed: bool) -> None:
+    """Whoever sends the draw tries block after block until its friend is drawn."""
+    friend = JUDGES[4]
+    bench = judging(PICKED_BLOCK, IN_BLOCKS) if flawed else CouncilBench(IN_BLOCKS)
+    question = bench.ask()
+    bench.register(question, *JUDGES)
+    bench.answer_all(question, b"4", b"4", b"4")
+    block = bench.oracle("seedBlockOf", question.request_id)
+    drawn = set()
+    bench.pass_time(blocks=5)
+    for _ in range(12):
+        snapshot = bench.evm.vm.state.snapshot()
+        bench.oracle("selectJudge", question.request_id, header_of(block))
+        drawn.add(bench.judge(question))
+        bench.evm.vm.state.revert(snapshot)
+        bench.pass_time(1)
+    assert (len(drawn) > 1) == flawed
+    assert flawed == (friend in drawn and len(drawn) > 1)
+
+
+def test_draw_before_its_block_or_with_another_header() -> None:
+    bench = CouncilBench(IN_BLOCKS)
+    question = bench.ask()
+    bench.register(question, *JUDGES)
+    bench.answer_all(question, b"4", b"4", b"4")
+    block = bench.oracle("seedBlockOf", question.request_id)
+    assert block == bench.block_number + IN_BLOCKS.seed_delay
+    for header in (header_of(block), b"", header_of(block - 1)):
+        assert not succeeds(lambda h=header: bench.oracle("selectJudge", 1, h))  # type: ignore[misc]
+    bench.pass_time(blocks=IN_BLOCKS.seed_delay)
+    assert not succeeds(
+        lambda: bench.oracle("selectJudge", 1, header_of(block))
+    )  # the block is not over
+    bench.pass_time(blocks=1)
+    assert not succeeds(lambda: bench.oracle("selectJudge", 1, header_of(block - 1)))
+    bench.oracle("selectJudge", 1, header_of(block))
+    assert bench.phase(question) == JUDGE
+
+
+def test_judge_that_comes_after_the_reveals() -> None:
+    """Nobody joins after the block of the draw is fixed."""
+    bench = CouncilBench(IN_BLOCKS)
+    question = bench.ask()
+    bench.register(question, JUDGES[0])
+    bench.answer_all(question, b"4", b"4", b"4")
+    assert not succeeds(lambda: bench.register(question, JUDGES[1]))
+
+
+# ---- Money that stays
+
+
+def all_money_is_out(bench: CouncilBench, question: Question) -> bool:
+    """Return whether a request ends and everybody's withdrawals empty the oracle."""
+    ended = end(bench, question)
+    bench.withdraw_all(question.token)
+    bench.withdraw_all()
+    return ended and bench.held() == 0
+
+
+@pytest.mark.parametrize("flawed", [False, True])
+def test_no_commitments(*, flawed: bool) -> None:
+    bench = payments(NO_COMMITMENTS) if flawed else CouncilBench()
+    question = bench.ask()
+    bench.register(question, JUDGES[0])
+    assert all_money_is_out(bench, question) == (not flawed)
+
+
+@pytest.mark.parametrize("flawed", [False, True])
+def test_no_quorum(*, flawed: bool) -> None:
+    bench = payments(NO_REFUND) if flawed else CouncilBench()
+    question = bench.ask()
+    bench.register(question, JUDGES[0])
+    for agent in AGENTS[:3]:
+        bench.commit(question, agent)
+    bench.reveal(question, AGENTS[0])
+    assert all_money_is_out(bench, question) == (not flawed)
+
+
+@pytest.mark.parametrize("flawed", [False, True])
+@pytest.mark.parametrize("reveals", [0, 1])
+def test_partial_reveals(reveals: int, *, flawed: bool) -> None:
+    """Slots stay free, and of those who committed some, or all, never reveal."""
+    bench = payments(STUCK_BONDS) if flawed else CouncilBench()
+    question = bench.ask(agents=5)
+    for agent in AGENTS[:3]:
+        bench.commit(question, agent)
+    bench.pass_phase(question)
+    for agent in AGENTS[:reveals]:
+        bench.reveal(question, agent)
+    assert all_money_is_out(bench, question) == (not flawed)
+    if not flawed:
+        assert bench.outcome(question, AGENTS[2]) == 3
+
+
+@pytest.mark.parametrize("flawed", [False, True])
+def test_judge_that_never_comes(*, flawed: bool) -> None:
+    bench = judging(NO_TIMEOUT) if flawed else CouncilBench()
+    question = bench.ask()
+    bench.register(question, *JUDGES[:2])
+    bench.answer_all(question, b"4", b"4", b"5")
+    assert all_money_is_out(bench, question) == (not flawed)
+
+
+def test_draw_that_nobody_makes() -> None:
+    bench = CouncilBench(IN_BLOCKS)
+    question = bench.ask()
+    bench.register(question, *JUDGES[:2])
+    bench.answer_all(question, b"4", b"4", b"5")
+    assert all_money_is_out(bench, question)
+    assert bench.phase(question) == FAILED
+
+
+@pytest.mark.parametrize("flawed", [False, True])
+def test_reverting_recipient(*, flawed: bool) -> None:
+    """One winner refuses its wei: the others get theirs."""
+    bench = payments(PUSH) if flawed else CouncilBench()
+    hostile = bench.evm.deploy("CouncilParticipant")
+    hostile("behave", 1, ZERO, b"", 0)
+    question = bench.ask(specifications="OPTIONS: yes|no")
+    oracle = bench.oracle
+    commitment = oracle("commitmentOf", question.request_id, hostile.address, b"yes", 7)
+    send = oracle.artifact.encode_call
+    hostile("call", oracle.address, send("commit", 1, commitment), value_wei=BOND)
+    for agent in AGENTS[:2]:
+        bench.commit(question, agent, b"yes")
+    hostile("call", oracle.address, send("reveal", 1, b"yes", 7))
+    for agent in AGENTS[:2]:
+        bench.reveal(question, agent, b"yes")
+    assert end(bench, question) == (not flawed)
+    if not flawed:
+        hostile("call", oracle.address, send("withdraw", ZERO, STRANGER.address))
+        bench.withdraw_all()
+        assert bench.held() == 0
+
+
+# ---- Tokens
+
+
+def token_question(bench: CouncilBench, answer: int) -> tuple[Contract, Question | None]:
+    """Ask with the reward of a token that answers oddly, if the oracle takes it."""
+    token = bench.evm.deploy("RewardToken", answer, REWARD)
+    token("approve", bench.oracle.address, REWARD)
+    try:
+        return token, bench.ask(token=token)
+    except RevertedError:
+        return token, None
+
+
+@pytest.mark.parametrize("flawed", [False, True])
+def test_token_without_a_return_value(*, flawed: bool) -> None:
+    bench = submissions(BOOLEAN_TOKEN) if flawed else CouncilBench()
+    token, question = token_question(bench, NOTHING)
+    assert (question is None) == flawed
+    if question is not None:
+        bench.register(question, JUDGES[0])
+        bench.answer_all(question, b"4", b"4", b"4")
+        bench.aggregate(question, AGENTS[:3])
+        assert all_money_is_out(bench, question)
+        assert token("balanceOf", bench.oracle.address) == 0
+        assert token("balanceOf", JUDGES[0].address) == REWARD // 10
+
+
+@pytest.mark.parametrize("flawed", [False, True])
+def test_token_that_takes_a_fee(*, flawed: bool) -> None:
+    """The last to withdraw would get nothing, or another request's tokens."""
+    bench = submissions(STATED_AMOUNT) if flawed else CouncilBench()
+    token, question = token_question(bench, FEE)
+    assert (question is not None) == flawed
+    if question is not None:
+        _, of_token = bench.oracle("escrowOf", question.request_id)
+        assert token("balanceOf", bench.oracle.address) < of_token
+
+
+def test_token_that_refuses() -> None:
+    _, question = token_question(CouncilBench(), FALSE)
+    assert question is None
+
+
+# ---- Sizes
+
+
+def fill(bench: CouncilBench) -> list[bool]:
+    """Return which overlong inputs are accepted."""
+    long = "x" * 8_000
+    accepted = [
+        succeeds(lambda: bench.ask(query=long + long)),
+        succeeds(lambda: bench.ask(specifications=long + long)),
+        succeeds(lambda: bench.ask(capabilities=([*map(str, range(65))], ()))),
+        succeeds(lambda: bench.ask(capabilities=((), ["x" * 65]))),
+    ]
+    question = bench.ask()
+    bench.register(question, JUDGES[0])
+    for agent in AGENTS[:3]:
+        bench.commit(question, agent, b"x" * 2_049)
+    accepted += [
+        succeeds(lambda a=agent: bench.reveal(question, a, b"x" * 2_049))  # type: ignore[misc]
+        for agent in AGENTS[:3]
+    ]
+    return accepted
+
+
+@pytest.mark.parametrize("flawed", [False, True])
+def test_overlong_inputs(*, flawed: bool) -> None:
+    bench = submissions(NO_LIMITS) if flawed else CouncilBench()
+    assert set(fill(bench)) == {flawed}
+
+
+def test_everything_at_its_limit_fits_into_a_transaction() -> None:
+    """64 agents with the longest answers, 32 judges, and all settled: within EIP-7825's limit."""
+    bench = CouncilBench()
+    everybody = many_accounts(96)
+    for one in everybody:
+        bench.evm.vm.state.set_balance(to_canonical_address(one.address), 10**24)
+    agents, judges = everybody[:64], everybody[64:]
+    question = bench.ask(agents=64, query="x" * 7_000)
+    bench.register(question, *judges)
+    for agent in agents:
+        bench.commit(question, agent, b"x" * 2_048)
+    used = []
+    for agent in agents:
+        bench.reveal(question, agent, b"x" * 2_048)
+        used.append(bench.evm.last.get_gas_used())
+    judge, _ = bench.oracle("judgesOf", question.request_id, False)  # noqa: FBT003
+    by_judge = next(one for one in judges if one.address == judge)
+    bench.aggregate(question, agents, b"y" * 2_048, judge=by_judge, reasoning=b"z" * 4_096)
+    used.append(bench.evm.last.get_gas_used())
+    bench.distribute(question)
+    used.append(bench.evm.last.get_gas_used())
+    assert max(used) < MOST_GAS
+    for one in (*everybody, OWNER):
+        if bench.claimable(one):
+            bench.oracle("withdraw", ZERO, one.address, sender=one)
+    assert bench.held() == 0
+
+
+def many_accounts(count: int) -> list[Account]:
+    """Return accounts with the keys from 10,000 on."""
+    return [Account(PrivateKey((10_000 + n).to_bytes(32, "big"))) for n in range(count)]

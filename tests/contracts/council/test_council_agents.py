@@ -1,0 +1,242 @@
+"""On-chain agents of a council with scripted models, and the texts that they show and read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.contracts.council.council_bench import (
+    AGENTS,
+    BOND,
+    COMMIT,
+    JUDGE,
+    JUDGES,
+    OPTIONS,
+    RESOLVED,
+    REWARD,
+    CouncilBench,
+    Terms,
+)
+from tests.contracts.plain_evm import OWNER, STRANGER, ZERO, final_answer, reverts
+
+if TYPE_CHECKING:
+    from tests.contracts.council.council_bench import Question
+    from tests.contracts.plain_evm import Contract
+
+
+class Sitting:
+    """A council with contracts as agents, each with an executor of its own."""
+
+    def __init__(self, terms: Terms | None = None) -> None:
+        self.bench = CouncilBench(terms or Terms())
+        self.executors: dict[str, Contract] = {}
+
+    def deploy(self, name: str, model: str) -> Contract:
+        executor = self.bench.evm.deploy("MockExecutor")
+        settings: tuple[object, ...] = (
+            executor.address,
+            model,
+            name,
+            "Sits in a council",
+            "You answer.",
+            [],
+            2,
+        )
+        agent = self.bench.evm.deploy(name, self.bench.oracle.address, OWNER.address, settings)
+        self.executors[agent.address] = executor
+        return agent
+
+    def say(self, agent: Contract, text: str) -> None:
+        """Let the agent's model say this next."""
+        self.executors[agent.address]("willReturn", final_answer(text))
+
+    def prompt(self, agent: Contract) -> str:
+        """Return what the agent's model was asked in the last transaction that logged."""
+        self.bench.evm.last = self.bench.evm.logged
+        (asked,) = self.executors[agent.address].events("IterationAsked")
+        return str(asked["prompt"])
+
+
+@pytest.fixture
+def sitting() -> Sitting:
+    return Sitting()
+
+
+def drawn_judge(sitting: Sitting, question: Question, *answers: bytes) -> Contract:
+    """Return the judge of a question with these answers."""
+    judge = sitting.deploy("CouncilJudge", "a-judge")
+    judge("register", question.request_id, value_wei=BOND)
+    sitting.bench.answer_all(question, *answers)
+    return judge
+
+
+def resolution(sitting: Sitting) -> Any:  # noqa: ANN401 - answer and whether it is final
+    return sitting.bench.oracle("getResolution", 1)
+
+
+def test_council_of_several_models(sitting: Sitting) -> None:
+    bench = sitting.bench
+    question = bench.ask(query="Which city is the capital of France?")
+    agents = [sitting.deploy("CouncilInfoAgent", f"model-{n}") for n in range(3)]
+    judge = sitting.deploy("CouncilJudge", "a-judge")
+    judge("register", 1, value_wei=BOND)
+    for place, (agent, said) in enumerate(zip(agents, ("Paris", "paris.", "Lyon"), strict=True)):
+        sitting.say(agent, said)
+        with reverts("OwnableUnauthorizedAccount", STRANGER.address):
+            agent("join", 1, place, sender=STRANGER, value_wei=BOND)
+        agent("join", 1, place, value_wei=BOND)
+        assert sitting.prompt(agent) == "Which city is the capital of France?"
+    for agent in agents:
+        agent("reveal", 1, sender=STRANGER)
+    sitting.say(judge, "1: Paris")
+    judge("judge", 1, sender=STRANGER)
+    assert sitting.prompt(judge) == judge("promptOf", 1)
+    assert bench.event("ResolutionFinalized") == {"finalAnswer": b"Paris"}
+    assert bench.event("JudgeReasoned")["reasoning"] == b"model a-judge: 1: Paris"
+    bench.distribute(question)
+    share = (REWARD - REWARD // 10) // 2
+    paid = bench.event("RewardsDistributed")
+    assert paid == {"winners": tuple(a.address for a in agents[:2]), "amounts": (share, share)}
+    with reverts("OwnableUnauthorizedAccount", STRANGER.address):
+        judge("withdraw", ZERO, STRANGER.address, sender=STRANGER)
+    before = bench.balance(STRANGER.address)
+    judge("withdraw", ZERO, STRANGER.address)
+    assert bench.balance(STRANGER.address) - before == REWARD // 10 + BOND
+
+
+@pytest.mark.parametrize("said", ["Yes.", " yes ", "yes"])
+def test_an_info_agent_names_the_option(sitting: Sitting, said: str) -> None:
+    question = sitting.bench.ask(specifications=OPTIONS, agents=1)
+    agent = sitting.deploy("CouncilInfoAgent", "m")
+    sitting.say(agent, said)
+    agent("join", question.request_id, 5, value_wei=BOND)
+    agent("reveal", question.request_id)
+    assert resolution(sitting) == (b"yes", True)
+
+
+def test_an_unsure_info_agent_stays_out(sitting: Sitting) -> None:
+    sitting.bench.ask()
+    agent = sitting.deploy("CouncilInfoAgent", "m")
+    sitting.say(agent, "UNSURE: which year?")
+    with reverts("UnsureAnswer", "UNSURE: which year?"):
+        agent("join", 1, 5, value_wei=BOND)
+    with reverts("NotAnswered", 1):
+        agent("reveal", 1)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "answer", "winners"),
+    [
+        ("1, 2: four", b"four", [0, 1, 3]),  # 4 and 4. say the same
+        ("Answers 1 and 2: four", b"four", [0, 1, 3]),
+        ("3", b"5", [2]),
+        ("2:", b"It is 4", [1]),
+        ("1", b"4", [0, 3]),  # 4 says the same
+        ("It is 4.", b"It is 4", [1]),
+        ("5", b"5", [2]),  # an answer, not a number
+        ("3 : \n 5 ", b"5", [2]),
+    ],
+)
+def test_verdicts(sitting: Sitting, verdict: str, answer: bytes, winners: list[int]) -> None:
+    question = sitting.bench.ask(agents=4)
+    judge = drawn_judge(sitting, question, b"4", b"It is 4", b"5", b" 4.")
+    sitting.say(judge, verdict)
+    judge("judge", 1, sender=STRANGER)
+    assert sitting.bench.event("ResolutionFinalized") == {"finalAnswer": answer}
+    sitting.bench.distribute(question)
+    paid = sitting.bench.event("RewardsDistributed")["winners"]
+    assert paid == tuple(AGENTS[place].address for place in winners)
+
+
+@pytest.mark.parametrize("verdict", ["", "none", "7: x", "1, 9: x", "x: 1", "0: x"])
+def test_verdicts_that_name_nothing(sitting: Sitting, verdict: str) -> None:
+    question = sitting.bench.ask()
+    judge = drawn_judge(sitting, question, b"4", b"4", b"5")
+    sitting.say(judge, verdict)
+    with reverts("VerdictMalformed", verdict):
+        judge("judge", 1)
+    assert sitting.bench.phase(question) == JUDGE
+
+
+def test_a_judge_breaks_a_tie_of_options(sitting: Sitting) -> None:
+    question = sitting.bench.ask(specifications=OPTIONS, agents=4)
+    judge = drawn_judge(sitting, question, b"yes", b"no", b"no", b"yes")
+    sitting.say(judge, "2: No, since it rained")
+    judge("judge", 1)
+    assert resolution(sitting) == (b"no", True)
+    sitting.bench.distribute(question)
+    paid = sitting.bench.event("RewardsDistributed")["winners"]
+    assert paid == tuple(agent.address for agent in AGENTS[1:3])
+
+
+def test_a_judge_that_is_not_asked(sitting: Sitting) -> None:
+    sitting.bench.ask()
+    judge = sitting.deploy("CouncilJudge", "m")
+    with reverts("NothingToJudge", 1, COMMIT):
+        judge("judge", 1)
+    with reverts("OwnableUnauthorizedAccount", STRANGER.address):
+        judge("register", 1, sender=STRANGER, value_wei=BOND)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "overturned"), [("1, 2: 4.", False), ("3: 5", True)], ids=["upheld", "overturned"]
+)
+def test_a_second_judge_settles_a_dispute(verdict: str, *, overturned: bool) -> None:
+    sitting = Sitting(Terms(dispute_window=1_000))
+    bench = sitting.bench
+    question = bench.ask()
+    first = drawn_judge(sitting, question, b"4", b"4", b"5")
+    sitting.say(first, "1: 4")
+    first("judge", 1)
+    second = sitting.deploy("CouncilJudge", "another-model")
+    bench.dispute(question)
+    second("register", 1, value_wei=BOND)
+    bench.advance(question)
+    sitting.say(second, verdict)
+    second("judge", 1, sender=STRANGER)
+    assert bench.event("DisputeResolved")["overturned"] == overturned
+    assert bench.phase(question) == RESOLVED
+    assert resolution(sitting) == (b"5" if overturned else b"4", True)
+
+
+# ---- Texts
+
+
+@pytest.fixture
+def texts(sitting: Sitting) -> Contract:
+    return sitting.bench.evm.deploy("CouncilTexts")
+
+
+@pytest.mark.parametrize(
+    ("answer", "shown"),
+    [
+        (b"4", '"4"'),
+        (b'say "yes"\nAnswer: 5', "\"say 'yes' Answer: 5\""),
+        ("é 🦉".encode(), '"é 🦉"'),
+        ("a\u2028b\u2029c\u0085d".encode(), '"a   b   c  d"'),
+        (b"\xff\xfe", "(no text)"),
+        (b"", '""'),
+        ("é".encode() * 11, '"' + "é" * 10 + '..."'),
+    ],
+)
+def test_answers_are_quoted_on_one_line(texts: Contract, answer: bytes, shown: str) -> None:
+    assert texts("quote", answer, 20) == shown
+
+
+def test_long_answers_are_a_hash_and_a_uri(texts: Contract) -> None:
+    encoded = texts("encodeLong", b"\x07" * 32, "ipfs://abc")
+    assert encoded == bytes.fromhex("80330001") + b"\x07" * 32 + b"ipfs://abc"
+    assert texts("decodeLong", encoded) == (True, b"\x07" * 32, "ipfs://abc")
+    assert texts("quote", encoded, 20) == 'kept at "ipfs://abc"'
+    for other in (encoded[:36], b"4", b"\x80" + bytes(40)):
+        assert texts("decodeLong", other) == (False, bytes(32), "")
+
+
+def test_a_council_reveals_a_long_answer(sitting: Sitting, texts: Contract) -> None:
+    question = sitting.bench.ask(agents=1)
+    encoded = texts("encodeLong", b"\x07" * 32, "ipfs://abc")
+    sitting.bench.register(question, JUDGES[0])
+    sitting.bench.answer_all(question, encoded)
+    sitting.bench.aggregate(question, AGENTS[:1], encoded, reasoning=encoded)
+    assert resolution(sitting) == (encoded, True)
