@@ -10,11 +10,12 @@ import click
 from rich.markup import escape
 
 from pyevm_agents.atomic_files import write_output_file
-from pyevm_agents.cli.demo_output import format_amount, print_title, truncate_text
+from pyevm_agents.cli.demo_output import print_title, truncate_text
+from pyevm_agents.cli.loan_texts import describe_run, format_balance, list_checks
 from pyevm_agents.cli.output import out
 from pyevm_agents.devnet.loan_demo import LoanDemo, serialize_loans
-from pyevm_agents.devnet.loan_runs import CHECK_TOOLS, CREDIT
-from pyevm_agents.devnet.loan_world import APPLICANTS, CURRENCY
+from pyevm_agents.devnet.loan_runs import CREDIT
+from pyevm_agents.devnet.loan_world import APPLICANTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
 LABEL_WIDTH = 12
 
 STYLES = {"approved": "bold green", "denied": "bold red", "undone": "bold yellow", "voted": "bold"}
-
-VOTE_TITLE = "The voting agent votes on new criteria"
 
 
 def run_loan_demo(  # noqa: PLR0913 - keyword arguments
@@ -85,20 +84,6 @@ def print_run(run: LoanRun, demo: LoanDemo) -> None:
         out.print(f"   {label:<{LABEL_WIDTH}} {markup}", soft_wrap=True)
 
 
-def describe_run(run: LoanRun) -> str:
-    """Return who asks for how much."""
-    asked = run.application
-    return (
-        VOTE_TITLE if asked is None else f"{asked.applicant} asks for {asked.tokens:,} {CURRENCY}"
-    )
-
-
-def list_checks(run: LoanRun) -> list[str]:
-    """Return what the checks answered."""
-    answers = (run.outcome.find_answer(tool) for tool in CHECK_TOOLS.values())
-    return [text for text in answers if text is not None]
-
-
 def _iter_lines(run: LoanRun, demo: LoanDemo) -> Iterator[tuple[str, str, str]]:
     """Yield labels, texts and styles."""
     made = run.outcome
@@ -121,12 +106,6 @@ def _iter_lines(run: LoanRun, demo: LoanDemo) -> Iterator[tuple[str, str, str]]:
     yield "Gas", f"{made.gas_used:,}", "dim"
     for difference in run.differences:
         yield "Differs", difference, "bold yellow"
-
-
-def format_balance(amount: int, demo: LoanDemo) -> str:
-    """Return an amount of the currency with two decimals."""
-    shown = 100
-    return f"{format_amount(amount * shown // demo.world.unit[CURRENCY], shown)} {CURRENCY}"
 
 
 def count_decisions(runs: Sequence[LoanRun]) -> str:

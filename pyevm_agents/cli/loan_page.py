@@ -14,7 +14,7 @@ from pyevm_agents.bench.report.document import (
     make_text_columns,
 )
 from pyevm_agents.bench.report.html import as_html
-from pyevm_agents.cli.loan_demo import describe_run, format_balance, list_checks
+from pyevm_agents.cli.loan_texts import describe_run, format_balance, list_checks
 from pyevm_agents.devnet.loan_runs import CREDIT
 
 if TYPE_CHECKING:

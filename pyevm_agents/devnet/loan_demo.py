@@ -71,32 +71,36 @@ DESCRIPTION = "Know more of applicants"
 
 
 class IdealScript:
-    """A script that makes the checks of the criteria, and decides as the score says."""
+    """A script that makes the checks of the criteria, and decides as the score says.
+
+    It reads the prompt and has no state, so that a run's blocks can be executed again.
+    """
 
     def __init__(self, request: str, checks: Sequence[str]) -> None:
-        """Start a run.
+        """Write the steps of a run.
 
         Input:
             request: of `LoanAgent.requestFor`; its quotation is the application's text.
             checks: those of the criteria, by name.
         """
-        self._steps: list[Step] = [
-            use(READ),
-            use(CREDIT, prompt=request.split('"')[1]),
-            *(use(CHECK_TOOLS[check]) for check in checks),
-            answer(ANSWER),
-        ]
-        self._has_decided = False
+        start, text, _ = request.split('"')
+        self._question = f"Question: {start}"
+        self._steps = (use(READ), use(CREDIT, prompt=text))
+        self._checks = tuple(use(CHECK_TOOLS[check]) for check in checks)
 
     def __call__(self, request: GenerationRequest) -> Step:
         """Return the next step."""
-        if self._steps:
-            return self._steps.pop(0)
-        if self._has_decided:
-            return answer(ANSWER)
-        self._has_decided = True
-        prompt = "".join(segment.text for segment in request.segments)
-        return use(DECIDE, is_approved=ENOUGH in prompt.rpartition("Observation:")[2])
+        texts = [segment.text for segment in request.segments]
+        place = next(i for i, text in enumerate(texts) if text.startswith("Question: "))
+        history = "".join(texts[place + 1 :]).split("\nObservation: ")
+        done = len(history) - 1
+        if not texts[place].startswith(self._question):
+            return self._checks[done] if done < len(self._checks) else answer(ANSWER)
+        if done < len(self._steps):
+            return self._steps[done]
+        if done == len(self._steps):
+            return use(DECIDE, is_approved=ENOUGH in history[-1])
+        return answer(ANSWER)
 
 
 def list_ideal_vote(topic: int) -> list[Step]:
@@ -133,7 +137,8 @@ class LoanDemo:
         sender = DevelopmentAccount(_swappable(chain))
         demo = cls(LoanWorld(sender, read_applications().criteria[BEFORE]), is_ideal=is_ideal)
         report("400 days of loans, by the scripted ideal")
-        demo._make_history()
+        with demo._follow_script(demo._write_script("")):
+            demo._make_history()
         return demo
 
     @property
@@ -241,11 +246,14 @@ class LoanDemo:
             if action == "repay":
                 self.world.repay(name)
                 continue
-            with self._follow_script(self._write_script("")):
-                self.world.request(name, tokens, "").computation.raise_if_error()
+            self.world.request(name, tokens, "").computation.raise_if_error()
         self._wait_until(start + LAST_DAY * DAY_SECONDS)
         for name in APPLICANTS:
             self.world.set_savings(name)
+        # Nothing of the script is a block of the chain that the model runs on.
+        now, chain = self.chain.head.timestamp, restart_from_state(self.chain)
+        self.move_to(chain)
+        chain.mine(timestamp_seconds=now)
 
     def _wait_until(self, timestamp_seconds: int) -> None:
         if (missing := timestamp_seconds - self.chain.head.timestamp) > 0:
@@ -377,12 +385,10 @@ def _serialize_run(run: LoanRun) -> dict[str, object]:
 
 def _build_loan(building: Chain) -> Chain:
     demo = LoanDemo.deploy(building)
-    chain = restart_from_state(demo.chain)
-    demo.move_to(chain)
     for run in demo.run_story():
         text = "; ".join(run.differences)
         require_scenario(run.is_ideal, f"run {run.number} is not the ideal: {text}")
-    return chain
+    return demo.chain
 
 
 LOAN = Scenario(

@@ -66,8 +66,8 @@ REASONS = {
     FEWER_CHECKS: "less is known then",
 }
 MANDATES = {
-    MORE_CHECKS: f'Read the proposal. Vote for the proposal because "{REASONS[MORE_CHECKS]}".',
-    FEWER_CHECKS: f'Read the proposal. Vote against the proposal because "{REASONS[FEWER_CHECKS]}".',
+    topic: f'Read the proposal. Vote {side} the proposal because "{REASONS[topic]}".'
+    for topic, side in ((MORE_CHECKS, "for"), (FEWER_CHECKS, "against"))
 }
 """What the voting agent's owner wants, by topic."""
 

@@ -15,9 +15,9 @@ from pyevm_agents.config.schedule_file import ScheduleFile
 from pyevm_agents.contract_intelligence.chain_metadata import get_chain_metadata
 from pyevm_agents.contract_intelligence.swap_requests import REQUESTS
 from pyevm_agents.devnet.chain import DEFAULT_MODEL_NAME
-from pyevm_agents.devnet.scenarios import record_scenario
 from pyevm_agents.devnet.loan_applications import read_applications
 from pyevm_agents.devnet.loan_demo import AFTER, BEFORE
+from pyevm_agents.devnet.scenarios import record_scenario
 from pyevm_agents.devnet.trading_demo import RECORDED_POST_COUNT
 from pyevm_agents.devnet.trading_posts import read_posts
 from pyevm_agents.devnet.trading_world import open_trading_models
