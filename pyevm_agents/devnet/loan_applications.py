@@ -29,7 +29,7 @@ class Criteria:
     """The checks that the text asks for; the policy requires them."""
 
     @property
-    def required(self) -> int:
+    def required_checks(self) -> int:
         """`requiredChecks` of the policy."""
         return sum(1 << CHECKS.index(check) for check in self.checks)
 

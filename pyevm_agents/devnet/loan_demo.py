@@ -28,8 +28,8 @@ from pyevm_agents.devnet.loan_runs import (
     READ,
     READ_PROPOSAL,
     VOTE_TOOLS,
+    LoanOutcome,
     LoanRun,
-    Outcome,
 )
 from pyevm_agents.devnet.loan_world import (
     APPLICANTS,
@@ -210,8 +210,8 @@ class LoanDemo:
         return int(self.world.read("governor", "getProposalId", *proposal[:3], _hash(proposal)))
 
     def _run_twice(
-        self, script: Callable[[GenerationRequest], Step], run: Callable[[], Outcome]
-    ) -> tuple[Outcome, Outcome]:
+        self, script: Callable[[GenerationRequest], Step], run: Callable[[], LoanOutcome]
+    ) -> tuple[LoanOutcome, LoanOutcome]:
         """Run on the model and by a script, from the same state; return both outcomes."""
         snapshot = self.chain.snapshot()
         with self._follow_script(script):
@@ -221,14 +221,14 @@ class LoanDemo:
         self.chain.revert(snapshot)
         return run(), ideal
 
-    def _request(self, application: Application) -> Outcome:
+    def _request(self, application: Application) -> LoanOutcome:
         world = self.world
         sent = world.request(application.applicant, application.tokens, application.text)
         is_approved, text = _decode(sent, "LendingPool", "requestLoan") or (False, None)
         balance = world.read_balance(application.applicant)
         return _summarize(sent, text, balance, is_approved=bool(is_approved))
 
-    def _vote_on(self, proposal: tuple[object, ...]) -> Outcome:
+    def _vote_on(self, proposal: tuple[object, ...]) -> LoanOutcome:
         voter = self.world.contracts["voter"]
         call = voter.artifact.encode_call("voteOn", *proposal)
         sent = self.world.account.send(voter.address, call)
@@ -296,7 +296,7 @@ def _decode(sent: ExecutedTransaction, contract: str, function: str) -> tuple[ob
 
 def _summarize(
     sent: ExecutedTransaction, text: object, balance: int, *, is_approved: bool
-) -> Outcome:
+) -> LoanOutcome:
     failure = None
     if not sent.is_success:
         is_out_of_gas = sent.computation.error.burns_gas
@@ -305,7 +305,7 @@ def _summarize(
             if is_out_of_gas
             else explain_failure(sent.computation)
         )
-    return Outcome(
+    return LoanOutcome(
         transaction_hash=sent.hash,
         block_number=sent.block.number,
         computation=sent.computation,

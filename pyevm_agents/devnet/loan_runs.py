@@ -36,7 +36,7 @@ COMPARED_TOOLS = (READ, *CHECK_TOOLS.values(), CREDIT, DECIDE, READ_PROPOSAL, "v
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class LoanOutcome:
     """What a run did."""
 
     transaction_hash: bytes
@@ -81,10 +81,10 @@ class LoanRun:
     """Those of the policy, or those proposed."""
 
     before: int
-    """`Outcome.balance` before the run."""
+    """`LoanOutcome.balance` before the run."""
 
-    outcome: Outcome
-    ideal: Outcome
+    outcome: LoanOutcome
+    ideal: LoanOutcome
 
     @property
     def differences(self) -> tuple[str, ...]:
@@ -106,7 +106,7 @@ class LoanRun:
         return "approved" if self.outcome.is_approved else "denied"
 
 
-def list_differences(made: Outcome, ideal: Outcome) -> Iterator[str]:
+def list_differences(made: LoanOutcome, ideal: LoanOutcome) -> Iterator[str]:
     """Yield how a run differs from the ideal: in tools' answers, its failure and the balance.
 
     A check that the criteria do not name is a difference too.

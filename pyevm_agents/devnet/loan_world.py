@@ -221,7 +221,7 @@ class LoanWorld(WorldContracts):
     def build_proposal(self, criteria: Criteria, description: str) -> tuple[object, ...]:
         """Return the arguments of `propose` for new criteria."""
         policy = self.contracts["policy"]
-        data = policy.artifact.encode_call("setCriteria", criteria.text, criteria.required)
+        data = policy.artifact.encode_call("setCriteria", criteria.text, criteria.required_checks)
         return ([policy.address], [0], [data], description)
 
     def propose(self, proposal: tuple[object, ...]) -> None:
@@ -267,7 +267,7 @@ class LoanWorld(WorldContracts):
 
     def _deploy_pool(self, criteria: Criteria) -> None:
         owner = self.owner.address
-        judged_by = (criteria.text, criteria.required, self.terms.encode())
+        judged_by = (criteria.text, criteria.required_checks, self.terms.encode())
         self.deploy("policy", load_artifact("LoanPolicy"), self.address("timelock"), *judged_by)
         places = [self.address(name) for name in ("policy", CURRENCY, COLLATERAL)]
         pool = self.deploy("pool", load_artifact("LendingPool"), owner, *places)

@@ -27,12 +27,12 @@ from pyevm_agents.config import (
 from pyevm_agents.control.host_tools import build_host_tools
 from pyevm_agents.control.local_identity import LocalIdentityAccount
 from pyevm_agents.control.plane import ControlPlane, PlaneOptions
-from pyevm_agents.control.registry_trust import RegistryTrust
 from pyevm_agents.devnet.chain import DEVELOPMENT_BALANCE_WEI, DEVELOPMENT_KEY, build_predeploys
 from pyevm_agents.devnet.registries import REGISTRY_ADDRESSES, TESTNET, build_registries
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.lifecycle.host import ignore_event
 from pyevm_agents.lifecycle.local_chain import LocalChainPort
+from pyevm_agents.lifecycle.registry_trust import RegistryTrust
 from pyevm_agents.manifests.agent_folder import AgentFolder
 from pyevm_agents.node import DEFAULT_MNEMONIC, Keys, Node
 from pyevm_agents.node.journal import Journal
@@ -96,7 +96,7 @@ def open_plane(
         if registries is not None:
             options = replace(
                 options,
-                trust=RegistryTrust(port, registries, choices.clients),
+                trust=RegistryTrust(port, registries, choices.sources),
                 protected=frozenset(
                     {registries.identity, registries.reputation, registries.validation}
                 ),

@@ -18,7 +18,6 @@ from pyevm_agents.control.development_plane import open_development_plane
 from pyevm_agents.control.forms import RegistrationForm
 from pyevm_agents.control.identity import register_agent
 from pyevm_agents.control.local_identity import LocalIdentityAccount
-from pyevm_agents.control.registry_trust import RegistryTrust
 from pyevm_agents.devnet.chain import (
     DEVELOPMENT_ADDRESS,
     DEVELOPMENT_BALANCE_WEI,
@@ -28,6 +27,7 @@ from pyevm_agents.devnet.chain import (
 from pyevm_agents.devnet.registries import REGISTRY_ADDRESSES, TESTNET, build_registries
 from pyevm_agents.errors import AgentsError, ConfigError
 from pyevm_agents.lifecycle.local_chain import LocalChainPort
+from pyevm_agents.lifecycle.registry_trust import RegistryTrust
 from pyevm_agents.lifecycle.trust import (
     REEXECUTION_TAG,
     TrustedSources,
@@ -113,7 +113,7 @@ def test_trust_is_of_named_validators_and_clients_alone(
     tmp_path: Path, chain: Chain, port: LocalChainPort
 ) -> None:
     folder = make_agent(tmp_path)
-    trust = RegistryTrust(port, REGISTRIES, [ADDRESSES[2]])
+    trust = RegistryTrust(port, REGISTRIES, TrustedSources(clients=frozenset({ADDRESSES[2]})))
     before = trust.take_snapshot(build_module_manifest(folder.read_manifest()))
     assert (before.has_identity, before.is_registered) == (False, False)
     package = register_agent(folder, LocalIdentityAccount(port), REGISTRIES.identity).manifest
@@ -151,8 +151,9 @@ def test_a_control_plane_registers_an_agent_that_may_then_be_run(
     folder = make_agent(tmp_path)
     with open_development_plane(
         [folder.path], tmp_path, chain=chain, threshold=TrustThreshold(),
-        trust=RegistryTrust(port, REGISTRIES), identity_account=LocalIdentityAccount(port),
-        identity_registry=REGISTRIES.identity, protected=frozenset({REGISTRIES.identity}),
+        trust=RegistryTrust(port, REGISTRIES, TrustedSources()),
+        identity_account=LocalIdentityAccount(port), identity_registry=REGISTRIES.identity,
+        protected=frozenset({REGISTRIES.identity}),
     ) as plane:  # fmt: skip
         rejected = plane.run_goal("What is my balance?")
         assert (rejected["failedPhase"], "register it" in rejected["failure"]) == (

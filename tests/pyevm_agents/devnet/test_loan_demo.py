@@ -260,4 +260,4 @@ def _check_request(demo: LoanDemo, application: Application, figures: dict[str, 
         loan = world.read("pool", "applicationCount")
         _, score, checks = world.read("book", "score", loan)
         assert score >= world.terms.score_limit
-        assert checks & demo.criteria.required == demo.criteria.required
+        assert checks & demo.criteria.required_checks == demo.criteria.required_checks
