@@ -74,6 +74,7 @@ def test_a_vote_is_printed_with_its_reason() -> None:
     assert "7 of 7 ended as the ideal" in done.stdout
 
 
+@pytest.mark.slow
 def test_too_little_gas_for_the_loans_before_the_story_is_an_error() -> None:
     done = run("--ideal", "--schedule", "cold=600000")
     assert done.exit_code == 1
