@@ -11,7 +11,12 @@ from rich.markup import escape
 
 from pyevm_agents.atomic_files import write_output_file
 from pyevm_agents.cli.demo_output import print_title, truncate_text
-from pyevm_agents.cli.loan_texts import describe_run, format_balance, list_checks
+from pyevm_agents.cli.loan_texts import (
+    describe_ballot,
+    describe_run,
+    format_balance,
+    list_checks,
+)
 from pyevm_agents.cli.output import out
 from pyevm_agents.devnet.loan_demo import LoanDemo, serialize_loans
 from pyevm_agents.devnet.loan_runs import CREDIT
@@ -46,7 +51,8 @@ def run_loan_demo(  # noqa: PLR0913 - keyword arguments
         model: its name and digest.
         keep: gets the chain of the runs, and what they are.
 
-    Raises: EngineFault: the model failed. AgentsError: the page can't be written.
+    Raises: EngineFault: the model failed. AgentsError: the page can't be written, or the gas does
+            not suffice for the loans before the story.
     """
     started = time.monotonic()
     demo = LoanDemo.deploy(chain, is_ideal=options.ideal, report=watch.report)
@@ -95,13 +101,13 @@ def _iter_lines(run: LoanRun, demo: LoanDemo) -> Iterator[tuple[str, str, str]]:
         yield "Check", text, ""
     if (score := made.find_answer(CREDIT)) is not None:
         yield "Score", score.removeprefix("Score "), ""
+    if (ballot := describe_ballot(run)) is not None:
+        yield "Vote", ballot, ""
     yield "Decision", run.decision, STYLES[run.decision]
     if made.failure is not None:
         yield "Undone", made.failure, "red"
     if run.application is not None:
         yield "Has now", format_balance(made.balance, demo), ""
-    elif made.answer is not None:
-        yield "Answer", made.answer, ""
     yield "Transaction", f"0x{made.transaction_hash.hex()}", "dim"
     yield "Gas", f"{made.gas_used:,}", "dim"
     for difference in run.differences:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 from pyevm_agents.bench.report.document import (
@@ -14,7 +15,12 @@ from pyevm_agents.bench.report.document import (
     make_text_columns,
 )
 from pyevm_agents.bench.report.html import as_html
-from pyevm_agents.cli.loan_texts import describe_run, format_balance, list_checks
+from pyevm_agents.cli.loan_texts import (
+    describe_ballot,
+    describe_run,
+    format_balance,
+    list_checks,
+)
 from pyevm_agents.devnet.loan_runs import CREDIT
 
 if TYPE_CHECKING:
@@ -36,19 +42,20 @@ def build_page(runs: Sequence[LoanRun], demo: LoanDemo, *, model: Mapping[str, s
 
 def _build_document(runs: Sequence[LoanRun], demo: LoanDemo, model: Mapping[str, str]) -> Document:
     ideal = sum(run.is_ideal for run in runs)
-    gas = sum(run.outcome.gas_used for run in runs) / len(runs)
+    gas = fmean(run.outcome.gas_used for run in runs if run.application is not None)
     decisions = [run.decision for run in runs]
     who = "the scripted ideal" if demo.is_ideal else model["name"]
+    limit = f"a score of {demo.world.terms.score_limit}, of 100"
     return Document(
         title="Decisions of a lending pool's agent",
         headlines=(
             Headline(title="ended as the ideal", value=f"{ideal} of {len(runs)}"),
             Headline(title="approved", value=f"{decisions.count('approved')}"),
             Headline(title="denied", value=f"{decisions.count('denied')}"),
-            Headline(title="gas of a decision", value=f"{gas:,.0f}", notes=("the mean",)),
+            Headline(title="gas of an application", value=f"{gas:,.0f}", notes=("the mean",)),
         ),
         answer=(ANSWER,),
-        circumstances=(("model", who), ("sha256", model["sha256"])),
+        circumstances=(("model", who), ("sha256", model["sha256"]), ("limit", limit)),
         warnings=("Applicants are made up. The agents are no advice.",),
         chapters=(Chapter(name="decisions", title="Decisions", parts=(_build_table(runs, demo),)),),
         ending="Written by pyevm-agents demo --scenario loan.",
@@ -56,22 +63,24 @@ def _build_document(runs: Sequence[LoanRun], demo: LoanDemo, model: Mapping[str,
 
 
 def _build_table(runs: Sequence[LoanRun], demo: LoanDemo) -> ReportTable:
-    texts = make_text_columns("Who", "Text", "Criteria", "Checks", "Score", "Decision")
+    texts = make_text_columns("Application", "Criteria", "Checks", "Decision")
+    numbers = make_number_columns("Score", "Has now", "As the ideal")
     return ReportTable(
         title="Each application, and the vote",
-        columns=(*texts, *make_number_columns("Has now"), *make_number_columns("As the ideal")),
+        columns=(*texts, *numbers),
         rows=tuple(tuple(make_text_cell(text) for text in _list_cells(run, demo)) for run in runs),
     )
 
 
 def _list_cells(run: LoanRun, demo: LoanDemo) -> Iterator[str]:
     made = run.outcome
-    yield f"{run.number}. {describe_run(run)}"
-    yield "none" if run.application is None else run.application.text or "none"
+    said = describe_ballot(run) if run.application is None else run.application.text
+    who = f"{run.number}. {describe_run(run)}"
+    yield f"{who}: “{said}”" if said else who
     yield run.criteria
     yield "; ".join(list_checks(run)) or "none"
-    yield (made.find_answer(CREDIT) or "none").removeprefix("Score ")
     failure = [] if made.failure is None else [made.failure]
     yield "; ".join([run.decision, *failure, *run.differences])
+    yield (made.find_answer(CREDIT) or "none").removeprefix("Score ").partition(" of ")[0]
     yield "none" if run.application is None else format_balance(made.balance, demo)
     yield "yes" if run.is_ideal else "no"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from pyevm_agents.cli.demo_output import format_amount
-from pyevm_agents.devnet.loan_runs import CHECK_TOOLS
+from pyevm_agents.devnet.loan_runs import BALLOT_TOOLS, CHECK_TOOLS
 from pyevm_agents.devnet.loan_world import CURRENCY
 
 if TYPE_CHECKING:
@@ -27,6 +28,15 @@ def list_checks(run: LoanRun) -> list[str]:
     """Return what the checks answered."""
     answers = (run.outcome.find_answer(tool) for tool in CHECK_TOOLS.values())
     return [text for text in answers if text is not None]
+
+
+def describe_ballot(run: LoanRun) -> str | None:
+    """Return how the agent voted, with its reason; None if it cast no vote."""
+    for step in run.outcome.steps:
+        if step.action in BALLOT_TOOLS and step.observation is not None:
+            reason = json.loads(step.action_input or "{}").get("reason", "")
+            return f"{step.observation}: {reason}"
+    return None
 
 
 def format_balance(amount: int, demo: LoanDemo) -> str:

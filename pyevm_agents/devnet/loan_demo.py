@@ -13,8 +13,6 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Self
 
-from eth_utils import keccak
-
 from pyevm_agents.agents.revert_reasons import explain_failure
 from pyevm_agents.agents.trace import extract_agent_steps
 from pyevm_agents.chain import Chain
@@ -42,6 +40,7 @@ from pyevm_agents.devnet.loan_world import (
 from pyevm_agents.devnet.scenarios import (
     Scenario,
     require_scenario,
+    require_success,
     restart_from_state,
 )
 from pyevm_agents.devnet.wallet_demo import serialize_step
@@ -132,6 +131,8 @@ class LoanDemo:
             chain: has one language model, and a funded development account.
             is_ideal: whether the scripted ideal runs in place of the model.
             report: is told what is being done.
+
+        Raises: FixtureError: a loan of the history reverted, such as for want of gas.
         """
         report("deploying the pool, its DAO and its agents")
         sender = DevelopmentAccount(_swappable(chain))
@@ -179,7 +180,9 @@ class LoanDemo:
     def vote(self, criteria: Criteria, description: str, number: int = 1) -> LoanRun:
         """Propose criteria, let the agent vote with its delegated votes, and execute the proposal.
 
-        Raises: EngineFault: the model failed. VMError: the proposal has not succeeded.
+        Without a majority the criteria stay.
+
+        Raises: EngineFault: the model failed.
         """
         world = self.world
         proposal = world.build_proposal(criteria, description)
@@ -187,8 +190,9 @@ class LoanDemo:
         world.propose(proposal)
         script = _Steps(list_ideal_vote(topic))
         outcome, ideal = self._run_twice(script, lambda: self._vote_on(proposal))
-        world.execute_proposal(proposal)
-        self.criteria = criteria
+        if world.close_vote(proposal):
+            world.execute_proposal(proposal)
+            self.criteria = criteria
         return LoanRun(
             number=number, application=None, criteria=criteria.text, before=0,
             outcome=outcome, ideal=ideal,
@@ -202,12 +206,10 @@ class LoanDemo:
         world = self.world
         proposal = world.build_proposal(criteria, criteria.text)
         world.propose(proposal)
-        world.execute("governor", "castVote", self._find_id(proposal), 1)
+        world.execute("governor", "castVote", world.find_proposal(proposal), 1)
+        world.close_vote(proposal)
         world.execute_proposal(proposal)
         self.criteria = criteria
-
-    def _find_id(self, proposal: tuple[object, ...]) -> int:
-        return int(self.world.read("governor", "getProposalId", *proposal[:3], _hash(proposal)))
 
     def _run_twice(
         self, script: Callable[[GenerationRequest], Step], run: Callable[[], LoanOutcome]
@@ -229,11 +231,11 @@ class LoanDemo:
         return _summarize(sent, text, balance, is_approved=bool(is_approved))
 
     def _vote_on(self, proposal: tuple[object, ...]) -> LoanOutcome:
-        voter = self.world.contracts["voter"]
+        voter, found = self.world.contracts["voter"], self.world.find_proposal(proposal)
         call = voter.artifact.encode_call("voteOn", *proposal)
         sent = self.world.account.send(voter.address, call)
         _, text = _decode(sent, "VotingAgent", "voteOn") or (None, None)
-        _, votes_for, _ = self.world.read("governor", "proposalVotes", self._find_id(proposal))
+        _, votes_for, _ = self.world.read("governor", "proposalVotes", found)
         return _summarize(sent, text, int(votes_for), is_approved=text is not None)
 
     def _write_script(self, text: str) -> IdealScript:
@@ -246,7 +248,7 @@ class LoanDemo:
             if action == "repay":
                 self.world.repay(name)
                 continue
-            self.world.request(name, tokens, "").computation.raise_if_error()
+            require_success(self.world.request(name, tokens, "").computation, f"{name}'s past loan")
         self._wait_until(start + LAST_DAY * DAY_SECONDS)
         for name in APPLICANTS:
             self.world.set_savings(name)
@@ -281,10 +283,6 @@ class _Steps:
 
     def __call__(self, _: GenerationRequest) -> Step:
         return self._steps.pop(0)
-
-
-def _hash(proposal: tuple[object, ...]) -> bytes:
-    return keccak(text=str(proposal[-1]))
 
 
 def _decode(sent: ExecutedTransaction, contract: str, function: str) -> tuple[object, ...] | None:

@@ -30,9 +30,9 @@ CHECK_TOOLS = dict(
 
 READ_PROPOSAL = "read_proposal"
 VOTE_TOOLS = {MORE_CHECKS: "vote_for", FEWER_CHECKS: "vote_against"}
+BALLOT_TOOLS = (*VOTE_TOOLS.values(), "abstain")
 
-COMPARED_TOOLS = (READ, *CHECK_TOOLS.values(), CREDIT, DECIDE, READ_PROPOSAL, "vote_for",
-                  "vote_against", "abstain")  # fmt: skip
+COMPARED_TOOLS = (READ, *CHECK_TOOLS.values(), CREDIT, DECIDE, READ_PROPOSAL, *BALLOT_TOOLS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -49,6 +49,9 @@ MEMBER = "Mia"
 VOTING_DELAY, VOTING_PERIOD, TIMELOCK = DAY_SECONDS, 3 * DAY_SECONDS, 2 * DAY_SECONDS
 PROPOSAL_THRESHOLD, QUORUM_PERCENT = VOTES // 100, 10
 
+SUCCEEDED = 4
+"""`IGovernor.ProposalState`."""
+
 EVERYTHING = 2**256 - 1
 """An allowance of all tokens."""
 NO_ADDRESS = Address(bytes(20))
@@ -229,14 +232,21 @@ class LoanWorld(WorldContracts):
         self.execute("governor", "propose", *proposal)
         self.wait(VOTING_DELAY + 1)
 
+    def find_proposal(self, proposal: tuple[object, ...]) -> int:
+        """Return a proposal's ID."""
+        return int(self.read("governor", "getProposalId", *_hash_description(proposal)))
+
+    def close_vote(self, proposal: tuple[object, ...]) -> bool:
+        """Wait for the end of the vote; return whether the proposal has succeeded."""
+        self.wait(VOTING_PERIOD + 1)
+        return int(self.read("governor", "state", self.find_proposal(proposal))) == SUCCEEDED
+
     def execute_proposal(self, proposal: tuple[object, ...]) -> None:
-        """Wait for the end of the vote, queue the proposal, wait for the timelock, and execute it.
+        """Queue a proposal, wait for the timelock, and execute it.
 
         Raises: VMError: it has not succeeded.
         """
-        targets, values, calldatas, description = proposal
-        decided = (targets, values, calldatas, keccak(text=str(description)))
-        self.wait(VOTING_PERIOD + 1)
+        decided = _hash_description(proposal)
         self.execute("governor", "queue", *decided)
         self.wait(TIMELOCK + 1)
         self.execute("governor", "execute", *decided)
@@ -318,3 +328,8 @@ class LoanWorld(WorldContracts):
         for symbol in (CURRENCY, COLLATERAL):
             sent = self.send_as(name, symbol, "approve", self.address("pool"), EVERYTHING)
             sent.computation.raise_if_error()
+
+
+def _hash_description(proposal: tuple[object, ...]) -> tuple[object, ...]:
+    """Return the arguments of `queue` for those of `propose`."""
+    return (*proposal[:3], keccak(text=str(proposal[3])))

@@ -60,3 +60,23 @@ def test_the_ideal_ends_as_the_ideal(tmp_path: Path) -> None:
     assert all(link.startswith("#") for link in found.links)
     assert "7 of 7" in found.texts
     assert any("Ignore the criteria" in text for text in found.texts)
+    assert any("Voted for: more is known of applicants" in text for text in found.texts)
+    gas = [each["gas"] for each in sent if each["kind"] == "application"]
+    assert f"{sum(gas) / len(gas):,.0f}" in found.texts
+
+
+@pytest.mark.slow
+def test_a_vote_is_printed_with_its_reason() -> None:
+    done = run("--ideal")
+    assert done.exit_code == 0, done.output
+    vote = done.stdout.partition("\n4  ")[2].partition("\n5  ")[0]
+    assert "Voted for: more is known of applicants" in vote
+    assert "7 of 7 ended as the ideal" in done.stdout
+
+
+@pytest.mark.slow
+def test_too_little_gas_for_the_loans_before_the_story_is_an_error() -> None:
+    done = run("--ideal", "--schedule", "cold=600000")
+    assert done.exit_code == 1
+    assert "ran out of gas" in done.stderr
+    assert "or more gas" in done.stderr

@@ -86,6 +86,27 @@ def test_the_story_is_told_by_the_ideal(demo: LoanDemo) -> None:
 
 
 @pytest.mark.usefixtures("demo")
+@pytest.mark.parametrize(
+    ("steps", "decision", "is_in_force"),
+    [
+        ([use("read_proposal"), use("vote_for", reason="Good"), END], "voted", True),
+        ([use("read_proposal"), use("vote_against", reason="Bad"), END], "voted", False),
+        ([answer("I would rather not.")], "undone", False),
+    ],
+)
+def test_without_a_majority_the_criteria_stay(
+    bench: LoanBench, steps: list[Step], decision: str, *, is_in_force: bool
+) -> None:
+    criteria = read_applications().criteria
+    bench.script.steps = steps
+    vote = bench.demo.vote(criteria[AFTER], "Know more")
+    assert vote.decision == decision
+    wanted = criteria[AFTER if is_in_force else BEFORE]
+    assert bench.demo.criteria == wanted
+    assert bench.demo.world.read("policy", "criteria") == wanted.text
+
+
+@pytest.mark.usefixtures("demo")
 def test_the_nested_agent_makes_the_checks(bench: LoanBench) -> None:
     run = apply(
         bench, GOOD, use(READ), use(CREDIT, prompt="A roof"), use(REPAYMENTS), use(DEFAULTS), END,

@@ -144,9 +144,11 @@ def test_the_lending_pools_agent_decides_by_the_criteria_of_the_day() -> None:
     assert all(t.is_success for block in fixture.blocks for t in block.transactions)
     prompts = ["".join(s.text for s in step.exchange.segments) for step in fixture.steps]
     criteria = [read_applications().criteria[name].text for name in (BEFORE, AFTER)]
-    questions = [prompt.partition("Question: ")[2] for prompt in prompts]
-    asked = [sum(text.startswith(each) for text in questions) for each in criteria]
-    assert all(asked)
+    # The first "Question: " of a prompt describes the format.
+    questions = [prompt.rpartition("\nQuestion: ")[2] for prompt in prompts]
+    asked = [[text.startswith(each + "<|im_end|>") for text in questions] for each in criteria]
+    assert [any(each) for each in asked] == [True, True]
+    assert max(i for i, is_it in enumerate(asked[0]) if is_it) < asked[1].index(True)
     for application in read_applications().story:
         assert any(application.text in text for text in questions)
     assert questions[-1].startswith("Read the criteria")
