@@ -20,9 +20,10 @@ pytest_plugins = ["pytester"]
 def _kit() -> None:
     """Import the kit once: pytester drops a suite's imports, the package caches its names.
 
-    onnx's extension can't be loaded twice in a process.
+    The extensions of onnx and of web3's keyfiles can't be loaded twice in a process.
     """
     import_module("onnx")
+    import_module("web3")
     for name in set(testing.HOMES.values()):
         import_module(name)
 

@@ -117,8 +117,17 @@ def run(  # noqa: PLR0913 - one for each option
     if confirm and until is not None:
         raise click.UsageError("--confirm and --until exclude each other; omit one")
     from pyevm_agents.cli.agent.plane_opener import open_plane  # noqa: PLC0415 - needs the extra
-    from pyevm_agents.control.forms import BudgetForm, TaskForm  # noqa: PLC0415 - as above
+    from pyevm_agents.control.forms import (  # noqa: PLC0415 - as above
+        MAX_GOAL_CHARACTERS,
+        BudgetForm,
+        TaskForm,
+    )
 
+    if not 0 < len(goal) <= MAX_GOAL_CHARACTERS:
+        raise click.UsageError(
+            f"GOAL of {len(goal):,} characters: must have from 1 to {MAX_GOAL_CHARACTERS:,}; "
+            "change it"
+        )
     form = TaskForm(
         goal=goal,
         category=category,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -27,6 +28,9 @@ TOKEN_URI = function_signature_to_4byte_selector("tokenURI(uint256)")
 OWNER_OF = function_signature_to_4byte_selector("ownerOf(uint256)")
 REGISTERED = keccak(b"Registered(uint256,string,address)")
 """Topic of the event. Source: ERC-8004, section "Registration"."""
+
+URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s]+")
+"""A scheme and the rest. Source: RFC 3986, section 3."""
 
 
 class ContractLog(NamedTuple):
@@ -93,9 +97,14 @@ def register_agent(
         registry: the address of the identity registry.
         uri: where the registration document is; None to store the document itself on the chain.
 
-    Raises: ConfigError: the manifest is invalid or names another owner, or the entry is another's.
-            AgentsError: a transaction failed.
+    Raises: ConfigError: the URI or the manifest is invalid, the manifest names another owner, or
+            the entry is another's. AgentsError: a transaction failed.
     """
+    if uri is not None and not URI.fullmatch(uri):
+        raise ConfigError(
+            f"URI {uri!r:.80}: must begin with a scheme, such as https:// or ipfs://, and have no "
+            "blanks; correct it"
+        )
     manifest = folder.read_manifest()
     _require_owner(manifest, account)
     hashes: list[bytes] = []

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from pyevm_agents.control.agent_loader import build_module_manifest, load_agent
 from pyevm_agents.errors import ConfigError
+from pyevm_agents.manifests.agent_log import require_log_file
+from pyevm_agents.manifests.documents import DocumentKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -36,7 +38,8 @@ class InstalledAgents(Mapping[str, "AgentModule"]):
     def __init__(self, folders: Sequence[AgentFolder]) -> None:
         """Load the agents.
 
-        Raises: ConfigError: no folder, an agent can't be loaded, or two have one slug.
+        Raises: ConfigError: no folder, an agent can't be loaded, its log can't take its runs, or
+                two have one slug.
         """
         self._agents: dict[str, _Installed] = {}
         if not folders:
@@ -51,6 +54,7 @@ class InstalledAgents(Mapping[str, "AgentModule"]):
                     f"{folder.path}: agent {slug} is installed from "
                     f"{self._agents[slug].folder.path}; change one slug, or omit one folder"
                 )
+            require_log_file(folder.locate(DocumentKind.LOG), agent.package)
             self._agents[slug] = agent
 
     def __getitem__(self, slug: str) -> AgentModule:

@@ -86,7 +86,8 @@ class Orchestrator:
     def run(self, run_id: str) -> StoredRun:
         """Advance a run until it ends, or waits for a confirmation; return it.
 
-        Raises: EngineFault: the host failed; calling this again continues the run.
+        Raises: EngineFault: the host failed; calling this again continues the run. ConfigError: the
+                recorder refuses the entry; once that is mended, this ends the run.
         """
         while True:
             if not self.advance(run_id):

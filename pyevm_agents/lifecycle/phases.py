@@ -66,7 +66,7 @@ def perform_phase(facts: RunFacts, phase: Phase) -> PhaseOutcome:
     """Perform a phase.
 
     Raises: EngineFault: the host failed; the phase can be repeated. RunCancelledError: the operator
-            cancelled the run.
+            cancelled the run. ConfigError: the run can't be recorded; the phase can be repeated.
     """
     try:
         if phase not in {Phase.DISCOVER, Phase.RECORD}:
@@ -75,6 +75,8 @@ def perform_phase(facts: RunFacts, phase: Phase) -> PhaseOutcome:
     except (EngineFault, RunCancelledError):
         raise
     except (RunStoppedError, AgentFailedError, FrameError, DraftError, ConfigError) as error:
+        if phase is Phase.RECORD:  # It ends every run, so it is no phase that a run fails in.
+            raise
         return PhaseOutcome(failure=str(error))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -101,7 +102,8 @@ def validate_file(path: Path) -> tuple[DocumentKind, tuple[FileProblem, ...]]:
 def validate_folder(folder: AgentFolder) -> tuple[FileProblem, ...]:
     """Return the problems of the documents of an agent's folder, and where they differ.
 
-    Raises: ConfigError: a file is missing, or not a JSON object.
+    Raises: ConfigError: a file is missing, a document is not a JSON object, or the module is not
+            Python. The module is not imported.
     """
     forms = {kind: read_document(folder.locate(kind)) for kind in DocumentKind}
     if not folder.module_path.is_file():
@@ -109,6 +111,7 @@ def validate_folder(folder: AgentFolder) -> tuple[FileProblem, ...]:
             f"{folder.module_path}: no such file; it is the agent's Python module: "
             "`pyevm-agents agent new NAME` makes one"
         )
+    _require_python(folder.module_path)
     problems = [
         FileProblem(file=folder.locate(kind), problem=problem)
         for kind, form in forms.items()
@@ -122,6 +125,17 @@ def validate_folder(folder: AgentFolder) -> tuple[FileProblem, ...]:
         for kind, form in forms.items()
         for problem in _compare(form, kind, manifest)
     )
+
+
+def _require_python(path: Path) -> None:
+    try:
+        ast.parse(path.read_bytes())
+    except SyntaxError as error:
+        raise ConfigError(
+            f"{path}: line {error.lineno or 0}: {error.msg}; must be Python; correct it"
+        ) from error
+    except ValueError as error:
+        raise ConfigError(f"{path}: must be Python; it has null bytes: write it anew") from error
 
 
 def _compare(

@@ -39,9 +39,7 @@ def append_run(log: Document, run: Document, manifest: PackageManifest) -> dict[
     Raises: ConfigError: the log or the run is invalid, or the log has another run of this ID.
     """
     name = f"{DocumentKind.LOG.file_name} of {manifest.slug}"
-    require_valid(log, DocumentKind.LOG, name)
-    if log["agent"]["slug"] != manifest.slug:
-        raise ConfigError(f"{name}: it is the log of {log['agent']['slug']}; use that agent's file")
+    _require_log_of(log, manifest, name)
     for each in log["runs"]:
         if each["runId"] == run.get("runId"):
             _require_same(each, run, name)
@@ -70,6 +68,23 @@ def append_run_to_file(path: Path, run: Document, manifest: PackageManifest) -> 
     longer = append_run(log, run, manifest)
     if longer != log or not path.exists():
         write_atomically(path, serialize_document(longer).encode())
+
+
+def require_log_file(path: Path, manifest: PackageManifest) -> None:
+    """Check that runs of an agent can be appended to a file, which may be missing.
+
+    Raises: ConfigError: it is no valid log, or another agent's.
+    """
+    if path.exists():
+        _require_log_of(read_document(path), manifest, str(path))
+
+
+def _require_log_of(log: Document, manifest: PackageManifest, name: str) -> None:
+    require_valid(log, DocumentKind.LOG, name)
+    if log["agent"]["slug"] != manifest.slug:
+        raise ConfigError(
+            f"{name}: it is the log of {log['agent']['slug']}; use the log of {manifest.slug}"
+        )
 
 
 def _describe_agent(manifest: PackageManifest) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from pyevm_agents.errors import ConfigError
 from pyevm_agents.manifests.documents import MANIFEST_SCHEMA, DocumentKind, read_document
 from pyevm_agents.manifests.validation import require_valid
 
@@ -101,6 +102,11 @@ def read_manifest(path: Path) -> PackageManifest:
 
     Raises: ConfigError: no such file, or it is invalid.
     """
+    if not path.exists():
+        raise ConfigError(
+            f"{path}: no such file; name an agent's folder, or make one by `pyevm-agents agent new "
+            "NAME`"
+        )
     return parse_manifest(read_document(path), str(path))
 
 

@@ -74,6 +74,9 @@ def open_plane(
 
     Raises: ConfigError: an agent, a model, the folder or the options are invalid.
     """
+    agents = [AgentFolder(each) for each in folders]
+    for each in agents:
+        each.read_manifest()  # Before a model is loaded, which takes seconds.
     with ExitStack() as stack:
         data = choices.data_folder
         if data is None:
@@ -103,7 +106,7 @@ def open_plane(
                 identity_account=LocalIdentityAccount(port),
                 identity_registry=registries.identity,
             )
-        plane = stack.enter_context(ControlPlane([AgentFolder(each) for each in folders], options))
+        plane = stack.enter_context(ControlPlane(agents, options))
         yield OpenedPlane(plane=plane, node=node, notes=notes)
 
 

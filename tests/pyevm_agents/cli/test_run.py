@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+import pytest
 from click.testing import CliRunner
 
 from pyevm_agents.cli.app import main
@@ -75,6 +76,33 @@ def test_an_operator_is_asked_before_the_execution(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_is_no_agent_is_an_error_of_one_line(tmp_path: Path) -> None:
-    result = CliRunner().invoke(main, ["run", "x", "--agent", str(tmp_path), "--no-model"])
+    result = CliRunner().invoke(main, ["run", "x", "--agent", str(tmp_path)])  # Loads no model.
     assert result.exit_code == 2
-    assert result.stderr.startswith(f"Error: {tmp_path / 'agent.json'}: can't be read")
+    assert result.stderr.startswith(
+        f"Error: {tmp_path / 'agent.json'}: no such file; name an agent"
+    )
+
+
+@pytest.mark.parametrize("goal", ["", "x" * 4_001])
+def test_a_goal_has_a_length(tmp_path: Path, goal: str) -> None:
+    folder = make_agent(tmp_path, action=PAY)
+    result = CliRunner().invoke(main, ["run", goal, "--agent", str(folder.path), "--no-model"])
+    assert result.exit_code == 2
+    assert f"GOAL of {len(goal):,} characters: must have from 1 to 4,000" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("log", "message"),
+    [("{}", "agent: must be there"), ('"slug": "other-agent"', "it is the log of other-agent")],
+)
+def test_a_log_that_can_not_take_the_run_is_found_before_it(
+    tmp_path: Path, log: str, message: str
+) -> None:
+    folder = make_agent(tmp_path, action=PAY)
+    path = folder.locate(DocumentKind.LOG)
+    slug = f'"slug": "{folder.read_manifest().slug}"'
+    path.write_text(log if log == "{}" else path.read_text("utf-8").replace(slug, log), "utf-8")
+    result = run(folder, status=2)
+    assert list_phases(result) == []
+    assert result.stderr.startswith(f"Error: {path}: ")
+    assert message in result.stderr

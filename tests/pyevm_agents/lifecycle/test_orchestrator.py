@@ -144,6 +144,31 @@ def test_every_run_is_in_its_agents_log(bench: RunBench) -> None:
     assert second.failures[0].phase == "policy_check"
 
 
+class FullLog(LogBook):
+    """Refuses entries until it is emptied."""
+
+    is_full = True
+
+    def record(self, agent_slug: str, entry: RunLogEntry) -> None:
+        if self.is_full:
+            raise ConfigError("agent_log.json: must have at most 1 byte")
+        super().record(agent_slug, entry)
+
+
+def test_a_run_that_can_not_be_recorded_ends_once_it_can(bench: RunBench) -> None:
+    book = FullLog()
+    bench.change(recorder=book)
+    orchestrator = Orchestrator(bench.host)
+    run_id = orchestrator.start(build_task())
+    for _ in range(2):
+        with pytest.raises(ConfigError, match="at most 1 byte"):
+            orchestrator.run(run_id)
+        assert bench.store.get_run(run_id).phase is Phase.RECORD
+    book.is_full = False
+    assert [run.status for run in orchestrator.resume()] == [RunStatus.COMPLETED]
+    assert [entry.status for entry in book.entries.values()] == ["completed"]
+
+
 # -- stopped before anything is executed -- #
 
 

@@ -69,6 +69,17 @@ def test_a_missing_file_is_named(folder: AgentFolder, name: str) -> None:
         validate_folder(folder)
 
 
+@pytest.mark.parametrize(
+    ("text", "message"), [(b"x = 1\ndef (", "agent.py: line 2: "), (b"\0", "agent.py: ")]
+)
+def test_a_module_that_is_not_python_is_named(
+    folder: AgentFolder, text: bytes, message: str
+) -> None:
+    folder.module_path.write_bytes(text)
+    with pytest.raises(ConfigError, match=message):
+        validate_folder(folder)
+
+
 def test_a_log_with_a_later_version_of_the_agent_agrees(folder: AgentFolder) -> None:
     path = folder.locate(DocumentKind.LOG)
     form = json.loads(path.read_text("utf-8"))

@@ -72,6 +72,14 @@ def test_an_agent_is_registered_and_keeps_its_entry(url: str, tmp_path: Path) ->
     assert "must be the account that registers" in error
 
 
+@pytest.mark.parametrize("uri", ["", "me.example/a", "https://me.example/a b", "https:"])
+def test_a_uri_without_a_scheme_registers_nothing(url: str, tmp_path: Path, uri: str) -> None:
+    folder = make_agent(tmp_path)
+    printed = run(url, folder.path, "--uri", uri, status=2).stderr
+    assert printed.startswith(f"Error: URI '{uri}': must begin with a scheme")
+    assert folder.read_manifest().identity is None
+
+
 def test_a_registry_that_is_none_is_refused(url: str, tmp_path: Path) -> None:
     folder = make_agent(tmp_path)
     before = folder.path.joinpath("agent.json").read_bytes()
