@@ -210,6 +210,13 @@ ENTRIES = {
         test="tests/contracts/trading/test_desk_invariants.py"
         "::test_no_sequence_of_calls_exceeds_the_limits",
     ),
+    "loan-limits": Entry(
+        shows="No words of the loan agents' model make the pool pay against its policy",
+        count=200,
+        seed=25,
+        test="tests/pyevm_agents/devnet/test_loan_demo.py"
+        "::test_no_words_of_the_model_pay_against_the_policy",
+    ),
     "retrieval-ranks": Entry(
         shows="BM25 in the EVM ranks as bm25s does, and scores as its twin of integers does",
         count=1_000,
