@@ -4,6 +4,7 @@ pragma solidity ^0.8.24;
 import {AgentOracle} from "@pyevm-agents/contracts/callback/AgentOracle.sol";
 import {CallbackAgent} from "@pyevm-agents/contracts/callback/CallbackAgent.sol";
 import {Answer, Commitment, Evidence, IAgentOracle, Order} from "@pyevm-agents/contracts/callback/IAgentOracle.sol";
+import {OracleAgent} from "@pyevm-agents/contracts/callback/OracleAgent.sol";
 import {SimpleCallbackAgent} from "@pyevm-agents/contracts/callback/SimpleCallbackAgent.sol";
 import {AgentIterationResult} from "@pyevm-agents/contracts/interfaces/IERCAgentExecutor.sol";
 import {IERCAgentTool} from "@pyevm-agents/contracts/interfaces/IERCAgentTool.sol";
@@ -74,7 +75,7 @@ contract Actors {
         IERCAgentTool[] memory tools = new IERCAgentTool[](2);
         (tools[0], tools[1]) = (tool, greedyTool);
         agent = new SimpleCallbackAgent(
-            CallbackAgent.OracleSettings(oracle, 1_500_000, 1800, 7200), "m", "A", "d", "w", "b", tools, 3
+            OracleAgent.OracleSettings(oracle, 1_500_000, 1800, 7200), "m", "A", "d", "w", "b", tools, 3
         );
         for (uint256 i = 0; i < 2; i++) {
             clients[i] = new OracleClient(address(oracle));
