@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: CC0-1.0
 pragma solidity ^0.8.24;
 
+import {IIdentityRegistry} from "../runs/registries/IIdentityRegistry.sol";
+import {IReputationRegistry} from "../runs/registries/IReputationRegistry.sol";
 import {ICouncil, Outcome} from "./ICouncil.sol";
 import {IAgentCouncilOracle} from "./IAgentCouncilOracle.sol";
-import {ICouncilFeedback} from "./ICouncilFeedback.sol";
-import {ICouncilIdentities} from "./ICouncilIdentities.sol";
 import {ICouncilReputation} from "./ICouncilReputation.sol";
 
 /// @title Reputation of a council's agents in the registries of ERC-8004
@@ -33,8 +33,8 @@ contract CouncilReputation is ICouncilReputation {
     int256 private constant SCORE_OF_WEIGHT = 1_000;
     string private constant TAG = "council";
 
-    ICouncilIdentities public immutable identities;
-    ICouncilFeedback public immutable feedback;
+    IIdentityRegistry public immutable identities;
+    IReputationRegistry public immutable feedback;
     address private immutable deployer;
 
     /// @notice The oracle whose outcomes are written.
@@ -49,7 +49,7 @@ contract CouncilReputation is ICouncilReputation {
     mapping(address account => uint256) private linkOf; // the identity's ID and one
 
     /// @param clients_ whose feedback counts, beside this contract's own
-    constructor(ICouncilIdentities identities_, ICouncilFeedback feedback_, address[] memory clients_) {
+    constructor(IIdentityRegistry identities_, IReputationRegistry feedback_, address[] memory clients_) {
         (identities, feedback, deployer) = (identities_, feedback_, msg.sender);
         clients = clients_;
         clients.push(address(this));
