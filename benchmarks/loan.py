@@ -12,31 +12,28 @@ checks were made, failure, and the applicant's balance.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.evidence import describe_commit
-from pyevm_agents.bench.heartbeat import Heartbeat
+from benchmarks.decisions import add_decision_options, report_decisions
 from pyevm_agents.devnet.chain import create_development_chain
 from pyevm_agents.devnet.loan_applications import KINDS, read_applications
 from pyevm_agents.devnet.loan_demo import BEFORE, LoanDemo
 from pyevm_agents.devnet.loan_runs import CHECK_TOOLS, CREDIT, DECIDE, READ
-from pyevm_agents.devnet.model_registry import ModelChoice, open_registry
-from pyevm_agents.errors import AgentsError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from pyevm_agents.bench.heartbeat import Heartbeat
     from pyevm_agents.devnet.loan_applications import Application
     from pyevm_agents.devnet.loan_runs import LoanRun
+    from pyevm_agents.devnet.model_registry import ModelChoice
 
 HALVES = ("tuned", "unseen")
 
@@ -200,27 +197,20 @@ def read_options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--half", choices=HALVES, help="this half of each kind")
-    parser.add_argument("--model", metavar="MODEL", help="a GGUF file or a name")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write all decisions")
+    add_decision_options(parser)
     return parser.parse_args(arguments)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, print and write; return 1 if the model is unfit."""
     options = read_options(arguments)
-    commit = describe_commit()
-    try:
-        choice = open_registry().resolve(options.model) if options.model else ModelChoice()
-        with Heartbeat("loan") as heartbeat:
-            decisions = list(measure(list_cases(options.half), choice, heartbeat))
-    except AgentsError as error:
-        print(error, file=sys.stderr)
-        return 1
-    print_decisions(decisions)
-    if options.json is not None:
-        form = {"commit": commit, **build_report(decisions)}
-        options.json.write_text(json.dumps(form, indent=1, ensure_ascii=False) + "\n")
-    return 0
+    return report_decisions(
+        "loan",
+        options,
+        lambda choice, heartbeat: measure(list_cases(options.half), choice, heartbeat),
+        print_decisions,
+        build_report,
+    )
 
 
 if __name__ == "__main__":

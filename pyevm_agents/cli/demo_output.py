@@ -15,14 +15,18 @@ from pyevm_agents.cli.output import format_margin, out, print_table
 from pyevm_agents.display import pluralize
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from pyevm_agents.agents.trace import AgentStep
+    from pyevm_agents.devnet.ideal_runs import RunOutcome
     from pyevm_agents.devnet.wallet_demo import Balances, DemoRun, WalletDemo
 
 
 AMOUNT = re.compile(r"\b(amount|balance|needed)=(\d+)")
 """Fields of the contracts' errors that are amounts in base units."""
+
+LABEL_WIDTH = 12
+"""Characters of the labels of a demo's decisions."""
 
 MAX_SHOWN_CHARACTERS = 1_000
 """Characters printed of a text: some twelve terminal lines. `--json` prints all."""
@@ -48,6 +52,40 @@ def print_title(model: Mapping[str, str]) -> None:
     out.print(
         f"[bold]{escape(model['name'])}[/] [dim]sha256 {model['sha256'][:16]}… in genesis[/]",
         soft_wrap=True,
+    )
+
+
+def print_beginning(model: Mapping[str, str], *, is_ideal: bool) -> None:
+    """Print the model's name and digest, or also that a script runs in its place."""
+    print_title(model)
+    if is_ideal:
+        out.print("[bold yellow]The scripted ideal, in place of the model[/]")
+
+
+def print_decision(title: str, lines: Iterable[tuple[str, str, str]]) -> None:
+    """Print a decision of a demo: a title, and labels, texts and styles below it."""
+    out.print(f"\n[bold]{escape(title)}[/]", soft_wrap=True)
+    for label, text, style in lines:
+        markup = escape(truncate_text(text))
+        markup = f"[{style}]{markup}[/]" if style else markup
+        out.print(f"   {label:<{LABEL_WIDTH}} {markup}", soft_wrap=True)
+
+
+def iter_ending_lines(
+    outcome: RunOutcome, differences: Iterable[str]
+) -> Iterator[tuple[str, str, str]]:
+    """Yield the last lines of a decision: transaction, gas, and how it differs from the ideal."""
+    yield "Transaction", f"0x{outcome.transaction_hash.hex()}", "dim"
+    yield "Gas", f"{outcome.gas_used:,}", "dim"
+    for difference in differences:
+        yield "Differs", difference, "bold yellow"
+
+
+def print_ideal_count(ideal: int, count: int, seconds: float, others: str) -> None:
+    """Print how many of a demo's decisions ended as the ideal, and other counts."""
+    style = "bold green" if ideal == count else "bold yellow"
+    out.print(
+        f"\n[{style}]{ideal} of {count} ended as the ideal[/], after {seconds:.1f} s; {others}"
     )
 
 

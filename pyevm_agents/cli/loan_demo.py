@@ -7,17 +7,20 @@ import time
 from typing import TYPE_CHECKING
 
 import click
-from rich.markup import escape
 
 from pyevm_agents.atomic_files import write_output_file
-from pyevm_agents.cli.demo_output import print_title, truncate_text
+from pyevm_agents.cli.demo_output import (
+    iter_ending_lines,
+    print_beginning,
+    print_decision,
+    print_ideal_count,
+)
 from pyevm_agents.cli.loan_texts import (
     describe_ballot,
     describe_run,
     format_balance,
     list_checks,
 )
-from pyevm_agents.cli.output import out
 from pyevm_agents.devnet.loan_demo import LoanDemo, serialize_loans
 from pyevm_agents.devnet.loan_runs import CREDIT
 from pyevm_agents.devnet.loan_world import APPLICANTS
@@ -29,8 +32,6 @@ if TYPE_CHECKING:
     from pyevm_agents.cli.tools.inspect import SlowStatus
     from pyevm_agents.cli.trading_demo import TradingOptions
     from pyevm_agents.devnet.loan_runs import LoanRun
-
-LABEL_WIDTH = 12
 
 STYLES = {"approved": "bold green", "denied": "bold red", "undone": "bold yellow", "voted": "bold"}
 
@@ -58,9 +59,7 @@ def run_loan_demo(  # noqa: PLR0913 - keyword arguments
     demo = LoanDemo.deploy(chain, is_ideal=options.ideal, report=watch.report)
     watch.stop()
     if not as_json:
-        print_title(model)
-        if options.ideal:
-            out.print("[bold yellow]The scripted ideal, in place of the model[/]")
+        print_beginning(model, is_ideal=options.ideal)
     runs = []
     for run in demo.run_story():
         watch.stop()
@@ -83,11 +82,7 @@ def run_loan_demo(  # noqa: PLR0913 - keyword arguments
 
 def print_run(run: LoanRun, demo: LoanDemo) -> None:
     """Print an application, or a vote, and the decision on it."""
-    out.print(f"\n[bold]{run.number}  {escape(describe_run(run))}[/]", soft_wrap=True)
-    for label, text, style in _iter_lines(run, demo):
-        markup = escape(truncate_text(text))
-        markup = f"[{style}]{markup}[/]" if style else markup
-        out.print(f"   {label:<{LABEL_WIDTH}} {markup}", soft_wrap=True)
+    print_decision(f"{run.number}  {describe_run(run)}", _iter_lines(run, demo))
 
 
 def _iter_lines(run: LoanRun, demo: LoanDemo) -> Iterator[tuple[str, str, str]]:
@@ -108,10 +103,7 @@ def _iter_lines(run: LoanRun, demo: LoanDemo) -> Iterator[tuple[str, str, str]]:
         yield "Undone", made.failure, "red"
     if run.application is not None:
         yield "Has now", format_balance(made.balance, demo), ""
-    yield "Transaction", f"0x{made.transaction_hash.hex()}", "dim"
-    yield "Gas", f"{made.gas_used:,}", "dim"
-    for difference in run.differences:
-        yield "Differs", difference, "bold yellow"
+    yield from iter_ending_lines(made, run.differences)
 
 
 def count_decisions(runs: Sequence[LoanRun]) -> str:
@@ -122,8 +114,4 @@ def count_decisions(runs: Sequence[LoanRun]) -> str:
 
 def _print_result(runs: Sequence[LoanRun], seconds: float) -> None:
     ideal = sum(run.is_ideal for run in runs)
-    style = "bold green" if ideal == len(runs) else "bold yellow"
-    out.print(
-        f"\n[{style}]{ideal} of {len(runs)} ended as the ideal[/], after {seconds:.1f} s; "
-        f"{count_decisions(runs)}"
-    )
+    print_ideal_count(ideal, len(runs), seconds, count_decisions(runs))

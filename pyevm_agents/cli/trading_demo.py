@@ -9,10 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from rich.markup import escape
 
 from pyevm_agents.atomic_files import require_file_path, write_output_file
-from pyevm_agents.cli.demo_output import format_amount, print_title, truncate_text
+from pyevm_agents.cli.demo_output import (
+    format_amount,
+    iter_ending_lines,
+    print_beginning,
+    print_decision,
+    print_ideal_count,
+)
 from pyevm_agents.cli.option_group import add_option_group
 from pyevm_agents.cli.output import out
 from pyevm_agents.cli.trading_picture import draw_terminal_picture, find_trades
@@ -34,8 +39,6 @@ if TYPE_CHECKING:
     from pyevm_agents.chain import Chain
     from pyevm_agents.cli.tools.inspect import SlowStatus
     from pyevm_agents.devnet.trading_demo import TradingRun
-
-LABEL_WIDTH = 12
 
 LABELS = {SENTIMENT: "Sentiment", FORECAST: "Forecast", WEIGHTS: "Target", TRADE: "Trade"}
 """Tools to labels of what they answer."""
@@ -129,9 +132,7 @@ def run_trading_demo(  # noqa: PLR0913 - keyword arguments
     demo = TradingDemo.deploy(chain, is_ideal=options.ideal, report=watch.report)
     watch.stop()
     if not as_json:
-        print_title(model)
-        if options.ideal:
-            out.print("[bold yellow]The scripted ideal, in place of the model[/]")
+        print_beginning(model, is_ideal=options.ideal)
     runs = []
     posts = read_posts().posts[: options.posts or DEFAULT_POST_COUNT]
     for run in demo.run_all(posts):
@@ -158,11 +159,7 @@ def run_trading_demo(  # noqa: PLR0913 - keyword arguments
 
 def print_run(run: TradingRun, demo: TradingDemo) -> None:
     """Print a post and the decision on it."""
-    out.print(f"\n[bold]{run.number}  {escape(run.post.text)}[/]", soft_wrap=True)
-    for label, text, style in _iter_lines(run, demo):
-        markup = escape(truncate_text(text))
-        markup = f"[{style}]{markup}[/]" if style else markup
-        out.print(f"   {label:<{LABEL_WIDTH}} {markup}", soft_wrap=True)
+    print_decision(f"{run.number}  {run.post.text}", _iter_lines(run, demo))
 
 
 def _iter_lines(run: TradingRun, demo: TradingDemo) -> Iterator[tuple[str, str, str]]:
@@ -176,10 +173,7 @@ def _iter_lines(run: TradingRun, demo: TradingDemo) -> Iterator[tuple[str, str, 
     if made.failure is not None:
         yield "Undone", made.failure, "red"
     yield "Holds", format_holdings(run, demo), ""
-    yield "Transaction", f"0x{made.transaction_hash.hex()}", "dim"
-    yield "Gas", f"{made.gas_used:,}", "dim"
-    for difference in run.differences:
-        yield "Differs", difference, "bold yellow"
+    yield from iter_ending_lines(made, run.differences)
 
 
 def format_prices(run: TradingRun) -> str:
@@ -207,10 +201,6 @@ def _print_result(runs: Sequence[TradingRun], seconds: float) -> None:
     for line in draw_terminal_picture(runs):
         out.print(line, soft_wrap=True)
     ideal = sum(run.is_ideal for run in runs)
-    style = "bold green" if ideal == len(runs) else "bold yellow"
     trades = sum(len(find_trades(run)) for run in runs)
     undone = sum(not run.outcome.is_success for run in runs)
-    out.print(
-        f"\n[{style}]{ideal} of {len(runs)} ended as the ideal[/], after {seconds:.1f} s; "
-        f"{trades} trades, {undone} undone"
-    )
+    print_ideal_count(ideal, len(runs), seconds, f"{trades} trades, {undone} undone")

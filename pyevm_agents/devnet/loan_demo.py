@@ -10,14 +10,18 @@ Nothing here prints. Balances are read from the chain.
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Self
 
-from pyevm_agents.agents.revert_reasons import explain_failure
 from pyevm_agents.agents.trace import extract_agent_steps
 from pyevm_agents.chain import Chain
 from pyevm_agents.contracts import load_artifact
 from pyevm_agents.devnet.chain import DevelopmentAccount
+from pyevm_agents.devnet.ideal_runs import (
+    explain_outcome,
+    follow_script,
+    make_swappable,
+    run_beside_ideal,
+)
 from pyevm_agents.devnet.loan_applications import read_applications
 from pyevm_agents.devnet.loan_runs import (
     CHECK_TOOLS,
@@ -44,15 +48,12 @@ from pyevm_agents.devnet.scenarios import (
     restart_from_state,
 )
 from pyevm_agents.devnet.wallet_demo import serialize_step
-from pyevm_agents.errors import ConfigError
-from pyevm_agents.models import CachingModel, GgufModel, ScriptedModel, answer, use
-from pyevm_agents.models.fakes.scripted import HasVocabulary
-from pyevm_agents.models.fakes.swappable import SwappableModel
+from pyevm_agents.models import answer, use
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from precompiles.language_model import GenerationRequest, LanguageModel
+    from precompiles.language_model import GenerationRequest
     from pyevm_agents.devnet.chain import ExecutedTransaction
     from pyevm_agents.devnet.loan_applications import Application, Criteria
     from pyevm_agents.models.fakes.script_steps import Step
@@ -138,7 +139,7 @@ class LoanDemo:
         sender = DevelopmentAccount(_swappable(chain))
         demo = cls(LoanWorld(sender, read_applications().criteria[BEFORE]), is_ideal=is_ideal)
         report("400 days of loans, by the scripted ideal")
-        with demo._follow_script(demo._write_script("")):
+        with follow_script(demo.chain, demo._write_script("")):
             demo._make_history()
         return demo
 
@@ -214,14 +215,7 @@ class LoanDemo:
     def _run_twice(
         self, script: Callable[[GenerationRequest], Step], run: Callable[[], LoanOutcome]
     ) -> tuple[LoanOutcome, LoanOutcome]:
-        """Run on the model and by a script, from the same state; return both outcomes."""
-        snapshot = self.chain.snapshot()
-        with self._follow_script(script):
-            ideal = run()
-        if self.is_ideal:
-            return ideal, ideal
-        self.chain.revert(snapshot)
-        return run(), ideal
+        return run_beside_ideal(self.chain, script, run, is_ideal=self.is_ideal)
 
     def _request(self, application: Application) -> LoanOutcome:
         world = self.world
@@ -261,19 +255,6 @@ class LoanDemo:
         if (missing := timestamp_seconds - self.chain.head.timestamp) > 0:
             self.world.wait(missing)
 
-    @contextmanager
-    def _follow_script(self, script: Callable[[GenerationRequest], Step]) -> Iterator[None]:
-        """Replace the chain's model by a scripted one."""
-        (model,) = self.chain.models.values()
-        if not isinstance(model, SwappableModel):
-            raise ConfigError("the chain's model: must be swappable; use `LoanDemo.deploy`")
-        ideal = ScriptedModel(script, vocabulary=_find_vocabulary(model.original))
-        before = model.swap(ideal)
-        try:
-            yield
-        finally:
-            model.swap(before)
-
 
 class _Steps:
     """A script that is a list."""
@@ -295,20 +276,12 @@ def _decode(sent: ExecutedTransaction, contract: str, function: str) -> tuple[ob
 def _summarize(
     sent: ExecutedTransaction, text: object, balance: int, *, is_approved: bool
 ) -> LoanOutcome:
-    failure = None
-    if not sent.is_success:
-        is_out_of_gas = sent.computation.error.burns_gas
-        failure = (
-            f"out of gas: {sent.computation.error}"
-            if is_out_of_gas
-            else explain_failure(sent.computation)
-        )
     return LoanOutcome(
         transaction_hash=sent.hash,
         block_number=sent.block.number,
         computation=sent.computation,
         gas_used=sent.receipt.gas_used,
-        failure=failure,
+        failure=explain_outcome(sent),
         answer=None if text is None else str(text),
         is_approved=is_approved,
         steps=extract_agent_steps(sent.computation),
@@ -318,19 +291,7 @@ def _summarize(
 
 def _swappable(chain: Chain) -> Chain:
     """Return a new chain with the same genesis accounts and swappable models."""
-    models = {name: SwappableModel(model) for name, model in chain.models.items()}
-    return Chain(chain.config, models, accounts=chain.genesis_accounts)
-
-
-def _find_vocabulary(model: LanguageModel) -> GgufModel:
-    """Return the model whose vocabulary a chain's model uses."""
-    if isinstance(model, CachingModel):
-        model = model.model
-    if isinstance(model, HasVocabulary):
-        return model.vocabulary
-    if isinstance(model, GgufModel):
-        return model
-    raise ConfigError("the chain's model: must have a vocabulary, for the scripted ideal")
+    return Chain(chain.config, make_swappable(chain), accounts=chain.genesis_accounts)
 
 
 def serialize_loans(

@@ -5,15 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pyevm_agents.devnet.ideal_runs import RunOutcome, list_run_differences
 from pyevm_agents.devnet.loan_applications import CHECKS
 from pyevm_agents.devnet.loan_world import FEWER_CHECKS, MORE_CHECKS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from eth.abc import ComputationAPI
-
-    from pyevm_agents.agents.trace import AgentStep
     from pyevm_agents.devnet.loan_applications import Application
 
 READ, CREDIT, DECIDE = "read_criteria", "Credit Score Agent", "decide_loan"
@@ -36,35 +34,14 @@ COMPARED_TOOLS = (READ, *CHECK_TOOLS.values(), CREDIT, DECIDE, READ_PROPOSAL, *B
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LoanOutcome:
-    """What a run did."""
-
-    transaction_hash: bytes
-    block_number: int
-    computation: ComputationAPI
-    gas_used: int
-    failure: str | None
-    """The reason of the revert; None if it succeeded."""
-
-    answer: str | None
-    """None if the transaction reverted."""
+class LoanOutcome(RunOutcome):
+    """What a run did, and what the applicant has."""
 
     is_approved: bool
     """Whether a loan was paid out, or a vote was cast."""
 
-    steps: tuple[AgentStep, ...]
     balance: int
     """The applicant's currency afterwards, in base units; votes for a proposal after a vote."""
-
-    @property
-    def is_success(self) -> bool:
-        """Whether the transaction did not revert."""
-        return self.failure is None
-
-    def find_answer(self, tool: str) -> str | None:
-        """Return what a tool answered last; None if it was not used, or reverted."""
-        used = [step.observation for step in self.steps if step.action == tool]
-        return used[-1] if used else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,19 +88,6 @@ def list_differences(made: LoanOutcome, ideal: LoanOutcome) -> Iterator[str]:
 
     A check that the criteria do not name is a difference too.
     """
-    for tool in COMPARED_TOOLS:
-        wanted, found = ideal.find_answer(tool), made.find_answer(tool)
-        if wanted != found:
-            yield f"{tool}: expected {_quote(wanted)}; made {_quote(found)}"
-    if made.failure != ideal.failure:
-        yield f"expected {_tell(ideal.failure)}; the transaction {_tell(made.failure)}"
+    yield from list_run_differences(made, ideal, COMPARED_TOOLS)
     if made.balance != ideal.balance:
         yield f"expected a balance of {ideal.balance} base units; it is {made.balance}"
-
-
-def _quote(observation: str | None) -> str:
-    return "no answer" if observation is None else f'"{observation}"'
-
-
-def _tell(failure: str | None) -> str:
-    return "success" if failure is None else f"reverted: {failure}"

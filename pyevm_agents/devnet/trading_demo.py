@@ -9,15 +9,20 @@ Nothing here prints. Reported holdings are read from the chain.
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self
 
-from pyevm_agents.agents.revert_reasons import explain_failure
 from pyevm_agents.agents.trace import extract_agent_steps
 from pyevm_agents.chain import Chain
 from pyevm_agents.contracts import load_artifact
 from pyevm_agents.devnet.chain import DevelopmentAccount, build_numeric_profiles
+from pyevm_agents.devnet.ideal_runs import (
+    RunOutcome,
+    explain_outcome,
+    list_run_differences,
+    make_swappable,
+    run_beside_ideal,
+)
 from pyevm_agents.devnet.scenarios import (
     Scenario,
     require_scenario,
@@ -34,18 +39,11 @@ from pyevm_agents.devnet.trading_world import (
     open_trading_models,
 )
 from pyevm_agents.devnet.wallet_demo import serialize_step
-from pyevm_agents.errors import ConfigError
-from pyevm_agents.models import CachingModel, GgufModel, ScriptedModel, answer, use
-from pyevm_agents.models.fakes.scripted import HasVocabulary
-from pyevm_agents.models.fakes.swappable import SwappableModel
+from pyevm_agents.models import answer, use
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from eth.abc import ComputationAPI
-
-    from precompiles.language_model import LanguageModel
-    from pyevm_agents.agents.trace import AgentStep
     from pyevm_agents.devnet.trading_posts import Post
     from pyevm_agents.models.fakes.script_steps import Step
 
@@ -66,32 +64,11 @@ ANSWER = "Done."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """What a run did."""
+class TradingOutcome(RunOutcome):
+    """What a run did, and what the desk has."""
 
-    transaction_hash: bytes
-    block_number: int
-    computation: ComputationAPI
-    gas_used: int
-    failure: str | None
-    """The reason of the revert; None if it succeeded."""
-
-    answer: str | None
-    """None if the transaction reverted."""
-
-    steps: tuple[AgentStep, ...]
     holdings: Mapping[str, int]
     """What the desk has afterwards, in base units by symbol."""
-
-    @property
-    def is_success(self) -> bool:
-        """Whether the transaction did not revert."""
-        return self.failure is None
-
-    def find_answer(self, tool: str) -> str | None:
-        """Return what a tool answered last; None if it was not used, or reverted."""
-        used = [step.observation for step in self.steps if step.action == tool]
-        return used[-1] if used else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,8 +83,8 @@ class TradingRun:
     before: Mapping[str, int]
     """What the desk had, in base units by symbol."""
 
-    outcome: Outcome
-    ideal: Outcome
+    outcome: TradingOutcome
+    ideal: TradingOutcome
     value: int
     """The desk's value afterwards at the feed's prices, in base units of cash."""
 
@@ -125,28 +102,15 @@ class TradingRun:
         return not self.differences
 
 
-def list_differences(made: Outcome, ideal: Outcome) -> Iterator[str]:
+def list_differences(made: TradingOutcome, ideal: TradingOutcome) -> Iterator[str]:
     """Yield how a run differs from the ideal: in tools' answers, its failure and the holdings.
 
     Tools that change nothing may be used besides.
     """
-    for tool in COMPARED_TOOLS:
-        wanted, found = ideal.find_answer(tool), made.find_answer(tool)
-        if wanted != found:
-            yield f"{tool}: expected {_quote(wanted)}; made {_quote(found)}"
-    if made.failure != ideal.failure:
-        yield f"expected {_tell(ideal.failure)}; the transaction {_tell(made.failure)}"
+    yield from list_run_differences(made, ideal, COMPARED_TOOLS)
     for symbol, amount in ideal.holdings.items():
         if made.holdings[symbol] != amount:
             yield f"{symbol}: expected {amount} base units; the desk has {made.holdings[symbol]}"
-
-
-def _quote(observation: str | None) -> str:
-    return "no answer" if observation is None else f'"{observation}"'
-
-
-def _tell(failure: str | None) -> str:
-    return "success" if failure is None else f"reverted: {failure}"
 
 
 def list_ideal_steps(request: str) -> list[Step]:
@@ -222,55 +186,35 @@ class TradingDemo:
         world.push_prices(post.prices, do_pools_follow=post.do_pools_follow, timestamp_seconds=day)
         request = world.read_request(post.text)
         before = world.read_holdings()
-        snapshot = self.chain.snapshot()
-        with self._follow_script(request):
-            ideal = self._decide(post)
-        if self.is_ideal:
-            outcome = ideal
-        else:
-            self.chain.revert(snapshot)
-            outcome = self._decide(post)
+        outcome, ideal = run_beside_ideal(
+            self.chain,
+            list_ideal_steps(request),
+            lambda: self._decide(post),
+            is_ideal=self.is_ideal,
+        )
         total, _ = world.read("desk", "values")
         return TradingRun(
             number=number, post=post, request=request, before=before, outcome=outcome, ideal=ideal,
             value=int(total), shares=world.read_shares(),
         )  # fmt: skip
 
-    def _decide(self, post: Post) -> Outcome:
+    def _decide(self, post: Post) -> TradingOutcome:
         artifact = load_artifact("TradingAgent")
         call = artifact.encode_call("decide", post.text)
         sent = self._sender.send(self.world.address("agent"), call)
-        failure = text = None
+        text = None
         if sent.is_success:
             text = str(artifact.decode_result("decide", sent.computation.output))
-        elif sent.computation.error.burns_gas:
-            failure = f"out of gas: {sent.computation.error}"
-        else:
-            failure = explain_failure(sent.computation)
-        return Outcome(
+        return TradingOutcome(
             transaction_hash=sent.hash,
             block_number=sent.block.number,
             computation=sent.computation,
             gas_used=sent.receipt.gas_used,
-            failure=failure,
+            failure=explain_outcome(sent),
             answer=text,
             steps=extract_agent_steps(sent.computation),
             holdings=self.world.read_holdings(),
         )
-
-    @contextmanager
-    def _follow_script(self, request: str) -> Iterator[None]:
-        """Replace the chain's model by the ideal one."""
-        (model,) = self.chain.models.values()
-        if not isinstance(model, SwappableModel):
-            raise ConfigError("the chain's model: must be swappable; use `TradingDemo.deploy`")
-        script = list_ideal_steps(request)
-        ideal = ScriptedModel(script, vocabulary=_find_vocabulary(model.original))
-        before = model.swap(ideal)
-        try:
-            yield
-        finally:
-            model.swap(before)
 
 
 def _add_numeric_models(chain: Chain) -> Chain:
@@ -279,21 +223,10 @@ def _add_numeric_models(chain: Chain) -> Chain:
     config = replace(chain.config, numeric_models=build_numeric_profiles(numeric))
     return Chain(
         config,
-        {name: SwappableModel(model) for name, model in chain.models.items()},
+        make_swappable(chain),
         numeric_models=numeric,
         accounts=chain.genesis_accounts,
     )
-
-
-def _find_vocabulary(model: LanguageModel) -> GgufModel:
-    """Return the model whose vocabulary a chain's model uses."""
-    if isinstance(model, CachingModel):
-        model = model.model
-    if isinstance(model, HasVocabulary):
-        return model.vocabulary
-    if isinstance(model, GgufModel):
-        return model
-    raise ConfigError("the chain's model: must have a vocabulary, for the scripted ideal")
 
 
 def serialize_trading(

@@ -6,14 +6,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pyevm_agents.devnet.chain import build_model_profile, create_funded_chain
 from pyevm_agents.devnet.loan_demo import LoanDemo
-from pyevm_agents.models import ScriptedModel
-from pyevm_agents.models.fakes.swappable import SwappableModel
-from tests.pyevm_agents.devnet.trading_bench import Script
+from tests.pyevm_agents.devnet.scripted_demo import Script, create_scripted_chain, swapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from contextlib import AbstractContextManager
 
     from precompiles.language_model import LanguageModel
     from pyevm_agents.models import Vocabulary
@@ -36,22 +34,12 @@ class LoanBench:
             self.demo.chain.revert(snapshot)
             self.demo.criteria = criteria
 
-    @contextmanager
-    def swapped(self, model: LanguageModel) -> Iterator[None]:
+    def swapped(self, model: LanguageModel) -> AbstractContextManager[None]:
         """Replace the demo's model."""
-        (original,) = self.demo.chain.models.values()
-        assert isinstance(original, SwappableModel)
-        before = original.swap(model)
-        try:
-            yield
-        finally:
-            original.swap(before)
+        return swapped(self.demo.chain, model)
 
 
 def open_loan_bench(vocabulary: Vocabulary) -> LoanBench:
     """Deploy everything."""
     script = Script()
-    model = ScriptedModel(script, vocabulary=vocabulary)
-    facts = model.profile_facts
-    chain = create_funded_chain(model, facts, build_model_profile(facts))
-    return LoanBench(LoanDemo.deploy(chain), script)
+    return LoanBench(LoanDemo.deploy(create_scripted_chain(script, vocabulary)), script)

@@ -3,30 +3,18 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pyevm_agents.devnet.chain import build_model_profile, create_funded_chain
 from pyevm_agents.devnet.trading_demo import TradingDemo
-from pyevm_agents.models import ScriptedModel
-from pyevm_agents.models.fakes.swappable import SwappableModel
+from tests.pyevm_agents.devnet.scripted_demo import Script, create_scripted_chain, swapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from contextlib import AbstractContextManager
 
-    from precompiles.language_model import GenerationRequest, LanguageModel
+    from precompiles.language_model import LanguageModel
     from pyevm_agents.models import Vocabulary
-    from pyevm_agents.models.fakes.script_steps import Step
-
-
-@dataclass
-class Script:
-    """The steps of the next run, in the order of their generation."""
-
-    steps: list[Step] = field(default_factory=list)
-
-    def __call__(self, _: GenerationRequest) -> Step:
-        return self.steps.pop(0)
 
 
 @dataclass
@@ -45,22 +33,12 @@ class TradingBench:
         finally:
             self.demo.chain.revert(snapshot)
 
-    @contextmanager
-    def swapped(self, model: LanguageModel) -> Iterator[None]:
+    def swapped(self, model: LanguageModel) -> AbstractContextManager[None]:
         """Replace the demo's model."""
-        (original,) = self.demo.chain.models.values()
-        assert isinstance(original, SwappableModel)
-        before = original.swap(model)
-        try:
-            yield
-        finally:
-            original.swap(before)
+        return swapped(self.demo.chain, model)
 
 
 def open_trading_bench(vocabulary: Vocabulary) -> TradingBench:
     """Deploy everything."""
     script = Script()
-    model = ScriptedModel(script, vocabulary=vocabulary)
-    facts = model.profile_facts
-    chain = create_funded_chain(model, facts, build_model_profile(facts))
-    return TradingBench(TradingDemo.deploy(chain), script)
+    return TradingBench(TradingDemo.deploy(create_scripted_chain(script, vocabulary)), script)
