@@ -1,4 +1,4 @@
-"""Options shared by commands: model, adapter, schedule, gas limit."""
+"""Options shared by commands: model, adapter, schedule, gas limit, origins and hosts."""
 
 from __future__ import annotations
 
@@ -182,3 +182,21 @@ gas_limit_option = click.option(
 def is_given(context: click.Context, name: str | None) -> bool:
     """Return whether an option of a command was given by the user."""
     return context.get_parameter_source(name or "") != ParameterSource.DEFAULT
+
+
+allow_origin_option = click.option(
+    "--allow-origin",
+    "origins",
+    multiple=True,
+    metavar="ORIGIN",
+    help="Allow requests from web pages of this origin, such as http://localhost:3000, or of all "
+    "ports with http://localhost:*; `*` for all. May be repeated.",
+)
+
+allow_host_option = click.option(
+    "--allow-host",
+    "hosts",
+    multiple=True,
+    metavar="NAME",
+    help="Allow this name in the `Host` header, besides loopback; `*` for all. May be repeated.",
+)

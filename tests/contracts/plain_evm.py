@@ -24,7 +24,7 @@ from pyevm_agents.vm.fast_opcodes import add_fast_opcodes
 from tests.contracts.artifact_files import ARTIFACT_NAMES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from eth.abc import ComputationAPI, VirtualMachineAPI
     from eth.typing import AccountDetails
@@ -163,6 +163,24 @@ class Evm:
 
     def at(self, name: str, address: str) -> Contract:
         return Contract(self, load_artifact(name), address)
+
+    @property
+    def now(self) -> int:
+        return self.vm.state.execution_context.timestamp
+
+    @property
+    def block_number(self) -> int:
+        return self.vm.state.execution_context.block_number
+
+    def pass_time(self, seconds: int, *, blocks: int, hash_of: Callable[[int], bytes]) -> None:
+        """Go on to a later time and block; `hash_of` is the hash of an earlier block."""
+        context: Any = self.vm.state.execution_context
+        context._timestamp += seconds  # noqa: SLF001 - the header of one VM
+        context._block_number += blocks  # noqa: SLF001
+        number = context.block_number
+        context._prev_hashes = [  # noqa: SLF001
+            hash_of(n) for n in range(number - 1, max(number - 257, -1), -1)
+        ]
 
 
 class FastComputation(PragueComputation):

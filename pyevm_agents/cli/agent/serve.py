@@ -14,6 +14,7 @@ import click
 from pyevm_agents.cli.agent.plane_opener import open_plane
 from pyevm_agents.cli.agent.plane_options import add_plane_options
 from pyevm_agents.cli.output import StatusLine, err
+from pyevm_agents.cli.shared_options import allow_host_option, allow_origin_option
 from pyevm_agents.control.agent_template import DEFAULT_PORT
 from pyevm_agents.control.app import MCP_PATH, bind_socket, build_app, build_server
 from pyevm_agents.control.mcp_tools import build_mcp_server
@@ -50,15 +51,8 @@ Examples:
     "--rpc-port", type=click.IntRange(0, 65_535), metavar="PORT",
     help="Serve the chain's JSON-RPC as well, on this port; 0 for a free one.",
 )  # fmt: skip
-@click.option(
-    "--allow-origin", "origins", multiple=True, metavar="ORIGIN",
-    help="Allow requests from web pages of this origin, such as http://localhost:3000; `*` for "
-    "all. May be repeated.",
-)  # fmt: skip
-@click.option(
-    "--allow-host", "hosts", multiple=True, metavar="NAME",
-    help="Allow this name in the `Host` header, besides loopback; `*` for all. May be repeated.",
-)  # fmt: skip
+@allow_origin_option
+@allow_host_option
 @click.option(
     "--stdio", is_flag=True,
     help="Speak MCP on standard input and output, and listen on no port of REST.",

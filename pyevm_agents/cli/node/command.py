@@ -25,6 +25,8 @@ from pyevm_agents.cli.node.state_file import read_state, require_writable
 from pyevm_agents.cli.node.unsupported_options import NodeCommand
 from pyevm_agents.cli.shared_options import (
     adapter_option,
+    allow_host_option,
+    allow_origin_option,
     is_given,
     models_option,
     numeric_models_option,
@@ -284,15 +286,8 @@ def _validate_derivation_path(_context: click.Context, _option: click.Parameter,
     default=DEFAULT_POOL_BYTES // MEBIBYTE,
     help="Memory that the traces of all requests may hold together, in MiB.",
 )  # fmt: skip
-@click.option(
-    "--allow-origin", "origins", multiple=True, metavar="ORIGIN",
-    help="Allow requests from web pages of this origin, such as http://localhost:3000, or of all "
-    "ports with http://localhost:*; `*` for all. May be repeated.",
-)  # fmt: skip
-@click.option(
-    "--allow-host", "hosts", multiple=True, metavar="NAME",
-    help="Allow this name in the `Host` header, besides loopback; `*` for all. May be repeated.",
-)  # fmt: skip
+@allow_origin_option
+@allow_host_option
 @click.option("--no-ui", is_flag=True, help="Serve no page to browsers, only JSON-RPC.")
 @click.option(
     "--artifacts", type=click.Path(path_type=Path), multiple=True, metavar="PATH",

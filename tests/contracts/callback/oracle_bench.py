@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from eth_abi import decode, encode
 from eth_keys.datatypes import PrivateKey
@@ -134,21 +134,15 @@ class OracleBench:
 
     @property
     def now(self) -> int:
-        return self.evm.vm.state.execution_context.timestamp
+        return self.evm.now
 
     @property
     def block_number(self) -> int:
-        return self.evm.vm.state.execution_context.block_number
+        return self.evm.block_number
 
     def pass_time(self, seconds: int = 0, *, blocks: int = 0) -> None:
         """Go on to a later time and block; block n has the hash keccak(n)."""
-        context: Any = self.evm.vm.state.execution_context
-        context._timestamp += seconds  # noqa: SLF001 - the header of one VM
-        context._block_number += blocks  # noqa: SLF001
-        number = context.block_number
-        context._prev_hashes = [  # noqa: SLF001
-            hash_of_block(n) for n in range(number - 1, max(number - 257, -1), -1)
-        ]
+        self.evm.pass_time(seconds, blocks=blocks, hash_of=hash_of_block)
 
     def balance(self, address: str) -> int:
         return self.evm.vm.state.get_balance(to_canonical_address(address))

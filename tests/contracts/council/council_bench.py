@@ -121,21 +121,15 @@ class CouncilBench:
 
     @property
     def now(self) -> int:
-        return self.evm.vm.state.execution_context.timestamp
+        return self.evm.now
 
     @property
     def block_number(self) -> int:
-        return self.evm.vm.state.execution_context.block_number
+        return self.evm.block_number
 
     def pass_time(self, seconds: int = 0, *, blocks: int = 1) -> None:
         """Go on to a later time and block."""
-        context: Any = self.evm.vm.state.execution_context
-        context._timestamp += seconds  # noqa: SLF001 - the header of one VM
-        context._block_number += blocks  # noqa: SLF001
-        number = context.block_number
-        context._prev_hashes = [  # noqa: SLF001
-            keccak(header_of(n)) for n in range(number - 1, max(number - 257, -1), -1)
-        ]
+        self.evm.pass_time(seconds, blocks=blocks, hash_of=lambda n: keccak(header_of(n)))
 
     def pass_phase(self, question: Question) -> None:
         """Go to the first second after the phase's end."""

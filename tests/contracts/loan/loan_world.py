@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pyevm_agents.contracts import load_artifact
+from tests.contracts.named_contracts import NamedContracts
 from tests.contracts.plain_evm import ZERO
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tests.contracts.trading.trading_world import DeployedContract, Deployer
+    from tests.contracts.named_contracts import DeployedContract
+
 
 EXECUTOR = "0x0000000000000000000000000000000000000019"
 
@@ -82,22 +84,10 @@ TIMING = Timing()
 
 
 @dataclass
-class LoanWorld:
+class LoanWorld(NamedContracts):
     """The contracts by name; the deployer's owner is the first lender and holds all votes."""
 
-    deployer: Deployer
     terms: Terms = Terms()
-    contracts: dict[str, DeployedContract] = field(default_factory=dict)
-
-    def __getitem__(self, name: str) -> Any:  # noqa: ANN401 - a contract of either kind
-        return self.contracts[name]
-
-    def address(self, name: str) -> str:
-        return self.contracts[name].address
-
-    def add(self, key: str, name: str, *arguments: object) -> DeployedContract:
-        self.contracts[key] = self.deployer.deploy(name, *arguments)
-        return self.contracts[key]
 
     def build_pool(self, owner: str | None = None) -> None:
         """Deploy tokens, policy, pool and book; lend the pool its funds.

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from pyevm_agents.devnet.swap_world import NO_DEADLINE, UNISWAP_FOLDER, load_uniswap_artifact
+from tests.contracts.named_contracts import NamedContracts
 from tests.contracts.plain_evm import OWNER, ZERO, Contract, Evm
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pyevm_agents.testing import AgentChain
+    from tests.contracts.named_contracts import Deployer
 
 EXECUTOR = "0x0000000000000000000000000000000000000019"
 
@@ -68,28 +70,6 @@ RETURNS = 20
 
 STEPS = 21
 """Prices that the models take."""
-
-
-class DeployedContract(Protocol):
-    """A deployed contract: `contract("function", …)` sends a transaction, or reads."""
-
-    @property
-    def address(self) -> str: ...
-
-    def __call__(self, function: str, *arguments: object) -> Any: ...  # noqa: ANN401 - what Solidity returns
-
-
-class Deployer(Protocol):
-    """Where contracts are deployed."""
-
-    @property
-    def owner(self) -> str: ...
-
-    def deploy(self, name: str, *arguments: object) -> DeployedContract: ...
-
-    def deploy_uniswap(self, name: str, *arguments: object) -> DeployedContract: ...
-
-    def at_pair(self, address: str) -> DeployedContract: ...
 
 
 @dataclass(frozen=True)
@@ -152,23 +132,11 @@ class ChainDeployer:
 
 
 @dataclass
-class TradingWorld:
+class TradingWorld(NamedContracts):
     """The contracts by name; everything belongs to the deployer's owner."""
 
-    deployer: Deployer
     limits: Limits = Limits()
     shares_bps: Sequence[int] = (5_000, 3_000)
-    contracts: dict[str, DeployedContract] = field(default_factory=dict)
-
-    def __getitem__(self, name: str) -> Any:  # noqa: ANN401 - a contract of either kind
-        return self.contracts[name]
-
-    def address(self, name: str) -> str:
-        return self.contracts[name].address
-
-    def add(self, key: str, name: str, *arguments: object) -> DeployedContract:
-        self.contracts[key] = self.deployer.deploy(name, *arguments)
-        return self.contracts[key]
 
     def build_market(self) -> None:
         """Deploy tokens, Uniswap V2 and pools."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from hypothesis import strategies as st
 
+from pyevm_agents.manifests.agent_folder import AgentFolder
 from pyevm_agents.manifests.agent_manifest import (
     ComputeConstraints,
     PackageIdentity,
@@ -138,3 +139,12 @@ def manifests(draw: st.DrawFn) -> PackageManifest:
         x402_support=draw(st.booleans()),
         active=draw(st.booleans()),
     )
+
+
+def write_agent_folder(path: Path) -> AgentFolder:
+    """Write an agent's documents and an empty module into a folder."""
+    folder = AgentFolder(path)
+    folder.write_manifest(build_manifest())
+    folder.write_empty_log(build_manifest())
+    folder.module_path.write_text("")
+    return folder

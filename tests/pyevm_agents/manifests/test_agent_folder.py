@@ -10,7 +10,7 @@ import pytest
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.manifests.agent_folder import AgentFolder, validate_file, validate_folder
 from pyevm_agents.manifests.documents import DocumentKind
-from tests.pyevm_agents.manifests.documents_of_tests import build_manifest
+from tests.pyevm_agents.manifests.documents_of_tests import build_manifest, write_agent_folder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,11 +18,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> AgentFolder:
-    folder = AgentFolder(tmp_path)
-    folder.write_manifest(build_manifest())
-    folder.write_empty_log(build_manifest())
-    folder.module_path.write_text("")
-    return folder
+    return write_agent_folder(tmp_path)
 
 
 def test_a_folder_has_all_documents_and_they_agree(folder: AgentFolder) -> None:

@@ -10,23 +10,20 @@ import pytest
 from click.testing import CliRunner
 
 from pyevm_agents.cli.app import main
-from pyevm_agents.manifests.agent_folder import AgentFolder
 from pyevm_agents.manifests.documents import DocumentKind
-from tests.pyevm_agents.manifests.documents_of_tests import build_manifest
+from tests.pyevm_agents.manifests.documents_of_tests import write_agent_folder
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from click.testing import Result
 
+    from pyevm_agents.manifests.agent_folder import AgentFolder
+
 
 @pytest.fixture
 def folder(tmp_path: Path) -> AgentFolder:
-    folder = AgentFolder(tmp_path)
-    folder.write_manifest(build_manifest())
-    folder.write_empty_log(build_manifest())
-    folder.module_path.write_text("")
-    return folder
+    return write_agent_folder(tmp_path)
 
 
 def run(*words: object, status: int = 0) -> Result:
