@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -72,9 +72,15 @@ def test_probes_count_what_was_in_them(measured: tuple[Probe, ...]) -> None:
     assert read.usage.tools == 64
 
 
-def test_terms_are_fitted_to_what_was_measured(measured: tuple[Probe, ...]) -> None:
-    found: dict[str, Term] = {term.name: term for term in fit_terms(measured)}
-    assert found["sampled"].ns.high > 0
-    assert found["cold"].ns_at_most.high > 0
-    cold = max((probe for probe in measured if probe.term == "cold"), key=lambda it: it.seconds)
-    assert predict_seconds(cold.usage, found.values()) > 0
+def test_probes_suffice_to_fit_every_term(measured: tuple[Probe, ...]) -> None:
+    """Of seconds that a load does not change: a millisecond for each token, and one more."""
+    timed = [
+        replace(each, seconds=(0.001 * (1 + each.prompt_tokens + each.usage.output_tokens),))
+        for each in measured
+    ]
+    found: dict[str, Term] = {term.name: term for term in fit_terms(timed)}
+    assert set(found) == set(TERMS)
+    assert found["sampled"].ns.middle == pytest.approx(1_000_000, rel=0.05)
+    assert found["cold"].ns_at_most.middle == pytest.approx(1_000_000, rel=0.05)
+    cold = max((probe for probe in timed if probe.term == "cold"), key=lambda it: it.seconds)
+    assert predict_seconds(cold.usage, found.values()) == pytest.approx(cold.seconds[0], rel=0.05)
