@@ -245,14 +245,15 @@ class Chain(ChainSimulator):
         draft = BlockRecord(block=mined.block, receipts=mined.receipts, root_before=root)
         return DraftChain(self.config, chain_class, db, draft)
 
-    def begin_draft(self, header: BlockHeaderAPI) -> DraftBlock:
-        """Start a draft block that runs no inference. Thread-safe.
+    def begin_draft(self, header: BlockHeaderAPI, *, is_silent: bool = True) -> DraftBlock:
+        """Start a draft block that grows. Thread-safe.
 
-        Input: header: from `build_next_header`.
+        Input: header: from `build_next_header`; is_silent: whether it runs no inference.
         """
         db = self._db.create_scratch()
-        silent = self._silent_chain_class(AtomicDB(db))
-        return DraftBlock(silent, ChainSimulator(self.config, self._chain_class, db), db, header)
+        chain_class = self._silent_chain_class if is_silent else self._chain_class
+        trials = ChainSimulator(self.config, self._chain_class, db)
+        return DraftBlock(chain_class(AtomicDB(db)), trials, db, header)
 
     def build_unexecuted_block(
         self, transactions: Sequence[SignedTransactionAPI], header: BlockHeaderAPI

@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING, NoReturn
 
 import rlp
 
+from pyevm_agents.chain.reader import require_traceable_vm
 from pyevm_agents.chain.simulator import ChainSimulator
 from pyevm_agents.vm import WatchedVM
 
 if TYPE_CHECKING:
-    from eth.abc import BlockHeaderAPI, SignedTransactionAPI
+    from eth.abc import BlockHeaderAPI, ComputationAPI, ReceiptAPI, SignedTransactionAPI
 
     from precompiles.language_model import GenerationRequest, LanguageModel, Segment
     from pyevm_agents.chain.database import Database
+    from pyevm_agents.chain.reader import VMClassWrapper
     from pyevm_agents.chain.records import BlockRecord
     from pyevm_agents.config import ChainConfig
     from pyevm_agents.vm import AgentMiningChain
@@ -81,37 +83,50 @@ class DraftBlock:
     """A draft block that grows by one transaction at a time."""
 
     def __init__(
-        self, silent: AgentMiningChain, trials: ChainSimulator, db: Database, header: BlockHeaderAPI
+        self, chain: AgentMiningChain, trials: ChainSimulator, db: Database, header: BlockHeaderAPI
     ) -> None:
         """Start an empty draft.
 
         Input:
-            silent: a chain whose models raise `ModelNeededError`.
+            chain: executes the transactions; the models of a silent one raise `ModelNeededError`.
             trials: a simulator on the same database, with the real models.
             db: the database of both, of its own.
             header: of the block before its first transaction.
         """
-        self._chain = silent
+        self._chain = chain
         self._db = db
         self.simulator = trials
         self.first_header = header
         """The header before the first transaction."""
 
-        vm = get_watched_vm(silent, header)
+        vm = get_watched_vm(chain, header)
         vm.block_preprocessing(vm.get_block())
         self.header = self._save_state(vm, header)
         """The current header, with state root and gas used so far."""
 
-    def add(self, transaction: SignedTransactionAPI) -> None:
+    def add(
+        self, transaction: SignedTransactionAPI, trace: VMClassWrapper | None = None
+    ) -> tuple[ReceiptAPI, ComputationAPI]:
         """Execute the next transaction.
 
+        Input: the transaction; `trace` wraps the VM's class with a tracer.
         Raises: ValidationError: it is invalid after the others. ModelNeededError: it needs
-                inference. The draft is unchanged in both cases.
+                inference, in a silent draft. EngineFault: the host failed. The draft is unchanged
+                in all cases.
         """
         vm = get_watched_vm(self._chain, self.header)
-        receipt, _ = vm.apply_transaction(self.header, transaction)
+        if trace is not None:
+            traced = trace(require_traceable_vm(type(vm), self.header))
+            vm = traced(
+                header=self.header,
+                chaindb=self._chain.chaindb,
+                chain_context=vm.chain_context,
+                consensus_context=self._chain.consensus_context,
+            )
+        receipt, computation = vm.apply_transaction(self.header, transaction)
         header = vm.add_receipt_to_header(self.header, receipt)
         self.header = self._save_state(vm, vm.increment_blob_gas_used(header, transaction))
+        return receipt, computation
 
     def _save_state(self, vm: WatchedVM, header: BlockHeaderAPI) -> BlockHeaderAPI:
         """Persist a VM's state; return a header with its root.

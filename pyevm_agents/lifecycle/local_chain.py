@@ -39,10 +39,11 @@ from pyevm_agents.tracing.vm import make_traced_vm
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from eth.abc import BlockHeaderAPI, ComputationAPI, ReceiptAPI, SignedTransactionAPI
+    from eth.abc import BlockHeaderAPI, ComputationAPI, SignedTransactionAPI
     from eth_keys.datatypes import PrivateKey
 
-    from pyevm_agents.chain import Chain, DraftChain, MinedBlock
+    from pyevm_agents.chain import Chain, MinedBlock
+    from pyevm_agents.chain.reader import VMClassWrapper
     from pyevm_agents.node import Node
 
     Mine = Callable[[Sequence[SignedTransactionAPI], BlockSettings], MinedBlock]
@@ -172,7 +173,7 @@ class LocalChainPort:
 
 
 class LocalDraft:
-    """A draft of a chain's next block. Each transaction executes those before it again."""
+    """A draft of a chain's next block, which grows by one transaction at a time."""
 
     def __init__(self, chain: Chain, pin: BlockPin, key: PrivateKey, *, is_free: bool) -> None:
         """Start on the chain's head.
@@ -192,14 +193,12 @@ class LocalDraft:
         settings = build_settings(replace(pin, timestamp=timestamp))
         if is_free:
             settings = replace(settings, base_fee_wei=0)
-        self._header = chain.build_next_header(settings, parent=head)
-        self._start = read_pin(self._header)
+        header = chain.build_next_header(settings, parent=head)
+        self._start = read_pin(header)
         self._dry_run = pin
         self._transactions: list[SignedTransactionAPI] = []
-        self._computations: list[ComputationAPI] = []
-        self._receipts: list[ReceiptAPI] = []
         self._touched: set[bytes] = set()
-        self._draft = self._execute()
+        self._draft = chain.begin_draft(header, is_silent=False)
 
     @property
     def is_moved(self) -> bool:
@@ -217,32 +216,31 @@ class LocalDraft:
     def send(self, write: RunWrite, wrapped: FrameCall | None = None) -> WriteTrace:
         """Execute a write as the next transaction."""
         plain = FrameCall(target=write.target, data=write.data, value_wei=write.value_wei)
-        self._append(wrapped or plain)
-        computation, index = self._computations[-1], len(self._transactions) - 1
-        used = self._get_gas_used(index)
-        storage = self._trace_storage(index)
+        tracer, before = TouchedStateTracer(), self._draft.header.gas_used
+        computation = self._append(wrapped or plain, partial(make_traced_vm, tracer=tracer))
+        used = int(self._draft.header.gas_used - before)
+        storage = list_changed_slots(tracer)
         if wrapped is not None:  # A treasury's books have the confirmation, which a dry run lacks.
             storage.pop(wrapped.target, None)
+        transaction = self._transactions[-1]
         return build_write_trace(
             write,
             computation,
             storage,
-            transaction_hash=bytes(self._transactions[index].hash),
-            gas=(used, used * self._transactions[index].gas_price),
+            transaction_hash=bytes(transaction.hash),
+            gas=(used, used * transaction.gas_price),
             failure=self._explain(computation),
         )
 
     def send_frame(self, call: FrameCall) -> str | None:
         """Execute a transaction that is no write; return why it failed, None if it succeeded."""
-        self._append(call)
-        return self._explain(self._computations[-1])
+        return self._explain(self._append(call))
 
     def call(self, target: bytes, data: bytes) -> bytes:
         """Call a contract after the transactions so far; return the output."""
         sender = Address(self._key.public_key.to_canonical_address())
-        result = self._draft.call(
-            Call(to=Address(target), sender=sender, data=data),
-            header=self._draft.draft.block.header,
+        result = self._draft.simulator.call(
+            Call(to=Address(target), sender=sender, data=data), header=self._draft.header
         )
         return _require_output(result.computation)
 
@@ -256,69 +254,52 @@ class LocalDraft:
 
     # -- inside -- #
 
-    def _append(self, call: FrameCall) -> None:
-        self._transactions.append(self._build(call))
+    def _append(self, call: FrameCall, trace: VMClassWrapper | None = None) -> ComputationAPI:
+        transaction = self._build(call)
         try:
-            self._draft = self._execute()
+            _, computation = self._draft.add(transaction, trace)
         except ValidationError as error:
-            self._transactions.pop()
             raise DraftError(f"transaction to 0x{call.target.hex()}: {error}") from error
-        self._touched |= list_changing_calls(self._computations[-1])
+        self._transactions.append(transaction)
+        self._touched |= list_changing_calls(computation)
+        return computation
 
     def _build(self, call: FrameCall) -> SignedTransactionAPI:
         own = Address(self._key.public_key.to_canonical_address())
         sender = own if call.sender is None else Address(call.sender)
-        left = self._header.gas_limit - self._draft.draft.block.header.gas_used
+        header = self._draft.header
+        left = header.gas_limit - header.gas_used
         if call.sender is not None and not self._is_free:
             left = min(left, IMPERSONATED_GAS)
         fields = TransactionFields(
             kind=LEGACY_TYPE,
-            nonce=self._draft.state().get_nonce(sender),
+            nonce=self._draft.simulator.state(header).get_nonce(sender),
             gas=self._chain.fork.cap_gas(left),
             to=Address(call.target),
             value_wei=call.value_wei,
             data=call.data,
-            gas_price_wei=int(self._header.base_fee_per_gas or 0),
+            gas_price_wei=int(header.base_fee_per_gas or 0),
         )
         chain_id, builder = self._chain.config.chain_id, self._chain.transaction_builder
         if sender == own:
             return sign(fields, self._key, chain_id, builder)
         return build_impersonated(fields, sender, chain_id, builder)
 
-    def _execute(self) -> DraftChain:
-        computations: list[ComputationAPI] = []
-        receipts: list[ReceiptAPI] = []
-
-        def watch(_: object, receipt: ReceiptAPI, computation: ComputationAPI) -> None:
-            receipts.append(receipt)
-            computations.append(computation)
-
-        draft = self._chain.draft_block(self._transactions, self._header, watch=watch)
-        self._computations, self._receipts = computations, receipts
-        return draft
-
-    def _get_gas_used(self, index: int) -> int:
-        before = self._receipts[index - 1].gas_used if index else 0
-        return int(self._receipts[index].gas_used - before)
-
-    def _trace_storage(self, index: int) -> dict[bytes, dict[int, int]]:
-        """Execute a transaction again with a tracer; return the slots that it changed."""
-        tracer = TouchedStateTracer()
-        self._draft.replay(self._draft.draft, index, partial(make_traced_vm, tracer=tracer))
-        changes = {}
-        for address, after in tracer.after.items():
-            before = tracer.before[address].storage
-            changed = {
-                slot: value for slot, value in after.storage.items() if value != before[slot]
-            }
-            if changed:
-                changes[bytes(address)] = changed
-        return changes
-
     def _explain(self, computation: ComputationAPI) -> str | None:
         if not computation.is_error:
             return None
         return explain_failure(computation, self._chain.known_contracts)
+
+
+def list_changed_slots(tracer: TouchedStateTracer) -> dict[bytes, dict[int, int]]:
+    """Return the final values of the slots that a traced transaction changed, by account."""
+    changes = {}
+    for address, after in tracer.after.items():
+        before = tracer.before[address].storage
+        changed = {slot: value for slot, value in after.storage.items() if value != before[slot]}
+        if changed:
+            changes[bytes(address)] = changed
+    return changes
 
 
 def read_pin(header: BlockHeaderAPI) -> BlockPin:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 SYSTEM_LIMITS = ComputeBudget(
     max_steps=50, max_tool_calls=500, max_runtime_ms=3_600_000, max_onchain_writes=20
 )
-"""What a host allows unless it is told otherwise. A dry run executes each write with those before
-it, so 20 writes are 210 executions."""
+"""What a host allows unless it is told otherwise. A run executes each write four times: in the dry
+run, the execution, the block, and the verification."""
 
 
 def list_violations(

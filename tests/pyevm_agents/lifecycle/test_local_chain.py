@@ -16,6 +16,7 @@ from pyevm_agents.lifecycle.run_trace import TRACE_PARTS, RunWrite, hash_id
 from pyevm_agents.lifecycle.statuses import Phase, RunStatus
 from pyevm_agents.lifecycle.store import RunStore
 from pyevm_agents.testing import AgentChain, answer, use
+from pyevm_agents.vm import WatchedVM
 from tests.pyevm_agents.lifecycle.run_bench import (
     COUNTER,
     OPERATOR,
@@ -29,6 +30,8 @@ from tests.pyevm_agents.lifecycle.run_bench import (
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from eth.abc import BlockHeaderAPI, ComputationAPI, ReceiptAPI, SignedTransactionAPI
 
 
 def build_write(bench: RunBench, amount: int, *, value_wei: int = 0, number: int = 0) -> RunWrite:
@@ -51,6 +54,37 @@ def test_equal_drafts_have_equal_blocks(bench: RunBench) -> None:
     block = port.commit(drafts[0].prepare())
     assert port.commit(drafts[1].prepare()) == block, "it is mined once"
     assert (block.block_hash, bench.number) == (bench.chain.head.hash, 1)
+    assert port.reexecute(block) is None
+
+
+def test_each_write_of_a_draft_is_executed_once(
+    bench: RunBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also after one that reverted, and one that could not be part of the block."""
+    executed = []
+    execute = WatchedVM.apply_transaction
+
+    def count(
+        vm: WatchedVM, header: BlockHeaderAPI, transaction: SignedTransactionAPI
+    ) -> tuple[ReceiptAPI, ComputationAPI]:
+        executed.append(transaction.hash)
+        return execute(vm, header, transaction)
+
+    monkeypatch.setattr(WatchedVM, "apply_transaction", count)
+    port = bench.host.port
+    draft = port.begin_draft(port.pin_next_block())
+    reverting = replace(build_write(bench, 1, number=1), data=COUNTER.encode_call("addThenFail", 7))
+    outcomes = [draft.send(build_write(bench, 1)).is_success, draft.send(reverting).is_success]
+    with pytest.raises(DraftError):
+        draft.send(build_write(bench, 1, value_wei=2**200))
+    outcomes += [draft.send(build_write(bench, n, number=n)).is_success for n in range(2, 10)]
+    assert outcomes == [True, False, *[True] * 8]
+    assert int.from_bytes(draft.call(bench.counter, COUNTER.encode_call("number"))) == 45
+    prepared = draft.prepare()
+    kept = [each for each in executed if each in prepared.hashes]
+    assert [*prepared.hashes] == kept, "each once, in order"
+    block = port.commit(prepared)
+    assert (bench.number, len(bench.chain.block(block.number).transactions)) == (45, 10)
     assert port.reexecute(block) is None
 
 
