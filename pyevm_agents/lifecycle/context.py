@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.lifecycle.session import RunSession
+from pyevm_agents.lifecycle.session import AgentSession
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -76,13 +76,13 @@ class AgentContext:
     services: Mapping[str, object] = field(default_factory=dict)
 
     @property
-    def session(self) -> RunSession:
+    def session(self) -> AgentSession:
         """The service `session`: the chain, in dry run and execution.
 
         Raises: ConfigError: the phase acts on no chain.
         """
         found = self.services.get(SESSION)
-        if not isinstance(found, RunSession):
+        if not isinstance(found, AgentSession):
             raise ConfigError("services: have no session; only dry run and execution have one")
         return found
 

@@ -10,12 +10,25 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 from pyevm_agents.errors import ConfigError
+from pyevm_agents.lifecycle.agent_answers import AgentFailedError, ask_agent, read_answer
 from pyevm_agents.lifecycle.budget import RunStoppedError
 from pyevm_agents.lifecycle.context import SESSION, AgentContext
-from pyevm_agents.lifecycle.module import NOT_AN_AGENTS, HasDryRun
+from pyevm_agents.lifecycle.module import (
+    AGENTS_FAILURES,
+    NOT_AN_AGENTS,
+    HasDryRun,
+)
 from pyevm_agents.lifecycle.plan import TaskPlan, order_steps
 from pyevm_agents.lifecycle.policy import list_violations, select_budget
-from pyevm_agents.lifecycle.results import StepResult, StepStatus, describe_failures
+from pyevm_agents.lifecycle.results import (
+    DryRunResult,
+    ExecutionResult,
+    StepResult,
+    StepStatus,
+    describe_exception,
+    describe_failures,
+)
+from pyevm_agents.lifecycle.session import AgentSession
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -144,12 +157,12 @@ class PlanWalker:
         if module is None:
             raise ConfigError(f"agent {task.agent_slug}: not installed")
         run_id = f"{context.run_id}.{len(self._children) + 1}"
-        if not module.can_handle(task):
+        if not ask_agent(module.slug, bool, lambda: module.can_handle(task)):
             raise ConfigError(f"agent {task.agent_slug}: can't handle task {task.task_id}")
         child_context = replace(
             context, run_id=run_id, task_id=task.task_id, parent_run_id=context.run_id
         )
-        plan = module.plan(task, child_context)
+        plan = ask_agent(module.slug, TaskPlan, lambda: module.plan(task, child_context))
         refused = self._check_trust(module, task)
         refused += list_violations(task, plan, self._modules, self._limits)
         if refused:
@@ -188,7 +201,11 @@ class PlanWalker:
                 results[step.step_id] = StepResult(step_id=step.step_id, status=status, error=error)
                 continue
             self._session.begin_step(prefix + step.step_id)
-            services = {SESSION: self._session, RESULTS: dict(results), CHILDREN: self}
+            services = {
+                SESSION: AgentSession(self._session),
+                RESULTS: dict(results),
+                CHILDREN: self,
+            }
             results[step.step_id] = self._perform(
                 task, plan, step, context.add_services(**services)
             )
@@ -204,8 +221,11 @@ class PlanWalker:
             stated = self._ask_agent(module, task, plan.select(step), context)
         except NOT_AN_AGENTS:
             raise
-        except Exception as error:  # noqa: BLE001 - an agent's failure is a result
-            reason = f"{type(error).__name__}: {error}"
+        except AgentFailedError as error:
+            reason = str(error)
+            stated = (StepResult(step_id=step.step_id, status=StepStatus.FAILED, error=reason),)
+        except AGENTS_FAILURES as error:
+            reason = describe_exception(error, is_named=True)
             stated = (StepResult(step_id=step.step_id, status=StepStatus.FAILED, error=reason),)
         if self._session.stop is not None:  # The agent caught what stopped the run.
             raise self._session.stop
@@ -221,11 +241,12 @@ class PlanWalker:
         self, module: AgentModule, task: Task, plan: TaskPlan, context: AgentContext
     ) -> tuple[StepResult, ...]:
         if self._is_dry_run and isinstance(module, HasDryRun):
-            simulated = module.dry_run(task, plan, context)
+            returned: object = module.dry_run(task, plan, context)
+            simulated = read_answer(module.slug, DryRunResult, returned)
             self._warnings += simulated.warnings
             self._violations += simulated.policy_violations
             return simulated.steps
-        result = module.execute(task, plan, context)
+        result = read_answer(module.slug, ExecutionResult, module.execute(task, plan, context))
         self._receipt_ids += result.receipt_ids
         if not result.is_success and describe_failures(result.steps) is None:
             error = result.error or "the agent returned a failed result"

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
-from pyevm_agents.errors import AgentsError
 from pyevm_agents.lifecycle.json_codec import compute_json_digest
-from pyevm_agents.lifecycle.module import NOT_AN_AGENTS
 from pyevm_agents.lifecycle.policy import SYSTEM_LIMITS
 from pyevm_agents.lifecycle.trust import TrustedSources, TrustTable, TrustThreshold
 
@@ -25,12 +23,6 @@ if TYPE_CHECKING:
     from pyevm_agents.lifecycle.trust import TrustSource
     from pyevm_agents.lifecycle.verification import RunValidator
     from pyevm_agents.recordings.canonical_json import Json
-
-T = TypeVar("T")
-
-
-class AgentFailedError(AgentsError):
-    """A method of an agent raised an exception."""
 
 
 class Moment(Enum):
@@ -92,19 +84,6 @@ class LifecycleHost:
     validator: RunValidator | None = None
     recorder: RunRecorder | None = None
     listener: Callable[[RunEvent], None] = ignore_event
-
-
-def ask_agent(slug: str, method: Callable[[], T]) -> T:
-    """Call a method of an agent; return its result.
-
-    Raises: AgentFailedError: it raised an exception. One of `NOT_AN_AGENTS`: as it is.
-    """
-    try:
-        return method()
-    except NOT_AN_AGENTS:
-        raise
-    except Exception as error:
-        raise AgentFailedError(f"agent {slug}: {type(error).__name__}: {error}") from error
 
 
 def digest_manifests(modules: Mapping[str, AgentModule], slugs: Iterable[str]) -> dict[str, str]:

@@ -20,6 +20,7 @@ from pyevm_agents.lifecycle.results import (
     StepStatus,
     VerificationCheck,
     VerificationResult,
+    describe_exception,
     describe_failures,
 )
 
@@ -33,6 +34,9 @@ IDENTITY_MODE = "erc8004-required"
 
 NOT_AN_AGENTS = (RunStoppedError, EngineFault, GrammarViolationError, NumericFaultError)
 """Exceptions that are no agent's failure: what stops a run, and faults of the host."""
+
+AGENTS_FAILURES = (Exception, SystemExit)
+"""All others that an agent raises: an agent does not end the host."""
 
 
 class AgentModule(Protocol):
@@ -199,8 +203,8 @@ class BaseAgentModule:
                 text = self.perform_step(task, step, context)
             except NOT_AN_AGENTS:
                 raise
-            except Exception as error:  # noqa: BLE001 - an agent's failure is a result
-                status, reason = StepStatus.FAILED, str(error) or type(error).__name__
+            except AGENTS_FAILURES as error:
+                status, reason = StepStatus.FAILED, describe_exception(error)
                 results.append(StepResult(step_id=step.step_id, status=status, error=reason))
             else:
                 status = StepStatus.COMPLETED

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.lifecycle.budget import RunCancelledError
 from pyevm_agents.lifecycle.host import Moment, RunEvent
-from pyevm_agents.lifecycle.phase_results import PreparedExecution, RecordResult
+from pyevm_agents.lifecycle.phase_results import PhaseOutcome, PreparedExecution, RecordResult
 from pyevm_agents.lifecycle.phases import (
     CONFIRMATION,
     PREPARED,
@@ -29,7 +29,6 @@ from pyevm_agents.lifecycle.statuses import Phase, RunStatus, TaskStatus
 if TYPE_CHECKING:
     from pyevm_agents.lifecycle.frames import Confirmation, DryRunDigests
     from pyevm_agents.lifecycle.host import LifecycleHost
-    from pyevm_agents.lifecycle.phase_results import PhaseOutcome
     from pyevm_agents.lifecycle.store import StoredRun
     from pyevm_agents.lifecycle.task import Task
 
@@ -114,9 +113,12 @@ class Orchestrator:
         facts = RunFacts(self.host, self.host.store.get_run(run_id))
         try:
             outcome = perform_phase(facts, run.phase)
-        except RunCancelledError:
-            self._cancel_now(run)
-            return True
+        except RunCancelledError as error:
+            current = self.host.store.get_run(run_id)
+            if current.is_cancelled and self._may_cancel(current):
+                self._cancel_now(run)
+                return True
+            outcome = PhaseOutcome(failure=f"{error}; its operator did not cancel it")
         self._announce(run, run.phase, Moment.COMPUTED)
         self._store(facts, run.phase, outcome)
         self._announce(run, run.phase, Moment.STORED)

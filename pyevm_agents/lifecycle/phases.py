@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pyevm_agents.errors import ConfigError, EngineFault
+from pyevm_agents.lifecycle.agent_answers import AgentFailedError, ask_agent
 from pyevm_agents.lifecycle.budget import RunCancelledError, RunStoppedError
 from pyevm_agents.lifecycle.chain_port import DraftError, MovedStateError
 from pyevm_agents.lifecycle.dry_run import (
@@ -19,7 +20,7 @@ from pyevm_agents.lifecycle.dry_run import (
     make_dry_run,
 )
 from pyevm_agents.lifecycle.frames import Confirmation
-from pyevm_agents.lifecycle.host import AgentFailedError, Moment, ask_agent, digest_manifests
+from pyevm_agents.lifecycle.host import Moment, digest_manifests
 from pyevm_agents.lifecycle.json_codec import compute_json_digest
 from pyevm_agents.lifecycle.phase_results import (
     DiscoverResult,
@@ -37,6 +38,7 @@ from pyevm_agents.lifecycle.recorder import build_log_entry
 from pyevm_agents.lifecycle.results import (
     ExecutionResult,
     RunSummary,
+    VerificationCheck,
     VerificationResult,
     describe_failures,
 )
@@ -52,7 +54,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from pyevm_agents.lifecycle.dry_run import DraftedRun, DryRunRecord
+    from pyevm_agents.lifecycle.module import AgentModule
     from pyevm_agents.lifecycle.run_facts import RunFacts
+
+UNTIMED = frozenset({Phase.DISCOVER, Phase.VERIFY, Phase.RECORD})
+"""Phases that are performed when the time is over; in verification, the agent is not asked then."""
 
 MAX_DRAFTS = 3
 """How often an execution is drafted when blocks come between the draft and its own block."""
@@ -69,8 +75,8 @@ def perform_phase(facts: RunFacts, phase: Phase) -> PhaseOutcome:
             cancelled the run. ConfigError: the run can't be recorded; the phase can be repeated.
     """
     try:
-        if phase not in {Phase.DISCOVER, Phase.RECORD}:
-            facts.create_meter().spend()  # Nothing; the time may be over.
+        if phase not in UNTIMED:
+            facts.require_time()
         return PHASES[phase](facts)
     except (EngineFault, RunCancelledError):
         raise
@@ -86,7 +92,7 @@ def perform_phase(facts: RunFacts, phase: Phase) -> PhaseOutcome:
 def discover(facts: RunFacts) -> PhaseOutcome:
     """Find the coordinator, and ask whether it can handle the task."""
     module = facts.coordinator
-    if not ask_agent(module.slug, lambda: module.can_handle(facts.task)):
+    if not ask_agent(module.slug, bool, lambda: module.can_handle(facts.task)):
         failure = f"agent {module.slug}: can't handle the task; choose another one"
         return PhaseOutcome(failure=failure)
     modules = facts.host.modules
@@ -102,8 +108,8 @@ def discover(facts: RunFacts) -> PhaseOutcome:
 def make_plan(facts: RunFacts) -> PhaseOutcome:
     """Ask the coordinator for its plan."""
     module = facts.coordinator
-    plan = ask_agent(module.slug, lambda: module.plan(facts.task, facts.build_context()))
-    require_type(module.slug, plan, TaskPlan)
+    context = facts.build_context()
+    plan = ask_agent(module.slug, TaskPlan, lambda: module.plan(facts.task, context))
     order_steps(plan)
     return PhaseOutcome(result=plan)
 
@@ -243,9 +249,7 @@ def verify(facts: RunFacts) -> PhaseOutcome:
     """Ask the coordinator to verify, and add the lifecycle's own checks."""
     store, run_id, module = facts.host.store, facts.run.run_id, facts.coordinator
     execution = store.get_result(ExecutionRecord, run_id, Phase.EXECUTE)
-    context = facts.build_context()
-    stated = ask_agent(module.slug, lambda: module.verify(facts.task, execution.result, context))
-    require_type(module.slug, stated, VerificationResult)
+    stated = _ask_for_verification(facts, module, execution.result)
     verified = VerifiedRun(
         dry_run=facts.dry_run,
         execution=execution,
@@ -267,6 +271,26 @@ def verify(facts: RunFacts) -> PhaseOutcome:
     return PhaseOutcome(result=verification, failure=reasons or None, receipts=(receipt,))
 
 
+def _ask_for_verification(
+    facts: RunFacts, module: AgentModule, execution: ExecutionResult
+) -> VerificationResult:
+    """Return what the agent states; a failed check if it states nothing, or has no time left.
+
+    So the lifecycle's own checks, the receipt and the response do not depend on the agent.
+    """
+    context = facts.build_context()
+    try:
+        facts.require_time()
+        return ask_agent(
+            module.slug,
+            VerificationResult,
+            lambda: module.verify(facts.task, execution, context),
+        )
+    except (AgentFailedError, RunStoppedError) as error:
+        check = VerificationCheck(name="verify", is_passed=False, details=str(error))
+        return VerificationResult(is_passed=False, checks=(check,), score=0.0)
+
+
 def _respond(facts: RunFacts, verification: VerificationResult, digest: bytes) -> str:
     """Post the validator's response; return a reference to it."""
     identity = facts.coordinator.manifest.erc8004
@@ -283,9 +307,10 @@ def summarize(facts: RunFacts) -> PhaseOutcome:
     verification = store.get_result(VerificationResult, run_id, Phase.VERIFY)
     context = facts.build_context()
     summary = ask_agent(
-        module.slug, lambda: module.summarize(facts.task, execution, verification, context)
+        module.slug,
+        RunSummary,
+        lambda: module.summarize(facts.task, execution, verification, context),
     )
-    require_type(module.slug, summary, RunSummary)
     return PhaseOutcome(result=summary)
 
 
@@ -299,17 +324,6 @@ def record_run(facts: RunFacts) -> PhaseOutcome:
         entry = build_log_entry(host.store, run.run_id, status=status.value, ended_at=host.now())
         host.recorder.record(facts.task.agent_slug, entry)
     return PhaseOutcome(result=RecordResult(status=status))
-
-
-def require_type(slug: str, value: object, kind: type) -> None:
-    """Accept what an agent returned.
-
-    Raises: AgentFailedError: it is of another type.
-    """
-    if not isinstance(value, kind):
-        raise AgentFailedError(
-            f"agent {slug}: returned a {type(value).__name__}; must be a {kind.__name__}"
-        )
 
 
 PHASES: Mapping[Phase, Callable[[RunFacts], PhaseOutcome]] = {

@@ -89,3 +89,18 @@ def describe_failures(steps: tuple[StepResult, ...]) -> str | None:
     if not failed:
         return None
     return "; ".join(f"step {step.step_id}: {step.error or 'no reason given'}" for step in failed)
+
+
+def describe_exception(error: BaseException, *, is_named: bool = False) -> str:
+    """Return the text of an exception, or its type's name; an agent's may have no text.
+
+    Input: the exception; whether its type's name comes before the text.
+    """
+    name = type(error).__name__
+    try:
+        text = str(error)
+    except Exception:  # noqa: BLE001 - of an agent's own type
+        return name
+    if not text:
+        return name
+    return f"{name}: {text}" if is_named else text

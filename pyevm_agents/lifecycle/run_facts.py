@@ -86,6 +86,13 @@ class RunFacts:
         """Return a meter of one dry run or execution, with the run's time so far."""
         return BudgetMeter(self.budget, now=self.host.now, spent_ms=self.spent_ms)
 
+    def require_time(self) -> None:
+        """Accept that the run goes on.
+
+        Raises: BudgetExceededError: its time is over.
+        """
+        self.create_meter().spend()
+
     def build_context(self) -> AgentContext:
         """Return the context of the coordinator's methods."""
         return AgentContext(

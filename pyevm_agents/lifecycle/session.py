@@ -7,17 +7,19 @@ differs stops the run, and no block holds anything of it.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping  # noqa: TC003 - read by the JSON codec
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from eth_utils import keccak, to_checksum_address
 
 from pyevm_agents.errors import AgentsError
 from pyevm_agents.lifecycle.budget import RunCancelledError, RunStoppedError
 from pyevm_agents.lifecycle.receipts import ReceiptType, RunReceipt, build_receipt_id
+from pyevm_agents.lifecycle.results import describe_exception
 from pyevm_agents.lifecycle.run_trace import ChainRead, RunTrace, RunWrite, find_trace_difference
-from pyevm_agents.recordings.canonical_json import Json  # noqa: TC001 - as above
+from pyevm_agents.recordings.canonical_json import Json, encode_canonical
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,6 +28,10 @@ if TYPE_CHECKING:
     from pyevm_agents.lifecycle.chain_port import Draft
     from pyevm_agents.lifecycle.frames import WriteFrame
     from pyevm_agents.lifecycle.run_trace import ChainToolUse, WriteTrace
+
+T = TypeVar("T")
+
+ADDRESS_BYTES = 20
 
 MAX_SHOWN_CHARACTERS = 200
 """Of a tool's result in the summary of its receipt."""
@@ -94,7 +100,7 @@ class _Position:
 
 
 class RunSession:
-    """The chain and the tools of a run, for its agents."""
+    """The chain and the tools of a run; agents have an `AgentSession` of it."""
 
     def __init__(  # noqa: PLR0913 - keyword arguments
         self,
@@ -131,8 +137,7 @@ class RunSession:
         self._reads: list[ChainRead] = []
         self._uses: list[HostToolUse] = []
         self._receipts: list[RunReceipt] = []
-        self.stop: RunStoppedError | None = None
-        """Why the run must not go on; None if it may."""
+        self._stop: RunStoppedError | None = None
 
     # -- for agents -- #
 
@@ -146,8 +151,10 @@ class RunSession:
 
         Output: also of a call that reverted.
         Raises: RunStoppedError: a limit, the operator, or a difference from the dry run.
+                ValueError: not an address of 20 bytes, bytes, and wei.
         """
         step_id = self._require_step()
+        require_call(target, data, value_wei)
         number = self._position.writes_in_step.get(step_id, 0)
         write = RunWrite(
             step_id=step_id, number=number, target=target, value_wei=value_wei, data=data
@@ -168,9 +175,11 @@ class RunSession:
     def call(self, target: bytes, data: bytes) -> bytes:
         """Call a contract to read the chain, as it is after the run's writes so far.
 
-        Raises: CallFailedError: the call failed. RunStoppedError: see `write`.
+        Raises: CallFailedError: the call failed. RunStoppedError, ValueError: see `write`.
         """
         step_id = self._require_step()
+        require_call(target, data)
+        self._spend()
         output = self._draft.call(target, data)
         read = ChainRead(
             step_id=step_id, target=target, data_hash=keccak(data), output_hash=keccak(output)
@@ -186,8 +195,10 @@ class RunSession:
         """Use a tool of the host. An execution gets the results that the dry run got.
 
         Raises: HostToolError: the tool failed, or is unknown. RunStoppedError: see `write`.
+                ValueError: arguments that are not JSON.
         """
         step_id = self._require_step()
+        arguments = copy_json(arguments)
         self._spend(tool_calls=1)
         use = self._find_use(step_id, name, arguments)
         self._uses.append(use)
@@ -195,7 +206,7 @@ class RunSession:
         self._add_receipt(ReceiptType.API, name, f"{name}: {shown[:MAX_SHOWN_CHARACTERS]}")
         if use.error is not None:
             raise HostToolError(f"tool {name}: {use.error}")
-        return use.result
+        return copy_json(use.result)
 
     def find_write(self, target: bytes, data: bytes) -> WriteOutcome | None:
         """Return the outcome of the first write of the run with this target and data, if any."""
@@ -220,6 +231,11 @@ class RunSession:
     def receipts(self) -> tuple[RunReceipt, ...]:
         """The receipts so far."""
         return tuple(self._receipts)
+
+    @property
+    def stop(self) -> RunStoppedError | None:
+        """Why the run must not go on; None if it may."""
+        return self._stop
 
     @property
     def meter(self) -> BudgetMeter:
@@ -255,7 +271,11 @@ class RunSession:
         Raises: RunStoppedError: it did less than its dry run, or was stopped.
         """
         self._require_running()
+        self._spend()
         expected = self._limits.expected
+        if expected is not None and len(self._uses) != len(self._limits.recorded):
+            self._divert(f"{len(self._uses)} uses of tools: the dry run made "
+                         f"{len(self._limits.recorded)}")  # fmt: skip
         if expected is not None and self.trace.compute_digest() != expected.compute_digest():
             made, wanted = len(self._writes), len(expected.writes)
             self._divert(f"{made} writes and {len(self._reads)} reads: the dry run made {wanted} "
@@ -264,8 +284,8 @@ class RunSession:
     # -- inside -- #
 
     def _require_running(self) -> None:
-        if self.stop is not None:
-            raise self.stop
+        if self._stop is not None:
+            raise self._stop
         if self._is_cancelled():
             self._halt(RunCancelledError(f"run {self._run_id}: was cancelled"))
 
@@ -310,7 +330,7 @@ class RunSession:
         self._halt(DivergenceError(f"{difference}; the execution is not that of the dry run"))
 
     def _halt(self, error: RunStoppedError) -> None:
-        self.stop = error
+        self._stop = error
         raise error
 
     def _find_use(self, step_id: str, name: str, arguments: Mapping[str, Json]) -> HostToolUse:
@@ -327,9 +347,9 @@ class RunSession:
         result, failure = None, None
         if name in self._tools:
             try:
-                result = self._tools[name](arguments)
+                result = copy_json(self._tools[name](copy_json(arguments)))
             except Exception as error:  # noqa: BLE001 - a tool's failure is a result
-                failure = str(error) or type(error).__name__
+                failure = describe_exception(error)
         else:
             failure = f"unknown; there are {', '.join(sorted(self._tools)) or 'none'}"
         return HostToolUse(
@@ -364,3 +384,56 @@ class RunSession:
             RunReceipt(receipt_id=receipt_id, type=kind, ref=ref, summary=summary)
         )
         return receipt_id
+
+
+class AgentSession:
+    """The chain and the tools of a run, for its agents."""
+
+    def __init__(self, session: RunSession) -> None:
+        self._session = session
+
+    @property
+    def receipt_ids(self) -> tuple[str, ...]:
+        """The IDs of all receipts so far, in order."""
+        return self._session.receipt_ids
+
+    def write(self, target: bytes, data: bytes = b"", *, value_wei: int = 0) -> WriteOutcome:
+        """Call a contract to change the chain; see `RunSession.write`."""
+        return self._session.write(target, data, value_wei=value_wei)
+
+    def call(self, target: bytes, data: bytes) -> bytes:
+        """Call a contract to read the chain; see `RunSession.call`."""
+        return self._session.call(target, data)
+
+    def use_tool(self, name: str, **arguments: Json) -> Json:
+        """Use a tool of the host; see `RunSession.use_tool`."""
+        return self._session.use_tool(name, **arguments)
+
+    def find_write(self, target: bytes, data: bytes) -> WriteOutcome | None:
+        """Return the first write with this target and data; see `RunSession.find_write`."""
+        return self._session.find_write(target, data)
+
+
+def require_call(target: bytes, data: bytes, value_wei: int = 0) -> None:
+    """Accept a call that a transaction can make.
+
+    Raises: ValueError: not an address, bytes, and wei.
+    """
+    if not isinstance(target, bytes) or len(target) != ADDRESS_BYTES:
+        raise ValueError(f"target {target!r:.80}: must be an address of {ADDRESS_BYTES} bytes")
+    if not isinstance(data, bytes):
+        raise ValueError(f"data of a {type(data).__name__}: must be bytes")  # noqa: TRY004 - as documented
+    if not isinstance(value_wei, int) or value_wei < 0:
+        raise ValueError(f"value {value_wei!r:.80}: must be wei, from 0 on")
+
+
+def copy_json(value: T) -> T:
+    """Return a value as it comes back from the store: nobody changes it by another name.
+
+    Raises: ValueError: not JSON.
+    """
+    try:
+        copied: T = json.loads(encode_canonical(value))  # type: ignore[arg-type]
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ValueError(f"a {type(value).__name__}: must be JSON: {error}") from error
+    return copied
