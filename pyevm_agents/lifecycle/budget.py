@@ -107,12 +107,21 @@ class BudgetMeter:
         self.use = BudgetUse()
         self._now = now
         self._started = now() - spent_ms / MILLISECONDS
+        self._paused_ms = spent_ms
         self._parent = parent
 
     @property
     def spent_ms(self) -> int:
         """The runtime so far."""
         return int((self._now() - self._started) * MILLISECONDS)
+
+    def pause(self) -> None:
+        """Stop the time of this meter, until `resume`."""
+        self._paused_ms = self.spent_ms
+
+    def resume(self) -> None:
+        """Let the time of this meter go on after a pause."""
+        self._started = self._now() - self._paused_ms / MILLISECONDS
 
     def create_child(self, budget: ComputeBudget) -> BudgetMeter:
         """Return the meter of a child run."""
@@ -165,3 +174,17 @@ class BudgetMeter:
                 f"maxRuntimeMs {budget.max_runtime_ms:,}: {self.spent_ms:,} ms have passed; raise "
                 "the task's budget"
             )
+
+
+def describe_overspending(budget: ComputeBudget, use: BudgetUse) -> str | None:
+    """Return which limit of a budget was exceeded; None if none was."""
+    limits = {
+        "steps": (use.steps, budget.max_steps),
+        "tool calls": (use.tool_calls, budget.max_tool_calls),
+        "on-chain writes": (use.onchain_writes, budget.max_onchain_writes),
+        "wei for gas": (use.gas_wei, budget.gas_wei),
+    }
+    for name, (used, limit) in limits.items():
+        if limit is not None and used > limit:
+            return f"{used:,} {name}: the limit is {limit:,}"
+    return None

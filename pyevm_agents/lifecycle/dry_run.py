@@ -12,9 +12,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pyevm_agents.errors import AgentsError
-from pyevm_agents.lifecycle.budget import BudgetMeter, BudgetUse  # noqa: TC001 - read by the JSON codec
+from pyevm_agents.lifecycle.budget import (
+    BudgetExceededError,
+    BudgetMeter,
+    BudgetUse,
+    describe_overspending,
+)
 from pyevm_agents.lifecycle.chain_port import BlockPin  # noqa: TC001 - read by the JSON codec
-from pyevm_agents.lifecycle.execution import ChildRun, PlanWalker, WalkResult
+from pyevm_agents.lifecycle.execution import ChildRun, PlanWalker, WalkResult, WalkRules
 from pyevm_agents.lifecycle.frames import DryRunDigests
 from pyevm_agents.lifecycle.results import DryRunResult, StepStatus
 from pyevm_agents.lifecycle.run_trace import RunTrace  # noqa: TC001 - read by the JSON codec
@@ -27,6 +32,7 @@ if TYPE_CHECKING:
     from pyevm_agents.lifecycle.chain_port import ChainPort, Draft, FrameCall
     from pyevm_agents.lifecycle.context import AgentContext
     from pyevm_agents.lifecycle.frames import Confirmation, RunFrame, WriteFrame
+    from pyevm_agents.lifecycle.manifest import AgentManifest
     from pyevm_agents.lifecycle.module import AgentModule
     from pyevm_agents.lifecycle.plan import TaskPlan
     from pyevm_agents.lifecycle.receipts import RunReceipt
@@ -68,6 +74,7 @@ class RunParts:
     plan: TaskPlan
     context: AgentContext
     frame: RunFrame
+    get_manifest: Callable[[AgentModule], AgentManifest]
     create_meter: Callable[[], BudgetMeter]
     is_cancelled: Callable[[], bool]
     check_trust: Callable[[AgentModule, Task], tuple[str, ...]]
@@ -210,17 +217,34 @@ def _walk(
         parts.modules,
         session,
         is_dry_run=is_dry_run,
-        limits=parts.limits,
-        check_trust=parts.check_trust,
+        rules=WalkRules(
+            limits=parts.limits, get_manifest=parts.get_manifest, check_trust=parts.check_trust
+        ),
     )
     stated = walker.walk(parts.task, parts.plan, parts.context)
+    use = count_use(stated, session)
+    # The meters refuse what is above a limit; this counts from the trace, which nobody swaps.
+    if (problem := describe_overspending(parts.context.compute_budget, use)) is not None:
+        raise BudgetExceededError(problem)
     return DraftedRun(
         draft=draft,
         stated=stated,
         trace=session.trace,
         tool_uses=session.tool_uses,
         receipts=session.receipts,
-        use=session.meter.use,
+        use=use,
+    )
+
+
+def count_use(stated: WalkResult, session: RunSession) -> BudgetUse:
+    """Return what a walk spent, counted from what it did."""
+    steps = [*stated.steps, *(step for child in stated.children for step in child.steps)]
+    writes = session.trace.writes
+    return BudgetUse(
+        steps=sum(step.status is not StepStatus.SKIPPED for step in steps),
+        tool_calls=len(session.tool_uses) + sum(len(each.tool_uses) for each in writes),
+        onchain_writes=len(writes),
+        gas_wei=session.trace.gas_wei,
     )
 
 

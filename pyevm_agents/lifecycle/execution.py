@@ -6,6 +6,7 @@ can leave them out. A child run acts within its parent's session, and spends its
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -31,9 +32,10 @@ from pyevm_agents.lifecycle.results import (
 from pyevm_agents.lifecycle.session import AgentSession
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
-    from pyevm_agents.lifecycle.budget import ComputeBudget
+    from pyevm_agents.lifecycle.budget import BudgetMeter, ComputeBudget
+    from pyevm_agents.lifecycle.manifest import AgentManifest
     from pyevm_agents.lifecycle.module import AgentModule
     from pyevm_agents.lifecycle.plan import PlanStep
     from pyevm_agents.lifecycle.session import RunSession
@@ -105,6 +107,18 @@ def get_child_starter(context: AgentContext) -> ChildStarter:
     return found
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WalkRules:
+    """What holds for the agents of a walk, and for child runs."""
+
+    limits: ComputeBudget
+    """Of the host."""
+
+    get_manifest: Callable[[AgentModule], AgentManifest]
+    check_trust: Callable[[AgentModule, Task], tuple[str, ...]]
+    """Returns why an agent of a child run is rejected."""
+
+
 class PlanWalker:
     """Walks the plan of a run, and of its child runs, on one session."""
 
@@ -114,8 +128,7 @@ class PlanWalker:
         session: RunSession,
         *,
         is_dry_run: bool,
-        limits: ComputeBudget,
-        check_trust: Callable[[AgentModule, Task], tuple[str, ...]] = lambda *_: (),
+        rules: WalkRules,
     ) -> None:
         """Begin.
 
@@ -123,14 +136,12 @@ class PlanWalker:
             modules: the installed agents, by slug.
             session: everything that the agents do.
             is_dry_run: whether agents' own `dry_run` is called.
-            limits: of the host, for child runs.
-            check_trust: returns why the agent of a child run is rejected.
+            rules: for agents and child runs.
         """
         self._modules = modules
         self._session = session
         self._is_dry_run = is_dry_run
-        self._limits = limits
-        self._check_trust = check_trust
+        self._rules = rules
         self._warnings: list[str] = []
         self._violations: list[str] = []
         self._receipt_ids: list[str] = []
@@ -159,12 +170,19 @@ class PlanWalker:
         run_id = f"{context.run_id}.{len(self._children) + 1}"
         if not ask_agent(module.slug, bool, lambda: module.can_handle(task)):
             raise ConfigError(f"agent {task.agent_slug}: can't handle task {task.task_id}")
+        budget = select_budget(task, self._rules.get_manifest(module))
         child_context = replace(
-            context, run_id=run_id, task_id=task.task_id, parent_run_id=context.run_id
+            context,
+            run_id=run_id,
+            task_id=task.task_id,
+            parent_run_id=context.run_id,
+            compute_budget=budget.narrow(context.compute_budget),
         )
         plan = ask_agent(module.slug, TaskPlan, lambda: module.plan(task, child_context))
-        refused = self._check_trust(module, task)
-        refused += list_violations(task, plan, self._modules, self._limits)
+        refused = list_violations(task, plan, self._modules, self._rules.limits)
+        for slug in dict.fromkeys((task.agent_slug, *plan.agent_slugs)):
+            if slug in self._modules:
+                refused += self._rules.check_trust(self._modules[slug], task)
         if refused:
             raise ConfigError(f"child run {run_id}: {'; '.join(refused)}")
         at = len(self._children)
@@ -177,7 +195,7 @@ class PlanWalker:
             steps=(),
         )
         self._children.append(unfinished)  # Its own children come after it.
-        meter = session.swap_meter(session.meter.create_child(select_budget(task, module)))
+        meter = session.swap_meter(session.meter.create_child(budget))
         step_id = session.swap_step(None)
         try:
             steps = self._walk_steps(task, plan, child_context, prefix=f"{run_id}/")
@@ -191,6 +209,7 @@ class PlanWalker:
         self, task: Task, plan: TaskPlan, context: AgentContext, *, prefix: str
     ) -> tuple[StepResult, ...]:
         results: dict[str, StepResult] = {}
+        meters: dict[str, BudgetMeter] = {}
         for step in order_steps(plan):
             failed = [
                 each for each in step.depends_on if results[each].status is not StepStatus.COMPLETED
@@ -200,17 +219,31 @@ class PlanWalker:
                 status = StepStatus.SKIPPED
                 results[step.step_id] = StepResult(step_id=step.step_id, status=status, error=error)
                 continue
-            self._session.begin_step(prefix + step.step_id)
             services = {
                 SESSION: AgentSession(self._session),
                 RESULTS: dict(results),
                 CHILDREN: self,
             }
-            results[step.step_id] = self._perform(
-                task, plan, step, context.add_services(**services)
-            )
-            self._session.end_step()
+            given = context.add_services(**services)
+            with self._spend_as(meters, task, step.agent_slug):
+                self._session.begin_step(prefix + step.step_id)
+                results[step.step_id] = self._perform(task, plan, step, given)
+                self._session.end_step()
         return tuple(results[step.step_id] for step in plan.steps)
+
+    @contextmanager
+    def _spend_as(self, meters: dict[str, BudgetMeter], task: Task, slug: str) -> Iterator[None]:
+        """Spend from an agent's meter, within the run's: its own manifest has limits as well."""
+        if slug not in meters:
+            budget = select_budget(task, self._rules.get_manifest(self._modules[slug]))
+            meters[slug] = self._session.meter.create_child(budget)
+        meters[slug].resume()
+        before = self._session.swap_meter(meters[slug])
+        try:
+            yield
+        finally:
+            self._session.swap_meter(before)
+            meters[slug].pause()
 
     def _perform(
         self, task: Task, plan: TaskPlan, step: PlanStep, context: AgentContext

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pyevm_agents.lifecycle.budget import ComputeBudget
     from pyevm_agents.lifecycle.chain_port import ChainPort
     from pyevm_agents.lifecycle.frames import RunFrame, RunTerms
+    from pyevm_agents.lifecycle.manifest import AgentManifest
     from pyevm_agents.lifecycle.module import AgentModule
     from pyevm_agents.lifecycle.recorder import RunRecorder
     from pyevm_agents.lifecycle.statuses import Phase
@@ -70,13 +71,13 @@ class LifecycleHost:
     trust: TrustSource = field(default_factory=TrustTable)
     sources: TrustedSources = field(default_factory=TrustedSources)
     threshold: TrustThreshold = field(default_factory=TrustThreshold)
-    """For tasks without one of their own."""
+    """For all tasks; a task, or the parent of a child run, may need more."""
 
     tools: Mapping[str, Callable[[Mapping[str, Json]], Json]] = field(default_factory=dict)
     """Tools that only read, for agents' use. Their results are stored, and read back."""
 
     protected: frozenset[bytes] = frozenset()
-    """Contracts that no run may change, such as the registries."""
+    """Contracts that no run may change, beside those that `trust` reads."""
 
     open_frame: Callable[[RunTerms], RunFrame] | None = None
     """Returns the frame of a run; None for no treasury and no confirmation."""
@@ -88,6 +89,9 @@ class LifecycleHost:
 
 def digest_manifests(modules: Mapping[str, AgentModule], slugs: Iterable[str]) -> dict[str, str]:
     """Return the digests of agents' manifests by slug."""
-    return {
-        slug: "0x" + compute_json_digest(modules[slug].manifest).hex() for slug in sorted(slugs)
-    }
+    return {slug: hash_manifest(modules[slug].manifest) for slug in sorted(slugs)}
+
+
+def hash_manifest(manifest: AgentManifest) -> str:
+    """Return the digest of a manifest, in hexadecimal."""
+    return "0x" + compute_json_digest(manifest).hex()

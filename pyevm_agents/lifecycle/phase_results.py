@@ -21,6 +21,8 @@ class DiscoverResult:
     agent_slug: str
     version: str
     manifest_digests: Mapping[str, str]
+    agent_id: int | None = None
+    """The coordinator's in the identity registry; None without one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

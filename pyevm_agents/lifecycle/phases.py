@@ -95,12 +95,13 @@ def discover(facts: RunFacts) -> PhaseOutcome:
     if not ask_agent(module.slug, bool, lambda: module.can_handle(facts.task)):
         failure = f"agent {module.slug}: can't handle the task; choose another one"
         return PhaseOutcome(failure=failure)
-    modules = facts.host.modules
+    modules, identity = facts.host.modules, module.manifest.erc8004
     return PhaseOutcome(
         result=DiscoverResult(
             agent_slug=module.slug,
             version=module.version,
             manifest_digests=digest_manifests(modules, modules),
+            agent_id=None if identity is None else identity.agent_id,
         )
     )
 
@@ -162,7 +163,7 @@ def execute(facts: RunFacts) -> PhaseOutcome:
         if isinstance(outcome, PhaseOutcome):
             return outcome
         try:
-            return _commit(facts, outcome)
+            return _commit(facts, outcome, record)
         except MovedStateError:
             store.drop_value(run_id, PREPARED)
     return PhaseOutcome(is_moved=True, failure="blocks of others came before the run's own")
@@ -234,10 +235,18 @@ def _build_prepared(facts: RunFacts, drafted: DraftedRun) -> PreparedExecution:
     )
 
 
-def _commit(facts: RunFacts, prepared: PreparedExecution) -> PhaseOutcome:
-    block = None
+def _commit(facts: RunFacts, prepared: PreparedExecution, dry_run: DryRunRecord) -> PhaseOutcome:
+    """Mine the block of an execution; it may have been prepared long ago, before a kill."""
+    block, port = None, facts.host.port
+    if port.find_block(prepared.block.hashes) is None:
+        _require_confirmation(facts, dry_run)
+        changed = facts.describe_changed_manifests(dry_run.children)
+        if changed is not None:
+            return PhaseOutcome(failure=changed)
+        if facts.is_cancelled():
+            raise RunCancelledError(f"run {facts.run.run_id}: was cancelled")
     if prepared.block.transactions:
-        block = facts.host.port.commit(prepared.block)
+        block = port.commit(prepared.block)
         facts.announce(Moment.MINED)
     return PhaseOutcome(result=replace(prepared.record, block=block), receipts=prepared.receipts)
 
@@ -249,12 +258,16 @@ def verify(facts: RunFacts) -> PhaseOutcome:
     """Ask the coordinator to verify, and add the lifecycle's own checks."""
     store, run_id, module = facts.host.store, facts.run.run_id, facts.coordinator
     execution = store.get_result(ExecutionRecord, run_id, Phase.EXECUTE)
+    try:
+        budget = facts.budget
+    except ConfigError:  # The manifest was changed, which is a failed check.
+        budget = facts.task.budget
     stated = _ask_for_verification(facts, module, execution.result)
     verified = VerifiedRun(
         dry_run=facts.dry_run,
         execution=execution,
         receipts=store.list_receipts(run_id),
-        budget=facts.budget,
+        budget=budget,
         changed_manifests=facts.describe_changed_manifests(facts.dry_run.children),
     )
     verification = judge(stated, list_checks(verified, facts.host.port))
@@ -278,26 +291,27 @@ def _ask_for_verification(
 
     So the lifecycle's own checks, the receipt and the response do not depend on the agent.
     """
-    context = facts.build_context()
     try:
         facts.require_time()
+        context = facts.build_context()
         return ask_agent(
             module.slug,
             VerificationResult,
             lambda: module.verify(facts.task, execution, context),
         )
-    except (AgentFailedError, RunStoppedError) as error:
+    except (AgentFailedError, RunStoppedError, ConfigError) as error:
         check = VerificationCheck(name="verify", is_passed=False, details=str(error))
         return VerificationResult(is_passed=False, checks=(check,), score=0.0)
 
 
 def _respond(facts: RunFacts, verification: VerificationResult, digest: bytes) -> str:
-    """Post the validator's response; return a reference to it."""
-    identity = facts.coordinator.manifest.erc8004
-    if facts.host.validator is None or identity is None:
+    """Post the validator's response about the agent that was discovered; return its reference."""
+    run_id = facts.run.run_id
+    agent_id = facts.host.store.get_result(DiscoverResult, run_id, Phase.DISCOVER).agent_id
+    if facts.host.validator is None or agent_id is None:
         return "0x" + compute_json_digest(verification).hex()
     response = compute_response(verification)
-    return facts.host.validator.respond(identity.agent_id, facts.run.run_id, response, digest)
+    return facts.host.validator.respond(agent_id, run_id, response, digest)
 
 
 def summarize(facts: RunFacts) -> PhaseOutcome:

@@ -12,6 +12,7 @@ from pyevm_agents.lifecycle.plan import order_steps
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from pyevm_agents.lifecycle.manifest import AgentManifest
     from pyevm_agents.lifecycle.module import AgentModule
     from pyevm_agents.lifecycle.plan import TaskPlan
     from pyevm_agents.lifecycle.task import Task
@@ -65,9 +66,8 @@ def list_budget_violations(budget: ComputeBudget, limits: ComputeBudget) -> list
     return found
 
 
-def select_budget(task: Task, module: AgentModule) -> ComputeBudget:
+def select_budget(task: Task, manifest: AgentManifest) -> ComputeBudget:
     """Return the budget of an execution: the task's, within the manifest's constraints."""
-    manifest = module.manifest
     writes = ComputeBudget(
         max_steps=task.budget.max_steps,
         max_tool_calls=task.budget.max_tool_calls,

@@ -50,6 +50,12 @@ class RegistryTrust:
         self._registries = registries
         self._sources = sources
 
+    @property
+    def contracts(self) -> frozenset[bytes]:
+        """The three registries."""
+        found = self._registries
+        return frozenset({found.identity, found.reputation, found.validation})
+
     def take_snapshot(self, manifest: AgentManifest) -> TrustSnapshot:
         """Return what the registries say of an agent at the head."""
         identity = manifest.erc8004

@@ -10,7 +10,7 @@ from pyevm_agents.lifecycle.budget import MILLISECONDS, BudgetMeter
 from pyevm_agents.lifecycle.context import AgentContext, RunLogger
 from pyevm_agents.lifecycle.dry_run import DryRunRecord, RunParts
 from pyevm_agents.lifecycle.frames import PlainRunFrame, RunTerms
-from pyevm_agents.lifecycle.host import Moment, RunEvent, digest_manifests
+from pyevm_agents.lifecycle.host import Moment, RunEvent, digest_manifests, hash_manifest
 from pyevm_agents.lifecycle.phase_results import DiscoverResult
 from pyevm_agents.lifecycle.plan import TaskPlan
 from pyevm_agents.lifecycle.policy import select_budget
@@ -25,9 +25,11 @@ if TYPE_CHECKING:
     from pyevm_agents.lifecycle.execution import ChildRun
     from pyevm_agents.lifecycle.frames import RunFrame
     from pyevm_agents.lifecycle.host import LifecycleHost
+    from pyevm_agents.lifecycle.manifest import AgentManifest
     from pyevm_agents.lifecycle.module import AgentModule
     from pyevm_agents.lifecycle.store import StoredRun
     from pyevm_agents.lifecycle.task import Task
+    from pyevm_agents.lifecycle.trust import TrustThreshold
 
 
 class RunFacts:
@@ -62,10 +64,15 @@ class RunFacts:
         """The last dry run."""
         return self.host.store.get_result(DryRunRecord, self.run.run_id, Phase.DRY_RUN)
 
-    @property
+    @cached_property
     def budget(self) -> ComputeBudget:
         """The limits that hold: the task's, within the coordinator's manifest."""
-        return select_budget(self.task, self.coordinator)
+        return select_budget(self.task, self.get_manifest(self.coordinator))
+
+    @property
+    def threshold(self) -> TrustThreshold:
+        """What the run's agents need: by the host, and by the task."""
+        return self.host.threshold.restrict(self.task.trust_threshold)
 
     @property
     def spent_ms(self) -> int:
@@ -81,6 +88,17 @@ class RunFacts:
             names = ", ".join(sorted(self.host.modules)) or "none"
             raise ConfigError(f"agent {slug}: not installed; there are {names}")
         return self.host.modules[slug]
+
+    def get_manifest(self, module: AgentModule) -> AgentManifest:
+        """Return an agent's manifest, which must be that of the run's beginning.
+
+        Raises: ConfigError: it is another one.
+        """
+        run_id, manifest = self.run.run_id, module.manifest
+        first = self.host.store.find_result(DiscoverResult, run_id, Phase.DISCOVER)
+        if first is not None and first.manifest_digests.get(module.slug) != hash_manifest(manifest):
+            raise ConfigError(f"manifest of agent {module.slug}: was changed during the run")
+        return manifest
 
     def create_meter(self) -> BudgetMeter:
         """Return a meter of one dry run or execution, with the run's time so far."""
@@ -101,7 +119,7 @@ class RunFacts:
             parent_run_id=self.run.parent_run_id,
             operator_wallet=self.task.operator_wallet,
             compute_budget=self.budget,
-            trust_threshold=self.task.trust_threshold,
+            trust_threshold=self.threshold,
             logger=RunLogger(self.run.run_id),
         )
 
@@ -126,7 +144,7 @@ class RunFacts:
             port=host.port,
             modules=host.modules,
             tools=host.tools,
-            protected=host.protected,
+            protected=host.protected | host.trust.contracts,
             limits=host.limits,
             task=self.task,
             plan=self.plan,
@@ -134,6 +152,7 @@ class RunFacts:
             frame=self.open_frame(pin),
             create_meter=self.create_meter,
             is_cancelled=self.is_cancelled,
+            get_manifest=self.get_manifest,
             check_trust=lambda module, task: self.evaluate(module, task).failures,
         )
 
@@ -142,9 +161,9 @@ class RunFacts:
         return self.host.store.get_run(self.run.run_id).is_cancelled
 
     def evaluate(self, module: AgentModule, task: Task) -> TrustResult:
-        """Check the trust in an agent."""
-        snapshot = self.host.trust.take_snapshot(module.manifest)
-        threshold = task.trust_threshold or self.host.threshold
+        """Check the trust in an agent of this run, or of a child run with a task of its own."""
+        snapshot = self.host.trust.take_snapshot(self.get_manifest(module))
+        threshold = self.threshold.restrict(task.trust_threshold)
         return evaluate_trust(snapshot, threshold, self.host.sources)
 
     def describe_changed_manifests(self, children: Sequence[ChildRun]) -> str | None:

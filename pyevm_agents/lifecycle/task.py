@@ -28,7 +28,7 @@ class Task:
     category: str = "general"
     budget: ComputeBudget = field(default_factory=ComputeBudget)
     trust_threshold: TrustThreshold | None = None
-    """None for the orchestrator's own."""
+    """What it needs beside the orchestrator's own threshold; None for nothing more."""
 
     def __post_init__(self) -> None:
         """Check the ID.

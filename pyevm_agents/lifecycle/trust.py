@@ -34,6 +34,17 @@ class TrustThreshold:
     requires_validation: bool = False
     """Whether a trusted validator must have answered, and none of them with less than 100."""
 
+    def restrict(self, other: TrustThreshold | None) -> TrustThreshold:
+        """Return what both thresholds need; this one's for None."""
+        if other is None:
+            return self
+        return TrustThreshold(
+            min_score=max(self.min_score, other.min_score),
+            requires_identity=self.requires_identity or other.requires_identity,
+            requires_registration=self.requires_registration or other.requires_registration,
+            requires_validation=self.requires_validation or other.requires_validation,
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValidationRecord:
@@ -91,6 +102,11 @@ class TrustResult:
 class TrustSource(Protocol):
     """Where snapshots come from: registries on a chain, or a table."""
 
+    @property
+    def contracts(self) -> frozenset[bytes]:
+        """The contracts that it reads: no run may change them."""
+        ...
+
     def take_snapshot(self, manifest: AgentManifest) -> TrustSnapshot:
         """Return what is known of an agent now."""
         ...
@@ -102,6 +118,11 @@ class TrustTable:
     def __init__(self, snapshots: Mapping[str, TrustSnapshot] | None = None) -> None:
         """Input: snapshots by slug; an agent without one has no identity."""
         self._snapshots = dict(snapshots or {})
+
+    @property
+    def contracts(self) -> frozenset[bytes]:
+        """None."""
+        return frozenset()
 
     def take_snapshot(self, manifest: AgentManifest) -> TrustSnapshot:
         """Return the given snapshot of an agent."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from pyevm_agents.lifecycle.budget import describe_overspending
 from pyevm_agents.lifecycle.receipts import ReceiptType, describe_missing_receipts
 from pyevm_agents.lifecycle.results import (
     VerificationCheck,
@@ -20,7 +21,7 @@ from pyevm_agents.lifecycle.trust import MAX_RESPONSE
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pyevm_agents.lifecycle.budget import BudgetUse, ComputeBudget
+    from pyevm_agents.lifecycle.budget import ComputeBudget
     from pyevm_agents.lifecycle.chain_port import ChainPort
     from pyevm_agents.lifecycle.dry_run import DryRunRecord
     from pyevm_agents.lifecycle.phase_results import ExecutionRecord
@@ -66,7 +67,7 @@ def list_checks(run: VerifiedRun, port: ChainPort) -> tuple[VerificationCheck, .
         "dry-run-receipt": None
         if any(each.type is ReceiptType.DRY_RUN for each in run.receipts)
         else "there is no receipt of the dry run",
-        "budget": _describe_overspending(run.budget, run.execution.use),
+        "budget": describe_overspending(run.budget, run.execution.use),
         "manifests": run.changed_manifests,
         "reexecution": None if run.execution.block is None else port.reexecute(run.execution.block),
     }
@@ -112,17 +113,4 @@ def _describe_dishonesty(stated: VerificationResult) -> str | None:
     failed = [each.name for each in stated.checks if not each.is_passed]
     if stated.is_passed and failed:
         return f"the agent passed the run, though its check {failed[0]} failed"
-    return None
-
-
-def _describe_overspending(budget: ComputeBudget, use: BudgetUse) -> str | None:
-    limits = {
-        "steps": (use.steps, budget.max_steps),
-        "tool calls": (use.tool_calls, budget.max_tool_calls),
-        "on-chain writes": (use.onchain_writes, budget.max_onchain_writes),
-        "wei for gas": (use.gas_wei, budget.gas_wei),
-    }
-    for name, (used, limit) in limits.items():
-        if limit is not None and used > limit:
-            return f"{used:,} {name}: the limit is {limit:,}"
     return None

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from pyevm_agents.lifecycle.context import AgentContext
     from pyevm_agents.lifecycle.plan import PlanStep, TaskPlan
-    from pyevm_agents.lifecycle.results import ExecutionResult
+    from pyevm_agents.lifecycle.results import ExecutionResult, VerificationResult
     from pyevm_agents.lifecycle.task import Task
 
 REGISTRIES = REGISTRY_ADDRESSES[TESTNET]
@@ -82,7 +82,6 @@ def registered(tmp_path: Path) -> Iterator[RunBench]:
         trust=RegistryTrust(host.port, REGISTRIES, sources),
         sources=sources,
         validator=RegistryValidator(owner, validator, REGISTRIES.validation),
-        protected=frozenset({REGISTRIES.identity, REGISTRIES.reputation, REGISTRIES.validation}),
     )
     yield bench
     bench.store.close()
@@ -205,3 +204,26 @@ def test_no_run_changes_an_identity(registered: RunBench) -> None:
     run = registered.run()
     assert run.failed_phase is Phase.DRY_RUN
     assert "no run may change it" in (run.failure or "")
+
+
+class RenouncingAgent(AddingAgent):
+    """Names another agent's identity once its own run is verified, and so fails verification."""
+
+    def verify(
+        self, task: Task, execution_result: ExecutionResult, context: AgentContext
+    ) -> VerificationResult:
+        register(self, AGENT_ID + 1)
+        return super().verify(task, execution_result, context)
+
+
+def test_a_failed_verification_is_posted_about_the_agent_that_was_discovered(
+    registered: RunBench,
+) -> None:
+    send(registered.chain, REGISTRIES.identity, bytes.fromhex("1aa3a008"))
+    install(registered, register(RenouncingAgent(registered.counter, {"step-1": Addition()})))
+    run = registered.run()
+    assert run.failed_phase is Phase.VERIFY
+    request = bytes.fromhex(registered.store.list_receipts(run.run_id)[-1].ref[2:])
+    status = read_status(registered.host.port, REGISTRIES.validation, request)
+    assert status is not None
+    assert (status.agent_id, status.response) == (AGENT_ID, 0)
