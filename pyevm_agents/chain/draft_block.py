@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import rlp
 
-from pyevm_agents.chain.reader import require_traceable_vm
+from pyevm_agents.chain.reader import create_vm, find_vm_class
 from pyevm_agents.chain.simulator import ChainSimulator
 from pyevm_agents.vm import WatchedVM
 
@@ -114,15 +114,8 @@ class DraftBlock:
                 inference, in a silent draft. EngineFault: the host failed. The draft is unchanged
                 in all cases.
         """
-        vm = get_watched_vm(self._chain, self.header)
-        if trace is not None:
-            traced = trace(require_traceable_vm(type(vm), self.header))
-            vm = traced(
-                header=self.header,
-                chaindb=self._chain.chaindb,
-                chain_context=vm.chain_context,
-                consensus_context=self._chain.consensus_context,
-            )
+        vm_class = find_vm_class(type(self._chain), self.header.block_number)
+        vm = create_vm(self._chain, vm_class, self.header, trace)
         receipt, computation = vm.apply_transaction(self.header, transaction)
         header = vm.add_receipt_to_header(self.header, receipt)
         self.header = self._save_state(vm, vm.increment_blob_gas_used(header, transaction))

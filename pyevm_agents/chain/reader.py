@@ -363,6 +363,27 @@ def find_vm_class(chain_class: type[AgentMiningChain], number: int) -> type[Watc
     return vm_class
 
 
+def create_vm(
+    chain: AgentMiningChain,
+    vm_class: type[WatchedVM],
+    header: BlockHeaderAPI,
+    trace: VMClassWrapper | None = None,
+) -> WatchedVM:
+    """Return a new VM of a class for a header.
+
+    Input: trace: wraps the class with a tracer.
+    Raises: ConfigError: the VM is to be traced and is of an older fork.
+    """
+    if trace is not None:
+        vm_class = trace(require_traceable_vm(vm_class, header))
+    return vm_class(
+        header=header,
+        chaindb=chain.chaindb,
+        chain_context=ChainContext(chain.chain_id),
+        consensus_context=chain.consensus_context,
+    )
+
+
 def require_traceable_vm(vm_class: type[WatchedVM], header: BlockHeaderAPI) -> type[AgentVM]:
     """Return a VM class as one that supports tracers.
 

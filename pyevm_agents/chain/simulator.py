@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from eth.constants import GAS_TX
-from eth.vm.chain_context import ChainContext
 from eth.vm.forks.prague.constants import STANDARD_TOKEN_COST, TOTAL_COST_FLOOR_PER_TOKEN
 from eth_typing import Address
 from eth_utils import ValidationError
@@ -20,7 +19,7 @@ from pyevm_agents.chain.calls import (
     as_spoofed_transaction,
 )
 from pyevm_agents.chain.gas_estimation import GasTrial, find_least_gas
-from pyevm_agents.chain.reader import ChainReader, require_traceable_vm
+from pyevm_agents.chain.reader import ChainReader, create_vm
 from pyevm_agents.chain.records import BlockSettings
 from pyevm_agents.chain.transactions import SET_CODE_TYPE
 from pyevm_agents.config import MAX_TIMESTAMP_SECONDS
@@ -228,15 +227,7 @@ class ChainSimulator(ChainReader):
             name: 0 for name in ("gas_used", "blob_gas_used") if name in block.header.as_dict()
         }
         header = block.header.copy(**zeros, state_root=root)
-        vm_class = self.get_replay_vm_class(block.header)
-        if trace is not None:
-            vm_class = trace(require_traceable_vm(vm_class, header))
-        vm = vm_class(
-            header=header,
-            chaindb=self._chain.chaindb,
-            chain_context=ChainContext(self.config.chain_id),
-            consensus_context=self._chain.consensus_context,
-        )
+        vm = create_vm(self._chain, self.get_replay_vm_class(block.header), header, trace)
         if isinstance(vm.state, AgentState):
             vm.state.allow_interruption(interruption)
         vm.block_preprocessing(block)

@@ -100,9 +100,6 @@ def open_plane(
             options = replace(
                 options,
                 trust=RegistryTrust(port, registries, choices.sources),
-                protected=frozenset(
-                    {registries.identity, registries.reputation, registries.validation}
-                ),
                 identity_account=LocalIdentityAccount(port),
                 identity_registry=registries.identity,
             )

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from eth_typing import Address
 
     from pyevm_agents.lifecycle.context import AgentContext
-    from pyevm_agents.lifecycle.plan import PlanStep as Step
     from pyevm_agents.lifecycle.task import Task
     from tests.pyevm_agents.lifecycle.run_bench import RunBench
 
@@ -173,7 +172,7 @@ class CallingAgent(AddingAgent):
 
     act: Callable[[AgentContext], object]
 
-    def perform_step(self, task: Task, step: Step, context: AgentContext) -> str:
+    def perform_step(self, task: Task, step: PlanStep, context: AgentContext) -> str:
         del task, step
         return str(self.act(context))
 
