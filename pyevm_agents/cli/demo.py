@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from pyevm_agents.cli.agent.extra import require_agents_extra
 from pyevm_agents.cli.cache_folder import get_facts_folder
 from pyevm_agents.cli.callback_demo import run_callback_demo
 from pyevm_agents.cli.demo_output import print_atomicity, print_run
 from pyevm_agents.cli.loan_demo import run_loan_demo
 from pyevm_agents.cli.output import out
 from pyevm_agents.cli.record import describe_fixture_file, require_fixture_path
+from pyevm_agents.cli.run_demo import run_run_demo
 from pyevm_agents.cli.shared_options import (
     adapter_option,
     gas_limit_option,
@@ -52,6 +54,7 @@ SUBJECTS = {
     "deploy` and `tools ask`",
     "trading": "trading has posts of its own; omit it",
     "loan": "loan has applications of its own; omit it",
+    "run": "run has tasks of its own; omit it",
 }
 """Scenarios that have requests of their own, and what to do."""
 
@@ -59,14 +62,15 @@ SUBJECTS = {
 @click.command()
 @click.option(
     "--scenario",
-    type=click.Choice(["wallet", "callback", "swap", "trading", "loan"]),
+    type=click.Choice(["wallet", "callback", "swap", "trading", "loan", "run"]),
     default="wallet",
     show_default=True,
     help="wallet: the agent runs in one transaction. callback: it also runs by an oracle on anvil, "
     "or on this program's node without the executor if there is no anvil. swap: an agent for "
     "Uniswap V2, whose tools are made from the contracts, gets five requests. trading: an "
     "agent whose tools are models decides on posts. loan: a lending pool's agent decides on "
-    "applications by the criteria of its DAO.",
+    "applications by the criteria of its DAO. run: two agents pay bills from a treasury in nine "
+    "phases, and three runs are stopped.",
 )
 @click.option(
     "--prompt",
@@ -136,7 +140,13 @@ def demo(  # noqa: PLR0913 - one for each option
     another that scores the applicants, and a third with delegated votes. Each application is one
     transaction: read the criteria, score, pay or deny. In between, the DAO votes other criteria in.
 
-    The exit status is 0 even if the transaction reverts; see `status` in the JSON.
+    With --scenario run, one agent reads bills and another pays them from a treasury, in the nine
+    phases of a run: the operator confirms the dry run, the execution gives the same digest, and a
+    validator answers in ERC-8004's registry. Then three runs are stopped, and nothing is spent: by
+    the budget, by the treasury's cap, by the trust that an agent lacks. The exit status is 1 if a
+    run ends otherwise.
+
+    With other scenarios, it is 0 even if the transaction reverts; see `status` in the JSON.
     """
     if no_store and store_path is not None:
         raise click.UsageError("--store and --no-store exclude each other; omit one")
@@ -172,6 +182,8 @@ def demo(  # noqa: PLR0913 - one for each option
             )
         elif scenario == "loan":
             run_loan_demo(chain, trading, model=described, watch=watch, keep=keep, as_json=as_json)
+        elif scenario == "run":
+            run_run_demo(chain, trading, model=described, watch=watch, keep=keep, as_json=as_json)
         else:
             watch.show_status("deploying tokens, pool, tools and the wallet agent")
             wallet = WalletDemo(chain)
@@ -221,10 +233,13 @@ def _check_scenario(
         swap.require_consistent()
     else:
         swap.require_none()
-    if scenario in {"trading", "loan"}:
+    if scenario in {"trading", "loan", "run"}:
         trading.require_consistent(record_path)
-        if scenario == "loan":
+        if scenario != "trading":
             trading.require_no_posts()
+        if scenario == "run":
+            trading.require_no_ideal()
+            require_agents_extra()
     else:
         trading.require_none()
     if scenario == "callback":
@@ -251,10 +266,11 @@ def _refuse_wallet_options(store_path: Path | None, record_path: Path | None) ->
     """
     if store_path is not None:
         raise click.UsageError(
-            "--store is for --scenario wallet, swap, trading and loan: callback measures inference"
+            "--store is for --scenario wallet, swap, trading, loan and run: callback measures "
+            "inference"
         )
     if record_path is not None:
         raise click.UsageError(
-            "--record is for --scenario wallet, swap, trading and loan; use "
+            "--record is for --scenario wallet, swap, trading, loan and run; use "
             "`pyevm-agents record --scenario callback`"
         )

@@ -24,6 +24,7 @@ from pyevm_agents.devnet.scenarios import record_scenario
 from pyevm_agents.devnet.trading_demo import TRADING
 from pyevm_agents.display import pluralize
 from pyevm_agents.errors import ConfigError, FixtureError
+from pyevm_agents.lifecycle.run_demo import RUN
 from pyevm_agents.models import CachingModel
 from pyevm_agents.oracle.scenario import CALLBACK
 from pyevm_agents.recordings import mine_again, read_fixture, record_chain, write_fixture
@@ -41,6 +42,7 @@ SCENARIOS = {
     "swap": SWAP,
     "trading": TRADING,
     "loan": LOAN,
+    "run": RUN,
 }
 """Scenarios by name, which is also the name of the fixture file."""
 

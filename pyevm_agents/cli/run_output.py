@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from rich.markup import escape
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from pyevm_agents.cli.output import StatusLine
-    from pyevm_agents.control.plane import ControlPlane
     from pyevm_agents.lifecycle.host import RunEvent
 
 NUMBERS = {phase: number for number, phase in enumerate(Phase, 1)}
@@ -25,16 +24,24 @@ SHOWN_DIGITS = 18
 """Characters shown of a digest: 0x and 8 bytes."""
 
 
+class RunReader(Protocol):
+    """What tells of runs, such as a control plane."""
+
+    def get_run(self, run_id: str) -> dict[str, Any]:
+        """Return a run with the results of its phases."""
+        ...
+
+
 class RunPrinter:
     """Prints the phases of a run as they end. Called by the thread that advances it."""
 
     def __init__(self, status: StatusLine, *, is_quiet: bool) -> None:
         """Input: the line for what goes on; whether nothing is printed."""
         self._status, self._is_quiet = status, is_quiet
-        self._plane: ControlPlane | None = None
+        self._plane: RunReader | None = None
         self._run_id = ""
 
-    def watch(self, plane: ControlPlane, run_id: str) -> None:
+    def watch(self, plane: RunReader, run_id: str) -> None:
         """Print the phases of a run from now on."""
         self._plane, self._run_id = plane, run_id
 
@@ -73,20 +80,22 @@ class RunPrinter:
 
 
 def _print_phase(run: dict[str, Any], phase: Phase) -> None:
-    has_failed = run["failedPhase"] == phase.value
-    mark = "[bold red]✗[/]" if has_failed else "[green]✓[/]"
-    results = {each["phase"]: each["result"] for each in run["phases"]}
-    if has_failed:
-        lines = [sanitize(run["failure"])]
-    else:
-        lines = [*DESCRIBERS[phase](results.get(phase.value) or {}, run)]
-    first, *others = lines or [""]
+    mark = "[bold red]✗[/]" if run["failedPhase"] == phase.value else "[green]✓[/]"
+    first, *others = describe_phase(run, phase) or [""]
     out.print(
         f"{NUMBERS[phase]} {phase.value:{NAME_WIDTH}} {mark} {escape(first)}".rstrip(),
         soft_wrap=True,
     )
     for line in others:
         _print(INDENT + line)
+
+
+def describe_phase(run: dict[str, Any], phase: Phase) -> list[str]:
+    """Return lines about the result of a phase that was performed, or why the run stopped in it."""
+    if run["failedPhase"] == phase.value:
+        return [sanitize(run["failure"])]
+    results = {each["phase"]: each["result"] for each in run["phases"]}
+    return [*DESCRIBERS[phase](results.get(phase.value) or {}, run)]
 
 
 def _describe_discovery(result: dict[str, Any], _run: dict[str, Any]) -> Iterator[str]:

@@ -49,7 +49,7 @@ LABELS = {SENTIMENT: "Sentiment", FORECAST: "Forecast", WEIGHTS: "Target", TRADE
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TradingOptions:
-    """Options of this scenario; the loan's has `--html` and `--ideal` too."""
+    """Options of this scenario; the loan's has `--html`, `--ideal`, that of runs `--html`."""
 
     posts: int | None
     html: Path | None
@@ -61,10 +61,17 @@ class TradingOptions:
         Raises: click.UsageError.
         """
         self.require_no_posts()
-        given = {"--html": self.html, "--ideal": self.ideal or None}
-        for option, value in given.items():
-            if value is not None:
-                raise click.UsageError(f"{option} is for --scenario trading and loan; omit it")
+        if self.html is not None:
+            raise click.UsageError("--html is for --scenario trading, loan and run; omit it")
+        self.require_no_ideal()
+
+    def require_no_ideal(self) -> None:
+        """Reject the scripted ideal.
+
+        Raises: click.UsageError.
+        """
+        if self.ideal:
+            raise click.UsageError("--ideal is for --scenario trading and loan; omit it")
 
     def require_no_posts(self) -> None:
         """Reject a number of posts.
@@ -98,7 +105,7 @@ _OPTIONS = (
     ),
     click.option(
         "--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
-        help="trading, loan: Write the decisions as a self-contained page.",
+        help="trading, loan, run: Write the decisions or runs as a self-contained page.",
     ),
     click.option(
         "--ideal", is_flag=True,

@@ -156,6 +156,8 @@ def _draft_confirmed(parts: RunParts, pin: BlockPin) -> DraftedRun:
     opening = parts.frame.build_opening(writes, None, None)
     draft = parts.port.begin_draft(pin)
     drafted = _run_framed(parts, draft, _build_limits(parts), opening)
+    if drafted.stated.error is not None:  # A failed write leaves nothing, so later ones differ.
+        return drafted
     if writes is not None and _list_writes(drafted) != writes:
         raise FrameError("writes: must not depend on whether the run is open in its treasury")
     return drafted

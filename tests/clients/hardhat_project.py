@@ -48,8 +48,8 @@ class Project:
         (folder / "node_modules").symlink_to(packages)
         # What imports OpenZeppelin, which is no package of this project.
         folders = (
-            *("adapters", "callback", "council", "loan", "retrieval", "runs", "swap", "trading"),
-            "v1",
+            *("adapters", "bills", "callback", "council", "loan", "retrieval", "runs", "swap"),
+            *("trading", "v1"),
         )
         agents = ("WalletCallbackAgent.sol", "AgentAccount.sol", "Owned*Agent.sol")
         models = ("*ModelTool.sol", "NumericTool.sol", "FixedPointText.sol", "TransientValues.sol")

@@ -83,6 +83,8 @@ CONSTRUCTORS: Mapping[str, tuple[object, ...]] = {
     "PlainLoanTool": ("plain",),
     "PriceFeed": (EXECUTOR, "view_prices", ["ETH"], "USDT", 8),
     "RawTool": (b"",),
+    "PayBillTool": (NOWHERE,),
+    "ReadBillTool": (NOWHERE,),
     "ReadCriteriaTool": (NOWHERE,),
     "ReadProposalTool": (NOWHERE,),
     "RepaymentCheckTool": (NOWHERE, NOWHERE),

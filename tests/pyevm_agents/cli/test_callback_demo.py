@@ -24,7 +24,7 @@ COMMAND = ["demo", "--scenario", "callback"]
 @pytest.mark.parametrize(
     ("option", "advice"),
     [
-        ("--store", "--store is for --scenario wallet, swap, trading and loan"),
+        ("--store", "--store is for --scenario wallet, swap, trading, loan and run"),
         ("--record", "record --scenario callback"),
     ],
 )

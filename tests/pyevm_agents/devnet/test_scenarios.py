@@ -40,7 +40,7 @@ MAX_FILE_BYTES = 1_250_000
 """Uniswap, the trading desk and the tools' contracts, twice: in the first state and in the last."""
 
 
-SLOW = {"swap", "trading", "loan"}
+SLOW = {"swap", "trading", "loan", "run"}
 """Scenarios with many contracts."""
 
 
