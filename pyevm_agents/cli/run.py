@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,29 +12,38 @@ import click
 
 from pyevm_agents.cli.agent.extra import require_agents_extra
 from pyevm_agents.cli.agent.plane_options import add_plane_options
+from pyevm_agents.cli.agent.treasury_options import add_treasury_options
 from pyevm_agents.cli.errors import FAULT_STATUS
 from pyevm_agents.cli.option_group import add_option_group
 from pyevm_agents.cli.output import StatusLine
 from pyevm_agents.cli.rpc_client import print_json
 from pyevm_agents.cli.run_output import RunPrinter
+from pyevm_agents.errors import ConfigError
 from pyevm_agents.lifecycle.budget import ComputeBudget
+from pyevm_agents.lifecycle.frames import FIRST_V
 from pyevm_agents.lifecycle.statuses import Phase
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
+
+    from eth_keys.datatypes import PrivateKey
 
     from pyevm_agents.cli.agent.plane_options import PlaneChoices
+    from pyevm_agents.cli.agent.treasury_options import TreasuryChoices
     from pyevm_agents.control.forms import TaskForm
     from pyevm_agents.control.plane import ControlPlane
 
 STANDARD = ComputeBudget()
+CONFIRMED_SECONDS = 3_600
+"""How long a signature of `--confirm` counts."""
 
 EXAMPLES = """\b
 Examples:
   pyevm-agents run "What is my balance?" --agent gas-watcher --no-model
   pyevm-agents run "Deposit 10 USDC" --agent trader --agent risk-check --fixture wallet_agent
   pyevm-agents run "Deposit 10 USDC" --agent trader --confirm      # asks after the dry run
-  pyevm-agents run "Deposit 10 USDC" --agent trader --until dry_run --json
+  pyevm-agents run "Deposit 10 USDC" --agent trader --until dry_run --data runs
+  pyevm-agents run --continue task-095875d48250-run-1 --agent trader --data runs
 """
 
 
@@ -80,7 +90,11 @@ def add_budget_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 @click.command(short_help="Give agents a goal; show the nine phases.", epilog=EXAMPLES)
-@click.argument("goal")
+@click.argument("goal", required=False)
+@click.option(
+    "--continue", "continued", metavar="RUN_ID",
+    help="Instead of a GOAL: go on with a run in the folder of --data that has not ended.",
+)  # fmt: skip
 @click.option(
     "--agent", "folders", type=click.Path(path_type=Path, file_okay=False), multiple=True,
     default=["."], show_default=True, metavar="FOLDER",
@@ -93,16 +107,19 @@ def add_budget_options(command: Callable[..., None]) -> Callable[..., None]:
     help="Stop after this phase, such as plan or dry_run.",
 )  # fmt: skip
 @click.option("--confirm", is_flag=True, help="Ask before the execution.")
+@add_treasury_options
 @add_plane_options
 @click.option("--json", "as_json", is_flag=True, help="Print the run as one JSON object.")
 def run(  # noqa: PLR0913 - one for each option
-    goal: str,
+    goal: str | None,
     *,
+    continued: str | None,
     folders: tuple[Path, ...],
     category: str,
     budget: BudgetChoices,
     until: str | None,
     confirm: bool,
+    treasury_choices: TreasuryChoices,
     choices: PlaneChoices,
     as_json: bool,
 ) -> None:
@@ -112,12 +129,52 @@ def run(  # noqa: PLR0913 - one for each option
     and record. The execution does what the dry run did, or nothing. The exit status is 1 if the run
     is rejected, fails or is cancelled. Agents are Python programs of yours: they are imported and
     run. A run is appended to agent_log.json in the first agent's folder.
+
+    A run that was stopped by --until, at a question or by a kill goes on with --continue, if it was
+    started with --data.
     """
     require_agents_extra()
     if confirm and until is not None:
         raise click.UsageError("--confirm and --until exclude each other; omit one")
     from pyevm_agents.cli.agent.plane_opener import open_plane  # noqa: PLC0415 - needs the extra
-    from pyevm_agents.control.forms import (  # noqa: PLC0415 - as above
+
+    if (goal is None) == (continued is None):
+        raise click.UsageError("pass either a GOAL or --continue RUN_ID")
+    if continued is not None and choices.data_folder is None:
+        raise click.UsageError("--continue: needs the run's chain; pass --data FOLDER as before")
+    form = None if goal is None else _build_form(goal, category, budget)
+    with StatusLine() as status:
+        printer = RunPrinter(status, is_quiet=as_json)
+        with open_plane(
+            folders,
+            choices,
+            treasury_choices,
+            on_progress=status.on_progress,
+            listener=printer.on_event,
+            resumes=False,
+            confirms=confirm,
+        ) as opened:
+            journey = _Journey(
+                opened.plane,
+                printer,
+                opened.signers,
+                is_kept=choices.data_folder is not None,
+                confirms=confirm,
+            )
+            if form is not None:
+                found = journey.start(form, until)
+            elif continued is not None:
+                found = journey.go_on(continued, until)
+    if as_json:
+        print_json(found)
+    else:
+        printer.print_end(found)
+    if found["status"] in {"failed", "cancelled"} or journey.is_unanswered(found):
+        sys.exit(FAULT_STATUS)
+
+
+def _build_form(goal: str, category: str, budget: BudgetChoices) -> TaskForm:
+    from pyevm_agents.control.forms import (  # noqa: PLC0415 - needs the extra
         MAX_GOAL_CHARACTERS,
         BudgetForm,
         TaskForm,
@@ -128,51 +185,93 @@ def run(  # noqa: PLR0913 - one for each option
             f"GOAL of {len(goal):,} characters: must have from 1 to {MAX_GOAL_CHARACTERS:,}; "
             "change it"
         )
-    form = TaskForm(
-        goal=goal,
-        category=category,
-        budget=BudgetForm(
-            max_steps=budget.max_steps,
-            max_tool_calls=budget.max_tool_calls,
-            max_runtime_ms=budget.max_runtime_ms,
-            max_onchain_writes=budget.max_onchain_writes,
-            max_gas_wei=budget.max_gas_wei,
-        ),
+    limits = BudgetForm(
+        max_steps=budget.max_steps,
+        max_tool_calls=budget.max_tool_calls,
+        max_runtime_ms=budget.max_runtime_ms,
+        max_onchain_writes=budget.max_onchain_writes,
+        max_gas_wei=budget.max_gas_wei,
     )
-    with StatusLine() as status:
-        printer = RunPrinter(status, is_quiet=as_json)
-        with open_plane(
-            folders, choices, on_progress=status.on_progress, listener=printer.on_event
-        ) as opened:
-            found = _run_task(opened.plane, form, printer, until, confirm=confirm)
-    if as_json:
-        print_json(found)
-    else:
-        printer.print_end(found)
-    if found["status"] in {"failed", "cancelled"}:
-        sys.exit(FAULT_STATUS)
+    return TaskForm(goal=goal, category=category, budget=limits)
 
 
-def _run_task(
-    plane: ControlPlane,
-    form: TaskForm,
-    printer: RunPrinter,
-    until: str | None,
-    *,
-    confirm: bool,
-) -> dict[str, Any]:
-    """Run a task; return the run when it has stopped."""
-    from pyevm_agents.control.forms import RunForm  # noqa: PLC0415 - needs the extra
+@dataclass(frozen=True, slots=True)
+class _Journey:
+    """A run from where it stands to where it stops."""
 
-    task = plane.create_task(form)
-    run_id = f"{task['taskId']}-run-1"
-    printer.watch(plane, run_id)
-    stop = Phase.DRY_RUN.value if confirm else until
-    found = plane.start_run(task["taskId"], RunForm(run_id=run_id, until=stop), waits=True)
-    if not confirm or found["phase"] is None:
-        return found
-    printer.print_writes(plane.get_dry_run(run_id))
-    if not click.confirm("Execute?", err=True):
-        plane.cancel_run(run_id)
-        return plane.get_run(run_id, waits=True)
-    return plane.continue_run(run_id, None, waits=True)
+    plane: ControlPlane
+    printer: RunPrinter
+    signers: Mapping[bytes, PrivateKey]
+    is_kept: bool
+    confirms: bool
+
+    def start(self, form: TaskForm, until: str | None) -> dict[str, Any]:
+        """Run a new task; return the run when it has stopped."""
+        from pyevm_agents.control.forms import RunForm  # noqa: PLC0415 - needs the extra
+
+        for run_id in self.plane.list_unfinished():
+            self.printer.note(f"{run_id} has not ended; --continue {run_id} goes on with it")
+        task = self.plane.create_task(form)
+        run_id = f"{task['taskId']}-run-1"
+        self.printer.watch(self.plane, run_id)
+        stop = RunForm(run_id=run_id, until=self._choose_stop(until))
+        return self._ask(self.plane.start_run(task["taskId"], stop, waits=True))
+
+    def go_on(self, run_id: str, until: str | None) -> dict[str, Any]:
+        """Continue a run that has not ended; return it when it has stopped."""
+        found = self.plane.get_run(run_id)
+        if found["phase"] is None:
+            raise ConfigError(f"run {run_id}: has ended, {found['status']}; start another one")
+        self.printer.watch(self.plane, run_id)
+        stop = self._choose_stop(until)
+        return self._ask(self.plane.continue_run(run_id, stop, waits=True))
+
+    def is_unanswered(self, run: dict[str, Any]) -> bool:
+        """Whether a run that was to be confirmed still waits."""
+        return run["phase"] is not None and (self.confirms or run["waitsForConfirmation"])
+
+    def _choose_stop(self, until: str | None) -> str | None:
+        return Phase.DRY_RUN.value if self.confirms else until
+
+    def _sign(self, run_id: str) -> dict[str, Any]:
+        """Confirm a dry run by the operator's key; return the run when it has stopped."""
+        from pyevm_agents.control.forms import ConfirmationForm  # noqa: PLC0415 - needs the extra
+
+        expiry = int(time.time()) + CONFIRMED_SECONDS
+        wanted = self.plane.get_confirmation(run_id, expiry)
+        key = self.signers.get(bytes.fromhex(wanted["operatorWallet"][2:]))
+        if key is None:
+            raise ConfigError(
+                f"operator {wanted['operatorWallet']}: must sign; pass its key by "
+                f"--operator-keystore. Run {run_id} waits"
+            )
+        signed = key.sign_msg_hash(bytes.fromhex(wanted["digest"][2:])).to_bytes()
+        signature = "0x" + (signed[:64] + bytes([signed[64] + FIRST_V])).hex()
+        self.printer.note(f"Signed by the operator, {wanted['operatorWallet']}")
+        form = ConfirmationForm(expiry=expiry, signature=signature)
+        return self.plane.confirm_run(run_id, form, waits=True)
+
+    def _ask(self, run: dict[str, Any]) -> dict[str, Any]:
+        """Ask before the execution, if that is wished; go on, or cancel the run."""
+        run_id = run["runId"]
+        is_asked = self.confirms or run["waitsForConfirmation"]
+        if not is_asked or run["phase"] != Phase.EXECUTE.value:
+            return run
+        self.printer.print_writes(self.plane.get_dry_run(run_id))
+        try:
+            is_confirmed = click.confirm("Execute?", err=True)
+        except click.Abort:
+            if self.is_kept:
+                self.printer.note(
+                    f"No answer: {run_id} waits; go on by `pyevm-agents run --continue {run_id} "
+                    "--confirm` with the same --agent and --data"
+                )
+                return run
+            self.printer.note(f"No answer: {run_id} is cancelled; --data FOLDER would keep it")
+            is_confirmed = False
+        if not is_confirmed:
+            self.plane.cancel_run(run_id)
+            return self.plane.get_run(run_id, waits=True)
+        if run["waitsForConfirmation"]:
+            return self._ask(self._sign(run_id))  # It waits again if the state moved.
+        return self.plane.continue_run(run_id, None, waits=True)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from rich.markup import escape
 
-from pyevm_agents.cli.output import out
+from pyevm_agents.cli.output import err, out
 from pyevm_agents.display import format_amount, pluralize, sanitize
 from pyevm_agents.lifecycle.host import Moment
 from pyevm_agents.lifecycle.statuses import Phase
@@ -56,13 +56,22 @@ class RunPrinter:
             if not self._is_quiet:
                 _print_phase(self._plane.get_run(self._run_id), event.phase)
 
+    def note(self, text: str) -> None:
+        """Print a line for people to standard error, where JSON is not in the way."""
+        self._status.stop()
+        err.print(text, soft_wrap=True, markup=False)
+
     def print_writes(self, dry_run: dict[str, Any]) -> None:
         """Print what an execution will do on the chain."""
         for number, trace in enumerate(dry_run["trace"]["writes"], 1):
             write = trace["write"]
             amount = format_amount(int(write["valueWei"]))
             size = (len(write["data"]) - 2) // 2
-            _print(f"{INDENT}write {number}: {write['target']}, {amount}, {size} bytes of calldata")
+            line = f"{INDENT}write {number}: {write['target']}, {amount}, {size} bytes of calldata"
+            if self._is_quiet:  # Standard output is JSON.
+                self.note(line)
+            else:
+                _print(line)
 
     def print_end(self, run: dict[str, Any]) -> None:
         """Print the summary of a run, or where it stopped."""
@@ -76,7 +85,7 @@ class RunPrinter:
             for warning in summary["warnings"]:
                 _print(f"Warning: {sanitize(warning)}")
         receipts = pluralize(len(run["receipts"]), "receipt")
-        _print(f"{run['runId']}: {run['status']}, {receipts}")
+        _print(f"{run['runId']}: {_name_status(run)}, {receipts}")
 
 
 def _print_phase(run: dict[str, Any], phase: Phase) -> None:
@@ -144,7 +153,13 @@ def _describe_nothing(_result: dict[str, Any], _run: dict[str, Any]) -> Iterator
 
 
 def _describe_record(_result: dict[str, Any], run: dict[str, Any]) -> Iterator[str]:
-    yield f"{run['status']}, in the agent's log"
+    yield f"{_name_status(run)}, in the agent's log"
+
+
+def _name_status(run: dict[str, Any]) -> str:
+    """Return the status of a run; a task that is rejected has a run that failed."""
+    is_rejected = run["status"] == "failed" and run["taskStatus"] == "rejected"
+    return "rejected" if is_rejected else str(run["status"])
 
 
 DESCRIBERS: dict[Phase, Callable[[dict[str, Any], dict[str, Any]], Iterator[str]]] = {

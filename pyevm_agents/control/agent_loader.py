@@ -16,7 +16,7 @@ from pyevm_agents.lifecycle.manifest import (
     ManifestSafety,
     ManifestTool,
 )
-from pyevm_agents.manifests.agent_folder import MODULE_FILE, AgentFolder
+from pyevm_agents.manifests.agent_folder import AGENT_VARIABLE, MODULE_FILE, AgentFolder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 
     from pyevm_agents.lifecycle.module import AgentModule
     from pyevm_agents.manifests.agent_manifest import PackageManifest
-
-AGENT_VARIABLE = "AGENT"
-"""The variable of `agent.py` that is the agent."""
 
 MEMBERS = (
     "slug", "display_name", "version", "manifest", "identity_mode", "can_handle", "plan", "execute",

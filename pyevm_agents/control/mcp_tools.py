@@ -89,6 +89,10 @@ def _list_agent_tools(plane: ControlPlane) -> Tools:
         """Return the limits of budgets, and the trust that an agent needs."""
         return plane.get_policy()
 
+    def openfi_get_treasury() -> Json:
+        """Return the treasury that runs write through: its limits, caps and balance."""
+        return plane.get_treasury()
+
     def openfi_register_identity(agent_slug: Slug, uri: str | None = None) -> Json:
         """Register an agent in the ERC-8004 identity registry, or change the URI of its entry."""
         return plane.register_identity(agent_slug, RegistrationForm(uri=uri))
@@ -99,6 +103,7 @@ def _list_agent_tools(plane: ControlPlane) -> Tools:
         (openfi_get_manifest, READS),
         (openfi_get_trust, READS),
         (openfi_get_policy, READS),
+        (openfi_get_treasury, READS),
     ]
 
 
@@ -110,6 +115,10 @@ def _list_task_tools(plane: ControlPlane) -> Tools:
     def openfi_get_task(task_id: TaskId) -> Json:
         """Return a task, its status and its runs."""
         return plane.get_task(task_id)
+
+    def openfi_list_tasks() -> list[Json]:
+        """List tasks in the order of their creation, each with its status and its runs."""
+        return plane.list_tasks()
 
     def openfi_plan_task(task_id: TaskId) -> Json:
         """Start a run of a task and stop after its plan. Nothing is executed."""
@@ -126,6 +135,7 @@ def _list_task_tools(plane: ControlPlane) -> Tools:
     return [
         (openfi_create_task, CHANGES),
         (openfi_get_task, READS),
+        (openfi_list_tasks, READS),
         (openfi_plan_task, CHANGES),
         (openfi_dry_run_task, CHANGES),
         (openfi_run_task, ACTS),

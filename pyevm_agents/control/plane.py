@@ -92,6 +92,9 @@ class PlaneOptions:
 
     protected: frozenset[bytes] = frozenset()
     open_frame: Callable[[RunTerms], RunFrame] | None = None
+    describe_treasury: Callable[[], JsonForm] | None = None
+    """Returns the treasury's rules; None without one."""
+
     validator: RunValidator | None = None
     identity_account: IdentityAccount | None = None
     """Registers agents; None if the chain has no identity registry."""
@@ -103,8 +106,12 @@ class PlaneOptions:
 class ControlPlane:
     """Agents of folders, run on a chain."""
 
-    def __init__(self, folders: Sequence[AgentFolder], options: PlaneOptions) -> None:
+    def __init__(
+        self, folders: Sequence[AgentFolder], options: PlaneOptions, *, resumes: bool = True
+    ) -> None:
         """Load the agents, open the store, and continue the runs that had not ended.
+
+        Input: the agents' folders; what they are run with; whether such runs go on by themselves.
 
         Raises: ConfigError: an agent or the store can't be opened, or two agents have one slug.
         """
@@ -117,8 +124,9 @@ class ControlPlane:
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="runs")
         self._work: dict[str, Future[None]] = {}
         self._is_closing = False
-        for run in self._reading.host.store.list_unfinished():
-            self._submit(run.run_id)
+        if resumes:
+            for run in self._reading.host.store.list_unfinished():
+                self._submit(run.run_id)
 
     def __enter__(self) -> Self:
         """Return the control plane."""
@@ -183,6 +191,19 @@ class ControlPlane:
             "trustedValidators": sorted("0x" + each.hex() for each in options.sources.validators),
             "trustedClients": sorted("0x" + each.hex() for each in options.sources.clients),
         }
+
+    def get_treasury(self) -> JsonForm:
+        """Return the address, the limits and the assets of the treasury that runs write through.
+
+        Raises: ConfigError: there is none.
+        """
+        describe = self._options.describe_treasury
+        if describe is None:
+            raise ConfigError(
+                "treasury: this control plane has none; start it with --treasury ADDRESS or "
+                "--treasury new"
+            )
+        return self._worker.submit(describe).result()
 
     def register_identity(self, slug: str, form: RegistrationForm) -> JsonForm:
         """Register an agent in the identity registry, or change the URI of its entry.
@@ -250,6 +271,12 @@ class ControlPlane:
             status = self._store.get_task_status(task_id).value
             runs = [each.run_id for each in self._store.list_runs(task_id)]
         return {**form, "status": status, "runIds": runs}
+
+    def list_tasks(self) -> list[JsonForm]:
+        """Return all tasks in the order of their creation, with statuses and IDs of runs."""
+        with self._lock:
+            found = self._store.list_task_ids()
+        return [self.get_task(each) for each in found]
 
     # -- runs -- #
 
@@ -321,6 +348,7 @@ class ControlPlane:
             work.result()
         with self._lock:
             form = serialize_run(self._reading, run_id)
+            form["taskStatus"] = self._store.get_task_status(form["taskId"]).value
         error = work.exception() if work is not None and work.done() else None
         return {**form, "fault": None if error is None else str(error)}
 
@@ -329,6 +357,11 @@ class ControlPlane:
         with self._lock:
             forms: list[Any] = [to_json(each) for each in self._store.list_runs(task_id)]
         return forms
+
+    def list_unfinished(self) -> list[str]:
+        """Return the IDs of the runs that have not ended."""
+        with self._lock:
+            return [each.run_id for each in self._store.list_unfinished()]
 
     def list_receipts(self, run_id: str) -> list[JsonForm]:
         """Return the receipts of a run.

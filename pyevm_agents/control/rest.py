@@ -126,12 +126,22 @@ def _add_agents(app: FastAPI, plane: ControlPlane) -> None:
         """Return the limits of budgets, and the trust that an agent needs."""
         return plane.get_policy()
 
+    @app.get("/treasury", tags=["agents"])
+    def get_treasury() -> Json:
+        """Return the treasury that runs write through: its limits, caps and balance."""
+        return plane.get_treasury()
+
 
 def _add_tasks(app: FastAPI, plane: ControlPlane) -> None:
     @app.post("/tasks", status_code=201, tags=["tasks"])
     def create_task(form: TaskForm) -> Json:
         """Create a task. The same task ID with the same contents gives the same task."""
         return plane.create_task(form)
+
+    @app.get("/tasks", tags=["tasks"])
+    def list_tasks() -> list[Json]:
+        """List tasks in the order of their creation, each with its status and its runs."""
+        return plane.list_tasks()
 
     @app.get("/tasks/{task_id}", tags=["tasks"])
     def get_task(task_id: str) -> Json:

@@ -174,6 +174,11 @@ class RunStore:
             raise UnknownRunError(f"task {task_id!r:.80}: not in {self.path}")
         return from_json(Task, json.loads(row["task"]))
 
+    def list_task_ids(self) -> list[str]:
+        """Return the IDs of all tasks, in the order of their creation."""
+        rows = self._connection.execute("SELECT task_id FROM tasks ORDER BY rowid").fetchall()
+        return [row["task_id"] for row in rows]
+
     def get_task_status(self, task_id: str) -> TaskStatus:
         """Return the status of a task.
 

@@ -34,6 +34,10 @@ MODULE_FILE = "agent.py"
 """The Python module of an agent; its variable `AGENT` is the agent."""
 
 
+AGENT_VARIABLE = "AGENT"
+"""The variable of the module that is the agent."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileProblem:
     """A problem of a file in an agent's folder."""
@@ -128,14 +132,29 @@ def validate_folder(folder: AgentFolder) -> tuple[FileProblem, ...]:
 
 
 def _require_python(path: Path) -> None:
+    """Check that a module is Python, and that its text can define `AGENT`."""
     try:
-        ast.parse(path.read_bytes())
+        tree = ast.parse(path.read_bytes())
     except SyntaxError as error:
         raise ConfigError(
             f"{path}: line {error.lineno or 0}: {error.msg}; must be Python; correct it"
         ) from error
     except ValueError as error:
         raise ConfigError(f"{path}: must be Python; it has null bytes: write it anew") from error
+    if not any(_defines_agent(statement) for statement in ast.walk(tree)):
+        raise ConfigError(
+            f"{path}: must have a variable {AGENT_VARIABLE}, the agent; assign it, such as "
+            f"{AGENT_VARIABLE} = MyAgent()"
+        )
+
+
+def _defines_agent(node: ast.AST) -> bool:
+    """Return whether a node binds the name `AGENT`: by an assignment or an import."""
+    if isinstance(node, ast.Name):
+        return node.id == AGENT_VARIABLE and isinstance(node.ctx, ast.Store)
+    if isinstance(node, ast.ImportFrom):
+        return any((each.asname or each.name) in {AGENT_VARIABLE, "*"} for each in node.names)
+    return False
 
 
 def _compare(

@@ -10,9 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from eth_typing import Address
+from eth_utils import to_canonical_address, to_checksum_address
 
 from pyevm_agents.chain import GenesisAccount
 from pyevm_agents.chain.lmdb import LmdbRows
+from pyevm_agents.cli.agent.treasury_opener import open_treasury
 from pyevm_agents.cli.cache_folder import get_facts_folder
 from pyevm_agents.cli.node.chain import ChainOptions, NodeSetup
 from pyevm_agents.cli.node.command import report_damage
@@ -27,21 +30,27 @@ from pyevm_agents.config import (
 from pyevm_agents.control.host_tools import build_host_tools
 from pyevm_agents.control.local_identity import LocalIdentityAccount
 from pyevm_agents.control.plane import ControlPlane, PlaneOptions
+from pyevm_agents.control.treasury import describe_treasury
 from pyevm_agents.devnet.chain import DEVELOPMENT_BALANCE_WEI, DEVELOPMENT_KEY, build_predeploys
 from pyevm_agents.devnet.registries import REGISTRY_ADDRESSES, TESTNET, build_registries
 from pyevm_agents.errors import ConfigError
+from pyevm_agents.lifecycle.frames import PlainRunFrame
 from pyevm_agents.lifecycle.host import ignore_event
 from pyevm_agents.lifecycle.local_chain import LocalChainPort
 from pyevm_agents.lifecycle.registry_trust import RegistryTrust
+from pyevm_agents.lifecycle.treasury_frame import TreasuryFrame
 from pyevm_agents.manifests.agent_folder import AgentFolder
 from pyevm_agents.node import DEFAULT_MNEMONIC, Keys, Node
 from pyevm_agents.node.journal import Journal
 from pyevm_agents.node.keys import DEFAULT_PATH, derive_keys
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from eth_keys.datatypes import PrivateKey
 
     from pyevm_agents.cli.agent.plane_options import PlaneChoices
+    from pyevm_agents.cli.agent.treasury_options import TreasuryChoices
     from pyevm_agents.devnet.model_registry import ModelChoice
     from pyevm_agents.lifecycle.host import RunEvent
     from pyevm_agents.models import LlamaModel, Progress
@@ -60,23 +69,35 @@ class OpenedPlane:
     plane: ControlPlane
     node: Node
     notes: tuple[str, ...]
+    signers: Mapping[bytes, PrivateKey]
+    """Keys that can confirm, by address."""
 
 
 @contextmanager
-def open_plane(
+def open_plane(  # noqa: PLR0913 - keyword arguments
     folders: Sequence[Path],
     choices: PlaneChoices,
+    treasury_choices: TreasuryChoices,
     *,
     on_progress: Callable[[Progress], None],
     listener: Callable[[RunEvent], None] = ignore_event,
+    resumes: bool = True,
+    confirms: bool = False,
 ) -> Iterator[OpenedPlane]:
     """Open a development chain with the registries of ERC-8004, and run agents on it.
+
+    Input:
+        folders, choices, treasury_choices: the agents and the options.
+        on_progress, listener: who is told of the model's opening, and of phases.
+        resumes: whether runs that had not ended go on by themselves.
+        confirms: whether the operator must sign every dry run; without a treasury too.
 
     Raises: ConfigError: an agent, a model, the folder or the options are invalid.
     """
     agents = [AgentFolder(each) for each in folders]
     for each in agents:
         each.read_manifest()  # Before a model is loaded, which takes seconds.
+    operator_key = treasury_choices.open_operator() or DEVELOPMENT_KEY
     with ExitStack() as stack:
         data = choices.data_folder
         if data is None:
@@ -90,7 +111,7 @@ def open_plane(
             port=port,
             store_path=data / STORE_FILE,
             now=time.time,
-            operator_wallet=port.address,
+            operator_wallet=operator_key.public_key.to_canonical_address(),
             threshold=choices.threshold,
             sources=choices.sources,
             tools=build_host_tools(node.chain),
@@ -103,8 +124,46 @@ def open_plane(
                 identity_account=LocalIdentityAccount(port),
                 identity_registry=registries.identity,
             )
-        plane = stack.enter_context(ControlPlane(agents, options))
-        yield OpenedPlane(plane=plane, node=node, notes=notes)
+        signers = {bytes(each): node.keys.require_key(each) for each in node.keys.addresses}
+        signers[options.operator_wallet] = operator_key
+        address = open_treasury(
+            treasury_choices,
+            node,
+            port,
+            signers,
+            [_get_operator(each) or options.operator_wallet for each in agents],
+            choices.data_folder,
+            options.trust.contracts,
+        )
+        if address is not None:
+            notes = (*notes, f"treasury {to_checksum_address(address)}")
+            options = _add_treasury(options, node, port, address, confirms=confirms)
+        elif confirms:
+            options = replace(
+                options,
+                open_frame=lambda terms: PlainRunFrame(
+                    terms, port.chain_id, requires_confirmation=True
+                ),
+            )
+        plane = stack.enter_context(ControlPlane(agents, options, resumes=resumes))
+        yield OpenedPlane(plane=plane, node=node, notes=notes, signers=signers)
+
+
+def _get_operator(folder: AgentFolder) -> bytes | None:
+    wallet = folder.read_manifest().operator_wallet
+    return None if wallet is None else to_canonical_address(wallet)
+
+
+def _add_treasury(
+    options: PlaneOptions, node: Node, port: LocalChainPort, address: bytes, *, confirms: bool
+) -> PlaneOptions:
+    return replace(
+        options,
+        open_frame=lambda terms: TreasuryFrame(terms, port, address, always_confirms=confirms),
+        describe_treasury=lambda: describe_treasury(
+            port, address, node.chain.balance(Address(address))
+        ),
+    )
 
 
 def _open_node(

@@ -13,6 +13,7 @@ import click
 
 from pyevm_agents.cli.agent.plane_opener import open_plane
 from pyevm_agents.cli.agent.plane_options import add_plane_options
+from pyevm_agents.cli.agent.treasury_options import add_treasury_options
 from pyevm_agents.cli.output import StatusLine, err
 from pyevm_agents.cli.shared_options import allow_host_option, allow_origin_option
 from pyevm_agents.control.agent_template import DEFAULT_PORT
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from pyevm_agents.cli.agent.plane_opener import OpenedPlane
     from pyevm_agents.cli.agent.plane_options import PlaneChoices
+    from pyevm_agents.cli.agent.treasury_options import TreasuryChoices
 
 EXAMPLES = """\b
 Examples:
@@ -57,6 +59,10 @@ Examples:
     "--stdio", is_flag=True,
     help="Speak MCP on standard input and output, and listen on no port of REST.",
 )  # fmt: skip
+@click.option(
+    "--confirm", "confirms", is_flag=True, help="Let every run wait for the operator's signature."
+)
+@add_treasury_options
 @add_plane_options
 def serve(  # noqa: PLR0913 - one for each option
     folders: tuple[Path, ...],
@@ -67,6 +73,8 @@ def serve(  # noqa: PLR0913 - one for each option
     origins: tuple[str, ...],
     hosts: tuple[str, ...],
     stdio: bool,
+    confirms: bool,
+    treasury_choices: TreasuryChoices,
     choices: PlaneChoices,
 ) -> None:
     """Serve the agents of FOLDERs, on a development chain with the registries of ERC-8004.
@@ -82,7 +90,15 @@ def serve(  # noqa: PLR0913 - one for each option
         status = stack.enter_context(StatusLine())
         # A port in use is reported before a model is loaded.
         bound = None if stdio else stack.enter_context(bind_socket(host, port))
-        opened = stack.enter_context(open_plane(folders, choices, on_progress=status.on_progress))
+        opened = stack.enter_context(
+            open_plane(
+                folders,
+                choices,
+                treasury_choices,
+                on_progress=status.on_progress,
+                confirms=confirms,
+            )
+        )
         status.stop()
         rpc = ServerOptions(
             host=host,

@@ -56,6 +56,8 @@ def test_a_run_that_fails_shows_where_and_why(tmp_path: Path) -> None:
     assert "maxOnchainWrites 0" in result.stdout
     result = run(folder, "--require-identity", status=1)
     assert list_phases(result)[2:] == [("trust_check", "✗"), ("record", "✓")]
+    assert result.stdout.count("rejected") == 2, "the phase record, and the last line"
+    assert ": rejected, " in result.stdout.splitlines()[-1]
 
 
 def test_a_run_stops_after_a_phase_and_keeps_the_rest_for_another_start(tmp_path: Path) -> None:
@@ -73,6 +75,64 @@ def test_an_operator_is_asked_before_the_execution(tmp_path: Path) -> None:
     assert "cancelled" in result.stdout
     result = run(folder, "--confirm", answer="y\n")
     assert list_phases(result) == [(name, "✓") for name in PHASES]
+
+
+def test_a_question_without_an_answer_leaves_no_run_open(tmp_path: Path) -> None:
+    folder = make_agent(tmp_path, action=PAY)
+    result = run(folder, "--confirm", status=1)
+    assert "is cancelled; --data FOLDER would keep it" in result.stderr
+    assert result.stdout.splitlines()[-1].endswith(": cancelled, 1 receipt")
+
+
+def test_a_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    folder, data = make_agent(tmp_path, action=PAY), ["--data", str(tmp_path / "runs")]
+    stopped = run(folder, "--confirm", *data, status=1)
+    run_id = next(word for word in stopped.stderr.split() if word.startswith("task-"))
+    assert f"{run_id} waits; go on by" in stopped.stderr
+    assert "Stopped before execute" in stopped.stdout
+    refused = run(folder, "--until", "plan", *data)
+    assert f"{run_id} has not ended" in refused.stderr
+    goal = ["run", "--continue", run_id, "--agent", str(folder.path), "--no-model"]
+    result = CliRunner().invoke(main, [*goal, *data, "--confirm"], input="y\n")
+    assert result.exit_code == 0, result.output
+    assert list_phases(result) == [(name, "✓") for name in PHASES[5:]]
+    result = CliRunner().invoke(main, [*goal, *data])
+    assert f"run {run_id}: has ended, completed" in result.stderr
+    assert "pass --data FOLDER" in CliRunner().invoke(main, goal).stderr
+    for words in (["run"], ["run", "x", "--continue", run_id]):
+        assert "either a GOAL or --continue" in CliRunner().invoke(main, words).stderr
+
+
+BEEF = "0x000000000000000000000000000000000000bEEF"
+
+
+@pytest.mark.slow  # deploys a treasury
+def test_writes_go_through_a_new_treasury_that_the_operator_confirms(tmp_path: Path) -> None:
+    folder, data = make_agent(tmp_path, action=PAY), ["--data", str(tmp_path / "runs")]
+    words = ["--treasury", "new", "--treasury-allow", BEEF, *data]
+    form = json.loads(run(folder, *words, "--confirm", "--json", answer="y\n").stdout)
+    assert (form["status"], form["failure"]) == ("completed", None)
+    execution = next(each for each in form["phases"] if each["phase"] == "execute")["result"]
+    hashes = execution["block"]["transactionHashes"]
+    assert len(hashes) == 4, "opening, confirmation, write, closing"
+    # The next start uses the same treasury, and a recipient that it does not know gets nothing.
+    kept = (tmp_path / "runs" / "treasury").read_text("utf-8").strip()
+    other = run(folder, *data, "--treasury", BEEF, status=2)
+    assert f"has treasury {kept}, which its runs need" in other.stderr
+    text = folder.module_path.read_text("utf-8").replace("beef", "dead")
+    folder.module_path.write_text(text, "utf-8")
+    refused = run(folder, *data, status=1)
+    assert list_phases(refused)[4:] == [("dry_run", "✗"), ("record", "✓")]
+    assert "a write of it failed" in refused.stdout
+
+
+@pytest.mark.slow  # opens a chain
+def test_an_address_without_a_treasury_is_refused(tmp_path: Path) -> None:
+    folder = make_agent(tmp_path, action=PAY)
+    result = run(folder, "--treasury", BEEF, status=2)
+    assert f"treasury {BEEF}: no RunTreasury on this chain" in result.stderr
+    result = run(folder, "--treasury-call", f"{BEEF}=pay", status=2)
+    assert "must be like 0x…=deposit(uint256)" in result.stderr
 
 
 def test_a_folder_that_is_no_agent_is_an_error_of_one_line(tmp_path: Path) -> None:

@@ -24,7 +24,8 @@ TOOLS = {
     "openfi_get_policy", "openfi_create_task", "openfi_get_task", "openfi_plan_task",
     "openfi_dry_run_task", "openfi_run_task", "openfi_list_runs", "openfi_get_run",
     "openfi_continue_run", "openfi_get_confirmation", "openfi_confirm_run", "openfi_cancel_run",
-    "openfi_get_receipts", "openfi_verify_run",
+    "openfi_get_receipts", "openfi_verify_run", "openfi_list_tasks",
+    "openfi_get_treasury",
 }  # fmt: skip
 
 
@@ -67,6 +68,7 @@ def test_a_client_sees_the_tools_and_drives_a_run(tmp_path: Path) -> None:
             assert validate_document(form, kind) == ()
         task = await use(client, "openfi_create_task", task={"goal": "Pay", "taskId": "pay"})
         assert task["status"] == "pending"
+        assert await use(client, "openfi_list_tasks") == [task]
         run = await use(client, "openfi_dry_run_task", taskId="pay")
         assert run["phases"][-1]["phase"] == "dry_run"
         run = await use(client, "openfi_continue_run", runId=run["runId"])

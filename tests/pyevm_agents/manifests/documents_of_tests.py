@@ -146,5 +146,5 @@ def write_agent_folder(path: Path) -> AgentFolder:
     folder = AgentFolder(path)
     folder.write_manifest(build_manifest())
     folder.write_empty_log(build_manifest())
-    folder.module_path.write_text("")
+    folder.module_path.write_text("AGENT = None\n")
     return folder

@@ -66,11 +66,14 @@ def test_a_missing_file_is_named(folder: AgentFolder, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "message"), [(b"x = 1\ndef (", "agent.py: line 2: "), (b"\0", "agent.py: ")]
+    ("text", "message"),
+    [
+        (b"x = 1\ndef (", "agent.py: line 2: "),
+        (b"\0", "agent.py: "),
+        (b"agent = print(AGENT)", "agent.py: must have a variable AGENT"),
+    ],
 )
-def test_a_module_that_is_not_python_is_named(
-    folder: AgentFolder, text: bytes, message: str
-) -> None:
+def test_a_module_that_is_no_agent_is_named(folder: AgentFolder, text: bytes, message: str) -> None:
     folder.module_path.write_bytes(text)
     with pytest.raises(ConfigError, match=message):
         validate_folder(folder)

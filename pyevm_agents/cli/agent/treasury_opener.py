@@ -1,0 +1,128 @@
+"""The treasury of the commands that run agents: a given one, a kept one, or a new one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eth_utils import to_canonical_address, to_checksum_address
+
+from pyevm_agents.atomic_files import write_atomically
+from pyevm_agents.chain import Call
+from pyevm_agents.cli.agent.treasury_options import NEW
+from pyevm_agents.control.treasury import TreasuryPolicy, deploy_treasury, require_treasury
+from pyevm_agents.devnet.chain import DevelopmentAccount, ExecutedTransaction
+from pyevm_agents.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from eth_keys.datatypes import PrivateKey
+    from eth_typing import Address
+
+    from pyevm_agents.cli.agent.treasury_options import TreasuryChoices
+    from pyevm_agents.lifecycle.local_chain import LocalChainPort
+    from pyevm_agents.node import Node
+
+TREASURY_FILE = "treasury"
+"""In the folder of --data: the treasury's address."""
+
+
+class NodeAccount(DevelopmentAccount):
+    """An account whose blocks the node's pool, clock and listeners know."""
+
+    def __init__(self, node: Node, key: PrivateKey) -> None:
+        """Input: the node; the account's key."""
+        super().__init__(node.chain, key)
+        self._node, self._signing_key = node, key
+
+    def send(self, to: Address | None, data: bytes, *, value_wei: int = 0) -> ExecutedTransaction:
+        """Mine a transaction in its own block."""
+        call = Call(to=to, sender=self.address, data=data, value_wei=value_wei)
+        unsigned = self.chain.build_unsigned_transaction(call)
+        chain_id, node = self.chain.config.chain_id, self._node
+        signed = unsigned.as_signed_transaction(self._signing_key, chain_id=chain_id)
+        settings = node.next_block.build_settings()
+        mined = node.submit_change(lambda: node.mine_transactions([signed], settings)).result()
+        return ExecutedTransaction(
+            hash=signed.hash,
+            block=mined.block,
+            receipt=mined.receipts[0],
+            computation=mined.computations[0],
+        )
+
+
+def open_treasury(  # noqa: PLR0913, PLR0917 - what a treasury needs, once
+    choices: TreasuryChoices,
+    node: Node,
+    port: LocalChainPort,
+    signers: Mapping[bytes, PrivateKey],
+    operators: Iterable[bytes],
+    data: Path | None,
+    protected: Iterable[bytes],
+) -> bytes | None:
+    """Return the treasury that runs write through; None for none.
+
+    Input:
+        choices: the options; the node and its chain's port.
+        signers: known keys, by address.
+        operators: of the agents.
+        data: the folder of --data; None if nothing is kept.
+        protected: contracts that a new treasury never calls.
+
+    Raises: ConfigError: an operator may not use it, or the folder has another one.
+    """
+    found, wanted = sorted(set(operators)), choices.treasury
+    kept = None if data is None else _read_kept(data / TREASURY_FILE)
+    if wanted is None or wanted == NEW:
+        address = kept
+    else:
+        address = to_canonical_address(wanted)
+        if kept is not None and kept != address:
+            raise ConfigError(
+                f"--treasury: {data} has treasury {to_checksum_address(kept)}, which its runs "
+                "need; omit it, or name another folder by --data"
+            )
+    if address is None and wanted is None:
+        return None
+    if address is None:
+        address = _deploy(choices, node, port, signers, found, protected)
+    require_treasury(port, address, found)
+    if data is not None and kept is None:
+        write_atomically(data / TREASURY_FILE, (to_checksum_address(address) + "\n").encode())
+    return address
+
+
+def _deploy(  # noqa: PLR0913, PLR0917 - as `open_treasury`
+    choices: TreasuryChoices,
+    node: Node,
+    port: LocalChainPort,
+    signers: Mapping[bytes, PrivateKey],
+    operators: list[bytes],
+    protected: Iterable[bytes],
+) -> bytes:
+    for operator in operators:
+        if operator not in signers:
+            raise ConfigError(
+                f"operator {to_checksum_address(operator)}: must appoint the delegate of a new "
+                "treasury; pass its key by --operator-keystore, or omit operatorWallet in "
+                "agent.json"
+            )
+    policy = TreasuryPolicy(
+        cap_wei=choices.treasury_cap_wei,
+        deposit_wei=choices.treasury_deposit_wei,
+        targets=choices.treasury_targets,
+        functions=choices.treasury_functions,
+    )
+    accounts = [NodeAccount(node, signers[each]) for each in operators]
+    owner = NodeAccount(node, signers[port.address])
+    return deploy_treasury(owner, accounts, port.address, policy, protected)
+
+
+def _read_kept(path: Path) -> bytes | None:
+    if not path.exists():
+        return None
+    try:
+        return bytes(to_canonical_address(path.read_text("utf-8").strip()))
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{path}: must be a treasury's address; restore it") from error
