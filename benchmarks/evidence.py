@@ -156,6 +156,12 @@ ENTRIES = {
         test="tests/pyevm_agents/lifecycle/test_killed_runs.py"
         "::test_every_run_ends_as_it_would_have",
     ),
+    "killed-participants": Entry(
+        shows="A council's agent killed at any moment reveals the answer that it kept, and once",
+        count=100,
+        seed=27,
+        test="tests/test_killed_participants.py::test_every_answer_is_the_one_that_was_kept",
+    ),
     "killed-stores": Entry(
         shows="Killed writers leave a generation store without a damaged row",
         count=300,

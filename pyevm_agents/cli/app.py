@@ -18,6 +18,7 @@ COMMANDS = {
     "agent": "agent.command",
     "bench": "bench.command",
     "contracts": "contracts",
+    "council": "council.command",
     "demo": "demo",
     "estimate": "agents",
     "export-replay": "export_replay",

@@ -322,6 +322,11 @@ class ForkComputer:
         """Close it."""
         self.close()
 
+    @property
+    def model_name(self) -> str:
+        """The name of the first model."""
+        return self._executor.hosted.config.models[0].name
+
     def compute(self, request: AgentRequest) -> ComputedAnswer:
         """Return what the executor answers on the state after the request's block.
 

@@ -1,19 +1,11 @@
-"""What a worker keeps on disk: requests, computed answers, signed transactions and nonces.
-
-A SQLite file, written with full synchronisation: what `commit` has returned from outlives a kill
-and a loss of power. A lock file beside it admits one process.
-"""
+"""What a worker keeps on disk: requests and computed answers, beside its transactions."""
 
 from __future__ import annotations
 
-import fcntl
-import os
 import sqlite3
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
-from pyevm_agents.errors import AgentsError, ConfigError
 from pyevm_agents.oracle.messages import (
     AgentRequest,
     Answer,
@@ -21,15 +13,15 @@ from pyevm_agents.oracle.messages import (
     ComputedAnswer,
     Evidence,
 )
+from pyevm_agents.oracle.transaction_store import TransactionStore
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
 FORMAT = "1"
 
 SCHEMA = """
-CREATE TABLE identity (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE blocks (number INTEGER PRIMARY KEY, hash BLOB NOT NULL);
 CREATE TABLE requests (
   request_id BLOB NOT NULL, block_hash BLOB NOT NULL, block_number INTEGER NOT NULL,
@@ -40,26 +32,9 @@ CREATE TABLE requests (
   refused INTEGER, output BLOB, evidence BLOB,
   PRIMARY KEY (request_id, block_hash)
 );
-CREATE TABLE slots (
-  nonce INTEGER PRIMARY KEY, kind TEXT NOT NULL, request_id BLOB, block_hash BLOB,
-  mined_hash BLOB, mined_number INTEGER, mined_block BLOB, succeeded INTEGER
-);
-CREATE TABLE attempts (
-  hash BLOB PRIMARY KEY, nonce INTEGER NOT NULL, raw BLOB NOT NULL, fee TEXT NOT NULL,
-  tip TEXT NOT NULL, signed_at INTEGER NOT NULL
-);
-CREATE INDEX attempts_of_nonce ON attempts (nonce);
 """
 
 WORD = 32
-
-
-class StoreInUseError(AgentsError):
-    """Another process has the store open."""
-
-
-class StoreWriteError(AgentsError):
-    """The file can't be written now, such as on a full disk."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,44 +79,7 @@ class StoredRequest:
         return self.request.commitment.request_id.to_bytes(WORD), self.request.block_hash
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Attempt:
-    """A signed transaction."""
-
-    hash: bytes
-    nonce: int
-    raw: bytes
-    fee: int
-    """`maxFeePerGas`, or the gas price, in wei."""
-
-    tip: int
-    signed_at: int
-    """The head's number when it was signed."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Slot:
-    """A nonce, and what it is used for."""
-
-    nonce: int
-    kind: str
-    """An `Action`'s value, such as `answer`; or `filler`: a transfer of nothing to oneself."""
-
-    key: tuple[bytes, bytes] | None
-    """Of the request; None for a filler."""
-
-    mined_hash: bytes | None = None
-    mined_number: int | None = None
-    mined_block: bytes | None = None
-    succeeded: bool | None = None
-
-    @property
-    def is_mined(self) -> bool:
-        """Whether a transaction with this nonce is in a block."""
-        return self.mined_hash is not None
-
-
-class WorkerStore:
+class WorkerStore(TransactionStore):
     """The store of one worker. For one thread."""
 
     def __init__(self, path: Path, identity: StoreIdentity) -> None:
@@ -151,51 +89,8 @@ class WorkerStore:
             StoreInUseError: another process has it open.
             ConfigError: it is another worker's, or not a store.
         """
-        self.path = path
-        self._lock = _take_lock(path)
-        try:
-            self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-            self._prepare(identity)
-        except sqlite3.Error as error:
-            os.close(self._lock)
-            raise ConfigError(f"store {path}: {error}; pass another file with --store") from error
-        except ConfigError:
-            self._connection.close()
-            os.close(self._lock)
-            raise
-
-    def __enter__(self) -> Self:
-        """Return the store."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Close it."""
-        self.close()
-
-    def close(self) -> None:
-        """Close the file and release the lock."""
-        self._connection.close()
-        os.close(self._lock)
-
-    @contextmanager
-    def commit(self) -> Iterator[None]:
-        """Write what the context does as a whole, or nothing of it.
-
-        Raises: StoreWriteError: it can't be written.
-        """
-        try:
-            self._connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield
-                self._connection.execute("COMMIT")
-            except BaseException:
-                if self._connection.in_transaction:  # A full disk ends it.
-                    self._connection.execute("ROLLBACK")
-                raise
-        except sqlite3.Error as error:
-            raise StoreWriteError(
-                f"store {self.path}: can't be written: {error}; free some space"
-            ) from error
+        super().__init__(path, identity.list_values(), SCHEMA)
+        self._oracle = identity.oracle
 
     # -- blocks -- #
 
@@ -310,126 +205,6 @@ class WorkerStore:
                 "WHERE request_id = ? AND block_hash = ?",
                 (computed.answer.refused, computed.answer.output, b"".join(members), *key),
             )
-
-    # -- transactions -- #
-
-    def add_attempt(self, slot: Slot, attempt: Attempt) -> None:
-        """Keep a signed transaction, and what its nonce is used for from now on."""
-        request_id, block_hash = (None, None) if slot.key is None else slot.key
-        with self.commit():
-            self._connection.execute(
-                "INSERT INTO slots (nonce, kind, request_id, block_hash) VALUES (?, ?, ?, ?) "
-                "ON CONFLICT DO UPDATE SET kind = excluded.kind, "
-                "request_id = excluded.request_id, block_hash = excluded.block_hash",
-                (slot.nonce, slot.kind, request_id, block_hash),
-            )
-            self._connection.execute(
-                "INSERT OR REPLACE INTO attempts VALUES (?, ?, ?, ?, ?, ?)",
-                (
-                    attempt.hash,
-                    attempt.nonce,
-                    attempt.raw,
-                    str(attempt.fee),
-                    str(attempt.tip),
-                    attempt.signed_at,
-                ),
-            )
-
-    def list_slots(self) -> list[Slot]:
-        """Return all nonces in use, in order."""
-        rows = self._connection.execute(
-            "SELECT nonce, kind, request_id, block_hash, mined_hash, mined_number, mined_block, "
-            "succeeded FROM slots ORDER BY nonce"
-        )
-        return [
-            Slot(
-                nonce=nonce,
-                kind=kind,
-                key=None if request_id is None else (request_id, block_hash),
-                mined_hash=mined_hash,
-                mined_number=mined_number,
-                mined_block=mined_block,
-                succeeded=None if succeeded is None else bool(succeeded),
-            )
-            for nonce, kind, request_id, block_hash, mined_hash, mined_number, mined_block,
-            succeeded in rows
-        ]  # fmt: skip
-
-    def list_attempts(self, nonce: int) -> list[Attempt]:
-        """Return all transactions that were signed with a nonce, the first first."""
-        rows = self._connection.execute(
-            "SELECT hash, nonce, raw, fee, tip, signed_at FROM attempts WHERE nonce = ? "
-            "ORDER BY rowid",
-            (nonce,),
-        )
-        return [
-            Attempt(hash=each, nonce=used, raw=raw, fee=int(fee), tip=int(tip), signed_at=signed_at)
-            for each, used, raw, fee, tip, signed_at in rows
-        ]
-
-    def set_mined(self, slot: Slot) -> None:
-        """Note in which block a nonce's transaction is; in none if `mined_hash` is None."""
-        with self.commit():
-            self._connection.execute(
-                "UPDATE slots SET mined_hash = ?, mined_number = ?, mined_block = ?, "
-                "succeeded = ? WHERE nonce = ?",
-                (
-                    slot.mined_hash,
-                    slot.mined_number,
-                    slot.mined_block,
-                    slot.succeeded,
-                    slot.nonce,
-                ),
-            )
-
-    def drop_slot(self, nonce: int) -> None:
-        """Forget a nonce that somebody else's transaction has used."""
-        with self.commit():
-            self._connection.execute("DELETE FROM slots WHERE nonce = ?", (nonce,))
-            self._connection.execute("DELETE FROM attempts WHERE nonce = ?", (nonce,))
-
-    # -- the file -- #
-
-    def _prepare(self, identity: StoreIdentity) -> None:
-        execute = self._connection.execute
-        execute("PRAGMA journal_mode = WAL")
-        execute("PRAGMA synchronous = FULL")
-        values = identity.list_values()
-        tables = {name for (name,) in execute("SELECT name FROM sqlite_master")}
-        if not tables:
-            self._connection.executescript(f"BEGIN IMMEDIATE; {SCHEMA}")
-            self._connection.executemany("INSERT INTO identity VALUES (?, ?)", [*values.items()])
-            execute("COMMIT")
-        elif "identity" not in tables:
-            raise ConfigError(f"store {self.path}: not a worker's store; pass another file")
-        found = dict(execute("SELECT name, value FROM identity"))
-        for name, value in values.items():
-            if found.get(name) != value:
-                raise ConfigError(
-                    f"store {self.path}: is for {name} {found.get(name)}, not {value}; pass "
-                    "another file with --store"
-                )
-        self._oracle = identity.oracle
-
-
-def _take_lock(path: Path) -> int:
-    """Lock the file beside a store; return its descriptor."""
-    lock = path.with_name(path.name + ".lock")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)
-    except OSError as error:
-        raise ConfigError(f"store {path}: {error.strerror}; pass another file") from error
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        with suppress(OSError):
-            os.close(descriptor)
-        raise StoreInUseError(
-            f"store {path}: another worker has it open; stop that one, or pass another file with "
-            "--store"
-        ) from error
-    return descriptor
 
 
 def _read_request(oracle: bytes, row: sqlite3.Row) -> StoredRequest:

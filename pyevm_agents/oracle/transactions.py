@@ -21,7 +21,7 @@ import rlp
 from eth_account import Account
 
 from pyevm_agents.forking.remote_client import RemoteError
-from pyevm_agents.oracle.store import Attempt, Slot
+from pyevm_agents.oracle.transaction_store import Attempt, Slot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from eth_keys.datatypes import PrivateKey
 
     from pyevm_agents.oracle.oracle_client import ChainClient, RemoteHeader
-    from pyevm_agents.oracle.store import WorkerStore
+    from pyevm_agents.oracle.transaction_store import TransactionStore
     from pyevm_agents.oracle.worker_log import WorkerLog
 
 GWEI = 10**9
@@ -98,7 +98,7 @@ class TransactionManager:
     def __init__(  # noqa: PLR0913 - keyword arguments
         self,
         client: ChainClient,
-        store: WorkerStore,
+        store: TransactionStore,
         key: PrivateKey,
         *,
         chain_id: int,

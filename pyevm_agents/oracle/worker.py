@@ -10,12 +10,9 @@ Workers take turns by the chain's time: worker `(requestId + turn) % count` begi
 
 from __future__ import annotations
 
-import threading
 import time
-from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
-from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
 from eth_abi import encode
@@ -23,7 +20,6 @@ from eth_utils import keccak
 
 from pyevm_agents.agents.revert_reasons import decode_revert
 from pyevm_agents.contracts import load_artifact
-from pyevm_agents.errors import AgentsError
 from pyevm_agents.oracle.codec import (
     encode_answer,
     encode_expire,
@@ -33,8 +29,9 @@ from pyevm_agents.oracle.codec import (
 from pyevm_agents.oracle.decisions import NONE, Action, Role, Situation, decide
 from pyevm_agents.oracle.oracle_client import CONTRACT, RejectedCallError, UnsignedCall
 from pyevm_agents.oracle.request_log import RequestScanner
+from pyevm_agents.oracle.rounds import ComputingThread, Delays, RoundLoop
 from pyevm_agents.oracle.signatures import sign_evidence
-from pyevm_agents.oracle.store import WORD, StoreWriteError
+from pyevm_agents.oracle.store import WORD
 from pyevm_agents.oracle.transactions import (
     FINAL_BLOCKS,
     PlannedTransaction,
@@ -42,8 +39,6 @@ from pyevm_agents.oracle.transactions import (
     add_gas_margin,
     classify_refusal,
 )
-from pyevm_agents.oracle.worker_log import CountingLog
-from pyevm_agents.vm.stack_depth import thread_stack_size
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -57,15 +52,10 @@ if TYPE_CHECKING:
         RemoteHeader,
         RequestState,
     )
-    from pyevm_agents.oracle.store import Slot, StoredRequest, WorkerStore
+    from pyevm_agents.oracle.store import StoredRequest, WorkerStore
+    from pyevm_agents.oracle.transaction_store import Slot
     from pyevm_agents.oracle.transactions import FeeSettings
     from pyevm_agents.oracle.worker_log import WorkerLog
-
-STACK_BYTES = 256 * 2**20
-"""Stack of the computing thread: py-evm recurses for each call of a contract."""
-
-FIRST_DELAY_SECONDS, MAX_DELAY_SECONDS = 0.5, 30.0
-"""Delays after failures: each is twice the one before, up to the longest."""
 
 HEALTHY_SECONDS = 60.0
 """Seconds beyond the poll interval that a round of a healthy worker may take."""
@@ -97,67 +87,7 @@ class WorkerSettings:
     """Whether it computes others' proposals, and challenges those that differ."""
 
 
-@dataclass
-class _Delays:
-    """Back-off of single requests. Only in memory: a restart tries at once."""
-
-    until: dict[Key, float] = field(default_factory=dict)
-    failures: Counter[Key] = field(default_factory=Counter)
-
-    def is_due(self, key: Key) -> bool:
-        return time.monotonic() >= self.until.get(key, 0.0)
-
-    def postpone(self, key: Key) -> float:
-        seconds = get_delay(self.failures[key])
-        self.failures[key] += 1
-        self.until[key] = time.monotonic() + seconds
-        return seconds
-
-    def forget(self, key: Key) -> None:
-        self.until.pop(key, None)
-        self.failures.pop(key, None)
-
-
-class ComputingThread:
-    """Computes one answer at a time, beside the loop."""
-
-    def __init__(self, computer: AnswerComputer, wake: threading.Event) -> None:
-        """Start the thread. Input: the computer; what is set after each answer."""
-        self._computer, self._wake = computer, wake
-        self._jobs: SimpleQueue[StoredRequest] = SimpleQueue()
-        self._results: SimpleQueue[tuple[StoredRequest, ComputedAnswer | Exception]] = SimpleQueue()
-        self.current: StoredRequest | None = None
-        """What is computed; None if nothing is, and the last result was taken."""
-
-        with thread_stack_size(STACK_BYTES):
-            threading.Thread(target=self._work, name="computing", daemon=True).start()
-
-    def start(self, stored: StoredRequest) -> None:
-        """Compute the answer to a request."""
-        self.current = stored
-        self._jobs.put(stored)
-
-    def take(self) -> tuple[StoredRequest, ComputedAnswer | Exception] | None:
-        """Return the last request and its answer, or what went wrong; None if it is not ready."""
-        try:
-            result = self._results.get_nowait()
-        except Empty:
-            return None
-        self.current = None
-        return result
-
-    def _work(self) -> None:
-        while True:
-            stored = self._jobs.get()
-            try:
-                result: ComputedAnswer | Exception = self._computer.compute(stored.request)
-            except Exception as error:  # noqa: BLE001 - a faulty model must not end the worker
-                result = error
-            self._results.put((stored, result))
-            self._wake.set()
-
-
-class Worker:
+class Worker(RoundLoop):
     """Answers the requests of one oracle with one key."""
 
     def __init__(  # noqa: PLR0913 - keyword arguments
@@ -179,15 +109,18 @@ class Worker:
         """
         self._client, self._store, self._key = client, store, key
         self._chain_id, self._settings = chain_id, settings or WorkerSettings()
-        self.log = CountingLog(log)
         self.address = bytes(key.public_key.to_canonical_address())
+        super().__init__(
+            self._settings.poll_seconds, log, worker=self.address, oracle=client.oracle
+        )
         self.transactions = TransactionManager(
             client, store, key, chain_id=chain_id, log=self.log, settings=fees
         )
         self._scanner = RequestScanner(client, store, self.log)
-        self._wake, self._is_stopped = threading.Event(), threading.Event()
-        self._computing = ComputingThread(computer, self._wake)
-        self._delays = _Delays()
+        self._computing: ComputingThread[StoredRequest, ComputedAnswer] = ComputingThread(
+            lambda stored: computer.compute(stored.request), self._wake
+        )
+        self._delays = Delays()
         self._workers: list[bytes] = []
         self._states: dict[Key, RequestState] = {}
         self._slots: list[Slot] = []
@@ -196,9 +129,6 @@ class Worker:
         self._seen_head = b""
         self._now = 0
         self._pruned_at = 0
-        self._failures = 0
-        self.last_round: float | None = None
-        """When the last round ended without a fault, by the monotonic clock; None if none has."""
 
     @property
     def is_computing(self) -> bool:
@@ -222,41 +152,6 @@ class Worker:
             "isRegistered": self.log.gauges.get("is_registered") == 1,
             "headBlock": self.log.gauges.get("head_block"),
         }
-
-    # -- the loop -- #
-
-    def run(self) -> None:
-        """Work until `stop`."""
-        self.log.write("started", worker=self.address, oracle=self._client.oracle)
-        while not self._is_stopped.is_set():
-            self._wake.clear()
-            self._wake.wait(self._try_round())
-        self.log.write("stopped")
-
-    def stop(self) -> None:
-        """End `run` after the current round. For any thread."""
-        self._is_stopped.set()
-        self._wake.set()
-
-    def wake(self) -> None:
-        """Begin the next round now. For any thread."""
-        self._wake.set()
-
-    def _try_round(self) -> float:
-        """Do one round; return the seconds until the next."""
-        try:
-            self.do_round()
-        except (AgentsError, OSError) as error:
-            if self._failures == 0:
-                name = "fault" if isinstance(error, StoreWriteError) else "unreachable"
-                self.log.write(name, message=str(error))
-            self._failures += 1
-            return get_delay(self._failures)
-        if self._failures:
-            self.log.write("reachable", failures=self._failures)
-        self._failures = 0
-        self.last_round = time.monotonic()
-        return self._settings.poll_seconds
 
     def do_round(self) -> None:
         """Read the chain, and do what is due.
@@ -507,11 +402,6 @@ class Worker:
 def hash_answer(answer: Answer) -> bytes:
     """Return what proposals and rulings are compared by: `hashAnswer` of the oracle."""
     return bytes(keccak(encode(["bool", "bytes"], [answer.refused, answer.output])))
-
-
-def get_delay(failures: int) -> float:
-    """Return the seconds until the next try after a number of failures."""
-    return min(FIRST_DELAY_SECONDS * float(2 ** min(failures, 16)), MAX_DELAY_SECONDS)
 
 
 def explain_rejection(error: RejectedCallError) -> str:

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from eth_keys.datatypes import PrivateKey
 
     from pyevm_agents.oracle.messages import AnswerComputer
+    from pyevm_agents.oracle.oracle_client import ChainClient
+    from pyevm_agents.oracle.rounds import RoundLoop
 
 SOCKET_URL = re.compile(r"wss?://\S+")
 MAX_CONFIRMATIONS = 10_000
@@ -313,23 +315,25 @@ def run_worker(
             computer.close()
 
 
-def run_until_signal(worker: Worker) -> None:
+def run_until_signal(worker: RoundLoop, work: Callable[[], None] | None = None) -> None:
     """Run a worker until it ends, or SIGINT or SIGTERM ends it.
+
+    Input: what it does; None for its `run`.
 
     A handler only notes the signal: it may run while the main thread holds a lock.
     """
     failures: list[BaseException] = []
     signals: list[int] = []
 
-    def work() -> None:
+    def try_work() -> None:
         try:
-            worker.run()
+            (worker.run if work is None else work)()
         except BaseException as error:  # noqa: BLE001 - raised in the main thread
             failures.append(error)
 
     numbers = (signal.SIGINT, signal.SIGTERM)
     before = [signal.signal(number, lambda caught, _: signals.append(caught)) for number in numbers]
-    thread = threading.Thread(target=work, name="worker", daemon=True)
+    thread = threading.Thread(target=try_work, name="worker", daemon=True)
     thread.start()
     try:
         while thread.is_alive():
@@ -343,7 +347,7 @@ def run_until_signal(worker: Worker) -> None:
         raise failures[0]
 
 
-def require_chain(client: OracleClient, expected: int | None) -> int:
+def require_chain(client: ChainClient, expected: int | None) -> int:
     """Return the node's chain ID.
 
     Raises: ConfigError: another one is expected.
@@ -388,15 +392,24 @@ def require_arbiter(client: OracleClient, address: bytes) -> None:
         )
 
 
-def require_ether(client: OracleClient, address: bytes) -> None:
+def require_ether(client: ChainClient, address: bytes, role: str = "worker") -> None:
     """Raises: ConfigError: an account has no ether."""
     if client.read_balance(address) == 0:
         name = to_checksum_address(address)
-        raise ConfigError(f"worker {name}: has no ether to pay for transactions; send it some")
+        raise ConfigError(f"{role} {name}: has no ether to pay for transactions; send it some")
 
 
 def get_store_path(identity: StoreIdentity) -> Path:
     """Return the default store of a worker, in the user's state folder.
+
+    Raises: ConfigError: the user has no home folder.
+    """
+    name = f"{identity.chain_id}-{identity.oracle.hex()}-{identity.worker.hex()}.sqlite3"
+    return get_state_folder() / "oracle" / name
+
+
+def get_state_folder() -> Path:
+    """Return this package's folder of state for the user.
 
     Raises: ConfigError: the user has no home folder.
     """
@@ -410,5 +423,4 @@ def get_store_path(identity: StoreIdentity) -> Path:
             raise ConfigError("there is no home folder; pass a file with --store") from error
         is_mac = sys.platform == "darwin"
         folder = home / ("Library/Application Support" if is_mac else ".local/state")
-    name = f"{identity.chain_id}-{identity.oracle.hex()}-{identity.worker.hex()}.sqlite3"
-    return folder / "pyevm-agents" / "oracle" / name
+    return folder / "pyevm-agents"

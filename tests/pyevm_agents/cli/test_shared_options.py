@@ -41,7 +41,7 @@ def test_every_command_that_names_a_models_file_names_an_adapter() -> None:
     with_model = {name for name, names in options.items() if "--model" in names}
     with_adapter = {name for name, names in options.items() if "--adapter" in names}
     assert with_model == with_adapter - {"add"}, "the file is an argument of `model add`"
-    workers = {"run", "arbitrate", "serve"}
+    workers = {"run", "arbitrate", "serve", "join", "judge"}
     assert with_model - workers == {
         *("bench", "demo", "estimate", "node", "record", "replay", "verify"),
     }

@@ -21,14 +21,8 @@ from pyevm_agents.oracle.messages import (
     ComputedAnswer,
     Evidence,
 )
-from pyevm_agents.oracle.store import (
-    Attempt,
-    Slot,
-    StoreIdentity,
-    StoreInUseError,
-    StoreWriteError,
-    WorkerStore,
-)
+from pyevm_agents.oracle.store import StoreIdentity, WorkerStore
+from pyevm_agents.oracle.transaction_store import Attempt, Slot, StoreInUseError, StoreWriteError
 from tests.pyevm_agents.oracle.working import KilledError
 
 if TYPE_CHECKING:
@@ -149,7 +143,7 @@ def test_one_process_has_it_open_and_a_kill_frees_it(tmp_path: Path) -> None:
     ) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == b"open\n"
-        with pytest.raises(StoreInUseError, match="another worker has it open"):
+        with pytest.raises(StoreInUseError, match="another process has it open"):
             WorkerStore(path, IDENTITY)
         holder.kill()
     WorkerStore(path, IDENTITY).close()

@@ -1,0 +1,1 @@
+"""`pyevm-agents council`: taking part in councils."""

@@ -1,0 +1,22 @@
+"""`pyevm-agents council`: councils after ERC-8033; its table of commands."""
+
+from __future__ import annotations
+
+import click
+
+from pyevm_agents.cli.lazy_group import LazyGroup
+
+COMMANDS = {"join": "council.join", "judge": "council.judge", "watch": "council.watch"}
+"""Module of each command, in the folder `cli`."""
+
+
+@click.group(
+    cls=LazyGroup,
+    modules=COMMANDS,
+    short_help="Take part in councils of agents (ERC-8033).",
+)
+def council() -> None:
+    """Take part in councils of agents, which answer questions as ERC-8033 describes it.
+
+    `join` answers, `judge` decides, `watch` shows all requests.
+    """

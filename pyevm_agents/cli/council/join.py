@@ -1,0 +1,106 @@
+"""`pyevm-agents council join`: an info agent off the chain."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pyevm_agents.cli.council.participation import (
+    Participation,
+    add_participant_options,
+    parse_command,
+    take_part,
+    timeout_option,
+)
+from pyevm_agents.cli.oracle_options import add_model_options, hardfork_option
+from pyevm_agents.council.answers import (
+    BASE_PROMPT,
+    AskedModel,
+    CommandAnswer,
+    FixedAnswer,
+    ModelAnswer,
+)
+from pyevm_agents.council.participants import Participant
+from pyevm_agents.oracle.recomputation import ModelOptions, open_computer
+
+if TYPE_CHECKING:
+    from pyevm_agents.council.answers import AnswerSource
+    from pyevm_agents.council.council_client import CouncilClient
+    from pyevm_agents.council.council_worker import CouncilWorker
+    from pyevm_agents.council.store import CouncilStore
+
+EXAMPLES = """\b
+Examples:
+  pyevm-agents council join --oracle 0x5FbD… --keystore agent.json --max-bond 0.05ether
+  pyevm-agents council join --oracle 0x5FbD… --keystore agent.json --request 1 --answer yes --once
+  pyevm-agents council join --oracle 0x5FbD… --keystore agent.json \\
+      --answer-command "python3 answer.py" --domain weather
+"""
+
+
+@click.command(short_help="Answer questions of a council.", epilog=EXAMPLES)
+@add_participant_options
+@click.option("--answer", metavar="TEXT", help="This answer; needs --request.")
+@click.option(
+    "--answer-command",
+    metavar="COMMAND",
+    callback=parse_command,
+    help="A program that reads the request as JSON and writes the answer.  [default: the model]",
+)
+@timeout_option
+@click.option(
+    "--base-prompt",
+    default=BASE_PROMPT,
+    show_default=True,
+    metavar="TEXT",
+    help="What the model is told before the question.",
+)
+@add_model_options
+@hardfork_option
+def join(  # noqa: PLR0913 - one for each option
+    participation: Participation,
+    *,
+    answer: str | None,
+    answer_command: tuple[str, ...] | None,
+    command_timeout: float,
+    base_prompt: str,
+    options: ModelOptions,
+    hardfork: str | None,
+) -> None:
+    """Answer the questions of an AgentCouncilOracle, as an info agent.
+
+    For each request within the limits it computes an answer, keeps it with a random nonce, commits
+    to it with the bond, reveals it, and withdraws what it earned. The answer comes from the local
+    model, from a command, or is given.
+
+    It goes on where it was after it was killed, with the same answer. Ctrl-C ends it.
+    """
+    if answer is not None and answer_command is not None:
+        raise click.UsageError("--answer and --answer-command exclude each other; omit one")
+    if answer is not None and not participation.limits.request_ids:
+        raise click.UsageError("--answer: needs --request NUMBER, for it answers one question")
+    fixed: AnswerSource | None = None
+    if answer is not None:
+        fixed = FixedAnswer(answer)
+    elif answer_command is not None:
+        fixed = CommandAnswer(answer_command, command_timeout)
+    if fixed is not None:
+        _take_part(participation, fixed)
+        return
+    options = replace(options, progress=participation.output.on_progress)
+    with open_computer(participation.url, options, hardfork=hardfork) as computer:
+
+        def build(client: CouncilClient, store: CouncilStore, **values: Any) -> CouncilWorker:  # noqa: ANN401
+            model = AskedModel(client, computer, computer.model_name, base_prompt)
+            return Participant(client, store, source=ModelAnswer(model), **values)
+
+        take_part(participation, Participant.role, build)
+
+
+def _take_part(participation: Participation, source: AnswerSource) -> None:
+    def build(client: CouncilClient, store: CouncilStore, **values: Any) -> CouncilWorker:  # noqa: ANN401
+        return Participant(client, store, source=source, **values)
+
+    take_part(participation, Participant.role, build)

@@ -1,0 +1,90 @@
+"""`pyevm-agents council judge`: a judge off the chain."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pyevm_agents.cli.council.participation import (
+    Participation,
+    add_participant_options,
+    parse_command,
+    take_part,
+    timeout_option,
+)
+from pyevm_agents.cli.oracle_options import add_model_options, hardfork_option
+from pyevm_agents.council.answers import AskedModel
+from pyevm_agents.council.participants import Judge
+from pyevm_agents.council.verdicts import JUDGE_PROMPT, CommandVerdict, ModelVerdict
+from pyevm_agents.oracle.recomputation import ModelOptions, open_computer
+
+if TYPE_CHECKING:
+    from pyevm_agents.council.council_client import CouncilClient
+    from pyevm_agents.council.council_worker import CouncilWorker
+    from pyevm_agents.council.store import CouncilStore
+
+EXAMPLES = """\b
+Examples:
+  pyevm-agents council judge --oracle 0x5FbD… --keystore judge.json
+  pyevm-agents council judge --oracle 0x5FbD… --keystore judge.json \\
+      --verdict-command "python3 verdict.py" --disputes
+"""
+
+
+@click.command(short_help="Judge answers of a council.", epilog=EXAMPLES)
+@add_participant_options
+@click.option(
+    "--verdict-command",
+    metavar="COMMAND",
+    callback=parse_command,
+    help="A program that reads request and answers as JSON, and writes "
+    '{"answer": TEXT, "winners": [ADDRESS], "reasoning": TEXT}.  [default: the model]',
+)
+@timeout_option
+@click.option("--disputes", is_flag=True, help="Register as a judge of disputes too.")
+@click.option(
+    "--base-prompt",
+    default=JUDGE_PROMPT,
+    show_default=True,
+    metavar="TEXT",
+    help="What the model is told before the answers.",
+)
+@add_model_options
+@hardfork_option
+def judge(  # noqa: PLR0913 - one for each option
+    participation: Participation,
+    *,
+    verdict_command: tuple[str, ...] | None,
+    command_timeout: float,
+    base_prompt: str,
+    options: ModelOptions,
+    hardfork: str | None,
+) -> None:
+    """Judge the answers of an AgentCouncilOracle's agents.
+
+    It registers as a candidate for each request within the limits, with the bond; proves the header
+    of the block that decides the draw; and if it is drawn, hands in the answer, who was right, and
+    its reasons. They come from the local model or from a command, and are checked by the oracle's
+    rules before they are sent.
+
+    It goes on where it was after it was killed, with the same verdict. Ctrl-C ends it.
+    """
+    if verdict_command is not None:
+        source = CommandVerdict(verdict_command, command_timeout)
+
+        def build_plain(client: CouncilClient, store: CouncilStore, **values: Any) -> CouncilWorker:  # noqa: ANN401
+            return Judge(client, store, source=source, **values)
+
+        take_part(participation, Judge.role, build_plain)
+        return
+    options = replace(options, progress=participation.output.on_progress)
+    with open_computer(participation.url, options, hardfork=hardfork) as computer:
+        name = computer.model_name
+
+        def build(client: CouncilClient, store: CouncilStore, **values: Any) -> CouncilWorker:  # noqa: ANN401
+            model = AskedModel(client, computer, name, base_prompt)
+            return Judge(client, store, source=ModelVerdict(model, name), **values)
+
+        take_part(participation, Judge.role, build)

@@ -1,0 +1,39 @@
+"""Output of participants: events as lines or JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyevm_agents.cli.oracle.worker_output import WorkerOutput
+from pyevm_agents.display import format_amount
+
+if TYPE_CHECKING:
+    from collections import Counter
+
+SUMMARY = ("kept", "judged", "sent", "mined", "ended", "lost", "missed")
+
+
+class CouncilOutput(WorkerOutput):
+    """Writes a participant's events to standard output. Thread-safe; implements `WorkerLog`."""
+
+    def __init__(self, *, is_json: bool) -> None:
+        """Input: whether events are JSON, one object a line."""
+        super().__init__(is_json=is_json)
+        self._is_form = is_json
+
+    def write(self, event: str, **fields: object) -> None:
+        """Write an event."""
+        super().write(event, **{name: self._convert(name, each) for name, each in fields.items()})
+
+    def write_summary(self, counts: Counter[str]) -> None:
+        """Write what was done, as the last line."""
+        self.write("summary", **{name: counts[name] for name in SUMMARY if counts[name]})
+
+    def _convert(self, name: str, value: object) -> object:
+        if name == "request" and isinstance(value, tuple):
+            number, question = value
+            # A withdrawal is of a token, not of a request.
+            return int.from_bytes(number) if any(question) else None
+        if name in {"value", "amount"} and isinstance(value, int):
+            return str(value) if self._is_form else format_amount(value)
+        return value

@@ -1,0 +1,215 @@
+"""`pyevm-agents council watch`: all requests of a council, and what is due."""
+
+from __future__ import annotations
+
+import json
+import time
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import click
+from eth_utils import to_checksum_address
+from rich.markup import escape
+from rich.table import Table
+
+from pyevm_agents.cli.council.output import CouncilOutput
+from pyevm_agents.cli.council.participation import (
+    Participation,
+    chain_id_option,
+    json_option,
+    max_fee_option,
+    once_option,
+    oracle_option,
+    poll_option,
+    request_option,
+    store_option,
+    take_part,
+    turn_option,
+)
+from pyevm_agents.cli.oracle.keystore_options import password_file_option, unlock
+from pyevm_agents.cli.oracle.run import require_chain
+from pyevm_agents.cli.oracle.session import keystore_option
+from pyevm_agents.cli.output import out, print_table
+from pyevm_agents.cli.rpc_client import RpcClient, rpc_option
+from pyevm_agents.council.council_client import CouncilClient
+from pyevm_agents.council.council_worker import CouncilSettings
+from pyevm_agents.council.decisions import is_overdue, list_actors, pass_time
+from pyevm_agents.council.limits import RequestLimits
+from pyevm_agents.council.messages import NOBODY, RequestView, describe_request
+from pyevm_agents.council.participants import Keeper
+from pyevm_agents.display import format_amount, sanitize
+from pyevm_agents.oracle.transactions import GWEI, FeeSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+MAX_QUESTION = 120
+COLUMNS = ("request", "question", "phase", "ends", "reward", "bond", "who can act")
+FOLDED = frozenset({"question", "who can act"})
+MAX_WEI = 2**256
+
+EXAMPLES = """\b
+Examples:
+  pyevm-agents council watch --oracle 0x5FbD… --once
+  pyevm-agents council watch --oracle 0x5FbD… --advance --keystore keeper.json
+"""
+
+
+@click.command(short_help="Show a council's requests, and end phases.", epilog=EXAMPLES)
+@rpc_option
+@oracle_option
+@chain_id_option
+@request_option
+@click.option(
+    "--advance",
+    is_flag=True,
+    help="End phases whose time is over, draw judges and share rewards. Needs --keystore.",
+)
+@keystore_option
+@password_file_option
+@turn_option
+@poll_option
+@max_fee_option
+@store_option
+@once_option
+@json_option
+def watch(  # noqa: PLR0913 - one for each option
+    remote: RpcClient,
+    *,
+    oracle: bytes,
+    chain_id: int | None,
+    request_ids: tuple[int, ...],
+    advance: bool,
+    keystore: Path | None,
+    password_file: Path | None,
+    turn_seconds: int,
+    poll_interval: float,
+    max_fee: float,
+    store: Path | None,
+    once: bool,
+    as_json: bool,
+) -> None:
+    """Show the requests of an AgentCouncilOracle: their phases, and who can act.
+
+    It prints them all, and then those that change, until Ctrl-C. With --advance it does what
+    anybody may do in place of that, and pays the gas.
+    """
+    if not advance:
+        with closing(CouncilClient(remote.url, oracle)) as client:
+            require_chain(client, chain_id)
+            client.require_council()
+            _follow(client, frozenset(request_ids), poll_interval, is_once=once, as_json=as_json)
+        return
+    if keystore is None:
+        raise click.UsageError("--advance: needs --keystore FILE, whose account pays the gas")
+    participation = Participation(
+        url=remote.url,
+        oracle=oracle,
+        key=unlock(keystore, password_file),
+        chain_id=chain_id,
+        limits=RequestLimits(max_bond=MAX_WEI, request_ids=frozenset(request_ids)),
+        settings=CouncilSettings(
+            turn_seconds=turn_seconds, poll_seconds=poll_interval, withdraws=False
+        ),
+        fees=FeeSettings(max_fee_wei=int(max_fee * GWEI)),
+        store=store,
+        is_once=once,
+        output=CouncilOutput(is_json=as_json),
+    )
+    take_part(participation, Keeper.role, Keeper)
+
+
+def _follow(
+    client: CouncilClient,
+    request_ids: frozenset[int],
+    poll_seconds: float,
+    *,
+    is_once: bool,
+    as_json: bool,
+) -> None:
+    """Print all requests, then those that change."""
+    terms = client.read_terms()
+    printed: dict[int, tuple[object, ...]] = {}
+    is_first = True
+    while True:
+        head = client.read_head()
+        now = max(head.timestamp, client.read_pending_time() or 0)
+        numbers = range(1, client.read_request_count(head.number) + 1)
+        chosen = [each for each in numbers if not request_ids or each in request_ids]
+        views = [pass_time(each, now, terms) for each in client.read_views(chosen, head.number)]
+        changed = [
+            each for each in views if printed.get(each.request.request_id) != _sum_up(each, now)
+        ]
+        if changed or is_first:
+            _print(changed, now, head.number, as_json=as_json)
+        printed |= {each.request.request_id: _sum_up(each, now) for each in changed}
+        is_first = False
+        if is_once:
+            return
+        time.sleep(poll_seconds)
+
+
+def _sum_up(view: RequestView, now: int) -> tuple[object, ...]:
+    """Return what must change for a request to be printed again."""
+    counts = (len(view.commits), len(view.reveals), len(view.candidates))
+    judges = (view.judge, view.dispute_judge, len(view.dispute_candidates))
+    return view.key, view.phase, view.ends_at, counts, judges, is_overdue(view, now)
+
+
+def _print(views: Sequence[RequestView], now: int, head: int, *, as_json: bool) -> None:
+    if as_json:
+        for each in views:
+            click.echo(json.dumps(_serialize(each, now, head), ensure_ascii=False))
+        return
+    if not views:
+        out.print("The council has no requests.")
+        return
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for name in COLUMNS:
+        table.add_column(name, no_wrap=name not in FOLDED, overflow="fold")
+    for each in views:
+        table.add_row(*map(escape, _describe(each, now, head)))
+    print_table(table)
+
+
+def _describe(view: RequestView, now: int, head: int) -> list[str]:
+    request = view.request
+    reward = f"{request.reward:,} of a token"
+    if request.is_native:
+        reward = format_amount(request.reward)
+    is_over = view.phase.has_ended or is_overdue(view, now)
+    return [
+        str(request.request_id),
+        sanitize(request.query, MAX_QUESTION),
+        view.phase.name.lower().replace("_", " "),
+        "over" if is_over else _format_seconds(view.ends_at - now),
+        reward,
+        format_amount(request.bond),
+        list_actors(view, now, head),
+    ]
+
+
+def _format_seconds(seconds: int) -> str:
+    """Return a time to wait in its largest unit."""
+    for name, unit in (("d", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= unit:
+            return f"in {seconds // unit} {name}"
+    return f"in {seconds} s"
+
+
+def _serialize(view: RequestView, now: int, head: int) -> dict[str, object]:
+    """Return a request in JSON."""
+    return {
+        **describe_request(view.request),
+        "phase": view.phase.name.title().replace("_", ""),
+        "endsAt": view.ends_at,
+        "isOverdue": is_overdue(view, now),
+        "whoCanAct": list_actors(view, now, head),
+        "agents": [to_checksum_address(each) for each in view.commits],
+        "revealed": [to_checksum_address(each) for each in view.reveals],
+        "judge": None if view.judge == NOBODY else to_checksum_address(view.judge),
+        "candidates": [to_checksum_address(each) for each in view.candidates],
+        "seedBlock": view.seed_block or None,
+        "finalAnswer": view.answer.decode(errors="replace"),
+    }

@@ -1,0 +1,12 @@
+"""Off-chain participants of councils after ERC-8033: info agents, judges and watchers.
+
+messages.py        requests, answers and verdicts as Python values
+council_client.py  an AgentCouncilOracle on the chain of a node
+store.py           answers with their nonces, and verdicts, on disk
+limits.py          which requests to take
+answers.py         where answers come from
+verdicts.py        where a judge's verdicts come from
+decisions.py       what is due for a request: pure functions
+council_worker.py  the loop: reads, computes, keeps, sends
+participants.py    info agent, judge and keeper
+"""

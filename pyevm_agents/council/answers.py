@@ -1,0 +1,184 @@
+"""Where answers come from: a text, a command, or a model on a fork of the chain."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from typing import TYPE_CHECKING, Protocol
+
+from eth_utils import keccak
+
+from pyevm_agents.agents.iteration_results import decode_iteration
+from pyevm_agents.agents.revert_reasons import decode_revert
+from pyevm_agents.contracts import load_artifact
+from pyevm_agents.council.messages import MAX_ANSWER_BYTES, describe_request
+from pyevm_agents.display import sanitize
+from pyevm_agents.errors import AgentsError, ConfigError
+from pyevm_agents.oracle.messages import AgentRequest, Commitment
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyevm_agents.council.council_client import CouncilClient
+    from pyevm_agents.council.messages import CouncilRequest
+    from pyevm_agents.oracle.messages import AnswerComputer
+
+BASE_PROMPT = "You answer questions. Give the answer alone, in as few words as possible."
+UNSURE = "UNSURE:"
+"""How an answer begins that asks back. Source: contracts/libraries/Unsure.sol."""
+
+MAX_OUTPUT_BYTES = 1 << 20
+SHOWN_CHARACTERS = 300
+
+
+class NoAnswerError(AgentsError):
+    """There is no answer now; it is tried again."""
+
+
+class AnswerSource(Protocol):
+    """Answers questions."""
+
+    def answer(self, request: CouncilRequest) -> bytes:
+        """Return the answer. Raises: AgentsError: there is none now."""
+        ...
+
+
+class FixedAnswer:
+    """The same answer to whatever is asked. Implements `AnswerSource`."""
+
+    def __init__(self, text: str) -> None:
+        """Raises: ConfigError: the answer is empty or too long."""
+        self._answer = text.encode()
+        if not 1 <= len(self._answer) <= MAX_ANSWER_BYTES:
+            raise ConfigError(
+                f"answer of {len(self._answer):,} bytes: must be 1 to {MAX_ANSWER_BYTES:,}"
+            )
+
+    def answer(self, request: CouncilRequest) -> bytes:
+        """Return the answer. Raises: NoAnswerError: it is none of the request's options."""
+        return fit_options(request, self._answer, exact=True)
+
+
+class CommandAnswer:
+    """A program that reads the request as JSON and writes the answer."""
+
+    def __init__(self, words: Sequence[str], timeout_seconds: float) -> None:
+        """Input: the program with its arguments; after how long it is ended."""
+        self._words, self._timeout = words, timeout_seconds
+
+    def answer(self, request: CouncilRequest) -> bytes:
+        """Return what the program writes, without the end of its line. Raises: NoAnswerError."""
+        output = run_command(self._words, describe_request(request), self._timeout)
+        answer = output.removesuffix(b"\n").removesuffix(b"\r")
+        return fit_options(request, answer, exact=True)
+
+
+class AskedModel:
+    """A model that is asked on a fork of the chain at its head."""
+
+    def __init__(
+        self, client: CouncilClient, computer: AnswerComputer, model: str, base_prompt: str
+    ) -> None:
+        """Input: the chain; computes answers; the model's name; what it is told first."""
+        self._client, self._computer = client, computer
+        self._model, self._base_prompt = model, base_prompt
+
+    def ask(self, request: CouncilRequest, prompt: str, *, base_prompt: str | None = None) -> str:
+        """Return the model's answer.
+
+        Input: what it is asked; what it is told first, by default as for all questions.
+        Raises: NoAnswerError: it refuses. AgentsError: it failed.
+        """
+        head = self._client.read_head()
+        arguments = load_artifact("IERCAgentExecutor").encode_call(
+            "runNextIteration", self._model, base_prompt or self._base_prompt, [], [], [], prompt
+        )
+        commitment = Commitment(
+            request_id=request.request_id,
+            client=self._client.oracle,
+            budget_id=0,
+            arguments_hash=bytes(keccak(arguments)),
+            callback_gas_limit=0,
+            fee=0,
+            block_number=head.number,
+            deadline=request.deadline,
+        )
+        computed = self._computer.compute(
+            AgentRequest(
+                oracle=self._client.oracle,
+                commitment=commitment,
+                arguments=arguments,
+                block_hash=head.hash,
+            )
+        )
+        if computed.answer.refused:
+            raise NoAnswerError(f"the model refuses: {decode_revert(computed.answer.output)}")
+        said = decode_iteration(computed.answer.output).final_answer
+        if said.startswith(UNSURE):
+            raise NoAnswerError(f"the model asks back: {sanitize(said)}")
+        return said
+
+
+class ModelAnswer:
+    """A model's answers. Implements `AnswerSource`."""
+
+    def __init__(self, model: AskedModel) -> None:
+        """Input: the model."""
+        self._model = model
+
+    def answer(self, request: CouncilRequest) -> bytes:
+        """Return the model's answer; of a discrete query, the option that it names."""
+        said = self._model.ask(request, request.full_question)
+        return fit_options(request, said.strip().encode(), exact=False)
+
+
+def fit_options(request: CouncilRequest, answer: bytes, *, exact: bool) -> bytes:
+    """Return an answer as the oracle takes it; of a discrete query, the option that it is.
+
+    Input:  exact: whether case, blanks and a full stop count.
+    Raises: NoAnswerError: it is empty, too long, or no option.
+    """
+    if not 1 <= len(answer) <= MAX_ANSWER_BYTES:
+        raise NoAnswerError(f"answer of {len(answer):,} bytes: must be 1 to {MAX_ANSWER_BYTES:,}")
+    if not request.options:
+        return answer
+    for option in request.options:
+        if option.encode() == answer or (not exact and fold(option.encode()) == fold(answer)):
+            return option.encode()
+    shown = sanitize(answer.decode(errors="replace"))
+    raise NoAnswerError(f"{shown}: must be one of {', '.join(request.options)}")
+
+
+def fold(text: bytes) -> bytes:
+    """Return an answer in lower case, without blanks around it and a full stop at its end.
+
+    Source: `CouncilText.fold`.
+    """
+    blanks = bytes(range(0x21))
+    return text.lstrip(blanks).rstrip(blanks + b".").lower()
+
+
+def run_command(words: Sequence[str], form: object, timeout_seconds: float) -> bytes:
+    """Return what a program writes that reads JSON.
+
+    Raises: NoAnswerError: it can't be started, fails, takes too long, or writes too much.
+    """
+    name = words[0]
+    try:
+        done = subprocess.run(
+            [*words],
+            input=json.dumps(form, ensure_ascii=False).encode(),
+            capture_output=True,
+            timeout=timeout_seconds,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise NoAnswerError(f"{name}: gave no answer within {timeout_seconds:g} s") from error
+    except OSError as error:
+        raise NoAnswerError(f"{name}: can't be started: {error.strerror}") from error
+    if done.returncode:
+        said = sanitize(done.stderr.decode(errors="replace").strip()[-SHOWN_CHARACTERS:])
+        raise NoAnswerError(f"{name}: ended with status {done.returncode}: {said or 'no message'}")
+    if len(done.stdout) > MAX_OUTPUT_BYTES:
+        raise NoAnswerError(f"{name}: wrote more than {MAX_OUTPUT_BYTES:,} bytes")
+    return done.stdout

@@ -1,0 +1,175 @@
+"""What is due for a request, by its phase and the time: for an info agent, a judge, a watcher.
+
+Pure functions, so that each rule can be tested alone. What anybody may do, such as `advance`, the
+participants of a request do in turns, so that they don't pay for each other's failed transactions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from pyevm_agents.council.messages import MAX_CANDIDATES, RequestPhase
+
+if TYPE_CHECKING:
+    from pyevm_agents.council.messages import CouncilTerms, RequestView
+
+
+class Act(Enum):
+    """What is due. Values that are functions of the oracle have their names."""
+
+    WAIT = "wait"
+    DONE = "done"
+    COMPUTE = "compute"
+    COMMIT = "commit"
+    REVEAL = "reveal"
+    REGISTER = "registerJudge"
+    DRAW = "selectJudge"
+    AGGREGATE = "aggregate"
+    RULE = "resolveDispute"
+    ADVANCE = "advance"
+    DISTRIBUTE = "distributeRewards"
+    WITHDRAW = "withdraw"
+    LATE = "late"
+    """The request can't be joined any more, or the commitment can't be revealed any more."""
+
+    FULL = "full"
+    BARRED = "barred"
+    """The account has another role in the request."""
+
+    LOST = "lost"
+    """The chain has a commitment of this account that the store does not have."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stand:
+    """Who asks what is due, when."""
+
+    account: bytes
+    now: int
+    """In seconds since 1970, by the chain."""
+
+    head: int
+    """Number of the last block."""
+
+    terms: CouncilTerms
+    turn_seconds: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """What the store has for a request."""
+
+    has_answer: bool = False
+    knows_commitment: bool = False
+    """Whether it has the answer behind the account's commitment on the chain."""
+
+    has_verdict: bool = False
+
+
+def pass_time(view: RequestView, now: int, terms: CouncilTerms) -> RequestView:
+    """Return a request as the oracle will see it at a time later than its block's."""
+    if now <= view.ends_at:
+        return view
+    if view.phase is RequestPhase.COMMIT and view.commits:
+        later = replace(view, phase=RequestPhase.REVEAL, ends_at=view.ends_at + terms.reveal_time)
+        return pass_time(later, now, terms)
+    return replace(view, phase=RequestPhase.RESOLVED) if view.phase is RequestPhase.WINDOW else view
+
+
+def is_overdue(view: RequestView, now: int) -> bool:
+    """Return whether a phase's time is over, so that anybody may call `advance`."""
+    return RequestPhase.NONE < view.phase < RequestPhase.RESOLVED and now > view.ends_at
+
+
+def decide_agent(view: RequestView, stand: Stand, kept: Kept) -> Act:
+    """Return what is due for an info agent."""
+    if view.phase.has_ended:
+        return Act.DONE
+    if stand.account not in view.commits:
+        return _decide_joining(view, stand, kept)
+    if not kept.knows_commitment:
+        return Act.LOST
+    if stand.account in view.reveals or view.phase is RequestPhase.COMMIT:
+        return decide_common(view, stand)
+    if view.phase is RequestPhase.REVEAL and not is_overdue(view, stand.now):
+        return Act.REVEAL
+    common = decide_common(view, stand)
+    return Act.LATE if common is Act.WAIT else common
+
+
+def _decide_joining(view: RequestView, stand: Stand, kept: Kept) -> Act:
+    if view.phase is not RequestPhase.COMMIT or is_overdue(view, stand.now):
+        return Act.FULL if len(view.commits) == view.request.agent_count else Act.LATE
+    if stand.account in view.candidates:
+        return Act.BARRED
+    return Act.COMMIT if kept.has_answer else Act.COMPUTE
+
+
+def decide_judge(view: RequestView, stand: Stand, kept: Kept, *, takes_disputes: bool) -> Act:
+    """Return what is due for a judge or a candidate."""
+    if view.phase.has_ended:
+        return Act.DONE
+    is_open = view.phase in {RequestPhase.COMMIT, RequestPhase.REVEAL} or (
+        takes_disputes and view.phase is RequestPhase.DISPUTE_REGISTRATION
+    )
+    is_known = stand.account in {*view.current_candidates, view.current_judge}
+    if is_open and not is_known and not is_overdue(view, stand.now):
+        if stand.account in view.commits or stand.account == view.request.requester:
+            return Act.BARRED
+        return Act.FULL if len(view.current_candidates) >= MAX_CANDIDATES else Act.REGISTER
+    is_judging = view.phase in {RequestPhase.JUDGE, RequestPhase.DISPUTE_JUDGE}
+    if is_judging and view.current_judge == stand.account and not is_overdue(view, stand.now):
+        if not kept.has_verdict:
+            return Act.COMPUTE
+        return Act.RULE if view.phase.is_of_dispute else Act.AGGREGATE
+    is_involved = is_known or stand.account in {*view.candidates, view.judge}
+    return decide_common(view, stand) if is_involved else Act.WAIT
+
+
+def decide_common(view: RequestView, stand: Stand) -> Act:
+    """Return what anybody may do and is this account's turn."""
+    if view.phase is RequestPhase.RESOLVED:
+        return Act.DISTRIBUTE if _is_turn(view, stand, view.ends_at) else Act.WAIT
+    if is_overdue(view, stand.now):
+        return Act.ADVANCE if _is_turn(view, stand, view.ends_at) else Act.WAIT
+    if (
+        view.phase in {RequestPhase.DRAW, RequestPhase.DISPUTE_DRAW}
+        and stand.head > view.seed_block
+    ):
+        since = view.ends_at - stand.terms.draw_time
+        return Act.DRAW if _is_turn(view, stand, since) else Act.WAIT
+    return Act.WAIT
+
+
+def _is_turn(view: RequestView, stand: Stand, since: int) -> bool:
+    """Return whether it is an account's turn: judges first, then candidates, then info agents.
+
+    Who does not take part has no turn to wait for.
+    """
+    order = [view.dispute_judge, view.judge, *view.dispute_candidates, *view.candidates]
+    order = [each for each in dict.fromkeys([*order, *view.commits]) if any(each)]
+    if stand.account not in order:
+        return True
+    return stand.now - since >= order.index(stand.account) * stand.turn_seconds
+
+
+def list_actors(view: RequestView, now: int, head: int) -> str:
+    """Return who can do what, in words."""
+    if is_overdue(view, now):
+        return "anybody: advance"
+    left = view.request.agent_count - len(view.commits)
+    waiting = len(view.commits) - len(view.reveals)
+    draws = "anybody: selectJudge" if head > view.seed_block else f"block {view.seed_block + 1:,}"
+    return {
+        RequestPhase.COMMIT: f"{left} more agents: commit; judges: registerJudge",
+        RequestPhase.REVEAL: f"{waiting} agents: reveal; judges: registerJudge",
+        RequestPhase.DRAW: draws,
+        RequestPhase.JUDGE: "the judge: aggregate",
+        RequestPhase.WINDOW: "anybody: initiateDispute",
+        RequestPhase.DISPUTE_REGISTRATION: "judges: registerJudge",
+        RequestPhase.DISPUTE_DRAW: draws,
+        RequestPhase.DISPUTE_JUDGE: "the dispute's judge: resolveDispute",
+        RequestPhase.RESOLVED: "anybody: distributeRewards",
+    }.get(view.phase, "all who are owed: withdraw")

@@ -1,0 +1,208 @@
+"""What a council's oracle and its participants tell each other, as Python values.
+
+The names and meanings are those of contracts/council/ICouncil.sol and IAgentCouncilOracle.sol.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+from eth_abi import encode
+from eth_utils import keccak, to_checksum_address
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+NOBODY = bytes(20)
+"""The zero address: no judge, no disputer; as a token, the native asset."""
+
+MAX_ANSWER_BYTES, MAX_REASON_BYTES, MAX_CANDIDATES = 2_048, 4_096, 32
+"""Source: contracts/council/CouncilStore.sol."""
+
+OPTIONS_PREFIX = "OPTIONS: "
+"""Source: contracts/council/CouncilOptions.sol."""
+
+
+class RequestPhase(IntEnum):
+    """Where a request is."""
+
+    NONE = 0
+    COMMIT = 1
+    REVEAL = 2
+    DRAW = 3
+    JUDGE = 4
+    WINDOW = 5
+    DISPUTE_REGISTRATION = 6
+    DISPUTE_DRAW = 7
+    DISPUTE_JUDGE = 8
+    RESOLVED = 9
+    DISTRIBUTED = 10
+    FAILED = 11
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether nothing is left to do but to withdraw."""
+        return self >= RequestPhase.DISTRIBUTED
+
+    @property
+    def is_of_dispute(self) -> bool:
+        """Whether a dispute is going on."""
+        return RequestPhase.DISPUTE_REGISTRATION <= self <= RequestPhase.DISPUTE_JUDGE
+
+
+OUTCOMES = ("none", "right", "wrong", "withheld", "upheld", "overturned", "absent")
+"""`Outcome`, in order."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CouncilTerms:
+    """What participants need of the oracle's `Terms`, in seconds."""
+
+    reveal_time: int
+    draw_time: int
+    judge_time: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CouncilRequest:
+    """A question with its terms."""
+
+    request_id: int
+    requester: bytes
+    reward: int
+    """Base units of `reward_token`."""
+
+    reward_token: bytes
+    """20 bytes; zeros for the native asset."""
+
+    bond: int
+    """In wei."""
+
+    agent_count: int
+    """How many info agents can commit."""
+
+    deadline: int
+    """The commit phase's last second, since 1970."""
+
+    query: str
+    specifications: str
+    capabilities: tuple[str, ...]
+    domains: tuple[str, ...]
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The options of a discrete query; none of an open one."""
+        if not self.specifications.startswith(OPTIONS_PREFIX):
+            return ()
+        line = self.specifications.removeprefix(OPTIONS_PREFIX).partition("\n")[0]
+        return tuple(line.split("|"))
+
+    @property
+    def is_native(self) -> bool:
+        """Whether the reward is in wei."""
+        return self.reward_token == NOBODY
+
+    @property
+    def full_question(self) -> str:
+        """The question with its specifications."""
+        return f"{self.query} ({self.specifications})" if self.specifications else self.query
+
+    def compute_hash(self) -> bytes:
+        """Return what tells the request from another one of its number after a reorganisation."""
+        types = ["address", "uint256", "address", "uint256", "uint256", "uint256"]
+        types += ["string", "string", "string[]", "string[]"]
+        values = (self.requester, self.reward, self.reward_token, self.bond, self.agent_count)
+        texts = (self.query, self.specifications, list(self.capabilities), list(self.domains))
+        return bytes(keccak(encode(types, [*values, self.deadline, *texts])))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestView:
+    """A request as the chain has it after a block."""
+
+    request: CouncilRequest
+    phase: RequestPhase
+    ends_at: int
+    """The phase's last second, since 1970."""
+
+    commits: Mapping[bytes, bytes]
+    """Commitments by the agents' addresses, in order."""
+
+    reveals: Mapping[bytes, bytes]
+    """Answers by the agents' addresses, in the order of their commitments."""
+
+    judge: bytes
+    candidates: tuple[bytes, ...]
+    dispute_judge: bytes
+    dispute_candidates: tuple[bytes, ...]
+    seed_block: int
+    answer: bytes
+    """Of the council; empty without one."""
+
+    @property
+    def key(self) -> tuple[bytes, bytes]:
+        """The request's number in 32 bytes, and the hash of what it asks."""
+        return self.request.request_id.to_bytes(32), self.request.compute_hash()
+
+    @property
+    def current_judge(self) -> bytes:
+        """The judge of the request, or of its dispute."""
+        return self.dispute_judge if self.phase.is_of_dispute else self.judge
+
+    @property
+    def current_candidates(self) -> tuple[bytes, ...]:
+        """The candidates for the judge of the request, or of its dispute."""
+        return self.dispute_candidates if self.phase.is_of_dispute else self.candidates
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SaltedAnswer:
+    """An answer with the nonce that hides it, as it is kept until it is revealed."""
+
+    answer: bytes
+    nonce: int
+    """Below 2**256."""
+
+    commitment: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What a judge decides."""
+
+    answer: bytes
+    winners: tuple[bytes, ...]
+    """Addresses of info agents that were right."""
+
+    reasoning: bytes
+
+
+def compute_commitment(  # noqa: PLR0913 - what the contract hashes
+    *, chain_id: int, oracle: bytes, request_id: int, agent: bytes, answer: bytes, nonce: int
+) -> bytes:
+    """Return the commitment of an agent to an answer, as `commitmentOf` computes it.
+
+    It is computed here: a node that is asked learns the answer.
+    """
+    types = ["uint256", "address", "uint256", "address", "bytes", "uint256"]
+    return bytes(keccak(encode(types, [chain_id, oracle, request_id, agent, answer, nonce])))
+
+
+def describe_request(request: CouncilRequest) -> dict[str, object]:
+    """Return a request in JSON, as commands that answer get it. Amounts are decimal strings."""
+    return {
+        "requestId": request.request_id,
+        "requester": to_checksum_address(request.requester),
+        "query": request.query,
+        "specifications": request.specifications,
+        "options": list(request.options),
+        "reward": str(request.reward),
+        "rewardToken": to_checksum_address(request.reward_token),
+        "bondWei": str(request.bond),
+        "numInfoAgents": request.agent_count,
+        "deadline": request.deadline,
+        "capabilities": list(request.capabilities),
+        "domains": list(request.domains),
+    }

@@ -1,0 +1,181 @@
+"""What is due for an info agent, a judge and a keeper, and what they compute and keep."""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING
+
+from eth_utils import to_checksum_address
+
+from pyevm_agents.contracts import load_artifact
+from pyevm_agents.council.council_client import CONTRACT
+from pyevm_agents.council.council_worker import MISSED, CouncilWorker
+from pyevm_agents.council.decisions import (
+    Act,
+    Kept,
+    decide_agent,
+    decide_common,
+    decide_judge,
+)
+from pyevm_agents.council.messages import (
+    RequestPhase,
+    SaltedAnswer,
+    Verdict,
+    compute_commitment,
+)
+from pyevm_agents.council.verdicts import hash_case, is_overturned
+
+if TYPE_CHECKING:
+    from pyevm_agents.council.answers import AnswerSource
+    from pyevm_agents.council.messages import RequestView
+    from pyevm_agents.council.verdicts import VerdictSource
+
+
+NONCE_BITS = 256
+
+
+class Participant(CouncilWorker):
+    """An info agent: commits, reveals, withdraws."""
+
+    role = "info agent"
+
+    def __init__(self, *arguments: object, source: AnswerSource, **values: object) -> None:
+        """Input: where answers come from; the rest as `CouncilWorker`."""
+        self._source = source
+        super().__init__(*arguments, **values)  # type: ignore[arg-type] # as of the base class
+
+    def decide(self, view: RequestView) -> Act:
+        """Return what is due for a request."""
+        own = view.commits.get(self.address)
+        number = view.key[0]
+        kept = Kept(
+            has_answer=self._store.get_answer(view.key) is not None,
+            knows_commitment=own is not None
+            and self._store.find_commitment(number, own) is not None,
+        )
+        act = decide_agent(view, self._stand(), kept)
+        is_strange = own is None and not kept.has_answer
+        is_strange &= view.request.request_id not in self._limits.request_ids
+        return Act.WAIT if is_strange and act in {*MISSED, Act.DONE} else act
+
+    def compute(self, view: RequestView) -> SaltedAnswer:
+        """Compute an answer, and hide it with a random nonce."""
+        answer, nonce = self._source.answer(view.request), secrets.randbits(NONCE_BITS)
+        commitment = compute_commitment(
+            chain_id=self._chain_id,
+            oracle=self._client.oracle,
+            request_id=view.request.request_id,
+            agent=self.address,
+            answer=answer,
+            nonce=nonce,
+        )
+        return SaltedAnswer(answer=answer, nonce=nonce, commitment=commitment)
+
+    def keep(self, view: RequestView, result: SaltedAnswer | Verdict) -> None:
+        """Keep an answer before it is committed."""
+        assert isinstance(result, SaltedAnswer)  # noqa: S101 - as computed
+        kept = self._store.add_answer(view.key, result)
+        answer = kept.answer.decode(errors="replace")
+        self.log.write("kept", request=view.key, answer=answer, commitment=kept.commitment)
+
+    def is_confirmed(self, act: Act, view: RequestView, older: RequestView) -> bool:
+        """Return whether the commitment that is to be revealed was there some blocks ago."""
+        if act is not Act.REVEAL:
+            return True
+        return older.commits.get(self.address) == view.commits[self.address]
+
+    def encode(self, act: Act, view: RequestView) -> tuple[bytes, int]:
+        """Return calldata and wei of the oracle's function for an act."""
+        artifact, number = load_artifact(CONTRACT), view.key[0]
+        if act is Act.COMMIT:
+            kept = self._store.get_answer(view.key)
+            assert kept is not None  # noqa: S101 - as decided
+            call = artifact.encode_call("commit", view.request.request_id, kept.commitment)
+            return call, view.request.bond
+        if act is Act.REVEAL:
+            kept = self._store.find_commitment(number, view.commits[self.address])
+            assert kept is not None  # noqa: S101 - as decided
+            return artifact.encode_call(
+                "reveal", view.request.request_id, kept.answer, kept.nonce
+            ), 0
+        return super().encode(act, view)
+
+
+class Judge(CouncilWorker):
+    """A judge: registers, draws, decides, withdraws."""
+
+    role = "judge"
+
+    def __init__(self, *arguments: object, source: VerdictSource, **values: object) -> None:
+        """Input: where verdicts come from; the rest as `CouncilWorker`."""
+        self._source = source
+        super().__init__(*arguments, **values)  # type: ignore[arg-type] # as of the base class
+
+    def decide(self, view: RequestView) -> Act:
+        """Return what is due for a request."""
+        kept = Kept(has_verdict=self._find_verdict(view) is not None)
+        act = decide_judge(view, self._stand(), kept, takes_disputes=self._settings.takes_disputes)
+        is_ours = self.address in {*view.candidates, *view.dispute_candidates}
+        is_ours |= self.address in {view.judge, view.dispute_judge}
+        is_ours |= view.request.request_id in self._limits.request_ids
+        return Act.WAIT if act in {*MISSED, Act.DONE} and not is_ours else act
+
+    def compute(self, view: RequestView) -> Verdict:
+        """Compute a verdict."""
+        return self._source.judge(view)
+
+    def keep(self, view: RequestView, result: SaltedAnswer | Verdict) -> None:
+        """Keep a verdict before it is handed in."""
+        assert isinstance(result, Verdict)  # noqa: S101 - as computed
+        self._store.add_verdict(view.key[0], hash_case(view), result)
+        self.log.write(
+            "judged",
+            request=view.key,
+            answer=result.answer.decode(errors="replace"),
+            winners=len(result.winners),
+            reasoning=result.reasoning.decode(errors="replace"),
+        )
+
+    def is_confirmed(self, act: Act, view: RequestView, older: RequestView) -> bool:
+        """Return whether the judge was drawn, and the answers were there, some blocks ago."""
+        if act not in {Act.COMPUTE, Act.AGGREGATE, Act.RULE}:
+            return True
+        return older.current_judge == self.address and hash_case(older) == hash_case(view)
+
+    def encode(self, act: Act, view: RequestView) -> tuple[bytes, int]:
+        """Return calldata and wei of the oracle's function for an act."""
+        if act not in {Act.AGGREGATE, Act.RULE}:
+            return super().encode(act, view)
+        verdict = self._find_verdict(view)
+        assert verdict is not None  # noqa: S101 - as decided
+        artifact, request_id = load_artifact(CONTRACT), view.request.request_id
+        winners = [to_checksum_address(each) for each in verdict.winners]
+        if act is Act.AGGREGATE:
+            return artifact.encode_call(
+                "aggregate", request_id, verdict.answer, winners, verdict.reasoning
+            ), 0
+        overturns = is_overturned(verdict, view)
+        return artifact.encode_call(
+            "resolveDispute", request_id, overturns, verdict.answer, winners
+        ), 0
+
+    def _find_verdict(self, view: RequestView) -> Verdict | None:
+        if view.phase not in {RequestPhase.JUDGE, RequestPhase.DISPUTE_JUDGE}:
+            return None
+        return self._store.get_verdict(view.key[0], hash_case(view))
+
+
+class Keeper(CouncilWorker):
+    """Ends phases whose time is over, draws judges and shares rewards, for everybody."""
+
+    role = "keeper"
+
+    def decide(self, view: RequestView) -> Act:
+        """Return what is due for a request."""
+        is_taken = self._limits.explain_refusal(view.request) is None
+        return decide_common(view, self._stand()) if is_taken else Act.WAIT
+
+    def is_confirmed(self, act: Act, view: RequestView, older: RequestView) -> bool:
+        """Return whether an act needs no confirmations: a keeper's do not."""
+        del act, view, older
+        return True

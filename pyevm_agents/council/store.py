@@ -1,0 +1,151 @@
+"""What a participant keeps on disk: answers with their nonces, verdicts, signed transactions.
+
+An answer is kept before its commitment is signed, and is never replaced: after a kill the same one
+is committed and revealed. The file can be read by its owner alone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pyevm_agents.council.messages import SaltedAnswer, Verdict
+from pyevm_agents.errors import ConfigError
+from pyevm_agents.oracle.transaction_store import TransactionStore
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FORMAT = "council 1"
+
+SCHEMA = """
+CREATE TABLE answers (
+  request_id BLOB NOT NULL, question BLOB NOT NULL, answer BLOB NOT NULL, nonce BLOB NOT NULL,
+  commitment BLOB NOT NULL UNIQUE, PRIMARY KEY (request_id, question)
+);
+CREATE TABLE verdicts (
+  request_id BLOB NOT NULL, case_hash BLOB NOT NULL, answer BLOB NOT NULL, winners TEXT NOT NULL,
+  reasoning BLOB NOT NULL, PRIMARY KEY (request_id, case_hash)
+);
+"""
+
+WORD = 32
+OWNER_ONLY = 0o600
+
+Key = tuple[bytes, bytes]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CouncilIdentity:
+    """What a store belongs to; it is never used for something else."""
+
+    chain_id: int
+    genesis_hash: bytes
+    oracle: bytes
+    account: bytes
+
+    def list_values(self) -> dict[str, str]:
+        """Return the values under their names."""
+        return {
+            "format": FORMAT,
+            "chain": str(self.chain_id),
+            "genesis block": "0x" + self.genesis_hash.hex(),
+            "council": "0x" + self.oracle.hex(),
+            "account": "0x" + self.account.hex(),
+        }
+
+
+class CouncilStore(TransactionStore):
+    """The store of one participant. For one thread."""
+
+    def __init__(self, path: Path, identity: CouncilIdentity) -> None:
+        """Open or create the file.
+
+        Raises:
+            StoreInUseError: another process has it open.
+            ConfigError: it belongs to something else, or is not a store.
+        """
+        _create_private(path)
+        super().__init__(path, identity.list_values(), SCHEMA)
+
+    # -- answers -- #
+
+    def add_answer(self, key: Key, salted: SaltedAnswer) -> SaltedAnswer:
+        """Keep an answer; return the one that is kept: the first one stays.
+
+        Input: key: of `RequestView`.
+        """
+        with self.commit():
+            self._connection.execute(
+                "INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?, ?)",
+                (*key, salted.answer, salted.nonce.to_bytes(WORD), salted.commitment),
+            )
+        kept = self.get_answer(key)
+        assert kept is not None  # noqa: S101 - just kept
+        return kept
+
+    def get_answer(self, key: Key) -> SaltedAnswer | None:
+        """Return the answer to a request; None if there is none yet."""
+        return self._find("request_id = ? AND question = ?", *key)
+
+    def find_commitment(self, request_id: bytes, commitment: bytes) -> SaltedAnswer | None:
+        """Return the answer behind a commitment, to whatever the request asked."""
+        return self._find("request_id = ? AND commitment = ?", request_id, commitment)
+
+    def _find(self, condition: str, *values: bytes) -> SaltedAnswer | None:
+        row = self._connection.execute(
+            f"SELECT answer, nonce, commitment FROM answers WHERE {condition}",  # noqa: S608 - ours
+            values,
+        ).fetchone()
+        if row is None:
+            return None
+        answer, nonce, commitment = row
+        return SaltedAnswer(answer=answer, nonce=int.from_bytes(nonce), commitment=commitment)
+
+    # -- verdicts -- #
+
+    def add_verdict(self, request_id: bytes, case_hash: bytes, verdict: Verdict) -> None:
+        """Keep a verdict. Input: the hash of what was judged."""
+        with self.commit():
+            self._connection.execute(
+                "INSERT OR IGNORE INTO verdicts VALUES (?, ?, ?, ?, ?)",
+                (
+                    *(request_id, case_hash, verdict.answer),
+                    json.dumps([each.hex() for each in verdict.winners]),
+                    verdict.reasoning,
+                ),
+            )
+
+    def get_verdict(self, request_id: bytes, case_hash: bytes) -> Verdict | None:
+        """Return the verdict on a case; None if there is none yet."""
+        row = self._connection.execute(
+            "SELECT answer, winners, reasoning FROM verdicts "
+            "WHERE request_id = ? AND case_hash = ?",
+            (request_id, case_hash),
+        ).fetchone()
+        if row is None:
+            return None
+        winners = tuple(bytes.fromhex(each) for each in json.loads(row[1]))
+        return Verdict(answer=row[0], winners=winners, reasoning=row[2])
+
+    def prune(self, number: int) -> None:
+        """Forget transactions mined before a block but the last. Answers and verdicts stay."""
+        with self.commit():
+            execute = self._connection.execute
+            execute(
+                "DELETE FROM slots WHERE mined_number < ? "
+                "AND nonce < (SELECT max(nonce) FROM slots)",
+                (number,),
+            )
+            execute("DELETE FROM attempts WHERE nonce NOT IN (SELECT nonce FROM slots)")
+
+
+def _create_private(path: Path) -> None:
+    """Create the file for its owner alone, if there is none: answers are secrets."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, OWNER_ONLY))
+    except OSError as error:
+        raise ConfigError(f"store {path}: {error.strerror}; pass another file") from error

@@ -1,0 +1,119 @@
+"""A council's oracle on the chain of a node, by JSON-RPC alone, and money for participants."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from eth_utils import to_checksum_address
+
+from pyevm_agents.abi import compute_topic
+from pyevm_agents.contracts import load_artifact
+from pyevm_agents.council.council_client import CONTRACT, CouncilClient
+from pyevm_agents.council.store import CouncilIdentity
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from eth_keys.datatypes import PrivateKey
+
+NOBODY = "0x" + "00" * 20
+ETHER = 10**18
+BOND, REWARD = 10**16, 10**17
+HOUR = 3_600
+OPTIONS = "OPTIONS: yes|no"
+TRANSACTION_GAS = 16_000_000
+LOWEST = -(2**31)
+TERMS = (HOUR, HOUR, HOUR, 0, 600, 200_000, 1_000, 0, 0, 0, 2, False, False, False, 1)
+"""Of `AgentCouncilOracle`; the least scores follow."""
+
+
+@dataclass
+class CouncilChain:
+    """A council on a node whose first account is unlocked."""
+
+    ask_node: Callable[..., Any]
+    url: str
+
+    def __post_init__(self) -> None:
+        self.sender = self.ask_node("eth_accounts")[0]
+        creation = load_artifact(CONTRACT).encode_creation((*TERMS, *[LOWEST] * 3), NOBODY)
+        self.oracle = to_checksum_address(self.send(None, creation)["contractAddress"])
+
+    @property
+    def canonical(self) -> bytes:
+        return bytes.fromhex(self.oracle[2:])
+
+    def send(self, to: str | None, data: bytes, value: int = 0) -> dict[str, Any]:
+        form = {"from": self.sender, "data": "0x" + data.hex(), "value": hex(value)}
+        form["gas"] = hex(TRANSACTION_GAS)
+        if to is not None:
+            form["to"] = to
+        receipt: dict[str, Any] = self.ask_node(
+            "eth_getTransactionReceipt", self.ask_node("eth_sendTransaction", form)
+        )
+        assert receipt["status"] == "0x1"
+        return receipt
+
+    def call(self, function: str, *arguments: object, value: int = 0) -> None:
+        self.send(self.oracle, load_artifact(CONTRACT).encode_call(function, *arguments), value)
+
+    def fund(self, key: PrivateKey, wei: int = ETHER) -> str:
+        address = key.public_key.to_checksum_address()
+        self.ask_node("anvil_setBalance", address, hex(wei))
+        return address
+
+    def ask(
+        self,
+        *,
+        agents: int = 1,
+        specifications: str = OPTIONS,
+        bond: int = BOND,
+        required: tuple[tuple[str, ...], tuple[str, ...]] = ((), ()),
+        query: str = "Is 7 a prime?",
+    ) -> int:
+        """Ask a question; return its number."""
+        block = self.ask_node("eth_getBlockByNumber", "pending", False)  # noqa: FBT003 - JSON-RPC
+        deadline = int(block["timestamp"], 16) + HOUR
+        self.call(
+            "createRequest",
+            *(query, agents, bond, deadline, NOBODY, specifications, required),
+            value=REWARD,
+        )
+        return int(self.read("requestCount"))
+
+    def read(self, function: str, *arguments: object) -> Any:  # noqa: ANN401 - what Solidity returns
+        client = CouncilClient(self.url, self.canonical)
+        try:
+            return client.read(function, *arguments)
+        finally:
+            client.close()
+
+    def pass_time(self, seconds: int) -> None:
+        block = self.ask_node("eth_getBlockByNumber", "latest", False)  # noqa: FBT003 - JSON-RPC
+        self.ask_node("evm_setNextBlockTimestamp", int(block["timestamp"], 16) + seconds)
+        self.ask_node("evm_mine")
+
+    def find_events(self, name: str, request_id: int) -> list[dict[str, Any]]:
+        signature = {
+            "AgentCommitted": "AgentCommitted(uint256,address,bytes32)",
+            "AgentRevealed": "AgentRevealed(uint256,address,bytes)",
+        }[name]
+        topics = ["0x" + compute_topic(signature).hex(), f"0x{request_id:064x}"]
+        query = {"address": self.oracle, "fromBlock": "0x0", "toBlock": "latest", "topics": topics}
+        logs: list[dict[str, Any]] = self.ask_node("eth_getLogs", query)
+        return logs
+
+    def identify(self, client: CouncilClient, key: PrivateKey) -> CouncilIdentity:
+        return CouncilIdentity(
+            chain_id=client.read_chain_id(),
+            genesis_hash=client.read_genesis_hash(),
+            oracle=self.canonical,
+            account=key.public_key.to_canonical_address(),
+        )
+
+
+def read_lines(text: str) -> list[dict[str, Any]]:
+    """Return events that were written as JSON lines."""
+    return [json.loads(line) for line in text.splitlines() if line.startswith("{")]

@@ -1,0 +1,304 @@
+"""Participants on a node of this process: phases, reorganisations, lost stores, limits, money."""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from eth_keys.datatypes import PrivateKey
+from eth_utils import to_checksum_address
+
+from pyevm_agents.council.council_client import CouncilClient
+from pyevm_agents.council.council_worker import CouncilSettings
+from pyevm_agents.council.limits import RequestLimits
+from pyevm_agents.council.messages import RequestPhase, Verdict, compute_commitment
+from pyevm_agents.council.participants import Judge, Keeper, Participant
+from pyevm_agents.council.store import CouncilStore
+from tests.deadlines import HANG_SECONDS
+from tests.pyevm_agents.council.council_chain import BOND, ETHER, HOUR, NOBODY, CouncilChain
+from tests.pyevm_agents.oracle.working import Events
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pyevm_agents.council.council_worker import CouncilWorker
+    from pyevm_agents.council.messages import CouncilRequest, RequestView
+
+KEYS = [PrivateKey(bytes([0x41 + number]) * 32) for number in range(5)]
+
+
+class CountingAnswer:
+    """Answers with the next of some texts."""
+
+    def __init__(self, *texts: str) -> None:
+        self._texts = list(texts) or ["yes"]
+        self.asked: list[int] = []
+
+    def answer(self, request: CouncilRequest) -> bytes:
+        self.asked.append(request.request_id)
+        return self._texts[min(len(self.asked), len(self._texts)) - 1].encode()
+
+
+class FirstWins:
+    """Decides for the first answer."""
+
+    def judge(self, view: RequestView) -> Verdict:
+        agent, answer = next(iter(view.reveals.items()))
+        return Verdict(answer=answer, winners=(agent,), reasoning=b"It came first.")
+
+
+class Life:
+    """A participant, round by round."""
+
+    def __init__(self, worker: CouncilWorker, events: Events) -> None:
+        self.worker, self.events = worker, events
+
+    def work(self, rounds: int = 4) -> None:
+        for _ in range(rounds):
+            self.worker.do_round()
+
+    def work_until(self, event: str, **fields: object) -> dict[str, object]:
+        """Do rounds until an event; return its fields."""
+        end = time.monotonic() + HANG_SECONDS
+        while True:
+            for name, found in self.events.all:
+                if name == event and fields.items() <= found.items():
+                    return found
+            assert time.monotonic() < end, self.events.all
+            self.worker.do_round()
+            time.sleep(0.005)
+
+    def forget(self) -> None:
+        self.events.all.clear()
+
+
+@contextmanager
+def living(
+    chain: CouncilChain,
+    path: Path,
+    kind: type[CouncilWorker] = Participant,
+    *,
+    key: PrivateKey = KEYS[0],
+    limits: RequestLimits | None = None,
+    source: object = None,
+    **settings: Any,  # noqa: ANN401 - of CouncilSettings
+) -> Iterator[Life]:
+    client, events = CouncilClient(chain.url, chain.canonical, retries=0), Events()
+    if kind is Participant:
+        sources = {"source": source or CountingAnswer()}
+    else:
+        sources = {"source": source or FirstWins()} if kind is Judge else {}
+    identity = chain.identify(client, key)
+    with CouncilStore(path, identity) as store:
+        worker = kind(
+            client,
+            store,
+            key,
+            chain_id=identity.chain_id,
+            limits=limits or RequestLimits(max_bond=BOND),
+            settings=CouncilSettings(**{"turn_seconds": 0, **settings}),
+            log=events,
+            **sources,  # type: ignore[arg-type] # of the subclasses
+        )
+        yield Life(worker, events)
+    client.close()
+
+
+def test_an_agent_commits_reveals_and_withdraws(chain: CouncilChain, tmp_path: Path) -> None:
+    account = chain.fund(KEYS[0])
+    number = chain.ask()
+    with living(chain, tmp_path / "store") as life:
+        life.work_until("mined", kind="withdraw")
+        life.work()
+        assert life.events.counts["rejected"] == 0
+        assert life.events.counts["sent"] == 4  # commit, reveal, distributeRewards, withdraw
+    assert chain.read("getResolution", number) == (b"yes", True)
+    assert chain.read("claimable", NOBODY, account) == 0
+    assert int(chain.ask_node("eth_getBalance", account, "latest"), 16) > ETHER
+
+
+def test_the_local_commitment_is_that_of_the_contract(chain: CouncilChain) -> None:
+    agent = KEYS[0].public_key.to_canonical_address()
+    local = compute_commitment(
+        chain_id=int(chain.ask_node("eth_chainId"), 16),
+        oracle=chain.canonical,
+        request_id=7,
+        agent=agent,
+        answer=b"yes",
+        nonce=2**255 + 1,
+    )
+    name = to_checksum_address(agent)
+    assert local == chain.read("commitmentOf", 7, name, b"yes", 2**255 + 1)
+
+
+def test_an_answer_is_in_the_store_before_a_commitment_is_signed(
+    chain: CouncilChain, tmp_path: Path
+) -> None:
+    chain.fund(KEYS[0])
+    chain.ask(agents=2)
+    with living(chain, tmp_path / "store") as life:
+        life.work_until("mined", kind="commit")
+        names = [name for name, _ in life.events.all]
+        assert names.index("kept") < names.index("signed")
+    assert (tmp_path / "store").stat().st_mode & 0o077 == 0
+
+
+def test_a_removed_commitment_is_sent_again_with_its_nonce(
+    chain: CouncilChain, tmp_path: Path
+) -> None:
+    chain.fund(KEYS[0])
+    number = chain.ask(agents=2)
+    chain.ask_node("evm_mine")
+    source = CountingAnswer("yes", "no")
+    with living(chain, tmp_path / "store", source=source) as life:
+        life.work_until("mined", kind="commit")
+        [before] = chain.read("getCommits", number)[1]
+        chain.ask_node("anvil_reorg", 1, [])
+        chain.ask_node("anvil_dropAllTransactions")
+        assert chain.read("getCommits", number)[1] == ()
+        life.forget()
+        life.work_until("mined", kind="commit")
+    assert chain.read("getCommits", number)[1] == (before,)
+    assert source.asked == [number]
+
+
+def test_a_reveal_waits_for_the_confirmations_of_its_commitment(
+    chain: CouncilChain, tmp_path: Path
+) -> None:
+    chain.fund(KEYS[0])
+    number = chain.ask()
+    chain.ask_node("anvil_mine", "0x3")
+    with living(chain, tmp_path / "store", confirmations=3) as life:
+        life.work_until("mined", kind="commit")
+        life.work_until("waiting", kind="reveal")
+        chain.ask_node("evm_mine")
+        life.work(6)
+        assert chain.read("getReveals", number)[1] == ()
+        chain.ask_node("evm_mine")
+        life.work_until("mined", kind="reveal")
+
+
+def test_an_answer_to_another_question_is_not_used(chain: CouncilChain, tmp_path: Path) -> None:
+    chain.fund(KEYS[0])
+    chain.ask(agents=2)
+    source = CountingAnswer("yes", "no")
+    with living(chain, tmp_path / "store", source=source) as life:
+        life.work_until("kept")
+        chain.ask_node("anvil_reorg", int(chain.ask_node("eth_blockNumber"), 16) - 1, [])
+        chain.ask_node("anvil_dropAllTransactions")
+        number = chain.ask(agents=2, query="Is 8 a prime?")
+        assert number == 1
+        life.forget()
+        assert life.work_until("kept")["answer"] == "no"
+    assert source.asked == [1, 1]
+
+
+def test_a_lost_store_is_said_and_nothing_is_sent(chain: CouncilChain, tmp_path: Path) -> None:
+    chain.fund(KEYS[0])
+    number = chain.ask()
+    with living(chain, tmp_path / "first", confirmations=50) as life:
+        chain.ask_node("anvil_mine", "0x32")
+        life.work_until("mined", kind="commit")
+    with living(chain, tmp_path / "second") as life:
+        assert "pass the store that made it" in str(life.work_until("lost")["message"])
+        life.work()
+        assert life.events.counts["signed"] == life.events.counts["computing"] == 0
+    with living(chain, tmp_path / "first") as life:
+        life.work_until("mined", kind="reveal")
+    assert chain.read("getReveals", number)[1] == (b"yes",)
+
+
+@pytest.mark.parametrize(
+    ("limits", "required", "reason"),
+    [
+        (RequestLimits(max_bond=BOND - 1), ((), ()), "is above --max-bond"),
+        (RequestLimits(max_bond=BOND, min_reward=ETHER), ((), ()), "is below --min-reward"),
+        (RequestLimits(max_bond=BOND), (("vision",), ()), "--capability declares it"),
+        (RequestLimits(max_bond=BOND), ((), ("law",)), "requires law; --domain declares it"),
+        (RequestLimits(max_bond=BOND, request_ids=frozenset({2})), ((), ()), "not one of"),
+    ],
+)
+def test_requests_beyond_the_limits_are_left(
+    chain: CouncilChain,
+    tmp_path: Path,
+    limits: RequestLimits,
+    required: tuple[tuple[str, ...], tuple[str, ...]],
+    reason: str,
+) -> None:
+    chain.fund(KEYS[0])
+    chain.ask(required=required)
+    with living(chain, tmp_path / "store", limits=limits) as life:
+        assert reason in str(life.work_until("skipped")["reason"])
+        life.work()
+        assert life.events.counts == {"skipped": 1}
+
+
+def test_too_little_ether_for_the_bond_is_said(chain: CouncilChain, tmp_path: Path) -> None:
+    account = chain.fund(KEYS[0], BOND - 1)
+    chain.ask()
+    with living(chain, tmp_path / "store") as life:
+        reason = str(life.work_until("rejected", kind="commit")["reason"])
+    assert reason.startswith(f"{account} has {BOND - 1:,} wei, and needs {BOND:,} for the bond")
+
+
+def test_a_dry_run_keeps_and_sends_nothing(chain: CouncilChain, tmp_path: Path) -> None:
+    chain.fund(KEYS[0])
+    chain.ask()
+    with living(chain, tmp_path / "store", is_dry=True) as life:
+        assert life.work_until("would_answer")["answer"] == "yes"
+        life.work()
+        assert life.events.counts["signed"] == life.events.counts["kept"] == 0
+
+
+def test_a_full_and_a_late_request_are_said(chain: CouncilChain, tmp_path: Path) -> None:
+    chain.fund(KEYS[0])
+    chain.fund(KEYS[1])
+    chain.ask()
+    with living(chain, tmp_path / "first", withdraws=False) as life:
+        life.work_until("mined", kind="commit")
+    limits = RequestLimits(max_bond=BOND, request_ids=frozenset({1, 2}))
+    with living(chain, tmp_path / "second", key=KEYS[1], limits=limits) as life:
+        assert life.work_until("missed")["reason"] == "the council is full"
+        chain.ask(agents=2)
+        chain.pass_time(HOUR + 1)
+        life.forget()
+        assert "is over" in str(life.work_until("missed")["reason"])
+
+
+def test_a_judge_is_drawn_and_decides(chain: CouncilChain, tmp_path: Path) -> None:
+    for key in KEYS[:3]:
+        chain.fund(key)
+    number = chain.ask(agents=2, specifications="")
+    with (
+        living(chain, tmp_path / "0", source=CountingAnswer("Paris")) as one,
+        living(chain, tmp_path / "1", key=KEYS[1], source=CountingAnswer("Lyon")) as two,
+        living(chain, tmp_path / "2", Judge, key=KEYS[2]) as judge,
+    ):
+        judge.work_until("mined", kind="registerJudge")
+        one.work_until("mined", kind="commit")
+        two.work_until("mined", kind="commit")
+        two.work_until("mined", kind="reveal")
+        one.work_until("mined", kind="reveal")
+        chain.ask_node("anvil_mine", "0x3")
+        judge.work_until("mined", kind="aggregate")
+        judge.work_until("mined", kind="withdraw")
+        one.work_until("mined", kind="withdraw")
+        assert one.work_until("ended")["outcome"] == "right"
+        assert two.work_until("ended")["outcome"] == "wrong"
+        assert judge.work_until("ended")["outcome"] == "upheld"
+    assert chain.read("getResolution", number) == (b"Paris", True)
+
+
+def test_a_keeper_ends_phases_whose_time_is_over(chain: CouncilChain, tmp_path: Path) -> None:
+    chain.fund(KEYS[3])
+    number = chain.ask()
+    limits = RequestLimits(max_bond=2**256)
+    with living(chain, tmp_path / "store", Keeper, key=KEYS[3], limits=limits) as life:
+        life.work()
+        assert life.events.counts["sent"] == 0
+        chain.pass_time(HOUR + 1)
+        life.work_until("mined", kind="advance")
+    assert chain.read("phaseOf", number)[0] == RequestPhase.FAILED
