@@ -22,6 +22,7 @@ abstract contract CouncilFunds is ICouncil, ReentrancyGuard {
     function withdraw(address token, address payable to) external virtual nonReentrant returns (uint256 amount) {
         amount = claimable[token][msg.sender];
         if (amount == 0) revert NothingToWithdraw(token, msg.sender);
+        if (to == address(0) || to == address(this)) revert WrongRecipient(to);
         claimable[token][msg.sender] = 0;
         emit Withdrawn(token, msg.sender, to, amount);
         _send(token, to, amount);
@@ -43,6 +44,7 @@ abstract contract CouncilFunds is ICouncil, ReentrancyGuard {
         uint256 amount = msg.value;
         if (token != address(0)) {
             _requireValue(0);
+            if (token.code.length == 0) revert TokenMissing(token);
             amount = IERC20(token).allowance(msg.sender, address(this));
             if (amount == type(uint256).max) revert AllowanceNotExact(token, amount);
             _pull(token, amount);

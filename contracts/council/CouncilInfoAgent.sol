@@ -14,6 +14,9 @@ contract CouncilInfoAgent is CouncilAgent {
     /// @notice The agent has not answered this request.
     error NotAnswered(uint256 requestId);
 
+    /// @notice The model's answer is no option, empty, or longer than can be revealed: it would lose the bond.
+    error AnswerRefused(string answer);
+
     /// @dev What it committed to.
     struct Given {
         bytes answer;
@@ -33,6 +36,7 @@ contract CouncilInfoAgent is CouncilAgent {
         string memory said = _run(_askedOf(request));
         Unsure.requireSure(said);
         answer = _optionOf(bytes(request.specifications), bytes(said));
+        if (answer.length == 0 || answer.length > oracle.MAX_ANSWER_BYTES()) revert AnswerRefused(said);
         given[requestId] = Given(answer, nonce);
         bytes32 commitment = oracle.commitmentOf(requestId, address(this), answer, nonce);
         oracle.commit{value: msg.value}(requestId, commitment);
@@ -45,13 +49,14 @@ contract CouncilInfoAgent is CouncilAgent {
         oracle.reveal(requestId, own.answer, own.nonce);
     }
 
-    /// @dev Returns the option that a text names but for its case, blanks and a full stop; else the text.
+    /// @dev Returns the option that a text names but for its case, blanks and a full stop, empty if it names none; of an
+    ///   open query the text.
     function _optionOf(bytes memory specifications, bytes memory said) private pure returns (bytes memory) {
         uint256 options = CouncilOptions.count(specifications);
         for (uint256 i = 1; i <= options; i++) {
             bytes memory option = CouncilOptions.get(specifications, i);
             if (CouncilText.isSame(option, said)) return option;
         }
-        return said;
+        return options == 0 ? said : bytes("");
     }
 }

@@ -18,7 +18,7 @@ abstract contract CouncilJudging is CouncilSubmissions {
         if (!isOpen || block.timestamp > round.endsAt) revert WrongPhase(requestId, round.phase);
         _requireValue(round.bond);
         _requireEligibleJudge(requestId, round, ofDispute);
-        _requireReputation(msg.sender, ofDispute ? _terms.minDisputeJudgeReputation : _terms.minJudgeReputation);
+        _enterIdentity(requestId, ofDispute ? _terms.minDisputeJudgeReputation : _terms.minJudgeReputation);
         address[] storage candidates = panels[requestId][ofDispute].candidates;
         if (candidates.length == MAX_CANDIDATES) revert TooManyJudges(requestId, MAX_CANDIDATES);
         candidates.push(msg.sender);
@@ -58,7 +58,8 @@ abstract contract CouncilJudging is CouncilSubmissions {
 
     function _closeReveals(uint256 requestId, Round storage round) internal override {
         if (uint256(round.reveals) * 2 <= round.numInfoAgents) return _fail(requestId, round, "no quorum");
-        uint256 option = _majorityOf(requestId, round);
+        (uint256 option, uint256 most) = _majorityOf(requestId, round);
+        if (round.options > 0 && most == 0) return _fail(requestId, round, "no option"); // no judge could name one
         if (option > 0) {
             round.winners = _votersOf(requestId, option);
             return _resolve(requestId, round, rules.optionAt(DataAsCode.read(round.textAt), option));
@@ -172,16 +173,16 @@ abstract contract CouncilJudging is CouncilSubmissions {
 
     // ---- Private
 
-    /// @dev Returns the option with more than half of the weight that revealed; zero if there is none.
-    function _majorityOf(uint256 requestId, Round storage round) private view returns (uint256 best) {
+    /// @return best the option with more than half of the weight that revealed; zero if there is none
+    /// @return most the weight of the option with the most
+    function _majorityOf(uint256 requestId, Round storage round) private view returns (uint256 best, uint256 most) {
         uint256 total = 0;
-        uint256 most = 0;
         for (uint256 option = 0; option <= round.options; option++) {
             uint256 votes = votesOf[requestId][option];
             total += votes;
             if (option > 0 && votes > most) (best, most) = (option, votes);
         }
-        if (most * 2 <= total) return 0;
+        if (most * 2 <= total) best = 0;
     }
 
     function _votersOf(uint256 requestId, uint256 option) private view returns (uint64 voters) {

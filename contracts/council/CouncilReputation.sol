@@ -20,7 +20,13 @@ contract CouncilReputation is ICouncilReputation {
     /// @notice The oracle was set, or the caller did not deploy this contract.
     error OracleNotSettable(address caller);
 
-    /// @notice The request has not ended, the account took no part, has no identity, or was reported.
+    /// @notice The caller is not the oracle.
+    error NotOracle(address caller);
+
+    /// @notice The identity takes part in this request with another account.
+    error IdentityTaken(uint256 requestId, uint256 agentId, address account);
+
+    /// @notice The request has not ended, the account took no part with an identity, or was reported.
     error NothingToReport(uint256 requestId, address account);
 
     /// @notice An account stands for an identity.
@@ -45,6 +51,18 @@ contract CouncilReputation is ICouncilReputation {
 
     mapping(uint256 requestId => mapping(address account => bool)) public isReported;
 
+    /// @notice Returns the account with which an identity takes part in a request.
+    mapping(uint256 requestId => mapping(uint256 agentId => address)) public accountIn;
+
+    /// @dev Outcomes that were reported of an identity. They are counted here, as reading them from the registry would cost
+    ///   more with each request, and in the end more than a transaction has.
+    struct Tally {
+        uint128 good;
+        uint128 count;
+    }
+
+    mapping(uint256 agentId => Tally) private tallyOf;
+    mapping(uint256 requestId => mapping(address account => uint256)) private entryOf; // the identity's ID and one
     address[] private clients;
     mapping(address account => uint256) private linkOf; // the identity's ID and one
 
@@ -52,7 +70,6 @@ contract CouncilReputation is ICouncilReputation {
     constructor(IIdentityRegistry identities_, IReputationRegistry feedback_, address[] memory clients_) {
         (identities, feedback, deployer) = (identities_, feedback_, msg.sender);
         clients = clients_;
-        clients.push(address(this));
     }
 
     /// @notice Sets the oracle, once. For the deployer: the oracle's constructor takes this contract.
@@ -71,17 +88,34 @@ contract CouncilReputation is ICouncilReputation {
         emit AgentLinked(agentId, msg.sender);
     }
 
-    /// @notice Writes what became of a participant. For everybody, once for each request and account.
+    /// @inheritdoc ICouncilReputation
+    function enter(uint256 requestId, address account) external {
+        if (msg.sender != address(oracle)) revert NotOracle(msg.sender);
+        (bool isLinked, uint256 agentId) = agentOf(account);
+        if (!isLinked) return;
+        address before = accountIn[requestId][agentId];
+        if (before != address(0) && before != account) revert IdentityTaken(requestId, agentId, before);
+        (accountIn[requestId][agentId], entryOf[requestId][account]) = (account, agentId + 1);
+    }
+
+    /// @notice Writes what became of a participant, of the identity with which it took part. For everybody, once for each
+    ///   request and account.
+    /// @dev The registry refuses feedback of an identity's operators, which its owner names. It counts here all the same.
     function report(uint256 requestId, address account) external {
         Outcome outcome = oracle.outcomeOf(requestId, account);
-        (bool isLinked, uint256 agentId) = agentOf(account);
-        if (outcome == Outcome.None || !isLinked || isReported[requestId][account]) {
+        uint256 entry = entryOf[requestId][account];
+        if (outcome == Outcome.None || entry == 0 || isReported[requestId][account]) {
             revert NothingToReport(requestId, account);
         }
         isReported[requestId][account] = true;
+        uint256 agentId = entry - 1;
         bool isGood = outcome == Outcome.Right || outcome == Outcome.JudgeUpheld;
+        Tally storage tally = tallyOf[agentId];
+        tally.count++;
+        if (isGood) tally.good++;
         bool isJudge = outcome >= Outcome.JudgeUpheld;
         emit OutcomeReported(requestId, account, agentId, outcome);
+        if (identities.isAuthorizedOrOwner(address(this), agentId)) return;
         bytes32 hash = keccak256(abi.encode(block.chainid, oracle, requestId, account));
         feedback.giveFeedback(agentId, isGood ? int128(100) : int128(0), 0, TAG, isJudge ? "judge" : "info", "", "", hash);
     }
@@ -97,8 +131,12 @@ contract CouncilReputation is ICouncilReputation {
     function scoreOf(address account) public view returns (int256) {
         (bool isLinked, uint256 agentId) = agentOf(account);
         if (!isLinked) return 0;
-        (, int128 value, uint8 decimals) = feedback.getSummary(agentId, clients, TAG, "");
-        return int256(value) * 100 / int256(10 ** uint256(decimals));
+        Tally storage tally = tallyOf[agentId];
+        (uint64 count, int128 value, uint8 decimals) = (0, 0, 0);
+        if (clients.length > 0) (count, value, decimals) = feedback.getSummary(agentId, clients, TAG, "");
+        if (count + tally.count == 0) return 0;
+        int256 ofClients = int256(value) * 100 * int256(uint256(count)) / int256(10 ** uint256(decimals));
+        return (ofClients + int256(10_000 * uint256(tally.good))) / int256(uint256(count) + tally.count);
     }
 
     /// @inheritdoc ICouncilReputation

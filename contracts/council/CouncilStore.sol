@@ -243,9 +243,11 @@ abstract contract CouncilStore is IAgentCouncilOracle, CouncilFunds {
         if (size > limit) revert TooLong(member, size, limit);
     }
 
-    function _requireReputation(address account, int256 minimum) internal view {
+    /// @dev Refuses a caller with too low a score, or whose identity takes part with another account.
+    function _enterIdentity(uint256 requestId, int256 minimum) internal {
         if (address(reputation) == address(0)) return;
-        int256 score = reputation.scoreOf(account);
-        if (score < minimum) revert ReputationTooLow(account, score, minimum);
+        int256 score = reputation.scoreOf(msg.sender);
+        if (score < minimum) revert ReputationTooLow(msg.sender, score, minimum);
+        reputation.enter(requestId, msg.sender);
     }
 }

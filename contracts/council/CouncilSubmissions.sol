@@ -41,7 +41,7 @@ abstract contract CouncilSubmissions is CouncilStore {
         InfoAgent[] storage agents = agentsOf[requestId];
         InfoAgent storage agent = agents.push();
         agent.account = msg.sender;
-        agent.weight = _weigh(round);
+        agent.weight = _weigh(requestId, round);
         agent.commitment = commitment;
         roleOf[requestId][msg.sender] = uint8(agents.length);
         if (agents.length == round.numInfoAgents) _enter(round, Phase.Reveal, _terms.revealTime);
@@ -88,9 +88,9 @@ abstract contract CouncilSubmissions is CouncilStore {
     }
 
     /// @dev Refuses agents without the required reputation or capabilities; returns the weight of the others.
-    function _weigh(Round storage round) private view returns (uint32) {
+    function _weigh(uint256 requestId, Round storage round) private returns (uint32) {
         if (address(reputation) == address(0)) return 1;
-        _requireReputation(msg.sender, _terms.minAgentReputation);
+        _enterIdentity(requestId, _terms.minAgentReputation);
         if (!rules.isCapable(reputation, msg.sender, DataAsCode.read(round.textAt))) revert NotCapable(msg.sender);
         uint32 weight = reputation.weightOf(msg.sender);
         return weight == 0 ? 1 : weight;

@@ -159,6 +159,12 @@ interface ICouncil {
     /// @notice The target is not the requester, or it has taken the callback.
     error NothingToCall(uint256 requestId, address target);
 
+    /// @notice Money sent there could not be taken out again.
+    error WrongRecipient(address to);
+
+    /// @notice There is no contract at the token's address.
+    error TokenMissing(address token);
+
     /// @notice The caller has nothing to withdraw.
     error NothingToWithdraw(address token, address caller);
 

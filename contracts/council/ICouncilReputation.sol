@@ -5,6 +5,10 @@ import {IAgentCouncilOracle} from "./IAgentCouncilOracle.sol";
 
 /// @title What a council asks of a source of reputation
 interface ICouncilReputation {
+    /// @notice Notes the identity with which an account takes part in a request. For the oracle.
+    /// @dev Reverts if the identity takes part with another account.
+    function enter(uint256 requestId, address account) external;
+
     /// @notice Returns the score of an account in hundredths.
     function scoreOf(address account) external view returns (int256);
 

@@ -10,7 +10,8 @@ contract FlawedJudging is AgentCouncilOracle {
     enum Flaw {
         JudgingAgents, // an info agent can be the judge, and a winner
         PickedBlock, // drawn with the hash of the block before the caller's
-        NoTimeout // a judge that never comes is waited for
+        NoTimeout, // a judge that never comes is waited for
+        NoOption // a judge is drawn where it can name no answer
     }
 
     Flaw private immutable flaw;
@@ -26,6 +27,12 @@ contract FlawedJudging is AgentCouncilOracle {
     function _setRole(uint256 requestId, address judge, uint8 role) internal override {
         uint8 present = roleOf[requestId][judge];
         if (present == 0 || present > MAX_INFO_AGENTS) super._setRole(requestId, judge, role);
+    }
+
+    function _fail(uint256 requestId, Round storage round, string memory reason) internal override {
+        bool isOption = keccak256(bytes(reason)) == keccak256("no option");
+        if (flaw == Flaw.NoOption && isOption) _startDraw(requestId, round, false);
+        else super._fail(requestId, round, reason);
     }
 
     function _randomnessOf(uint256 seedBlock, bytes calldata header) internal view override returns (bytes32) {

@@ -22,7 +22,7 @@ from tests.contracts.council.council_bench import (
     Terms,
     header_of,
 )
-from tests.contracts.plain_evm import OWNER, STRANGER, ZERO, Account, RevertedError
+from tests.contracts.plain_evm import OWNER, STRANGER, ZERO, Account, RevertedError, reverts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
 THIEF = AGENTS[2]
 COPYABLE_COMMITMENT, NO_LIMITS, BOOLEAN_TOKEN, STATED_AMOUNT = range(4)
-JUDGING_AGENTS, PICKED_BLOCK, NO_TIMEOUT = range(3)
+JUDGING_AGENTS, PICKED_BLOCK, NO_TIMEOUT, NO_OPTION = range(4)
 PUSH, LATE_UPDATE, DUPLICATE_WINNERS, NO_COMMITMENTS, NO_REFUND, STUCK_BONDS = range(6)
-NOTHING, FALSE, FEE = range(3)
+NOTHING, FALSE, FEE, TRUE = range(4)
 """Answers of `OddToken`."""
 
 MOST_GAS = 16_777_216
@@ -178,6 +178,23 @@ def test_reentrancy(*, flawed: bool) -> None:
     thief("behave", 2, bench.oracle.address, again, 3)
     thief("call", bench.oracle.address, again)
     assert bench.balance(thief.address) == (4 * REWARD if flawed else REWARD)
+
+
+@pytest.mark.parametrize("flawed", [False, True])
+def test_answers_that_no_judge_can_name(*, flawed: bool) -> None:
+    """Agents reveal no option: drawn judges could name none, and would lose their bonds to them."""
+    bench = judging(NO_OPTION) if flawed else CouncilBench()
+    question = bench.ask(agents=1, reward=1, specifications="OPTIONS: yes|no")
+    bench.register(question, *JUDGES[:3])
+    bench.commit(question, AGENTS[0], b"perhaps")
+    bench.reveal(question, AGENTS[0], b"perhaps")
+    if flawed:
+        for answer in (b"perhaps", b"yes"):
+            assert not succeeds(lambda a=answer: bench.aggregate(question, AGENTS[:1], a))  # type: ignore[misc]
+    assert end(bench, question)
+    assert bench.phase(question) == FAILED
+    assert bench.claimable(AGENTS[0]) == (4 * BOND if flawed else BOND)
+    assert [bench.claimable(one) for one in JUDGES[:3]] == [0 if flawed else BOND] * 3
 
 
 # ---- Randomness
@@ -355,6 +372,27 @@ def test_token_that_takes_a_fee(*, flawed: bool) -> None:
     if question is not None:
         _, of_token = bench.oracle("escrowOf", question.request_id)
         assert token("balanceOf", bench.oracle.address) < of_token
+
+
+def test_token_that_is_no_contract() -> None:
+    bench = CouncilBench()
+    with reverts("TokenMissing", STRANGER.address):
+        arguments = ("?", 1, BOND, bench.now + 1, STRANGER.address, "", ((), ()))
+        bench.oracle("createRequest", *arguments)
+
+
+def test_withdrawal_to_the_oracle_itself() -> None:
+    """Tokens that the oracle sends to itself would stay there."""
+    bench = CouncilBench()
+    token = bench.evm.deploy("RewardToken", TRUE, REWARD)
+    token("approve", bench.oracle.address, REWARD)
+    question = bench.ask(token=token)
+    bench.advance(question)
+    for to in (bench.oracle.address, ZERO):
+        with reverts("WrongRecipient", to):
+            bench.oracle("withdraw", token.address, to)
+    bench.oracle("withdraw", token.address, REQUESTER.address)
+    assert token("balanceOf", REQUESTER.address) == REWARD
 
 
 def test_token_that_refuses() -> None:

@@ -126,6 +126,21 @@ def test_an_unsure_info_agent_stays_out(sitting: Sitting) -> None:
 
 
 @pytest.mark.parametrize(
+    ("specifications", "said"),
+    [(OPTIONS, "perhaps"), (OPTIONS, ""), ("", ""), ("", "x" * 2_049)],
+    ids=["no option", "no text among options", "no text", "too long to reveal"],
+)
+def test_an_info_agent_keeps_its_bond(sitting: Sitting, specifications: str, said: str) -> None:
+    """An answer that can't be revealed, or counts for nothing, is not committed to."""
+    sitting.bench.ask(specifications=specifications)
+    agent = sitting.deploy("CouncilInfoAgent", "m")
+    sitting.say(agent, said)
+    with reverts("AnswerRefused", said):
+        agent("join", 1, 5, value_wei=BOND)
+    assert sitting.bench.held() == REWARD
+
+
+@pytest.mark.parametrize(
     ("verdict", "answer", "winners"),
     [
         ("1, 2: four", b"four", [0, 1, 3]),  # 4 and 4. say the same

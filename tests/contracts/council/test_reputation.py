@@ -38,29 +38,38 @@ class Registered:
     """A council whose agents have identities, and feedback of a client that counts."""
 
     terms: Terms = TERMS
+    clients: tuple[str, ...] = (OWNER.address,)
     bench: CouncilBench = field(init=False)
-    registries: Contract = field(init=False)
+    identities: Contract = field(init=False)
+    feedback: Contract = field(init=False)
     reputation: Contract = field(init=False)
     ids: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         evm = LoggingEvm()
-        self.registries = evm.deploy("CouncilRegistries")
-        address = self.registries.address
-        self.reputation = evm.deploy("CouncilReputation", address, address, [OWNER.address])
+        self.identities = evm.deploy("IdentityRegistry")
+        self.feedback = evm.deploy("ReputationRegistry", self.identities.address)
+        addresses = (self.identities.address, self.feedback.address)
+        self.reputation = evm.deploy("CouncilReputation", *addresses, self.clients)
         self.bench = CouncilBench(self.terms, reputation=self.reputation.address, evm=evm)
         self.reputation("setOracle", self.bench.oracle.address)
 
     def add(self, account: Account, score: int, capabilities: bytes = CAPABILITIES) -> None:
         """Register and link an identity, with one feedback."""
-        agent_id = self.registries("register", account.address, capabilities, sender=STRANGER)
-        self.ids[account.address] = agent_id
+        agent_id = self.identify(account, capabilities)
         self.reputation("link", agent_id, sender=account)
         self.rate(account, score)
 
+    def identify(self, account: Account, capabilities: bytes = CAPABILITIES) -> int:
+        """Register an identity, of which the account is owner and wallet; return its ID."""
+        metadata = [("council", capabilities)]
+        agent_id: int = self.identities("register", "", metadata, sender=account)
+        self.ids[account.address] = agent_id
+        return agent_id
+
     def rate(self, account: Account, score: int, client: Account = OWNER) -> None:
         feedback = (score, 0, "council", "info", "", "", bytes(32))
-        self.registries("giveFeedback", self.ids[account.address], *feedback, sender=client)
+        self.feedback("giveFeedback", self.ids[account.address], *feedback, sender=client)
 
 
 @pytest.fixture
@@ -115,11 +124,13 @@ def test_an_identity_has_one_account(council: Registered) -> None:
     agent_id = council.ids[AGENTS[0].address]
     with reverts("NotAgent", agent_id, AGENTS[1].address):
         council.reputation("link", agent_id, sender=AGENTS[1])
-    council.reputation("link", agent_id, sender=STRANGER)  # the owner
+    council.identities(
+        "transferFrom", AGENTS[0].address, STRANGER.address, agent_id, sender=AGENTS[0]
+    )
+    assert council.reputation("scoreOf", AGENTS[0].address) == 0
+    council.reputation("link", agent_id, sender=STRANGER)  # the new owner
     scores = [council.reputation("scoreOf", one.address) for one in (STRANGER, AGENTS[0])]
     assert scores == [8_000, 0]
-    council.registries("transfer", agent_id, AGENTS[2].address, sender=STRANGER)
-    assert council.reputation("scoreOf", STRANGER.address) == 0
 
 
 def test_the_oracle_is_set_once_by_the_deployer(council: Registered) -> None:
@@ -148,6 +159,81 @@ def test_outcomes_are_written_back_once(council: Registered) -> None:
     for account in (AGENTS[0], STRANGER, AGENTS[4]):
         with reverts("NothingToReport", 1, account.address):
             council.reputation("report", 1, account.address)
+
+
+def hand_over(council: Registered, before: Account, after: Account) -> None:
+    """Give an identity to another account, which stands for it from then on."""
+    agent_id = council.ids[before.address]
+    addresses = (before.address, after.address)
+    council.identities("transferFrom", *addresses, agent_id, sender=before)
+    council.reputation("link", agent_id, sender=after)
+
+
+def test_an_identity_takes_one_seat(council: Registered) -> None:
+    """A good score handed from account to account would fill a council or its candidates."""
+    bench = council.bench
+    council.add(AGENTS[0], 90)
+    agent_id = council.ids[AGENTS[0].address]
+    question = bench.ask()
+    bench.commit(question, AGENTS[0])
+    hand_over(council, AGENTS[0], AGENTS[1])
+    with reverts("IdentityTaken", 1, agent_id, AGENTS[0].address):
+        bench.commit(question, AGENTS[1])
+    with reverts("IdentityTaken", 1, agent_id, AGENTS[0].address):
+        bench.register(question, AGENTS[1])
+    bench.commit(bench.ask(), AGENTS[1])
+    with reverts("NotOracle", STRANGER.address):
+        council.reputation("enter", 1, AGENTS[1].address, sender=STRANGER)
+
+
+def wrong_once(council: Registered) -> None:
+    """Let the third agent be wrong in the first request, which ends."""
+    bench = council.bench
+    for account in (*AGENTS[:3], JUDGES[0]):
+        council.add(account, 80)
+    question = bench.ask()
+    bench.register(question, JUDGES[0])
+    bench.answer_all(question, b"4", b"4", b"5")
+    bench.aggregate(question, AGENTS[:2])
+    bench.pass_phase(question)
+    bench.distribute(question)
+
+
+def test_an_identity_that_moves_keeps_its_outcomes(council: Registered) -> None:
+    """Who was wrong can't leave that behind with the account."""
+    wrong_once(council)
+    hand_over(council, AGENTS[2], AGENTS[3])
+    council.reputation("report", 1, AGENTS[2].address)
+    assert council.reputation("scoreOf", AGENTS[3].address) == 4_000
+
+
+def test_an_identity_cannot_refuse_its_outcomes(council: Registered) -> None:
+    """The registry takes no feedback of an identity's operators, and its owner names them."""
+    wrong_once(council)
+    reputation, agent_id = council.reputation.address, council.ids[AGENTS[2].address]
+    council.identities("approve", reputation, agent_id, sender=AGENTS[2])
+    council.reputation("report", 1, AGENTS[2].address)
+    assert council.reputation("scoreOf", AGENTS[2].address) == 4_000
+    council.reputation("report", 1, AGENTS[0].address)
+    assert council.feedback("getLastIndex", council.ids[AGENTS[0].address], reputation) == 1
+    assert council.feedback("getLastIndex", agent_id, reputation) == 0
+
+
+def test_a_score_costs_the_same_after_many_requests() -> None:
+    """Reading all outcomes would end in more gas than a transaction has."""
+    council = Registered(Terms(), clients=())
+    bench, agent = council.bench, AGENTS[0]
+    council.reputation("link", council.identify(agent), sender=agent)
+    costs = []
+    for _ in range(4):
+        question = bench.ask(agents=1, specifications=OPTIONS)
+        bench.commit(question, agent, b"yes")
+        costs.append(bench.evm.last.get_gas_used())
+        bench.reveal(question, agent, b"yes")
+        bench.distribute(question)
+        council.reputation("report", question.request_id, agent.address)
+    assert council.reputation("scoreOf", agent.address) == 10_000
+    assert max(costs[1:]) - min(costs[1:]) < 100
 
 
 @pytest.mark.parametrize("weighted", [False, True])
