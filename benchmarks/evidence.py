@@ -150,7 +150,7 @@ ENTRIES = {
         test="tests/test_killed_workers.py::test_every_request_is_answered_once_by_the_real_model",
     ),
     "killed-runs": Entry(
-        shows="A run killed at any moment ends as it would have, with nothing executed twice",
+        shows="A run killed at any moment, in a treasury or not, ends as it would have",
         count=200,
         seed=26,
         test="tests/pyevm_agents/lifecycle/test_killed_runs.py"
