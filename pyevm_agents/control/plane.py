@@ -348,7 +348,6 @@ class ControlPlane:
             work.result()
         with self._lock:
             form = serialize_run(self._reading, run_id)
-            form["taskStatus"] = self._store.get_task_status(form["taskId"]).value
         error = work.exception() if work is not None and work.done() else None
         return {**form, "fault": None if error is None else str(error)}
 

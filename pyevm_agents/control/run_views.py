@@ -50,6 +50,7 @@ def serialize_run(orchestrator: Orchestrator, run_id: str) -> JsonForm:
     pending = orchestrator.find_pending_confirmation(run_id)
     return {
         **run,
+        "taskStatus": store.get_task_status(run["taskId"]).value,
         "phases": [
             {"phase": phase.value, "result": _shorten(to_json(result))}
             for phase, result in phases.items()
