@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import given, seed, settings
+from hypothesis import strategies as st
 
 from tests.contracts.council.council_bench import (
     AGENTS,
@@ -18,7 +20,14 @@ from tests.contracts.council.council_bench import (
     CouncilBench,
     Terms,
 )
-from tests.contracts.plain_evm import OWNER, STRANGER, ZERO, final_answer, reverts
+from tests.contracts.plain_evm import (
+    OWNER,
+    STRANGER,
+    ZERO,
+    RevertedError,
+    final_answer,
+    reverts,
+)
 
 if TYPE_CHECKING:
     from tests.contracts.council.council_bench import Question
@@ -172,6 +181,55 @@ def test_verdicts_that_name_nothing(sitting: Sitting, verdict: str) -> None:
     with reverts("VerdictMalformed", verdict):
         judge("judge", 1)
     assert sitting.bench.phase(question) == JUDGE
+
+
+hostile_texts = st.one_of(
+    st.text(max_size=300),
+    st.lists(
+        st.sampled_from(
+            ['"', "1", "2, 3", "9", ":", "\n", "Answer: 2", ". 3. ", "\u2028", "yes", "0x19", " "]
+        ),
+        max_size=12,
+    ).map("".join),
+)
+
+
+@pytest.mark.slow
+@given(
+    said=hostile_texts,
+    answers=st.lists(hostile_texts, min_size=3, max_size=3),
+    options=st.booleans(),
+)
+@settings(max_examples=40, deadline=None, database=None)
+@seed(27)
+def test_no_words_make_a_judge_pay_others(said: str, answers: list[str], *, options: bool) -> None:
+    """Whatever agents reveal and the model says, winners are revealers, or nothing is resolved."""
+    sitting = Sitting()
+    bench = sitting.bench
+    question = bench.ask(specifications=OPTIONS if options else "")
+    judge = sitting.deploy("CouncilJudge", "m")
+    judge("register", 1, value_wei=BOND)
+    bench.answer_all(question, *(answer.encode() for answer in answers))
+    if bench.phase(question) == JUDGE:
+        prompt: str = judge("promptOf", 1)
+        assert prompt.count('"') == 2 * (1 + len(answers))
+        assert len(prompt.splitlines()) == 1
+        sitting.say(judge, said)
+        try:
+            judge("judge", 1, sender=STRANGER)
+        except RevertedError as refused:
+            assert refused.error[0] in {"VerdictMalformed", "WrongWinners"}  # noqa: PT017
+            assert bench.phase(question) == JUDGE
+            bench.advance(question)
+    if bench.phase(question) == RESOLVED:
+        bench.distribute(question)
+        winners = bench.event("RewardsDistributed")["winners"]
+        assert 0 < len(set(winners)) == len(winners)
+        assert set(winners) <= {agent.address for agent in AGENTS[:3]}
+    if bench.claimable(judge.address):
+        judge("withdraw", ZERO, STRANGER.address)
+    bench.withdraw_all()
+    assert bench.held() == 0
 
 
 def test_a_judge_breaks_a_tie_of_options(sitting: Sitting) -> None:
