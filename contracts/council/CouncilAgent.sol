@@ -5,6 +5,7 @@ import {Ownable} from "@openzeppelin/contracts/access/Ownable.sol";
 import {IERCAgent} from "../IERCAgent.sol";
 import {IERCAgentTool} from "../interfaces/IERCAgentTool.sol";
 import {AgentCouncilOracle} from "./AgentCouncilOracle.sol";
+import {CouncilReputation} from "./CouncilReputation.sol";
 
 /// @title An agent that takes part in a council with its owner's bonds
 abstract contract CouncilAgent is IERCAgent, Ownable {
@@ -44,6 +45,11 @@ abstract contract CouncilAgent is IERCAgent, Ownable {
     /// @param token zero for wei
     function withdraw(address token, address payable to) external onlyOwner returns (uint256 amount) {
         return oracle.withdraw(token, to);
+    }
+
+    /// @notice Lets the agent stand for an identity that it owns, in the oracle's source of reputation. For the owner.
+    function link(uint256 agentId) external onlyOwner {
+        CouncilReputation(address(oracle.reputation())).link(agentId);
     }
 
     /// @dev The question on one line, with its specifications.
