@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pyevm_agents.errors import AgentsError
 from pyevm_agents.lifecycle.json_codec import from_json, to_json
-from pyevm_agents.lifecycle.module import AGENTS_FAILURES, NOT_AN_AGENTS
+from pyevm_agents.lifecycle.module import AGENTS_FAILURES, is_agents_failure
 from pyevm_agents.lifecycle.results import describe_exception
 from pyevm_agents.recordings.canonical_json import encode_canonical
 
@@ -26,14 +26,14 @@ class AgentFailedError(AgentsError):
 def ask_agent(slug: str, kind: type[T], method: Callable[[], T]) -> T:
     """Call a method of an agent; return its result.
 
-    Raises: AgentFailedError: it raised an exception, or returned something else than a `kind`. One
-            of `NOT_AN_AGENTS`: as it is.
+    Raises: AgentFailedError: it raised an exception, or returned something else than a `kind`. What
+            stops a run, and a fault of the host: as it is.
     """
     try:
         value = method()
-    except NOT_AN_AGENTS:
-        raise
     except AGENTS_FAILURES as error:
+        if not is_agents_failure(error):
+            raise
         reason = describe_exception(error, is_named=True)
         raise AgentFailedError(f"agent {slug}: {reason}") from error
     return read_answer(slug, kind, value)

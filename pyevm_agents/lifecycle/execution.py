@@ -16,8 +16,8 @@ from pyevm_agents.lifecycle.budget import RunStoppedError
 from pyevm_agents.lifecycle.context import SESSION, AgentContext
 from pyevm_agents.lifecycle.module import (
     AGENTS_FAILURES,
-    NOT_AN_AGENTS,
     HasDryRun,
+    is_agents_failure,
 )
 from pyevm_agents.lifecycle.plan import TaskPlan, order_steps
 from pyevm_agents.lifecycle.policy import list_violations, select_budget
@@ -252,14 +252,16 @@ class PlanWalker:
         module = self._modules[step.agent_slug]
         try:
             stated = self._ask_agent(module, task, plan.select(step), context)
-        except NOT_AN_AGENTS:
-            raise
         except AgentFailedError as error:
             reason = str(error)
             stated = (StepResult(step_id=step.step_id, status=StepStatus.FAILED, error=reason),)
         except AGENTS_FAILURES as error:
+            if not is_agents_failure(error):
+                raise
             reason = describe_exception(error, is_named=True)
             stated = (StepResult(step_id=step.step_id, status=StepStatus.FAILED, error=reason),)
+        if self._session.fault is not None:  # The agent caught a fault of the host.
+            raise self._session.fault
         if self._session.stop is not None:  # The agent caught what stopped the run.
             raise self._session.stop
         if [result.step_id for result in stated] != [step.step_id]:

@@ -27,6 +27,7 @@ from pyevm_agents.lifecycle.chain_port import (
     PreparedBlock,
     RunBlock,
 )
+from pyevm_agents.lifecycle.host_faults import note_faults
 from pyevm_agents.lifecycle.run_trace import (
     RunWrite,
     WriteTrace,
@@ -100,14 +101,17 @@ class LocalChainPort:
         """The chain's ID."""
         return self.chain.config.chain_id
 
+    @note_faults
     def pin_next_block(self) -> BlockPin:
         """Return the next block's values."""
         return read_pin(self.chain.build_next_header(self._get_settings()))
 
+    @note_faults
     def begin_draft(self, pin: BlockPin, *, is_free: bool = False) -> LocalDraft:
         """Start a draft of the next block with pinned values, on the state as it is now."""
         return LocalDraft(self.chain, pin, self._key, is_free=is_free)
 
+    @note_faults
     def commit(self, block: PreparedBlock) -> RunBlock:
         """Mine a complete draft. If its transactions are in a block, return that."""
         found = self.find_block(block.hashes)
@@ -153,6 +157,7 @@ class LocalChainPort:
             transaction_hashes=tuple(hashes),
         )
 
+    @note_faults
     def reexecute(self, block: RunBlock) -> str | None:
         """Execute a block again; return how its results differ from its header, None if not."""
         header = self.chain.header_by_hash(block.block_hash)
@@ -166,6 +171,7 @@ class LocalChainPort:
                 return f"block {block.number}: {name} differs"
         return None
 
+    @note_faults
     def call(self, target: bytes, data: bytes) -> bytes:
         """Call a contract at the head; return the output."""
         result = self.chain.call(Call(to=Address(target), sender=Address(self.address), data=data))
@@ -213,6 +219,7 @@ class LocalDraft:
         """Addresses that its transactions called where they could change state."""
         return frozenset(self._touched)
 
+    @note_faults
     def send(self, write: RunWrite, wrapped: FrameCall | None = None) -> WriteTrace:
         """Execute a write as the next transaction."""
         plain = FrameCall(target=write.target, data=write.data, value_wei=write.value_wei)
@@ -232,10 +239,12 @@ class LocalDraft:
             failure=self._explain(computation),
         )
 
+    @note_faults
     def send_frame(self, call: FrameCall) -> str | None:
         """Execute a transaction that is no write; return why it failed, None if it succeeded."""
         return self._explain(self._append(call))
 
+    @note_faults
     def call(self, target: bytes, data: bytes) -> bytes:
         """Call a contract after the transactions so far; return the output."""
         sender = Address(self._key.public_key.to_canonical_address())

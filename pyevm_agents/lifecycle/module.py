@@ -7,10 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from precompiles.numeric_model import NumericFaultError
-from precompiles.react import GrammarViolationError
-from pyevm_agents.errors import EngineFault
 from pyevm_agents.lifecycle.budget import RunStoppedError
+from pyevm_agents.lifecycle.host_faults import is_host_fault
 from pyevm_agents.lifecycle.plan import PlanStep, TaskPlan
 from pyevm_agents.lifecycle.results import (
     DryRunResult,
@@ -32,11 +30,13 @@ if TYPE_CHECKING:
 IDENTITY_MODE = "erc8004-required"
 """The only identity mode of the standard."""
 
-NOT_AN_AGENTS = (RunStoppedError, EngineFault, GrammarViolationError, NumericFaultError)
-"""Exceptions that are no agent's failure: what stops a run, and faults of the host."""
-
 AGENTS_FAILURES = (Exception, SystemExit)
-"""All others that an agent raises: an agent does not end the host."""
+"""What an agent raises: an agent does not end the host."""
+
+
+def is_agents_failure(error: BaseException) -> bool:
+    """Return whether an exception is an agent's: it stops no run, and is no fault of the host."""
+    return not isinstance(error, RunStoppedError) and not is_host_fault(error)
 
 
 class AgentModule(Protocol):
@@ -201,9 +201,9 @@ class BaseAgentModule:
         for step in plan.steps:
             try:
                 text = self.perform_step(task, step, context)
-            except NOT_AN_AGENTS:
-                raise
             except AGENTS_FAILURES as error:
+                if not is_agents_failure(error):
+                    raise
                 status, reason = StepStatus.FAILED, describe_exception(error)
                 results.append(StepResult(step_id=step.step_id, status=status, error=reason))
             else:

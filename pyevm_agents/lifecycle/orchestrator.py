@@ -93,8 +93,20 @@ class Orchestrator:
                 return self.host.store.get_run(run_id)
 
     def resume(self) -> list[StoredRun]:
-        """Advance all runs that have not ended, such as after a kill; return them."""
-        return [self.run(run.run_id) for run in self.host.store.list_unfinished()]
+        """Advance all runs that have not ended, such as after a kill; return them.
+
+        Raises: see `run`; all others were advanced before.
+        """
+        runs, errors = [], []
+        for run in self.host.store.list_unfinished():
+            try:
+                runs.append(self.run(run.run_id))
+            except Exception as error:  # noqa: BLE001 - raised after the last run
+                error.add_note(f"run {run.run_id}: can be resumed")
+                errors.append(error)
+        if errors:
+            raise errors[0]
+        return runs
 
     def advance(self, run_id: str) -> bool:
         """Perform the next phase of a run; return False if it has ended, or waits.

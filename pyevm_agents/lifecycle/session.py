@@ -10,12 +10,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping  # noqa: TC003 - read by the JSON codec
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from eth_utils import keccak, to_checksum_address
 
 from pyevm_agents.errors import AgentsError
 from pyevm_agents.lifecycle.budget import RunCancelledError, RunStoppedError
+from pyevm_agents.lifecycle.host_faults import FAULT_TYPES, note_faults
 from pyevm_agents.lifecycle.receipts import ReceiptType, RunReceipt, build_receipt_id
 from pyevm_agents.lifecycle.results import describe_exception
 from pyevm_agents.lifecycle.run_trace import ChainRead, RunTrace, RunWrite, find_trace_difference
@@ -138,6 +140,7 @@ class RunSession:
         self._uses: list[HostToolUse] = []
         self._receipts: list[RunReceipt] = []
         self._stop: RunStoppedError | None = None
+        self._fault: Exception | None = None
 
     # -- for agents -- #
 
@@ -162,7 +165,7 @@ class RunSession:
         with_treasury = self._frame.wrap(write)
         self._require_unprotected({target}, self._limits.protected | self._limits.refused_targets)
         self._spend(onchain_writes=1)
-        trace = self._draft.send(write, with_treasury)
+        trace = self._ask_chain(partial(self._draft.send, write, with_treasury))
         self._position.writes_in_step[step_id] = number + 1
         self._require_expected(trace)
         self._require_unprotected(self._draft.touched_addresses, self._limits.protected)
@@ -180,7 +183,7 @@ class RunSession:
         step_id = self._require_step()
         require_call(target, data)
         self._spend()
-        output = self._draft.call(target, data)
+        output = self._ask_chain(partial(self._draft.call, target, data))
         read = ChainRead(
             step_id=step_id, target=target, data_hash=keccak(data), output_hash=keccak(output)
         )
@@ -238,6 +241,11 @@ class RunSession:
         return self._stop
 
     @property
+    def fault(self) -> Exception | None:
+        """The fault of the host that a call of an agent met; None if none did."""
+        return self._fault
+
+    @property
     def meter(self) -> BudgetMeter:
         """The meter that is spent from."""
         return self._meter
@@ -282,6 +290,14 @@ class RunSession:
                          f"and {len(expected.reads)}")  # fmt: skip
 
     # -- inside -- #
+
+    def _ask_chain(self, call: Callable[[], T]) -> T:
+        """Return what the draft does; keep a fault of the host, whatever the agent catches."""
+        try:
+            return note_faults(call)()
+        except FAULT_TYPES as error:
+            self._fault = error
+            raise
 
     def _require_running(self) -> None:
         if self._stop is not None:

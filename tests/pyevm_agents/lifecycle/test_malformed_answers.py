@@ -8,8 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from precompiles.numeric_model import NumericFaultError
+from precompiles.react import GrammarViolationError
+from pyevm_agents.errors import EngineFault
 from pyevm_agents.lifecycle.agent_answers import MAX_ANSWER_CHARACTERS
 from pyevm_agents.lifecycle.budget import RunCancelledError
+from pyevm_agents.lifecycle.local_chain import LocalDraft
+from pyevm_agents.lifecycle.orchestrator import Orchestrator
 from pyevm_agents.lifecycle.plan import PlanStep, TaskPlan
 from pyevm_agents.lifecycle.receipts import ReceiptType
 from pyevm_agents.lifecycle.results import (
@@ -22,7 +27,7 @@ from pyevm_agents.lifecycle.results import (
     VerificationResult,
 )
 from pyevm_agents.lifecycle.statuses import Phase, RunStatus
-from tests.pyevm_agents.lifecycle.run_bench import COUNTER, AddingAgent, Addition
+from tests.pyevm_agents.lifecycle.run_bench import COUNTER, AddingAgent, Addition, build_task
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,6 +35,7 @@ if TYPE_CHECKING:
     from eth_typing import Address
 
     from pyevm_agents.lifecycle.context import AgentContext
+    from pyevm_agents.lifecycle.recorder import RunLogEntry
     from pyevm_agents.lifecycle.task import Task
     from tests.pyevm_agents.lifecycle.run_bench import RunBench
 
@@ -245,3 +251,77 @@ def test_an_execution_that_uses_fewer_tools_than_its_dry_run_is_refused(bench: R
     run = bench.run()
     assert (run.failed_phase, run.status) == (Phase.EXECUTE, RunStatus.FAILED)
     assert "1 uses of tools: the dry run made 2" in (run.failure or "")
+
+
+# -- faults of the host, and exceptions that look like one -- #
+
+FAULTS = (EngineFault("mine"), GrammarViolationError("mine"), NumericFaultError("mine"))
+
+
+@pytest.mark.parametrize("error", FAULTS, ids=lambda error: type(error).__name__)
+@pytest.mark.parametrize(
+    ("method", "phase"),
+    [
+        ("can_handle", Phase.DISCOVER),
+        ("plan", Phase.PLAN),
+        ("perform_step", Phase.DRY_RUN),
+        ("dry_run", Phase.DRY_RUN),
+        ("verify", Phase.VERIFY),
+        ("summarize", Phase.SUMMARIZE),
+    ],
+)
+def test_a_fault_that_an_agent_raises_itself_is_its_failure(
+    bench: RunBench, method: str, phase: Phase, error: Exception
+) -> None:
+    bench.install(AnsweringAgent(bench.counter, method, raise_(error)))
+    run = bench.run()
+    assert (run.status, run.failed_phase) == (RunStatus.FAILED, phase)
+    assert "mine" in (run.failure or "")
+
+
+class CatchingAgent(AddingAgent):
+    """Goes on whatever its write raises."""
+
+    def perform_step(self, task: Task, step: PlanStep, context: AgentContext) -> str:
+        try:
+            return super().perform_step(task, step, context)
+        except Exception:  # noqa: BLE001 - as such an agent does
+            return "done"
+
+
+@pytest.mark.parametrize("kind", [AddingAgent, CatchingAgent])
+def test_a_fault_of_the_chain_is_the_hosts_whatever_the_agent_catches(
+    bench: RunBench, kind: type[AddingAgent], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise EngineFault("the engine died")
+
+    bench.install(kind(bench.counter, {"step-1": Addition()}))
+    orchestrator = Orchestrator(bench.host)
+    run_id = orchestrator.start(build_task())
+    with monkeypatch.context() as patch:
+        patch.setattr(LocalDraft, "_append", fail)
+        with pytest.raises(EngineFault, match="the engine died"):
+            orchestrator.run(run_id)
+    assert bench.store.get_run(run_id).phase is Phase.DRY_RUN
+    assert (orchestrator.run(run_id).status, bench.number) == (RunStatus.COMPLETED, 1)
+
+
+def test_other_runs_are_resumed_past_one_that_meets_a_fault(bench: RunBench) -> None:
+    class FaultyRecorder:
+        def record(self, agent_slug: str, entry: RunLogEntry) -> None:
+            del agent_slug
+            if entry.run_id.startswith("task-1"):
+                raise EngineFault("the disk is full")
+
+    bench.change(recorder=FaultyRecorder())
+    orchestrator = Orchestrator(bench.host)
+    first, second = (orchestrator.start(build_task(name)) for name in ("task-1", "task-2"))
+    with pytest.raises(EngineFault, match="the disk is full") as caught:
+        orchestrator.resume()
+    assert caught.value.__notes__ == [f"run {first}: can be resumed"]
+    assert bench.store.get_run(first).phase is Phase.RECORD
+    assert bench.store.get_run(second).status is RunStatus.COMPLETED
+    bench.change(recorder=None)
+    (run,) = Orchestrator(bench.host).resume()
+    assert (run.run_id, run.status) == (first, RunStatus.COMPLETED)
