@@ -226,9 +226,17 @@ class CouncilWorker(RoundLoop):
                 self._ended.setdefault(number, 0 if is_new else head.number)
             else:
                 self._ended.pop(number, None)
+        if is_new:
+            self._find_past_tokens()
         shown = [each for each in numbers if self._ended.get(each) != 0]
         views = self._client.read_views(shown, head.number)
         self._views = {each.request.request_id: each for each in views}
+
+    def _find_past_tokens(self) -> None:
+        """Find the tokens of own requests that ended before the start: some may be left there."""
+        past = [each for each in self._store.list_request_ids() if self._ended.get(each) == 0]
+        views = self._client.read_views(past) if past else []
+        self._own_tokens |= {each.request.reward_token for each in views}
 
     def _stand(self) -> Stand:
         assert self._head is not None  # noqa: S101 - read before
@@ -452,7 +460,7 @@ class CouncilWorker(RoundLoop):
     def _withdraw(self, head: RemoteHeader) -> None:
         """Take what the account may withdraw in wei and in the tokens of its requests."""
         for view in self._views.values():
-            if not self._is_new_to(view):
+            if self.address in {*view.commits, *view.judges}:
                 self._own_tokens.add(view.request.reward_token)
         tokens = sorted(self._own_tokens)
         amounts = self._client.read_claimable(self.address, tokens)

@@ -114,7 +114,8 @@ def decide_judge(view: RequestView, stand: Stand, kept: Kept, *, takes_disputes:
     is_open = view.phase in {RequestPhase.COMMIT, RequestPhase.REVEAL} or (
         takes_disputes and view.phase is RequestPhase.DISPUTE_REGISTRATION
     )
-    is_known = stand.account in {*view.current_candidates, view.current_judge}
+    # Who was drawn does not judge a dispute of its own answer.
+    is_known = stand.account in {*view.current_candidates, view.current_judge, view.judge}
     if is_open and not is_known and not is_overdue(view, stand.now):
         if stand.account in view.commits or stand.account == view.request.requester:
             return Act.BARRED
@@ -124,7 +125,7 @@ def decide_judge(view: RequestView, stand: Stand, kept: Kept, *, takes_disputes:
         if not kept.has_verdict:
             return Act.COMPUTE
         return Act.RULE if view.phase.is_of_dispute else Act.AGGREGATE
-    is_involved = is_known or stand.account in {*view.candidates, view.judge}
+    is_involved = is_known or stand.account in view.judges
     return decide_common(view, stand) if is_involved else Act.WAIT
 
 

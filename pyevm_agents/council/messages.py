@@ -152,6 +152,12 @@ class RequestView:
         return self.dispute_judge if self.phase.is_of_dispute else self.judge
 
     @property
+    def judges(self) -> frozenset[bytes]:
+        """Judges and candidates of the request and of its dispute."""
+        drawn = {self.judge, self.dispute_judge} - {NOBODY}
+        return frozenset({*self.candidates, *self.dispute_candidates, *drawn})
+
+    @property
     def current_candidates(self) -> tuple[bytes, ...]:
         """The candidates for the judge of the request, or of its dispute."""
         return self.dispute_candidates if self.phase.is_of_dispute else self.candidates

@@ -24,6 +24,8 @@ from pyevm_agents.council.messages import (
     compute_commitment,
 )
 from pyevm_agents.council.verdicts import hash_case, is_overturned
+from pyevm_agents.oracle.oracle_client import RejectedCallError, UnsignedCall
+from pyevm_agents.oracle.worker import explain_rejection
 
 if TYPE_CHECKING:
     from pyevm_agents.council.answers import AnswerSource
@@ -115,8 +117,7 @@ class Judge(CouncilWorker):
         """Return what is due for a request."""
         kept = Kept(has_verdict=self._find_verdict(view) is not None)
         act = decide_judge(view, self._stand(), kept, takes_disputes=self._settings.takes_disputes)
-        is_ours = self.address in {*view.candidates, *view.dispute_candidates}
-        is_ours |= self.address in {view.judge, view.dispute_judge}
+        is_ours = self.address in view.judges
         is_ours |= view.request.request_id in self._limits.request_ids
         return Act.WAIT if act in {*MISSED, Act.DONE} and not is_ours else act
 
@@ -154,10 +155,21 @@ class Judge(CouncilWorker):
             return artifact.encode_call(
                 "aggregate", request_id, verdict.answer, winners, verdict.reasoning
             ), 0
-        overturns = is_overturned(verdict, view)
-        return artifact.encode_call(
-            "resolveDispute", request_id, overturns, verdict.answer, winners
-        ), 0
+        # The same answer stays as it was written.
+        answer = verdict.answer if is_overturned(verdict, view) else view.answer
+        data = artifact.encode_call("resolveDispute", request_id, True, answer, winners)  # noqa: FBT003 - of a contract
+        if self._changes_nothing(data):
+            data = artifact.encode_call("resolveDispute", request_id, False, answer, winners)  # noqa: FBT003 - of a contract
+        return data, 0
+
+    def _changes_nothing(self, data: bytes) -> bool:
+        """Return whether answer and winners are the disputed ones: the oracle shows no winners."""
+        call = UnsignedCall(sender=self.address, to=self._client.oracle, data=data, value_wei=0)
+        try:
+            self._client.estimate_gas(call)
+        except RejectedCallError as error:
+            return explain_rejection(error).startswith("NothingOverturned(")
+        return False
 
     def _find_verdict(self, view: RequestView) -> Verdict | None:
         if view.phase not in {RequestPhase.JUDGE, RequestPhase.DISPUTE_JUDGE}:

@@ -130,6 +130,13 @@ class CouncilStore(TransactionStore):
         winners = tuple(bytes.fromhex(each) for each in json.loads(row[1]))
         return Verdict(answer=row[0], winners=winners, reasoning=row[2])
 
+    def list_request_ids(self) -> list[int]:
+        """Return the numbers of all requests with an answer or a verdict of this participant."""
+        rows = self._connection.execute(
+            "SELECT request_id FROM answers UNION SELECT request_id FROM verdicts"
+        )
+        return sorted(int.from_bytes(number) for (number,) in rows)
+
     def prune(self, number: int) -> None:
         """Forget transactions mined before a block but the last. Answers and verdicts stay."""
         with self.commit():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from pyevm_agents.abi import compute_topic
 from pyevm_agents.contracts import load_artifact
 from pyevm_agents.council.council_client import CONTRACT, CouncilClient
 from pyevm_agents.council.store import CouncilIdentity
+from tests.deadlines import HANG_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,9 +26,14 @@ BOND, REWARD = 10**16, 10**17
 HOUR = 3_600
 OPTIONS = "OPTIONS: yes|no"
 TRANSACTION_GAS = 16_000_000
+TOKEN_ANSWER = 3
+"""`Answer.True` of RewardToken: as ERC-20 says."""
+
 LOWEST = -(2**31)
-TERMS = (HOUR, HOUR, HOUR, 0, 600, 200_000, 1_000, 0, 0, 0, 2, False, False, False, 1)
-"""Of `AgentCouncilOracle`; the least scores follow."""
+NO_DISPUTES = (0, 600, 200_000, 1_000, 0, 0, 0)
+DISPUTES = (HOUR, HOUR, 200_000, 1_000, 5_000, 5_000, 5_000)
+"""Window, time to register, gas of callbacks; then parts in 10,000: the judge's fee, the dispute's
+bond, and what the disputer and the second judge get."""
 
 
 @dataclass
@@ -35,10 +42,12 @@ class CouncilChain:
 
     ask_node: Callable[..., Any]
     url: str
+    disputes: tuple[int, ...] = NO_DISPUTES
 
     def __post_init__(self) -> None:
         self.sender = self.ask_node("eth_accounts")[0]
-        creation = load_artifact(CONTRACT).encode_creation((*TERMS, *[LOWEST] * 3), NOBODY)
+        terms = (HOUR, HOUR, HOUR, *self.disputes, 2, False, False, False, 1, *[LOWEST] * 3)
+        creation = load_artifact(CONTRACT).encode_creation(terms, NOBODY)
         self.oracle = to_checksum_address(self.send(None, creation)["contractAddress"])
 
     @property
@@ -50,9 +59,12 @@ class CouncilChain:
         form["gas"] = hex(TRANSACTION_GAS)
         if to is not None:
             form["to"] = to
-        receipt: dict[str, Any] = self.ask_node(
-            "eth_getTransactionReceipt", self.ask_node("eth_sendTransaction", form)
-        )
+        sent = self.ask_node("eth_sendTransaction", form)
+        end = time.monotonic() + HANG_SECONDS
+        receipt: dict[str, Any] | None = None
+        while receipt is None:  # anvil mines it after its answer.
+            assert time.monotonic() < end
+            receipt = self.ask_node("eth_getTransactionReceipt", sent)
         assert receipt["status"] == "0x1"
         return receipt
 
@@ -72,16 +84,25 @@ class CouncilChain:
         bond: int = BOND,
         required: tuple[tuple[str, ...], tuple[str, ...]] = ((), ()),
         query: str = "Is 7 a prime?",
+        token: str = NOBODY,
     ) -> int:
-        """Ask a question; return its number."""
+        """Ask a question; return its number. A token is taken by its allowance."""
         block = self.ask_node("eth_getBlockByNumber", "pending", False)  # noqa: FBT003 - JSON-RPC
         deadline = int(block["timestamp"], 16) + HOUR
         self.call(
             "createRequest",
-            *(query, agents, bond, deadline, NOBODY, specifications, required),
-            value=REWARD,
+            *(query, agents, bond, deadline, token, specifications, required),
+            value=REWARD if token == NOBODY else 0,
         )
         return int(self.read("requestCount"))
+
+    def make_token(self) -> str:
+        """Deploy a token, and approve one reward; return its address."""
+        artifact = load_artifact("RewardToken")
+        creation = artifact.encode_creation(TOKEN_ANSWER, REWARD)
+        token = to_checksum_address(self.send(None, creation)["contractAddress"])
+        self.send(token, artifact.encode_call("approve", self.oracle, REWARD))
+        return token
 
     def read(self, function: str, *arguments: object) -> Any:  # noqa: ANN401 - what Solidity returns
         client = CouncilClient(self.url, self.canonical)
