@@ -35,7 +35,7 @@ contract CouncilInfoAgent is CouncilAgent {
         AgentCouncilOracle.Request memory request = oracle.getRequest(requestId);
         string memory said = _run(_askedOf(request));
         Unsure.requireSure(said);
-        answer = _optionOf(bytes(request.specifications), bytes(said));
+        answer = _optionOf(bytes(request.specifications), CouncilText.resultOf(said));
         if (answer.length == 0 || answer.length > oracle.MAX_ANSWER_BYTES()) revert AnswerRefused(said);
         given[requestId] = Given(answer, nonce);
         bytes32 commitment = oracle.commitmentOf(requestId, address(this), answer, nonce);
@@ -49,7 +49,7 @@ contract CouncilInfoAgent is CouncilAgent {
         oracle.reveal(requestId, own.answer, own.nonce);
     }
 
-    /// @dev Returns the option that a text names but for its case, blanks and a full stop, empty if it names none; of an
+    /// @dev Returns the option that a text names but for its case, blanks, quotes and a full stop, empty if it names none; of an
     ///   open query the text.
     function _optionOf(bytes memory specifications, bytes memory said) private pure returns (bytes memory) {
         uint256 options = CouncilOptions.count(specifications);

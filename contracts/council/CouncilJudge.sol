@@ -40,7 +40,7 @@ contract CouncilJudge is CouncilAgent {
         AgentCouncilOracle.Request memory request = oracle.getRequest(requestId);
         string memory verdict = _run(_prompt(request, answers));
         bool isDiscrete = CouncilOptions.count(bytes(request.specifications)) > 0;
-        (uint256 named, bytes memory finalAnswer) = _decide(bytes(verdict), answers, isDiscrete);
+        (uint256 named, bytes memory finalAnswer) = _decide(CouncilText.resultOf(verdict), answers, isDiscrete);
         address[] memory winners = _winners(agents, named);
         emit Judged(requestId, verdict, finalAnswer, winners);
         if (phase == Phase.Judge) {

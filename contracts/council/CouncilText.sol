@@ -24,20 +24,33 @@ library CouncilText {
         return string.concat('"', string(shown), size < answer.length ? '..."' : '"');
     }
 
-    /// @notice Tells whether two answers are the same but for case, blanks around them and a full stop.
+    /// @notice Tells whether two answers are the same but for case, blanks and double quotes around them and a full stop.
     function isSame(bytes memory one, bytes memory other) internal pure returns (bool) {
         return keccak256(fold(one)) == keccak256(fold(other));
     }
 
-    /// @notice Returns an answer in lower case, without blanks around it and a full stop at its end.
+    /// @notice Returns an answer in lower case, without blanks and double quotes around it and a full stop at its end.
+    /// @dev A model that repeats an answer repeats the quotes in which the prompt shows it.
     function fold(bytes memory text) internal pure returns (bytes memory folded) {
         (uint256 start, uint256 end) = (0, text.length);
-        while (start < end && text[start] <= " ") start++;
-        while (end > start && (text[end - 1] <= " " || text[end - 1] == ".")) end--;
+        while (start < end && (text[start] <= " " || text[start] == '"')) start++;
+        while (end > start && (text[end - 1] <= " " || text[end - 1] == '"' || text[end - 1] == ".")) end--;
         folded = new bytes(end - start);
         for (uint256 i = start; i < end; i++) {
             bytes1 one = text[i];
             folded[i - start] = one >= "A" && one <= "Z" ? bytes1(uint8(one) + 32) : one;
+        }
+    }
+
+    /// @notice Returns what an agent's tool found: of `Done. TOOL: RESULT` the result, else the text as it is.
+    /// @dev The short format, precompiles/README.md, ends a run with tools by that answer. The results of several tools stay
+    ///   together: `RESULT; TOOL: RESULT`.
+    function resultOf(string memory said) internal pure returns (bytes memory result) {
+        result = bytes(said);
+        if (bytes6(result) != "Done. ") return result;
+        for (uint256 i = 6; i + 1 < result.length; i++) {
+            if (result[i] == ":" && result[i + 1] == " ") return _trimmed(result, i + 2);
+            if (result[i] == " ") break; // no tool's name
         }
     }
 

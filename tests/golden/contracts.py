@@ -83,6 +83,7 @@ CONSTRUCTORS: Mapping[str, tuple[object, ...]] = {
     "PlainLoanTool": ("plain",),
     "PriceFeed": (EXECUTOR, "view_prices", ["ETH"], "USDT", 8),
     "RawTool": (b"",),
+    "CheckWinnerTool": (NOWHERE, "cup final"),
     "PayBillTool": (NOWHERE,),
     "ReadBillTool": (NOWHERE,),
     "ReadCriteriaTool": (NOWHERE,),

@@ -14,6 +14,10 @@ contract CouncilTexts {
         return CouncilText.isSame(one, other);
     }
 
+    function resultOf(string calldata said) external pure returns (string memory) {
+        return string(CouncilText.resultOf(said));
+    }
+
     function readVerdict(bytes calldata verdict, uint256 count) external pure returns (uint256, bytes memory) {
         return CouncilText.readVerdict(verdict, count);
     }

@@ -114,7 +114,7 @@ def test_council_of_several_models(sitting: Sitting) -> None:
     assert bench.balance(STRANGER.address) - before == REWARD // 10 + BOND
 
 
-@pytest.mark.parametrize("said", ["Yes.", " yes ", "yes"])
+@pytest.mark.parametrize("said", ["Yes.", " yes ", "yes", '"Yes".', "Done. check_winner: yes"])
 def test_an_info_agent_names_the_option(sitting: Sitting, said: str) -> None:
     question = sitting.bench.ask(specifications=OPTIONS, agents=1)
     agent = sitting.deploy("CouncilInfoAgent", "m")
@@ -160,6 +160,9 @@ def test_an_info_agent_keeps_its_bond(sitting: Sitting, specifications: str, sai
         ("It is 4.", b"It is 4", [1]),
         ("5", b"5", [2]),  # an answer, not a number
         ("3 : \n 5 ", b"5", [2]),
+        ('"It is 4".', b"It is 4", [1]),
+        ("Done. count_answers: 1, 2: four", b"four", [0, 1, 3]),
+        ("Done. look_up: It is 4", b"It is 4", [1]),
     ],
 )
 def test_verdicts(sitting: Sitting, verdict: str, answer: bytes, winners: list[int]) -> None:
@@ -295,6 +298,23 @@ def texts(sitting: Sitting) -> Contract:
 )
 def test_answers_are_quoted_on_one_line(texts: Contract, answer: bytes, shown: str) -> None:
     assert texts("quote", answer, 20) == shown
+
+
+@pytest.mark.parametrize(
+    ("said", "result"),
+    [
+        ('Done. search: [1] "A: b"', '[1] "A: b"'),
+        ("Done. a: 1; b: 2", "1; b: 2"),
+        ("Done. search: ", ""),
+        ("Done.", "Done."),
+        ("Done. It is 4: no doubt", "Done. It is 4: no doubt"),
+        ("Paris: a city", "Paris: a city"),
+        ("done. search: yes", "done. search: yes"),
+        ("", ""),
+    ],
+)
+def test_what_a_tool_found_is_the_answer(texts: Contract, said: str, result: str) -> None:
+    assert texts("resultOf", said) == result
 
 
 def test_long_answers_are_a_hash_and_a_uri(texts: Contract) -> None:
