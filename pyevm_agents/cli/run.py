@@ -21,6 +21,7 @@ from pyevm_agents.cli.run_output import RunPrinter
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.lifecycle.budget import ComputeBudget
 from pyevm_agents.lifecycle.frames import FIRST_V
+from pyevm_agents.lifecycle.receipts import ReceiptType
 from pyevm_agents.lifecycle.statuses import Phase
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from pyevm_agents.control.plane import ControlPlane
 
 STANDARD = ComputeBudget()
+VERIFICATION = ReceiptType.VERIFICATION.value
 CONFIRMED_SECONDS = 3_600
 """How long a signature of `--confirm` counts."""
 
@@ -160,6 +162,7 @@ def run(  # noqa: PLR0913 - one for each option
                 opened.signers,
                 is_kept=choices.data_folder is not None,
                 confirms=confirm,
+                is_validated=choices.validator is not None,
             )
             if form is not None:
                 found = journey.start(form, until)
@@ -204,6 +207,7 @@ class _Journey:
     signers: Mapping[bytes, PrivateKey]
     is_kept: bool
     confirms: bool
+    is_validated: bool
 
     def start(self, form: TaskForm, until: str | None) -> dict[str, Any]:
         """Run a new task; return the run when it has stopped."""
@@ -215,7 +219,7 @@ class _Journey:
         run_id = f"{task['taskId']}-run-1"
         self.printer.watch(self.plane, run_id)
         stop = RunForm(run_id=run_id, until=self._choose_stop(until))
-        return self._ask(self.plane.start_run(task["taskId"], stop, waits=True))
+        return self._end(self._ask(self.plane.start_run(task["taskId"], stop, waits=True)))
 
     def go_on(self, run_id: str, until: str | None) -> dict[str, Any]:
         """Continue a run that has not ended; return it when it has stopped."""
@@ -224,11 +228,18 @@ class _Journey:
             raise ConfigError(f"run {run_id}: has ended, {found['status']}; start another one")
         self.printer.watch(self.plane, run_id)
         stop = self._choose_stop(until)
-        return self._ask(self.plane.continue_run(run_id, stop, waits=True))
+        return self._end(self._ask(self.plane.continue_run(run_id, stop, waits=True)))
 
     def is_unanswered(self, run: dict[str, Any]) -> bool:
         """Whether a run that was to be confirmed still waits."""
         return run["phase"] is not None and (self.confirms or run["waitsForConfirmation"])
+
+    def _end(self, run: dict[str, Any]) -> dict[str, Any]:
+        """Return a run with the validator's response, if it was verified and there is one."""
+        is_verified = any(each["type"] == VERIFICATION for each in run["receipts"])
+        if not self.is_validated or not is_verified:
+            return run
+        return {**run, "validation": self.plane.get_validation(run["runId"])}
 
     def _choose_stop(self, until: str | None) -> str | None:
         return Phase.DRY_RUN.value if self.confirms else until

@@ -84,6 +84,12 @@ class RunPrinter:
             _print(f"\n{sanitize(summary['text'])}")
             for warning in summary["warnings"]:
                 _print(f"Warning: {sanitize(warning)}")
+        if (validation := run.get("validation")) is not None:
+            _print(
+                f"Validation: {validation['response']} of 100 for agent {validation['agentId']} by "
+                f"{validation['validator']}, {validation['tag']}, request "
+                f"{validation['requestHash']}"
+            )
         receipts = pluralize(len(run["receipts"]), "receipt")
         _print(f"{run['runId']}: {_name_status(run)}, {receipts}")
 

@@ -155,6 +155,10 @@ def _list_run_tools(plane: ControlPlane) -> Tools:
         """List the receipts of a run."""
         return plane.list_receipts(run_id)
 
+    def openfi_get_validation(run_id: RunId) -> Json:
+        """Return the validator's response about a run, as ERC-8004's registry has it."""
+        return plane.get_validation(run_id)
+
     def openfi_verify_run(run_id: RunId) -> Json:
         """Execute the block of a run again, and compare it."""
         return plane.verify_run(run_id)
@@ -163,6 +167,7 @@ def _list_run_tools(plane: ControlPlane) -> Tools:
         (openfi_list_runs, READS),
         (openfi_get_run, READS),
         (openfi_get_receipts, READS),
+        (openfi_get_validation, READS),
         (openfi_verify_run, READS),
     ]
 

@@ -29,6 +29,7 @@ from pyevm_agents.lifecycle.host import LifecycleHost, ignore_event
 from pyevm_agents.lifecycle.json_codec import to_json
 from pyevm_agents.lifecycle.orchestrator import Orchestrator
 from pyevm_agents.lifecycle.policy import SYSTEM_LIMITS
+from pyevm_agents.lifecycle.receipts import ReceiptType
 from pyevm_agents.lifecycle.statuses import Phase
 from pyevm_agents.lifecycle.store import RunStore
 from pyevm_agents.lifecycle.task import Task
@@ -96,6 +97,9 @@ class PlaneOptions:
     """Returns the treasury's rules; None without one."""
 
     validator: RunValidator | None = None
+    read_response: Callable[[str], JsonForm | None] | None = None
+    """Returns the validator's response to a request by its hash; None without a validator."""
+
     identity_account: IdentityAccount | None = None
     """Registers agents; None if the chain has no identity registry."""
 
@@ -350,6 +354,25 @@ class ControlPlane:
             form = serialize_run(self._reading, run_id)
         error = work.exception() if work is not None and work.done() else None
         return {**form, "fault": None if error is None else str(error)}
+
+    def get_validation(self, run_id: str) -> JsonForm:
+        """Return the response of the validator about a run, as the chain has it.
+
+        Raises: UnknownRunError: no such run. ConfigError: there is no validator or no response.
+        """
+        read = self._options.read_response
+        with self._lock:
+            self._store.get_run(run_id)
+            receipts = self._store.list_receipts(run_id)
+        if read is None:
+            raise ConfigError(
+                "validator: this control plane has none; start it with --validator ADDRESS"
+            )
+        requests = [each.ref for each in receipts if each.type is ReceiptType.VERIFICATION]
+        found = self._worker.submit(read, requests[0]).result() if requests else None
+        if found is None:
+            raise ConfigError(f"run {run_id}: nobody validated it; it has to be verified first")
+        return {"runId": run_id, **found}
 
     def list_runs(self, task_id: str | None = None) -> list[JsonForm]:
         """Return all runs, or those of a task, without the results of their phases."""

@@ -172,6 +172,11 @@ def _add_runs(app: FastAPI, plane: ControlPlane) -> None:
         """List the receipts of a run."""
         return plane.list_receipts(run_id)
 
+    @app.get("/runs/{run_id}/validation", tags=["runs"])
+    def get_validation(run_id: str) -> Json:
+        """Return the validator's response about a run, as ERC-8004's registry has it."""
+        return plane.get_validation(run_id)
+
     @app.get("/runs/{run_id}/dry-run", tags=["runs"])
     def get_dry_run(run_id: str) -> Json:
         """Return the dry run of a run: calls, writes, logs, generations and their digest."""

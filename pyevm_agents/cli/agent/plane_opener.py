@@ -29,6 +29,7 @@ from pyevm_agents.config import (
 )
 from pyevm_agents.control.host_tools import build_host_tools
 from pyevm_agents.control.local_identity import LocalIdentityAccount
+from pyevm_agents.control.owners_validator import OwnersValidator
 from pyevm_agents.control.plane import ControlPlane, PlaneOptions
 from pyevm_agents.control.treasury import describe_treasury
 from pyevm_agents.devnet.chain import DEVELOPMENT_BALANCE_WEI, DEVELOPMENT_KEY, build_predeploys
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from pyevm_agents.cli.agent.plane_options import PlaneChoices
     from pyevm_agents.cli.agent.treasury_options import TreasuryChoices
     from pyevm_agents.devnet.model_registry import ModelChoice
+    from pyevm_agents.devnet.registries import RegistryAddresses
     from pyevm_agents.lifecycle.host import RunEvent
     from pyevm_agents.models import LlamaModel, Progress
 
@@ -105,8 +107,9 @@ def open_plane(  # noqa: PLR0913 - keyword arguments
         node, notes = _open_node(choices, data, stack, on_progress)
         port = LocalChainPort.from_node(node, DEVELOPMENT_KEY)
         registries = None if choices.fixture is not None else REGISTRY_ADDRESSES[TESTNET]
-        if registries is None and choices.requires_identity:
-            raise ConfigError("--require-identity: a fixture's chain has no registries; omit it")
+        if registries is None and choices.is_registration_needed:
+            name = "--require-identity" if choices.validator is None else "--validator"
+            raise ConfigError(f"{name}: a fixture's chain has no registries; omit it")
         options = PlaneOptions(
             port=port,
             store_path=data / STORE_FILE,
@@ -126,6 +129,8 @@ def open_plane(  # noqa: PLR0913 - keyword arguments
             )
         signers = {bytes(each): node.keys.require_key(each) for each in node.keys.addresses}
         signers[options.operator_wallet] = operator_key
+        if registries is not None and choices.validator is not None:
+            options = _add_validator(options, node, signers, choices.validator, registries, agents)
         address = open_treasury(
             treasury_choices,
             node,
@@ -147,6 +152,28 @@ def open_plane(  # noqa: PLR0913 - keyword arguments
             )
         plane = stack.enter_context(ControlPlane(agents, options, resumes=resumes))
         yield OpenedPlane(plane=plane, node=node, notes=notes, signers=signers)
+
+
+def _add_validator(  # noqa: PLR0913, PLR0917 - what a validator needs, once
+    options: PlaneOptions,
+    node: Node,
+    signers: Mapping[bytes, PrivateKey],
+    address: bytes,
+    registries: RegistryAddresses,
+    agents: Sequence[AgentFolder],
+) -> PlaneOptions:
+    ports = {owner: LocalChainPort.from_node(node, key) for owner, key in signers.items()}
+    if address not in ports:
+        raise ConfigError(
+            f"--validator {to_checksum_address(address)}: its key is not one of this chain's; "
+            f"name one of its accounts, such as {to_checksum_address(node.keys.addresses[-1])}"
+        )
+    validator = OwnersValidator(ports, ports[address], registries)
+    for each in agents:
+        manifest = each.read_manifest()
+        if manifest.owner_wallet is not None:  # Else the one who registers it is its owner.
+            validator.require_owner(manifest.slug, to_canonical_address(manifest.owner_wallet))
+    return replace(options, validator=validator, read_response=validator.read_response)
 
 
 def _get_operator(folder: AgentFolder) -> bytes | None:

@@ -39,15 +39,21 @@ class PlaneChoices:
     requires_identity: bool
     validators: tuple[bytes, ...]
     clients: tuple[bytes, ...]
+    validator: bytes | None
 
     @property
     def threshold(self) -> TrustThreshold:
         """What an agent needs to be run."""
         return TrustThreshold(
             min_score=self.min_score,
-            requires_identity=self.requires_identity,
-            requires_registration=self.requires_identity,
+            requires_identity=self.is_registration_needed,
+            requires_registration=self.is_registration_needed,
         )
+
+    @property
+    def is_registration_needed(self) -> bool:
+        """Whether agents must be registered: if that is asked, or a validator answers for them."""
+        return self.requires_identity or self.validator is not None
 
     @property
     def sources(self) -> TrustedSources:
@@ -95,6 +101,11 @@ _OPTIONS = (
     click.option(
         "--trust-client", "clients", type=ADDRESS_TYPE, multiple=True, metavar="ADDRESS",
         help="A client whose feedback counts for the score. Repeatable.",
+    ),
+    click.option(
+        "--validator", type=ADDRESS_TYPE, metavar="ADDRESS",
+        help="An account of this chain that executes each run again and posts 100 or 0 to "
+        "ERC-8004's validation registry. Agents must be registered.",
     ),
 )  # fmt: skip
 

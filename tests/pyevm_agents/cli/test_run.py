@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 from click.testing import CliRunner
+from eth_utils import to_checksum_address
 
 from pyevm_agents.cli.app import main
 from pyevm_agents.manifests.documents import DocumentKind
+from pyevm_agents.node import DEFAULT_MNEMONIC
+from pyevm_agents.node.keys import DEFAULT_PATH, derive_keys
 from tests.pyevm_agents.control.agents_of_tests import PAY, make_agent
 
 if TYPE_CHECKING:
@@ -18,6 +21,11 @@ if TYPE_CHECKING:
     from click.testing import Result
 
     from pyevm_agents.manifests.agent_folder import AgentFolder
+
+ADDRESSES = [
+    to_checksum_address(each.public_key.to_canonical_address())
+    for each in derive_keys(DEFAULT_MNEMONIC, 2, DEFAULT_PATH)
+]
 
 PHASES = [
     "discover", "plan", "trust_check", "policy_check", "dry_run", "execute", "verify", "summarize",
@@ -58,6 +66,18 @@ def test_a_run_that_fails_shows_where_and_why(tmp_path: Path) -> None:
     assert list_phases(result)[2:] == [("trust_check", "✗"), ("record", "✓")]
     assert result.stdout.count("rejected") == 2, "the phase record, and the last line"
     assert ": rejected, " in result.stdout.splitlines()[-1]
+
+
+def test_a_validator_needs_a_key_a_registry_and_registered_agents(tmp_path: Path) -> None:
+    folder = make_agent(tmp_path, action=PAY)
+    result = run(folder, "--validator", ADDRESSES[1], status=1)
+    assert list_phases(result)[2:] == [("trust_check", "✗"), ("record", "✓")]
+    assert "register it" in result.stdout
+    stranger = "0x" + "11" * 20
+    result = run(folder, "--validator", stranger, status=2)
+    assert "its key is not one of this chain's; name one of its accounts" in result.stderr
+    result = run(folder, "--validator", ADDRESSES[1], "--fixture", "wallet_agent", status=2)
+    assert "--validator: a fixture's chain has no registries; omit it" in result.stderr
 
 
 def test_a_run_stops_after_a_phase_and_keeps_the_rest_for_another_start(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ TOOLS = {
     "openfi_continue_run", "openfi_get_confirmation", "openfi_confirm_run", "openfi_cancel_run",
     "openfi_get_receipts", "openfi_verify_run", "openfi_list_tasks",
     "openfi_get_treasury",
+    "openfi_get_validation",
 }  # fmt: skip
 
 

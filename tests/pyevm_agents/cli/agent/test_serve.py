@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+VALIDATOR = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
+"""The second account of a development chain."""
+
 PROGRAM = [sys.executable, "-m", "pyevm_agents", "agent", "serve"]
 
 
@@ -74,6 +77,30 @@ def test_a_process_serves_rest_and_json_rpc_and_continues_a_run_after_a_restart(
         assert int(call_rpc(urls["JSON-RPC"], "eth_blockNumber"), 16) == before + 1
         payee = "0x" + "00" * 18 + "beef"
         assert call_rpc(urls["JSON-RPC"], "eth_getBalance", payee, "latest") == "0x1"
+
+
+@pytest.mark.slow  # processes
+def test_a_validator_answers_for_the_runs_of_a_registered_agent(tmp_path: Path) -> None:
+    folder = make_agent(tmp_path, action=PAY)
+    data = ("--data", str(tmp_path / "data"), "--validator", VALIDATOR)
+    with serve(str(folder.path), *data) as urls:
+        rest = RestClient(urls["REST"])
+        identity = rest.post("/agents/gas-watcher/registration", status=200)
+        rest.post("/tasks", {"goal": "Pay", "taskId": "pay"}, status=201)
+        run = rest.post("/tasks/pay/runs?wait=true")
+        assert (run["status"], run["failure"]) == ("completed", None)
+        served = rest.get(f"/runs/{run['runId']}/validation")
+        assert (served["response"], served["validator"]) == (100, VALIDATOR)
+        assert (served["agentId"], served["tag"]) == (identity["agentId"], "reexecution")
+        assert "0x" + served["evidence"][2:] == run["phases"][5]["result"]["digest"]
+    command = ["run", "Pay", "--agent", str(folder.path), "--no-model", *data]
+    printed = CliRunner().invoke(main, command)
+    assert printed.exit_code == 0, printed.output
+    assert f"100 of 100 for agent {identity['agentId']} by {VALIDATOR}" in printed.stdout
+    form = json.loads(CliRunner().invoke(main, [*command, "--json"]).stdout)
+    assert form["validation"]["response"] == 100
+    failed = CliRunner().invoke(main, [*command, "--max-onchain-writes", "0", "--json"])
+    assert "validation" not in json.loads(failed.stdout), "it was not verified"
 
 
 @pytest.mark.slow  # a process
