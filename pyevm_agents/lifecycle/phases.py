@@ -65,6 +65,7 @@ MAX_DRAFTS = 3
 
 PREPARED = "prepared"
 CONFIRMATION = "confirmation"
+VERIFICATION = "verification"
 """Names of stored values."""
 
 
@@ -255,9 +256,34 @@ def _commit(facts: RunFacts, prepared: PreparedExecution, dry_run: DryRunRecord)
 
 
 def verify(facts: RunFacts) -> PhaseOutcome:
-    """Ask the coordinator to verify, and add the lifecycle's own checks."""
+    """Ask the coordinator to verify, add the lifecycle's own checks, and post the response.
+
+    What was found is stored before it is posted: after a kill in between it is not asked again.
+    """
     store, run_id, module = facts.host.store, facts.run.run_id, facts.coordinator
     execution = store.get_result(ExecutionRecord, run_id, Phase.EXECUTE)
+    verification = store.find_value(VerificationResult, run_id, VERIFICATION)
+    if verification is None:
+        verification = _judge_execution(facts, module, execution)
+        with store.commit():
+            store.set_value(run_id, VERIFICATION, verification)
+    failed = [each for each in verification.checks if not each.is_passed]
+    reasons = "; ".join(f"{each.name}: {each.details or 'failed'}" for each in failed)
+    if not verification.is_passed:
+        reasons = reasons or f"agent {module.slug}: did not pass the run"
+    receipt = RunReceipt(
+        receipt_id=build_receipt_id(run_id, ReceiptType.VERIFICATION),
+        type=ReceiptType.VERIFICATION,
+        ref=_respond(facts, verification, execution.digest),
+        summary=f"{len(verification.checks)} checks, score {verification.score:.2f}",
+    )
+    return PhaseOutcome(result=verification, failure=reasons or None, receipts=(receipt,))
+
+
+def _judge_execution(
+    facts: RunFacts, module: AgentModule, execution: ExecutionRecord
+) -> VerificationResult:
+    store, run_id = facts.host.store, facts.run.run_id
     try:
         budget = facts.budget
     except ConfigError:  # The manifest was changed, which is a failed check.
@@ -270,18 +296,7 @@ def verify(facts: RunFacts) -> PhaseOutcome:
         budget=budget,
         changed_manifests=facts.describe_changed_manifests(facts.dry_run.children),
     )
-    verification = judge(stated, list_checks(verified, facts.host.port))
-    failed = [each for each in verification.checks if not each.is_passed]
-    reasons = "; ".join(f"{each.name}: {each.details or 'failed'}" for each in failed)
-    if not verification.is_passed:
-        reasons = reasons or f"agent {module.slug}: did not pass the run"
-    receipt = RunReceipt(
-        receipt_id=build_receipt_id(run_id, ReceiptType.VERIFICATION),
-        type=ReceiptType.VERIFICATION,
-        ref=_respond(facts, verification, execution.digest),
-        summary=f"{len(verification.checks)} checks, score {verification.score:.2f}",
-    )
-    return PhaseOutcome(result=verification, failure=reasons or None, receipts=(receipt,))
+    return judge(stated, list_checks(verified, facts.host.port))
 
 
 def _ask_for_verification(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from eth_keys.datatypes import PrivateKey
@@ -13,6 +13,7 @@ from pyevm_agents.contracts import load_artifact
 from pyevm_agents.devnet.registries import REGISTRY_ADDRESSES, TESTNET, build_registries
 from pyevm_agents.lifecycle.local_chain import LocalChainPort
 from pyevm_agents.lifecycle.manifest import ManifestIdentity
+from pyevm_agents.lifecycle.orchestrator import Orchestrator
 from pyevm_agents.lifecycle.receipts import ReceiptType
 from pyevm_agents.lifecycle.registry_trust import (
     RegistryTrust,
@@ -29,6 +30,7 @@ from tests.pyevm_agents.lifecycle.run_bench import (
     Addition,
     RunBench,
     build_host,
+    build_task,
     create_chain,
     deploy,
     send,
@@ -117,6 +119,45 @@ def test_a_run_is_validated_on_the_chain(registered: RunBench) -> None:
     assert status is not None
     assert (status.agent_id, status.response, status.tag) == (AGENT_ID, 100, "reexecution")
     assert status.validator == address_of(VALIDATOR_KEY)
+
+
+class PostingHostEnd(BaseException):
+    """The host ends after the response was posted, before it is stored."""
+
+
+def test_an_agent_that_changes_its_mind_after_a_kill_has_one_response(
+    registered: RunBench,
+) -> None:
+    said = iter((1.0, 0.0))
+
+    class WaveringAgent(AddingAgent):
+        def verify(
+            self, task: Task, result: ExecutionResult, context: AgentContext
+        ) -> VerificationResult:
+            stated = super().verify(task, result, context)
+            score = next(said)
+            return replace(stated, is_passed=score > 0, score=score)
+
+    install(registered, register(WaveringAgent(registered.counter, {"step-1": Addition()})))
+    poster = registered.host.validator
+    assert poster is not None
+    post = poster.respond
+
+    class EndingPoster:
+        def respond(self, *words: Any) -> str:  # noqa: ANN401 - those of a validator
+            post(*words)
+            raise PostingHostEnd
+
+    registered.change(validator=EndingPoster())
+    orchestrator = Orchestrator(registered.host)
+    run_id = orchestrator.start(build_task())
+    with pytest.raises(PostingHostEnd):
+        orchestrator.run(run_id)
+    registered.change(validator=poster)
+    number = registered.chain.head.block_number
+    run = Orchestrator(registered.host).run(run_id)
+    assert (run.status, run.failure) == (RunStatus.COMPLETED, None)
+    assert registered.chain.head.block_number == number, "nothing was posted again"
 
 
 def test_posting_again_does_nothing(registered: RunBench) -> None:
