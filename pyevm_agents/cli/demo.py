@@ -13,6 +13,7 @@ import click
 from pyevm_agents.cli.agent.extra import require_agents_extra
 from pyevm_agents.cli.cache_folder import get_facts_folder
 from pyevm_agents.cli.callback_demo import run_callback_demo
+from pyevm_agents.cli.council_demo import run_council_demo
 from pyevm_agents.cli.demo_output import print_atomicity, print_run
 from pyevm_agents.cli.loan_demo import run_loan_demo
 from pyevm_agents.cli.output import out
@@ -55,14 +56,23 @@ SUBJECTS = {
     "trading": "trading has posts of its own; omit it",
     "loan": "loan has applications of its own; omit it",
     "run": "run has tasks of its own; omit it",
+    "council": "council has questions of its own; omit it",
 }
 """Scenarios that have requests of their own, and what to do."""
+
+DECISIONS = {
+    "trading": run_trading_demo,
+    "loan": run_loan_demo,
+    "run": run_run_demo,
+    "council": run_council_demo,
+}
+"""Scenarios with a page, and what runs them."""
 
 
 @click.command()
 @click.option(
     "--scenario",
-    type=click.Choice(["wallet", "callback", "swap", "trading", "loan", "run"]),
+    type=click.Choice(["wallet", "callback", "swap", "trading", "loan", "run", "council"]),
     default="wallet",
     show_default=True,
     help="wallet: the agent runs in one transaction. callback: it also runs by an oracle on anvil, "
@@ -70,7 +80,8 @@ SUBJECTS = {
     "Uniswap V2, whose tools are made from the contracts, gets five requests. trading: an "
     "agent whose tools are models decides on posts. loan: a lending pool's agent decides on "
     "applications by the criteria of its DAO. run: two agents pay bills from a treasury in nine "
-    "phases, and three runs are stopped.",
+    "phases, and three runs are stopped. council: five agents answer two questions, for a market "
+    "and with a dispute.",
 )
 @click.option(
     "--prompt",
@@ -146,6 +157,11 @@ def demo(  # noqa: PLR0913 - one for each option
     the budget, by the treasury's cap, by the trust that an agent lacks. The exit status is 1 if a
     run ends otherwise.
 
+    With --scenario council, five agents answer two questions under bonds: three ask the model, one
+    lies, one never reveals. Votes decide the first question, which resolves a prediction market. A
+    judge decides the second; it is disputed, and another judge overturns it. Rewards, bonds and
+    scores are read from the chain. The exit status is 1 if something comes out otherwise.
+
     With other scenarios, it is 0 even if the transaction reverts; see `status` in the JSON.
     """
     if no_store and store_path is not None:
@@ -176,14 +192,9 @@ def demo(  # noqa: PLR0913 - one for each option
             run_callback_demo(prompt, llama, chain, model=described, watch=watch, as_json=as_json)
         elif scenario == "swap":
             run_swap_demo(chain, swap, model=described, watch=watch, keep=keep, as_json=as_json)
-        elif scenario == "trading":
-            run_trading_demo(
-                chain, trading, model=described, watch=watch, keep=keep, as_json=as_json
-            )
-        elif scenario == "loan":
-            run_loan_demo(chain, trading, model=described, watch=watch, keep=keep, as_json=as_json)
-        elif scenario == "run":
-            run_run_demo(chain, trading, model=described, watch=watch, keep=keep, as_json=as_json)
+        elif scenario in DECISIONS:
+            run_decisions = DECISIONS[scenario]
+            run_decisions(chain, trading, model=described, watch=watch, keep=keep, as_json=as_json)
         else:
             watch.show_status("deploying tokens, pool, tools and the wallet agent")
             wallet = WalletDemo(chain)
@@ -233,19 +244,28 @@ def _check_scenario(
         swap.require_consistent()
     else:
         swap.require_none()
-    if scenario in {"trading", "loan", "run"}:
-        trading.require_consistent(record_path)
-        if scenario != "trading":
-            trading.require_no_posts()
-        if scenario == "run":
-            trading.require_no_ideal()
-            require_agents_extra()
-    else:
-        trading.require_none()
+    _check_page_options(scenario, trading, record_path)
     if scenario == "callback":
         _refuse_wallet_options(store_path, record_path)
     if record_path is not None:
         require_fixture_path(record_path)
+
+
+def _check_page_options(scenario: str, trading: TradingOptions, record_path: Path | None) -> None:
+    """Reject options of scenarios with a page that do not fit.
+
+    Raises: click.UsageError.
+    """
+    if scenario not in DECISIONS:
+        trading.require_none()
+        return
+    trading.require_consistent(record_path)
+    if scenario != "trading":
+        trading.require_no_posts()
+    if scenario in {"run", "council"}:
+        trading.require_no_ideal()
+    if scenario == "run":
+        require_agents_extra()
 
 
 def _refuse_prompt(scenario: str) -> None:
@@ -266,11 +286,11 @@ def _refuse_wallet_options(store_path: Path | None, record_path: Path | None) ->
     """
     if store_path is not None:
         raise click.UsageError(
-            "--store is for --scenario wallet, swap, trading, loan and run: callback measures "
-            "inference"
+            "--store is for --scenario wallet, swap, trading, loan, run and council: callback "
+            "measures inference"
         )
     if record_path is not None:
         raise click.UsageError(
-            "--record is for --scenario wallet, swap, trading, loan and run; use "
+            "--record is for --scenario wallet, swap, trading, loan, run and council; use "
             "`pyevm-agents record --scenario callback`"
         )

@@ -19,6 +19,7 @@ from pyevm_agents.cli.shared_options import (
 from pyevm_agents.contract_intelligence.swap_demo import SWAP
 from pyevm_agents.devnet import scenarios
 from pyevm_agents.devnet.chain import add_models
+from pyevm_agents.devnet.council_demo import COUNCIL
 from pyevm_agents.devnet.loan_demo import LOAN
 from pyevm_agents.devnet.scenarios import record_scenario
 from pyevm_agents.devnet.trading_demo import TRADING
@@ -43,6 +44,7 @@ SCENARIOS = {
     "trading": TRADING,
     "loan": LOAN,
     "run": RUN,
+    "council": COUNCIL,
 }
 """Scenarios by name, which is also the name of the fixture file."""
 

@@ -49,7 +49,7 @@ LABELS = {SENTIMENT: "Sentiment", FORECAST: "Forecast", WEIGHTS: "Target", TRADE
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TradingOptions:
-    """Options of this scenario; the loan's has `--html`, `--ideal`, that of runs `--html`."""
+    """Options of this scenario; the loan's has `--html`, `--ideal`, runs and councils `--html`."""
 
     posts: int | None
     html: Path | None
@@ -62,7 +62,9 @@ class TradingOptions:
         """
         self.require_no_posts()
         if self.html is not None:
-            raise click.UsageError("--html is for --scenario trading, loan and run; omit it")
+            raise click.UsageError(
+                "--html is for --scenario trading, loan, run and council; omit it"
+            )
         self.require_no_ideal()
 
     def require_no_ideal(self) -> None:
@@ -105,7 +107,7 @@ _OPTIONS = (
     ),
     click.option(
         "--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
-        help="trading, loan, run: Write the decisions or runs as a self-contained page.",
+        help="trading, loan, run, council: Write the decisions or runs as a self-contained page.",
     ),
     click.option(
         "--ideal", is_flag=True,

@@ -88,6 +88,7 @@ CONSTRUCTORS: Mapping[str, tuple[object, ...]] = {
     "ReadBillTool": (NOWHERE,),
     "ReadCriteriaTool": (NOWHERE,),
     "ReadProposalTool": (NOWHERE,),
+    "RecordTool": (NOWHERE, "read_record", "Reads an entry", "bridge open"),
     "RepaymentCheckTool": (NOWHERE, NOWHERE),
     "RetrievalTool": (NOWHERE, "Handbook", "Finds passages", "Words to look for", 3, 400),
     "RevertingTool": (0,),

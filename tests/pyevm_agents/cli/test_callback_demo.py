@@ -24,7 +24,7 @@ COMMAND = ["demo", "--scenario", "callback"]
 @pytest.mark.parametrize(
     ("option", "advice"),
     [
-        ("--store", "--store is for --scenario wallet, swap, trading, loan and run"),
+        ("--store", "--store is for --scenario wallet, swap, trading, loan, run and council"),
         ("--record", "record --scenario callback"),
     ],
 )

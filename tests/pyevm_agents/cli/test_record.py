@@ -141,4 +141,4 @@ def test_what_can_not_be_recorded_is_refused_before_a_model_is_loaded(
 def test_a_scenario_that_is_none_is_refused(tmp_path: Path) -> None:
     done = CliRunner().invoke(main, ["record", "--scenario", "other", "-o", str(tmp_path)])
     assert done.exit_code == 2
-    assert "'out-of-gas', 'callback', 'swap', 'trading', 'loan', 'run', 'all'" in done.output
+    assert "'callback', 'swap', 'trading', 'loan', 'run', 'council', 'all'" in done.output

@@ -15,6 +15,7 @@ from pyevm_agents.config.schedule_file import ScheduleFile
 from pyevm_agents.contract_intelligence.chain_metadata import get_chain_metadata
 from pyevm_agents.contract_intelligence.swap_requests import REQUESTS
 from pyevm_agents.devnet.chain import DEFAULT_MODEL_NAME
+from pyevm_agents.devnet.council_demo import MARKET_QUESTION
 from pyevm_agents.devnet.loan_applications import read_applications
 from pyevm_agents.devnet.loan_demo import AFTER, BEFORE
 from pyevm_agents.devnet.scenarios import record_scenario
@@ -40,7 +41,7 @@ MAX_FILE_BYTES = 1_250_000
 """Uniswap, the trading desk and the tools' contracts, twice: in the first state and in the last."""
 
 
-SLOW = {"swap", "trading", "loan", "run"}
+SLOW = {"swap", "trading", "loan", "run", "council"}
 """Scenarios with many contracts."""
 
 
@@ -152,6 +153,20 @@ def test_the_lending_pools_agent_decides_by_the_criteria_of_the_day() -> None:
     for application in read_applications().story:
         assert any(application.text in text for text in questions)
     assert questions[-1].startswith("Read the criteria")
+
+
+def test_a_council_answers_two_questions_and_holds_nothing_in_the_end() -> None:
+    fixture = shipped("council")
+    reverted = [t for block in fixture.blocks for t in block.transactions if not t.is_success]
+    assert len(reverted) == 1  # who staked on the other answer claims
+    prompts = ["".join(s.text for s in step.exchange.segments) for step in fixture.steps]
+    asked = [prompt.rpartition("\nQuestion: ")[2] for prompt in prompts]
+    assert sum(text.startswith(MARKET_QUESTION) for text in asked) == 6  # two steps of each agent
+    judged = [text for text in asked if '1. "7", 2. "61", 3. "61", 4. "61"' in text]
+    assert len(judged) == 3  # the first judge has no tool
+    stakes = [b.balance_wei for b in fixture.post.values() if b.code]
+    assert stakes
+    assert not any(stakes)  # neither the oracle nor the market, nor an agent
 
 
 def test_after_the_rollback_only_the_senders_account_differs() -> None:

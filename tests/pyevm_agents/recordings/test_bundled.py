@@ -29,7 +29,9 @@ def test_a_file_is_found_by_its_path(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert load_bundled_fixture(str(tmp_path / "mine.json")).name == "nested"
     monkeypatch.chdir(tmp_path)
     assert load_bundled_fixture("mine.json").name == "nested"
-    with pytest.raises(ConfigError, match="must be one of callback, loan, nested, out_of_gas"):
+    with pytest.raises(
+        ConfigError, match="must be one of callback, council, loan, nested, out_of_gas"
+    ):
         load_bundled_fixture("mine")
     with pytest.raises(ConfigError, match=r"unknown fixture '\.\./nested'"):
         load_bundled_fixture("../nested")

@@ -198,7 +198,7 @@ def test_a_folder_has_one_node_and_one_configuration(tmp_path: Path) -> None:
             "can't be written: No such file or directory; pass another file",
         ),
         (["--state", "x", "--dump-state", "y"], "--state and --dump-state exclude each other"),
-        (["--fixture", "nope"], "unknown fixture 'nope': must be one of callback, loan, nested"),
+        (["--fixture", "nope"], "unknown fixture 'nope': must be one of callback, council, loan"),
         (["--fixture", "wallet_agent", "--chain-id", "5"], "--fixture and --chain-id exclude"),
         (["--schedule", "cold=5"], "--no-model and --schedule exclude"),
         (["--schedule", "{empty}/none"], "/none: the file can't be read: No such file"),
