@@ -83,7 +83,6 @@ CONSTRUCTORS: Mapping[str, tuple[object, ...]] = {
     "PlainLoanTool": ("plain",),
     "PriceFeed": (EXECUTOR, "view_prices", ["ETH"], "USDT", 8),
     "RawTool": (b"",),
-    "CheckWinnerTool": (NOWHERE, "cup final"),
     "PayBillTool": (NOWHERE,),
     "ReadBillTool": (NOWHERE,),
     "ReadCriteriaTool": (NOWHERE,),
