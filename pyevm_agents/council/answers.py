@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from eth_utils import keccak
 
+from precompiles.gate import UNSURE
 from pyevm_agents.agents.iteration_results import decode_iteration
 from pyevm_agents.agents.revert_reasons import decode_revert
 from pyevm_agents.contracts import load_artifact
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
     from pyevm_agents.oracle.messages import AnswerComputer
 
 BASE_PROMPT = "You answer questions. Give the answer alone, in as few words as possible."
-UNSURE = "UNSURE:"
-"""How an answer begins that asks back. Source: contracts/libraries/Unsure.sol."""
-
 MAX_OUTPUT_BYTES = 1 << 20
 SHOWN_CHARACTERS = 300
 

@@ -18,7 +18,10 @@ from pyevm_agents.cli.oracle.param_types import ADDRESS_TYPE
 from pyevm_agents.cli.oracle.run import (
     MAX_CONFIRMATIONS,
     WEEK_SECONDS,
+    chain_id_option,
     get_state_folder,
+    max_fee_option,
+    poll_option,
     require_chain,
     require_ether,
     run_until_signal,
@@ -53,19 +56,8 @@ oracle_option = click.option(
 once_option = click.option(
     "--once", is_flag=True, help="Do what is due now, wait until it is mined, and end."
 )
-poll_option = click.option(
-    "--poll-interval",
-    type=click.FloatRange(0.05, 3_600),
-    default=1.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="Time between two looks at the chain.",
-)
 json_option: Callable[..., Any] = click.option(
     "--json", "as_json", is_flag=True, help="Print JSON objects, one a line."
-)
-chain_id_option = click.option(
-    "--chain-id", type=click.IntRange(1), metavar="ID", help="Chain ID that the node must have."
 )
 request_option = click.option(
     "--request",
@@ -74,14 +66,6 @@ request_option = click.option(
     multiple=True,
     metavar="NUMBER",
     help="Only this request; may be repeated.  [default: all that the limits allow]",
-)
-max_fee_option = click.option(
-    "--max-fee",
-    type=click.FloatRange(0, min_open=True),
-    default=500.0,
-    show_default=True,
-    metavar="GWEI",
-    help="The most that one gas may cost.",
 )
 turn_option = click.option(
     "--turn-seconds",

@@ -15,19 +15,21 @@ from rich.table import Table
 from pyevm_agents.cli.council.output import CouncilOutput
 from pyevm_agents.cli.council.participation import (
     Participation,
-    chain_id_option,
     json_option,
-    max_fee_option,
     once_option,
     oracle_option,
-    poll_option,
     request_option,
     store_option,
     take_part,
     turn_option,
 )
 from pyevm_agents.cli.oracle.keystore_options import password_file_option, unlock
-from pyevm_agents.cli.oracle.run import require_chain
+from pyevm_agents.cli.oracle.run import (
+    chain_id_option,
+    max_fee_option,
+    poll_option,
+    require_chain,
+)
 from pyevm_agents.cli.oracle.session import keystore_option
 from pyevm_agents.cli.output import out, print_table
 from pyevm_agents.cli.rpc_client import RpcClient, rpc_option

@@ -80,6 +80,26 @@ class RunOptions:
     ws_url: str | None = None
 
 
+chain_id_option = click.option(
+    "--chain-id", type=click.IntRange(1), metavar="ID", help="Chain ID that the node must have."
+)
+poll_option = click.option(
+    "--poll-interval",
+    type=click.FloatRange(0.05, 3_600),
+    default=1.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Time between two looks at the chain.",
+)
+max_fee_option = click.option(
+    "--max-fee",
+    type=click.FloatRange(0, min_open=True),
+    default=500.0,
+    show_default=True,
+    metavar="GWEI",
+    help="The most that one gas may cost.",
+)
+
 _WORKER_OPTIONS: tuple[Callable[[Any], Any], ...] = (
     rpc_option,
     click.option(
@@ -92,9 +112,7 @@ _WORKER_OPTIONS: tuple[Callable[[Any], Any], ...] = (
         help="The oracle's address.",
     ),
     add_keystore_options,
-    click.option(
-        "--chain-id", type=click.IntRange(1), metavar="ID", help="Chain ID that the node must have."
-    ),
+    chain_id_option,
     click.option(
         "--confirmations",
         type=click.IntRange(1, MAX_CONFIRMATIONS),
@@ -112,28 +130,14 @@ _WORKER_OPTIONS: tuple[Callable[[Any], Any], ...] = (
         help="How long a worker has until the next one takes over, by the chain's time. "
         "The same for all workers.",
     ),
-    click.option(
-        "--poll-interval",
-        type=click.FloatRange(0.05, 3_600),
-        default=1.0,
-        show_default=True,
-        metavar="SECONDS",
-        help="Time between two looks at the chain.",
-    ),
+    poll_option,
     click.option(
         "--ws-url",
         metavar="URL",
         callback=_parse_socket,
         help="WebSocket of the node: a new block is looked at as soon as it announces it.",
     ),
-    click.option(
-        "--max-fee",
-        type=click.FloatRange(0, min_open=True),
-        default=500.0,
-        show_default=True,
-        metavar="GWEI",
-        help="The most that one gas may cost.",
-    ),
+    max_fee_option,
     click.option(
         "--max-bumps",
         type=click.IntRange(0, 100),
