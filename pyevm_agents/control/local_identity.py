@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pyevm_agents.control.identity import ContractLog, MinedCall
 from pyevm_agents.errors import AgentsError
-from pyevm_agents.lifecycle.chain_port import FrameCall
+from pyevm_agents.lifecycle.chain_port import FrameCall, RefusedCallError, mine_call
 
 if TYPE_CHECKING:
     from pyevm_agents.lifecycle.local_chain import LocalChainPort
@@ -35,11 +35,11 @@ class LocalIdentityAccount:
 
     def transact(self, purpose: str, to: bytes, data: bytes) -> MinedCall:
         """Mine a transaction; return its logs."""
-        draft = self._port.begin_draft(self._port.pin_next_block())
-        failure = draft.send_frame(FrameCall(target=to, data=data))
-        if failure is not None:
-            raise AgentsError(f"{purpose}: {failure}")
-        [transaction_hash] = self._port.commit(draft.prepare()).transaction_hashes
+        try:
+            block = mine_call(self._port, FrameCall(target=to, data=data))
+        except RefusedCallError as error:
+            raise AgentsError(f"{purpose}: {error}") from error
+        [transaction_hash] = block.transaction_hashes
         logs = self._port.chain.receipt(transaction_hash).logs
         return MinedCall(
             hash=transaction_hash,

@@ -7,6 +7,7 @@ stopped, for whatever reason, leaves nothing on the chain.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pyevm_agents.lifecycle.run_trace import RunWrite, WriteTrace
+
+
+MAX_CALL_DRAFTS = 10
+"""How often `mine_call` drafts a transaction."""
 
 
 class MovedStateError(AgentsError):
@@ -119,6 +124,10 @@ class Draft(Protocol):
         ...
 
 
+class RefusedCallError(AgentsError):
+    """A transaction of its own fails; nothing was mined."""
+
+
 class CallFailedError(AgentsError):
     """A call that reads the chain failed."""
 
@@ -171,3 +180,24 @@ class ChainPort(Protocol):
         Raises: CallFailedError: the call failed.
         """
         ...
+
+
+def mine_call(port: ChainPort, call: FrameCall) -> RunBlock:
+    """Mine a transaction in a block of its own; return the block.
+
+    A block that comes in between has it drafted anew.
+
+    Raises: RefusedCallError: it fails. MovedStateError: a block came in between each time.
+    """
+    for _ in range(MAX_CALL_DRAFTS - 1):
+        with suppress(MovedStateError):
+            return _mine_draft(port, call)
+    return _mine_draft(port, call)
+
+
+def _mine_draft(port: ChainPort, call: FrameCall) -> RunBlock:
+    draft = port.begin_draft(port.pin_next_block())
+    failure = draft.send_frame(call)
+    if failure is not None:
+        raise RefusedCallError(failure)
+    return port.commit(draft.prepare())

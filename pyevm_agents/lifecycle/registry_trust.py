@@ -15,7 +15,12 @@ from eth_utils import keccak, to_canonical_address
 
 from pyevm_agents.contracts import load_artifact
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.lifecycle.chain_port import CallFailedError, FrameCall, MovedStateError
+from pyevm_agents.lifecycle.chain_port import (
+    CallFailedError,
+    FrameCall,
+    RefusedCallError,
+    mine_call,
+)
 from pyevm_agents.lifecycle.run_trace import hash_id
 from pyevm_agents.lifecycle.trust import (
     REEXECUTION_TAG,
@@ -34,9 +39,6 @@ if TYPE_CHECKING:
 
 PERCENT = 100
 """Feedback's value that is a score of 1."""
-
-MAX_DRAFTS = 10
-"""How often a posting is drafted anew because another block came in."""
 
 MAX_SALTS = 100
 """How many request hashes are tried. Each one that somebody takes costs them a transaction."""
@@ -152,18 +154,10 @@ class RegistryValidator:
 
     def _send(self, port: ChainPort, function: str, *arguments: object) -> None:
         data = load_artifact("ValidationRegistry").encode_call(function, *arguments)
-        for attempt in range(MAX_DRAFTS):
-            draft = port.begin_draft(port.pin_next_block())
-            failure = draft.send_frame(FrameCall(target=self._registry, data=data))
-            if failure is not None:
-                raise ConfigError(f"{function}: {failure}")
-            try:
-                port.commit(draft.prepare())
-            except MovedStateError:  # Another block came in between.
-                if attempt == MAX_DRAFTS - 1:
-                    raise
-            else:
-                return
+        try:
+            mine_call(port, FrameCall(target=self._registry, data=data))
+        except RefusedCallError as error:
+            raise ConfigError(f"{function}: {error}") from error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

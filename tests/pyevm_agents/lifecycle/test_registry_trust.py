@@ -11,6 +11,7 @@ from eth_typing import Address
 
 from pyevm_agents.contracts import load_artifact
 from pyevm_agents.devnet.registries import REGISTRY_ADDRESSES, TESTNET, build_registries
+from pyevm_agents.lifecycle.chain_port import MAX_CALL_DRAFTS, MovedStateError
 from pyevm_agents.lifecycle.local_chain import LocalChainPort
 from pyevm_agents.lifecycle.manifest import ManifestIdentity
 from pyevm_agents.lifecycle.orchestrator import Orchestrator
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from pyevm_agents.lifecycle.chain_port import PreparedBlock, RunBlock
     from pyevm_agents.lifecycle.context import AgentContext
     from pyevm_agents.lifecycle.plan import PlanStep, TaskPlan
     from pyevm_agents.lifecycle.results import ExecutionResult, VerificationResult
@@ -158,6 +160,30 @@ def test_an_agent_that_changes_its_mind_after_a_kill_has_one_response(
     run = Orchestrator(registered.host).run(run_id)
     assert (run.status, run.failure) == (RunStatus.COMPLETED, None)
     assert registered.chain.head.block_number == number, "nothing was posted again"
+
+
+@pytest.mark.parametrize("blocks", [MAX_CALL_DRAFTS - 1, MAX_CALL_DRAFTS])
+def test_a_posting_is_drafted_anew_after_a_block_in_between(
+    registered: RunBench, monkeypatch: pytest.MonkeyPatch, blocks: int
+) -> None:
+    validator = registered.host.validator
+    assert validator is not None
+    commit, left = LocalChainPort.commit, iter(range(blocks))
+
+    def come_in_between(port: LocalChainPort, block: PreparedBlock) -> RunBlock:
+        if next(left, None) is not None:
+            registered.chain.mine()
+        return commit(port, block)
+
+    monkeypatch.setattr(LocalChainPort, "commit", come_in_between)
+    if blocks == MAX_CALL_DRAFTS:
+        with pytest.raises(MovedStateError):
+            validator.respond(AGENT_ID, "run-x", 100, bytes(32))
+        return
+    request = bytes.fromhex(validator.respond(AGENT_ID, "run-x", 100, bytes(32))[2:])
+    status = read_status(registered.host.port, REGISTRIES.validation, request)
+    assert status is not None
+    assert status.response == 100
 
 
 def test_posting_again_does_nothing(registered: RunBench) -> None:
