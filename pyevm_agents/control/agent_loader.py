@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from importlib.machinery import ModuleSpec, SourceFileLoader
 from typing import TYPE_CHECKING
 
 from eth_utils import to_canonical_address
@@ -16,11 +17,11 @@ from pyevm_agents.lifecycle.manifest import (
     ManifestSafety,
     ManifestTool,
 )
-from pyevm_agents.manifests.agent_folder import AGENT_VARIABLE, MODULE_FILE, AgentFolder
+from pyevm_agents.manifests.agent_folder import AGENT_VARIABLE, AgentFolder
 
 if TYPE_CHECKING:
     from pathlib import Path
-    from types import ModuleType
+    from types import CodeType, ModuleType
 
     from pyevm_agents.lifecycle.module import AgentModule
     from pyevm_agents.manifests.agent_manifest import PackageManifest
@@ -103,19 +104,25 @@ def _import_module(path: Path, slug: str) -> ModuleType:
     if not path.is_file():
         raise ConfigError(f"{path}: no such file; `pyevm-agents agent new NAME` makes an agent")
     name = f"pyevm_agents_of_folders.{slug.replace('-', '_')}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise ConfigError(f"{path}: must be a Python file named {MODULE_FILE}")
-    module = importlib.util.module_from_spec(spec)
+    loader = _SourceLoader(name, str(path))
+    module = importlib.util.module_from_spec(ModuleSpec(name, loader, origin=str(path)))
+    module.__file__ = str(path)
     sys.modules[name] = module  # Dataclasses of the module look it up.
     try:
-        spec.loader.exec_module(module)
+        loader.exec_module(module)
     except Exception as error:
         del sys.modules[name]
         raise ConfigError(
             f"{path}: can't be imported: {type(error).__name__}: {error}; run it with python"
         ) from error
     return module
+
+
+class _SourceLoader(SourceFileLoader):
+    """Reads and writes no bytecode: a change within the second of the last one would go unseen."""
+
+    def get_code(self, fullname: str) -> CodeType:  # noqa: ARG002 - importlib's
+        return self.source_to_code(self.get_data(self.path), self.path)
 
 
 def _get_agent(module: ModuleType, path: Path) -> AgentModule:

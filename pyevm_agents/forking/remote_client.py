@@ -117,7 +117,7 @@ class RemoteClient:
         if timeout_seconds <= 0:
             raise ConfigError(f"timeout of {timeout_seconds} s: must be above 0")
         self._transport = HttpTransport(url, timeout_seconds)
-        self._retries = retries
+        self.retries = retries
         self._is_closed = threading.Event()
         self._has_batches = True
 
@@ -161,6 +161,14 @@ class RemoteClient:
         """Close the connections; waiting requests end with a fault."""
         self._is_closed.set()
         self._transport.close()
+
+    def wait(self, seconds: float, method: str) -> None:
+        """Wait before a request of this method is repeated.
+
+        Raises: RemoteFault: the client was closed.
+        """
+        if self._is_closed.wait(seconds):
+            raise self.build_fault(method, "the fork was closed", "open it again")
 
     def build_fault(self, method: str, problem: str, advice: str) -> RemoteFault:
         """Return the fault of a request: host, method, the problem, and the next step."""
@@ -209,7 +217,7 @@ class RemoteClient:
 
     def _send(self, body: bytes, method: str) -> object:
         """Return the JSON of an answer; repeat the request while the failure may end by itself."""
-        for attempt in range(self._retries + 1):
+        for attempt in range(self.retries + 1):
             try:
                 return self._try(body, method)
             except _TemporaryError as error:
@@ -220,12 +228,11 @@ class RemoteClient:
                     else (error.delay_seconds)
                 )
                 tries = f"after {attempt + 1} {'try' if attempt == 0 else 'tries'}"
-                if attempt == self._retries or delay > MAX_DELAY_SECONDS:
+                if attempt == self.retries or delay > MAX_DELAY_SECONDS:
                     raise self.build_fault(
                         method, f"{error} ({tries})", "check the URL and the network, or try later"
                     ) from error
-            if self._is_closed.wait(delay):
-                raise self.build_fault(method, "the fork was closed", "open it again")
+            self.wait(delay, method)
         raise AssertionError  # The last attempt returns or raises.
 
     def _try(self, body: bytes, method: str) -> object:

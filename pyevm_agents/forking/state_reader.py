@@ -5,12 +5,15 @@ not take hashes is asked by number, together with the hash that it has at that n
 
 Where the node answers `eth_getProof`, accounts and slots are checked against the header's state
 root. A node may keep proofs of recent blocks alone; then it is asked for plain values.
+
+While anvil mines, its answers about its head are of the state in between. So an answer that does
+not fit the state root is asked for again, after a pause.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from eth_hash.auto import keccak
 
@@ -28,6 +31,8 @@ if TYPE_CHECKING:
 
     from pyevm_agents.errors import RemoteFault
     from pyevm_agents.forking.remote_client import RemoteClient
+
+Value = TypeVar("Value")
 
 MAX_ANCESTORS = 256
 """Blocks below the fork block that BLOCKHASH sees."""
@@ -49,6 +54,10 @@ PRUNED = re.compile(
     re.IGNORECASE,
 )
 """Messages of geth, Erigon, Nethermind, reth and anvil without the state of a block."""
+
+UNFIT_DELAYS_SECONDS = (0.1, 0.2, 0.4, 0.8)
+"""Delays before an answer that does not fit is asked for again, as often as the client's retries
+allow: longer than a node mines a block."""
 
 NO_ARCHIVE = "pass the URL of an archive node, or a later block with --fork-block-number"
 FORK_AGAIN = "fork again, at an older block"
@@ -93,8 +102,8 @@ class StateReader:
         """
         if self._has_proofs:
             try:
-                self._read_proof(spec.EXECUTOR_ADDRESS, [])
-            except ProofError:
+                self._repeat(lambda: self._read_proof(spec.EXECUTOR_ADDRESS, []))
+            except _UnfitError:
                 self._has_proofs = False
         if not self._has_proofs:
             self._read([Request("eth_getBalance", [_hex(spec.EXECUTOR_ADDRESS)])])
@@ -105,7 +114,12 @@ class StateReader:
         Input:  at most `ACCOUNTS_IN_BATCH` addresses.
         Raises: RemoteFault: the node does not answer, or lies.
         """
-        accounts = self._read_proven_accounts(addresses) if self._has_proofs else None
+        accounts = None
+        if self._has_proofs:
+            try:
+                accounts = self._repeat(lambda: self._read_proven_accounts(addresses))
+            except _UnfitError as error:
+                raise self._build_lie(error) from error
         if accounts is None:
             accounts = self._read_plain_accounts(addresses)
         return [account if any(account) else None for account in accounts]
@@ -119,15 +133,14 @@ class StateReader:
         keys = [f"0x{slot:064x}" for slot in slots]
         if self._has_proofs:
             try:
-                proof = self._read_proof(address, keys)
-                if proof is not None:
-                    owner = verify_account(proof, self._header.state_root, address)
-                    return verify_slots(proof, owner, slots)
-            except ProofError as error:
-                raise self._build_lie("eth_getProof", address, str(error)) from error
+                values = self._repeat(lambda: self._read_proven_slots(address, keys, slots))
+            except _UnfitError as error:
+                raise self._build_lie(error) from error
+            if values is not None:
+                return values
         method = "eth_getStorageAt"
-        values = self._read([Request(method, [_hex(address), key]) for key in keys])
-        return [self._parse_quantity(method, value) for value in values]
+        plain = self._read([Request(method, [_hex(address), key]) for key in keys])
+        return [self._parse_quantity(method, value) for value in plain]
 
     def read_ancestors(self, child: BlockHeaderAPI, last: int) -> list[BlockHeaderAPI]:
         """Return the headers below a header, down to a number; each is its child's parent.
@@ -178,10 +191,10 @@ class StateReader:
         try:
             account = verify_account(proof, self._header.state_root, address)
         except ProofError as error:
-            raise self._build_lie("eth_getProof", address, str(error)) from error
+            raise _UnfitError("eth_getProof", address, str(error)) from error
         if keccak(code) != account.code_hash:
             problem = f"its code is not that of the code hash 0x{account.code_hash.hex()}"
-            raise self._build_lie("eth_getCode", address, problem)
+            raise _UnfitError("eth_getCode", address, problem)
         return RemoteAccount(account.nonce, account.balance_wei, code)
 
     def _read_plain_accounts(self, addresses: Sequence[Address]) -> list[RemoteAccount]:
@@ -197,17 +210,42 @@ class StateReader:
             for nonce, balance, code in zip(values, values, values, strict=True)
         ]
 
-    def _read_proof(self, address: Address, keys: Sequence[str]) -> object | None:
-        """Return the result of `eth_getProof`, checked for the account; None if it is refused.
+    def _read_proven_slots(
+        self, address: Address, keys: Sequence[str], slots: Sequence[int]
+    ) -> list[int] | None:
+        """Return the values of slots by their proofs; None if the node has none any more."""
+        proof = self._read_proof(address, keys)
+        if proof is None:
+            return None
+        try:
+            owner = verify_account(proof, self._header.state_root, address)
+            return verify_slots(proof, owner, slots)
+        except ProofError as error:
+            raise _UnfitError("eth_getProof", address, str(error)) from error
 
-        Raises: ProofError: it does not fit the state root.
-        """
+    def _read_proof(self, address: Address, keys: Sequence[str]) -> object | None:
+        """Return the result of `eth_getProof`, checked for the account; None if it is refused."""
         [proof] = self._ask([Request("eth_getProof", [_hex(address), list(keys)])])
         if isinstance(proof, RemoteError):
             self._has_proofs = False
             return None
-        verify_account(proof, self._header.state_root, address)
+        try:
+            verify_account(proof, self._header.state_root, address)
+        except ProofError as error:
+            raise _UnfitError("eth_getProof", address, str(error)) from error
         return proof
+
+    def _repeat(self, read: Callable[[], Value]) -> Value:
+        """Return what a read returns; repeat it while its answers do not fit the state root.
+
+        Raises: _UnfitError: none of them fits.
+        """
+        for delay in UNFIT_DELAYS_SECONDS[: self._client.retries]:
+            try:
+                return read()
+            except _UnfitError as error:
+                self._client.wait(delay, error.method)
+        return read()
 
     # -- requests about the block -- #
 
@@ -276,11 +314,11 @@ class StateReader:
         problem = f"error {error.code}: {error.message}"
         return self._client.build_fault(method, problem, "check that the node is in order")
 
-    def _build_lie(self, method: str, address: Address, problem: str) -> RemoteFault:
+    def _build_lie(self, error: _UnfitError) -> RemoteFault:
         block = f"block {self._header.block_number}"
         return self._client.build_fault(
-            method,
-            f"the answer for {_hex(address)} does not fit the state root of {block}: {problem}",
+            error.method,
+            f"the answer for {_hex(error.address)} does not fit the state root of {block}: {error}",
             UNFIT,
         )
 
@@ -300,6 +338,15 @@ class StateReader:
         except ValueError as error:
             shown = repr(value)[:80]
             raise self._client.build_fault(method, f"{shown} is not hexadecimal", LIES) from error
+
+
+class _UnfitError(Exception):
+    """An answer that does not fit the state root."""
+
+    def __init__(self, method: str, address: Address, problem: str) -> None:
+        super().__init__(problem)
+        self.method = method
+        self.address = address
 
 
 def _add_block(request: Request, block: object) -> Request:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -83,6 +84,20 @@ def test_a_module_that_is_no_agent_is_refused(
     folder.module_path.write_text(text.replace(old, new), "utf-8")
     with pytest.raises(ConfigError, match=message):
         load_agent(folder)
+
+
+def test_a_module_that_changes_within_a_second_is_read_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    folder = make_agent(tmp_path)
+    path = folder.module_path
+    seconds, text = path.stat().st_mtime, path.read_text("utf-8")
+    for name in ("Watches", "Watched", "Watcher"):
+        path.write_text(text.replace("GasWatcherAgent", f"Gas{name}Agent"), "utf-8")
+        os.utime(path, (seconds, seconds))
+        assert type(load_agent(folder)).__name__ == f"Gas{name}Agent"
+    assert not (folder.path / "__pycache__").exists()
 
 
 def test_a_folder_without_a_module_is_refused(tmp_path: Path) -> None:

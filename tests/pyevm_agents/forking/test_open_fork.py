@@ -9,7 +9,7 @@ import pytest
 from eth_typing import Address
 
 from pyevm_agents.errors import ConfigError, RemoteFault
-from pyevm_agents.forking import RemoteFork, open_fork
+from pyevm_agents.forking import RemoteFork, open_fork, state_reader
 from pyevm_agents.forking.cache import AnswerCache
 from pyevm_agents.forking.remote_client import MAX_BATCH
 from pyevm_agents.forking.state_reader import ACCOUNTS_IN_BATCH, SLOTS_IN_BATCH
@@ -274,6 +274,47 @@ def test_a_lie_about_an_account_is_found(remote: FakeRemote, name: str) -> None:
     assert "does not fit the state root of block 3" in message
     assert problem in message
     assert "changed without a block has to mine one first" in message
+    fork.close()
+
+
+@pytest.mark.parametrize("lies", [1, 3])
+def test_answers_while_the_remote_mines_are_asked_for_again(remote: FakeRemote, lies: int) -> None:
+    fork = open_remote(remote, retries=lies)
+    left = {"account": lies, "slot": lies}
+
+    def answer(method: str, result: Any) -> Any:  # noqa: ANN401 - JSON
+        if method != "eth_getProof":
+            return result
+        kind = "slot" if result["storageProof"] else "account"
+        left[kind] -= 1
+        return result if left[kind] < 0 else result | {"accountProof": ["0x00"]}
+
+    remote.faults.change_result = answer
+    assert fork.state.get_account(CONTRACT) == CONTRACT_ACCOUNT
+    assert fork.state.get_slot(CONTRACT, 7) == STORED
+    assert left == {"account": -1, "slot": -1}
+    fork.close()
+
+
+def test_an_answer_that_never_fits_is_asked_for_four_times_more(
+    remote: FakeRemote, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(state_reader, "UNFIT_DELAYS_SECONDS", (0.0, 0.0, 0.0, 0.0))
+    fork = open_remote(remote, retries=5)
+    remote.faults.change_result = lambda method, x: {} if method == "eth_getProof" else x
+    remote.forget()
+    assert "it has no accountProof" in fault_of(fork)
+    assert remote.methods.count("eth_getProof") == 5
+    fork.close()
+
+
+def test_a_remote_that_mines_while_it_is_probed_keeps_its_proofs(remote: FakeRemote) -> None:
+    answers = iter([{}])
+    remote.faults.change_result = lambda method, x: (
+        next(answers, x) if method == "eth_getProof" else x
+    )
+    fork = open_remote(remote, retries=1)
+    assert fork.is_verified
     fork.close()
 
 
