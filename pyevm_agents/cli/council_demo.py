@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import sys
-import time
 from typing import TYPE_CHECKING
 
-import click
 from rich.markup import escape
 from rich.table import Table
 
-from pyevm_agents.atomic_files import write_output_file
 from pyevm_agents.cli.council_texts import (
     SHARE_COLUMNS,
     describe_step,
@@ -27,61 +23,44 @@ from pyevm_agents.devnet.council_demo import CouncilDemo
 from pyevm_agents.devnet.council_views import serialize_council
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from pyevm_agents.chain import Chain
-    from pyevm_agents.cli.tools.inspect import SlowStatus
-    from pyevm_agents.cli.trading_demo import TradingOptions
+    from pyevm_agents.cli.demo_job import DemoJob
     from pyevm_agents.devnet.council_cases import CouncilCase, CouncilStep
 
 PHASE_WIDTH = 19
 
 
-def run_council_demo(  # noqa: PLR0913 - keyword arguments
-    chain: Chain,
-    options: TradingOptions,
-    *,
-    model: Mapping[str, str],
-    watch: SlowStatus,
-    keep: Callable[[Chain, str], None],
-    as_json: bool,
-) -> None:
+def run_council_demo(job: DemoJob) -> None:
     """Deploy everything, let the council answer, and print the steps as they are mined.
-
-    Input:
-        chain: has the model and the account.
-        model: its name and digest.
-        keep: gets the chain of the runs, and what they are.
 
     Raises: EngineFault: the model failed. AgentsError: a step reverted that others need, or the
             page can't be written. SystemExit: something came out otherwise than it should.
     """
-    started = time.monotonic()
-    demo = CouncilDemo.deploy(chain, report=watch.report)
-    watch.stop()
-    if not as_json:
-        print_title(model)
+    demo = CouncilDemo.deploy(job.chain, report=job.watch.report)
+    job.watch.stop()
+    if not job.as_json:
+        print_title(job.model)
     asked = 0
     for step in demo.run_all():
-        watch.stop()
-        if as_json:
+        job.watch.stop()
+        if job.as_json:
             continue
         if len(demo.cases) > asked:
             asked = len(demo.cases)
             out.print(f"\n[bold]Question {asked}[/]  {escape(demo.cases[-1].question)}")
         _print_step(step)
-    seconds = time.monotonic() - started
-    if as_json:
-        form = serialize_council(demo, model=model, seconds=seconds)
-        click.echo(json.dumps(form, indent=2, ensure_ascii=False))
-    else:
-        _print_result(demo, seconds)
-    if options.html is not None:
-        from pyevm_agents.cli.council_page import build_page  # noqa: PLC0415 - imports jinja2
 
-        write_output_file(options.html, build_page(demo, model=model))
-        watch.show_status(f"written: {options.html}")
-    keep(demo.chain, "the questions of --scenario council")
+    def build_page() -> str:
+        from pyevm_agents.cli import council_page  # noqa: PLC0415 - imports jinja2
+
+        return council_page.build_page(demo, model=job.model)
+
+    job.finish(
+        demo.chain,
+        "the questions of --scenario council",
+        serialize=lambda seconds: serialize_council(demo, model=job.model, seconds=seconds),
+        print_result=lambda seconds: _print_result(demo, seconds),
+        build_page=build_page,
+    )
     if not all(each.is_met for each in demo.expectations):
         sys.exit(FAULT_STATUS)
 

@@ -14,6 +14,7 @@ from pyevm_agents.cli.agent.extra import require_agents_extra
 from pyevm_agents.cli.cache_folder import get_facts_folder
 from pyevm_agents.cli.callback_demo import run_callback_demo
 from pyevm_agents.cli.council_demo import run_council_demo
+from pyevm_agents.cli.demo_job import DemoJob, DemoOptions, add_demo_options
 from pyevm_agents.cli.demo_output import print_atomicity, print_run
 from pyevm_agents.cli.loan_demo import run_loan_demo
 from pyevm_agents.cli.output import out
@@ -29,7 +30,7 @@ from pyevm_agents.cli.shared_options import (
 from pyevm_agents.cli.store import open_run_store, store_option
 from pyevm_agents.cli.swap_demo import add_swap_options, run_swap_demo
 from pyevm_agents.cli.tools.inspect import SlowStatus
-from pyevm_agents.cli.trading_demo import add_trading_options, run_trading_demo
+from pyevm_agents.cli.trading_demo import run_trading_demo
 from pyevm_agents.devnet.chain import create_development_chain
 from pyevm_agents.devnet.wallet_demo import (
     DEFAULT_INSTRUCTION,
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
     from pyevm_agents.chain import Chain
     from pyevm_agents.cli.output import StatusLine
     from pyevm_agents.cli.swap_demo import SwapOptions
-    from pyevm_agents.cli.trading_demo import TradingOptions
     from pyevm_agents.config.schedule_file import ScheduleFile
     from pyevm_agents.devnet.model_registry import ModelChoice
     from pyevm_agents.models import Adapter, Store
@@ -92,7 +92,7 @@ DECISIONS = {
     "{USDC} and {DAI} become the addresses. Amounts are whole tokens.",
 )
 @add_swap_options
-@add_trading_options
+@add_demo_options
 @model_option
 @adapter_option
 @click.option(
@@ -123,7 +123,7 @@ def demo(  # noqa: PLR0913 - one for each option
     *,
     scenario: str,
     swap: SwapOptions,
-    trading: TradingOptions,
+    options: DemoOptions,
     schedule: ScheduleFile | None,
     gas_limit: int,
     record_path: Path | None,
@@ -166,7 +166,7 @@ def demo(  # noqa: PLR0913 - one for each option
     """
     if no_store and store_path is not None:
         raise click.UsageError("--store and --no-store exclude each other; omit one")
-    _check_scenario(scenario, swap, trading, store_path, record_path)
+    _check_scenario(scenario, swap, options, store_path, record_path)
     require_instruction(prompt)
     choice = model.with_adapter(adapter)
     watch = SlowStatus()
@@ -193,8 +193,16 @@ def demo(  # noqa: PLR0913 - one for each option
         elif scenario == "swap":
             run_swap_demo(chain, swap, model=described, watch=watch, keep=keep, as_json=as_json)
         elif scenario in DECISIONS:
-            run_decisions = DECISIONS[scenario]
-            run_decisions(chain, trading, model=described, watch=watch, keep=keep, as_json=as_json)
+            DECISIONS[scenario](
+                DemoJob(
+                    chain=chain,
+                    options=options,
+                    model=described,
+                    watch=watch,
+                    keep=keep,
+                    as_json=as_json,
+                )
+            )
         else:
             watch.show_status("deploying tokens, pool, tools and the wallet agent")
             wallet = WalletDemo(chain)
@@ -230,7 +238,7 @@ def _print_hits(store: Store, steps: int) -> None:
 def _check_scenario(
     scenario: str,
     swap: SwapOptions,
-    trading: TradingOptions,
+    options: DemoOptions,
     store_path: Path | None,
     record_path: Path | None,
 ) -> None:
@@ -244,26 +252,26 @@ def _check_scenario(
         swap.require_consistent()
     else:
         swap.require_none()
-    _check_page_options(scenario, trading, record_path)
+    _check_page_options(scenario, options, record_path)
     if scenario == "callback":
         _refuse_wallet_options(store_path, record_path)
     if record_path is not None:
         require_fixture_path(record_path)
 
 
-def _check_page_options(scenario: str, trading: TradingOptions, record_path: Path | None) -> None:
+def _check_page_options(scenario: str, options: DemoOptions, record_path: Path | None) -> None:
     """Reject options of scenarios with a page that do not fit.
 
     Raises: click.UsageError.
     """
     if scenario not in DECISIONS:
-        trading.require_none()
+        options.require_none()
         return
-    trading.require_consistent(record_path)
+    options.require_consistent(record_path)
     if scenario != "trading":
-        trading.require_no_posts()
+        options.require_no_posts()
     if scenario in {"run", "council"}:
-        trading.require_no_ideal()
+        options.require_no_ideal()
     if scenario == "run":
         require_agents_extra()
 

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import time
 from typing import TYPE_CHECKING
 
-import click
-
-from pyevm_agents.atomic_files import write_output_file
 from pyevm_agents.cli.demo_output import (
     iter_ending_lines,
     print_beginning,
@@ -26,58 +21,43 @@ from pyevm_agents.devnet.loan_runs import CREDIT
 from pyevm_agents.devnet.loan_world import APPLICANTS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from pyevm_agents.chain import Chain
-    from pyevm_agents.cli.tools.inspect import SlowStatus
-    from pyevm_agents.cli.trading_demo import TradingOptions
+    from pyevm_agents.cli.demo_job import DemoJob
     from pyevm_agents.devnet.loan_runs import LoanRun
 
 STYLES = {"approved": "bold green", "denied": "bold red", "undone": "bold yellow", "voted": "bold"}
 
 
-def run_loan_demo(  # noqa: PLR0913 - keyword arguments
-    chain: Chain,
-    options: TradingOptions,
-    *,
-    model: Mapping[str, str],
-    watch: SlowStatus,
-    keep: Callable[[Chain, str], None],
-    as_json: bool,
-) -> None:
+def run_loan_demo(job: DemoJob) -> None:
     """Deploy everything, decide on the applications, vote, and print the decisions.
-
-    Input:
-        chain: has the model and the account.
-        model: its name and digest.
-        keep: gets the chain of the runs, and what they are.
 
     Raises: EngineFault: the model failed. AgentsError: the page can't be written, or the gas does
             not suffice for the loans before the story.
     """
-    started = time.monotonic()
-    demo = LoanDemo.deploy(chain, is_ideal=options.ideal, report=watch.report)
-    watch.stop()
-    if not as_json:
-        print_beginning(model, is_ideal=options.ideal)
+    demo = LoanDemo.deploy(job.chain, is_ideal=job.options.ideal, report=job.watch.report)
+    job.watch.stop()
+    if not job.as_json:
+        print_beginning(job.model, is_ideal=job.options.ideal)
     runs = []
     for run in demo.run_story():
-        watch.stop()
+        job.watch.stop()
         runs.append(run)
-        if not as_json:
+        if not job.as_json:
             print_run(run, demo)
-    seconds = time.monotonic() - started
-    if as_json:
-        form = serialize_loans(runs, demo, model=model, seconds=seconds)
-        click.echo(json.dumps(form, indent=2, ensure_ascii=False))
-    else:
-        _print_result(runs, seconds)
-    if options.html is not None:
-        from pyevm_agents.cli.loan_page import build_page  # noqa: PLC0415 - imports jinja2
 
-        write_output_file(options.html, build_page(runs, demo, model=model))
-        watch.show_status(f"written: {options.html}")
-    keep(demo.chain, "the decisions of --scenario loan")
+    def build_page() -> str:
+        from pyevm_agents.cli import loan_page  # noqa: PLC0415 - imports jinja2
+
+        return loan_page.build_page(runs, demo, model=job.model)
+
+    job.finish(
+        demo.chain,
+        "the decisions of --scenario loan",
+        serialize=lambda seconds: serialize_loans(runs, demo, model=job.model, seconds=seconds),
+        print_result=lambda seconds: _print_result(runs, seconds),
+        build_page=build_page,
+    )
 
 
 def print_run(run: LoanRun, demo: LoanDemo) -> None:

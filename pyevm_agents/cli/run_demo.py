@@ -12,10 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
 from eth_utils import to_checksum_address
 
-from pyevm_agents.atomic_files import write_output_file
 from pyevm_agents.cli.demo_output import print_title
 from pyevm_agents.cli.errors import FAULT_STATUS
 from pyevm_agents.cli.output import out
@@ -35,11 +33,9 @@ from pyevm_agents.lifecycle.run_demo import TASKS, RunDemo
 from pyevm_agents.lifecycle.store import RunStore
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
-    from pyevm_agents.chain import Chain
-    from pyevm_agents.cli.tools.inspect import SlowStatus
-    from pyevm_agents.cli.trading_demo import TradingOptions
+    from pyevm_agents.cli.demo_job import DemoJob
     from pyevm_agents.lifecycle.frames import Confirmation
     from pyevm_agents.lifecycle.recorder import RunLogEntry
     from pyevm_agents.lifecycle.run_world import ChainState, RunWorld
@@ -108,73 +104,60 @@ class DemoLogs:
         )
 
 
-def run_run_demo(  # noqa: PLR0913 - keyword arguments
-    chain: Chain,
-    options: TradingOptions,
-    *,
-    model: Mapping[str, str],
-    watch: SlowStatus,
-    keep: Callable[[Chain, str], None],
-    as_json: bool,
-) -> None:
+def run_run_demo(job: DemoJob) -> None:
     """Deploy everything, run the tasks, and print their phases as they end.
-
-    Input:
-        chain: has the model and the account.
-        model: its name and digest.
-        keep: gets the chain of the runs, and what they are.
 
     Raises: EngineFault: the model failed. AgentsError: the page can't be written. SystemExit: a run
             ended otherwise than it should.
     """
-    started = time.monotonic()
-    watch.show_status("deploying the treasury, the agents and their registries")
-    printer = RunPrinter(watch, is_quiet=as_json)
+    job.watch.show_status("deploying the treasury, the agents and their registries")
+    printer = RunPrinter(job.watch, is_quiet=job.as_json)
     with tempfile.TemporaryDirectory() as folder:
         logs = DemoLogs(Path(folder))
         with closing(RunStore(Path(folder) / "runs.sqlite")) as store:
             demo = RunDemo.deploy(
-                chain, store, now=time.time, recorder=logs, listener=printer.on_event
+                job.chain, store, now=time.time, recorder=logs, listener=printer.on_event
             )
             logs.world = demo.world
-            watch.stop()
-            if not as_json:
-                print_title(model)
-            shown = list(_run_tasks(demo, logs, printer, watch, as_json=as_json))
-    seconds = time.monotonic() - started
-    if as_json:
-        form = serialize_run_demo(shown, model=model, seconds=seconds)
-        click.echo(json.dumps(form, indent=2, ensure_ascii=False))
-    else:
-        _print_result(shown, seconds)
-    if options.html is not None:
-        from pyevm_agents.cli.run_page import build_page  # noqa: PLC0415 - imports jinja2
+            job.watch.stop()
+            if not job.as_json:
+                print_title(job.model)
+            shown = list(_run_tasks(job, demo, logs, printer))
 
-        write_output_file(options.html, build_page(shown, demo.world, model=model))
-        watch.show_status(f"written: {options.html}")
-    keep(demo.world.chain, "the runs of --scenario run")
+    def build_page() -> str:
+        from pyevm_agents.cli import run_page  # noqa: PLC0415 - imports jinja2
+
+        return run_page.build_page(shown, demo.world, model=job.model)
+
+    job.finish(
+        demo.world.chain,
+        "the runs of --scenario run",
+        serialize=lambda seconds: serialize_run_demo(shown, model=job.model, seconds=seconds),
+        print_result=lambda seconds: _print_result(shown, seconds),
+        build_page=build_page,
+    )
     if any(each.outcome.differences for each in shown):
         sys.exit(FAULT_STATUS)
 
 
 def _run_tasks(
-    demo: RunDemo, logs: DemoLogs, printer: RunPrinter, watch: SlowStatus, *, as_json: bool
+    job: DemoJob, demo: RunDemo, logs: DemoLogs, printer: RunPrinter
 ) -> Iterator[ShownRun]:
     views = RunViews(demo)
     for number, task in enumerate(TASKS, start=1):
-        watch.stop()
-        if not as_json:
+        job.watch.stop()
+        if not job.as_json:
             out.print(f"\n[bold]{number}  {task.title}[/]: {task.goal}", soft_wrap=True)
         printer.watch(views, f"{task.task_id}-run-1")
-        outcome = demo.run(task, confirming=partial(_print_confirmation, demo, as_json))
+        outcome = demo.run(task, confirming=partial(_print_confirmation, demo, job.as_json))
         run_id = outcome.run.run_id
         found = ShownRun(
             outcome=outcome,
             form=views.get_run(run_id),
             log_entry=logs.find_entry(task.agent_slug, run_id),
         )
-        watch.stop()
-        if not as_json:
+        job.watch.stop()
+        if not job.as_json:
             _print_end(found)
         yield found
 

@@ -24,7 +24,7 @@ from tests.pyevm_agents.forking.fake_remote import (
 from tests.pyevm_agents.node.senders_of_tests import ADDRESSES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 STRANGER = Address(b"\x99" * 20)
@@ -309,7 +309,7 @@ def test_an_answer_that_never_fits_is_asked_for_four_times_more(
 
 
 def test_a_remote_that_mines_while_it_is_probed_keeps_its_proofs(remote: FakeRemote) -> None:
-    answers = iter([{}])
+    answers: Iterator[dict[str, object]] = iter([{}])
     remote.faults.change_result = lambda method, x: (
         next(answers, x) if method == "eth_getProof" else x
     )
