@@ -48,6 +48,21 @@ def replace_atomically(path: Path, data: bytes) -> None:
             draft.unlink(missing_ok=True)
 
 
+def sync_folder(path: Path) -> None:
+    """Wait until files that were created, replaced or removed in a folder are so on the disk.
+
+    Raises: ConfigError: the folder can't be opened, or the disk fails.
+    """
+    try:
+        number = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(number)
+        finally:
+            os.close(number)
+    except OSError as error:
+        raise ConfigError(f"{path}: can't be written: {error.strerror}") from error
+
+
 def require_file_path(path: Path) -> None:
     """Reject a path at which no file can be written.
 

@@ -2,23 +2,38 @@
 
 from __future__ import annotations
 
+import logging
 import re
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING
 
 from eth_abi import decode, encode
 from eth_abi.exceptions import DecodingError
-from eth_utils import function_signature_to_4byte_selector, keccak, to_checksum_address
+from eth_utils import function_signature_to_4byte_selector, to_checksum_address
 
-from pyevm_agents.errors import AgentsError, ConfigError
+from pyevm_agents.control.pending_registration import (
+    PENDING_FILE,
+    REGISTERED,
+    PendingRegistration,
+    find_registration,
+    is_settled,
+    read_pending,
+    remove_pending,
+    require_same_place,
+    write_pending,
+)
+from pyevm_agents.errors import AgentsError, ConfigError, EngineFault
 from pyevm_agents.lifecycle.chain_port import CallFailedError
 from pyevm_agents.manifests.agent_manifest import PackageIdentity
 from pyevm_agents.manifests.registration import build_data_uri
 from pyevm_agents.oracle.accounts import RevertedError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable
+    from pathlib import Path
 
+    from pyevm_agents.control.identity_account import IdentityAccount, MinedCall
     from pyevm_agents.manifests.agent_folder import AgentFolder
     from pyevm_agents.manifests.agent_manifest import PackageManifest
 
@@ -26,48 +41,11 @@ REGISTER = function_signature_to_4byte_selector("register(string)")
 SET_URI = function_signature_to_4byte_selector("setAgentURI(uint256,string)")
 TOKEN_URI = function_signature_to_4byte_selector("tokenURI(uint256)")
 OWNER_OF = function_signature_to_4byte_selector("ownerOf(uint256)")
-REGISTERED = keccak(b"Registered(uint256,string,address)")
-"""Topic of the event. Source: ERC-8004, section "Registration"."""
-
 URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s]+")
 """A scheme and the rest. Source: RFC 3986, section 3."""
 
 
-class ContractLog(NamedTuple):
-    """A log of a transaction."""
-
-    address: bytes
-    topics: tuple[bytes, ...]
-    data: bytes
-
-
-class MinedCall(NamedTuple):
-    """A transaction that succeeded."""
-
-    hash: bytes
-    logs: Sequence[ContractLog]
-
-
-class IdentityAccount(Protocol):
-    """An account that registers agents on its chain."""
-
-    @property
-    def address(self) -> bytes:
-        """The account's address, which owns the entries that it makes."""
-        ...
-
-    @property
-    def chain_id(self) -> int:
-        """The chain's ID."""
-        ...
-
-    def call(self, to: bytes, data: bytes) -> bytes:
-        """Call a contract; return its output. A failure is an AgentsError."""
-        ...
-
-    def transact(self, purpose: str, to: bytes, data: bytes) -> MinedCall:
-        """Mine a transaction; return its logs. A failure is an AgentsError."""
-        ...
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,27 +56,37 @@ class RegistrationResult:
     """The manifest with the entry, as it is written."""
 
     is_new: bool
+    """Whether the manifest had no entry before."""
+
     uri: str
     transaction_hashes: tuple[bytes, ...]
-    """Empty if the entry was there with the same URI."""
+    """Those that were sent now; empty if the entry was there with the same URI."""
 
 
 def register_agent(
-    folder: AgentFolder, account: IdentityAccount, registry: bytes, *, uri: str | None = None
+    folder: AgentFolder,
+    account: IdentityAccount,
+    registry: bytes,
+    *,
+    uri: str | None = None,
+    tell: Callable[[str], None] = log.info,
 ) -> RegistrationResult:
     """Register an agent, and write its ID into its manifest and registration documents.
 
     An agent whose manifest has an entry of this registry and chain keeps it; its URI is changed if
-    it differs. So another try completes what stopped after the manifest was written.
+    it differs. Another try completes what was interrupted, and makes no second entry: until the
+    manifest has the entry, a file in the folder names the transaction.
 
     Input:
         folder: the agent's.
         account: signs, and owns the entry.
         registry: the address of the identity registry.
         uri: where the registration document is; None to store the document itself on the chain.
+        tell: is called with what became of an interrupted registration.
 
-    Raises: ConfigError: the URI or the manifest is invalid, the manifest names another owner, or
-            the entry is another's. AgentsError: a transaction failed.
+    Raises: ConfigError: the URI, the manifest or the file of an interrupted registration is
+            invalid or names another account or registry, or the entry is another's.
+            AgentsError: a transaction failed, or must be waited for.
     """
     if uri is not None and not URI.fullmatch(uri):
         raise ConfigError(
@@ -107,25 +95,25 @@ def register_agent(
         )
     manifest = folder.read_manifest()
     _require_owner(manifest, account)
+    path = folder.path / PENDING_FILE
+    pending = read_pending(path)
+    if pending is not None:
+        require_same_place(path, pending, account, registry)
     hashes: list[bytes] = []
     identity = _find_identity(manifest, account, registry)
     is_new = identity is None
+    if identity is None and pending is not None:
+        identity, pending = _resume(path, pending, account, tell)
     if identity is None:
-        text = uri or ""
-        mined = account.transact(
-            f"Register {manifest.slug}", registry, REGISTER + encode(["string"], [text])
-        )
-        hashes.append(mined.hash)
-        identity = PackageIdentity(
-            registry=to_checksum_address(registry),
-            agent_id=_read_agent_id(mined, registry),
-            registration_hash="0x" + mined.hash.hex(),
-            chain_id=account.chain_id,
-        )
+        if pending is None:
+            pending = _begin(path, account, registry, uri or "")
+        identity = _send(path, pending, account, manifest.slug)
+        hashes.append(bytes.fromhex(identity.registration_hash[2:]))
     else:
         _require_own_entry(identity, account, registry)
     manifest = _add_identity(manifest, identity, account)
     folder.write_manifest(manifest)
+    remove_pending(path)
     wanted = build_data_uri(manifest) if uri is None else uri
     hashes += _set_uri(account, registry, identity, wanted)
     return RegistrationResult(
@@ -133,16 +121,103 @@ def register_agent(
     )
 
 
+def _resume(
+    path: Path,
+    pending: PendingRegistration,
+    account: IdentityAccount,
+    tell: Callable[[str], None],
+) -> tuple[PackageIdentity | None, PendingRegistration | None]:
+    """Return the entry that an interrupted registration made, or what is to be sent again.
+
+    Neither of them if its transaction can't be mined any more; then the file is removed.
+    """
+    text = f"The interrupted registration with nonce {pending.nonce}"
+    if not is_settled(path, pending, account):
+        tell(f"{text} is not on the chain and is sent again.")
+        return None, pending
+    found = find_registration(pending, account)
+    if found is None:
+        tell(f"{text} is not on the chain: another transaction has the nonce. It begins anew.")
+        remove_pending(path)
+        return None, None
+    agent_id = int.from_bytes(found.log.topics[1], "big")
+    present = _read_uri(account, pending.registry, agent_id)
+    if present != pending.uri:
+        raise ConfigError(
+            f"{path}: the interrupted registration made agent {agent_id} of "
+            f"{to_checksum_address(pending.registry)}, whose URI was changed since, to "
+            f"{present!r:.80}; if that is this agent's entry, add it to agent.json as erc8004; "
+            "otherwise remove the file to register the agent anew"
+        )
+    transaction_hash = found.transaction_hash
+    tell(f"{text} made agent {agent_id}, in transaction 0x{transaction_hash.hex()}.")
+    return _build_identity(pending, agent_id, transaction_hash), pending
+
+
+def _begin(path: Path, account: IdentityAccount, registry: bytes, uri: str) -> PendingRegistration:
+    """Write what will be sent into the file."""
+    pending = PendingRegistration(
+        chain_id=account.chain_id,
+        genesis_hash=account.genesis_hash,
+        registry=registry,
+        sender=account.address,
+        nonce=account.read_nonces().pending,
+        block_number=account.read_block_number(),
+        uri=uri,
+    )
+    write_pending(path, pending)
+    return pending
+
+
+def _send(
+    path: Path, pending: PendingRegistration, account: IdentityAccount, slug: str
+) -> PackageIdentity:
+    """Mine a pending registration; return the entry. A failure for good removes the file."""
+    data = REGISTER + encode(["string"], [pending.uri])
+    try:
+        mined = account.transact(f"Register {slug}", pending.registry, data, nonce=pending.nonce)
+        return _build_identity(pending, _read_agent_id(mined, pending.registry), mined.hash)
+    except EngineFault:  # Whether it was sent, or will be mined, is not known.
+        raise
+    except AgentsError:
+        with suppress(AgentsError):
+            if _is_lost(pending, account):
+                remove_pending(path)
+        raise
+
+
+def _is_lost(pending: PendingRegistration, account: IdentityAccount) -> bool:
+    """Return whether a registration that failed was not sent, or was mined and made no entry."""
+    nonces = account.read_nonces()
+    if nonces.mined > pending.nonce:
+        return find_registration(pending, account) is None
+    return nonces.pending <= pending.nonce
+
+
+def _build_identity(
+    pending: PendingRegistration, agent_id: int, transaction_hash: bytes
+) -> PackageIdentity:
+    return PackageIdentity(
+        registry=to_checksum_address(pending.registry),
+        agent_id=agent_id,
+        registration_hash="0x" + transaction_hash.hex(),
+        chain_id=pending.chain_id,
+    )
+
+
 def _set_uri(
     account: IdentityAccount, registry: bytes, identity: PackageIdentity, wanted: str
 ) -> list[bytes]:
     """Change the URI of an entry if it differs; return the transactions' hashes."""
-    output = account.call(registry, TOKEN_URI + encode(["uint256"], [identity.agent_id]))
-    [present] = decode(["string"], output)
-    if present == wanted:
+    if _read_uri(account, registry, identity.agent_id) == wanted:
         return []
     data = SET_URI + encode(["uint256", "string"], [identity.agent_id, wanted])
     return [account.transact(f"Set the URI of agent {identity.agent_id}", registry, data).hash]
+
+
+def _read_uri(account: IdentityAccount, registry: bytes, agent_id: int) -> str:
+    output = account.call(registry, TOKEN_URI + encode(["uint256"], [agent_id]))
+    return str(decode(["string"], output)[0])
 
 
 def _find_identity(

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pyevm_agents.control.forms import ConfirmationForm, RegistrationForm, RunForm, TaskForm
-    from pyevm_agents.control.identity import IdentityAccount
+    from pyevm_agents.control.identity_account import IdentityAccount
     from pyevm_agents.lifecycle.chain_port import ChainPort
     from pyevm_agents.lifecycle.frames import RunFrame, RunTerms
     from pyevm_agents.lifecycle.host import RunEvent

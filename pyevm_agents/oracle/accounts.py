@@ -84,12 +84,18 @@ class SendingAccount:
         return to_checksum_address(self.address)
 
     def transact(
-        self, to: bytes | None, data: bytes, *, value_wei: int = 0, gas: int | None = None
+        self,
+        to: bytes | None,
+        data: bytes,
+        *,
+        value_wei: int = 0,
+        gas: int | None = None,
+        nonce: int | None = None,
     ) -> SentTransaction:
         """Send a transaction and wait until it is mined.
 
         Input:  to: None makes a contract. gas: the gas limit; by default the node's estimate, and
-                a fifth more.
+                a fifth more. nonce: by default the account's next one, after pending transactions.
         Raises: RevertedError: it reverts. RemoteError: the node refuses it. AgentsError: too little
                 ether, or it was not mined.
         """
@@ -103,7 +109,7 @@ class SendingAccount:
         self._require_balance(value_wei)
         form["gas"] = hex(self._estimate(form) if gas is None else gas)
         try:
-            transaction_hash = self._send(form)
+            transaction_hash = self._send(form if nonce is None else {**form, "nonce": hex(nonce)})
         except RemoteError as error:
             raise _translate(error) from error
         receipt = self._wait_for_receipt(transaction_hash)
@@ -233,7 +239,9 @@ class KeyAccount(SendingAccount):
         address = self.checksum_address
         fields: dict[str, Any] = {
             "chainId": self._request_number("eth_chainId"),
-            "nonce": self._request_number("eth_getTransactionCount", address, "pending"),
+            "nonce": int(form["nonce"], 16)
+            if "nonce" in form
+            else self._request_number("eth_getTransactionCount", address, "pending"),
             "gas": int(form["gas"], 16),
             "value": int(form["value"], 16),
             "data": form["data"],

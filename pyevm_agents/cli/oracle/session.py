@@ -110,9 +110,15 @@ class OracleSession:
         return self._open_account()
 
     def send(
-        self, to: bytes | None, data: bytes, *, value_wei: int = 0, gas: int | None = None
+        self,
+        to: bytes | None,
+        data: bytes,
+        *,
+        value_wei: int = 0,
+        gas: int | None = None,
+        nonce: int | None = None,
     ) -> SentTransaction:
-        """Send a transaction and wait until it is mined.
+        """Send a transaction and wait until it is mined. Input: as `SendingAccount.transact`.
 
         Raises: AgentsError: it failed; the message says what to do.
         """
@@ -120,7 +126,7 @@ class OracleSession:
         with StatusLine() as status, explain_reverts():
             if out.is_terminal:
                 status.show_status("waiting until the transaction is mined")
-            return account.transact(to, data, value_wei=value_wei, gas=gas)
+            return account.transact(to, data, value_wei=value_wei, gas=gas, nonce=nonce)
 
 
 @contextmanager

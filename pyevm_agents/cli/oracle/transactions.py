@@ -36,9 +36,11 @@ class TransactionList:
         """Call a contract without a transaction; return the output."""
         return self._session.account.read(to, data)
 
-    def send(self, purpose: str, to: bytes, data: bytes, *, value_wei: int = 0) -> SentTransaction:
+    def send(
+        self, purpose: str, to: bytes, data: bytes, *, value_wei: int = 0, nonce: int | None = None
+    ) -> SentTransaction:
         """Send a transaction, wait until it is mined, and print what it did."""
-        return self._add(purpose, self._session.send(to, data, value_wei=value_wei))
+        return self._add(purpose, self._session.send(to, data, value_wei=value_wei, nonce=nonce))
 
     def deploy(self, name: str, creation: bytes) -> Address:
         """Deploy a contract, print its address, and return it."""

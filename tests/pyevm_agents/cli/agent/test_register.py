@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from click.testing import CliRunner
@@ -12,13 +13,19 @@ from eth_utils import to_checksum_address
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.cli.app import main
 from pyevm_agents.config import ChainConfig
+from pyevm_agents.control.pending_registration import (
+    PENDING_FILE,
+    PendingRegistration,
+    read_pending,
+    write_pending,
+)
 from pyevm_agents.devnet.chain import DEVELOPMENT_BALANCE_WEI
 from pyevm_agents.devnet.registries import REGISTRY_ADDRESSES, TESTNET, build_registries
-from pyevm_agents.manifests.agent_folder import validate_folder
+from pyevm_agents.manifests.agent_folder import AgentFolder, validate_folder
 from tests.pyevm_agents.control.agents_of_tests import make_agent
-from tests.pyevm_agents.forking.fake_remote import fake_remote
+from tests.pyevm_agents.forking.fake_remote import FakeRemote, fake_remote
 from tests.pyevm_agents.node.senders_of_tests import ADDRESSES
-from tests.pyevm_agents.rpc.served import Served
+from tests.pyevm_agents.rpc.served import RefusedError, Served
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,17 +34,23 @@ if TYPE_CHECKING:
     from click.testing import Result
 
 SENDER, OTHER = (to_checksum_address(each) for each in ADDRESSES[:2])
+URI = "https://me.example/a"
 REGISTRY = to_checksum_address(REGISTRY_ADDRESSES[TESTNET].identity)
 
 
 @pytest.fixture(scope="module")
-def url() -> Iterator[str]:
+def remote() -> Iterator[FakeRemote]:
     funds = GenesisAccount(balance_wei=DEVELOPMENT_BALANCE_WEI)
     accounts = {**dict.fromkeys(ADDRESSES, funds), **build_registries(TESTNET)}
     served = Served(chain=Chain(ChainConfig(), {}, accounts=accounts))
     with fake_remote(served) as remote:
-        yield remote.url
+        yield remote
     served.close()
+
+
+@pytest.fixture(scope="module")
+def url(remote: FakeRemote) -> str:
+    return remote.url
 
 
 def run(url: str, folder: Path, *words: str, sender: str = SENDER, status: int = 0) -> Result:
@@ -86,3 +99,101 @@ def test_a_registry_that_is_none_is_refused(url: str, tmp_path: Path) -> None:
     error = run(url, folder.path, "--registry", OTHER, status=2).stderr
     assert OTHER in error
     assert folder.path.joinpath("agent.json").read_bytes() == before
+
+
+def interrupt(remote: FakeRemote, folder: AgentFolder) -> str:
+    """Register an agent, and put its folder back to before agent.json was written.
+
+    Output: the transaction's hash.
+    """
+    before = folder.read_manifest()
+    run(remote.url, folder.path, "--uri", URI)
+    identity = folder.read_manifest().identity
+    assert identity is not None
+    assert identity.chain_id is not None
+    ask = remote.served.ask
+    transaction = ask("eth_getTransactionByHash", identity.registration_hash)
+    folder.write_manifest(before)
+    pending = PendingRegistration(
+        chain_id=identity.chain_id,
+        genesis_hash=bytes.fromhex(ask("eth_getBlockByNumber", "0x0", False)["hash"][2:]),  # noqa: FBT003 - JSON-RPC has places
+        registry=REGISTRY_ADDRESSES[TESTNET].identity,
+        sender=ADDRESSES[0],
+        nonce=int(transaction["nonce"], 16),
+        block_number=int(transaction["blockNumber"], 16) - 1,
+        uri=URI,
+    )
+    write_pending(folder.path / PENDING_FILE, pending)
+    return str(identity.registration_hash)
+
+
+def test_an_interrupted_registration_is_completed(
+    remote: FakeRemote, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = make_agent(tmp_path)
+    registration_hash = interrupt(remote, folder)
+    remote.served.ask("evm_mine")
+    ask, widths = remote.served.ask, []
+
+    def ask_narrowly(method: str, *params: Any) -> Any:  # noqa: ANN401 - JSON
+        if method == "eth_getLogs":
+            widths.append(int(params[0]["toBlock"], 16) - int(params[0]["fromBlock"], 16))
+            if widths[-1] > 1:
+                raise RefusedError({"code": -32005, "message": "query exceeds max block range"})
+        return ask(method, *params)
+
+    monkeypatch.setattr(remote.served, "ask", ask_narrowly)
+    result = run(remote.url, folder.path, "--uri", URI, "--json")
+    form = json.loads(result.stdout)
+    assert (form["isNew"], form["transactions"], form["uri"]) == (True, [], URI)
+    assert f"made agent {form['agentId']}, in transaction {registration_hash}." in result.stderr
+    assert widths[0] > 1
+    assert min(widths) <= 1
+    identity = folder.read_manifest().identity
+    assert identity is not None
+    assert (identity.agent_id, identity.registration_hash) == (form["agentId"], registration_hash)
+    assert not (folder.path / PENDING_FILE).exists()
+
+
+def test_a_node_that_searches_no_logs_leaves_the_file(
+    remote: FakeRemote, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = make_agent(tmp_path)
+    interrupt(remote, folder)
+    ask = remote.served.ask
+
+    def refuse_logs(method: str, *params: Any) -> Any:  # noqa: ANN401 - JSON
+        if method == "eth_getLogs":
+            raise RefusedError({"code": -32601, "message": "no such method"})
+        return ask(method, *params)
+
+    monkeypatch.setattr(remote.served, "ask", refuse_logs)
+    error = run(remote.url, folder.path, status=1).stderr
+    assert "does not search block 0 (no such method); pass the URL of another node" in error
+    assert (folder.path / PENDING_FILE).exists()
+    assert folder.read_manifest().identity is None
+
+
+def test_a_file_of_another_sender_or_damaged_is_refused(remote: FakeRemote, tmp_path: Path) -> None:
+    folder = make_agent(tmp_path)
+    interrupt(remote, folder)
+    path = folder.path / PENDING_FILE
+    error = run(remote.url, folder.path, sender=OTHER, status=2).stderr
+    assert f"sender {SENDER} was interrupted, and this one has sender {OTHER}; complete" in error
+    path.write_text("{")
+    error = run(remote.url, folder.path, status=2).stderr
+    assert error.startswith(f"Error: {path}: not a pending registration: ")
+    assert path.read_text() == "{"
+
+
+def test_a_chain_without_the_transaction_gets_an_entry(remote: FakeRemote, tmp_path: Path) -> None:
+    folder = make_agent(tmp_path)
+    interrupt(remote, folder)
+    path = folder.path / PENDING_FILE
+    pending = read_pending(path)
+    assert pending is not None
+    write_pending(path, replace(pending, block_number=10**6))  # A chain that was started anew.
+    printed = run(remote.url, folder.path).stdout
+    assert "is not on the chain: another transaction has the nonce. It begins anew." in printed
+    assert "gas-watcher is registered: agent " in printed
+    assert not path.exists()
