@@ -198,8 +198,8 @@ def _require_genesis(
         raise ConfigError(
             f"the chain stored there has genesis block 0x{stored_hash.hex()}, and these accounts "
             f"give 0x{wanted.hex()}; start it with the accounts that it was created with (a node's "
-            "follow from --fixture, --genesis, --accounts, --balance and --mnemonic), or store a "
-            "new chain elsewhere"
+            "follow from --fixture, --genesis, --registries, --accounts, --balance and "
+            "--mnemonic), or store a new chain elsewhere"
         )
 
 

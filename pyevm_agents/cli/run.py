@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 import time
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from pyevm_agents.cli.agent.agent_type import AGENT_TYPE
 from pyevm_agents.cli.agent.extra import require_agents_extra
 from pyevm_agents.cli.agent.plane_options import add_plane_options
 from pyevm_agents.cli.agent.treasury_options import add_treasury_options
@@ -26,9 +26,11 @@ from pyevm_agents.lifecycle.statuses import Phase
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from pathlib import Path
 
     from eth_keys.datatypes import PrivateKey
 
+    from pyevm_agents.cli.agent.agent_type import DeployedChoice
     from pyevm_agents.cli.agent.plane_options import PlaneChoices
     from pyevm_agents.cli.agent.treasury_options import TreasuryChoices
     from pyevm_agents.control.forms import TaskForm
@@ -43,6 +45,7 @@ EXAMPLES = """\b
 Examples:
   pyevm-agents run "What is my balance?" --agent gas-watcher --no-model
   pyevm-agents run "Deposit 10 USDC" --agent trader --agent risk-check --fixture wallet_agent
+  pyevm-agents run "Deposit 10 USDC" --agent wallet=0x… --fixture wallet_agent
   pyevm-agents run "Deposit 10 USDC" --agent trader --confirm      # asks after the dry run
   pyevm-agents run "Deposit 10 USDC" --agent trader --until dry_run --data runs
   pyevm-agents run --continue task-095875d48250-run-1 --agent trader --data runs
@@ -98,9 +101,10 @@ def add_budget_options(command: Callable[..., None]) -> Callable[..., None]:
     help="Instead of a GOAL: go on with a run in the folder of --data that has not ended.",
 )  # fmt: skip
 @click.option(
-    "--agent", "folders", type=click.Path(path_type=Path, file_okay=False), multiple=True,
-    default=["."], show_default=True, metavar="FOLDER",
-    help="The folder of an agent. Repeatable: the first one plans.",
+    "--agent", "agents", type=AGENT_TYPE, multiple=True, default=["."], show_default=True,
+    metavar="FOLDER|[NAME=]0x…",
+    help="The folder of an agent, or the address of a deployed IERCAgent on the chain of --data or "
+    "--fixture. Repeatable: the first one plans.",
 )  # fmt: skip
 @click.option("--category", default="general", show_default=True, help="Of the task.")
 @add_budget_options
@@ -116,7 +120,7 @@ def run(  # noqa: PLR0913 - one for each option
     goal: str | None,
     *,
     continued: str | None,
-    folders: tuple[Path, ...],
+    agents: tuple[Path | DeployedChoice, ...],
     category: str,
     budget: BudgetChoices,
     until: str | None,
@@ -131,6 +135,9 @@ def run(  # noqa: PLR0913 - one for each option
     and record. The execution does what the dry run did, or nothing. The exit status is 1 if the run
     is rejected, fails or is cancelled. Agents are Python programs of yours: they are imported and
     run. A run is appended to agent_log.json in the first agent's folder.
+
+    A deployed agent plans by running on a draft: each tool that its model uses is a step. Its
+    folder is agents/NAME in that of --data, written from what the contract says of itself.
 
     A run that was stopped by --until, at a question or by a kill goes on with --continue, if it was
     started with --data.
@@ -148,7 +155,7 @@ def run(  # noqa: PLR0913 - one for each option
     with StatusLine() as status:
         printer = RunPrinter(status, is_quiet=as_json)
         with open_plane(
-            folders,
+            agents,
             choices,
             treasury_choices,
             on_progress=status.on_progress,

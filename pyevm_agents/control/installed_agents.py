@@ -12,7 +12,7 @@ from pyevm_agents.manifests.agent_log import require_log_file
 from pyevm_agents.manifests.documents import DocumentKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from pyevm_agents.lifecycle.manifest import AgentManifest
     from pyevm_agents.lifecycle.module import AgentModule
@@ -35,19 +35,26 @@ class _Installed:
 class InstalledAgents(Mapping[str, "AgentModule"]):
     """Agents of folders. One whose `agent.json` was changed since it was loaded is refused."""
 
-    def __init__(self, folders: Sequence[AgentFolder]) -> None:
+    def __init__(
+        self,
+        folders: Sequence[AgentFolder],
+        load: Callable[[AgentFolder], AgentModule] = load_agent,
+    ) -> None:
         """Load the agents.
+
+        Input: their folders; what loads the agent of one.
 
         Raises: ConfigError: no folder, an agent can't be loaded, its log can't take its runs, or
                 two have one slug.
         """
+        self._load_module = load
         self._agents: dict[str, _Installed] = {}
         if not folders:
             raise ConfigError(
                 "agents: must be at least one; `pyevm-agents agent new NAME` makes one"
             )
         for folder in folders:
-            agent = _load(folder)
+            agent = self._load(folder)
             slug = agent.manifest.slug
             if slug in self._agents:
                 raise ConfigError(
@@ -80,7 +87,7 @@ class InstalledAgents(Mapping[str, "AgentModule"]):
 
     def reload(self, slug: str) -> None:
         """Load an agent again, with its manifest as it is now."""
-        self._agents[slug] = _load(self._agents[slug].folder)
+        self._agents[slug] = self._load(self._agents[slug].folder)
 
     def choose(self, slug: str | None) -> str:
         """Return the slug of an agent, or that of the first one for None.
@@ -106,8 +113,7 @@ class InstalledAgents(Mapping[str, "AgentModule"]):
         """Return the manifests of all agents as they were loaded."""
         return [each.manifest for each in self._agents.values()]
 
-
-def _load(folder: AgentFolder) -> _Installed:
-    module, package = load_agent(folder), folder.read_manifest()
-    manifest = build_module_manifest(package)
-    return _Installed(folder=folder, package=package, manifest=manifest, module=module)
+    def _load(self, folder: AgentFolder) -> _Installed:
+        module, package = self._load_module(folder), folder.read_manifest()
+        manifest = build_module_manifest(package)
+        return _Installed(folder=folder, package=package, manifest=manifest, module=module)

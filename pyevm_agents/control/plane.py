@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
+from pyevm_agents.control.agent_loader import load_agent
 from pyevm_agents.control.forms import parse_phase
 from pyevm_agents.control.identity import register_agent
 from pyevm_agents.control.installed_agents import InstalledAgents
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from pyevm_agents.lifecycle.chain_port import ChainPort
     from pyevm_agents.lifecycle.frames import RunFrame, RunTerms
     from pyevm_agents.lifecycle.host import RunEvent
+    from pyevm_agents.lifecycle.module import AgentModule
     from pyevm_agents.lifecycle.trust import TrustSource
     from pyevm_agents.lifecycle.verification import RunValidator
     from pyevm_agents.manifests.agent_folder import AgentFolder
@@ -105,6 +107,8 @@ class PlaneOptions:
 
     identity_registry: bytes | None = None
     listener: Callable[[RunEvent], None] = ignore_event
+    load: Callable[[AgentFolder], AgentModule] = load_agent
+    """Loads the agent of a folder."""
 
 
 class ControlPlane:
@@ -120,7 +124,7 @@ class ControlPlane:
         Raises: ConfigError: an agent or the store can't be opened, or two agents have one slug.
         """
         self._options = options
-        self._agents = InstalledAgents(folders)
+        self._agents = InstalledAgents(folders, options.load)
         # The worker's connection, and one for all who read meanwhile.
         self._orchestrator = Orchestrator(self._build_host(RunStore(options.store_path)))
         self._reading = Orchestrator(self._build_host(RunStore(options.store_path)))

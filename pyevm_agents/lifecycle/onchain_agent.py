@@ -1,9 +1,10 @@
 """A deployed agent of the ERC as an agent of the lifecycle.
 
 As the coordinator of a task, its plan is its own: the agent is run on a draft, and each tool that
-its model uses there becomes a step, then its answer. The first step to be executed runs the agent
-in one transaction, and each step is what the agent did in that place. An agent that does something
-else than it planned has a failed step. In another agent's plan, it answers its step's description.
+its model uses there becomes a step, then its answer. An agent that asks back there has no plan, and
+nothing is executed. The first step to be executed runs the agent in one transaction, and each step
+is what the agent did in that place. An agent that does something else than it planned has a failed
+step. In another agent's plan, it answers its step's description.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 from eth_abi import decode, encode
 from eth_abi.exceptions import DecodingError
 
+from precompiles.gate import UNSURE
 from pyevm_agents.contracts import load_artifact
 from pyevm_agents.errors import AgentsError
 from pyevm_agents.lifecycle.chain_port import FrameCall
@@ -72,7 +74,7 @@ class OnchainAgent(BaseAgentModule):
     def plan(self, task: Task, context: AgentContext) -> TaskPlan:
         """Return the agent's own steps, from its run on a draft that is dropped.
 
-        Raises: OnchainRunError: the run failed there.
+        Raises: OnchainRunError: the run failed there, or its model is unsure and asks back.
         """
         draft = self._port.begin_draft(self._port.pin_next_block(), is_free=True)
         data = encode_run(task.goal)
@@ -80,6 +82,9 @@ class OnchainAgent(BaseAgentModule):
         trace = draft.send(write, FrameCall(target=self.address, data=data, sender=self._runner))
         if not trace.is_success:
             raise OnchainRunError(f"plan of {self.slug}: {trace.failure}")
+        answer = decode_answer(trace.output)
+        if answer.startswith(UNSURE):
+            raise OnchainRunError(f"plan of {self.slug}: asks back: {answer}; state it in the goal")
         context.logger.info("%s plans %d tool uses", self.slug, len(trace.tool_uses))
         return self._build_plan(trace.tool_uses)
 

@@ -15,6 +15,7 @@ from eth_utils import to_canonical_address, to_checksum_address
 
 from pyevm_agents.chain import GenesisAccount
 from pyevm_agents.chain.lmdb import LmdbRows
+from pyevm_agents.cli.agent.agent_opener import open_agents, require_agents
 from pyevm_agents.cli.agent.treasury_opener import open_treasury
 from pyevm_agents.cli.cache_folder import get_facts_folder
 from pyevm_agents.cli.node.chain import ChainOptions, NodeSetup
@@ -27,6 +28,7 @@ from pyevm_agents.config import (
     DEFAULT_CHAIN_ID,
     DEFAULT_FORK,
 )
+from pyevm_agents.control.deployed_agents import build_loader
 from pyevm_agents.control.host_tools import build_host_tools
 from pyevm_agents.control.local_identity import LocalIdentityAccount
 from pyevm_agents.control.owners_validator import OwnersValidator
@@ -40,7 +42,6 @@ from pyevm_agents.lifecycle.host import ignore_event
 from pyevm_agents.lifecycle.local_chain import LocalChainPort
 from pyevm_agents.lifecycle.registry_trust import RegistryTrust
 from pyevm_agents.lifecycle.treasury_frame import TreasuryFrame
-from pyevm_agents.manifests.agent_folder import AgentFolder
 from pyevm_agents.node import DEFAULT_MNEMONIC, Keys, Node
 from pyevm_agents.node.journal import Journal
 from pyevm_agents.node.keys import DEFAULT_PATH, derive_keys
@@ -50,11 +51,13 @@ if TYPE_CHECKING:
 
     from eth_keys.datatypes import PrivateKey
 
+    from pyevm_agents.cli.agent.agent_type import DeployedChoice
     from pyevm_agents.cli.agent.plane_options import PlaneChoices
     from pyevm_agents.cli.agent.treasury_options import TreasuryChoices
     from pyevm_agents.devnet.model_registry import ModelChoice
     from pyevm_agents.devnet.registries import RegistryAddresses
     from pyevm_agents.lifecycle.host import RunEvent
+    from pyevm_agents.manifests.agent_folder import AgentFolder
     from pyevm_agents.models import LlamaModel, Progress
 
 ACCOUNTS = 10
@@ -77,7 +80,7 @@ class OpenedPlane:
 
 @contextmanager
 def open_plane(  # noqa: PLR0913 - keyword arguments
-    folders: Sequence[Path],
+    chosen: Sequence[Path | DeployedChoice],
     choices: PlaneChoices,
     treasury_choices: TreasuryChoices,
     *,
@@ -89,16 +92,14 @@ def open_plane(  # noqa: PLR0913 - keyword arguments
     """Open a development chain with the registries of ERC-8004, and run agents on it.
 
     Input:
-        folders, choices, treasury_choices: the agents and the options.
+        chosen, choices, treasury_choices: the agents and the options.
         on_progress, listener: who is told of the model's opening, and of phases.
         resumes: whether runs that had not ended go on by themselves.
         confirms: whether the operator must sign every dry run; without a treasury too.
 
     Raises: ConfigError: an agent, a model, the folder or the options are invalid.
     """
-    agents = [AgentFolder(each) for each in folders]
-    for each in agents:
-        each.read_manifest()  # Before a model is loaded, which takes seconds.
+    require_agents(chosen)  # Before a model is loaded, which takes seconds.
     operator_key = treasury_choices.open_operator() or DEVELOPMENT_KEY
     with ExitStack() as stack:
         data = choices.data_folder
@@ -106,6 +107,7 @@ def open_plane(  # noqa: PLR0913 - keyword arguments
             data = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="pyevm-agents-")))
         node, notes = _open_node(choices, data, stack, on_progress)
         port = LocalChainPort.from_node(node, DEVELOPMENT_KEY)
+        agents, addresses = open_agents(chosen, node.chain, port, data)
         registries = None if choices.fixture is not None else REGISTRY_ADDRESSES[TESTNET]
         if registries is None and choices.is_registration_needed:
             name = "--require-identity" if choices.validator is None else "--validator"
@@ -140,6 +142,7 @@ def open_plane(  # noqa: PLR0913 - keyword arguments
             choices.data_folder,
             options.trust.contracts,
         )
+        options = replace(options, load=build_loader(addresses, port, runner=address))
         if address is not None:
             notes = (*notes, f"treasury {to_checksum_address(address)}")
             options = _add_treasury(options, node, port, address, confirms=confirms)

@@ -84,7 +84,7 @@ _OPTIONS = (
         "--data", "data_folder", type=click.Path(path_type=Path, file_okay=False),
         metavar="FOLDER",
         help="Keep the chain and the runs in this folder; the next start continues both.  "
-        "[default: nothing is kept but the agents' logs]",
+        "[default: nothing is kept but the logs in agents' folders]",
     ),
     click.option(
         "--min-score", type=click.FloatRange(0, 1), default=0.0, show_default=True,

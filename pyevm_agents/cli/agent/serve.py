@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import sys
 from contextlib import ExitStack
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio
 import click
 
+from pyevm_agents.cli.agent.agent_type import AGENT_TYPE
 from pyevm_agents.cli.agent.plane_opener import open_plane
 from pyevm_agents.cli.agent.plane_options import add_plane_options
 from pyevm_agents.cli.agent.treasury_options import add_treasury_options
@@ -26,7 +26,9 @@ from pyevm_agents.server.origin_checks import AccessPolicy
 
 if TYPE_CHECKING:
     import socket
+    from pathlib import Path
 
+    from pyevm_agents.cli.agent.agent_type import DeployedChoice
     from pyevm_agents.cli.agent.plane_opener import OpenedPlane
     from pyevm_agents.cli.agent.plane_options import PlaneChoices
     from pyevm_agents.cli.agent.treasury_options import TreasuryChoices
@@ -35,14 +37,14 @@ EXAMPLES = """\b
 Examples:
   pyevm-agents agent serve gas-watcher
   pyevm-agents agent serve gas-watcher trader --data runs --port 3001 --rpc-port 8545
+  pyevm-agents agent serve clerk=0x… --data runs
   pyevm-agents agent serve gas-watcher --stdio --no-model        # for an MCP client that starts it
 """
 
 
 @click.command(short_help="Serve agents to REST and MCP clients.", epilog=EXAMPLES)
 @click.argument(
-    "folders", type=click.Path(path_type=Path, file_okay=False), nargs=-1, required=True,
-    metavar="FOLDER...",
+    "agents", type=AGENT_TYPE, nargs=-1, required=True, metavar="AGENT...",
 )  # fmt: skip
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
@@ -65,7 +67,7 @@ Examples:
 @add_treasury_options
 @add_plane_options
 def serve(  # noqa: PLR0913 - one for each option
-    folders: tuple[Path, ...],
+    agents: tuple[Path | DeployedChoice, ...],
     *,
     host: str,
     port: int,
@@ -77,7 +79,10 @@ def serve(  # noqa: PLR0913 - one for each option
     treasury_choices: TreasuryChoices,
     choices: PlaneChoices,
 ) -> None:
-    """Serve the agents of FOLDERs, on a development chain with the registries of ERC-8004.
+    """Serve AGENTs on a development chain with the registries of ERC-8004.
+
+    An AGENT is a folder, or a deployed IERCAgent on the chain of --data or --fixture: 0x… or
+    NAME=0x…. The folder of a deployed one is agents/NAME in that of --data.
 
     REST has its page at /docs, MCP (streamable HTTP) is at /mcp, and the manifests of the first
     agent are below /.well-known/. Agents are Python programs of yours: they are imported and run.
@@ -92,7 +97,7 @@ def serve(  # noqa: PLR0913 - one for each option
         bound = None if stdio else stack.enter_context(bind_socket(host, port))
         opened = stack.enter_context(
             open_plane(
-                folders,
+                agents,
                 choices,
                 treasury_choices,
                 on_progress=status.on_progress,

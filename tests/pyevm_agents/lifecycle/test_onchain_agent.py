@@ -87,6 +87,16 @@ def test_a_run_that_fails_on_the_draft_has_no_plan(bench: RunBench) -> None:
     assert "plan of adder: " in (run.failure or "")
 
 
+@pytest.mark.usefixtures("agent")
+def test_a_run_that_asks_back_on_the_draft_has_no_plan(bench: RunBench) -> None:
+    model = bench.chain.models[PROFILE.name]
+    assert isinstance(model, ByteModel)
+    model._script = lambda _: " Hm\nFinal Answer: UNSURE: 3 or 4?"  # noqa: SLF001
+    run = bench.run(goal="Add some")
+    assert (run.failed_phase, bench.number) == (Phase.PLAN, 0)
+    assert "plan of adder: asks back: UNSURE: 3 or 4?; state it in the goal" in (run.failure or "")
+
+
 def test_it_answers_a_step_of_another_agents_plan(bench: RunBench, agent: OnchainAgent) -> None:
     other = OnchainAgent(build_manifest("counting"), agent.address, bench.host.port)
     steps = {"ask": Addition(agent="counting")}
