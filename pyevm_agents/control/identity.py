@@ -129,7 +129,7 @@ def _resume(
 ) -> tuple[PackageIdentity | None, PendingRegistration | None]:
     """Return the entry that an interrupted registration made, or what is to be sent again.
 
-    Neither of them if its transaction can't be mined any more; then the file is removed.
+    Neither of them if its transaction can't be mined any more.
     """
     text = f"The interrupted registration with nonce {pending.nonce}"
     if not is_settled(path, pending, account):
@@ -138,7 +138,6 @@ def _resume(
     found = find_registration(pending, account)
     if found is None:
         tell(f"{text} is not on the chain: another transaction has the nonce. It begins anew.")
-        remove_pending(path)
         return None, None
     agent_id = int.from_bytes(found.log.topics[1], "big")
     present = _read_uri(account, pending.registry, agent_id)
@@ -155,7 +154,7 @@ def _resume(
 
 
 def _begin(path: Path, account: IdentityAccount, registry: bytes, uri: str) -> PendingRegistration:
-    """Write what will be sent into the file."""
+    """Write what will be sent into the file, in place of a registration that is given up."""
     pending = PendingRegistration(
         chain_id=account.chain_id,
         genesis_hash=account.genesis_hash,

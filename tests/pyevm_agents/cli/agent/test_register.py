@@ -197,3 +197,26 @@ def test_a_chain_without_the_transaction_gets_an_entry(remote: FakeRemote, tmp_p
     assert "is not on the chain: another transaction has the nonce. It begins anew." in printed
     assert "gas-watcher is registered: agent " in printed
     assert not path.exists()
+
+
+def test_a_transaction_in_between_does_not_move_the_registration_to_another_nonce(
+    remote: FakeRemote, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = make_agent(tmp_path)
+    ask = remote.served.ask
+    nonce = int(ask("eth_getTransactionCount", SENDER, "latest"), 16)
+
+    def ask_late(method: str, *params: Any) -> Any:  # noqa: ANN401 - JSON
+        if method == "eth_sendTransaction":
+            ask(method, {"from": SENDER, "to": OTHER, "value": "0x1"})
+        return ask(method, *params)
+
+    monkeypatch.setattr(remote.served, "ask", ask_late)
+    error = run(remote.url, folder.path, status=1).stderr
+    assert f"nonce {nonce}" in error
+    assert int(ask("eth_getTransactionCount", SENDER, "latest"), 16) == nonce + 1
+    assert not (folder.path / PENDING_FILE).exists()
+    assert folder.read_manifest().identity is None
+    monkeypatch.undo()
+    run(remote.url, folder.path)
+    assert int(ask("eth_getTransactionCount", SENDER, "latest"), 16) == nonce + 3
