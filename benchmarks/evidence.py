@@ -156,6 +156,13 @@ ENTRIES = {
         test="tests/pyevm_agents/lifecycle/test_killed_runs.py"
         "::test_every_run_ends_as_it_would_have",
     ),
+    "run-plans": Entry(
+        shows="A run does all of its plan or nothing: random plans, budgets, failures and faults",
+        count=2_000,
+        seed=26,
+        test="tests/pyevm_agents/lifecycle/test_run_properties.py"
+        "::test_a_run_does_all_of_its_plan_or_nothing",
+    ),
     "killed-participants": Entry(
         shows="A council's agent killed at any moment reveals the answer that it kept, and once",
         count=100,

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from eth_utils import to_canonical_address
 
 from pyevm_agents.errors import ConfigError
+from pyevm_agents.lifecycle.agent_answers import AgentFailedError
+from pyevm_agents.lifecycle.agent_facts import read_agent
 from pyevm_agents.lifecycle.budget import ComputeBudget
 from pyevm_agents.lifecycle.manifest import (
     AgentManifest,
@@ -17,6 +19,7 @@ from pyevm_agents.lifecycle.manifest import (
     ManifestSafety,
     ManifestTool,
 )
+from pyevm_agents.lifecycle.module import AGENTS_FAILURES
 from pyevm_agents.manifests.agent_folder import AGENT_VARIABLE, AgentFolder
 
 if TYPE_CHECKING:
@@ -41,7 +44,11 @@ def load_agent(folder: AgentFolder) -> AgentModule:
     """
     manifest = build_module_manifest(folder.read_manifest())
     agent = _get_agent(_import_module(folder.module_path, manifest.slug), folder.module_path)
-    if agent.manifest != manifest:
+    try:
+        stated = read_agent({manifest.slug: agent}, manifest.slug)
+    except AgentFailedError as error:
+        raise ConfigError(f"{folder.module_path}: {error}; correct the module") from error
+    if stated.manifest != manifest:
         raise ConfigError(
             f"{folder.module_path}: the manifest of {AGENT_VARIABLE} must be that of agent.json; "
             "build it by `read_module_manifest(Path(__file__).parent)`"
@@ -58,7 +65,10 @@ def read_module_manifest(folder: Path) -> AgentManifest:
 
 
 def build_module_manifest(manifest: PackageManifest) -> AgentManifest:
-    """Return what runs read of a manifest."""
+    """Return what runs read of a package's manifest: the one conversion between the two.
+
+    The endpoints, `chainId` and what else only the registration documents need are left out.
+    """
     constraints, safety, identity = manifest.constraints, manifest.safety, manifest.identity
     gas = constraints.max_gas_wei
     return AgentManifest(
@@ -129,9 +139,17 @@ def _get_agent(module: ModuleType, path: Path) -> AgentModule:
     agent: AgentModule | None = getattr(module, AGENT_VARIABLE, None)
     if agent is None:
         raise ConfigError(f"{path}: must have a variable {AGENT_VARIABLE}, the agent")
-    missing = [name for name in MEMBERS if not hasattr(agent, name)]
+    missing = [name for name in MEMBERS if not _has_member(agent, name)]
     if missing:
         raise ConfigError(
             f"{path}: {AGENT_VARIABLE} must have {', '.join(missing)}; subclass BaseAgentModule"
         )
     return agent
+
+
+def _has_member(agent: AgentModule, name: str) -> bool:
+    """Return whether an agent has a member; one that raises is there, and is read later."""
+    try:
+        return hasattr(agent, name)
+    except AGENTS_FAILURES:
+        return True

@@ -24,6 +24,7 @@ from pyevm_agents.control.run_views import (
     serialize_verification,
 )
 from pyevm_agents.errors import AgentsError, ConfigError
+from pyevm_agents.lifecycle.agent_facts import read_agent
 from pyevm_agents.lifecycle.budget import ComputeBudget
 from pyevm_agents.lifecycle.frames import Confirmation
 from pyevm_agents.lifecycle.host import LifecycleHost, ignore_event
@@ -182,7 +183,7 @@ class ControlPlane:
 
         Raises: UnknownAgentError: no such agent.
         """
-        manifest = self._agents[self._agents.choose(slug)].manifest
+        manifest = read_agent(self._agents, self._agents.choose(slug)).manifest
         options = self._options
         snapshot = self._worker.submit(options.trust.take_snapshot, manifest).result()
         result = evaluate_trust(snapshot, options.threshold, options.sources)
@@ -253,7 +254,7 @@ class ControlPlane:
         Raises: UnknownAgentError: no such agent. ConfigError: another task has its ID.
         """
         slug = self._agents.choose(form.agent_slug)
-        manifest = self._agents[slug].manifest
+        manifest = read_agent(self._agents, slug).manifest
         task = Task(
             task_id=form.task_id or f"task-{secrets.token_hex(ID_BYTES)}",
             goal=form.goal,

@@ -74,10 +74,12 @@ class RunParts:
     plan: TaskPlan
     context: AgentContext
     frame: RunFrame
-    get_manifest: Callable[[AgentModule], AgentManifest]
+    get_manifest: Callable[[str], AgentManifest]
+    """Returns the manifest of an agent by its slug."""
+
     create_meter: Callable[[], BudgetMeter]
     is_cancelled: Callable[[], bool]
-    check_trust: Callable[[AgentModule, Task], tuple[str, ...]]
+    check_trust: Callable[[str, Task], tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

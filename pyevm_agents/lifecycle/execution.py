@@ -114,9 +114,11 @@ class WalkRules:
     limits: ComputeBudget
     """Of the host."""
 
-    get_manifest: Callable[[AgentModule], AgentManifest]
-    check_trust: Callable[[AgentModule, Task], tuple[str, ...]]
-    """Returns why an agent of a child run is rejected."""
+    get_manifest: Callable[[str], AgentManifest]
+    """Returns the manifest of an agent by its slug."""
+
+    check_trust: Callable[[str, Task], tuple[str, ...]]
+    """Returns why an agent of a child run, by its slug, is rejected."""
 
 
 class PlanWalker:
@@ -164,13 +166,14 @@ class PlanWalker:
 
     def run_child(self, task: Task, context: AgentContext) -> ChildRun:
         """Run a task of another agent within this step, on this run's budget."""
-        session, module = self._session, self._modules.get(task.agent_slug)
+        session, slug = self._session, task.agent_slug
+        module = self._modules.get(slug)
         if module is None:
-            raise ConfigError(f"agent {task.agent_slug}: not installed")
+            raise ConfigError(f"agent {slug}: not installed")
         run_id = f"{context.run_id}.{len(self._children) + 1}"
-        if not ask_agent(module.slug, bool, lambda: module.can_handle(task)):
-            raise ConfigError(f"agent {task.agent_slug}: can't handle task {task.task_id}")
-        budget = select_budget(task, self._rules.get_manifest(module))
+        budget = select_budget(task, self._rules.get_manifest(slug))
+        if not ask_agent(slug, bool, lambda: module.can_handle(task)):
+            raise ConfigError(f"agent {slug}: can't handle task {task.task_id}")
         child_context = replace(
             context,
             run_id=run_id,
@@ -178,18 +181,18 @@ class PlanWalker:
             parent_run_id=context.run_id,
             compute_budget=budget.narrow(context.compute_budget),
         )
-        plan = ask_agent(module.slug, TaskPlan, lambda: module.plan(task, child_context))
+        plan = ask_agent(slug, TaskPlan, lambda: module.plan(task, child_context))
         refused = list_violations(task, plan, self._modules, self._rules.limits)
-        for slug in dict.fromkeys((task.agent_slug, *plan.agent_slugs)):
-            if slug in self._modules:
-                refused += self._rules.check_trust(self._modules[slug], task)
+        for each in dict.fromkeys((slug, *plan.agent_slugs)):
+            if each in self._modules:
+                refused += self._rules.check_trust(each, task)
         if refused:
             raise ConfigError(f"child run {run_id}: {'; '.join(refused)}")
         at = len(self._children)
         unfinished = ChildRun(
             run_id=run_id,
             parent_run_id=context.run_id,
-            agent_slug=task.agent_slug,
+            agent_slug=slug,
             goal=task.goal,
             plan=plan,
             steps=(),
@@ -235,7 +238,7 @@ class PlanWalker:
     def _spend_as(self, meters: dict[str, BudgetMeter], task: Task, slug: str) -> Iterator[None]:
         """Spend from an agent's meter, within the run's: its own manifest has limits as well."""
         if slug not in meters:
-            budget = select_budget(task, self._rules.get_manifest(self._modules[slug]))
+            budget = select_budget(task, self._rules.get_manifest(slug))
             meters[slug] = self._session.meter.create_child(budget)
         meters[slug].resume()
         before = self._session.swap_meter(meters[slug])
@@ -249,9 +252,8 @@ class PlanWalker:
         self, task: Task, plan: TaskPlan, step: PlanStep, context: AgentContext
     ) -> StepResult:
         """Let an agent do one step; return its result, or its exception as a failed one."""
-        module = self._modules[step.agent_slug]
         try:
-            stated = self._ask_agent(module, task, plan.select(step), context)
+            stated = self._ask_agent(step.agent_slug, task, plan.select(step), context)
         except AgentFailedError as error:
             reason = str(error)
             stated = (StepResult(step_id=step.step_id, status=StepStatus.FAILED, error=reason),)
@@ -273,15 +275,16 @@ class PlanWalker:
         return stated[0]
 
     def _ask_agent(
-        self, module: AgentModule, task: Task, plan: TaskPlan, context: AgentContext
+        self, slug: str, task: Task, plan: TaskPlan, context: AgentContext
     ) -> tuple[StepResult, ...]:
+        module = self._modules[slug]
         if self._is_dry_run and isinstance(module, HasDryRun):
             returned: object = module.dry_run(task, plan, context)
-            simulated = read_answer(module.slug, DryRunResult, returned)
+            simulated = read_answer(slug, DryRunResult, returned)
             self._warnings += simulated.warnings
             self._violations += simulated.policy_violations
             return simulated.steps
-        result = read_answer(module.slug, ExecutionResult, module.execute(task, plan, context))
+        result = read_answer(slug, ExecutionResult, module.execute(task, plan, context))
         self._receipt_ids += result.receipt_ids
         if not result.is_success and describe_failures(result.steps) is None:
             error = result.error or "the agent returned a failed result"

@@ -6,13 +6,17 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from pyevm_agents.errors import ConfigError
+from pyevm_agents.lifecycle.agent_answers import AgentFailedError
+from pyevm_agents.lifecycle.agent_facts import read_agent
 from pyevm_agents.lifecycle.json_codec import compute_json_digest
 from pyevm_agents.lifecycle.policy import SYSTEM_LIMITS
 from pyevm_agents.lifecycle.trust import TrustedSources, TrustTable, TrustThreshold
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
+    from pyevm_agents.lifecycle.agent_facts import AgentFacts
     from pyevm_agents.lifecycle.budget import ComputeBudget
     from pyevm_agents.lifecycle.chain_port import ChainPort
     from pyevm_agents.lifecycle.frames import RunFrame, RunTerms
@@ -87,9 +91,29 @@ class LifecycleHost:
     listener: Callable[[RunEvent], None] = ignore_event
 
 
-def digest_manifests(modules: Mapping[str, AgentModule], slugs: Iterable[str]) -> dict[str, str]:
-    """Return the digests of agents' manifests by slug."""
-    return {slug: hash_manifest(modules[slug].manifest) for slug in sorted(slugs)}
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiscoveredAgents:
+    """The installed agents, as each was read once."""
+
+    readable: Mapping[str, AgentFacts]
+    """What the agents state of themselves, by slug."""
+
+    rejected: Mapping[str, str]
+    """Why the other agents can't be read, by slug."""
+
+
+def discover_agents(modules: Mapping[str, AgentModule]) -> DiscoveredAgents:
+    """Read all installed agents. One that can't be read is rejected alone.
+
+    Raises: a fault of the host.
+    """
+    readable, rejected = {}, {}
+    for slug in sorted(modules):
+        try:
+            readable[slug] = read_agent(modules, slug)
+        except (AgentFailedError, ConfigError) as error:
+            rejected[slug] = str(error).removeprefix(f"agent {slug}: ")
+    return DiscoveredAgents(readable=readable, rejected=rejected)
 
 
 def hash_manifest(manifest: AgentManifest) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping  # noqa: TC003 - read by the JSON codec
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pyevm_agents.lifecycle.budget import BudgetUse  # noqa: TC001 - read by the JSON codec
 from pyevm_agents.lifecycle.chain_port import PreparedBlock, RunBlock  # noqa: TC001 - read by the JSON codec
@@ -16,13 +16,19 @@ from pyevm_agents.lifecycle.trust import TrustResult  # noqa: TC001 - read by th
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiscoverResult:
-    """The coordinator, and the manifests of all installed agents when the run began."""
+    """The coordinator, and the manifests of all installed agents when the run began.
+
+    An agent that can't be read is in `rejected_agents`; the run goes on without it.
+    """
 
     agent_slug: str
     version: str
     manifest_digests: Mapping[str, str]
     agent_id: int | None = None
     """The coordinator's in the identity registry; None without one."""
+
+    rejected_agents: Mapping[str, str] = field(default_factory=dict)
+    """Why an agent takes no part in the run, by slug."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

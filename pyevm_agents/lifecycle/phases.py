@@ -20,7 +20,8 @@ from pyevm_agents.lifecycle.dry_run import (
     make_dry_run,
 )
 from pyevm_agents.lifecycle.frames import Confirmation
-from pyevm_agents.lifecycle.host import Moment, digest_manifests
+from pyevm_agents.lifecycle.host import Moment, discover_agents, hash_manifest
+from pyevm_agents.lifecycle.host_faults import note_phase_faults
 from pyevm_agents.lifecycle.json_codec import compute_json_digest
 from pyevm_agents.lifecycle.phase_results import (
     DiscoverResult,
@@ -76,9 +77,10 @@ def perform_phase(facts: RunFacts, phase: Phase) -> PhaseOutcome:
             cancelled the run. ConfigError: the run can't be recorded; the phase can be repeated.
     """
     try:
-        if phase not in UNTIMED:
-            facts.require_time()
-        return PHASES[phase](facts)
+        with note_phase_faults():
+            if phase not in UNTIMED:
+                facts.require_time()
+            return PHASES[phase](facts)
     except (EngineFault, RunCancelledError):
         raise
     except (RunStoppedError, AgentFailedError, FrameError, DraftError, ConfigError) as error:
@@ -92,17 +94,23 @@ def perform_phase(facts: RunFacts, phase: Phase) -> PhaseOutcome:
 
 def discover(facts: RunFacts) -> PhaseOutcome:
     """Find the coordinator, and ask whether it can handle the task."""
-    module = facts.coordinator
-    if not ask_agent(module.slug, bool, lambda: module.can_handle(facts.task)):
-        failure = f"agent {module.slug}: can't handle the task; choose another one"
-        return PhaseOutcome(failure=failure)
-    modules, identity = facts.host.modules, module.manifest.erc8004
+    slug, module = facts.task.agent_slug, facts.coordinator
+    found = discover_agents(facts.host.modules)
+    if slug in found.rejected:
+        return PhaseOutcome(failure=f"agent {slug}: {found.rejected[slug]}")
+    if not ask_agent(slug, bool, lambda: module.can_handle(facts.task)):
+        return PhaseOutcome(failure=f"agent {slug}: can't handle the task; choose another one")
+    stated = found.readable[slug]
+    identity = stated.manifest.erc8004
     return PhaseOutcome(
         result=DiscoverResult(
-            agent_slug=module.slug,
-            version=module.version,
-            manifest_digests=digest_manifests(modules, modules),
+            agent_slug=slug,
+            version=stated.version,
+            manifest_digests={
+                each: hash_manifest(one.manifest) for each, one in found.readable.items()
+            },
             agent_id=None if identity is None else identity.agent_id,
+            rejected_agents=found.rejected,
         )
     )
 
@@ -111,7 +119,8 @@ def make_plan(facts: RunFacts) -> PhaseOutcome:
     """Ask the coordinator for its plan."""
     module = facts.coordinator
     context = facts.build_context()
-    plan = ask_agent(module.slug, TaskPlan, lambda: module.plan(facts.task, context))
+    slug = facts.task.agent_slug
+    plan = ask_agent(slug, TaskPlan, lambda: module.plan(facts.task, context))
     order_steps(plan)
     return PhaseOutcome(result=plan)
 
@@ -119,7 +128,7 @@ def make_plan(facts: RunFacts) -> PhaseOutcome:
 def check_trust(facts: RunFacts) -> PhaseOutcome:
     """Check the trust in every agent of the plan."""
     slugs = dict.fromkeys((facts.task.agent_slug, *facts.plan.agent_slugs))
-    agents = tuple(facts.evaluate(facts.get_module(slug), facts.task) for slug in slugs)
+    agents = tuple(facts.evaluate(slug, facts.task) for slug in slugs)
     failures = [f"agent {each.agent_slug}: {one}" for each in agents for one in each.failures]
     return PhaseOutcome(result=TrustCheckResult(agents=agents), failure="; ".join(failures) or None)
 
@@ -270,7 +279,7 @@ def verify(facts: RunFacts) -> PhaseOutcome:
     failed = [each for each in verification.checks if not each.is_passed]
     reasons = "; ".join(f"{each.name}: {each.details or 'failed'}" for each in failed)
     if not verification.is_passed:
-        reasons = reasons or f"agent {module.slug}: did not pass the run"
+        reasons = reasons or f"agent {facts.task.agent_slug}: did not pass the run"
     receipt = RunReceipt(
         receipt_id=build_receipt_id(run_id, ReceiptType.VERIFICATION),
         type=ReceiptType.VERIFICATION,
@@ -286,7 +295,7 @@ def _judge_execution(
     store, run_id = facts.host.store, facts.run.run_id
     try:
         budget = facts.budget
-    except ConfigError:  # The manifest was changed, which is a failed check.
+    except (AgentFailedError, ConfigError):  # The manifest was changed: a failed check.
         budget = facts.task.budget
     stated = _ask_for_verification(facts, module, execution.result)
     verified = VerifiedRun(
@@ -310,7 +319,7 @@ def _ask_for_verification(
         facts.require_time()
         context = facts.build_context()
         return ask_agent(
-            module.slug,
+            facts.task.agent_slug,
             VerificationResult,
             lambda: module.verify(facts.task, execution, context),
         )
@@ -336,7 +345,7 @@ def summarize(facts: RunFacts) -> PhaseOutcome:
     verification = store.get_result(VerificationResult, run_id, Phase.VERIFY)
     context = facts.build_context()
     summary = ask_agent(
-        module.slug,
+        facts.task.agent_slug,
         RunSummary,
         lambda: module.summarize(facts.task, execution, verification, context),
     )

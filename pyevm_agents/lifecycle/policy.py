@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pyevm_agents.errors import ConfigError
+from pyevm_agents.lifecycle.agent_answers import AgentFailedError, ask_agent
+from pyevm_agents.lifecycle.agent_facts import read_agent
 from pyevm_agents.lifecycle.budget import ComputeBudget
 from pyevm_agents.lifecycle.module import IDENTITY_MODE, HasDryRun
 from pyevm_agents.lifecycle.plan import order_steps
@@ -48,7 +50,7 @@ def list_violations(
         if slug not in modules:
             found.append(f"agent {slug}: not installed")
         else:
-            found += _list_manifest_violations(modules[slug])
+            found += _list_manifest_violations(modules, slug)
     return tuple(found)
 
 
@@ -77,12 +79,18 @@ def select_budget(task: Task, manifest: AgentManifest) -> ComputeBudget:
     return task.budget.narrow(manifest.compute_constraints).narrow(writes)
 
 
-def _list_manifest_violations(module: AgentModule) -> list[str]:
-    manifest, found = module.manifest, []
-    if module.identity_mode != IDENTITY_MODE:
-        found.append(f"agent {manifest.slug}: identityMode must be {IDENTITY_MODE}")
-    if module.slug != manifest.slug or module.version != manifest.version:
-        found.append(f"agent {module.slug}: slug and version must be those of its manifest")
-    if manifest.safety.requires_dry_run and not isinstance(module, HasDryRun):
-        found.append(f"agent {manifest.slug}: its manifest requires a dry run, and it has none")
+def _list_manifest_violations(modules: Mapping[str, AgentModule], slug: str) -> list[str]:
+    module, found = modules[slug], []
+    try:
+        stated = read_agent(modules, slug)
+        has_dry_run = ask_agent(slug, bool, lambda: isinstance(module, HasDryRun))
+    except AgentFailedError as error:
+        return [str(error)]
+    manifest = stated.manifest
+    if stated.identity_mode != IDENTITY_MODE:
+        found.append(f"agent {slug}: identityMode must be {IDENTITY_MODE}")
+    if {stated.slug, manifest.slug} != {slug} or stated.version != manifest.version:
+        found.append(f"agent {slug}: slug and version must be those of its manifest")
+    if manifest.safety.requires_dry_run and not has_dry_run:
+        found.append(f"agent {slug}: its manifest requires a dry run, and it has none")
     return found

@@ -6,11 +6,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from pyevm_agents.errors import ConfigError
+from pyevm_agents.lifecycle.agent_answers import AgentFailedError
+from pyevm_agents.lifecycle.agent_facts import read_agent
 from pyevm_agents.lifecycle.budget import MILLISECONDS, BudgetMeter
 from pyevm_agents.lifecycle.context import AgentContext, RunLogger
 from pyevm_agents.lifecycle.dry_run import DryRunRecord, RunParts
 from pyevm_agents.lifecycle.frames import PlainRunFrame, RunTerms
-from pyevm_agents.lifecycle.host import Moment, RunEvent, digest_manifests, hash_manifest
+from pyevm_agents.lifecycle.host import Moment, RunEvent, hash_manifest
 from pyevm_agents.lifecycle.phase_results import DiscoverResult
 from pyevm_agents.lifecycle.plan import TaskPlan
 from pyevm_agents.lifecycle.policy import select_budget
@@ -67,7 +69,7 @@ class RunFacts:
     @cached_property
     def budget(self) -> ComputeBudget:
         """The limits that hold: the task's, within the coordinator's manifest."""
-        return select_budget(self.task, self.get_manifest(self.coordinator))
+        return select_budget(self.task, self.get_manifest(self.task.agent_slug))
 
     @property
     def threshold(self) -> TrustThreshold:
@@ -89,15 +91,20 @@ class RunFacts:
             raise ConfigError(f"agent {slug}: not installed; there are {names}")
         return self.host.modules[slug]
 
-    def get_manifest(self, module: AgentModule) -> AgentManifest:
+    def get_manifest(self, slug: str) -> AgentManifest:
         """Return an agent's manifest, which must be that of the run's beginning.
 
-        Raises: ConfigError: it is another one.
+        Raises: ConfigError: it is another one, or discovery rejected the agent. AgentFailedError:
+                it can't be read.
         """
-        run_id, manifest = self.run.run_id, module.manifest
-        first = self.host.store.find_result(DiscoverResult, run_id, Phase.DISCOVER)
-        if first is not None and first.manifest_digests.get(module.slug) != hash_manifest(manifest):
-            raise ConfigError(f"manifest of agent {module.slug}: was changed during the run")
+        first = self.host.store.find_result(DiscoverResult, self.run.run_id, Phase.DISCOVER)
+        if first is not None and slug in first.rejected_agents:
+            reason = first.rejected_agents[slug]
+            raise ConfigError(f"agent {slug}: was rejected in discovery: {reason}")
+        self.get_module(slug)
+        manifest = read_agent(self.host.modules, slug).manifest
+        if first is not None and first.manifest_digests.get(slug) != hash_manifest(manifest):
+            raise ConfigError(f"manifest of agent {slug}: was changed during the run")
         return manifest
 
     def create_meter(self) -> BudgetMeter:
@@ -153,16 +160,16 @@ class RunFacts:
             create_meter=self.create_meter,
             is_cancelled=self.is_cancelled,
             get_manifest=self.get_manifest,
-            check_trust=lambda module, task: self.evaluate(module, task).failures,
+            check_trust=lambda slug, task: self.evaluate(slug, task).failures,
         )
 
     def is_cancelled(self) -> bool:
         """Whether the operator has asked for the run's end, by now."""
         return self.host.store.get_run(self.run.run_id).is_cancelled
 
-    def evaluate(self, module: AgentModule, task: Task) -> TrustResult:
+    def evaluate(self, slug: str, task: Task) -> TrustResult:
         """Check the trust in an agent of this run, or of a child run with a task of its own."""
-        snapshot = self.host.trust.take_snapshot(self.get_manifest(module))
+        snapshot = self.host.trust.take_snapshot(self.get_manifest(slug))
         threshold = self.threshold.restrict(task.trust_threshold)
         return evaluate_trust(snapshot, threshold, self.host.sources)
 
@@ -171,16 +178,16 @@ class RunFacts:
 
         Input: the child runs, whose agents count as those of the plan do.
         """
-        run_id = self.run.run_id
-        first = self.host.store.get_result(DiscoverResult, run_id, Phase.DISCOVER)
-        now = digest_manifests(self.host.modules, self.host.modules)
         slugs = {self.task.agent_slug, *self.plan.agent_slugs}
         for child in children:
             slugs |= {child.agent_slug, *child.plan.agent_slugs}
-        changed = sorted(each for each in slugs if first.manifest_digests.get(each) != now[each])
-        if not changed:
-            return None
-        return f"manifest of agent {', '.join(changed)}: was changed during the run"
+        problems = []
+        for slug in sorted(slugs):
+            try:
+                self.get_manifest(slug)
+            except (AgentFailedError, ConfigError) as error:
+                problems.append(str(error))
+        return "; ".join(problems) or None
 
     def announce(self, moment: Moment) -> None:
         """Tell the listener a moment of the execution."""

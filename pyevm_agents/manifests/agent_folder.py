@@ -98,7 +98,7 @@ def validate_file(path: Path) -> tuple[DocumentKind, tuple[FileProblem, ...]]:
     Raises: ConfigError: no such file, not a JSON object, or of no known kind.
     """
     form = read_document(path)
-    kind = require_kind(form, str(path))
+    kind = require_kind(form, path)
     found = validate_document(form, kind)
     return kind, tuple(FileProblem(file=path, problem=each) for each in found)
 

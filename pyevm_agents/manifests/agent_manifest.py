@@ -70,7 +70,12 @@ class PackageTool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackageManifest:
-    """The contents of `agent.json`."""
+    """The contents of `agent.json`: what is published.
+
+    Runs have an `AgentManifest` of `pyevm_agents.lifecycle`, which
+    `pyevm_agents.control.agent_loader.build_module_manifest` makes of it: without the endpoints and
+    what else only readers of the documents need.
+    """
 
     name: str
     slug: str

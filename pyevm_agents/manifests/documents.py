@@ -51,6 +51,9 @@ FILE_NAMES = {
     DocumentKind.LOG: "agent_log.json",
 }
 
+KINDS_BY_FILE = {name: kind for kind, name in FILE_NAMES.items()}
+"""The kinds of documents, by the names of their files."""
+
 OPENFI_SERVICE_MEMBERS = frozenset({"kind", "url"})
 OPENFI_REGISTRATION_MEMBER = "chainId"
 

@@ -13,11 +13,20 @@ import jsonschema
 from eth_utils import is_checksum_address
 
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.manifests.documents import DocumentKind, detect_kind, load_schema
+from pyevm_agents.manifests.documents import (
+    KINDS_BY_FILE,
+    LOG_SCHEMA,
+    MANIFEST_SCHEMA,
+    REGISTRATION_TYPE,
+    DocumentKind,
+    detect_kind,
+    load_schema,
+)
 from pyevm_agents.manifests.log_digests import NO_DIGEST, compute_run_digest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from pyevm_agents.manifests.documents import Document
 
@@ -55,7 +64,8 @@ def validate_document(form: Document, kind: DocumentKind) -> tuple[ManifestProbl
     problems = [problem for error in errors for problem in _describe(error)]
     if not problems:  # The rules read members that the schema requires.
         problems = [*_check_addresses(form), *RULES[kind](form)]
-    return tuple(sorted(problems, key=lambda each: _sort_key(each.path)))
+    # A value may break two rules that have one wording: a type and its limit.
+    return tuple(sorted(dict.fromkeys(problems), key=lambda each: _sort_key(each.path)))
 
 
 def require_valid(form: Document, kind: DocumentKind, name: str) -> None:
@@ -68,16 +78,21 @@ def require_valid(form: Document, kind: DocumentKind, name: str) -> None:
         raise ConfigError("\n".join(f"{name}: {each}" for each in problems))
 
 
-def require_kind(form: Document, name: str) -> DocumentKind:
-    """Return the kind of a document.
+def require_kind(form: Document, file: Path) -> DocumentKind:
+    """Return the kind of a document: by its contents, or else by the name of its file.
 
+    Input:  the document; where it is.
     Raises: ConfigError: it is of no known kind.
     """
-    kind = detect_kind(form)
+    kind = detect_kind(form) or KINDS_BY_FILE.get(file.name)
     if kind is None:
+        stated = ", ".join(
+            f"{name} {_format_value(form[name])}" for name in ("type", "schema") if name in form
+        )
         raise ConfigError(
-            f"{name}: not a manifest; `type` must be that of ERC-8004's registration document, or "
-            "`schema` that of agent.json or agent_log.json: docs/lifecycle.md#manifests"
+            f"{file}: not a manifest: {stated or 'it has no type and no schema'}; type must be "
+            f"{REGISTRATION_TYPE} for a registration document, or schema {MANIFEST_SCHEMA} for a "
+            f"manifest, or {LOG_SCHEMA} for a log"
         )
     return kind
 

@@ -100,6 +100,28 @@ def test_a_module_that_changes_within_a_second_is_read_anew(
     assert not (folder.path / "__pycache__").exists()
 
 
+@pytest.mark.parametrize("name", ["slug", "version", "identity_mode", "manifest"])
+def test_an_agent_whose_property_raises_is_refused(tmp_path: Path, name: str) -> None:
+    folder = make_agent(tmp_path)
+    lines = f"""
+class Broken(type(AGENT)):
+    @property
+    def {name}(self):
+        return 1 // 0
+
+    @{name}.setter
+    def {name}(self, value):
+        pass
+
+AGENT = Broken(AGENT.manifest)
+"""
+    with folder.module_path.open("a", encoding="utf-8") as file:
+        file.write(lines)
+    words = f"agent gas-watcher: {name}: ZeroDivisionError: .*; correct the module$"
+    with pytest.raises(ConfigError, match=words):
+        load_agent(folder)
+
+
 def test_a_folder_without_a_module_is_refused(tmp_path: Path) -> None:
     folder = make_agent(tmp_path)
     folder.module_path.unlink()

@@ -38,6 +38,8 @@ from pyevm_agents.manifests.agent_folder import validate_folder
 from pyevm_agents.manifests.documents import DocumentKind
 from pyevm_agents.manifests.registration import build_erc8004_registration
 from tests.pyevm_agents.control.agents_of_tests import make_agent
+from tests.pyevm_agents.control.served_plane import open_served_plane
+from tests.pyevm_agents.manifests.documents_of_tests import read_written
 from tests.pyevm_agents.node.senders_of_tests import ADDRESSES, KEYS
 
 if TYPE_CHECKING:
@@ -169,3 +171,30 @@ def test_a_control_plane_registers_an_agent_that_may_then_be_run(
             plane.get_document(None, DocumentKind.LOG)["agent"]["erc8004AgentId"]
             == (registered["agentId"])
         )
+
+
+def test_what_is_served_passes_the_schemas(
+    tmp_path: Path, chain: Chain, port: LocalChainPort
+) -> None:
+    """Below `/.well-known/`, before an agent is registered and after, with a run in its log."""
+    folder = make_agent(tmp_path)
+    with open_served_plane(
+        folder.path, tmp_path, chain=chain, identity_account=LocalIdentityAccount(port),
+        identity_registry=REGISTRIES.identity,
+    ) as client:  # fmt: skip
+        paths = {kind: f"/.well-known/{kind.file_name}" for kind in DocumentKind}
+        before = {kind: read_written(client.send("GET", paths[kind])[2], kind) for kind in paths}
+        assert before[DocumentKind.REGISTRATION]["registrations"] == []
+        registered = client.post("/agents/gas-watcher/registration", status=200)
+        client.post("/tasks", {"goal": "What is my balance?", "taskId": "ask"}, status=201)
+        assert client.post("/tasks/ask/runs?wait=true")["status"] == "completed"
+        after = {kind: read_written(client.send("GET", paths[kind])[2], kind) for kind in paths}
+    assert after[DocumentKind.REGISTRATION]["registrations"] == [
+        {
+            "agentId": registered["agentId"],
+            "agentRegistry": f"eip155:{registered['chainId']}:{registered['agentRegistry']}",
+        }
+    ]
+    [run] = after[DocumentKind.LOG]["runs"]
+    assert (run["goal"], run["status"]) == ("What is my balance?", "completed")
+    assert after[DocumentKind.LOG]["agent"]["erc8004AgentId"] == registered["agentId"]

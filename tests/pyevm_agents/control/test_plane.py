@@ -174,6 +174,23 @@ def test_an_agent_that_changes_its_manifest_fails(tmp_path: Path) -> None:
     assert "agent.json of gas-watcher: was changed" in run["failure"]
 
 
+def test_an_agent_whose_manifest_was_changed_stops_no_run_of_another(tmp_path: Path) -> None:
+    folder, other = make_agent(tmp_path), make_agent(tmp_path, "other")
+    path = other.locate(DocumentKind.MANIFEST)
+    with open_development_plane([folder.path, other.path], tmp_path) as plane:
+        text = path.read_text("utf-8")
+        path.write_text(text.replace('"maxSteps": 10', '"maxSteps": 11'), "utf-8")
+        run = plane.run_goal("What is my balance?")
+        assert (run["status"], run["failure"]) == ("completed", None)
+        [rejected] = run["phases"][0]["result"]["rejectedAgents"].items()
+        with pytest.raises(ConfigError, match=r"agent\.json of other: was changed"):
+            plane.run_goal("What is my balance?", agent_slug="other")
+    assert rejected == (
+        "other",
+        "agent.json of other: was changed after the agent was loaded; restart the control plane",
+    )
+
+
 def test_an_agent_that_changes_its_log_is_found_and_the_run_can_be_recorded_later(
     tmp_path: Path,
 ) -> None:

@@ -1,6 +1,9 @@
 """Documents that others published, and manifests of tests.
 
-Source: ERC-8004, section "Agent URI and Agent Registration File" (CC0); OpenFi's agent standard.
+`data/erc8004-registration.jsonc` is the example of ERC-8004, section "Agent URI and Agent
+Registration File", word for word: ERCS/erc-8004.md of the repository ethereum/ERCs at commit
+503591a6e of 2026-01-25 (CC0). `data/openfi-*.json` are the examples of OpenFi's agent standard,
+word for word.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import jsonschema
 from hypothesis import strategies as st
 
 from pyevm_agents.manifests.agent_folder import AgentFolder
@@ -20,7 +24,8 @@ from pyevm_agents.manifests.agent_manifest import (
     PackageTool,
     SafetyRules,
 )
-from pyevm_agents.manifests.documents import DocumentKind
+from pyevm_agents.manifests.documents import DocumentKind, detect_kind, load_schema
+from pyevm_agents.manifests.validation import validate_document
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -148,3 +153,23 @@ def write_agent_folder(path: Path) -> AgentFolder:
     folder.write_empty_log(build_manifest())
     folder.module_path.write_text("AGENT = None\n")
     return folder
+
+
+def read_written(text: str | bytes, kind: DocumentKind) -> dict[str, Any]:
+    """Return a document that the product wrote; check it by its schema as anybody would.
+
+    A registration document as ERC-8004 has it must have the members of its example as well.
+    """
+    form: dict[str, Any] = json.loads(text)
+    jsonschema.Draft202012Validator(load_schema(kind)).validate(form)
+    assert validate_document(form, kind) == ()
+    assert detect_kind(form) is kind
+    if kind is DocumentKind.REGISTRATION:
+        example = read_erc8004_example()
+        assert form.keys() == example.keys()
+        members = {name for service in example["services"] for name in service}
+        assert form["services"]
+        assert all({"name", "endpoint"} <= each.keys() <= members for each in form["services"])
+        [registration] = example["registrations"]
+        assert all(each.keys() == registration.keys() for each in form["registrations"])
+    return form

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import jsonschema
@@ -163,6 +164,25 @@ def test_a_text_that_is_no_document_is_refused(text: str, message: str) -> None:
     assert message in str(caught.value)
 
 
-def test_a_document_of_no_known_kind_is_refused() -> None:
-    with pytest.raises(ConfigError, match="not a manifest; `type` must be"):
-        require_kind(json.loads('{"schema": "https://example.com"}'), "x.json")
+@pytest.mark.parametrize(
+    ("text", "stated"),
+    [
+        ('{"schema": "https://example.com"}', 'schema "https://example.com"'),
+        ('{"type": 7}', "type 7"),
+        ("{}", "it has no type and no schema"),
+    ],
+)
+def test_a_document_of_no_known_kind_is_refused(text: str, stated: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        require_kind(json.loads(text), Path("x.json"))
+    message = f"x.json: not a manifest: {stated}; type must be https://eips.ethereum.org/EIPS/"
+    assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize("kind", DocumentKind)
+def test_a_document_without_its_type_is_of_the_kind_of_its_file(kind: DocumentKind) -> None:
+    form = {**read_example(kind)}
+    form.pop("type", None)
+    form.pop("schema", None)
+    assert require_kind(form, Path("folder") / kind.file_name) is kind
+    assert [each.path for each in validate_document(form, kind)] in (["type"], ["schema"])

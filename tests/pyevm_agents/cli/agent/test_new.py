@@ -8,6 +8,8 @@ from click.testing import CliRunner
 
 from pyevm_agents.cli.app import main
 from pyevm_agents.manifests.agent_folder import AgentFolder, validate_folder
+from pyevm_agents.manifests.documents import DocumentKind
+from tests.pyevm_agents.manifests.documents_of_tests import read_written
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,6 +29,15 @@ def test_a_new_agent_is_made_once(tmp_path: Path) -> None:
     assert validate_folder(AgentFolder(path)) == ()
     result = CliRunner().invoke(main, words)
     assert (result.exit_code, "must not be there yet" in result.stderr) == (2, True)
+
+
+def test_what_is_written_passes_the_schemas(tmp_path: Path) -> None:
+    path = tmp_path / "folder"
+    words = ["agent", "new", "gas-watcher", "--folder", str(path)]
+    assert CliRunner().invoke(main, words).exit_code == 0
+    for kind in DocumentKind:
+        form = read_written((path / kind.file_name).read_bytes(), kind)
+        assert form.get("registrations", []) == []
 
 
 def test_without_a_folder_the_name_is_the_folder(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import urllib.request
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +15,7 @@ from eth_utils import to_checksum_address
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.cli.app import main
 from pyevm_agents.config import ChainConfig
+from pyevm_agents.contracts import load_artifact
 from pyevm_agents.control.pending_registration import (
     PENDING_FILE,
     PendingRegistration,
@@ -22,8 +25,10 @@ from pyevm_agents.control.pending_registration import (
 from pyevm_agents.devnet.chain import DEVELOPMENT_BALANCE_WEI
 from pyevm_agents.devnet.registries import REGISTRY_ADDRESSES, TESTNET, build_registries
 from pyevm_agents.manifests.agent_folder import AgentFolder, validate_folder
+from pyevm_agents.manifests.documents import DocumentKind
 from tests.pyevm_agents.control.agents_of_tests import make_agent
 from tests.pyevm_agents.forking.fake_remote import FakeRemote, fake_remote
+from tests.pyevm_agents.manifests.documents_of_tests import read_written
 from tests.pyevm_agents.node.senders_of_tests import ADDRESSES
 from tests.pyevm_agents.rpc.served import RefusedError, Served
 
@@ -83,6 +88,37 @@ def test_an_agent_is_registered_and_keeps_its_entry(url: str, tmp_path: Path) ->
     )
     error = run(url, folder.path, sender=OTHER, status=2).stderr
     assert "must be the account that registers" in error
+
+
+def test_what_is_written_passes_the_schemas(url: str, tmp_path: Path) -> None:
+    """In the folder, and on the chain: the registry's URI holds the document."""
+    folder = make_agent(tmp_path)
+    form = json.loads(run(url, folder.path, "--json").stdout)
+    written = {kind: read_written(folder.locate(kind).read_bytes(), kind) for kind in DocumentKind}
+    agent_id, registration = form["agentId"], written[DocumentKind.REGISTRATION]
+    [entry] = registration["registrations"]
+    chain_id = int(call_rpc(url, "eth_chainId"), 16)
+    assert entry == {"agentId": agent_id, "agentRegistry": f"eip155:{chain_id}:{REGISTRY}"}
+    [openfi] = written[DocumentKind.OPENFI_REGISTRATION]["registrations"]
+    assert openfi == {"agentRegistry": REGISTRY, "agentId": agent_id, "chainId": chain_id}
+    assert written[DocumentKind.MANIFEST]["erc8004"]["agentId"] == agent_id
+    artifact = load_artifact("IdentityRegistry")
+    data = "0x" + artifact.encode_call("tokenURI", agent_id).hex()
+    output = call_rpc(url, "eth_call", {"to": REGISTRY, "data": data}, "latest")
+    uri = artifact.decode_result("tokenURI", bytes.fromhex(output[2:]))
+    scheme, _, document = uri.partition(",")
+    assert scheme == "data:application/json;base64"
+    assert read_written(base64.b64decode(document), DocumentKind.REGISTRATION) == registration
+
+
+def call_rpc(url: str, method: str, *params: object) -> Any:  # noqa: ANN401 - JSON
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+    request = urllib.request.Request(  # noqa: S310 - HTTP
+        url, body.encode(), {"Content-Type": "application/json"}
+    )
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    with opener.open(request) as answer:
+        return json.loads(answer.read())["result"]
 
 
 @pytest.mark.parametrize("uri", ["", "me.example/a", "https://me.example/a b", "https:"])
