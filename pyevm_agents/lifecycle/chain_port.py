@@ -70,6 +70,14 @@ class RunBlock:
     transaction_hashes: tuple[bytes, ...]
 
 
+def describe_lost_block(block: RunBlock) -> str:
+    """Return that a run's block was reverted, and what to do."""
+    return (
+        f"block {block.number}, 0x{block.block_hash.hex()}: is not on the chain any more; run the "
+        "task again"
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrameCall:
     """A transaction as it is sent: a write in a treasury's call, or the opening of a run there."""
@@ -164,12 +172,13 @@ class ChainPort(Protocol):
         ...
 
     def find_block(self, hashes: Sequence[bytes]) -> RunBlock | None:
-        """Return the block that has these transactions; None if no block has the first one."""
+        """Return the block that has all of these transactions; None if no block has."""
         ...
 
     def reexecute(self, block: RunBlock) -> str | None:
         """Execute a block again; return how its results differ from its header, None if not.
 
+        A block that is not on the chain any more, such as after `evm_revert`, differs as well.
         The chain's models compute the generations again, or repeat those that they have cached.
         """
         ...

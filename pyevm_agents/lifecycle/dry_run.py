@@ -41,6 +41,14 @@ if TYPE_CHECKING:
     from pyevm_agents.recordings.canonical_json import Json
 
 
+ADVICE = {
+    "RunExists": "the treasury has had a run with this ID, of this store or another one; run the "
+    "task under another run ID",
+    "TaskOfAnother": "another operator has a task with this ID there; choose another task ID",
+}
+"""What to do about an error of a treasury's opening, by its name."""
+
+
 class FrameError(AgentsError):
     """The opening or the closing of a run failed, such as at a treasury's limit."""
 
@@ -170,7 +178,7 @@ def list_contradictions(drafted: DraftedRun) -> tuple[str, ...]:
     failed = {each.write.step_id for each in drafted.trace.writes if not each.is_success}
     steps = [(step.step_id, step.status) for step in drafted.stated.steps]
     for child in drafted.stated.children:
-        steps += [(f"{child.run_id}/{step.step_id}", step.status) for step in child.steps]
+        steps += [(f"{child.prefix}{step.step_id}", step.status) for step in child.steps]
     return tuple(
         f"step {step_id}: is called completed, but a write of it failed"
         for step_id, status in steps
@@ -197,7 +205,9 @@ def _send_frame(draft: Draft, calls: Sequence[FrameCall], name: str) -> None:
     for call in calls:
         failure = draft.send_frame(call)
         if failure is not None:
-            raise FrameError(f"{name} of the run: {failure}")
+            advice = ADVICE.get(failure.partition("(")[0])
+            words = failure if advice is None else f"{failure}; {advice}"
+            raise FrameError(f"{name} of the run: {words}")
 
 
 def _walk(

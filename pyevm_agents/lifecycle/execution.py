@@ -64,6 +64,14 @@ class ChildRun:
     steps: tuple[StepResult, ...]
 
     @property
+    def prefix(self) -> str:
+        """What the step IDs of its writes begin with: its number in the run.
+
+        It has no run ID, so that a treasury makes no write again in a retry of the task.
+        """
+        return f"child-{self.run_id.rpartition('.')[2]}/"
+
+    @property
     def error(self) -> str | None:
         """Why it failed; None if it did not."""
         return describe_failures(self.steps)
@@ -201,7 +209,7 @@ class PlanWalker:
         meter = session.swap_meter(session.meter.create_child(budget))
         step_id = session.swap_step(None)
         try:
-            steps = self._walk_steps(task, plan, child_context, prefix=f"{run_id}/")
+            steps = self._walk_steps(task, plan, child_context, prefix=unfinished.prefix)
         finally:
             session.swap_meter(meter)
             session.swap_step(step_id)

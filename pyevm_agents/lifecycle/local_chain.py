@@ -26,6 +26,7 @@ from pyevm_agents.lifecycle.chain_port import (
     MovedStateError,
     PreparedBlock,
     RunBlock,
+    describe_lost_block,
 )
 from pyevm_agents.lifecycle.host_faults import note_faults
 from pyevm_agents.lifecycle.run_trace import (
@@ -141,7 +142,10 @@ class LocalChainPort:
         return self.chain.transaction_builder.decode(encoded)
 
     def find_block(self, hashes: Sequence[bytes]) -> RunBlock | None:
-        """Return the block that has these transactions; None if no block has the first one."""
+        """Return the block that has all of these transactions; None if no block has.
+
+        Another store's run with the same ID may share the first one, which opens it in a treasury.
+        """
         if not hashes:
             return None
         try:
@@ -151,6 +155,8 @@ class LocalChainPort:
         if found is None:
             return None
         record, _ = found
+        if not {bytes(each.hash) for each in record.block.transactions}.issuperset(hashes):
+            return None
         return RunBlock(
             number=record.block.number,
             block_hash=bytes(record.block.hash),
@@ -160,6 +166,8 @@ class LocalChainPort:
     @note_faults
     def reexecute(self, block: RunBlock) -> str | None:
         """Execute a block again; return how its results differ from its header, None if not."""
+        if self.find_block(block.transaction_hashes) != block:
+            return describe_lost_block(block)
         header = self.chain.header_by_hash(block.block_hash)
         transactions = self.chain.block_with_receipts(header).block.transactions
         parent = self.chain.header_by_hash(header.parent_hash)

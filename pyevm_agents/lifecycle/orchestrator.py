@@ -15,13 +15,20 @@ from typing import TYPE_CHECKING
 
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.lifecycle.budget import RunCancelledError
+from pyevm_agents.lifecycle.chain_port import describe_lost_block
 from pyevm_agents.lifecycle.host import Moment, RunEvent
-from pyevm_agents.lifecycle.phase_results import PhaseOutcome, PreparedExecution, RecordResult
+from pyevm_agents.lifecycle.phase_results import (
+    ExecutionRecord,
+    PhaseOutcome,
+    PreparedExecution,
+    RecordResult,
+)
 from pyevm_agents.lifecycle.phases import (
     CONFIRMATION,
     PREPARED,
     find_confirmation,
     perform_phase,
+    require_unexpired,
 )
 from pyevm_agents.lifecycle.run_facts import RunFacts
 from pyevm_agents.lifecycle.statuses import Phase, RunStatus, TaskStatus
@@ -37,6 +44,9 @@ MAX_DRY_RUNS = 3
 
 REJECTING = frozenset({Phase.TRUST_CHECK, Phase.POLICY_CHECK})
 """A task that is stopped in these phases is rejected; in others, it failed."""
+
+VERIFIED = frozenset({Phase.SUMMARIZE, Phase.RECORD})
+"""Phases after the verification."""
 
 CANCELLED = "cancelled by the operator"
 
@@ -119,6 +129,10 @@ class Orchestrator:
         if run.is_cancelled and self._may_cancel(run):
             self._cancel_now(run)
             return True
+        if (lost := self._describe_lost_block(run)) is not None:
+            with self.host.store.commit():
+                self._fail(run, Phase.VERIFY, PhaseOutcome(failure=lost))
+            return True
         if self.find_pending_confirmation(run_id) is not None:
             return False
         self._begin(run, run.phase)
@@ -168,7 +182,7 @@ class Orchestrator:
     def confirm(self, run_id: str, confirmation: Confirmation) -> None:
         """Store the operator's confirmation; `run` then goes on.
 
-        Raises: ConfigError: no dry run waits for it, or it is not the operator's.
+        Raises: ConfigError: no dry run waits for it, it has expired, or it is not the operator's.
         """
         pending = self.find_pending_confirmation(run_id)
         if pending is None or pending.digests.trace != confirmation.trace:
@@ -177,8 +191,9 @@ class Orchestrator:
                 f"{run_id} waits with"
             )
         facts = RunFacts(self.host, self.host.store.get_run(run_id))
-        frame = facts.open_frame(facts.dry_run.pin)
-        frame.require_confirmation(pending.digests, confirmation)
+        pin = facts.dry_run.pin
+        facts.open_frame(pin).require_confirmation(pending.digests, confirmation)
+        require_unexpired(facts, confirmation, pin.timestamp)
         with self.host.store.commit():
             self.host.store.set_value(run_id, CONFIRMATION, confirmation)
 
@@ -256,6 +271,19 @@ class Orchestrator:
             store.add_child(child.run_id, run, RunStatus.COMPLETED)
             store.set_result(child.run_id, Phase.PLAN, 1, child.plan)
             store.set_result(child.run_id, Phase.RECORD, 1, child)
+
+    def _describe_lost_block(self, run: StoredRun) -> str | None:
+        """Return that the block of a verified run was reverted; None if it was not.
+
+        The verification itself looks as well; this is for the phases after it.
+        """
+        if run.phase not in VERIFIED or run.failure is not None:
+            return None
+        execution = self.host.store.get_result(ExecutionRecord, run.run_id, Phase.EXECUTE)
+        block = execution.block
+        if block is None or self.host.port.find_block(block.transaction_hashes) == block:
+            return None
+        return describe_lost_block(block)
 
     def _may_cancel(self, run: StoredRun) -> bool:
         """Whether nothing of the run is mined."""

@@ -70,6 +70,10 @@ VERIFICATION = "verification"
 """Names of stored values."""
 
 
+class ExpiredError(ConfigError):
+    """A confirmation counts no more."""
+
+
 def perform_phase(facts: RunFacts, phase: Phase) -> PhaseOutcome:
     """Perform a phase.
 
@@ -185,9 +189,29 @@ def find_confirmation(facts: RunFacts, record: DryRunRecord) -> Confirmation | N
     return found if found is not None and found.trace == record.digests.trace else None
 
 
-def _require_confirmation(facts: RunFacts, record: DryRunRecord) -> Confirmation | None:
+def require_unexpired(facts: RunFacts, confirmation: Confirmation, timestamp: int) -> None:
+    """Accept a confirmation that counts at a time, by the rule of a treasury (`confirmRun`).
+
+    It counts up to the whole second of its expiry: in a block with that timestamp, and while the
+    host's clock, rounded down to seconds, shows it.
+
+    Input: the run; the confirmation; the timestamp of the run's block.
+    Raises: ExpiredError: the block or the host's clock is later.
+    """
+    latest = max(timestamp, int(facts.host.now()))
+    if latest > confirmation.expiry:
+        raise ExpiredError(
+            f"confirmation of run {facts.run.run_id}: has expired at {confirmation.expiry}, it is "
+            f"{latest} now; sign with a later expiry"
+        )
+
+
+def _require_confirmation(
+    facts: RunFacts, record: DryRunRecord, timestamp: int
+) -> Confirmation | None:
     """Return the confirmation of a dry run; None if it needs none.
 
+    Input: the run; its dry run; the timestamp of its block.
     Raises: ConfigError: it is not there, or has expired.
     """
     if not record.needs_confirmation:
@@ -195,21 +219,20 @@ def _require_confirmation(facts: RunFacts, record: DryRunRecord) -> Confirmation
     found = find_confirmation(facts, record)
     if found is None:
         raise ConfigError(f"run {facts.run.run_id}: its operator must confirm the dry run")
-    if facts.host.now() > found.expiry:
-        raise ConfigError(f"confirmation of run {facts.run.run_id}: has expired; run it again")
+    require_unexpired(facts, found, timestamp)
     return found
 
 
 def _prepare(facts: RunFacts, record: DryRunRecord) -> PreparedExecution | PhaseOutcome:
     """Draft the execution and store its block; return why not if it may not be mined."""
-    confirmation = _require_confirmation(facts, record)
     parts = facts.build_parts(record.pin)
     draft = facts.host.port.begin_draft(record.pin)
     try:
+        confirmation = _require_confirmation(facts, record, draft.prepare().pin.timestamp)
         drafted = draft_execution(parts, record, draft, confirmation)
     except RunCancelledError:
         raise
-    except (RunStoppedError, FrameError, DraftError) as error:
+    except (RunStoppedError, FrameError, DraftError, ExpiredError) as error:
         return PhaseOutcome(failure=str(error), is_moved=draft.is_moved)
     problems = (*list_contradictions(drafted), drafted.stated.error)
     failure = next((each for each in problems if each is not None), None)
@@ -249,7 +272,7 @@ def _commit(facts: RunFacts, prepared: PreparedExecution, dry_run: DryRunRecord)
     """Mine the block of an execution; it may have been prepared long ago, before a kill."""
     block, port = None, facts.host.port
     if port.find_block(prepared.block.hashes) is None:
-        _require_confirmation(facts, dry_run)
+        _require_confirmation(facts, dry_run, prepared.block.pin.timestamp)
         changed = facts.describe_changed_manifests(dry_run.children)
         if changed is not None:
             return PhaseOutcome(failure=changed)

@@ -166,6 +166,11 @@ class TreasuryFrame:
 
     def _read(self, function: str, *arguments: object) -> Any:  # noqa: ANN401 - what Solidity returns
         output = self._port.call(self._treasury, self._artifact.encode_call(function, *arguments))
+        if not output:
+            raise ConfigError(
+                f"treasury 0x{self._treasury.hex()}: no contract is there, such as after a revert "
+                "of the chain; deploy one"
+            )
         return self._artifact.decode_result(function, output)
 
     def _build(self, function: str, *arguments: object, sender: bytes | None = None) -> FrameCall:

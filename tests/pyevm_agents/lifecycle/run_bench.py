@@ -55,11 +55,14 @@ def answer_by_prompt(request: GenerationRequest) -> str:
 
 
 def create_chain(
-    rows: Rows | None = None, *, accounts: Mapping[Address, GenesisAccount] | None = None
+    rows: Rows | None = None,
+    *,
+    accounts: Mapping[Address, GenesisAccount] | None = None,
+    **settings: Any,  # noqa: ANN401 - of `ChainConfig`
 ) -> Chain:
     """Return a chain whose model follows `answer_by_prompt`, with two funded accounts."""
     funded = {each: GenesisAccount(balance_wei=10**24) for each in (RUNNER, OPERATOR)}
-    config = ChainConfig(models=(PROFILE,), block_gas_limit=60_000_000)
+    config = ChainConfig(models=(PROFILE,), block_gas_limit=60_000_000, **settings)
     models = {PROFILE.name: ByteModel(answer_by_prompt)}
     return Chain(config, models, accounts={**funded, **(accounts or {})}, rows=rows)
 
@@ -208,9 +211,9 @@ def build_host(
     return replace(host, **changes)  # type: ignore[arg-type]
 
 
-def open_bench(folder: Path) -> RunBench:
+def open_bench(folder: Path, **settings: Any) -> RunBench:  # noqa: ANN401 - of `ChainConfig`
     """Return a bench with one counter, and an agent that adds 1 and 2 to it in two steps."""
-    chain = create_chain()
+    chain = create_chain(**settings)
     counter = deploy(chain, "Counter")
     additions = {
         "step-1": Addition(amounts=(1,)),

@@ -66,8 +66,8 @@ def test_a_child_run_is_part_of_its_parents_block(bench: RunBench) -> None:
     record = bench.store.get_result(ExecutionRecord, run.run_id, Phase.EXECUTE)
     assert [trace.write.step_id for trace in record.trace.writes] == [
         "step-1",
-        f"{run.run_id}.1/step-1",
-        f"{run.run_id}.1/step-1",
+        "child-1/step-1",
+        "child-1/step-1",
     ]
     assert record.use.steps == 2
 

@@ -465,14 +465,15 @@ def test_a_confirmation_must_be_the_operators(bench: RunBench) -> None:
         orchestrator.confirm(run_id, sign_dry_run(orchestrator, run_id, key=RUNNER_KEY))
 
 
-def test_an_expired_confirmation_fails_the_run(bench: RunBench) -> None:
+def test_an_expired_confirmation_is_refused_and_the_run_waits(bench: RunBench) -> None:
     bench.change(open_frame=require_signatures)
     orchestrator = Orchestrator(bench.host)
     run_id = orchestrator.run(orchestrator.start(build_task())).run_id
-    orchestrator.confirm(run_id, sign_dry_run(orchestrator, run_id, expiry=1))
-    run = orchestrator.run(run_id)
-    assert (run.status, run.failed_phase, bench.number) == (RunStatus.FAILED, Phase.EXECUTE, 0)
-    assert "has expired" in (run.failure or "")
+    with pytest.raises(ConfigError, match="has expired at 1, it is 1800000000 now; sign with"):
+        orchestrator.confirm(run_id, sign_dry_run(orchestrator, run_id, expiry=1))
+    assert (orchestrator.run(run_id).phase, bench.number) == (Phase.EXECUTE, 0)
+    orchestrator.confirm(run_id, sign_dry_run(orchestrator, run_id))
+    assert orchestrator.run(run_id).status is RunStatus.COMPLETED
 
 
 # -- cancellation -- #
