@@ -163,6 +163,7 @@ def run(  # noqa: PLR0913 - one for each option
             resumes=False,
             confirms=confirm,
         ) as opened:
+            printer.note("\n".join(opened.notes))
             journey = _Journey(
                 opened.plane,
                 printer,
@@ -176,7 +177,7 @@ def run(  # noqa: PLR0913 - one for each option
             elif continued is not None:
                 found = journey.go_on(continued, until)
     if as_json:
-        print_json(found)
+        print_json({**found, "treasury": opened.treasury_address})
     else:
         printer.print_end(found)
     if found["status"] in {"failed", "cancelled"} or journey.is_unanswered(found):

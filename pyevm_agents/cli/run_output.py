@@ -57,9 +57,10 @@ class RunPrinter:
                 _print_phase(self._plane.get_run(self._run_id), event.phase)
 
     def note(self, text: str) -> None:
-        """Print a line for people to standard error, where JSON is not in the way."""
+        """Print lines for people to standard error, where JSON is not in the way."""
         self._status.stop()
-        err.print(text, soft_wrap=True, markup=False)
+        if text:
+            err.print(text, soft_wrap=True, markup=False)
 
     def print_writes(self, dry_run: dict[str, Any]) -> None:
         """Print what an execution will do on the chain."""

@@ -20,6 +20,10 @@ MAX_BODY_BYTES = 2**20
 """Upper bound of a request's body: a goal is some hundred bytes."""
 
 FORBIDDEN, TOO_LARGE = 403, 413
+MCP_PATH = "/mcp"
+INVALID_REQUEST = -32_600
+"""Source: JSON-RPC 2.0, "Error object"."""
+
 ALLOWED_METHODS = b"GET, POST, DELETE"
 ALLOWED_HEADERS = b"content-type, mcp-session-id, mcp-protocol-version, last-event-id"
 EXPOSED_HEADERS = b"mcp-session-id"
@@ -41,15 +45,14 @@ class AccessMiddleware:
         host, origin = _decode(headers.get("host")), _decode(headers.get("origin"))
         reason = self._policy.explain_refusal(host, origin)
         if reason is not None:
-            await _answer(send, FORBIDDEN, reason)
+            await _answer(send, scope, FORBIDDEN, reason)
         elif _is_too_large(headers.get("content-length")):
-            await _answer(
-                send, TOO_LARGE, f"body: must have at most {MAX_BODY_BYTES:,} bytes; send less"
-            )
+            await _answer(send, scope, TOO_LARGE, _describe_size(int(headers["content-length"])))
         elif scope["method"] == "OPTIONS" and "access-control-request-method" in headers:
             await self._answer_preflight(send, origin)
         else:
-            await self._app(scope, _limit(receive), self._add_headers(send, origin))
+            limited = _LimitedBody(receive, self._add_headers(send, origin), scope)
+            await self._app(scope, limited.receive, limited.send)
 
     def _add_headers(self, send: Send, origin: str | None) -> Send:
         """Let a page read the response, if its origin is allowed."""
@@ -92,23 +95,43 @@ def _is_too_large(length: bytes | None) -> bool:
     return length is not None and length.isdigit() and int(length) > MAX_BODY_BYTES
 
 
-def _limit(receive: Receive) -> Receive:
-    """End a body that is longer than it may be: one without a length can be."""
-    received_bytes = 0
-
-    async def receive_limited() -> Message:
-        nonlocal received_bytes
-        message = await receive()
-        received_bytes += len(message.get("body", b""))
-        if received_bytes > MAX_BODY_BYTES:
-            return {"type": "http.disconnect"}
-        return message
-
-    return receive_limited
+def _describe_size(size: int) -> str:
+    return f"body of {size:,} bytes: must have at most {MAX_BODY_BYTES:,}; send less"
 
 
-async def _answer(send: Send, status: int, reason: str) -> None:
-    body = json.dumps({"error": reason}).encode()
+class _LimitedBody:
+    """Ends a body that is longer than it may be, for one can come without its length."""
+
+    def __init__(self, receive: Receive, send: Send, scope: Scope) -> None:
+        self._receive, self._send, self._scope = receive, send, scope
+        self._bytes = 0
+        self._is_answered = False
+
+    async def receive(self) -> Message:
+        message = await self._receive()
+        self._bytes += len(message.get("body", b""))
+        return {"type": "http.disconnect"} if self._is_too_large else message
+
+    async def send(self, message: Message) -> None:
+        """Pass an answer on; say why, in place of what is answered to a part of a body."""
+        if self._is_too_large and message["type"] == "http.response.start":
+            self._is_answered = True
+            reason = _describe_size(self._bytes).replace(" bytes:", " bytes or more:")
+            await _answer(self._send, self._scope, TOO_LARGE, reason)
+        elif not self._is_answered:
+            await self._send(message)
+
+    @property
+    def _is_too_large(self) -> bool:
+        return self._bytes > MAX_BODY_BYTES
+
+
+async def _answer(send: Send, scope: Scope, status: int, reason: str) -> None:
+    form: Any = {"error": reason}
+    if scope["path"] == MCP_PATH:  # Its clients read the errors of JSON-RPC.
+        error = {"code": INVALID_REQUEST, "message": reason}
+        form = {"jsonrpc": "2.0", "id": None, "error": error}
+    body = json.dumps(form).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
 
-from pyevm_agents.control.access import AccessMiddleware
+from pyevm_agents.control.access import MCP_PATH, AccessMiddleware
 from pyevm_agents.control.mcp_tools import build_mcp_server
 from pyevm_agents.control.rest import build_rest_app
 from pyevm_agents.errors import ConfigError
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from pyevm_agents.control.access import AsgiApp
     from pyevm_agents.control.plane import ControlPlane
     from pyevm_agents.server.origin_checks import AccessPolicy
-
-MCP_PATH = "/mcp"
 
 STOP_SECONDS = 5
 """Time for running requests when the server stops: an MCP client may keep a stream open."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
@@ -12,10 +12,32 @@ from pyevm_agents.lifecycle.budget import ComputeBudget
 from pyevm_agents.lifecycle.statuses import Phase
 from pyevm_agents.lifecycle.trust import TrustThreshold
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
 MAX_GOAL_CHARACTERS = 4_000
 """A goal is stored and shown, and a model reads it."""
 
 STANDARD = ComputeBudget()
+
+MAX_SHOWN_CHARACTERS = 80
+"""Of a wrong value in a message."""
+
+Limit = Annotated[int, Field(ge=0)]
+Expiry = Annotated[int, Field(gt=0, lt=2**64, description="Unix seconds")]
+SignatureText = Annotated[
+    str,
+    Field(pattern="^0x([0-9a-fA-F]{2})+$", description="r, s and v: 65 bytes, hexadecimal"),
+]
+
+
+EXAMPLE_TASK, EXAMPLE_RUN = "my-task", "my-task-run-1"
+EXAMPLE_EXPIRY = 4_102_444_800
+"""Of the examples: the year 2100."""
+
+
+def _with_example(example: dict[str, Any]) -> ConfigDict:
+    return ConfigDict(json_schema_extra={"examples": [example]})
 
 
 class RequestForm(BaseModel):
@@ -27,11 +49,22 @@ class RequestForm(BaseModel):
 class BudgetForm(RequestForm):
     """A compute budget; the defaults are the standard's."""
 
-    max_steps: int = STANDARD.max_steps
-    max_tool_calls: int = STANDARD.max_tool_calls
-    max_runtime_ms: int = STANDARD.max_runtime_ms
-    max_onchain_writes: int = STANDARD.max_onchain_writes
-    max_gas_wei: Annotated[str | None, Field(description="Decimal wei; null for no limit")] = None
+    max_steps: Annotated[Limit, Field(description="Steps of the plan and of child runs")] = (
+        STANDARD.max_steps
+    )
+    max_tool_calls: Annotated[Limit, Field(description="Tool uses of agents and of contracts")] = (
+        STANDARD.max_tool_calls
+    )
+    max_runtime_ms: Annotated[Limit, Field(description="Milliseconds of all phases")] = (
+        STANDARD.max_runtime_ms
+    )
+    max_onchain_writes: Annotated[Limit, Field(description="Transactions of the execution")] = (
+        STANDARD.max_onchain_writes
+    )
+    max_gas_wei: Annotated[
+        str | None,
+        Field(pattern="^[0-9]{1,78}$", description="Decimal wei; null for no limit"),
+    ] = None
 
     def to_budget(self) -> ComputeBudget:
         """Return the budget."""
@@ -41,10 +74,10 @@ class BudgetForm(RequestForm):
 class ThresholdForm(RequestForm):
     """What an agent needs to be run."""
 
-    min_score: Annotated[float, Field(ge=0, le=1)] = 0.0
-    requires_identity: bool = True
-    requires_registration: bool = True
-    requires_validation: bool = False
+    min_score: Annotated[float, Field(ge=0, le=1, description="Trust score, from 0 to 1")] = 0.0
+    requires_identity: Annotated[bool, Field(description="In the identity registry")] = True
+    requires_registration: Annotated[bool, Field(description="By the manifest's owner")] = True
+    requires_validation: Annotated[bool, Field(description="By a trusted validator")] = False
 
     def to_threshold(self) -> TrustThreshold:
         """Return the threshold."""
@@ -54,12 +87,16 @@ class ThresholdForm(RequestForm):
 class TaskForm(RequestForm):
     """A task to create."""
 
+    model_config = _with_example({"goal": "What is my balance?", "taskId": EXAMPLE_TASK})
+
     goal: Annotated[str, Field(min_length=1, max_length=MAX_GOAL_CHARACTERS)]
     agent_slug: Annotated[
         str | None, Field(description="The coordinator; null for the control plane's first agent")
     ] = None
-    category: str = "general"
-    budget: BudgetForm = Field(default_factory=BudgetForm)
+    category: Annotated[str, Field(description="Of the task")] = "general"
+    budget: Annotated[BudgetForm, Field(description="Limits of each run")] = Field(
+        default_factory=BudgetForm
+    )
     trust_threshold: Annotated[
         ThresholdForm | None, Field(description="null for the control plane's own")
     ] = None
@@ -68,6 +105,8 @@ class TaskForm(RequestForm):
 
 class RunForm(RequestForm):
     """A run to start."""
+
+    model_config = _with_example({"runId": EXAMPLE_RUN, "until": "dry_run"})
 
     run_id: Annotated[str | None, Field(description="null for a new one")] = None
     until: Annotated[
@@ -79,6 +118,8 @@ class RunForm(RequestForm):
 class ContinueForm(RequestForm):
     """How far a run goes on."""
 
+    model_config = _with_example({"until": None})
+
     until: Annotated[
         str | None, Field(description="The last phase; null for all that are left")
     ] = None
@@ -87,16 +128,46 @@ class ContinueForm(RequestForm):
 class ConfirmationForm(RequestForm):
     """An operator's confirmation of a dry run."""
 
-    expiry: Annotated[int, Field(gt=0, lt=2**64, description="Unix seconds")]
-    signature: Annotated[str, Field(pattern="^0x([0-9a-fA-F]{2})+$")]
+    model_config = _with_example({"expiry": EXAMPLE_EXPIRY, "signature": "0x" + "00" * 64 + "1b"})
+
+    expiry: Expiry
+    signature: SignatureText
 
 
 class RegistrationForm(RequestForm):
     """Where the registration document is."""
 
+    model_config = _with_example({"uri": None})
+
     uri: Annotated[
         str | None, Field(description="null to store the document itself on the chain")
     ] = None
+
+
+def describe_problems(problems: Iterable[Mapping[str, Any]]) -> str:
+    """Return what is wrong with a request: the place, the value and the rule of each problem.
+
+    Input: the errors of a pydantic validation.
+    """
+    return "; ".join(map(_describe_problem, problems))
+
+
+def _describe_problem(problem: Mapping[str, Any]) -> str:
+    place, kind = ".".join(map(str, problem["loc"])), problem["type"]
+    if kind == "json_invalid":
+        where = problem["loc"][-1]
+        return f"body: must be JSON; at character {where}: {problem['ctx']['error']}"
+    if kind == "missing":
+        return f"{place}: is missing; pass it"
+    if kind == "extra_forbidden":
+        return f"{place}: is not permitted; look for a typo, or omit it"
+    shown = repr(problem["input"])
+    if len(shown) > MAX_SHOWN_CHARACTERS:
+        shown = shown[:MAX_SHOWN_CHARACTERS] + "…"
+    rule = str(problem["msg"])
+    for beginning in ("Input should", "String should", "Value should"):
+        rule = rule.replace(beginning, "must")
+    return f"{place} {shown}: {rule}"
 
 
 def parse_phase(text: str | None) -> Phase:

@@ -10,22 +10,28 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.tools import Tool
 from mcp.types import ToolAnnotations
-from pydantic import Field
+from pydantic import Field, ValidationError
 from pydantic.alias_generators import to_snake
 
 from pyevm_agents import __version__
 from pyevm_agents.control.forms import (
     ConfirmationForm,
+    Expiry,
     RegistrationForm,
     RunForm,
+    SignatureText,
     TaskForm,
+    describe_problems,
 )
 from pyevm_agents.errors import AgentsError, ConfigError
 from pyevm_agents.manifests.documents import DocumentKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from mcp.server.mcpserver import Context
 
     from pyevm_agents.control.plane import ControlPlane
 
@@ -56,17 +62,49 @@ ACTS = ToolAnnotations(read_only_hint=False, destructive_hint=True, open_world_h
 
 def build_mcp_server(plane: ControlPlane) -> MCPServer[Any]:
     """Return the MCP server of a control plane."""
-    server: MCPServer[Any] = MCPServer(
-        "pyevm-agents", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING"
-    )
-    for tool, hints in (
+    listed = (
         *_list_agent_tools(plane),
         *_list_task_tools(plane),
         *_list_run_tools(plane),
         *_list_run_actions(plane),
-    ):
-        server.add_tool(_translate_errors(tool), annotations=hints, structured_output=True)
-    return server
+    )
+    return MCPServer(
+        "pyevm-agents",
+        version=__version__,
+        instructions=INSTRUCTIONS,
+        log_level="WARNING",
+        tools=[_build_tool(function, hints) for function, hints in listed],
+    )
+
+
+class PlaneTool(Tool):
+    """A tool that refuses arguments that it does not know, and says what is wrong with others."""
+
+    async def run(
+        self,
+        arguments: dict[str, Any],
+        context: Context[Any, Any],
+        convert_result: bool = False,  # noqa: FBT001, FBT002 - as in the base class
+    ) -> Any:  # noqa: ANN401 - the tool's own
+        """Use the tool. Raises: ToolError: the arguments are wrong, or the tool fails."""
+        known = self.parameters["properties"]
+        for name in arguments:
+            if name not in known:
+                takes = ", ".join(known) or "no arguments"
+                raise ToolError(f"argument {name!r:.80}: unknown; {self.name} takes {takes}")
+        try:
+            self.fn_metadata.validate_arguments(arguments)
+        except ValidationError as error:
+            raise ToolError(f"{self.name}: {describe_problems(error.errors())}") from error
+        return await super().run(arguments, context, convert_result)
+
+
+def _build_tool(function: Callable[..., Any], hints: ToolAnnotations) -> Tool:
+    tool = PlaneTool.from_function(
+        _translate_errors(function), annotations=hints, structured_output=True
+    )
+    tool.parameters["additionalProperties"] = False
+    return tool
 
 
 Tools = list[tuple["Callable[..., Any]", ToolAnnotations]]
@@ -177,11 +215,11 @@ def _list_run_actions(plane: ControlPlane) -> Tools:
         """Go on with a run that stopped after a phase, up to another phase or to its end."""
         return plane.continue_run(run_id, until, waits=True)
 
-    def openfi_get_confirmation(run_id: RunId, expiry: int) -> Json:
-        """Return the digest that the operator signs to confirm the dry run of a run."""
+    def openfi_get_confirmation(run_id: RunId, expiry: Expiry) -> Json:
+        """Return what the operator signs: the dry run as EIP-712 typed data, and its digest."""
         return plane.get_confirmation(run_id, expiry)
 
-    def openfi_confirm_run(run_id: RunId, expiry: int, signature: str) -> Json:
+    def openfi_confirm_run(run_id: RunId, expiry: Expiry, signature: SignatureText) -> Json:
         """Confirm the dry run of a run by the operator's EIP-712 signature, and go on."""
         form = ConfirmationForm(expiry=expiry, signature=signature)
         return plane.confirm_run(run_id, form, waits=True)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 from pyevm_agents.control.agent_loader import load_agent
+from pyevm_agents.control.agent_operator import name_operator
 from pyevm_agents.control.forms import parse_phase
 from pyevm_agents.control.identity import register_agent
 from pyevm_agents.control.installed_agents import InstalledAgents
@@ -230,7 +231,8 @@ class ControlPlane:
             )
 
         def register() -> JsonForm:
-            result = register_agent(folder, account, registry, uri=form.uri)
+            with name_operator(folder, self._options.operator_wallet):
+                result = register_agent(folder, account, registry, uri=form.uri)
             self._agents.reload(slug)
             identity = result.manifest.identity
             assert identity is not None  # noqa: S101 - registered
@@ -409,18 +411,20 @@ class ControlPlane:
             return serialize_dry_run(self._reading, run_id)
 
     def get_confirmation(self, run_id: str, expiry: int) -> JsonForm:
-        """Return the digest that the operator signs to confirm the dry run of a run.
+        """Return what the operator signs to confirm the dry run of a run: typed data, its digest.
 
         Input:  the run; until when the confirmation counts, in Unix seconds.
         Raises: UnknownRunError: no such run, or it has no dry run.
         """
         with self._lock:
             digest = self._reading.hash_confirmation(run_id, expiry)
+            typed_data = self._reading.build_typed_data(run_id, expiry)
             task = self._store.get_task(self._store.get_run(run_id).task_id)
         return {
             "runId": run_id,
             "expiry": expiry,
             "digest": "0x" + digest.hex(),
+            "typedData": typed_data,
             "operatorWallet": "0x" + task.operator_wallet.hex(),
         }
 

@@ -8,21 +8,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-from fastapi import FastAPI, Query, Request
-from fastapi.responses import HTMLResponse, JSONResponse
+from fastapi import FastAPI, Path, Query, Request
+from fastapi.responses import HTMLResponse
+from fastapi.routing import APIRoute
 
 from pyevm_agents import __version__
 from pyevm_agents.control.forms import (  # FastAPI reads the annotations.
-    ConfirmationForm,  # noqa: TC001
-    ContinueForm,  # noqa: TC001
-    RegistrationForm,  # noqa: TC001
-    RunForm,  # noqa: TC001
-    TaskForm,  # noqa: TC001
+    EXAMPLE_EXPIRY,
+    EXAMPLE_RUN,
+    EXAMPLE_TASK,
+    ConfirmationForm,
+    ContinueForm,
+    RegistrationForm,
+    RunForm,
+    TaskForm,
 )
-from pyevm_agents.control.installed_agents import UnknownAgentError
 from pyevm_agents.control.openapi_page import SECURITY_POLICY, render_openapi_page
-from pyevm_agents.errors import AgentsError, ConfigError
-from pyevm_agents.lifecycle.store import UnknownRunError
+from pyevm_agents.control.rest_errors import RESPONSES, add_error_handlers
 from pyevm_agents.manifests.documents import DocumentKind
 
 if TYPE_CHECKING:
@@ -35,12 +37,28 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 AgentName = Annotated[str | None, Query(description="An agent's slug; by default the first one")]
-Waits = Annotated[bool, Query(description="Whether to answer when the run has stopped")]
+Waits = Annotated[
+    bool, Query(description="Whether to answer when the run has stopped", examples=[True])
+]
+Slug = Annotated[str, Path(description="An agent's slug", examples=["gas-watcher"])]
+TaskId = Annotated[str, Path(description="A task's ID", examples=[EXAMPLE_TASK])]
+Expiry = Annotated[
+    int, Query(gt=0, lt=2**64, description="Unix seconds", examples=[EXAMPLE_EXPIRY])
+]
+RunId = Annotated[str, Path(description="A run's ID", examples=[EXAMPLE_RUN])]
 
 DESCRIPTION = (
     "Agents of a development chain: their manifests, and runs in nine phases. "
     "MCP clients use /mcp, with the same operations as tools."
 )
+
+
+DOCUMENT_SUMMARIES = {
+    DocumentKind.MANIFEST: "Return the manifest of an agent",
+    DocumentKind.LOG: "Return the runs that an agent coordinated, in its log",
+    DocumentKind.REGISTRATION: "Return an agent's registration document in the form of ERC-8004",
+    DocumentKind.OPENFI_REGISTRATION: "Return an agent's registration document in OpenFi's form",
+}
 
 
 def build_rest_app(plane: ControlPlane, lifespan: Lifespan | None = None) -> FastAPI:
@@ -56,40 +74,38 @@ def build_rest_app(plane: ControlPlane, lifespan: Lifespan | None = None) -> Fas
         redoc_url=None,
         openapi_url="/openapi.json",
         lifespan=lifespan,
+        responses=RESPONSES,
     )
-    _add_error_handlers(app)
-    _add_pages(app)
+    add_error_handlers(app)
+    _add_pages(app, plane)
     _add_documents(app, plane)
     _add_agents(app, plane)
     _add_tasks(app, plane)
     _add_runs(app, plane)
     _add_run_actions(app, plane)
+    for route in app.routes:
+        if isinstance(route, APIRoute) and route.summary is None:
+            # The first sentence; the rest stays the description.
+            summary, _, route.description = route.description.partition(". ")
+            route.summary = summary.removesuffix(".")
     return app
 
 
-def _add_error_handlers(app: FastAPI) -> None:
-    statuses = {UnknownAgentError: 404, UnknownRunError: 404, ConfigError: 400, AgentsError: 409}
-
-    async def answer(_request: Request, error: Exception) -> JSONResponse:
-        status = next(each for kind, each in statuses.items() if isinstance(error, kind))
-        return JSONResponse({"error": str(error)}, status_code=status)
-
-    for kind in statuses:
-        app.add_exception_handler(kind, answer)
-
-
-def _add_pages(app: FastAPI) -> None:
+def _add_pages(app: FastAPI, plane: ControlPlane) -> None:
     @app.get("/docs", include_in_schema=False)
-    def show_page() -> HTMLResponse:
+    def show_page(request: Request) -> HTMLResponse:
         headers = {"Content-Security-Policy": SECURITY_POLICY}
-        return HTMLResponse(render_openapi_page(app.openapi()), headers=headers)
+        url = str(request.base_url).removesuffix("/")
+        values = {"slug": str(plane.list_agents()[0]["slug"])}
+        page = render_openapi_page(app.openapi(), url, values)
+        return HTMLResponse(page, headers=headers)
 
 
 def _add_documents(app: FastAPI, plane: ControlPlane) -> None:
     def add(kind: DocumentKind) -> None:
         @app.get(
             f"/.well-known/{kind.file_name}",
-            summary=f"{kind.file_name} of an agent",
+            summary=DOCUMENT_SUMMARIES[kind],
             operation_id=f"get_{kind.name.lower()}",
             tags=["manifests"],
         )
@@ -107,17 +123,17 @@ def _add_agents(app: FastAPI, plane: ControlPlane) -> None:
         return plane.list_agents()
 
     @app.get("/agents/{slug}", tags=["agents"])
-    def get_agent(slug: str) -> Json:
+    def get_agent(slug: Slug) -> Json:
         """Return an agent's manifest."""
         return plane.get_document(slug, DocumentKind.MANIFEST)
 
     @app.get("/agents/{slug}/trust", tags=["agents"])
-    def get_trust(slug: str) -> Json:
+    def get_trust(slug: Slug) -> Json:
         """Return what the registries say of an agent, its score, and why it would be rejected."""
         return plane.get_trust(slug)
 
     @app.post("/agents/{slug}/registration", tags=["agents"])
-    def register_identity(slug: str, form: RegistrationForm) -> Json:
+    def register_identity(slug: Slug, form: RegistrationForm) -> Json:
         """Register an agent in the identity registry, or change the URI of its entry."""
         return plane.register_identity(slug, form)
 
@@ -144,12 +160,12 @@ def _add_tasks(app: FastAPI, plane: ControlPlane) -> None:
         return plane.list_tasks()
 
     @app.get("/tasks/{task_id}", tags=["tasks"])
-    def get_task(task_id: str) -> Json:
+    def get_task(task_id: TaskId) -> Json:
         """Return a task, its status and its runs."""
         return plane.get_task(task_id)
 
     @app.post("/tasks/{task_id}/runs", status_code=202, tags=["tasks"])
-    def start_run(task_id: str, form: RunForm, *, wait: Waits = False) -> Json:
+    def start_run(task_id: TaskId, form: RunForm, *, wait: Waits = False) -> Json:
         """Start a run, up to a phase: plan and dry_run are the usual ones to look at first."""
         return plane.start_run(task_id, form, waits=wait)
 
@@ -163,50 +179,48 @@ def _add_runs(app: FastAPI, plane: ControlPlane) -> None:
         return plane.list_runs(task)
 
     @app.get("/runs/{run_id}", tags=["runs"])
-    def get_run(run_id: str, *, wait: Waits = False) -> Json:
+    def get_run(run_id: RunId, *, wait: Waits = False) -> Json:
         """Return a run with the results of its phases and its receipts."""
         return plane.get_run(run_id, waits=wait)
 
     @app.get("/runs/{run_id}/receipts", tags=["runs"])
-    def list_receipts(run_id: str) -> list[Json]:
+    def list_receipts(run_id: RunId) -> list[Json]:
         """List the receipts of a run."""
         return plane.list_receipts(run_id)
 
     @app.get("/runs/{run_id}/validation", tags=["runs"])
-    def get_validation(run_id: str) -> Json:
+    def get_validation(run_id: RunId) -> Json:
         """Return the validator's response about a run, as ERC-8004's registry has it."""
         return plane.get_validation(run_id)
 
     @app.get("/runs/{run_id}/dry-run", tags=["runs"])
-    def get_dry_run(run_id: str) -> Json:
+    def get_dry_run(run_id: RunId) -> Json:
         """Return the dry run of a run: calls, writes, logs, generations and their digest."""
         return plane.get_dry_run(run_id)
 
 
 def _add_run_actions(app: FastAPI, plane: ControlPlane) -> None:
     @app.post("/runs/{run_id}/continue", status_code=202, tags=["runs"])
-    def continue_run(run_id: str, form: ContinueForm, *, wait: Waits = False) -> Json:
+    def continue_run(run_id: RunId, form: ContinueForm, *, wait: Waits = False) -> Json:
         """Go on with a run, up to a phase."""
         return plane.continue_run(run_id, form.until, waits=wait)
 
     @app.post("/runs/{run_id}/confirmation", status_code=202, tags=["runs"])
-    def confirm_run(run_id: str, form: ConfirmationForm, *, wait: Waits = False) -> Json:
+    def confirm_run(run_id: RunId, form: ConfirmationForm, *, wait: Waits = False) -> Json:
         """Confirm the dry run of a run by the operator's EIP-712 signature, and go on."""
         return plane.confirm_run(run_id, form, waits=wait)
 
     @app.get("/runs/{run_id}/confirmation", tags=["runs"])
-    def get_confirmation(
-        run_id: str, expiry: Annotated[int, Query(gt=0, lt=2**64, description="Unix seconds")]
-    ) -> Json:
-        """Return the digest that the operator signs to confirm the dry run."""
+    def get_confirmation(run_id: RunId, expiry: Expiry) -> Json:
+        """Return what the operator signs: the dry run as EIP-712 typed data, and its digest."""
         return plane.get_confirmation(run_id, expiry)
 
     @app.post("/runs/{run_id}/cancel", tags=["runs"])
-    def cancel_run(run_id: str) -> Json:
+    def cancel_run(run_id: RunId) -> Json:
         """Cancel a run; it ends at its next step or phase."""
         return plane.cancel_run(run_id)
 
     @app.post("/runs/{run_id}/verification", tags=["runs"])
-    def verify_run(run_id: str) -> Json:
+    def verify_run(run_id: RunId) -> Json:
         """Execute the block of a run again, and compare it."""
         return plane.verify_run(run_id)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from eth_abi.exceptions import DecodingError
-from eth_utils import to_checksum_address
+from eth_utils import (
+    function_signature_to_4byte_selector,
+    to_canonical_address,
+    to_checksum_address,
+)
 
 from pyevm_agents.contracts import load_artifact
 from pyevm_agents.errors import AgentsError, ConfigError
@@ -14,8 +17,9 @@ from pyevm_agents.lifecycle.policy import SYSTEM_LIMITS
 from pyevm_agents.lifecycle.registry_trust import read
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
+    from pyevm_agents.control.treasury_policy import TreasuryPolicy
     from pyevm_agents.devnet.chain import ContractAccount
     from pyevm_agents.lifecycle.chain_port import ChainPort
 
@@ -26,22 +30,11 @@ NATIVE = bytes(20)
 """Stands for wei among a treasury's assets."""
 
 UNLIMITED = 2**256 - 1
+BALANCE_OF = function_signature_to_4byte_selector("balanceOf(address)")
+WORD_BYTES = 32
 OPERATOR_WEI = 10**18
 """What an operator's account gets that has less: it pays for the call that appoints a delegate, and
 a dry run lets it call `confirmRun`."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TreasuryPolicy:
-    """The rules of a new treasury."""
-
-    cap_wei: int
-    """What a task may spend in all, and on each target."""
-
-    deposit_wei: int
-    targets: tuple[bytes, ...] = ()
-    functions: tuple[tuple[bytes, bytes], ...] = ()
-    """Targets, each with a function's 4-byte selector that may be called."""
 
 
 def deploy_treasury(
@@ -66,13 +59,8 @@ def deploy_treasury(
     def send(account: ContractAccount, function: str, *arguments: object) -> None:
         account.execute(address, artifact.encode_call(function, *arguments))
 
-    steps, writes = SYSTEM_LIMITS.max_steps, SYSTEM_LIMITS.max_onchain_writes
-    send(owner, "setLimits", steps, writes, False)  # noqa: FBT003 - the ABI has places
-    send(owner, "setAsset", NATIVE, policy.cap_wei, UNLIMITED)
-    for target in sorted({*policy.targets, *(target for target, _ in policy.functions)}):
-        send(owner, "setTargetCap", target, NATIVE, policy.cap_wei)
-    for target, selector in policy.functions:
-        send(owner, "setSelector", target, selector, True)  # noqa: FBT003
+    for function, *arguments in _list_settings(policy):
+        send(owner, function, *arguments)
     for operator in operators:
         send(owner, "setOperator", operator.address, True)  # noqa: FBT003
         if operator.address != owner.address:
@@ -82,6 +70,46 @@ def deploy_treasury(
     if policy.deposit_wei:
         owner.execute(address, b"", value_wei=policy.deposit_wei)
     return bytes(address)
+
+
+def _list_settings(policy: TreasuryPolicy) -> Iterator[tuple[Any, ...]]:
+    """Yield the owner's calls that set a policy: a function's name and its arguments."""
+    yield "setLimits", SYSTEM_LIMITS.max_steps, SYSTEM_LIMITS.max_onchain_writes, False
+    caps = [(NATIVE, policy.cap_wei), *((each.token, each.amount) for each in policy.token_caps)]
+    for asset, cap in caps:
+        yield "setAsset", asset, cap, UNLIMITED
+        for target in policy.destinations:
+            yield "setTargetCap", target, asset, cap
+    for target, selector in policy.functions:
+        yield "setSelector", target, selector, True
+
+
+def require_tokens(port: ChainPort, policy: TreasuryPolicy) -> None:
+    """Accept rules whose tokens are on the chain, and are none of its targets.
+
+    Raises: ConfigError: there is no ERC-20 token at an address, or an agent may call it.
+    """
+    for each in policy.token_caps:
+        place = f"token {to_checksum_address(each.token)}"
+        if _read_balance(port, each.token, each.token) is None:
+            raise ConfigError(
+                f"{place}: no ERC-20 token on this chain, which tells balances (balanceOf); deploy "
+                "it, or pass its address"
+            )
+        if each.token in policy.destinations:
+            raise ConfigError(
+                f"{place}: a treasury transfers its tokens itself, and calls no function of "
+                "theirs; name the recipients by --treasury-allow instead"
+            )
+
+
+def _read_balance(port: ChainPort, token: bytes, account: bytes) -> int | None:
+    """Return what an account has of a token; None if the token does not tell it."""
+    try:
+        output = port.call(token, BALANCE_OF + account.rjust(WORD_BYTES, b"\0"))
+    except AgentsError:
+        return None
+    return int.from_bytes(output) if len(output) == WORD_BYTES else None
 
 
 def require_treasury(port: ChainPort, treasury: bytes, operators: Iterable[bytes]) -> None:
@@ -109,7 +137,10 @@ def require_treasury(port: ChainPort, treasury: bytes, operators: Iterable[bytes
 
 
 def describe_treasury(port: ChainPort, treasury: bytes, balance_wei: int) -> JsonForm:
-    """Return the treasury's limits and assets."""
+    """Return the treasury's limits and assets.
+
+    Input: the chain; the treasury's address, and its wei.
+    """
 
     def get(function: str, *arguments: object) -> Any:  # noqa: ANN401 - what Solidity returns
         return read(port, CONTRACT, treasury, function, *arguments)
@@ -117,7 +148,16 @@ def describe_treasury(port: ChainPort, treasury: bytes, balance_wei: int) -> Jso
     assets = []
     for asset in get("getAssets"):
         _, cap, threshold = get("policyOf", asset)
-        assets.append({"asset": asset, "cap": str(cap), "confirmAbove": str(threshold)})
+        token = to_canonical_address(asset)
+        held = balance_wei if token == NATIVE else _read_balance(port, token, treasury)
+        assets.append(
+            {
+                "asset": asset,
+                "cap": str(cap),
+                "confirmAbove": str(threshold),
+                "balance": None if held is None else str(held),
+            }
+        )
     return {
         "address": to_checksum_address(treasury),
         "owner": to_checksum_address(get("owner")),

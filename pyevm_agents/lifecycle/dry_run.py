@@ -175,12 +175,15 @@ def _draft_confirmed(parts: RunParts, pin: BlockPin) -> DraftedRun:
 
 def list_contradictions(drafted: DraftedRun) -> tuple[str, ...]:
     """Return the steps that their agents call completed although a write of theirs failed."""
-    failed = {each.write.step_id for each in drafted.trace.writes if not each.is_success}
+    failed: dict[str, str | None] = {}
+    for each in drafted.trace.writes:
+        if not each.is_success:
+            failed.setdefault(each.write.step_id, each.failure)
     steps = [(step.step_id, step.status) for step in drafted.stated.steps]
     for child in drafted.stated.children:
         steps += [(f"{child.prefix}{step.step_id}", step.status) for step in child.steps]
     return tuple(
-        f"step {step_id}: is called completed, but a write of it failed"
+        f"step {step_id}: is called completed, but a write of it failed: {failed[step_id]}"
         for step_id, status in steps
         if step_id in failed and status is StepStatus.COMPLETED
     )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 from eth_account.messages import encode_typed_data
 from eth_keys.datatypes import Signature
 from eth_keys.exceptions import BadSignature, ValidationError
-from eth_utils import keccak
+from eth_utils import keccak, to_checksum_address
 
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.lifecycle.run_trace import hash_id
@@ -24,11 +24,19 @@ if TYPE_CHECKING:
     from pyevm_agents.lifecycle.budget import ComputeBudget
     from pyevm_agents.lifecycle.chain_port import FrameCall
     from pyevm_agents.lifecycle.run_trace import RunWrite, WriteTrace
+    from pyevm_agents.recordings.canonical_json import Json
 
 DOMAIN_NAME = "pyevm-agents runs"
 DOMAIN_VERSION = "1"
 
-DRY_RUN_TYPE = [
+DOMAIN_TYPES = {
+    "name": "string",
+    "version": "string",
+    "chainId": "uint256",
+    "verifyingContract": "address",
+}
+
+DRY_RUN_TYPE: list[Json] = [
     {"name": "taskId", "type": "bytes32"},
     {"name": "runId", "type": "bytes32"},
     {"name": "digest", "type": "bytes32"},
@@ -99,6 +107,10 @@ class WriteFrame(Protocol):
         """Read the output of such a call that succeeded."""
         ...
 
+    def explain(self, trace: WriteTrace) -> str | None:
+        """Return why a write failed, in words; None if it succeeded."""
+        ...
+
 
 class RunFrame(WriteFrame, Protocol):
     """The frame of one run."""
@@ -147,6 +159,10 @@ class RunFrame(WriteFrame, Protocol):
         """Return the 32 bytes that the operator signs."""
         ...
 
+    def build_typed_data(self, digests: DryRunDigests, expiry: int) -> dict[str, Json]:
+        """Return what has that hash, as wallets take it: `eth_signTypedData_v4`."""
+        ...
+
     def require_confirmation(self, digests: DryRunDigests, confirmation: Confirmation) -> None:
         """Accept a confirmation, or leave it to the block's own transactions to do so.
 
@@ -165,6 +181,10 @@ class PlainFrame:
     def read_output(self, output: bytes) -> ReadResult:
         """Return the output."""
         return ReadResult(output=output, is_skipped=False)
+
+    def explain(self, trace: WriteTrace) -> str | None:
+        """Return the chain's reason."""
+        return trace.failure
 
 
 class PlainRunFrame(PlainFrame):
@@ -203,25 +223,65 @@ class PlainRunFrame(PlainFrame):
 
     def hash_confirmation(self, digests: DryRunDigests, expiry: int) -> bytes:
         """Return the EIP-712 hash of the dry run."""
-        message = {
-            "taskId": hash_id(self._terms.task_id),
-            "runId": hash_id(self._terms.run_id),
-            "digest": digests.writes,
-            "trace": digests.trace,
-            "expiry": expiry,
-        }
-        domain = {"name": DOMAIN_NAME, "version": DOMAIN_VERSION, "chainId": self._chain_id}
-        signable = encode_typed_data(domain, {"DryRun": DRY_RUN_TYPE}, message)
+        signable = encode_typed_data(full_message=self.build_typed_data(digests, expiry))
         return keccak(b"\x19" + signable.version + signable.header + signable.body)
+
+    def build_typed_data(self, digests: DryRunDigests, expiry: int) -> dict[str, Json]:
+        """Return the dry run as EIP-712's typed data."""
+        domain: dict[str, Json] = {
+            "name": DOMAIN_NAME,
+            "version": DOMAIN_VERSION,
+            "chainId": self._chain_id,
+        }
+        return build_typed_data(self._terms, domain, digests, expiry)
 
     def require_confirmation(self, digests: DryRunDigests, confirmation: Confirmation) -> None:
         """Accept a confirmation that the operator's key signed."""
         signed = self.hash_confirmation(digests, confirmation.expiry)
         if recover_signer(signed, confirmation.signature) != self._terms.operator:
-            raise ConfigError(
-                f"confirmation of run {self._terms.run_id}: must be signed by the operator, "
-                f"0x{self._terms.operator.hex()}"
-            )
+            raise build_signer_error(self._terms, signed, confirmation)
+
+
+def build_typed_data(
+    terms: RunTerms, domain: dict[str, Json], digests: DryRunDigests, expiry: int
+) -> dict[str, Json]:
+    """Return the typed data of a dry run.
+
+    Input: the run; the domain; its digests; until when the confirmation counts, in Unix seconds.
+    Source: EIP-712, "Specification of the eth_signTypedData JSON RPC".
+    """
+    parts: list[Json] = [{"name": name, "type": DOMAIN_TYPES[name]} for name in domain]
+    return {
+        "types": {"EIP712Domain": parts, "DryRun": DRY_RUN_TYPE},
+        "primaryType": "DryRun",
+        "domain": domain,
+        "message": {
+            "taskId": "0x" + hash_id(terms.task_id).hex(),
+            "runId": "0x" + hash_id(terms.run_id).hex(),
+            "digest": "0x" + digests.writes.hex(),
+            "trace": "0x" + digests.trace.hex(),
+            "expiry": expiry,
+        },
+    }
+
+
+def build_signer_error(terms: RunTerms, signed: bytes, confirmation: Confirmation) -> ConfigError:
+    """Return the error of a confirmation that is not the operator's.
+
+    Input: the run; the hash that is to be signed; the confirmation.
+    """
+    signature, place = confirmation.signature, f"confirmation of run {terms.run_id}"
+    if len(signature) != SIGNATURE_BYTES:
+        return ConfigError(
+            f"{place}: signature of {len(signature)} bytes; must have {SIGNATURE_BYTES}: r, s and v"
+        )
+    signer = recover_signer(signed, signature)
+    found = "nobody" if signer is None else to_checksum_address(signer)
+    return ConfigError(
+        f"{place}: must be signed by the operator, {to_checksum_address(terms.operator)}; as a "
+        f"signature of 0x{signed.hex()}, with expiry {confirmation.expiry}, this one is of "
+        f"{found}. Sign that hash, with the operator's key"
+    )
 
 
 def recover_signer(message_hash: bytes, signature: bytes) -> bytes | None:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from pyevm_agents.lifecycle.host import LifecycleHost
     from pyevm_agents.lifecycle.store import StoredRun
     from pyevm_agents.lifecycle.task import Task
+    from pyevm_agents.recordings.canonical_json import Json
 
 MAX_DRY_RUNS = 3
 """How often a dry run is made, each with its confirmation, when the state moves after it."""
@@ -178,6 +179,12 @@ class Orchestrator:
         facts = RunFacts(self.host, self.host.store.get_run(run_id))
         record = facts.dry_run
         return facts.open_frame(record.pin).hash_confirmation(record.digests, expiry)
+
+    def build_typed_data(self, run_id: str, expiry: int) -> dict[str, Json]:
+        """Return what has that hash, as EIP-712's typed data. Input: see `hash_confirmation`."""
+        facts = RunFacts(self.host, self.host.store.get_run(run_id))
+        record = facts.dry_run
+        return facts.open_frame(record.pin).build_typed_data(record.digests, expiry)
 
     def confirm(self, run_id: str, confirmation: Confirmation) -> None:
         """Store the operator's confirmation; `run` then goes on.

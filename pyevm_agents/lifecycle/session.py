@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping  # noqa: TC003 - read by the JSON codec
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
@@ -166,6 +166,7 @@ class RunSession:
         self._require_unprotected({target}, self._limits.protected | self._limits.refused_targets)
         self._spend(onchain_writes=1)
         trace = self._ask_chain(partial(self._draft.send, write, with_treasury))
+        trace = replace(trace, failure=self._frame.explain(trace))
         self._position.writes_in_step[step_id] = number + 1
         self._require_expected(trace)
         self._require_unprotected(self._draft.touched_addresses, self._limits.protected)

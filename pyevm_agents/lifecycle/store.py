@@ -171,7 +171,7 @@ class RunStore:
         """
         row = self._find("SELECT task FROM tasks WHERE task_id = ?", task_id)
         if row is None:
-            raise UnknownRunError(f"task {task_id!r:.80}: not in {self.path}")
+            raise UnknownRunError(f"task {task_id!r:.80}: not in {self.path}; list its tasks")
         return from_json(Task, json.loads(row["task"]))
 
     def list_task_ids(self) -> list[str]:
@@ -186,7 +186,7 @@ class RunStore:
         """
         row = self._find("SELECT status FROM tasks WHERE task_id = ?", task_id)
         if row is None:
-            raise UnknownRunError(f"task {task_id!r:.80}: not in {self.path}")
+            raise UnknownRunError(f"task {task_id!r:.80}: not in {self.path}; list its tasks")
         return TaskStatus(row["status"])
 
     def set_task_status(self, task_id: str, status: TaskStatus) -> None:
@@ -229,7 +229,7 @@ class RunStore:
         """
         row = self._find("SELECT * FROM runs WHERE run_id = ?", run_id)
         if row is None:
-            raise UnknownRunError(f"run {run_id!r:.80}: not in {self.path}")
+            raise UnknownRunError(f"run {run_id!r:.80}: not in {self.path}; list its runs")
         return _read_run(row)
 
     def list_runs(self, task_id: str | None = None) -> list[StoredRun]:

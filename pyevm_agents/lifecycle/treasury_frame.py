@@ -13,14 +13,22 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from eth_abi import decode, encode
-from eth_utils import function_signature_to_4byte_selector
+from eth_keys.constants import SECPK1_N
+from eth_utils import function_signature_to_4byte_selector, to_checksum_address
 
 from pyevm_agents.contracts import load_artifact
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.lifecycle.budget import MILLISECONDS
 from pyevm_agents.lifecycle.chain_port import CallFailedError, FrameCall
-from pyevm_agents.lifecycle.frames import ReadResult, recover_signer
+from pyevm_agents.lifecycle.frames import (
+    FIRST_V,
+    ReadResult,
+    build_signer_error,
+    build_typed_data,
+    recover_signer,
+)
 from pyevm_agents.lifecycle.run_trace import RunWrite, WriteTrace, hash_id
+from pyevm_agents.lifecycle.treasury_refusals import explain_refusal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,9 +36,13 @@ if TYPE_CHECKING:
     from pyevm_agents.contracts import Artifact
     from pyevm_agents.lifecycle.chain_port import ChainPort
     from pyevm_agents.lifecycle.frames import Confirmation, DryRunDigests, RunTerms
+    from pyevm_agents.recordings.canonical_json import Json
 
 RUN_SECONDS = 86_400
 """How long a run may write after its dry run's block: a day, for its operator to confirm it."""
+
+DOMAIN_NAME, DOMAIN_VERSION = "Treasury", "1"
+"""Source: the constructor of `contracts/runs/RunTreasury.sol`."""
 
 MAX_EXPIRY = 2**64 - 1
 """Expiry of the confirmation in a dry run."""
@@ -45,6 +57,10 @@ TRANSFERRED_BYTES = 64
 CONFIRMATION_REQUIRED = function_signature_to_4byte_selector("ConfirmationRequired(bytes32)")
 IS_VALID_SIGNATURE = function_signature_to_4byte_selector("isValidSignature(bytes32,bytes)")
 """Selector and answer of a contract that signs. Source: ERC-1271."""
+
+
+RECOVERY_IDS = (FIRST_V, FIRST_V + 1)
+"""`v` of a signature that a treasury accepts."""
 
 
 class TreasuryFrame:
@@ -94,6 +110,11 @@ class TreasuryFrame:
         executed, _, result = decode(["bool", "bytes32", "bytes"], output)
         return ReadResult(output=result, is_skipped=not executed)
 
+    def explain(self, trace: WriteTrace) -> str | None:
+        """Return why the treasury refused a write, in words, with its error."""
+        words = None if trace.is_success else explain_refusal(trace.output)
+        return trace.failure if words is None else f"the treasury: {words} [{trace.failure}]"
+
     def is_unconfirmed(self, trace: WriteTrace) -> bool:
         """Whether a write failed for want of a confirmation."""
         return not trace.is_success and trace.output.startswith(CONFIRMATION_REQUIRED)
@@ -136,18 +157,36 @@ class TreasuryFrame:
         given = (task, self._run, digests.writes, digests.trace, expiry)
         return bytes(self._read("hashDryRun", *given))
 
+    def build_typed_data(self, digests: DryRunDigests, expiry: int) -> dict[str, Json]:
+        """Return the dry run as EIP-712's typed data, with the treasury's domain."""
+        domain: dict[str, Json] = {
+            "name": DOMAIN_NAME,
+            "version": DOMAIN_VERSION,
+            "chainId": self._port.chain_id,
+            "verifyingContract": to_checksum_address(self._treasury),
+        }
+        return build_typed_data(self._terms, domain, digests, expiry)
+
     def require_confirmation(self, digests: DryRunDigests, confirmation: Confirmation) -> None:
         """Accept a confirmation by the operator's key, or by its contract (ERC-1271)."""
         signed = self.hash_confirmation(digests, confirmation.expiry)
-        if recover_signer(signed, confirmation.signature) == self._terms.operator:
-            return
-        if not self._is_signed_by_contract(signed, confirmation.signature):
-            raise ConfigError(
-                f"confirmation of run {self._terms.run_id}: must be signed by the operator, "
-                f"0x{self._terms.operator.hex()}"
-            )
+        signature = confirmation.signature
+        if recover_signer(signed, signature) == self._terms.operator:
+            self._require_plain_signature(signature)
+        elif not self._is_signed_by_contract(signed, signature):
+            raise build_signer_error(self._terms, signed, confirmation)
 
     # -- inside -- #
+
+    def _require_plain_signature(self, signature: bytes) -> None:
+        """Accept the form of a signature that the treasury takes. Source: OpenZeppelin's ECDSA."""
+        s, v = int.from_bytes(signature[32:64]), signature[64]
+        if v not in RECOVERY_IDS or s > SECPK1_N // 2:
+            what = f"v {v}: must be 27 or 28" if v not in RECOVERY_IDS else "s: must be the lower"
+            raise ConfigError(
+                f"confirmation of run {self._terms.run_id}: signature with {what}, as the treasury "
+                "takes it; sign again with another program"
+            )
 
     def _is_signed_by_contract(self, signed: bytes, signature: bytes) -> bool:
         data = IS_VALID_SIGNATURE + encode(["bytes32", "bytes"], [signed, signature])
@@ -196,3 +235,7 @@ class DiscoveryFrame:
     def read_output(self, output: bytes) -> ReadResult:
         """Return the output of the target."""
         return ReadResult(output=output, is_skipped=False)
+
+    def explain(self, trace: WriteTrace) -> str | None:
+        """Return the target's reason."""
+        return trace.failure

@@ -28,6 +28,7 @@ from pyevm_agents.config import (
     DEFAULT_CHAIN_ID,
     DEFAULT_FORK,
 )
+from pyevm_agents.control.agent_operator import find_operator
 from pyevm_agents.control.deployed_agents import build_loader
 from pyevm_agents.control.host_tools import build_host_tools
 from pyevm_agents.control.local_identity import LocalIdentityAccount
@@ -76,6 +77,14 @@ class OpenedPlane:
     notes: tuple[str, ...]
     signers: Mapping[bytes, PrivateKey]
     """Keys that can confirm, by address."""
+
+    treasury: bytes | None
+    """The treasury that runs write through; None without one."""
+
+    @property
+    def treasury_address(self) -> str | None:
+        """The treasury's address as text."""
+        return None if self.treasury is None else to_checksum_address(self.treasury)
 
 
 @contextmanager
@@ -138,7 +147,7 @@ def open_plane(  # noqa: PLR0913 - keyword arguments
             node,
             port,
             signers,
-            [_get_operator(each) or options.operator_wallet for each in agents],
+            [find_operator(each) or options.operator_wallet for each in agents],
             choices.data_folder,
             options.trust.contracts,
         )
@@ -154,7 +163,7 @@ def open_plane(  # noqa: PLR0913 - keyword arguments
                 ),
             )
         plane = stack.enter_context(ControlPlane(agents, options, resumes=resumes))
-        yield OpenedPlane(plane=plane, node=node, notes=notes, signers=signers)
+        yield OpenedPlane(plane=plane, node=node, notes=notes, signers=signers, treasury=address)
 
 
 def _add_validator(  # noqa: PLR0913, PLR0917 - what a validator needs, once
@@ -177,11 +186,6 @@ def _add_validator(  # noqa: PLR0913, PLR0917 - what a validator needs, once
         if manifest.owner_wallet is not None:  # Else the one who registers it is its owner.
             validator.require_owner(manifest.slug, to_canonical_address(manifest.owner_wallet))
     return replace(options, validator=validator, read_response=validator.read_response)
-
-
-def _get_operator(folder: AgentFolder) -> bytes | None:
-    wallet = folder.read_manifest().operator_wallet
-    return None if wallet is None else to_canonical_address(wallet)
 
 
 def _add_treasury(

@@ -16,8 +16,9 @@ from pyevm_agents.cli.agent.plane_options import add_plane_options
 from pyevm_agents.cli.agent.treasury_options import add_treasury_options
 from pyevm_agents.cli.output import StatusLine, err
 from pyevm_agents.cli.shared_options import allow_host_option, allow_origin_option
+from pyevm_agents.control.access import MCP_PATH
 from pyevm_agents.control.agent_template import DEFAULT_PORT
-from pyevm_agents.control.app import MCP_PATH, bind_socket, build_app, build_server
+from pyevm_agents.control.app import bind_socket, build_app, build_server
 from pyevm_agents.control.mcp_tools import build_mcp_server
 from pyevm_agents.oracle.rpc_methods import METHODS as ORACLE_METHODS
 from pyevm_agents.rpc.methods.registry import build_node_service

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from eth_typing import Address
 from eth_utils import to_canonical_address, to_checksum_address
 
 from pyevm_agents.atomic_files import write_atomically
 from pyevm_agents.chain import Call
 from pyevm_agents.cli.agent.treasury_options import NEW
-from pyevm_agents.control.treasury import TreasuryPolicy, deploy_treasury, require_treasury
+from pyevm_agents.control.treasury import (
+    OPERATOR_WEI,
+    deploy_treasury,
+    require_tokens,
+    require_treasury,
+)
+from pyevm_agents.control.treasury_policy import read_policy, require_same_rules, write_policy
 from pyevm_agents.devnet.chain import DevelopmentAccount, ExecutedTransaction
 from pyevm_agents.errors import ConfigError
 
@@ -18,14 +25,19 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from eth_keys.datatypes import PrivateKey
-    from eth_typing import Address
 
     from pyevm_agents.cli.agent.treasury_options import TreasuryChoices
     from pyevm_agents.lifecycle.local_chain import LocalChainPort
     from pyevm_agents.node import Node
 
+GAS_WEI = 10**17
+"""What the owner keeps for the transactions that deploy a treasury."""
+
 TREASURY_FILE = "treasury"
 """In the folder of --data: the treasury's address."""
+
+POLICY_FILE = "treasury-policy.json"
+"""In the folder of --data: the rules that the treasury was deployed with."""
 
 
 class NodeAccount(DevelopmentAccount):
@@ -70,7 +82,8 @@ def open_treasury(  # noqa: PLR0913, PLR0917 - what a treasury needs, once
         data: the folder of --data; None if nothing is kept.
         protected: contracts that a new treasury never calls.
 
-    Raises: ConfigError: an operator may not use it, or the folder has another one.
+    Raises: ConfigError: an operator may not use it, the folder has another one or other rules,
+            or the rules of a new one are wrong.
     """
     found, wanted = sorted(set(operators)), choices.treasury
     kept = None if data is None else _read_kept(data / TREASURY_FILE)
@@ -84,9 +97,19 @@ def open_treasury(  # noqa: PLR0913, PLR0917 - what a treasury needs, once
                 "need; omit it, or name another folder by --data"
             )
     if address is None and wanted is None:
+        if given := choices.list_given():
+            raise ConfigError(
+                f"{next(iter(given.values()))}: is for a new treasury; pass --treasury new as well"
+            )
         return None
     if address is None:
         address = _deploy(choices, node, port, signers, found, protected)
+        if data is not None:  # Before the address, which makes the folder's next start need it.
+            write_policy(data / POLICY_FILE, choices.policy)
+    else:
+        rules = None if data is None or kept is None else read_policy(data / POLICY_FILE)
+        place = f"treasury {to_checksum_address(address)}"
+        require_same_rules(rules, choices.policy, choices.list_given(), place)
     require_treasury(port, address, found)
     if data is not None and kept is None:
         write_atomically(data / TREASURY_FILE, (to_checksum_address(address) + "\n").encode())
@@ -108,15 +131,17 @@ def _deploy(  # noqa: PLR0913, PLR0917 - as `open_treasury`
                 "treasury; pass its key by --operator-keystore, or omit operatorWallet in "
                 "agent.json"
             )
-    policy = TreasuryPolicy(
-        cap_wei=choices.treasury_cap_wei,
-        deposit_wei=choices.treasury_deposit_wei,
-        targets=choices.treasury_targets,
-        functions=choices.treasury_functions,
-    )
+    require_tokens(port, choices.policy)
+    owned, deposit = node.chain.balance(Address(port.address)), choices.policy.deposit_wei
+    others = sum(OPERATOR_WEI for each in operators if each != port.address)
+    if owned < deposit + others + GAS_WEI:
+        raise ConfigError(
+            f"--treasury-deposit {deposit}: the owner, {to_checksum_address(port.address)}, has "
+            f"{owned} wei, of which it needs {others + GAS_WEI} for operators and gas; pass less"
+        )
     accounts = [NodeAccount(node, signers[each]) for each in operators]
     owner = NodeAccount(node, signers[port.address])
-    return deploy_treasury(owner, accounts, port.address, policy, protected)
+    return deploy_treasury(owner, accounts, port.address, choices.policy, protected)
 
 
 def _read_kept(path: Path) -> bytes | None:

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from eth_utils import function_signature_to_4byte_selector
+from eth_utils import function_signature_to_4byte_selector, to_checksum_address
 
 from pyevm_agents.cli.option_group import add_option_group
 from pyevm_agents.cli.oracle.keystore_options import password_file_option, unlock
 from pyevm_agents.cli.oracle.param_types import ADDRESS_TYPE
+from pyevm_agents.control.treasury_policy import TokenCap, TreasuryPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,6 +23,20 @@ if TYPE_CHECKING:
 NEW = "new"
 CAP_WEI = 10**17
 DEPOSIT_WEI = 10**18
+MAX_AMOUNT = 2**256 - 1
+MAX_AMOUNT_DIGITS = len(str(MAX_AMOUNT))
+MAX_TOKENS = 7
+"""Beside wei. Source: `MAX_ASSETS` of `contracts/runs/RunTreasury.sol`."""
+
+POLICY_OPTIONS = {
+    "cap_wei": "--treasury-cap",
+    "token_caps": "--treasury-token-cap",
+    "deposit_wei": "--treasury-deposit",
+    "targets": "--treasury-allow",
+    "functions": "--treasury-call",
+}
+"""The option of each rule of a new treasury."""
+
 SIGNATURE = re.compile(r"[A-Za-z_$][\w$]*\([\w,()\[\]]*\)")
 
 
@@ -34,7 +49,12 @@ class TreasuryType(click.ParamType[bytes | str]):
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
     ) -> bytes | str:
         """Return an address, or `new`."""
-        return NEW if value == NEW else ADDRESS_TYPE.convert(value, param, ctx)
+        if value == NEW:
+            return NEW
+        try:
+            return ADDRESS_TYPE.convert(value, param, ctx)
+        except click.BadParameter as error:
+            self.fail(f"{error.message}. Or pass {NEW}, which deploys a treasury", param, ctx)
 
 
 class FunctionType(click.ParamType[tuple[bytes, bytes]]):
@@ -55,13 +75,56 @@ class FunctionType(click.ParamType[tuple[bytes, bytes]]):
         return address, function_signature_to_4byte_selector(signature)
 
 
+class TokenCapType(click.ParamType[TokenCap]):
+    """A token and an amount of its base units: TOKEN=AMOUNT."""
+
+    name = "token cap"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> TokenCap:
+        """Return the token's address and the amount."""
+        if isinstance(value, TokenCap):
+            return value
+        place, _, amount = str(value).partition("=")
+        is_amount = amount.isascii() and amount.isdecimal() and len(amount) <= MAX_AMOUNT_DIGITS
+        if not is_amount or int(amount) > MAX_AMOUNT:
+            self.fail(
+                f"{value!r}: must be like 0x…=10000000, the token's address and a whole number of "
+                "its base units, from 0 to 2**256 - 1",
+                param,
+                ctx,
+            )
+        token = ADDRESS_TYPE.convert(place, param, ctx)
+        if not any(token):
+            self.fail(f"{place}: stands for wei; pass --treasury-cap instead", param, ctx)
+        return TokenCap(token=token, amount=int(amount))
+
+
+def _require_one_cap(
+    _context: click.Context, _option: click.Parameter, caps: tuple[TokenCap, ...]
+) -> tuple[TokenCap, ...]:
+    """Accept one cap for each of a few tokens."""
+    tokens = [each.token for each in caps]
+    if doubled := sorted({each for each in tokens if tokens.count(each) > 1}):
+        raise click.BadParameter(
+            f"{to_checksum_address(doubled[0])}: has {tokens.count(doubled[0])} caps; pass one"
+        )
+    if len(tokens) > MAX_TOKENS:
+        raise click.BadParameter(
+            f"{len(tokens)} tokens: a treasury has at most {MAX_TOKENS}; omit some"
+        )
+    return caps
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TreasuryChoices:
     """Options of `agent serve` and `run` for the treasury and the operator."""
 
     treasury: bytes | str | None
-    treasury_cap_wei: int
-    treasury_deposit_wei: int
+    treasury_cap_wei: int | None
+    treasury_token_caps: tuple[TokenCap, ...]
+    treasury_deposit_wei: int | None
     treasury_targets: tuple[bytes, ...]
     treasury_functions: tuple[tuple[bytes, bytes], ...]
     operator_keystore: Path | None
@@ -73,6 +136,29 @@ class TreasuryChoices:
             return None
         return unlock(self.operator_keystore, self.password_file)
 
+    @property
+    def policy(self) -> TreasuryPolicy:
+        """The rules of a new treasury."""
+        cap, deposit = self.treasury_cap_wei, self.treasury_deposit_wei
+        return TreasuryPolicy(
+            cap_wei=CAP_WEI if cap is None else cap,
+            deposit_wei=DEPOSIT_WEI if deposit is None else deposit,
+            targets=self.treasury_targets,
+            functions=self.treasury_functions,
+            token_caps=self.treasury_token_caps,
+        )
+
+    def list_given(self) -> dict[str, str]:
+        """Return the rules that were passed: fields of `TreasuryPolicy`, each with its option."""
+        given = {
+            "cap_wei": self.treasury_cap_wei is not None,
+            "token_caps": bool(self.treasury_token_caps),
+            "deposit_wei": self.treasury_deposit_wei is not None,
+            "targets": bool(self.treasury_targets),
+            "functions": bool(self.treasury_functions),
+        }
+        return {name: POLICY_OPTIONS[name] for name, is_given in given.items() if is_given}
+
 
 _OPTIONS = (
     click.option(
@@ -81,16 +167,23 @@ _OPTIONS = (
         "for the next start.",
     ),
     click.option(
-        "--treasury-cap", "treasury_cap_wei", type=click.IntRange(0), default=CAP_WEI,
-        show_default=True, metavar="WEI", help="Of a new treasury: what a task may spend.",
+        "--treasury-cap", "treasury_cap_wei", type=click.IntRange(0, MAX_AMOUNT), metavar="WEI",
+        help=f"Of a new treasury: what a task may spend.  [default: {CAP_WEI}]",
     ),
     click.option(
-        "--treasury-deposit", "treasury_deposit_wei", type=click.IntRange(0), default=DEPOSIT_WEI,
-        show_default=True, metavar="WEI", help="Of a new treasury: what it holds at first.",
+        "--treasury-token-cap", "treasury_token_caps", type=TokenCapType(), multiple=True,
+        callback=_require_one_cap, metavar="TOKEN=AMOUNT",
+        help="Of a new treasury: what a task may spend of an ERC-20 token, in its base units. "
+        "Repeatable, for other tokens.  [default: no tokens]",
+    ),
+    click.option(
+        "--treasury-deposit", "treasury_deposit_wei", type=click.IntRange(0, MAX_AMOUNT),
+        metavar="WEI",
+        help=f"Of a new treasury: what it holds at first.  [default: {DEPOSIT_WEI}]",
     ),
     click.option(
         "--treasury-allow", "treasury_targets", type=ADDRESS_TYPE, multiple=True, metavar="ADDRESS",
-        help="Of a new treasury: who may get wei. Repeatable.  [default: nobody]",
+        help="Of a new treasury: who may get wei and tokens. Repeatable.  [default: nobody]",
     ),
     click.option(
         "--treasury-call", "treasury_functions", type=FunctionType(), multiple=True,

@@ -34,6 +34,12 @@ class RestClient:
     ) -> tuple[int, dict[str, str], bytes]:
         """Return status, headers by lower-case names, and body; also of an error."""
         data = None if body is None else json.dumps(body).encode()
+        return self.send_bytes(method, path, data, **headers)
+
+    def send_bytes(
+        self, method: str, path: str, data: bytes | None, **headers: str
+    ) -> tuple[int, dict[str, str], bytes]:
+        """Send a body as it is; return what `send` does."""
         names = {name.replace("_", "-"): value for name, value in headers.items()}
         request = urllib.request.Request(  # noqa: S310 - HTTP
             self.url + path, data, {"Content-Type": "application/json", **names}, method=method

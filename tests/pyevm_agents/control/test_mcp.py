@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from mcp import Client
+import pytest
+from mcp import Client, MCPError
 
+from pyevm_agents.control.access import MAX_BODY_BYTES
 from pyevm_agents.manifests.documents import DocumentKind
 from pyevm_agents.manifests.validation import validate_document
 from tests.deadlines import HANG_SECONDS
@@ -83,6 +85,41 @@ def test_a_client_sees_the_tools_and_drives_a_run(tmp_path: Path) -> None:
         assert "this chain has none" in await fail(
             client, "openfi_register_identity", agentSlug="gas-watcher"
         )
+
+    with open_served_plane(agent.path, tmp_path) as rest:
+        talk_to(rest.url, talk)
+
+
+WRONG: list[tuple[str, dict[str, Any], str]] = [
+    ("openfi_create_task", {}, "openfi_create_task: task: is missing; pass it"),
+    ("openfi_create_task", {"task": 5}, "task 5: must be a valid dictionary"),
+    ("openfi_create_task", {"task": {"goal": 5}}, "task.goal 5: must be a valid string"),
+    ("openfi_create_task", {"task": {"goal": "x", "extra": 1}}, "task.extra: is not permitted"),
+    ("openfi_get_run", {"runId": 7}, "runId 7: must be a valid string"),
+    ("openfi_get_run", {"runId": "x", "more": 1}, "argument 'more': unknown; openfi_get_run takes"),
+    ("openfi_list_runs", {"task": "x"}, "argument 'task': unknown; openfi_list_runs takes taskId"),
+    ("openfi_list_agents", {"x": 1}, "argument 'x': unknown; openfi_list_agents takes no arg"),
+    ("openfi_get_confirmation", {"runId": "x", "expiry": 0}, "expiry 0: must be greater than 0"),
+    ("openfi_confirm_run", {"runId": "x", "expiry": 5, "signature": "zz"},
+     "signature 'zz': must match pattern"),
+    ("openfi_nothing", {}, "Unknown tool: openfi_nothing"),
+    ("openfi_get_treasury", {}, "treasury: this control plane has none"),
+]  # fmt: skip
+"""Tools, arguments, and what is said of them."""
+
+
+def test_a_client_is_told_what_is_wrong_with_its_arguments(tmp_path: Path) -> None:
+    agent = make_agent(tmp_path, action=PAY)
+
+    async def talk(client: Client) -> None:
+        for name, arguments, reason in WRONG:
+            told = await fail(client, name, **arguments)
+            assert reason in told, told
+            assert "https://" not in told, "no page of a library"
+        task = {"goal": "x" * MAX_BODY_BYTES}
+        with pytest.raises(MCPError, match=f"must have at most {MAX_BODY_BYTES:,}; send less"):
+            await client.call_tool("openfi_create_task", {"task": task})
+        assert await use(client, "openfi_list_tasks") == [], "nothing was made"
 
     with open_served_plane(agent.path, tmp_path) as rest:
         talk_to(rest.url, talk)

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import html
 import http.client
 import json
 import re
+import shlex
 import socket
 from contextlib import closing
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from eth_account import Account
 
 from pyevm_agents.control.access import MAX_BODY_BYTES
 from pyevm_agents.control.app import bind_socket
+from pyevm_agents.control.openapi_page import list_examples
+from pyevm_agents.devnet.chain import DEVELOPMENT_KEY
 from pyevm_agents.errors import ConfigError
+from pyevm_agents.lifecycle.frames import PlainRunFrame
 from pyevm_agents.manifests.documents import DocumentKind, detect_kind
 from pyevm_agents.manifests.validation import validate_document
 from tests.pyevm_agents.control.agents_of_tests import PAY, make_agent
@@ -21,6 +28,7 @@ from tests.pyevm_agents.control.served_plane import PAGE, RestClient, open_serve
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 
 @pytest.fixture(scope="module")
@@ -111,8 +119,130 @@ def test_the_page_explains_every_operation_and_loads_nothing(client: RestClient)
     assert page.count("<details>") == len(operations)
     for path, methods in document["paths"].items():
         assert f"<code>{path}</code>" in page
-        assert all(each["summary"] for each in methods.values())
+        for each in methods.values():
+            # A sentence, and no function's name as a title.
+            assert len(each["summary"].split()) > 2, each["summary"]
+            assert re.sub(r"ID|URI|EIP-712|ERC-8004|OpenFi", "", each["summary"][1:]).islower()
     assert re.findall(r"<(?:script|link|img|iframe)|(?:src|href)=\"(?!openapi\.json)", page) == []
+
+
+@pytest.fixture
+def signing_client(tmp_path: Path) -> Iterator[RestClient]:
+    """A client of a plane without a treasury whose operator signs every dry run."""
+    agent = make_agent(tmp_path, action=PAY)
+    frame = partial(PlainRunFrame, chain_id=1337, requires_confirmation=True)
+    with open_served_plane(agent.path, tmp_path, open_frame=frame) as client:
+        yield client
+
+
+def test_an_operator_signs_the_typed_data_that_is_served(signing_client: RestClient) -> None:
+    client, operator = signing_client, Account.from_key(DEVELOPMENT_KEY.to_bytes())
+    expiry = 4_102_444_800
+
+    def read(task_id: str) -> tuple[str, Any]:
+        client.post("/tasks", {"goal": "Pay", "taskId": task_id}, status=201)
+        run = client.post(f"/tasks/{task_id}/runs?wait=true")
+        assert (run["status"], run["waitsForConfirmation"]) == ("planning", True)
+        path = f"/runs/{run['runId']}/confirmation"
+        form = client.get(f"{path}?expiry={expiry}")
+        hashed = operator.sign_typed_data(full_message=form["typedData"]).message_hash
+        assert "0x" + bytes(hashed).hex() == form["digest"]
+        return path, form["typedData"]
+
+    def sign(data: Any, account: Any = operator) -> str:  # noqa: ANN401 - JSON, and an account
+        return "0x" + bytes(account.sign_typed_data(full_message=data).signature).hex()
+
+    path, data = read("first")
+    _, other = read("second")
+    stranger = Account.from_key(b"\x78" * 32)
+    elsewhere = {**data, "domain": {**data["domain"], "chainId": 1}}
+    for signature, reason in (
+        (sign(data, stranger), f"this one is of {stranger.address}"),
+        (sign(other), f"must be signed by the operator, {operator.address}"),
+        (sign(elsewhere), f"must be signed by the operator, {operator.address}"),
+        ("0x12", "signature of 1 bytes; must have 65"),
+    ):
+        told = client.post(path, {"expiry": expiry, "signature": signature}, status=400)
+        assert reason in told["error"]
+    late = client.get(f"{path}?expiry=1")["typedData"]
+    told = client.post(path, {"expiry": 1, "signature": sign(late)}, status=400)
+    assert "has expired at 1, it is" in told["error"]
+    run = client.post(f"{path}?wait=true", {"expiry": expiry, "signature": sign(data)})
+    assert (run["status"], run["failure"]) == ("completed", None)
+
+
+TOO_LARGE = f"must have at most {MAX_BODY_BYTES:,}; send less"
+
+NOT_HERE = {
+    "/agents/payer/registration": "identity registry: this chain has none",
+    "/treasury": "treasury: this control plane has none",
+    "/runs/my-task-run-1/validation": "validator: this control plane has none",
+    "/runs/my-task-run-1/confirmation": "waits for no confirmation",
+}
+"""Examples that a control plane without these answers with a reason."""
+
+
+def test_the_examples_of_the_page_work_in_their_order(tmp_path: Path) -> None:
+    agent = make_agent(tmp_path, "payer", PAY)
+    with open_served_plane(agent.path, tmp_path) as client:
+        examples = [*list_examples(client.get("/openapi.json"), {"slug": "payer"})]
+        page = html.unescape(client.send("GET", "/docs")[2].decode())
+        assert len(examples) > 20
+        for method, path, body in examples:
+            words = ["curl", *([] if method == "GET" else ["-X", method]), client.url + path]
+            if body is not None:
+                given = json.dumps(body)
+                words += ["-H", "Content-Type: application/json", "-d", given]
+            assert f"<pre>{shlex.join(words)}</pre>" in page
+            status, _, answer = client.send(method, path, body)
+            reason = NOT_HERE.get(path.partition("?")[0])
+            if reason is not None and (method, "confirmation" in path) != ("GET", True):
+                assert (status, reason in answer.decode()) == (400, True), answer
+            else:
+                assert status in {200, 201, 202}, (method, path, answer)
+        assert client.get("/runs/my-task-run-1")["status"] == "completed"
+
+
+def test_errors_have_one_form(client: RestClient) -> None:
+    status, _, body = client.send("GET", "/nothing")
+    assert (status, json.loads(body)) == (
+        404, {"error": "GET /nothing: not found; /docs lists operations"},
+    )  # fmt: skip
+    status, headers, body = client.send("PUT", "/tasks", {})
+    assert (status, json.loads(body)["error"]) == (
+        405, "PUT /tasks: method not allowed; /docs lists operations",
+    )  # fmt: skip
+    assert "allow" in headers
+
+
+@pytest.mark.parametrize(
+    ("request_line", "body", "message"),
+    [
+        ("POST /tasks", None, "body: is missing; pass it"),
+        ("POST /tasks", b"", "body: is missing; pass it"),
+        ("POST /tasks", b"5", "body 5: must be a valid dictionary or object to extract fields"),
+        ("POST /tasks", b'{"goal": ', "body: must be JSON; at character 9: Expecting value"),
+        ("POST /tasks", b'{"goal": "x", "budget": {"maxSteps": "many"}}',
+         "body.budget.maxSteps 'many': must be a valid integer"),
+        ("POST /tasks", b'{"goal": "x", "budget": {"maxSteps": -1}}',
+         "body.budget.maxSteps -1: must be greater than or equal to 0"),
+        ("POST /tasks", b'{"goal": "x", "budget": {"maxGasWei": "%s"}}' % (b"9" * 5_000),
+         "body.budget.maxGasWei '9999"),
+        ("POST /runs/x/confirmation", b'{"expiry": 1, "signature": "0xzz"}',
+         "body.signature '0xzz': must match pattern"),
+        ("GET /runs/x/confirmation", None, "query.expiry: is missing; pass it"),
+        ("GET /runs/x/confirmation?expiry=soon", None, "query.expiry 'soon': must be a valid int"),
+        ("GET /runs/x?wait=perhaps", None, "query.wait 'perhaps': must be a valid boolean"),
+    ],
+)  # fmt: skip
+def test_a_request_of_another_form_is_told_what_is_wrong(
+    client: RestClient, request_line: str, body: bytes | None, message: str
+) -> None:
+    method, path = request_line.split()
+    status, _, answer = client.send_bytes(method, path, body)
+    reason = json.loads(answer)["error"]
+    assert (status, reason[: len(message)]) == (422, message)
+    assert len(reason) < 300, "a long value is cut"
 
 
 def test_foreign_pages_and_hosts_are_refused(client: RestClient) -> None:
@@ -135,7 +265,17 @@ def test_a_body_that_is_too_large_is_refused(client: RestClient) -> None:
         connection.endheaders()
         answer = connection.getresponse()
         reason = json.loads(answer.read())["error"]
-    assert (answer.status, reason.startswith("body: must have at most")) == (413, True)
+    assert (answer.status, reason) == (413, f"body of {MAX_BODY_BYTES + 1:,} bytes: {TOO_LARGE}")
+
+
+def test_a_body_without_a_length_that_is_too_large_is_refused(client: RestClient) -> None:
+    connection = http.client.HTTPConnection(client.url.removeprefix("http://"))
+    with closing(connection):
+        parts = [b'{"goal": "', *[b"x" * 65_536] * (MAX_BODY_BYTES // 65_536), b'"}']
+        connection.request("POST", "/tasks", iter(parts), {"Content-Type": "application/json"})
+        answer = connection.getresponse()
+        reason = json.loads(answer.read())["error"]
+    assert (answer.status, reason.endswith("or more: " + TOO_LARGE)) == (413, True), reason
 
 
 def test_a_port_in_use_is_named() -> None:

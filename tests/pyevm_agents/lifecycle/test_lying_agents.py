@@ -120,7 +120,8 @@ class RevertedWriteAgent(AddingAgent):
 def test_lie_in_the_dry_run_a_reverted_write_is_called_completed(bench: RunBench) -> None:
     run = run_caught(bench, RevertedWriteAgent(bench.counter, ONE_STEP))
     assert run.failed_phase is Phase.DRY_RUN
-    assert run.failure == "step step-1: is called completed, but a write of it failed"
+    lie = "step step-1: is called completed, but a write of it failed: "
+    assert run.failure == lie + "Failed(number=7)"
 
 
 class HonestViolationAgent(AddingAgent):

@@ -19,6 +19,7 @@ from pyevm_agents.lifecycle.results import RunSummary, StepStatus, VerificationR
 from pyevm_agents.lifecycle.statuses import Phase, RunStatus, TaskStatus, TransitionError
 from pyevm_agents.lifecycle.trust import TrustTable, TrustThreshold
 from tests.pyevm_agents.lifecycle.run_bench import (
+    BEGUN,
     COUNTER,
     OPERATOR_KEY,
     RUNNER_KEY,
@@ -469,11 +470,24 @@ def test_an_expired_confirmation_is_refused_and_the_run_waits(bench: RunBench) -
     bench.change(open_frame=require_signatures)
     orchestrator = Orchestrator(bench.host)
     run_id = orchestrator.run(orchestrator.start(build_task())).run_id
-    with pytest.raises(ConfigError, match="has expired at 1, it is 1800000000 now; sign with"):
+    with pytest.raises(
+        ConfigError, match=f"has expired at 1, it is {int(BEGUN)} now; sign with a lat"
+    ):
         orchestrator.confirm(run_id, sign_dry_run(orchestrator, run_id, expiry=1))
-    assert (orchestrator.run(run_id).phase, bench.number) == (Phase.EXECUTE, 0)
-    orchestrator.confirm(run_id, sign_dry_run(orchestrator, run_id))
+    assert orchestrator.find_pending_confirmation(run_id) is not None
+    orchestrator.confirm(run_id, sign_dry_run(orchestrator, run_id, expiry=2**40))
     assert orchestrator.run(run_id).status is RunStatus.COMPLETED
+
+
+def test_a_confirmation_that_expires_before_the_execution_fails_the_run(bench: RunBench) -> None:
+    bench.change(open_frame=require_signatures)
+    orchestrator = Orchestrator(bench.host)
+    run_id = orchestrator.run(orchestrator.start(build_task())).run_id
+    orchestrator.confirm(run_id, sign_dry_run(orchestrator, run_id, expiry=int(BEGUN) + 60))
+    bench.change(now=lambda: BEGUN + 61)
+    run = Orchestrator(bench.host).run(run_id)
+    assert (run.status, run.failed_phase, bench.number) == (RunStatus.FAILED, Phase.EXECUTE, 0)
+    assert "has expired" in (run.failure or "")
 
 
 # -- cancellation -- #

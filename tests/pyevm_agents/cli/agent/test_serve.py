@@ -4,13 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
-import signal
-import subprocess
-import sys
-import urllib.request
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from click.testing import CliRunner
@@ -20,42 +14,21 @@ from pyevm_agents.cli.app import main
 from pyevm_agents.control.app import bind_socket
 from tests.checkout import ROOT
 from tests.deadlines import HANG_SECONDS
+from tests.pyevm_agents.cli.agent.served_process import PROGRAM, call_rpc, serve_process
 from tests.pyevm_agents.control.agents_of_tests import PAY, make_agent
 from tests.pyevm_agents.control.served_plane import RestClient
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
 VALIDATOR = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
 """The second account of a development chain."""
 
-PROGRAM = [sys.executable, "-m", "pyevm_agents", "agent", "serve"]
 
-
-@contextmanager
-def serve(*words: str) -> Iterator[dict[str, str]]:
-    """Run `agent serve` in a process inside a context; give its URLs by name."""
-    command = [*PROGRAM, *words, "--port", "0", "--rpc-port", "0", "--no-model"]
-    with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stderr is not None
-        try:
-            lines = [process.stderr.readline() for _ in range(3)]
-            found = re.findall(r"^(\S+) (http://\S+?)(?:/docs)?$", "".join(lines), re.MULTILINE)
-            yield dict(found)
-        finally:
-            process.send_signal(signal.SIGINT)
-            process.communicate(timeout=HANG_SECONDS)
-
-
-def call_rpc(url: str, method: str, *params: object) -> Any:  # noqa: ANN401 - JSON
-    body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": list(params)}
-    request = urllib.request.Request(  # noqa: S310 - HTTP
-        url, json.dumps(body).encode(), {"Content-Type": "application/json"}
-    )
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    with opener.open(request) as answer:
-        return json.loads(answer.read())["result"]
+def serve(*words: str) -> AbstractContextManager[dict[str, str]]:
+    """Run `agent serve` without a model in a process inside a context; give its URLs by name."""
+    return serve_process(*words, "--no-model")
 
 
 @pytest.mark.slow  # processes
