@@ -77,6 +77,69 @@ def test_an_example_of_the_page_passes(
     pytester.runpytest_inprocess().assert_outcomes(passed=tests)
 
 
+TEST_NAME = re.compile(r"`(?:(tests/[\w/]*)?(test_\w+\.py)(?:::)?)?(test_\w+)?(?:\[[^`]*\])?`")
+
+
+EXAMPLES = {"docs/testing.md": ["test_clerk.py"]}
+"""Files of the reader's, by page."""
+
+
+def list_test_names(text: str) -> set[tuple[str, str, str]]:
+    """Return folder, file and function of each test that a page names; empty if not told."""
+    return {found for found in TEST_NAME.findall(text) if any(found)}
+
+
+def find_unknown_tests(text: str) -> list[str]:
+    """Return the tests that a page names and that do not exist."""
+    files = {
+        path.relative_to(ROOT).as_posix(): path for path in (ROOT / "tests").rglob("test_*.py")
+    }
+    unknown = []
+    for folder, file, function in sorted(list_test_names(text)):
+        places = [
+            path
+            for name, path in files.items()
+            if not file or (name == folder + file if folder else path.name == file)
+        ]
+        if function:
+            line = re.compile(rf"^ *(?:async )?def {function}\(", re.MULTILINE)
+            places = [path for path in places if line.search(path.read_text("utf-8"))]
+        if not places:
+            unknown.append(f"{folder}{file} {function}".strip())
+    return unknown
+
+
+def test_every_test_that_a_page_names_exists() -> None:
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "chain_fixtures/README.md"]
+    unknown = {
+        page.relative_to(ROOT).as_posix(): missing
+        for page in pages
+        if (missing := find_unknown_tests(page.read_text("utf-8")))
+    }
+    assert unknown == EXAMPLES
+    council = list_test_names((ROOT / "docs" / "council.md").read_text("utf-8"))
+    assert ("", "", "test_reentrancy") in council
+    assert ("", "test_disputes.py", "") in council
+
+
+@pytest.mark.parametrize(
+    ("text", "unknown"),
+    [
+        ("`test_reentrancy`; `test_disputes.py`", []),
+        ("`tests/contracts/council/test_attacks.py`", []),
+        ("`tests/contracts/council/test_attacks.py::test_reentrancy`", []),
+        ("`test_reentrancy_of_nothing`", ["test_reentrancy_of_nothing"]),
+        (
+            "`test_nothing.py`, `tests/test_attacks.py`",
+            ["test_nothing.py", "tests/test_attacks.py"],
+        ),
+        ("`test_attacks.py::test_disputes`", ["test_attacks.py test_disputes"]),
+    ],
+)
+def test_a_test_that_does_not_exist_is_found(text: str, unknown: list[str]) -> None:
+    assert find_unknown_tests(text) == unknown
+
+
 MODULE_ROW = re.compile(r"^\| \[?`(pyevm_agents[\w.]*)`(?:\]\([^)]*\))? \| (.+) \|$", re.MULTILINE)
 
 

@@ -129,6 +129,7 @@ SET_LATER = {
     "TextModelTool",
     "ToolV1AsV2",
     "ToolV2AsV1",
+    "TrustingJudge",
     "VotingAgent",
     "WalletAgent",
     "YieldedTool",
