@@ -101,6 +101,15 @@ class TokenCapType(click.ParamType[TokenCap]):
         return TokenCap(token=token, amount=int(amount))
 
 
+def _require_word(
+    _context: click.Context, _option: click.Parameter, amount: int | None
+) -> int | None:
+    """Accept an amount that a contract can hold; its range would fill the help."""
+    if amount is not None and amount > MAX_AMOUNT:
+        raise click.BadParameter(f"{amount}: must be at most 2**256 - 1")
+    return amount
+
+
 def _require_one_cap(
     _context: click.Context, _option: click.Parameter, caps: tuple[TokenCap, ...]
 ) -> tuple[TokenCap, ...]:
@@ -167,7 +176,8 @@ _OPTIONS = (
         "for the next start.",
     ),
     click.option(
-        "--treasury-cap", "treasury_cap_wei", type=click.IntRange(0, MAX_AMOUNT), metavar="WEI",
+        "--treasury-cap", "treasury_cap_wei", type=click.IntRange(0), metavar="WEI",
+        callback=_require_word,
         help=f"Of a new treasury: what a task may spend.  [default: {CAP_WEI}]",
     ),
     click.option(
@@ -177,8 +187,8 @@ _OPTIONS = (
         "Repeatable, for other tokens.  [default: no tokens]",
     ),
     click.option(
-        "--treasury-deposit", "treasury_deposit_wei", type=click.IntRange(0, MAX_AMOUNT),
-        metavar="WEI",
+        "--treasury-deposit", "treasury_deposit_wei", type=click.IntRange(0), metavar="WEI",
+        callback=_require_word,
         help=f"Of a new treasury: what it holds at first.  [default: {DEPOSIT_WEI}]",
     ),
     click.option(

@@ -61,7 +61,7 @@ def fail(folder: AgentFolder, *words: str) -> str:
         ([word for number in range(1, MAX_TOKENS + 2)
           for word in ("--treasury-token-cap", f"0x{number:040x}=1")],
          "8 tokens: a treasury has at most 7; omit some"),
-        (["--treasury-cap", str(2**256)], "is not in the range"),
+        (["--treasury-cap", str(2**256)], f"{2**256}: must be at most 2**256 - 1"),
         (["--treasury-call", f"{BEEF}=pay"], "must be like 0x…=deposit(uint256)"),
         (["--operator-keystore", "/none/key.json"], "/none/key.json"),
     ],
