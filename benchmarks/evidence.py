@@ -164,7 +164,7 @@ ENTRIES = {
         "::test_a_run_does_all_of_its_plan_or_nothing",
     ),
     "killed-participants": Entry(
-        shows="A council's agent killed at any moment reveals the answer that it kept, and once",
+        shows="A council's agents and judges killed at any moment hand in what they kept, and once",
         count=100,
         seed=27,
         test="tests/test_killed_participants.py::test_every_answer_is_the_one_that_was_kept",

@@ -1,9 +1,10 @@
-"""An info agent of a council in a process of its own, which kills itself at a moment.
+"""A participant of a council in a process of its own, which kills itself at a moment.
 
-    python -m tests.council_participant URL ORACLE KEY STORE [MOMENT IN JSON]
+    python -m tests.council_participant ROLE URL ORACLE KEY STORE [MOMENT IN JSON]
 
-Its answers are random, so only a kept one can be revealed. It prints its events as JSON lines. The
-moment has an event, and may have a kind and a request's number.
+The role is `agent` or `judge`. Its answers and verdicts are random, so only a kept answer can be
+revealed, and a verdict differs from the one that the process would give now. It prints its
+events as JSON lines. The moment has an event, and may have a kind and a request's number.
 """
 
 from __future__ import annotations
@@ -22,12 +23,13 @@ from pyevm_agents.cli.oracle.run import run_until_signal
 from pyevm_agents.council.council_client import CouncilClient
 from pyevm_agents.council.council_worker import CouncilSettings
 from pyevm_agents.council.limits import RequestLimits
-from pyevm_agents.council.participants import Participant
+from pyevm_agents.council.messages import Verdict
+from pyevm_agents.council.participants import Judge, Participant
 from pyevm_agents.council.store import CouncilIdentity, CouncilStore
 from tests.scripted_worker import serialize
 
 if TYPE_CHECKING:
-    from pyevm_agents.council.messages import CouncilRequest
+    from pyevm_agents.council.messages import CouncilRequest, RequestView
 
 
 class RandomAnswer:
@@ -35,6 +37,19 @@ class RandomAnswer:
 
     def answer(self, request: CouncilRequest) -> bytes:
         return secrets.choice(request.options).encode()
+
+
+class RandomVerdict:
+    """Decides for some of the agents, others each time; of a discrete query, for one vote."""
+
+    def judge(self, view: RequestView) -> Verdict:
+        answer = secrets.choice([*view.reveals.values()])
+        winners = [agent for agent, each in view.reveals.items() if each == answer]
+        if not view.request.options:
+            answer = secrets.token_hex(8).encode()
+            winners = [secrets.choice([*view.reveals])]
+        reasoning = secrets.token_hex(8).encode()
+        return Verdict(answer=answer, winners=tuple(winners), reasoning=reasoning)
 
 
 class MortalLog:
@@ -54,8 +69,14 @@ class MortalLog:
             os.kill(os.getpid(), signal.SIGKILL)
 
 
+ROLES: dict[str, tuple[type[Participant | Judge], Any]] = {
+    "agent": (Participant, RandomAnswer()),
+    "judge": (Judge, RandomVerdict()),
+}
+
+
 def main() -> None:
-    url, oracle, key_text, path, *more = sys.argv[1:]
+    role, url, oracle, key_text, path, *more = sys.argv[1:]
     key = PrivateKey(bytes.fromhex(key_text))
     client = CouncilClient(url, bytes.fromhex(oracle[2:]))
     identity = CouncilIdentity(
@@ -65,14 +86,15 @@ def main() -> None:
         account=key.public_key.to_canonical_address(),
     )
     with CouncilStore(Path(path), identity) as store:
-        worker = Participant(
+        kind, source = ROLES[role]
+        worker = kind(
             client,
             store,
             key,
             chain_id=identity.chain_id,
             limits=RequestLimits(max_bond=10**18),
-            settings=CouncilSettings(poll_seconds=0.1),
-            source=RandomAnswer(),
+            settings=CouncilSettings(poll_seconds=0.1, takes_disputes=True),
+            source=source,
             log=MortalLog(json.loads(more[0]) if more else None),
         )
         run_until_signal(worker)

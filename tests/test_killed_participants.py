@@ -1,7 +1,8 @@
-"""An info agent of a council is ended by `kill -9` at every moment, and blocks are removed.
+"""A council's agent and its judges are ended by `kill -9` at every moment, and blocks are removed.
 
-Each request is committed to once and revealed once, with the answer that was kept first, whatever
-the process would answer now; nothing that it earned stays behind.
+Each request is committed to once and revealed once, with the answer that was kept first, and judged
+by the verdict that was kept first, whatever the process would say now. Nothing that was earned
+stays behind.
 """
 
 from __future__ import annotations
@@ -9,104 +10,108 @@ from __future__ import annotations
 import json
 import random
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import ExitStack, closing
+from itertools import chain as join_lists
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
-from eth_abi import decode
 from eth_keys.datatypes import PrivateKey
 
 from tests.clients.running_node import running_node
+from tests.council_stages import REORG_DEPTH, STAGES
 from tests.deadlines import HANG_SECONDS
-from tests.pyevm_agents.council.council_chain import NOBODY, CouncilChain
 
 if TYPE_CHECKING:
+    from tests.council_stages import Moment, Stage
     from tests.samples import Sample
 
 ROOT = Path(__file__).resolve().parents[1]
-KEY = PrivateKey(b"\x44" * 32)
-REORG_DEPTH = 2
-DISTRIBUTED, RIGHT = 10, 1
-"""`Phase` and `Outcome`."""
-
-MOMENTS: tuple[dict[str, str], ...] = (
-    {"event": "computing"},
-    {"event": "kept"},
-    *(
-        {"event": event, "kind": kind}
-        for kind in ("commit", "reveal", "distributeRewards")
-        for event in ("signed", "sent", "mined")
-    ),
-    {"event": "ended"},
-)
+KEYS = [PrivateKey(bytes([0x44 + place]) * 32) for place in range(len(STAGES))]
+POLL_SECONDS = 0.1
 
 
-def start(chain: CouncilChain, store: Path, moment: dict[str, Any] | None) -> subprocess.Popen[str]:
-    words = [chain.url, chain.oracle, KEY.to_bytes().hex(), str(store)]
+def start(stage: Stage, moment: Moment | None) -> subprocess.Popen[str]:
+    chain = stage.chain
+    words = [stage.role, chain.url, chain.oracle, stage.key.to_bytes().hex(), str(stage.store)]
     words += [] if moment is None else [json.dumps(moment)]
     command = [sys.executable, "-m", "tests.council_participant", *words]
-    with store.with_suffix(".log").open("a") as log:
+    with stage.store.with_suffix(".log").open("a") as log:
         return subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log, text=True)
+
+
+def choose_kills(chance: random.Random, count: int) -> list[tuple[int, Moment]]:
+    """Return places in `STAGES` with moments: the stages by turns, each moment of one in turn."""
+    rounds = []
+    for place, stage in enumerate(STAGES):
+        moments = list(stage.moments)
+        chance.shuffle(moments)
+        repeated = (moments * (count // len(moments) + 1))[:count]
+        rounds.append([(place, moment) for moment in repeated])
+    return [*join_lists.from_iterable(zip(*rounds, strict=True))][:count]
+
+
+def kill(stage: Stage, moment: Moment) -> None:
+    """Have a process end itself at a moment of the next request, while others do their part."""
+    number = stage.begin()
+    is_money = moment.get("kind") == "withdraw"  # Of a token: zeros are the native asset.
+    process = start(stage, {**moment, "request": 0 if is_money else number})
+    end = time.monotonic() + HANG_SECONDS
+    while process.poll() is None:
+        stage.serve()
+        assert time.monotonic() < end, (moment, tell(stage))
+        time.sleep(POLL_SECONDS)
+    assert process.returncode == -signal.SIGKILL, tell(stage)
+
+
+def tell(stage: Stage) -> str:
+    return stage.store.with_suffix(".log").read_text()[-3_000:]
+
+
+def finish(stage: Stage) -> None:
+    """Run a process until all requests of a stage have ended, and check what came out."""
+    process = start(stage, None)
+    try:
+        end = time.monotonic() + HANG_SECONDS
+        while not stage.has_ended:
+            assert process.poll() is None, tell(stage)
+            assert time.monotonic() < end, tell(stage)
+            stage.serve()
+            time.sleep(POLL_SECONDS)
+    finally:
+        process.terminate()
+        process.wait(timeout=HANG_SECONDS)
+    for number in range(1, stage.count + 1):
+        stage.check(number)
 
 
 @pytest.mark.slow
 @pytest.mark.sample(count=6, seed=27)
 def test_every_answer_is_the_one_that_was_kept(tmp_path: Path, sample: Sample) -> None:
     chance = random.Random(sample.seed)  # noqa: S311 - moments to kill at
-    moments = list(MOMENTS) * (sample.count // len(MOMENTS) + 1)
-    chance.shuffle(moments)
-    store, reorganizations = tmp_path / "store", 0
-    with running_node(tmp_path) as node:
-        chain = CouncilChain(node.ask, node.url)
-        account = chain.fund(KEY)
-        for moment in moments[: sample.count]:
-            number = chain.ask()
-            chain.ask_node("anvil_mine", hex(REORG_DEPTH + 1))  # The question stays.
-            process = start(chain, store, {**moment, "request": number})
-            status = process.wait(timeout=HANG_SECONDS)
-            assert status == -signal.SIGKILL, store.with_suffix(".log").read_text()[-3_000:]
+    kills = choose_kills(chance, sample.count)
+    reorganizations = 0
+    with running_node(tmp_path) as node, ExitStack() as stack:
+        stages = [
+            stack.enter_context(closing(kind(node.ask, node.url, tmp_path, key)))
+            for kind, key in zip(STAGES, KEYS, strict=True)
+        ]
+        for place, moment in kills:
+            kill(stages[place], moment)
             if chance.random() < 1 / 3:
-                chain.ask_node("anvil_reorg", REORG_DEPTH, [])
+                node.ask("anvil_reorg", REORG_DEPTH, [])
                 reorganizations += 1
-        last = start(chain, store, None)
-        try:
-            wait_for_end(chain, account, last, sample.count)
-        finally:
-            last.terminate()
-            last.wait(timeout=HANG_SECONDS)
-        for number in range(1, sample.count + 1):
-            check_request(chain, store, account, number)
-    sample.figures.update({"kills": sample.count, "reorganizations": reorganizations})
-
-
-def wait_for_end(
-    chain: CouncilChain, account: str, process: subprocess.Popen[str], count: int
-) -> None:
-    end = time.monotonic() + HANG_SECONDS
-    numbers = range(1, count + 1)
-    while not (
-        all(chain.read("phaseOf", number)[0] == DISTRIBUTED for number in numbers)
-        and chain.read("claimable", NOBODY, account) == 0
-    ):
-        assert process.poll() is None
-        assert time.monotonic() < end
-        time.sleep(0.2)
-
-
-def check_request(chain: CouncilChain, store: Path, account: str, number: int) -> None:
-    """Check that one commitment and one reveal are on the chain, those of the store."""
-    [committed] = chain.find_events("AgentCommitted", number)
-    [revealed] = chain.find_events("AgentRevealed", number)
-    _, commitment = decode(["address", "bytes32"], bytes.fromhex(committed["data"][2:]))
-    _, answer = decode(["address", "bytes"], bytes.fromhex(revealed["data"][2:]))
-    connection = sqlite3.connect(store)
-    rows = connection.execute(
-        "SELECT answer, commitment FROM answers WHERE request_id = ?", (number.to_bytes(32),)
-    ).fetchall()
-    connection.close()
-    assert rows == [(answer, commitment)]
-    assert chain.read("outcomeOf", number, account) == RIGHT
+        for stage in stages:
+            finish(stage)
+    killed = [STAGES[place].role for place, _ in kills]
+    sample.figures.update(
+        {
+            "kills": sample.count,
+            "killed_agents": killed.count("agent"),
+            "killed_judges": killed.count("judge"),
+            "reorganizations": reorganizations,
+        }
+    )

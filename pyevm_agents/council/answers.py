@@ -1,4 +1,7 @@
-"""Where answers come from: a text, a command, or a model on a fork of the chain."""
+"""Where answers come from: a text, a command, or a model on a fork of the chain.
+
+Answers of agents that are contracts are in deployed_agents.py.
+"""
 
 from __future__ import annotations
 
@@ -148,12 +151,12 @@ def fit_options(request: CouncilRequest, answer: bytes, *, exact: bool) -> bytes
 
 
 def fold(text: bytes) -> bytes:
-    """Return an answer in lower case, without blanks around it and a full stop at its end.
+    """Return an answer in lower case, without blanks and quotes around it and its full stop.
 
     Source: `CouncilText.fold`.
     """
-    blanks = bytes(range(0x21))
-    return text.lstrip(blanks).rstrip(blanks + b".").lower()
+    around = bytes(range(0x21)) + b'"'
+    return text.lstrip(around).rstrip(around + b".").lower()
 
 
 def run_command(words: Sequence[str], form: object, timeout_seconds: float) -> bytes:

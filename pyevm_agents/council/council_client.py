@@ -13,6 +13,7 @@ from pyevm_agents.council.messages import (
     NOBODY,
     CouncilRequest,
     CouncilTerms,
+    DisputeTerms,
     RequestPhase,
     RequestView,
 )
@@ -69,12 +70,29 @@ class CouncilClient(ChainClient):
 
     def read_terms(self) -> CouncilTerms:
         """Return the rules of all requests."""
+        terms = self._read_all_terms()
+        return CouncilTerms(reveal_time=terms[0], draw_time=terms[1], judge_time=terms[2])
+
+    def read_dispute_terms(self) -> DisputeTerms:
+        """Return the rules of disputes."""
+        _, _, _, window, registration_time, _, judge_fee, _, disputer_part, judge_part, *_ = (
+            self._read_all_terms()
+        )
+        return DisputeTerms(
+            window=window,
+            registration_time=registration_time,
+            judge_fee=judge_fee,
+            disputer_part=disputer_part,
+            judge_part=judge_part,
+        )
+
+    def _read_all_terms(self) -> Sequence[Any]:
         rules = to_canonical_address(self.read("rules"))
         try:
-            terms = read_view(self, rules, "CouncilRules", "terms")
+            terms: Sequence[Any] = read_view(self, rules, "CouncilRules", "terms")
         except DecodingError as error:
             raise self._build_gone_fault("rules") from error
-        return CouncilTerms(reveal_time=terms[0], draw_time=terms[1], judge_time=terms[2])
+        return terms
 
     def read(self, function: str, *arguments: object) -> Any:  # noqa: ANN401 - what Solidity returns
         """Call a view of the oracle at the last block; return its result.
@@ -121,6 +139,20 @@ class CouncilClient(ChainClient):
     def read_outcome(self, request_id: int, account: bytes) -> int:
         """Return what became of a participant: a place in `OUTCOMES`."""
         return int(self.read("outcomeOf", request_id, to_checksum_address(account)))
+
+    def find_event(self, name: str, request_id: int) -> tuple[Any, ...] | None:
+        """Return the arguments of an event's last log for a request, without its number.
+
+        It returns None without a log, and where the node does not search logs.
+        Raises: RemoteFault: the node does not answer.
+        """
+        try:
+            logs = RemoteContract(self, CONTRACT, self.oracle).find_logs(name, request_id)
+        except RemoteFault:
+            raise
+        except AgentsError:
+            return None
+        return logs[-1].values[1:] if logs else None
 
     def read_raw_header(self, number: int) -> bytes | None:
         """Return the RLP of a block's header; None if there is no such block.

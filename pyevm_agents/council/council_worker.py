@@ -27,13 +27,16 @@ from pyevm_agents.council.messages import (
     SaltedAnswer,
     Verdict,
 )
+from pyevm_agents.display import format_amount
 from pyevm_agents.oracle.oracle_client import RejectedCallError, UnsignedCall
 from pyevm_agents.oracle.rounds import ComputingThread, Delays, RoundLoop
 from pyevm_agents.oracle.transactions import (
     FINAL_BLOCKS,
+    FeeSettings,
     PlannedTransaction,
     TransactionManager,
     add_gas_margin,
+    quote_fees,
 )
 from pyevm_agents.oracle.worker import MAX_REVERTS, PRUNE_BLOCKS, explain_rejection
 
@@ -46,7 +49,6 @@ if TYPE_CHECKING:
     from pyevm_agents.council.store import CouncilStore
     from pyevm_agents.oracle.oracle_client import RemoteHeader
     from pyevm_agents.oracle.transaction_store import Slot
-    from pyevm_agents.oracle.transactions import FeeSettings
     from pyevm_agents.oracle.worker_log import WorkerLog
 
 MAX_FAULTS = 3
@@ -133,6 +135,7 @@ class CouncilWorker(RoundLoop):
             self.compute, self._wake
         )
         self._delays = Delays()
+        self._fees = fees or FeeSettings()
         self._terms = client.read_terms()
         self._views: dict[int, RequestView] = {}
         self._ended: dict[int, int] = {}
@@ -213,6 +216,10 @@ class CouncilWorker(RoundLoop):
                 self._ended.clear()
                 self.log.write("reorganized", block=self._head.number)
         count = self._client.read_request_count(head.number)
+        for each in self._limits.request_ids:
+            if each > count:
+                reason = f"the council has no such request yet; its last one is {count:,}"
+                self._say(("unknown", each), reason, "unknown", request=each, reason=reason)
         numbers = [
             each
             for each in range(1, count + 1)
@@ -297,6 +304,9 @@ class CouncilWorker(RoundLoop):
         reason = self._limits.explain_refusal(view.request)
         if reason is None:
             return False
+        wanted = self._limits.request_ids
+        if wanted and view.request.request_id not in wanted:
+            return True
         self._say(("skipped", *view.key), reason, "skipped", request=view.key, reason=reason)
         return True
 
@@ -331,16 +341,19 @@ class CouncilWorker(RoundLoop):
             reason = MISSED[act]
             self._say(topic, act, "missed", request=view.key, phase=view.phase.name, reason=reason)
         elif act is Act.DONE and self._said.get(("ended", *view.key)) is None:
-            outcome = self._client.read_outcome(view.request.request_id, self.address)
             self._say(
                 ("ended", *view.key),
                 view.phase,
                 "ended",
                 request=view.key,
                 phase=view.phase.name,
-                outcome=OUTCOMES[outcome],
+                outcome=self.read_outcome(view),
                 answer=view.answer.decode(errors="replace"),
             )
+
+    def read_outcome(self, view: RequestView) -> str:
+        """Return what became of the participant: one of `OUTCOMES`."""
+        return OUTCOMES[self._client.read_outcome(view.request.request_id, self.address)]
 
     # -- computing -- #
 
@@ -388,11 +401,7 @@ class CouncilWorker(RoundLoop):
         try:
             least = self._client.estimate_gas(call)
         except RejectedCallError as error:
-            reason = self._explain(error, value)
-            self._delays.postpone(key)
-            self._say(
-                ("rejected", *key), reason, "rejected", kind=act.value, request=key, reason=reason
-            )
+            self._reject(act, key, self._find_lack(value, 1) or self._explain(error))
             self._is_stale = True  # Somebody may have been first.
             return
         if self._settings.is_dry:
@@ -406,26 +415,42 @@ class CouncilWorker(RoundLoop):
                 gas=least,
             )
             return
+        gas = add_gas_margin(least, head)
+        fee = min(quote_fees(self._client, head)[0], self._fees.max_fee_wei)
+        reason = self._find_lack(value, gas * fee)
+        if reason is not None:
+            self._reject(act, key, reason)
+            return
         planned = PlannedTransaction(
             kind=act.value,
             key=key,
             to=self._client.oracle,
             data=data,
-            gas=add_gas_margin(least, head),
+            gas=gas,
             value_wei=value,
         )
         self._delays.forget(key)
         self.has_work = True
         self.transactions.send(planned, head, partial(self._is_due, act, key))
 
-    def _explain(self, error: RejectedCallError, value: int) -> str:
-        reason = explain_rejection(error)
+    def _reject(self, act: Act, key: tuple[bytes, bytes], reason: str) -> None:
+        """Say why an act is not sent, and try it again later."""
+        self._delays.postpone(key)
+        topic = ("rejected", *key)
+        self._say(topic, reason, "rejected", kind=act.value, request=key, reason=reason)
+
+    def _find_lack(self, value: int, gas_cost: int) -> str | None:
+        """Return what the account lacks to pay for a transaction, in wei; None: nothing."""
         balance = self._client.read_balance(self.address)
-        if balance < value:
-            return (
-                f"{to_checksum_address(self.address)} has {balance:,} wei, and needs {value:,} for "
-                "the bond and more for gas; send it some"
-            )
+        if balance >= value + gas_cost:
+            return None
+        return (
+            f"{to_checksum_address(self.address)} has {format_amount(balance)}, and needs "
+            f"{format_amount(value)} for the bond and more for gas; send it some"
+        )
+
+    def _explain(self, error: RejectedCallError) -> str:
+        reason = explain_rejection(error)
         advice = ADVICE.get(reason.partition("(")[0])
         return reason if advice is None else f"{reason}: {advice}"
 

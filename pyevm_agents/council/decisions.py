@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from pyevm_agents.council.messages import MAX_CANDIDATES, RequestPhase
+from pyevm_agents.council.messages import MAX_CANDIDATES, NOBODY, RequestPhase
 
 if TYPE_CHECKING:
     from pyevm_agents.council.messages import CouncilTerms, RequestView
@@ -29,6 +29,7 @@ class Act(Enum):
     AGGREGATE = "aggregate"
     RULE = "resolveDispute"
     ADVANCE = "advance"
+    DISPUTE = "initiateDispute"
     DISTRIBUTE = "distributeRewards"
     WITHDRAW = "withdraw"
     LATE = "late"
@@ -129,28 +130,40 @@ def decide_judge(view: RequestView, stand: Stand, kept: Kept, *, takes_disputes:
     return decide_common(view, stand) if is_involved else Act.WAIT
 
 
-def decide_common(view: RequestView, stand: Stand) -> Act:
-    """Return what anybody may do and is this account's turn."""
+def decide_disputer(view: RequestView, stand: Stand) -> Act:
+    """Return what is due for who disputes the answer of this request."""
+    if view.phase.has_ended:
+        return Act.DONE
+    if view.phase is RequestPhase.WINDOW:
+        return Act.DISPUTE
+    return decide_common(view, stand, last=stand.account)
+
+
+def decide_common(view: RequestView, stand: Stand, *, last: bytes = NOBODY) -> Act:
+    """Return what anybody may do and is this account's turn.
+
+    Input: last: whose turn is after those of judges and info agents.
+    """
     if view.phase is RequestPhase.RESOLVED:
-        return Act.DISTRIBUTE if _is_turn(view, stand, view.ends_at) else Act.WAIT
+        return Act.DISTRIBUTE if _is_turn(view, stand, view.ends_at, last) else Act.WAIT
     if is_overdue(view, stand.now):
-        return Act.ADVANCE if _is_turn(view, stand, view.ends_at) else Act.WAIT
+        return Act.ADVANCE if _is_turn(view, stand, view.ends_at, last) else Act.WAIT
     if (
         view.phase in {RequestPhase.DRAW, RequestPhase.DISPUTE_DRAW}
         and stand.head > view.seed_block
     ):
         since = view.ends_at - stand.terms.draw_time
-        return Act.DRAW if _is_turn(view, stand, since) else Act.WAIT
+        return Act.DRAW if _is_turn(view, stand, since, last) else Act.WAIT
     return Act.WAIT
 
 
-def _is_turn(view: RequestView, stand: Stand, since: int) -> bool:
-    """Return whether it is an account's turn: judges first, then candidates, then info agents.
+def _is_turn(view: RequestView, stand: Stand, since: int, last: bytes) -> bool:
+    """Return whether it is an account's turn: judges, candidates, info agents, then `last`.
 
     Who does not take part has no turn to wait for.
     """
     order = [view.dispute_judge, view.judge, *view.dispute_candidates, *view.candidates]
-    order = [each for each in dict.fromkeys([*order, *view.commits]) if any(each)]
+    order = [each for each in dict.fromkeys([*order, *view.commits, last]) if any(each)]
     if stand.account not in order:
         return True
     return stand.now - since >= order.index(stand.account) * stand.turn_seconds
@@ -162,7 +175,9 @@ def list_actors(view: RequestView, now: int, head: int) -> str:
         return "anybody: advance"
     left = view.request.agent_count - len(view.commits)
     waiting = len(view.commits) - len(view.reveals)
-    draws = "anybody: selectJudge" if head > view.seed_block else f"block {view.seed_block + 1:,}"
+    draws = "anybody: selectJudge"
+    if head <= view.seed_block:
+        draws += f", after block {view.seed_block:,}"
     return {
         RequestPhase.COMMIT: f"{left} more agents: commit; judges: registerJudge",
         RequestPhase.REVEAL: f"{waiting} agents: reveal; judges: registerJudge",

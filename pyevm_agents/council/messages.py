@@ -66,6 +66,26 @@ class CouncilTerms:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DisputeTerms:
+    """What a disputer needs of the oracle's `Terms`. Parts are in hundredths of a percent."""
+
+    window: int
+    """Seconds in which an answer can be disputed; zero: never."""
+
+    registration_time: int
+    """Seconds in which judges of a dispute register."""
+
+    judge_fee: int
+    """The judge's part of the reward."""
+
+    disputer_part: int
+    """The part of the judge's fee for the disputer of an overturned answer."""
+
+    judge_part: int
+    """The part of the losing bond for the dispute's judge."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CouncilRequest:
     """A question with its terms."""
 

@@ -6,7 +6,12 @@ import click
 
 from pyevm_agents.cli.lazy_group import LazyGroup
 
-COMMANDS = {"join": "council.join", "judge": "council.judge", "watch": "council.watch"}
+COMMANDS = {
+    "join": "council.join",
+    "judge": "council.judge",
+    "dispute": "council.dispute",
+    "watch": "council.watch",
+}
 """Module of each command, in the folder `cli`."""
 
 
@@ -18,5 +23,6 @@ COMMANDS = {"join": "council.join", "judge": "council.judge", "watch": "council.
 def council() -> None:
     """Take part in councils of agents, which answer questions as ERC-8033 describes it.
 
-    `join` answers, `judge` decides, `watch` shows all requests.
+    `join` answers, `judge` decides, `dispute` has an answer judged again, `watch` shows all
+    requests.
     """

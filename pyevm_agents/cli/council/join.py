@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from pyevm_agents.cli.council.participation import (
     take_part,
     timeout_option,
 )
+from pyevm_agents.cli.oracle.param_types import ADDRESS_TYPE
 from pyevm_agents.cli.oracle_options import add_model_options, hardfork_option
 from pyevm_agents.council.answers import (
     BASE_PROMPT,
@@ -22,6 +24,7 @@ from pyevm_agents.council.answers import (
     FixedAnswer,
     ModelAnswer,
 )
+from pyevm_agents.council.deployed_agents import AgentAnswer
 from pyevm_agents.council.participants import Participant
 from pyevm_agents.oracle.recomputation import ModelOptions, open_computer
 
@@ -37,6 +40,7 @@ Examples:
   pyevm-agents council join --oracle 0x5FbD… --keystore agent.json --request 1 --answer yes --once
   pyevm-agents council join --oracle 0x5FbD… --keystore agent.json \\
       --answer-command "python3 answer.py" --domain weather
+  pyevm-agents council join --oracle 0x5FbD… --keystore agent.json --agent 0x9fE4…
 """
 
 
@@ -48,6 +52,12 @@ Examples:
     metavar="COMMAND",
     callback=parse_command,
     help="A program that reads the request as JSON and writes the answer.  [default: the model]",
+)
+@click.option(
+    "--agent",
+    type=ADDRESS_TYPE,
+    metavar="ADDRESS",
+    help="A deployed agent, such as a CouncilInfoAgent: its prompt and tools, on the local model.",
 )
 @timeout_option
 @click.option(
@@ -64,6 +74,7 @@ def join(  # noqa: PLR0913 - one for each option
     *,
     answer: str | None,
     answer_command: tuple[str, ...] | None,
+    agent: bytes | None,
     command_timeout: float,
     base_prompt: str,
     options: ModelOptions,
@@ -73,12 +84,15 @@ def join(  # noqa: PLR0913 - one for each option
 
     For each request within the limits it computes an answer, keeps it with a random nonce, commits
     to it with the bond, reveals it, and withdraws what it earned. The answer comes from the local
-    model, from a command, or is given.
+    model, from a command, from an agent that is a contract, or is given. An agent runs on a fork of
+    the chain, so that nobody learns its answer before it is revealed.
 
     It goes on where it was after it was killed, with the same answer. Ctrl-C ends it.
     """
-    if answer is not None and answer_command is not None:
-        raise click.UsageError("--answer and --answer-command exclude each other; omit one")
+    given = {"--answer": answer, "--answer-command": answer_command, "--agent": agent}
+    names = [name for name, value in given.items() if value is not None]
+    if len(names) > 1:
+        raise click.UsageError(f"{' and '.join(names)} exclude each other; pass one of them")
     if answer is not None and not participation.limits.request_ids:
         raise click.UsageError("--answer: needs --request NUMBER, for it answers one question")
     fixed: AnswerSource | None = None
@@ -90,11 +104,31 @@ def join(  # noqa: PLR0913 - one for each option
         _take_part(participation, fixed)
         return
     options = replace(options, progress=participation.output.on_progress)
+    if agent is not None:
+        _take_part_by_agent(participation, agent, options, hardfork)
+        return
     with open_computer(participation.url, options, hardfork=hardfork) as computer:
 
         def build(client: CouncilClient, store: CouncilStore, **values: Any) -> CouncilWorker:  # noqa: ANN401
             model = AskedModel(client, computer, computer.model_name, base_prompt)
             return Participant(client, store, source=ModelAnswer(model), **values)
+
+        take_part(participation, Participant.role, build)
+
+
+def _take_part_by_agent(
+    participation: Participation, agent: bytes, options: ModelOptions, hardfork: str | None
+) -> None:
+    with ExitStack() as stack:
+        hosted = options.open(stack)
+
+        def build(client: CouncilClient, store: CouncilStore, **values: Any) -> CouncilWorker:  # noqa: ANN401
+            caller = bytes(participation.key.public_key.to_canonical_address())
+            source = AgentAnswer(
+                client, participation.url, hosted, agent, caller=caller, hardfork=hardfork
+            )
+            source.require_agent()
+            return Participant(client, store, source=source, **values)
 
         take_part(participation, Participant.role, build)
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import click
+
 from pyevm_agents.cli.oracle.worker_output import WorkerOutput
 from pyevm_agents.display import format_amount
 
 if TYPE_CHECKING:
     from collections import Counter
+    from collections.abc import Mapping
 
 SUMMARY = ("kept", "judged", "sent", "mined", "ended", "lost", "missed")
 
@@ -25,9 +28,27 @@ class CouncilOutput(WorkerOutput):
         """Write an event."""
         super().write(event, **{name: self._convert(name, each) for name, each in fields.items()})
 
+    def write_facts(
+        self, event: str, lines: Mapping[str, object], form: Mapping[str, object]
+    ) -> None:
+        """Write what somebody reads before something is done.
+
+        Input: the event in JSON; names and texts, one a line; names and values in JSON.
+        """
+        if self._is_form:
+            super().write(event, **form)
+            return
+        width = max(map(len, lines))
+        for name, text in lines.items():
+            click.echo(f"{name:{width}}  {text}")
+
     def write_summary(self, counts: Counter[str]) -> None:
         """Write what was done, as the last line."""
-        self.write("summary", **{name: counts[name] for name in SUMMARY if counts[name]})
+        done: dict[str, object] = {name: counts[name] for name in SUMMARY if counts[name]}
+        is_dry = counts["would_send"] or counts["would_answer"]
+        if not done and not is_dry and not self._is_form:
+            done = {"nothing": "was due"}
+        self.write("summary", **done)
 
     def _convert(self, name: str, value: object) -> object:
         if name == "request" and isinstance(value, tuple):

@@ -90,6 +90,21 @@ timeout_option = click.option(
     metavar="SECONDS",
     help="After so long the command is ended, and tried again later.",
 )
+confirmations_option = click.option(
+    "--confirmations",
+    type=click.IntRange(1, MAX_CONFIRMATIONS),
+    default=1,
+    show_default=True,
+    metavar="BLOCKS",
+    help="Blocks, its own included, that a request must have until it is joined, a commitment "
+    "until it is revealed, and answers until they are judged or disputed.",
+)
+no_withdraw_option = click.option(
+    "--no-withdraw", is_flag=True, help="Leave in the council what is earned."
+)
+dry_run_option = click.option(
+    "--dry-run", is_flag=True, help="Say what would be done; keep and send nothing."
+)
 
 _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     rpc_option,
@@ -118,18 +133,13 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         "--domain", "domains", multiple=True, metavar="NAME",
         help="An area of expertise that requests may require; may be repeated.",
     ),
-    click.option(
-        "--confirmations", type=click.IntRange(1, MAX_CONFIRMATIONS), default=1, show_default=True,
-        metavar="BLOCKS",
-        help="Blocks, its own included, that a request must have until it is joined, a commitment "
-        "until it is revealed, and answers until they are judged.",
-    ),
+    confirmations_option,
     turn_option,
     poll_option,
     max_fee_option,
     store_option,
-    click.option("--no-withdraw", is_flag=True, help="Leave in the council what is earned."),
-    click.option("--dry-run", is_flag=True, help="Say what would be done; keep and send nothing."),
+    no_withdraw_option,
+    dry_run_option,
     once_option,
     json_option,
 )  # fmt: skip

@@ -31,7 +31,7 @@ from pyevm_agents.cli.oracle.run import (
     require_chain,
 )
 from pyevm_agents.cli.oracle.session import keystore_option
-from pyevm_agents.cli.output import out, print_table
+from pyevm_agents.cli.output import err, out, print_table
 from pyevm_agents.cli.rpc_client import RpcClient, rpc_option
 from pyevm_agents.council.council_client import CouncilClient
 from pyevm_agents.council.council_worker import CouncilSettings
@@ -40,6 +40,7 @@ from pyevm_agents.council.limits import RequestLimits
 from pyevm_agents.council.messages import NOBODY, RequestView, describe_request
 from pyevm_agents.council.participants import Keeper
 from pyevm_agents.display import format_amount, sanitize
+from pyevm_agents.errors import ConfigError
 from pyevm_agents.oracle.transactions import GWEI, FeeSettings
 
 if TYPE_CHECKING:
@@ -138,18 +139,30 @@ def _follow(
         head = client.read_head()
         now = max(head.timestamp, client.read_pending_time() or 0)
         numbers = range(1, client.read_request_count(head.number) + 1)
+        unknown = [each for each in sorted(request_ids) if each not in numbers]
+        if unknown and is_first:
+            _tell_unknown(unknown, len(numbers), is_once=is_once)
         chosen = [each for each in numbers if not request_ids or each in request_ids]
         views = [pass_time(each, now, terms) for each in client.read_views(chosen, head.number)]
         changed = [
             each for each in views if printed.get(each.request.request_id) != _sum_up(each, now)
         ]
-        if changed or is_first:
+        if changed or (is_first and not unknown):
             _print(changed, now, head.number, as_json=as_json)
         printed |= {each.request.request_id: _sum_up(each, now) for each in changed}
         is_first = False
         if is_once:
             return
         time.sleep(poll_seconds)
+
+
+def _tell_unknown(unknown: Sequence[int], count: int, *, is_once: bool) -> None:
+    """Say that requests do not exist. Raises: ConfigError: and that they are not waited for."""
+    names = ", ".join(map(str, unknown))
+    told = f"request {names}: the council has no such request; its last one is {count:,}"
+    if is_once:
+        raise ConfigError(told)
+    err.print(f"{told}; it is shown when it is made", highlight=False)
 
 
 def _sum_up(view: RequestView, now: int) -> tuple[object, ...]:
@@ -184,7 +197,7 @@ def _describe(view: RequestView, now: int, head: int) -> list[str]:
     return [
         str(request.request_id),
         sanitize(request.query, MAX_QUESTION),
-        view.phase.name.lower().replace("_", " "),
+        view.phase.name.lower().replace("_", "\n"),
         "over" if is_over else _format_seconds(view.ends_at - now),
         reward,
         format_amount(request.bond),

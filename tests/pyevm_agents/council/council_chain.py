@@ -30,6 +30,14 @@ TOKEN_ANSWER = 3
 """`Answer.True` of RewardToken: as ERC-20 says."""
 
 LOWEST = -(2**31)
+EVENTS = (
+    "AgentCommitted(uint256,address,bytes32)",
+    "AgentRevealed(uint256,address,bytes)",
+    "DisputeResolved(uint256,bool,bytes)",
+    "JudgeReasoned(uint256,address,bytes)",
+    "JudgeRegistered(uint256,address)",
+    "RewardsDistributed(uint256,address[],uint256[])",
+)
 NO_DISPUTES = (0, 600, 200_000, 1_000, 0, 0, 0)
 DISPUTES = (HOUR, HOUR, 200_000, 1_000, 5_000, 5_000, 5_000)
 """Window, time to register, gas of callbacks; then parts in 10,000: the judge's fee, the dispute's
@@ -43,10 +51,21 @@ class CouncilChain:
     ask_node: Callable[..., Any]
     url: str
     disputes: tuple[int, ...] = NO_DISPUTES
+    phase_seconds: int = HOUR
+    """Time to commit, to reveal, to draw and to judge."""
 
     def __post_init__(self) -> None:
         self.sender = self.ask_node("eth_accounts")[0]
-        terms = (HOUR, HOUR, HOUR, *self.disputes, 2, False, False, False, 1, *[LOWEST] * 3)
+        terms = (
+            *[self.phase_seconds] * 3,
+            *self.disputes,
+            2,
+            False,
+            False,
+            False,
+            1,
+            *[LOWEST] * 3,
+        )
         creation = load_artifact(CONTRACT).encode_creation(terms, NOBODY)
         self.oracle = to_checksum_address(self.send(None, creation)["contractAddress"])
 
@@ -55,7 +74,13 @@ class CouncilChain:
         return bytes.fromhex(self.oracle[2:])
 
     def send(self, to: str | None, data: bytes, value: int = 0) -> dict[str, Any]:
-        form = {"from": self.sender, "data": "0x" + data.hex(), "value": hex(value)}
+        receipt = self.attempt(self.sender, to, data, value)
+        assert receipt["status"] == "0x1"
+        return receipt
+
+    def attempt(self, sender: str, to: str | None, data: bytes, value: int = 0) -> dict[str, Any]:
+        """Send a transaction of an unlocked account; return its receipt, whatever became of it."""
+        form = {"from": sender, "data": "0x" + data.hex(), "value": hex(value)}
         form["gas"] = hex(TRANSACTION_GAS)
         if to is not None:
             form["to"] = to
@@ -65,7 +90,6 @@ class CouncilChain:
         while receipt is None:  # anvil mines it after its answer.
             assert time.monotonic() < end
             receipt = self.ask_node("eth_getTransactionReceipt", sent)
-        assert receipt["status"] == "0x1"
         return receipt
 
     def call(self, function: str, *arguments: object, value: int = 0) -> None:
@@ -88,7 +112,7 @@ class CouncilChain:
     ) -> int:
         """Ask a question; return its number. A token is taken by its allowance."""
         block = self.ask_node("eth_getBlockByNumber", "pending", False)  # noqa: FBT003 - JSON-RPC
-        deadline = int(block["timestamp"], 16) + HOUR
+        deadline = int(block["timestamp"], 16) + self.phase_seconds
         self.call(
             "createRequest",
             *(query, agents, bond, deadline, token, specifications, required),
@@ -117,10 +141,7 @@ class CouncilChain:
         self.ask_node("evm_mine")
 
     def find_events(self, name: str, request_id: int) -> list[dict[str, Any]]:
-        signature = {
-            "AgentCommitted": "AgentCommitted(uint256,address,bytes32)",
-            "AgentRevealed": "AgentRevealed(uint256,address,bytes)",
-        }[name]
+        [signature] = [each for each in EVENTS if each.startswith(f"{name}(")]
         topics = ["0x" + compute_topic(signature).hex(), f"0x{request_id:064x}"]
         query = {"address": self.oracle, "fromBlock": "0x0", "toBlock": "latest", "topics": topics}
         logs: list[dict[str, Any]] = self.ask_node("eth_getLogs", query)

@@ -11,7 +11,7 @@ from eth_keys.datatypes import PrivateKey
 
 from pyevm_agents.cli.app import main
 from tests.pyevm_agents.cli.oracle.conftest import NO_CONTRACT, PASSWORD, write_keystore
-from tests.pyevm_agents.council.council_chain import HOUR, CouncilChain, read_lines
+from tests.pyevm_agents.council.council_chain import BOND, HOUR, CouncilChain, read_lines
 from tests.pyevm_agents.forking.fake_remote import fake_remote
 from tests.pyevm_agents.rpc.served import Served
 
@@ -55,7 +55,7 @@ def join_words(result: Result) -> str:
     [
         (("--chain-id", "1", *ANSWER), "must be 1; pass the URL of a node of that chain"),
         (("--answer", "yes"), "--answer: needs --request NUMBER"),
-        ((*ANSWER, "--answer-command", "true"), "exclude each other; omit one"),
+        ((*ANSWER, "--answer-command", "true"), "exclude each other; pass one"),
         (("--answer-command", "'"), "No closing quotation"),
         (("--request", "1", "--answer", ""), "answer of 0 bytes: must be 1 to 2,048"),
         (ANSWER, f"info agent {ACCOUNT}: has no ether to pay for transactions"),
@@ -147,3 +147,26 @@ def test_advancing_needs_a_key(chain: CouncilChain) -> None:
     result = CliRunner().invoke(main, ["council", "watch", *options], env={"ETH_KEYSTORE": None})
     assert result.exit_code == 2
     assert "--advance: needs --keystore FILE" in join_words(result)
+
+
+def test_a_request_that_is_not_there_is_named(chain: CouncilChain, tmp_path: Path) -> None:
+    chain.fund(KEY)
+    chain.ask(agents=3)
+    told = "the council has no such request"
+    result = run(chain, tmp_path, "watch", "--request", "9")
+    assert result.exit_code == 2
+    assert f"request 9: {told}; its last one is 1" in join_words(result)
+    result = run(chain, tmp_path, "join", "--request", "9", "--answer", "yes")
+    assert f"request 9 reason {told} yet; its last one is 1" in join_words(result)
+    assert "skipped" not in result.output
+    assert "summary nothing was due" in join_words(result)
+
+
+def test_who_has_the_bond_alone_is_told_and_ends(chain: CouncilChain, tmp_path: Path) -> None:
+    chain.fund(KEY, BOND)
+    chain.ask()
+    result = run(chain, tmp_path, "join", *ANSWER)
+    assert result.exit_code == 0, result.output
+    told = f"{ACCOUNT} has 0.01 ether, and needs 0.01 ether for the bond and more for gas"
+    assert told in join_words(result)
+    assert chain.read("getCommits", 1) == ((), ())

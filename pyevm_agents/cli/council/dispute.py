@@ -1,0 +1,229 @@
+"""`pyevm-agents council dispute`: has an answer judged again, under a bond."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+from eth_utils import to_checksum_address
+
+from pyevm_agents.cli.council.output import CouncilOutput
+from pyevm_agents.cli.council.participation import (
+    Participation,
+    confirmations_option,
+    dry_run_option,
+    json_option,
+    no_withdraw_option,
+    once_option,
+    oracle_option,
+    store_option,
+    take_part,
+    turn_option,
+)
+from pyevm_agents.cli.oracle.amounts import AMOUNT_TYPE
+from pyevm_agents.cli.oracle.keystore_options import add_keystore_options
+from pyevm_agents.cli.oracle.run import chain_id_option, max_fee_option, poll_option
+from pyevm_agents.cli.rpc_client import RpcClient, rpc_option
+from pyevm_agents.council.council_worker import CouncilSettings
+from pyevm_agents.council.disputes import (
+    DisputeCase,
+    Disputer,
+    DisputeStakes,
+    compute_stakes,
+    encode_dispute,
+    open_case,
+    require_bond,
+    require_reason,
+)
+from pyevm_agents.council.limits import RequestLimits
+from pyevm_agents.council.messages import NOBODY
+from pyevm_agents.display import format_amount, sanitize
+from pyevm_agents.errors import ConfigError
+from pyevm_agents.oracle.oracle_client import RejectedCallError, UnsignedCall
+from pyevm_agents.oracle.transactions import GWEI, FeeSettings, add_gas_margin, quote_fees
+from pyevm_agents.oracle.worker import explain_rejection
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from eth_keys.datatypes import PrivateKey
+
+    from pyevm_agents.council.council_client import CouncilClient
+    from pyevm_agents.council.council_worker import CouncilWorker
+    from pyevm_agents.council.messages import CouncilRequest
+    from pyevm_agents.council.store import CouncilStore
+
+MAX_SHOWN = 200
+SHOWN_WEI = 10**12
+DEFAULT_MAX_BOND = "0.1ether"
+
+EXAMPLES = """\b
+Examples:
+  pyevm-agents council dispute 2 --oracle 0x5FbD… --keystore disputer.json --reason "It is 61."
+  pyevm-agents council dispute 2 --oracle 0x5FbD… --keystore disputer.json --reason "It is 61." \\
+      --dry-run
+"""
+
+
+@click.command(short_help="Dispute a council's answer.", epilog=EXAMPLES)
+@click.argument("request_id", metavar="REQUEST", type=click.IntRange(1))
+@click.option(
+    "--reason", required=True, metavar="TEXT", help="Why the answer is wrong; anybody can read it."
+)
+@rpc_option
+@oracle_option
+@add_keystore_options
+@chain_id_option
+@click.option(
+    "--max-bond",
+    type=AMOUNT_TYPE,
+    default=DEFAULT_MAX_BOND,
+    show_default=True,
+    metavar="AMOUNT",
+    help="Dispute nothing if the dispute's bond is larger.",
+)
+@confirmations_option
+@turn_option
+@poll_option
+@max_fee_option
+@store_option
+@no_withdraw_option
+@dry_run_option
+@once_option
+@json_option
+def dispute(  # noqa: PLR0913 - one for each option
+    request_id: int,
+    remote: RpcClient,
+    *,
+    reason: str,
+    oracle: bytes,
+    key: PrivateKey,
+    chain_id: int | None,
+    max_bond: int,
+    confirmations: int,
+    turn_seconds: int,
+    poll_interval: float,
+    max_fee: float,
+    store: Path | None,
+    no_withdraw: bool,
+    dry_run: bool,
+    once: bool,
+    as_json: bool,
+) -> None:
+    """Dispute the answer to a REQUEST of an AgentCouncilOracle, while its window is open.
+
+    It shows what the dispute costs and can bring, and sends it with the bond. Another judge then
+    upholds or overturns the answer. The command follows the dispute to its end, ends phases whose
+    time is over, and withdraws. With --once it ends when the dispute is mined.
+
+    It goes on where it was after it was killed: start it again. Ctrl-C ends it.
+    """
+    require_reason(reason)
+    participation = Participation(
+        url=remote.url,
+        oracle=oracle,
+        key=key,
+        chain_id=chain_id,
+        limits=RequestLimits(max_bond=max_bond, request_ids=frozenset({request_id})),
+        settings=CouncilSettings(
+            confirmations=confirmations,
+            turn_seconds=turn_seconds,
+            poll_seconds=poll_interval,
+            is_dry=dry_run,
+            withdraws=not no_withdraw,
+        ),
+        fees=FeeSettings(max_fee_wei=int(max_fee * GWEI)),
+        store=store,
+        is_once=once or dry_run,
+        output=CouncilOutput(is_json=as_json),
+    )
+
+    def build(client: CouncilClient, kept: CouncilStore, **values: Any) -> CouncilWorker:  # noqa: ANN401
+        account = bytes(key.public_key.to_canonical_address())
+        case = open_case(client, request_id, account, kept.list_slots())
+        bond = int(client.read("disputeBondOf", request_id))
+        data = encode_dispute(request_id, reason)
+        call = UnsignedCall(sender=account, to=oracle, data=data, value_wei=bond)
+        if not case.is_made:
+            _prepare(participation, client, case, call)
+        return Disputer(client, kept, case=case, call=call, **values)
+
+    take_part(participation, Disputer.role, build)
+
+
+def _prepare(
+    participation: Participation, client: CouncilClient, case: DisputeCase, call: UnsignedCall
+) -> None:
+    """Check that an account can dispute an answer, and show what it costs and can bring.
+
+    Raises: ConfigError: it can't.
+    """
+    bond, max_bond = call.value_wei, participation.limits.max_bond
+    request = case.view.request
+    if bond > max_bond:
+        raise ConfigError(
+            f"request {request.request_id}: the dispute's bond of {format_amount(bond)} is above "
+            f"--max-bond {format_amount(max_bond)}"
+        )
+    head, balance = client.read_head(), client.read_balance(call.sender)
+    require_bond(balance, call.sender, bond, 0)
+    try:
+        gas = add_gas_margin(client.estimate_gas(call), head)
+    except RejectedCallError as error:
+        raise ConfigError(
+            f"request {request.request_id}: can't be disputed: {explain_rejection(error)}"
+        ) from error
+    gas_cost = gas * min(quote_fees(client, head)[0], participation.fees.max_fee_wei)
+    require_bond(balance, call.sender, bond, gas_cost)
+    stakes = compute_stakes(request, client.read_dispute_terms(), bond)
+    participation.output.write_facts(
+        "stakes",
+        {
+            "request": request.request_id,
+            "question": sanitize(request.query, MAX_SHOWN),
+            "answer": _describe_answer(client, case),
+            "window": f"closes in {case.view.ends_at - case.now:,} s",
+            "bond": f"{format_amount(bond)}, sent with the transaction; nothing is approved",
+            "gas": f"{gas:,} at most, for {format_amount(_round_up(gas_cost))} at most",
+            "if overturned": f"the bond comes back, with {_describe_gain(request, stakes)}",
+            "if upheld": f"the bond is lost: {format_amount(stakes.judge_part)} to the dispute's "
+            "judge, the rest to the winners and the requester",
+            "if undecided": "no judge decides in time: the answer stands, and the bond comes back",
+        },
+        {
+            "request": request.request_id,
+            "question": request.query,
+            "answer": case.view.answer.decode(errors="replace"),
+            "closesAt": case.view.ends_at,
+            "bondWei": str(bond),
+            "gas": gas,
+            "gasCostWei": str(gas_cost),
+            "gain": str(stakes.gain),
+            "gainToken": to_checksum_address(request.reward_token),
+            "judgePartWei": str(stakes.judge_part),
+        },
+    )
+
+
+def _round_up(wei: int) -> int:
+    """Return an amount without the digits below a millionth of an ether."""
+    return -(-wei // SHOWN_WEI) * SHOWN_WEI
+
+
+def _describe_answer(client: CouncilClient, case: DisputeCase) -> str:
+    answer = sanitize(case.view.answer.decode(errors="replace"), MAX_SHOWN)
+    if case.view.judge == NOBODY:
+        return f"{answer}, by more than half of the votes"
+    judge = to_checksum_address(case.view.judge)
+    said = client.find_event("JudgeReasoned", case.view.request.request_id)
+    if said is None:
+        return f"{answer}, by the judge {judge}"
+    reasons = sanitize(bytes(said[1]).decode(errors="replace"), MAX_SHOWN)
+    return f"{answer}, by the judge {judge}: “{reasons}”"
+
+
+def _describe_gain(request: CouncilRequest, stakes: DisputeStakes) -> str:
+    if request.is_native:
+        return f"{format_amount(stakes.gain)} of the judge's fee"
+    token = to_checksum_address(request.reward_token)
+    return f"{stakes.gain:,} of the token {token}, of the judge's fee"
