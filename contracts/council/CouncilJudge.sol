@@ -75,7 +75,8 @@ contract CouncilJudge is CouncilAgent {
     }
 
     /// @dev Winners are the answers that the verdict names, and those that say the same. A verdict without a colon may be an
-    ///   answer itself. The final answer of a discrete query is the first named answer, as it stands.
+    ///   answer itself: as it stands, or but for case, blanks, quotes and a full stop. The final answer of a discrete query is
+    ///   the first named answer, as it stands.
     function _decide(bytes memory verdict, bytes[] memory answers, bool isDiscrete)
         private
         pure
@@ -84,6 +85,7 @@ contract CouncilJudge is CouncilAgent {
         (named, finalAnswer) = CouncilText.readVerdict(verdict, answers.length);
         if (finalAnswer.length == 0) {
             uint256 same = _withSame(0, answers, verdict, isDiscrete);
+            if (same == 0) same = _withSame(0, answers, verdict, false);
             if (same > 0) named = same;
         }
         if (named == 0) revert VerdictMalformed(string(verdict));

@@ -246,6 +246,30 @@ def test_a_judge_breaks_a_tie_of_options(sitting: Sitting) -> None:
     assert paid == tuple(agent.address for agent in AGENTS[1:3])
 
 
+@pytest.mark.parametrize(
+    ("said", "answer", "winners"),
+    [
+        ("no", b"no", [1, 2]),
+        ('"no"', b"no", [1, 2]),  # as the prompt shows it
+        ("No.", b"no", [1, 2]),
+        ("yes", b"yes", [0]),
+        ("YES", b"YES", [3]),  # as it stands, before all but for case
+        ('"Yes".', b"yes", [0]),  # both are meant: the first
+    ],
+)
+def test_a_judge_names_an_option_in_other_words(
+    sitting: Sitting, said: str, answer: bytes, winners: list[int]
+) -> None:
+    question = sitting.bench.ask(specifications="OPTIONS: yes|no|YES", agents=4)
+    judge = drawn_judge(sitting, question, b"yes", b"no", b"no", b"YES")
+    sitting.say(judge, said)
+    judge("judge", 1)
+    assert resolution(sitting) == (answer, True)
+    sitting.bench.distribute(question)
+    paid = sitting.bench.event("RewardsDistributed")["winners"]
+    assert paid == tuple(AGENTS[place].address for place in winners)
+
+
 def test_a_judge_that_is_not_asked(sitting: Sitting) -> None:
     sitting.bench.ask()
     judge = sitting.deploy("CouncilJudge", "m")
