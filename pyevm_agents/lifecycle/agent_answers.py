@@ -44,7 +44,7 @@ def read_answer(slug: str, kind: type[T], value: object) -> T:
 
     Raises: AgentFailedError: it is of another type, or too long.
     """
-    if not isinstance(value, kind):
+    if not issubclass(type(value), kind):  # An object may lie about its `__class__`.
         raise AgentFailedError(
             f"agent {slug}: returned a {type(value).__name__}; must be a {kind.__name__}"
         )

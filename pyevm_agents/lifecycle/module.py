@@ -36,7 +36,8 @@ AGENTS_FAILURES = (Exception, SystemExit)
 
 def is_agents_failure(error: BaseException) -> bool:
     """Return whether an exception is an agent's: it stops no run, and is no fault of the host."""
-    return not isinstance(error, RunStoppedError) and not is_host_fault(error)
+    is_stop = issubclass(type(error), RunStoppedError)  # It may lie about its `__class__`.
+    return not is_stop and not is_host_fault(error)
 
 
 class AgentModule(Protocol):

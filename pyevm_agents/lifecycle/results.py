@@ -99,7 +99,7 @@ def describe_exception(error: BaseException, *, is_named: bool = False) -> str:
     name = type(error).__name__
     try:
         text = str(error)
-    except Exception:  # noqa: BLE001 - of an agent's own type
+    except (Exception, SystemExit):  # noqa: BLE001 - of an agent's own type
         return name
     if not text:
         return name

@@ -39,7 +39,7 @@ PROPERTIES = ("slug", "version", "identity_mode", "manifest")
 class UnreadableAgent:
     """An agent with one property that raises, or is of another type; from a moment on."""
 
-    def __init__(self, agent: AddingAgent, name: str, value: object) -> None:
+    def __init__(self, agent: AddingAgent, name: str, value: Any) -> None:  # noqa: ANN401 - anything
         self._agent, self._name, self._value = agent, name, value
         self.is_broken = True
         self.at = ""
@@ -50,7 +50,7 @@ class UnreadableAgent:
             self.is_broken = True
         if name != self._name or not self.is_broken:
             return getattr(self._agent, name)
-        if isinstance(self._value, BaseException):
+        if issubclass(type(self._value), BaseException):
             raise self._value
         return self._value
 
@@ -69,7 +69,34 @@ def get_discovery(bench: RunBench, run: StoredRun) -> DiscoverResult:
     return bench.store.get_result(DiscoverResult, run.run_id, Phase.DISCOVER)
 
 
+class DisguisedError(Exception):
+    """Says that it stops runs."""
+
+    __class__ = RunCancelledError  # type: ignore[assignment]
+
+
+class UnspeakableError(Exception):
+    """Ends the host when somebody reads its text."""
+
+    def __str__(self) -> str:
+        raise SystemExit(9)
+
+
+class Disguise:
+    """Has a class that can't be read."""
+
+    @property
+    def __class__(self) -> type:
+        raise SystemExit(9)
+
+    @__class__.setter
+    def __class__(self, kind: type) -> None:
+        raise SystemExit(9)
+
+
 RAISED = [
+    (DisguisedError("no such book"), "DisguisedError: no such book"),
+    (UnspeakableError(), "UnspeakableError"),
     (ValueError("no such book"), "ValueError: no such book"),
     (SystemExit(3), "SystemExit: 3"),
     (RunCancelledError("stop all"), "RunCancelledError: stop all"),
@@ -118,6 +145,20 @@ def test_an_agent_whose_property_is_of_another_type_is_rejected_alone(
     install(bench, adder=adder, other=make_broken(bench, "other", name, value))
     run = bench.run()
     assert (run.status, bench.number) == (RunStatus.COMPLETED, 1)
+    assert get_discovery(bench, run).rejected_agents == {"other": words}
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [("slug", "str"), ("version", "str"), ("manifest", "AgentManifest")]
+)
+def test_an_agent_whose_property_hides_its_type_is_rejected_alone(
+    bench: RunBench, name: str, kind: str
+) -> None:
+    adder = AddingAgent(bench.counter, ONE_STEP)
+    install(bench, adder=adder, other=make_broken(bench, "other", name, Disguise()))
+    run = bench.run()
+    assert (run.status, bench.number) == (RunStatus.COMPLETED, 1)
+    words = f"{name}: returned a Disguise; must be a {kind}"
     assert get_discovery(bench, run).rejected_agents == {"other": words}
 
 
@@ -199,6 +240,27 @@ def test_an_agent_that_can_not_be_read_any_more_fails_its_run(
     run = bench.run()
     assert (run.status, run.failed_phase) == (RunStatus.FAILED, phase)
     assert f"agent adder: {name}: ValueError: no such book" in (run.failure or "")
+
+
+@pytest.mark.parametrize("kind", [DisguisedError, UnspeakableError])
+@pytest.mark.parametrize(
+    ("method", "phase"),
+    [
+        ("can_handle", Phase.DISCOVER),
+        ("plan", Phase.PLAN),
+        ("dry_run", Phase.POLICY_CHECK),  # It looks whether there is one.
+        ("verify", Phase.VERIFY),
+        ("summarize", Phase.SUMMARIZE),
+    ],
+)
+def test_an_exception_in_disguise_is_its_agents_failure(
+    bench: RunBench, method: str, phase: Phase, kind: type[Exception]
+) -> None:
+    agent = make_broken(bench, "adder", method, kind("no such book"))
+    install(bench, adder=agent)
+    run = bench.run()
+    assert (run.status, run.failed_phase) == (RunStatus.FAILED, phase)
+    assert kind.__name__ in (run.failure or "")
 
 
 # -- faults of the host that an agent keeps -- #
