@@ -100,6 +100,7 @@ def refuse_replay(treasury: Treasury, run: StoredRun, confirmation: Confirmation
     with pytest.raises(ConfigError, match="must be signed by the operator"):
         orchestrator.confirm(run.run_id, replayed)
     assert orchestrator.find_pending_confirmation(run.run_id) == pending, "it still waits"
+    refuse_in_treasury(treasury, run.run_id, confirmation)
     with bench.store.commit():  # What a flawed orchestrator would do.
         bench.store.set_value(run.run_id, CONFIRMATION, replayed)
     ended = orchestrator.run(run.run_id)
@@ -107,6 +108,20 @@ def refuse_replay(treasury: Treasury, run: StoredRun, confirmation: Confirmation
     assert "opening of the run: InvalidConfirmation" in (ended.failure or "")
     assert take_picture(treasury) == before
     assert get_status(treasury, run.run_id) == NO_RUN
+
+
+def refuse_in_treasury(treasury: Treasury, run_id: str, confirmation: Confirmation) -> None:
+    """Check that a treasury refuses a confirmation of the same writes, given as it was signed.
+
+    It can't check the trace, so the run, the task, the chain and the treasury must tell.
+    """
+    bench = treasury.bench
+    record = bench.store.get_result(DryRunRecord, run_id, Phase.DRY_RUN)
+    writes = [each.write for each in record.trace.writes]
+    draft, frame = begin_draft(bench), treasury.open_frame(build_terms(bench, run_id))
+    opening, confirming = frame.build_opening(writes, confirmation.trace, confirmation)
+    assert draft.send_frame(opening) is None
+    assert "InvalidConfirmation" in (draft.send_frame(confirming) or "")
 
 
 # -- used elsewhere, or again -- #

@@ -18,6 +18,7 @@ from pyevm_agents.lifecycle.local_chain import LocalChainPort
 from pyevm_agents.lifecycle.onchain_agent import OnchainAgent, encode_run
 from pyevm_agents.lifecycle.orchestrator import MAX_DRY_RUNS, Orchestrator
 from pyevm_agents.lifecycle.receipts import ReceiptType
+from pyevm_agents.lifecycle.results import VerificationResult
 from pyevm_agents.lifecycle.statuses import Phase, RunStatus, TaskStatus
 from pyevm_agents.lifecycle.store import RunStore
 from pyevm_agents.testing import AgentChain
@@ -234,6 +235,8 @@ def test_a_revert_after_the_execution_fails_the_run(
     assert revert.times == 0
     assert (run.status, run.failed_phase) == (RunStatus.FAILED, Phase.VERIFY)
     assert "is not on the chain any more; run the task again" in (run.failure or "")
+    verification = bench.store.get_result(VerificationResult, run.run_id, Phase.VERIFY)
+    assert verification.is_passed == (phase is not Phase.EXECUTE), "as it was at its moment"
     assert take_picture(treasury) == before
     assert bench.store.get_task_status(run.task_id) is TaskStatus.FAILED
     again = bench.run()
