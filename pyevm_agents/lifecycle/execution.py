@@ -29,7 +29,7 @@ from pyevm_agents.lifecycle.results import (
     describe_exception,
     describe_failures,
 )
-from pyevm_agents.lifecycle.session import AgentSession
+from pyevm_agents.lifecycle.session import AgentSession, DivergenceError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -163,7 +163,13 @@ class PlanWalker:
         Raises: RunStoppedError: a limit, the operator, a lie, or a difference from the dry run.
         """
         steps = self._walk_steps(task, plan, context, prefix="")
-        self._session.require_complete()
+        try:
+            self._session.require_complete()
+        except DivergenceError as error:
+            reason = describe_failures(steps)
+            if reason is None:
+                raise
+            raise DivergenceError(f"{reason}: {error}") from error
         return WalkResult(
             steps=steps,
             warnings=tuple(self._warnings),

@@ -320,8 +320,8 @@ def test_a_fault_that_an_agent_kept_is_its_own_in_another_phase(
     run = Orchestrator(bench.host).run(run_id)
     assert (run.status, run.failed_phase) == (RunStatus.FAILED, failed or met)
     is_diverted = (method, met) == ("perform_step", Phase.EXECUTE)
-    words = "0 writes and 0 reads: the dry run made 1 and 1" if is_diverted else "the engine died"
-    assert words in (run.failure or "")
+    words = "the engine died: 0 writes and 0 reads: the dry run made 1 and 1"
+    assert (words if is_diverted else "the engine died") in (run.failure or "")
     assert bench.number == (0 if failed is None else 1)
 
 
