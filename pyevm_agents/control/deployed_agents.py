@@ -41,9 +41,6 @@ model runs by callback `agentExecutorContract`.
 FOLDERS = "agents"
 """The folder of the agents' folders, in that of the runs."""
 
-ADDRESS_FILE = "address"
-"""In an agent's folder: the address of its contract."""
-
 VERSION = "1.0.0"
 """Of every deployed agent: its code does not change."""
 
@@ -76,7 +73,7 @@ def open_deployed_folder(agent: DeployedAgent, port: ChainPort, parent: Path) ->
         if not folder.path.exists():
             _write_folder(folder, manifest, address)
             return folder
-        kept = (folder.path / ADDRESS_FILE).read_bytes().decode("utf-8", "replace").strip()
+        kept = folder.address_path.read_bytes().decode("utf-8", "replace").strip()
     except OSError as error:
         raise ConfigError(
             f"{error.filename}: {error.strerror}; must be the folder of agent {agent.slug} or not "
@@ -103,7 +100,7 @@ def _write_folder(folder: AgentFolder, manifest: PackageManifest, address: str) 
     partial.path.mkdir(parents=True)
     partial.write_manifest(manifest)
     partial.write_empty_log(manifest)
-    write_atomically(partial.path / ADDRESS_FILE, f"{address}\n".encode())
+    write_atomically(partial.address_path, f"{address}\n".encode())
     partial.path.rename(folder.path)
 
 

@@ -6,6 +6,8 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from eth_utils import is_checksum_address
+
 from pyevm_agents.atomic_files import write_atomically
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.manifests.agent_log import build_log
@@ -33,6 +35,9 @@ if TYPE_CHECKING:
 MODULE_FILE = "agent.py"
 """The Python module of an agent; its variable `AGENT` is the agent."""
 
+
+ADDRESS_FILE = "address"
+"""In the folder of a deployed agent, in place of the module: the address of its contract."""
 
 AGENT_VARIABLE = "AGENT"
 """The variable of the module that is the agent."""
@@ -64,6 +69,28 @@ class AgentFolder:
     def module_path(self) -> Path:
         """The path of the Python module."""
         return self.path / MODULE_FILE
+
+    @property
+    def address_path(self) -> Path:
+        """The path of the address, in the folder of a deployed agent."""
+        return self.path / ADDRESS_FILE
+
+    def read_address(self) -> str | None:
+        """Return the address of a deployed agent; None in the folder of another one.
+
+        Raises: ConfigError: the file is not EIP-55's form of an address, or can't be read.
+        """
+        try:
+            text = self.address_path.read_bytes().decode("utf-8", "replace").strip()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise ConfigError(f"{self.address_path}: {error.strerror}") from error
+        if not is_checksum_address(text):
+            raise ConfigError(
+                f"{self.address_path}: {text!r:.80}: must be an address with its checksum (EIP-55)"
+            )
+        return text
 
     def read_manifest(self) -> PackageManifest:
         """Read the manifest.
@@ -107,15 +134,16 @@ def validate_folder(folder: AgentFolder) -> tuple[FileProblem, ...]:
     """Return the problems of the documents of an agent's folder, and where they differ.
 
     Raises: ConfigError: a file is missing, a document is not a JSON object, or the module is not
-            Python. The module is not imported.
+            Python. The module is not imported; a deployed agent has an address in its place.
     """
     forms = {kind: read_document(folder.locate(kind)) for kind in DocumentKind}
-    if not folder.module_path.is_file():
-        raise ConfigError(
-            f"{folder.module_path}: no such file; it is the agent's Python module: "
-            "`pyevm-agents agent new NAME` makes one"
-        )
-    _require_python(folder.module_path)
+    if folder.read_address() is None:
+        if not folder.module_path.is_file():
+            raise ConfigError(
+                f"{folder.module_path}: no such file; it is the agent's Python module: "
+                "`pyevm-agents agent new NAME` makes one"
+            )
+        _require_python(folder.module_path)
     problems = [
         FileProblem(file=folder.locate(kind), problem=problem)
         for kind, form in forms.items()

@@ -31,7 +31,7 @@ def require_agents(chosen: Sequence[Path | DeployedChoice]) -> None:
     # Folders first: their slugs are in their files, and a deployed agent takes any other name.
     for each in sorted(chosen, key=lambda one: not isinstance(one, Path)):
         if isinstance(each, Path):
-            slugs.add(AgentFolder(each).read_manifest().slug)
+            slugs.add(_read_slug(AgentFolder(each)))
             continue
         require_slug(each.slug)
         if each.slug in slugs:
@@ -40,6 +40,16 @@ def require_agents(chosen: Sequence[Path | DeployedChoice]) -> None:
                 f"another name: NAME={to_checksum_address(each.address)}"
             )
         slugs.add(each.slug)
+
+
+def _read_slug(folder: AgentFolder) -> str:
+    slug, address = folder.read_manifest().slug, folder.read_address()
+    if address is not None:
+        raise ConfigError(
+            f"{folder.path}: is the folder of a deployed agent; pass {slug}={address}, with the "
+            "--data or --fixture of its chain"
+        )
+    return slug
 
 
 def open_agents(

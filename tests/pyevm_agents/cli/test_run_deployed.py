@@ -115,6 +115,8 @@ def test_the_folder_of_a_deployed_agent_is_kept(tmp_path: Path) -> None:
     assert folder.read_manifest().description == "Changed"
     log = json.loads(folder.locate(DocumentKind.LOG).read_text("utf-8"))
     assert [each["status"] for each in log["runs"]] == ["completed", "completed"]
+    as_folder = run_deployed("--agent", str(folder.path), status=2)
+    assert f"is the folder of a deployed agent; pass wallet={WALLET}, with" in as_folder.stderr
     # Another agent can't take its name there.
     (folder.path / "address").write_text(USDC + "\n", "utf-8")
     refused = run_deployed(*words, status=2)

@@ -18,7 +18,7 @@ from pyevm_agents.control.deployed_agents import (
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.lifecycle.local_chain import LocalChainPort
 from pyevm_agents.lifecycle.onchain_agent import OnchainAgent
-from pyevm_agents.manifests.agent_folder import AgentFolder
+from pyevm_agents.manifests.agent_folder import AgentFolder, validate_folder
 from pyevm_agents.manifests.documents import DocumentKind, read_document
 from pyevm_agents.manifests.validation import validate_document
 from tests.pyevm_agents.control.agents_of_tests import make_agent
@@ -105,6 +105,16 @@ def test_a_folder_of_somebody_else_stays_as_it_is(port: LocalChainPort, tmp_path
     with pytest.raises(ConfigError, match="must be the folder of agent counter or not be there"):
         open_deployed_folder(agent, port, tmp_path)
     assert AgentFolder(made.path).read_manifest() == before
+
+
+def test_a_folder_without_a_module_is_valid(port: LocalChainPort, tmp_path: Path) -> None:
+    agent = deploy_agent(port)
+    folder = open_deployed_folder(agent, port, tmp_path)
+    assert validate_folder(folder) == ()
+    assert folder.read_address() == to_checksum_address(agent.address)
+    folder.address_path.write_text(f"0x{agent.address.hex()[:-1]}", "utf-8")
+    with pytest.raises(ConfigError, match=r"address: '0x.*': must be an address with its checksum"):
+        validate_folder(folder)
 
 
 def test_a_changed_slug_is_refused(port: LocalChainPort, tmp_path: Path) -> None:
