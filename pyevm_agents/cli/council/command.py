@@ -7,6 +7,8 @@ import click
 from pyevm_agents.cli.lazy_group import LazyGroup
 
 COMMANDS = {
+    "deploy": "council.deploy",
+    "ask": "council.ask",
     "join": "council.join",
     "judge": "council.judge",
     "dispute": "council.dispute",
@@ -23,6 +25,6 @@ COMMANDS = {
 def council() -> None:
     """Take part in councils of agents, which answer questions as ERC-8033 describes it.
 
-    `join` answers, `judge` decides, `dispute` has an answer judged again, `watch` shows all
-    requests.
+    `deploy` makes a council, `ask` asks it. `join` answers, `judge` decides, `dispute` has an
+    answer judged again, `watch` shows all requests.
     """

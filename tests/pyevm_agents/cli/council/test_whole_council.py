@@ -21,7 +21,6 @@ from pyevm_agents.devnet.chain import ALIASES
 from tests.clients.running_node import running_node
 from tests.deadlines import HANG_SECONDS
 from tests.pyevm_agents.cli.council.council_processes import CouncilProcesses, taking_part
-from tests.pyevm_agents.cli.oracle.conftest import write_keystore
 from tests.pyevm_agents.council.council_chain import (
     BOND,
     DISPUTES,
@@ -46,7 +45,7 @@ AGENTS = ("model", "program", "text")
 QUESTION = "Which city is the capital of France?"
 PASSAGES = ["Register of the harbour, ships in April: 61", "Log of the bridge: open"]
 PAGE = (Path(__file__).resolve().parents[4] / "docs" / "council.md").read_text("utf-8")
-BLOCKS = re.findall(r"^```python\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+BLOCKS = re.findall(r"^```(?:python|sh)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
 VERDICT = (
     "import json, sys\n"
     "case = json.load(sys.stdin)\n"
@@ -198,23 +197,40 @@ def test_an_agent_with_a_tool_answers(node: RunningNode, tmp_path: Path) -> None
         require_books(chain, REWARD + BOND, 0)
 
 
-def test_the_documented_program_deploys_a_council(node: RunningNode, tmp_path: Path) -> None:
-    write_keystore(tmp_path / "model.json", KEYS[0].to_bytes())
-    before = int(node.ask("eth_getBalance", ACCOUNTS[0], "latest"), 16)
-    program = find_block("Path().glob").replace("http://127.0.0.1:8545", node.url)
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(Path(__file__).resolve().parents[4])},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=HANG_SECONDS,
-    )
-    assert done.returncode == 0, done.stderr
-    assert int(node.ask("eth_getBalance", ACCOUNTS[0], "latest"), 16) == before + ETHER
-    client = CouncilClient(node.url, bytes.fromhex(done.stdout.strip()[2:]))
-    client.require_council()
+def test_the_documented_commands_deploy_a_council_and_ask_it(
+    node: RunningNode, tmp_path: Path
+) -> None:
+    program = tmp_path / "pyevm-agents"
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m pyevm_agents "$@"\n')
+    program.chmod(0o755)
+    deploy, ask = find_block("council deploy"), find_block("council ask")
+
+    def run(text: str) -> str:
+        done = subprocess.run(
+            ["bash", "-ec", text],
+            cwd=tmp_path,
+            env=os.environ
+            | {
+                "ETH_RPC_URL": node.url,
+                "PATH": f"{tmp_path}:{os.environ['PATH']}",
+                "PYTHONPATH": str(Path(__file__).resolve().parents[4]),
+            },
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=HANG_SECONDS,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    said = run(deploy)
+    [oracle] = re.findall(r"Deployed AgentCouncilOracle at (0x\w{40})", said)
+    people = re.findall(r"Sent 1 ether to (0x\w{40})", said)
+    assert len(people) == len({*people}) == 6
+    assert all(int(node.ask("eth_getBalance", each, "latest"), 16) == ETHER for each in people)
+    assert f"pyevm-agents council ask --oracle {oracle}" in said
+    assert "Request 1: 3 agents, 0.1 ether" in run(re.sub(r"0x5FbD\w+", oracle, ask))
+    client = CouncilClient(node.url, bytes.fromhex(oracle[2:]))
     [view] = client.read_views([1])
     client.close()
     assert (view.phase, view.request.query) == (RequestPhase.COMMIT, QUESTION)

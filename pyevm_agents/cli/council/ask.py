@@ -1,0 +1,227 @@
+"""`pyevm-agents council ask`: a question to a council, with its reward."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+import click
+from eth_abi import decode, encode
+from eth_abi.exceptions import DecodingError
+from eth_typing import Address
+from eth_utils import function_signature_to_4byte_selector, to_checksum_address
+
+from pyevm_agents.abi import compute_topic
+from pyevm_agents.cli.council.participation import oracle_option
+from pyevm_agents.cli.oracle.amounts import AMOUNT_TYPE
+from pyevm_agents.cli.oracle.param_types import ADDRESS_TYPE, DURATION_TYPE, format_time
+from pyevm_agents.cli.oracle.session import OracleSession, add_sender_options, json_option
+from pyevm_agents.cli.oracle.transactions import TransactionList
+from pyevm_agents.cli.output import out
+from pyevm_agents.contracts import load_artifact
+from pyevm_agents.council.council_client import CONTRACT, CouncilClient
+from pyevm_agents.council.messages import NOBODY, OPTIONS_PREFIX
+from pyevm_agents.display import format_amount
+from pyevm_agents.errors import ConfigError, RemoteFault
+from pyevm_agents.forking.remote_client import RemoteError
+from pyevm_agents.oracle.accounts import RevertedError
+from pyevm_agents.oracle.remote_contract import require_code
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pyevm_agents.oracle.accounts import SentTransaction
+
+ALLOWANCE = function_signature_to_4byte_selector("allowance(address,address)")
+APPROVE = function_signature_to_4byte_selector("approve(address,uint256)")
+"""Selectors. Source: ERC-20."""
+
+CREATED = (
+    "0x" + compute_topic("RequestCreated(uint256,address,string,uint256,uint256,uint256)").hex()
+)
+MAX_AGENTS = 64
+MIN_OPTIONS, MAX_OPTIONS, MAX_OPTION_BYTES = 2, 16, 64
+"""Source: `CouncilRules` and `CouncilOptions`."""
+
+EXAMPLES = """\b
+Examples:
+  pyevm-agents council ask "What is the capital of France?" --oracle 0x5FbD… --keystore me.json
+  pyevm-agents council ask "Was it above 30 degrees?" --option yes --option no --oracle 0x5FbD… \\
+      --keystore me.json --agents 5 --reward 0.5ether
+"""
+
+
+@click.command(short_help="Ask a council a question.", epilog=EXAMPLES)
+@click.argument("question")
+@oracle_option
+@click.option(
+    "--agents", type=click.IntRange(1, MAX_AGENTS), default=3, show_default=True,
+    metavar="NUMBER", help="How many info agents answer.",
+)  # fmt: skip
+@click.option(
+    "--bond", type=AMOUNT_TYPE, default="0.01ether", show_default=True, metavar="AMOUNT",
+    help="What each info agent and judge puts up.",
+)  # fmt: skip
+@click.option(
+    "--reward", type=AMOUNT_TYPE, default="0.1ether", show_default=True, metavar="AMOUNT",
+    help="What the council gets; with --reward-token in its base units.",
+)  # fmt: skip
+@click.option(
+    "--reward-token", type=ADDRESS_TYPE, metavar="ADDRESS",
+    help="An ERC-20 token of the reward. The council is allowed just the reward first.  "
+    "[default: ether]",
+)  # fmt: skip
+@click.option(
+    "--deadline", "commit_time", type=DURATION_TYPE, default="30m", show_default=True,
+    metavar="TIME", help="How long agents can commit.",
+)  # fmt: skip
+@click.option(
+    "--option", "options", multiple=True, metavar="TEXT",
+    help="An answer that counts; no others do. Repeatable: votes over half decide.",
+)  # fmt: skip
+@click.option("--specifications", default="", metavar="TEXT", help="What else agents must know.")
+@click.option(
+    "--capability", "capabilities", multiple=True, metavar="NAME",
+    help="What agents must be able to do, such as text. Repeatable.",
+)  # fmt: skip
+@click.option(
+    "--domain", "domains", multiple=True, metavar="NAME",
+    help="What agents must know about. Repeatable.",
+)  # fmt: skip
+@add_sender_options
+@json_option
+def ask(  # noqa: PLR0913 - one for each option
+    question: str,
+    session: OracleSession,
+    *,
+    oracle: bytes,
+    agents: int,
+    bond: int,
+    reward: int,
+    reward_token: bytes | None,
+    commit_time: int,
+    options: Sequence[str],
+    specifications: str,
+    capabilities: Sequence[str],
+    domains: Sequence[str],
+    as_json: bool,
+) -> None:
+    """Ask an AgentCouncilOracle a QUESTION, and pay the reward.
+
+    The council answers by `council join` and `council judge` of others; `council watch` shows how
+    far it is.
+    """
+    if not question.strip():
+        raise click.UsageError("QUESTION: must not be empty")
+    text = _join_specifications(options, specifications)
+    with closing(CouncilClient(session.url, oracle)) as client:
+        client.require_council()
+        deadline = client.read_head().timestamp + commit_time
+        sent = TransactionList(session, is_quiet=as_json)
+        if reward_token is not None:
+            _allow(client, sent, reward_token, oracle, reward)
+    call = load_artifact(CONTRACT).encode_call(
+        "createRequest",
+        *(question, agents, bond, deadline, reward_token or NOBODY, text),
+        (capabilities, domains),
+    )
+    amount = reward if reward_token is None else 0
+    mined = sent.send("Asked the council", oracle, call, value_wei=amount)
+    request_id = _find_request(mined, oracle)
+    address = to_checksum_address(oracle)
+    if as_json:
+        sent.print_json(
+            request=request_id,
+            oracle=address,
+            question=question,
+            specifications=text,
+            agents=agents,
+            bondWei=str(bond),
+            reward=str(reward),
+            rewardToken=to_checksum_address(reward_token or NOBODY),
+            deadline=deadline,
+        )
+        return
+    paid = format_amount(reward)
+    if reward_token is not None:
+        paid = f"{reward:,} base units of {to_checksum_address(reward_token)}"
+    out.print(
+        f"Request {request_id}: {agents} agents, {paid}, bonds of {format_amount(bond)}; commit "
+        f"until {format_time(deadline)}",
+        soft_wrap=True,
+    )
+    out.print(
+        f"Watch it:  pyevm-agents council watch --oracle {address} --request {request_id}",
+        soft_wrap=True,
+    )
+
+
+def _join_specifications(options: Sequence[str], specifications: str) -> str:
+    """Return specifications with their options, as `CouncilOptions` reads them.
+
+    Raises: click.UsageError: the contract would refuse them, or read others.
+    """
+    if not options:
+        if specifications.startswith(OPTIONS_PREFIX):
+            raise click.UsageError(
+                f"--specifications {specifications!r:.80}: begins with {OPTIONS_PREFIX.strip()!r}; "
+                "pass each option by --option"
+            )
+        return specifications
+    if not MIN_OPTIONS <= len(options) <= MAX_OPTIONS:
+        raise click.UsageError(
+            f"--option: {len(options)} given; must be {MIN_OPTIONS} to {MAX_OPTIONS}"
+        )
+    for each in options:
+        if "|" in each or "\n" in each or not 1 <= len(each.encode()) <= MAX_OPTION_BYTES:
+            raise click.UsageError(
+                f"--option {each!r:.80}: must have 1 to {MAX_OPTION_BYTES} bytes, no | and no line "
+                "break"
+            )
+    if len(set(options)) < len(options):
+        raise click.UsageError(f"--option: given twice: {', '.join(options)}; pass each once")
+    line = OPTIONS_PREFIX + "|".join(options)
+    return f"{line}\n{specifications}" if specifications else line
+
+
+def _allow(
+    client: CouncilClient, sent: TransactionList, token: bytes, oracle: bytes, amount: int
+) -> None:
+    """Let the council take a token's amount, and no more: it takes all that it may.
+
+    Some tokens refuse to change an allowance that is not zero, so it is zero in between.
+
+    Raises: ConfigError: the token is none.
+    """
+    require_code(client, token)
+    call = ALLOWANCE + encode(["address"] * 2, [sent.address, oracle])
+    try:
+        output = sent.read(Address(token), call)
+        [allowed] = decode(["uint256"], output)
+    except (RemoteError, RevertedError, DecodingError) as error:
+        raise ConfigError(
+            f"{to_checksum_address(token)}: no token of ERC-20, by its allowance() ({error}); "
+            "check --reward-token"
+        ) from error
+    if allowed == amount:
+        return
+    for each in (0, amount) if allowed else (amount,):
+        call = APPROVE + encode(["address", "uint256"], [oracle, each])
+        sent.send(f"Allowed the council {each:,} base units", token, call)
+
+
+def _find_request(sent: SentTransaction, oracle: bytes) -> int:
+    """Return the number of the request that a transaction made.
+
+    Raises: RemoteFault: its receipt has no event of one.
+    """
+    for log in sent.logs:
+        if _is_created(log, oracle):
+            return int(log["topics"][1], 16)
+    raise RemoteFault(
+        f"transaction 0x{sent.hash.hex()}: its receipt has no RequestCreated; pass another node"
+    )
+
+
+def _is_created(log: Mapping[str, Any], oracle: bytes) -> bool:
+    return bytes.fromhex(log["address"][2:]) == oracle and log["topics"][:1] == [CREATED]

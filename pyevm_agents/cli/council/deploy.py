@@ -1,0 +1,187 @@
+"""`pyevm-agents council deploy`: a new council with its rules."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+from eth_utils import to_canonical_address, to_checksum_address
+
+from pyevm_agents.cli.oracle.amounts import AMOUNT_TYPE
+from pyevm_agents.cli.oracle.param_types import ADDRESS_TYPE, DURATION_TYPE
+from pyevm_agents.cli.oracle.session import OracleSession, add_sender_options, json_option
+from pyevm_agents.cli.oracle.transactions import TransactionList
+from pyevm_agents.cli.output import out
+from pyevm_agents.contracts import load_artifact
+from pyevm_agents.council.council_client import CONTRACT
+from pyevm_agents.council.messages import NOBODY
+from pyevm_agents.display import format_amount
+from pyevm_agents.oracle.remote_contract import require_code
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+LOWEST_REPUTATION = -(2**31)
+"""No reputation is required."""
+
+MAX_CALLBACK_GAS = 10_000_000
+"""Source: `CouncilRules.MAX_CALLBACK_GAS`."""
+
+MAX_DISPUTE_BOND = 655
+"""Percent: the contract has hundredths of them in 16 bits."""
+
+HUNDREDTHS = 100
+"""Units of the contract in a percent."""
+
+EXAMPLES = """\b
+Examples:
+  pyevm-agents council deploy --unlocked 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+  pyevm-agents council deploy --keystore owner.json --reveal-time 5m --dispute-window 1d
+  pyevm-agents council deploy --keystore owner.json --reputation 0x5FbD… --min-judge-reputation 10
+"""
+
+
+def _add_time(name: str, default: str, text: str) -> Callable[[Any], Any]:
+    return click.option(
+        name, type=DURATION_TYPE, default=default, show_default=True, metavar="TIME", help=text
+    )
+
+
+def _add_percents(name: str, default: int, highest: int, text: str) -> Callable[[Any], Any]:
+    return click.option(
+        name, type=click.IntRange(0, highest), default=default, show_default=True,
+        metavar="PERCENT", help=text,
+    )  # fmt: skip
+
+
+def _add_reputation(name: str, text: str) -> Callable[[Any], Any]:
+    return click.option(
+        name, type=click.IntRange(LOWEST_REPUTATION, -LOWEST_REPUTATION - 1), metavar="SCORE",
+        help=f"With --reputation: the lowest score of {text}.  [default: none]",
+    )  # fmt: skip
+
+
+@click.command(short_help="Deploy a council.", epilog=EXAMPLES)
+@_add_time("--reveal-time", "10m", "How long agents can reveal, after all have committed.")
+@_add_time("--draw-time", "50m", "How long a judge can be drawn.")
+@_add_time("--judge-time", "15m", "How long a judge can decide.")
+@_add_time("--dispute-window", "30m", "How long an answer can be disputed; 0 for no disputes.")
+@_add_time("--dispute-registration", "10m", "How long judges of a dispute can register.")
+@_add_percents("--judge-fee", 10, 100, "The judge's part of a reward.")
+@_add_percents("--dispute-bond", 150, MAX_DISPUTE_BOND, "A dispute's bond, of an agent's bond.")
+@_add_percents(
+    "--disputer-part", 50, 100,
+    "What the disputer gets of the first judge's fee, if the answer is overturned.",
+)  # fmt: skip
+@_add_percents(
+    "--dispute-judge-part", 40, 100,
+    "What the second judge gets of the dispute's bond, if the answer is upheld.",
+)  # fmt: skip
+@click.option(
+    "--callback-gas", type=click.IntRange(1, MAX_CALLBACK_GAS), default=200_000, show_default=True,
+    metavar="GAS", help="Gas of the callback to the requester, which may fail.",
+)  # fmt: skip
+@click.option(
+    "--seed-delay", type=click.IntRange(1, 255), default=2, show_default=True, metavar="BLOCKS",
+    help="Blocks until the one whose PREVRANDAO draws the judge.",
+)  # fmt: skip
+@click.option(
+    "--min-bond", type=AMOUNT_TYPE, default="1wei", show_default=True, metavar="AMOUNT",
+    help="The lowest bond that a request may ask.",
+)  # fmt: skip
+@click.option("--deterministic", is_flag=True, help="For tests: nonces alone draw the judge.")
+@click.option("--weighted-votes", is_flag=True, help="Votes count by reputation.")
+@click.option("--proportional-rewards", is_flag=True, help="Winners share by their weights.")
+@click.option(
+    "--reputation", type=ADDRESS_TYPE, metavar="ADDRESS",
+    help="A CouncilReputation, on the registries of ERC-8004.  [default: nobody's counts]",
+)  # fmt: skip
+@_add_reputation("--min-agent-reputation", "an info agent")
+@_add_reputation("--min-judge-reputation", "a judge")
+@_add_reputation("--min-dispute-judge-reputation", "a dispute's judge")
+@click.option(
+    "--participant", "participants", type=ADDRESS_TYPE, multiple=True, metavar="ADDRESS",
+    help="Send this account the amount of --fund, for bonds and gas. Repeatable.",
+)  # fmt: skip
+@click.option(
+    "--fund", type=AMOUNT_TYPE, default="1ether", show_default=True, metavar="AMOUNT",
+    help="With --participant: what each one gets.",
+)  # fmt: skip
+@add_sender_options
+@json_option
+def deploy(  # noqa: PLR0913 - one for each option
+    session: OracleSession,
+    *,
+    reveal_time: int,
+    draw_time: int,
+    judge_time: int,
+    dispute_window: int,
+    dispute_registration: int,
+    judge_fee: int,
+    dispute_bond: int,
+    disputer_part: int,
+    dispute_judge_part: int,
+    callback_gas: int,
+    seed_delay: int,
+    min_bond: int,
+    deterministic: bool,
+    weighted_votes: bool,
+    proportional_rewards: bool,
+    reputation: bytes | None,
+    min_agent_reputation: int | None,
+    min_judge_reputation: int | None,
+    min_dispute_judge_reputation: int | None,
+    participants: Sequence[bytes],
+    fund: int,
+    as_json: bool,
+) -> None:
+    """Deploy an AgentCouncilOracle, an oracle of councils after ERC-8033.
+
+    Its rules hold for all requests, and nobody can change them.
+    """
+    scores = (min_agent_reputation, min_judge_reputation, min_dispute_judge_reputation)
+    if reputation is None and (any(each is not None for each in scores) or weighted_votes):
+        raise click.UsageError(
+            "--min-…-reputation and --weighted-votes need --reputation, which says who has which"
+        )
+    terms = {
+        "revealTime": reveal_time,
+        "drawTime": draw_time,
+        "judgeTime": judge_time,
+        "disputeWindow": dispute_window,
+        "disputeRegistrationTime": dispute_registration,
+        "callbackGas": callback_gas,
+        "judgeFee": judge_fee * HUNDREDTHS,
+        "disputeBond": dispute_bond * HUNDREDTHS,
+        "disputerReimbursement": disputer_part * HUNDREDTHS,
+        "judgeReimbursement": dispute_judge_part * HUNDREDTHS,
+        "seedDelay": seed_delay,
+        "deterministic": deterministic,
+        "weightedVotes": weighted_votes,
+        "proportionalRewards": proportional_rewards,
+        "minBond": min_bond,
+        "minAgentReputation": _read_score(min_agent_reputation),
+        "minJudgeReputation": _read_score(min_judge_reputation),
+        "minDisputeJudgeReputation": _read_score(min_dispute_judge_reputation),
+    }
+    if reputation is not None:
+        require_code(session.client, reputation)
+    creation = load_artifact(CONTRACT).encode_creation(tuple(terms.values()), reputation or NOBODY)
+    sent = TransactionList(session, is_quiet=as_json)
+    address = to_checksum_address(sent.deploy(CONTRACT, creation))
+    people = [to_checksum_address(each) for each in dict.fromkeys(participants)]
+    for each in people:
+        purpose = f"Sent {format_amount(fund)} to {each}"
+        sent.send(purpose, to_canonical_address(each), b"", value_wei=fund)
+    if as_json:
+        forms: dict[str, object] = dict(terms)
+        forms["minBond"] = str(min_bond)
+        sent.print_json(oracle=address, terms=forms, participants=people)
+        return
+    sent.print_total()
+    out.print(f"Ask it:  pyevm-agents council ask --oracle {address} QUESTION", soft_wrap=True)
+
+
+def _read_score(score: int | None) -> int:
+    return LOWEST_REPUTATION if score is None else score
