@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from eth_typing import Address
@@ -10,11 +9,9 @@ from eth_typing import Address
 from pyevm_agents.control.identity_account import AccountNonces, ContractLog, FoundLog, MinedCall
 from pyevm_agents.errors import AgentsError
 from pyevm_agents.lifecycle.chain_port import (
-    MAX_CALL_DRAFTS,
     FrameCall,
     MovedStateError,
     RefusedCallError,
-    RunBlock,
     mine_call,
 )
 
@@ -23,6 +20,7 @@ if TYPE_CHECKING:
 
     from eth.abc import LogAPI
 
+    from pyevm_agents.lifecycle.chain_port import PreparedBlock
     from pyevm_agents.lifecycle.local_chain import LocalChainPort
 
 
@@ -86,36 +84,27 @@ class LocalIdentityAccount:
         self, purpose: str, to: bytes, data: bytes, *, nonce: int | None = None
     ) -> MinedCall:
         """Mine a transaction; return its logs."""
-        call = FrameCall(target=to, data=data)
+
+        def require(prepared: PreparedBlock) -> None:
+            if nonce is not None:
+                self._require_nonce(prepared, nonce)
+
         try:
-            block = mine_call(self._port, call) if nonce is None else self._mine_at(call, nonce)
+            block = mine_call(self._port, FrameCall(target=to, data=data), require=require)
         except (MovedStateError, RefusedCallError) as error:
             raise AgentsError(f"{purpose}: {error}") from error
         [transaction_hash] = block.transaction_hashes
         logs = self._port.chain.receipt(transaction_hash).logs
         return MinedCall(hash=transaction_hash, logs=[_read_log(log) for log in logs])
 
-    def _mine_at(self, call: FrameCall, nonce: int) -> RunBlock:
-        """Mine a transaction with a nonce, as `mine_call` does with the next one."""
-        port = self._port
-        for _ in range(MAX_CALL_DRAFTS):
-            draft = port.begin_draft(port.pin_next_block())
-            failure = draft.send_frame(call)
-            if failure is not None:
-                raise RefusedCallError(failure)
-            prepared = draft.prepare()
-            [encoded] = prepared.transactions
-            found = port.chain.transaction_builder.decode(encoded).nonce
-            if found != nonce:
-                raise RefusedCallError(
-                    f"nonce {nonce}: must be the account's next one, {found}; another transaction "
-                    "came in between: try again"
-                )
-            with suppress(MovedStateError):
-                return port.commit(prepared)
-        raise MovedStateError(
-            f"block {port.chain.head.block_number}: blocks came in between each time; try again"
-        )
+    def _require_nonce(self, prepared: PreparedBlock, nonce: int) -> None:
+        [encoded] = prepared.transactions
+        found = self._port.chain.transaction_builder.decode(encoded).nonce
+        if found != nonce:
+            raise RefusedCallError(
+                f"nonce {nonce}: must be the account's next one, {found}; another transaction "
+                "came in between: try again"
+            )
 
 
 def _read_log(log: LogAPI) -> ContractLog:

@@ -10,17 +10,16 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from eth.exceptions import Revert
-from eth_abi import encode
 from eth_abi.exceptions import DecodingError
 from eth_typing import Address
 from eth_utils import to_checksum_address
 
-from precompiles.abi import ParamType
 from precompiles.gate import UNSURE
 from precompiles.numeric_model import NumericFaultError
 from precompiles.react import GrammarViolationError
 from precompiles.spec import EXECUTOR_ADDRESS
 from pyevm_agents.agents.revert_reasons import decode_revert
+from pyevm_agents.agents.run_calls import encode_run
 from pyevm_agents.chain import Call
 from pyevm_agents.contracts import load_artifact
 from pyevm_agents.council.answers import NoAnswerError, fit_options
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
     from pyevm_agents.oracle.recomputation import HostedModels
 
 CONTRACT = "IERCAgent"
-NO_HANDLER = bytes(20)
 RESULT = re.compile(r"Done\. [^ ]*?: (.*)", re.DOTALL)
 BLANKS = "".join(map(chr, range(0x21)))
 
@@ -124,13 +122,6 @@ class AgentAnswer:
                 raise EngineFault(str(error)) from error
         said = read_answer(result)
         return fit_options(request, find_result(said).encode(), exact=False)
-
-
-def encode_run(prompt: str) -> bytes:
-    """Return the calldata that runs an agent with a prompt."""
-    text = encode(["string"], [prompt])
-    given = ([(int(ParamType.STRING), text)], text)
-    return load_artifact(CONTRACT).encode_call("run", given, NO_HANDLER)
 
 
 def read_answer(result: CallResult) -> str:

@@ -13,8 +13,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 import rlp
-from eth_abi import encode
 
+from pyevm_agents.agents.run_calls import encode_run
 from pyevm_agents.agents.trace import extract_agent_steps
 from pyevm_agents.chain import Call, Chain
 from pyevm_agents.contracts import load_artifact
@@ -248,15 +248,13 @@ class CouncilDemo:
 
     def _ask_again(self, judge: str, request_id: int) -> str:
         """Ask a judge's model again, without what was generated before; return what it says."""
-        prompt = encode(["string"], [self.world.read(judge, "promptOf", request_id)])
+        data = encode_run(self.world.read(judge, "promptOf", request_id))
         models = {
             name: model.model if isinstance(model, CachingModel) else model
             for name, model in self.chain.models.items()
         }
         chain = Chain(self.chain.config, models, accounts=record_state(self.chain))
         contract = self.world.contracts[judge]
-        string_type = 0
-        data = contract.artifact.encode_call("run", ([(string_type, prompt)], prompt), NO_ADDRESS)
         result = chain.call(Call(to=contract.address, sender=self.world.account.address, data=data))
         if result.error is not None:
             raise result.error

@@ -10,9 +10,10 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from pyevm_agents.agents.run_calls import encode_run
 from pyevm_agents.lifecycle.execution import RESULTS
 from pyevm_agents.lifecycle.module import BaseAgentModule
-from pyevm_agents.lifecycle.onchain_agent import OnchainAgent, OnchainRunError, encode_run
+from pyevm_agents.lifecycle.onchain_agent import OnchainAgent, OnchainRunError
 from pyevm_agents.lifecycle.plan import PlanStep, TaskPlan
 from pyevm_agents.lifecycle.results import StepResult
 

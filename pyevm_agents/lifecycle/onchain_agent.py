@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eth_abi import decode, encode
+from eth_abi import decode
 from eth_abi.exceptions import DecodingError
 
 from precompiles.gate import UNSURE
-from pyevm_agents.contracts import load_artifact
+from pyevm_agents.agents.run_calls import encode_run
 from pyevm_agents.errors import AgentsError
 from pyevm_agents.lifecycle.chain_port import FrameCall
 from pyevm_agents.lifecycle.module import BaseAgentModule
@@ -31,10 +31,6 @@ if TYPE_CHECKING:
     from pyevm_agents.lifecycle.run_trace import ChainToolUse
     from pyevm_agents.lifecycle.session import WriteOutcome
     from pyevm_agents.lifecycle.task import Task
-
-PARAM_TYPE_STRING = 0
-NO_HANDLER = bytes(20)
-"""The callback address of `run`: the agent answers in the same transaction."""
 
 ANSWER_STEP = "answer"
 """The last step of its plan."""
@@ -128,13 +124,6 @@ class OnchainAgent(BaseAgentModule):
             if name_step(place) == step.step_id and describe_use(use) == step.description:
                 return use.observation or ""
         raise OnchainRunError(f"run of {self.slug}: did not use {step.description!r:.80}")
-
-
-def encode_run(question: str) -> bytes:
-    """Return the calldata of an agent's `run` with a question."""
-    text = encode(["string"], [question])
-    given = ([(PARAM_TYPE_STRING, text)], text)
-    return load_artifact("SimpleAgent").encode_call("run", given, NO_HANDLER)
 
 
 def decode_answer(output: bytes) -> str:

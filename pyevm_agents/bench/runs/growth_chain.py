@@ -10,11 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from eth_abi import encode
 from eth_utils import to_checksum_address
 
 from precompiles.abi import ParamType
 from precompiles.spec import EXECUTOR_ADDRESS
+from pyevm_agents.agents.run_calls import encode_run
 from pyevm_agents.bench.measurement.models import DictatedModel, OwnAnswer
 from pyevm_agents.bench.measurement.profile import build_measured_profile
 from pyevm_agents.bench.measurement.usage import count_usage
@@ -149,10 +149,7 @@ class GrowthChain:
 
     def build_transaction(self, agent: Address) -> SignedTransactionAPI:
         """Return a transaction that runs an agent."""
-        prompt = encode(["string"], [QUESTION])
-        text = (int(ParamType.STRING), prompt)
-        data = load_artifact("SimpleAgent").encode_call("run", ([text], prompt), bytes(20))
-        call = Call(to=agent, sender=DEVELOPMENT_ADDRESS, data=data)
+        call = Call(to=agent, sender=DEVELOPMENT_ADDRESS, data=encode_run(QUESTION))
         chain = self._account.chain
         unsigned = chain.build_unsigned_transaction(call)
         return unsigned.as_signed_transaction(DEVELOPMENT_KEY, chain_id=chain.config.chain_id)

@@ -11,11 +11,12 @@ from eth_keys.datatypes import PrivateKey
 from eth_typing import Address
 
 from precompiles.spec import EXECUTOR_ADDRESS
+from pyevm_agents.agents.run_calls import encode_run
 from pyevm_agents.chain import BlockSettings
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.lifecycle.host import Moment, ignore_event
 from pyevm_agents.lifecycle.local_chain import LocalChainPort
-from pyevm_agents.lifecycle.onchain_agent import OnchainAgent, encode_run
+from pyevm_agents.lifecycle.onchain_agent import OnchainAgent
 from pyevm_agents.lifecycle.orchestrator import MAX_DRY_RUNS, Orchestrator
 from pyevm_agents.lifecycle.receipts import ReceiptType
 from pyevm_agents.lifecycle.results import VerificationResult

@@ -10,12 +10,13 @@ import pytest
 from eth_abi import encode
 
 from pyevm_agents.agents.revert_reasons import explain_failure
+from pyevm_agents.agents.run_calls import encode_run
 from pyevm_agents.devnet.chain import DevelopmentAccount, create_development_chain
 from pyevm_agents.lifecycle.bill_agents import Bookkeeper, ToolAnswerAgent, fill_results
 from pyevm_agents.lifecycle.budget import ComputeBudget
 from pyevm_agents.lifecycle.context import AgentContext, RunLogger
 from pyevm_agents.lifecycle.execution import RESULTS
-from pyevm_agents.lifecycle.onchain_agent import OnchainRunError, encode_run
+from pyevm_agents.lifecycle.onchain_agent import OnchainRunError
 from pyevm_agents.lifecycle.plan import TaskPlan
 from pyevm_agents.lifecycle.results import StepResult, StepStatus
 from pyevm_agents.lifecycle.run_demo import TASKS, RunDemo, build_demo_manifest

@@ -38,7 +38,7 @@ BILLS = {"Acme": 340, "Omar": 75, "Mia": 120, "Quinn": 900}
 RUN = "run(((uint8,bytes)[],bytes),address)"
 """The function of an `IERCAgent` that a treasury lets agents call."""
 
-PAY_BY_AGENT = """from pyevm_agents.lifecycle.onchain_agent import encode_run
+PAY_BY_AGENT = """from pyevm_agents.agents.run_calls import encode_run
         outcome = context.session.write(bytes.fromhex("{agent}"), encode_run(task.goal))
         if not outcome.is_success:
             raise ValueError(outcome.failure)
