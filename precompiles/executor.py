@@ -19,12 +19,13 @@ from eth.exceptions import OutOfGas, Revert
 from precompiles.address_handles import AddressBook
 from precompiles.decoding_rules import DecodingRules
 from precompiles.errors import Refusal
+from precompiles.free_format import FreeFormat
 from precompiles.gas import DEFAULT_SCHEDULE
 from precompiles.gate import withhold
 from precompiles.grammar import build_grammar
 from precompiles.language_model import GenerationRequest
-from precompiles.react import build_prompt, parse, parse_history
-from precompiles.short_format import ShortFormat, build_scoring
+from precompiles.react import build_prompt, parse_history
+from precompiles.short_format.step import ShortFormat
 from precompiles.spec import EXECUTOR_ADDRESS, MAX_CALLDATA_BYTES, MAX_TOOLS
 from precompiles.stated_values import limit_tools
 from precompiles.tool_metadata import is_reading_metadata, read_tools
@@ -41,7 +42,8 @@ if TYPE_CHECKING:
 
     from eth.abc import ComputationAPI
 
-    from precompiles.abi import FinalAnswer, ToolUse
+    from precompiles.abi import FinalAnswer, IterationRequest, ToolUse
+    from precompiles.free_format import StepFormat
     from precompiles.gas import GasSchedule
     from precompiles.language_model import (
         Confidence,
@@ -51,6 +53,7 @@ if TYPE_CHECKING:
         ModelProfile,
         Segment,
     )
+    from precompiles.react import HistoryStep
     from precompiles.tool_metadata import Tool
 
 
@@ -210,10 +213,8 @@ class Executor:
         # GAS
         self._charge_grammar(computation, tools)
         book = AddressBook(request.base_prompt, [request.prompt, *(s.observation for s in steps)])
-        form = None
-        if rules.short_format and tools:
-            form = ShortFormat(request, steps, tools, book)
-            self._charge_branches(computation, form.branches)
+        form = choose_format(rules, request, steps, tools, book)
+        self._charge_branches(computation, form.branches)
         segments = build_prompt(request, steps, tools, book, profile)
         prompt_tokens = model.tokenize(segments)
         _check_context(profile, len(prompt_tokens))
@@ -221,33 +222,28 @@ class Executor:
 
         # OPERATION
         self._observer.on_prompt(computation, prompt)
-        free_grammar = build_grammar(tools, [handle for handle, _ in book.handles])
-        scoring = build_scoring(form, rules, tools)
+        scoring = form.scoring
+        free_grammar = "" if scoring is None else build_grammar(tools, [h for h, _ in book.handles])
         generation_request = GenerationRequest(
             segments=segments,
             prompt_tokens=prompt_tokens,
-            grammar=free_grammar if form is None else form.grammar,
+            grammar=form.grammar,
             max_tokens=profile.max_output_tokens,
             handles=book.handles,
             scoring=scoring,
-            free_grammar="" if scoring is None else free_grammar,
+            free_grammar=free_grammar,
         )
         generation = self._generate(computation, profile, model, generation_request)
 
         # OUTPUT
-        is_fitting = True
-        if form is None or generation.is_free:
-            result = parse(generation.text, tools, book)
-        else:
-            result = form.parse(generation.text)
-            is_fitting = not rules.max_surprisal or form.uses_named_values(generation.text)
+        parsed = form.read(generation)
         result = withhold(
-            result,
+            parsed.result,
             generation.confidence,
             rules.max_surprisal,
             tools,
             steps,
-            uses_named_values=is_fitting,
+            uses_named_values=parsed.uses_named_values,
         )
         inference = _summarize(profile, prompt, generation_request, generation, result)
         self._observer.on_result(computation, inference)
@@ -266,6 +262,8 @@ class Executor:
 
     def _charge_branches(self, computation: ComputationAPI, count: int) -> None:
         """Charge for the pairs of a clause and a tool: rules of the grammar, and scores."""
+        if not count:
+            return
         gas = self._schedule.branch_gas(count)
         computation.consume_gas(gas, reason="Executor clauses and tools")
 
@@ -305,6 +303,19 @@ class Executor:
         if model_id not in self._models:
             raise Refusal("UnknownModel", model_id)
         return self._models[model_id]
+
+
+def choose_format(
+    rules: DecodingRules,
+    request: IterationRequest,
+    steps: Sequence[HistoryStep],
+    tools: Sequence[Tool],
+    book: AddressBook,
+) -> StepFormat:
+    """Return the format of a step: the short one if the profile has it and the call has tools."""
+    if rules.short_format and tools:
+        return ShortFormat(request, steps, tools, book, router_weight=rules.router_weight)
+    return FreeFormat(tools, book, has_gate=bool(rules.max_surprisal))
 
 
 def _check_call(computation: ComputationAPI) -> None:

@@ -13,7 +13,7 @@ from precompiles.abi import IterationRequest, ParamDescription, ParamType
 from precompiles.address_handles import AddressBook
 from precompiles.language_model import GenerationRequest
 from precompiles.react import build_prompt, parse_history
-from precompiles.short_format import ShortFormat
+from precompiles.short_format.step import ShortFormat
 from precompiles.tool_metadata import Tool
 from pyevm_agents.devnet.chain import build_model_profile
 from pyevm_agents.models.decoding.router import FEATURES, UNIT, WEIGHT_UNIT, WIDTH, RouterWeights
@@ -121,7 +121,7 @@ def make_scored_request(
     )
     book = AddressBook(request.base_prompt, [request.prompt])
     steps = parse_history(request)
-    form = ShortFormat(request, steps, tools, book)
+    form = ShortFormat(request, steps, tools, book, router_weight=router_weight)
     segments = build_prompt(request, steps, tools, book, build_model_profile(model.profile_facts))
     return GenerationRequest(
         segments=segments,
@@ -129,5 +129,5 @@ def make_scored_request(
         grammar=form.grammar,
         max_tokens=max_tokens,
         handles=book.handles,
-        scoring=form.build_scoring(router_weight),
+        scoring=form.scoring,
     )

@@ -20,7 +20,6 @@ from precompiles.abi import FinalAnswer
 from precompiles.decoding_rules import DecodingRules
 from precompiles.gate import UNSURE, withhold
 from precompiles.language_model import NAT, GenerationRequest
-from precompiles.short_format import build_scoring
 from pyevm_agents.devnet.chain import build_model_profile
 from pyevm_agents.models import LlamaModel
 from training.runs import build_tools, prepare_step
@@ -119,7 +118,7 @@ def rehearse(task: Task, model: LanguageModel, profile: ModelProfile) -> Rehears
                 arguments=tuple(call[1]),
                 is_right=is_right,
                 confidence=generation.confidence,
-                uses_named_values=uses_named_values(ready, generation),
+                uses_named_values=ready.form.read(generation).uses_named_values,
                 output_tokens=len(generation.tokens),
                 forced_tokens=generation.forced_tokens,
             )
@@ -140,23 +139,19 @@ def generate_step(
             grammar=ready.grammar,
             max_tokens=profile.max_output_tokens,
             handles=ready.book.handles,
-            scoring=build_scoring(ready.form, rules, ready.tools),
+            scoring=ready.form.scoring,
         )
     )
+    parsed = ready.form.read(generation)
     result = withhold(
-        ready.parse(generation.text),
+        parsed.result,
         generation.confidence,
         rules.max_surprisal,
         ready.tools,
         ready.steps,
-        uses_named_values=uses_named_values(ready, generation),
+        uses_named_values=parsed.uses_named_values,
     )
     return generation, result
-
-
-def uses_named_values(ready: ReadyStep, generation: Generation) -> bool:
-    """Return whether a step's arguments are the values that its clause names."""
-    return ready.form is None or ready.form.uses_named_values(generation.text)
 
 
 def expect(step: TaskStep) -> Call:

@@ -21,9 +21,9 @@ import gguf
 import numpy as np
 from eth_typing import Address
 
-from precompiles.clauses import NameIndex, mask_quotations
+from precompiles.short_format.clauses import NameIndex, mask_quotations
+from precompiles.short_format.tool_words import read_clause_words, read_tool_words
 from precompiles.tool_metadata import Tool
-from precompiles.tool_words import read_clause_words, read_tool_words
 from pyevm_agents.models.decoding.router import (
     CLAUSE_TOKENS,
     FEATURES,

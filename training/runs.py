@@ -15,11 +15,11 @@ from eth_typing import Address
 
 from precompiles.abi import FinalAnswer, IterationRequest
 from precompiles.address_handles import AddressBook
-from precompiles.clauses import mask_quotations
 from precompiles.decoding_rules import DecodingRules
-from precompiles.grammar import build_grammar
+from precompiles.executor import choose_format
 from precompiles.react import build_prompt, parse, parse_history
-from precompiles.short_format import (
+from precompiles.short_format.clauses import mask_quotations
+from precompiles.short_format.step import (
     ALL_DONE,
     DONE_ANSWER,
     FAILED,
@@ -35,9 +35,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from precompiles.abi import ToolUse
-    from precompiles.clauses import Clause
+    from precompiles.free_format import StepFormat
     from precompiles.language_model import ModelProfile, Segment
     from precompiles.react import HistoryStep
+    from precompiles.short_format.clauses import Clause
     from training.tasks import Task, TaskStep
 
 
@@ -59,15 +60,16 @@ class ReadyStep:
     tools: tuple[Tool, ...]
     book: AddressBook
     steps: tuple[HistoryStep, ...]
-    form: ShortFormat | None
-    """None in the free format."""
+    form: StepFormat
 
     def parse(self, text: str) -> ToolUse | FinalAnswer:
-        """Parse a generation.
+        """Parse a text.
 
         Raises: GrammarViolationError: the grammar does not admit the text.
         """
-        return parse(text, self.tools, self.book) if self.form is None else self.form.parse(text)
+        if isinstance(self.form, ShortFormat):
+            return self.form.parse(text)
+        return parse(text, self.tools, self.book)
 
 
 def prepare_step(
@@ -88,15 +90,13 @@ def prepare_step(
     )
     book = AddressBook(request.base_prompt, [request.prompt, *results])
     steps = parse_history(request)
-    form, rules = None, DecodingRules.parse(profile.decoding)
+    rules = DecodingRules.parse(profile.decoding)
     if rules.stated_values:
         tools = limit_tools(tools)
-    if tools and rules.short_format:
-        form = ShortFormat(request, steps, tools, book)
-    handles = [handle for handle, _ in book.handles]
+    form = choose_format(rules, request, steps, tools, book)
     return ReadyStep(
         segments=build_prompt(request, steps, tools, book, profile),
-        grammar=build_grammar(tools, handles) if form is None else form.grammar,
+        grammar=form.grammar,
         tools=tools,
         book=book,
         steps=steps,
@@ -115,10 +115,10 @@ def turns(task: Task, profile: ModelProfile) -> Iterator[Turn]:
     results: list[str] = []
     for step in (*task.steps, None):
         ready = prepare_step(task, tools, reasonings, results, profile)
-        if ready.form is None:
-            said = _render_free(task, step, ready.book)
-        else:
+        if isinstance(ready.form, ShortFormat):
             said = _render_short(task, step, ready.form, ready.book)
+        else:
+            said = _render_free(task, step, ready.book)
         meant = ready.parse(said)
         yield Turn(segments=ready.segments, grammar=ready.grammar, text=said)
         if step is None or isinstance(meant, FinalAnswer):

@@ -10,7 +10,7 @@ from precompiles.abi import FinalAnswer, ToolUse
 from precompiles.gate import withhold
 from precompiles.language_model import Confidence
 from precompiles.react import HistoryStep
-from tests.precompiles.test_short_format import TOOLS
+from tests.precompiles.short_format.test_step import TOOLS
 
 USE = ToolUse(tool=TOOLS[0].address, param_types=(), values=(), agent_reasoning="")
 PINGED = HistoryStep(reasoning="Thought: x\nAction: ping\nAction Input: {}", observation="ok")

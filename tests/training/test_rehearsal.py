@@ -11,7 +11,7 @@ import pytest
 from precompiles.gate import UNSURE
 from precompiles.language_model import Confidence, Generation, GenerationRequest
 from precompiles.react import GrammarViolationError
-from precompiles.short_format import REFUSAL
+from precompiles.short_format.step import REFUSAL
 from tests.byte_model import PROFILE, ByteModel
 from training.rehearsal import MAX_STEPS, _to_form, rehearse, summarize
 from training.runs import turns

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from precompiles.abi import ParamDescription, ParamType
-from precompiles.clauses import NameIndex
 from precompiles.language_model import ClauseWords, ToolWords
+from precompiles.short_format.clauses import NameIndex
+from precompiles.short_format.tool_words import read_clause_words, read_tool_words
 from precompiles.tool_metadata import Tool
-from precompiles.tool_words import read_clause_words, read_tool_words
 from pyevm_agents.models.decoding.fixed_point import SCALE
 from pyevm_agents.models.decoding.router import (
     CACHED_WORDS,

@@ -6,7 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from precompiles.clauses import HIDDEN, NameIndex, fold_case, mask_quotations, split_clauses
+from precompiles.short_format.clauses import (
+    HIDDEN,
+    NameIndex,
+    fold_case,
+    mask_quotations,
+    split_clauses,
+)
 
 QUESTIONS = st.lists(
     st.sampled_from(

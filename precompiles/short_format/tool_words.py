@@ -12,14 +12,14 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from precompiles.abi import ParamType
-from precompiles.clauses import HIDDEN
 from precompiles.language_model import ClauseWords, ToolWords
 from precompiles.quantities import NUMBER_WORDS, find_quantities
+from precompiles.short_format.clauses import HIDDEN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from precompiles.clauses import NameIndex
+    from precompiles.short_format.clauses import NameIndex
     from precompiles.tool_metadata import Tool
 
 MAX_CLAUSE_WORDS = 48

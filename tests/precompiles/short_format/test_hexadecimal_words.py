@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from precompiles.clauses import mask_quotations
-from precompiles.hexadecimal_words import (
+from precompiles.short_format.clauses import mask_quotations
+from precompiles.short_format.hexadecimal_words import (
     ANY_SIZE,
     has_prefixed_word,
     quote_hexadecimal_words,

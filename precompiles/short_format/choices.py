@@ -18,10 +18,14 @@ from typing import TYPE_CHECKING
 
 from precompiles.abi import ParamType
 from precompiles.abi_types import AbiType, Kind
-from precompiles.clauses import LETTER, NameIndex, fold_case, mask_quotations
-from precompiles.hexadecimal_words import ANY_SIZE, has_prefixed_word, read_hexadecimal_words
 from precompiles.integer_patterns import build_range_pattern
 from precompiles.quantities import find_quantities
+from precompiles.short_format.clauses import LETTER, NameIndex, fold_case, mask_quotations
+from precompiles.short_format.hexadecimal_words import (
+    ANY_SIZE,
+    has_prefixed_word,
+    read_hexadecimal_words,
+)
 from precompiles.spec import (
     COPIED_VALUE_BYTES,
     MAX_CHOSEN_NUMBERS,
@@ -43,8 +47,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from precompiles.abi import ParamDescription
-    from precompiles.clauses import Clause
     from precompiles.quantities import Quantity
+    from precompiles.short_format.clauses import Clause
 
 _FLAGS = re.ASCII | re.IGNORECASE
 _NUMBERS = (ParamType.INT, ParamType.UINT)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from precompiles.abi import ParamDescription, ParamType
-from precompiles.clauses import NameIndex
-from precompiles.tool_metadata import Tool
-from precompiles.tool_words import (
+from precompiles.short_format.clauses import NameIndex
+from precompiles.short_format.tool_words import (
     MAX_CLAUSE_WORDS,
     MAX_TOOL_WORDS,
     read_clause_words,
     read_tool_words,
 )
+from precompiles.tool_metadata import Tool
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from precompiles.abi import FinalAnswer, ParamDescription, ParamType, ToolUse, encode_result
-from precompiles.choices import read_parameter
 from precompiles.react import intern_reasoning
+from precompiles.short_format.choices import read_parameter
 from precompiles.stated_values import limit_tools
 from precompiles.typed_texts import attach_types
-from tests.precompiles.test_grammar import OTHER
-from tests.precompiles.test_short_format import (
+from tests.precompiles.short_format.test_step import (
     BASE_PROMPT,
     admits,
     assert_compiles,
@@ -27,10 +26,11 @@ from tests.precompiles.test_short_format import (
     ran,
     tool,
 )
+from tests.precompiles.test_grammar import OTHER
 
 if TYPE_CHECKING:
     from precompiles.address_handles import AddressBook
-    from precompiles.short_format import ShortFormat
+    from precompiles.short_format.step import ShortFormat
     from precompiles.tool_metadata import Tool
 
 STRING, ADDRESS, BOOL, INT, UINT, STRINGS, *_ = ParamType
@@ -336,7 +336,7 @@ def test_the_most_short_values_compile() -> None:
     ]
     form, _ = form_of(f"go {numbers}", tools, base_prompt="")
     assert_compiles(form)
-    tools_of_clause = form.build_scoring(0).clauses[-1].tools
+    tools_of_clause = form.scoring.clauses[-1].tools
     assert 0 < len(tools_of_clause) < 64  # as many as the limit has room for
 
 

@@ -22,7 +22,7 @@ from precompiles.abi import (
 )
 from precompiles.address_handles import AddressBook
 from precompiles.react import GrammarViolationError, intern_reasoning, parse_history
-from precompiles.short_format import ShortFormat
+from precompiles.short_format.step import ShortFormat
 from precompiles.stated_values import limit_tools
 from precompiles.tool_metadata import Tool
 from tests.precompiles.test_grammar import BYTES, OTHER, THIRD, compiled
@@ -632,7 +632,7 @@ COINS = f"COIN = {OTHER}\nGOLD = {THIRD}"
 )
 def test_a_number_of_a_named_token_fills_no_number_of_another(clause: str, tools: set[str]) -> None:
     form, _ = form_of(clause, GIVING, base_prompt=COINS)
-    scoring = form.build_scoring(0)
+    scoring = form.scoring
     (found,) = [one.tools for one in scoring.clauses if one.text == clause]
     assert {scoring.names[index] for index in found} == tools
 
@@ -691,14 +691,14 @@ def test_a_wide_range_is_not_chosen_from() -> None:
 
 def test_a_generation_is_scored_on_the_admitted_tools_of_each_clause() -> None:
     form, _ = form_of("pay BOB 5, ping", [PAY, PING], base_prompt=f"BOB = {OTHER}")
-    scoring = form.build_scoring(77)
-    assert scoring.router_weight == 77
+    scoring = form.scoring
+    assert scoring.router_weight == 0
     assert scoring.names == ("pay", "ping")
     assert [(one.text, one.tools) for one in scoring.clauses] == [
         ("pay BOB 5", (0, 1)), ("pay BOB 5, ping", (0, 1)), ("ping", (1,)),
     ]  # fmt: skip
     form, _ = form_of("wait, ping", [PAY, PING], base_prompt="")
-    assert [one.tools for one in form.build_scoring(1).clauses] == [(1,), (1,), (1,)]
+    assert [one.tools for one in form.scoring.clauses] == [(1,), (1,), (1,)]
 
 
 # -- limits -- #
@@ -751,7 +751,7 @@ def test_values_beyond_262144_bytes_leave_a_tool_out() -> None:
         for n in range(13)
     ]
     form, _ = form_of("go", tools)
-    assert form.build_scoring(0).clauses[0].tools == tuple(range(12))
+    assert form.scoring.clauses[0].tools == tuple(range(12))
     assert_compiles(form)
 
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from precompiles.abi import ParamType
 from precompiles.abi_types import Kind
-from precompiles.clauses import mask_quotations
 from precompiles.quantities import find_quantities
+from precompiles.short_format.clauses import mask_quotations
 from precompiles.typed_texts import read_typed_text, unquote_text
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from precompiles.abi import ParamDescription
     from precompiles.abi_types import AbiType
-    from precompiles.clauses import NameIndex
+    from precompiles.short_format.clauses import NameIndex
 
     Arguments: TypeAlias = Mapping[str, object]
 

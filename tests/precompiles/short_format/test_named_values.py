@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from precompiles.abi import ParamDescription, ParamType
-from precompiles.clauses import NameIndex
-from precompiles.named_values import uses_named_values
+from precompiles.short_format.clauses import NameIndex
+from precompiles.short_format.named_values import uses_named_values
 
 NAMES = NameIndex(("addr1", "addr2", "USDC"))
 TYPES = {

@@ -30,14 +30,20 @@ from typing import TYPE_CHECKING
 
 from precompiles.abi import FinalAnswer, ParamType
 from precompiles.abi_types import Kind
-from precompiles.choices import Choice, ParameterRule, Sources, read_parameter
-from precompiles.clauses import Clause, split_clauses
 from precompiles.escaping import escape_line
-from precompiles.gate import DONE_BEFORE, FREE_SCORING
-from precompiles.hexadecimal_words import quote_hexadecimal_words
+from precompiles.free_format import ParsedStep
+from precompiles.gate import DONE_BEFORE
 from precompiles.language_model import ScoredClause, Scoring
-from precompiles.named_values import uses_named_values
 from precompiles.react import GrammarViolationError, intern_reasoning, parse
+from precompiles.short_format.choices import Choice, ParameterRule, Sources, read_parameter
+from precompiles.short_format.clauses import Clause, split_clauses
+from precompiles.short_format.hexadecimal_words import quote_hexadecimal_words
+from precompiles.short_format.named_values import uses_named_values
+from precompiles.short_format.tool_words import (
+    read_clause_words,
+    read_tool_words,
+    split_identifiers,
+)
 from precompiles.spec import (
     BRANCH_PARAMETERS,
     MAX_ARRAY_ITEMS,
@@ -47,14 +53,13 @@ from precompiles.spec import (
 )
 from precompiles.stated_values import is_free, to_json
 from precompiles.step_answers import compose_answer
-from precompiles.tool_words import read_clause_words, read_tool_words, split_identifiers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from precompiles.abi import IterationRequest, ToolUse
     from precompiles.address_handles import AddressBook
-    from precompiles.decoding_rules import DecodingRules
+    from precompiles.language_model import Generation
     from precompiles.react import HistoryStep
     from precompiles.tool_metadata import Tool
 
@@ -82,11 +87,15 @@ class ShortFormat:
         steps: Sequence[HistoryStep],
         tools: Sequence[Tool],
         book: AddressBook,
+        *,
+        router_weight: int = 0,
     ) -> None:
         """Collect what the step can copy.
 
-        Input:  the call, its history, its tools (at least one), and the handles of its addresses.
+        Input:  the call, its history, its tools (at least one), the handles of its addresses, and
+                the router's weight in 256ths.
         """
+        self._router_weight = router_weight
         self._steps = tuple(steps)
         self._tools = tuple(tools)
         self._book = book
@@ -205,8 +214,9 @@ class ShortFormat:
             used[name] = used.get(name, frozenset()) | own
         return used
 
-    def build_scoring(self, router_weight: int) -> Scoring:
-        """Return what a generation is scored on, with the router's weight in 256ths."""
+    @property
+    def scoring(self) -> Scoring:
+        """What a generation is scored on."""
         return Scoring(
             tools=tuple(map(read_tool_words, self._tools)),
             names=tuple(tool.name for tool in self._tools),
@@ -218,7 +228,7 @@ class ShortFormat:
                 )
                 for clause, of in zip(self.clauses, self._fillings, strict=True)
             ),
-            router_weight=router_weight,
+            router_weight=self._router_weight,
         )
 
     @cached_property
@@ -254,6 +264,16 @@ class ShortFormat:
                 "",
             ]
         )
+
+    def read(self, generation: Generation) -> ParsedStep:
+        """Parse a generation; that of a fake is in the free format.
+
+        Raises: GrammarViolationError: the grammar does not admit its text.
+        """
+        text = generation.text
+        if generation.is_free:
+            return ParsedStep(result=parse(text, self._tools, self._book))
+        return ParsedStep(result=self.parse(text), uses_named_values=self.uses_named_values(text))
 
     def parse(self, text: str) -> ToolUse | FinalAnswer:
         """Parse a text of the format into a tool use or an answer.
@@ -330,18 +350,6 @@ class ShortFormat:
         """Compose an answer: its start, and each tool that ran with its result."""
         is_end = start in {DONE_ANSWER, FAILED_ANSWER}
         return compose_answer(start, self._steps, " " if is_end else DONE_BEFORE)
-
-
-def build_scoring(
-    form: ShortFormat | None, rules: DecodingRules, tools: Sequence[Tool]
-) -> Scoring | None:
-    """Return what a step is scored on; None without tools, and for a free format without a gate.
-
-    A score costs less than the evaluation of its token, whose price is charged.
-    """
-    if form is not None:
-        return form.build_scoring(rules.router_weight)
-    return FREE_SCORING if rules.max_surprisal and tools else None
 
 
 def _find_sentences(base_prompt: str) -> tuple[str, ...]:

@@ -1,0 +1,84 @@
+"""The format of a step: what it admits, what its generation is scored on, and how it is parsed.
+
+A profile's decoding rules choose between the free format, the ERC's own, and the short format
+(`short_format/`). A call without tools has the free format.
+
+Source: docs/architecture.md#constrained-output, #short-format, #gate.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Protocol
+
+from precompiles.gate import FREE_SCORING
+from precompiles.grammar import build_grammar
+from precompiles.react import parse
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from precompiles.abi import FinalAnswer, ToolUse
+    from precompiles.address_handles import AddressBook
+    from precompiles.language_model import Generation, Scoring
+    from precompiles.tool_metadata import Tool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParsedStep:
+    """What a generation says."""
+
+    result: ToolUse | FinalAnswer
+    uses_named_values: bool = True
+    """False for a tool use in the short format without the values that its clause names."""
+
+
+class StepFormat(Protocol):
+    """The format of one step."""
+
+    @property
+    def branches(self) -> int:
+        """Number of rules of the grammar that are charged beyond tools and parameters.
+
+        Known before any of them is built.
+        """
+
+    @property
+    def grammar(self) -> str:
+        """Lark text for llguidance, start rule `start`."""
+
+    @property
+    def scoring(self) -> Scoring | None:
+        """What a generation is scored on; None for nothing."""
+
+    def read(self, generation: Generation) -> ParsedStep:
+        """Parse a generation.
+
+        Raises: GrammarViolationError: the grammar does not admit its text.
+        """
+
+
+class FreeFormat:
+    """The ERC's format: a thought, then an answer or one of the tools with any arguments."""
+
+    branches = 0
+
+    def __init__(self, tools: Sequence[Tool], book: AddressBook, *, has_gate: bool) -> None:
+        """Input: the tools and handles of the call, and whether a gate asks for a surprisal."""
+        self._tools = tools
+        self._book = book
+        # A score costs less than the evaluation of its token, whose price is charged.
+        self.scoring = FREE_SCORING if has_gate and tools else None
+
+    @cached_property
+    def grammar(self) -> str:
+        """Lark text for llguidance, start rule `start`."""
+        return build_grammar(self._tools, [handle for handle, _ in self._book.handles])
+
+    def read(self, generation: Generation) -> ParsedStep:
+        """Parse a generation.
+
+        Raises: GrammarViolationError: the grammar does not admit its text.
+        """
+        return ParsedStep(result=parse(generation.text, self._tools, self._book))
