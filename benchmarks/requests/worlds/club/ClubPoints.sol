@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+pragma solidity ^0.8.24;
+
+import {Ownable} from "@openzeppelin/contracts/access/Ownable.sol";
+import {ERC20} from "@openzeppelin/contracts/token/ERC20/ERC20.sol";
+
+/// @title Points that members collect and spend at the bar
+contract ClubPoints is ERC20, Ownable {
+    constructor() ERC20("Club Points", "PTS") Ownable(msg.sender) {}
+
+    function decimals() public pure override returns (uint8) {
+        return 0;
+    }
+
+    function mint(address to, uint256 amount) external onlyOwner {
+        _mint(to, amount);
+    }
+}
