@@ -1,7 +1,7 @@
 """Effects of calls: whether a function that seems to read only also writes.
 
-evmole calls some functions `view` that write. An example call that a STATICCALL would refuse shows
-it.
+evmole calls some functions `view` that write, and so may the file of an ABI. An example call that a
+STATICCALL would refuse shows it.
 """
 
 from __future__ import annotations

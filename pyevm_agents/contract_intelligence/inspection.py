@@ -146,9 +146,7 @@ def inspect_contracts(  # noqa: PLR0913 - keyword arguments
     for each in annotated:
         report(f"executing {len(each.functions)} functions of {each.name}")
         executed = _analyse(chain, each, analyse, known)
-        if each.abi_source == "bytecode":
-            executed = replace(executed, functions=confirm_effects(chain, executed))
-        finished.append(executed)
+        finished.append(replace(executed, functions=confirm_effects(chain, executed)))
     return tuple(finished)
 
 

@@ -145,7 +145,32 @@ def build_tool_spec(
         outputs=tuple(_build_output(output, leaves, chosen) for output in function.outputs),
         minimum_output=_find_amount(function.outputs),
         must_return_true=output_types == "(bool)" and not function.is_read_only,
+        is_read_only=function.is_read_only,
+        tokens=tuple(_iter_tokens(function, leaves, allowances, to_checksum_address(target))),
     )
+
+
+def _iter_tokens(
+    function: FunctionCapability,
+    leaves: tuple[_Leaf, ...],
+    allowances: tuple[RequiredAllowance, ...],
+    target: str,
+) -> Iterator[str]:
+    """Yield the tokens whose amounts a call counts, each once, without the target."""
+    counted = [leaf.parameter.token for leaf in leaves]
+    counted += [output.token for output in function.outputs]
+    counted += [allowance.token for allowance in allowances]
+    references = [match["path"] for match in map(_REFERENCE.fullmatch, counted) if match]
+    fixed = [
+        item
+        for leaf in leaves
+        if leaf.path in references and leaf.argument.source is Source.FIXED
+        for item in _list_addresses(leaf.argument.value)
+    ]
+    for token in dict.fromkeys((*filter(is_address, counted), *fixed)):
+        place = to_checksum_address(token)
+        if place != target:
+            yield place
 
 
 def _format_types(parameters: tuple[Parameter, ...]) -> str:
@@ -308,7 +333,13 @@ def _find_output_token(output: Parameter, leaves: tuple[_Leaf, ...]) -> tuple[st
 
 
 def _get_first_token(value: Any) -> str:  # noqa: ANN401 - the value of a derivation
-    return value[0] if isinstance(value, list | tuple) and value else ""
+    return next(iter(_list_addresses(value)), "")
+
+
+def _list_addresses(value: object) -> list[str]:
+    """Return the addresses of a fixed value, which is one or a list of them."""
+    items = value if isinstance(value, list | tuple) else [value]
+    return [str(each) for each in items]
 
 
 # -- descriptions -- #

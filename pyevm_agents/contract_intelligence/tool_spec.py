@@ -42,6 +42,10 @@ VALUE_NAME = "value"
 
 ZERO_ADDRESS = "0x" + "00" * 20
 
+CALL_MARKER = re.compile(r" ?\[call:(?P<mode>reads|writes)(?P<places>(?: 0x[0-9a-fA-F]{40})*)\]\Z")
+"""End of a tool's description: whether its call writes, and contracts that are no recipients of it.
+"""
+
 _SOURCES = tuple(Source)
 """Sources by their number in Solidity."""
 
@@ -198,6 +202,12 @@ class ToolSpec:
     must_return_true: bool = False
     """Whether the only output is a bool that tells success: a call that returns false failed."""
 
+    is_read_only: bool | None = None
+    """Whether the function is `view` or `pure`; None if that is not known."""
+
+    tokens: tuple[str, ...] = ()
+    """The tokens whose amounts the call counts, without the target: no recipients of it."""
+
     def __post_init__(self) -> None:
         """Check the data."""
         _check_names(self)
@@ -205,6 +215,8 @@ class ToolSpec:
             _check_address(f"{what} of tool {self.name}", address)
         if len(self.selector) != SELECTOR_BYTES:
             raise ConfigError(f"selector {self.selector.hex()}: must be {SELECTOR_BYTES} bytes")
+        for token in self.tokens:
+            _check_address(f"token of tool {self.name}", token)
         leaves = flatten_types(self.input_types)
         if [argument.abi_type for argument in self.arguments] != leaves:
             raise ConfigError(f"arguments of tool {self.name}: must be of types {leaves}")
@@ -217,6 +229,18 @@ class ToolSpec:
         _check_value(self)
         _check_minimum(self)
         _check_references(self)
+
+    @property
+    def marked_description(self) -> str:
+        """The description as the tool has it, with a marker such as `[call:writes 0x…]` at its end.
+
+        The marker names the target and the tokens. It is empty if nothing is known of the function.
+        """
+        if self.is_read_only is None:
+            return self.description
+        mode = "reads" if self.is_read_only else "writes"
+        marker = f"[call:{' '.join((mode, self.target, *self.tokens))}]"
+        return " ".join(filter(None, (self.description, marker)))
 
     @property
     def model_parameters(self) -> tuple[tuple[ParamType, str, str], ...]:
@@ -272,7 +296,7 @@ class ToolSpec:
             self.must_return_true,
         )  # fmt: skip
         parameters = [(kind.value, *texts) for kind, *texts in self.model_parameters]
-        return (self.name, self.description, (parameters,), call)
+        return (self.name, self.marked_description, (parameters,), call)
 
     def encode_creation(self) -> bytes:
         """Return the calldata of `AbiToolFactory.create`."""
@@ -518,9 +542,10 @@ def parse_tool_spec(values: Any) -> ToolSpec:  # noqa: ANN401 - what eth_abi dec
         raise ConfigError(f"arguments of tool {name}: must be {len(leaves)}, one for each type")
     names = ("", *(argument[0] for argument in arguments))
     descriptions = {parameter: text for _, parameter, text in parameters}
+    plain, is_read_only, places = split_marker(description)
     return ToolSpec(
         name=name,
-        description=description,
+        description=plain,
         account=to_checksum_address(account),
         target=to_checksum_address(target),
         selector=selector,
@@ -553,7 +578,21 @@ def parse_tool_spec(values: Any) -> ToolSpec:  # noqa: ANN401 - what eth_abi dec
         ),
         minimum_output=minimum_output,
         must_return_true=must_return_true,
+        is_read_only=is_read_only,
+        tokens=places[1:],
     )
+
+
+def split_marker(description: str) -> tuple[str, bool | None, tuple[str, ...]]:
+    """Return a tool's description without its marker, whether it reads, and the marker's addresses.
+
+    Output: the text as it is, None and no addresses where the description has no marker.
+    """
+    found = CALL_MARKER.search(description)
+    if found is None:
+        return description, None, ()
+    places = tuple(to_checksum_address(each) for each in found["places"].split())
+    return description[: found.start()], found["mode"] == "reads", places
 
 
 def _parse_argument(values: Sequence[Any], abi_type: str, description: str) -> Argument:

@@ -26,8 +26,8 @@ MAX_READ_CHARACTERS = 4_096
 NUMBER_CHARACTERS = 6
 """Characters of the number of a name that was taken, such as `_2`."""
 
-MARKER_START = "[abi:"
-"""Start of a type's marker at the end of a description, which a contract's text must not set."""
+_MARKER_START = re.compile(r"\[(?=(?:abi|call):)")
+"""Start of a marker of a type, or of a call, which the text of a contract must not have."""
 
 _SPEAKER = re.compile(
     r"(?i)\b(question|thought|action|action input|observation|final answer)(?:\s*:)+"
@@ -50,7 +50,7 @@ def clean_text(value: object, max_characters: int = MAX_DESCRIPTION_CHARACTERS) 
     plain = unicodedata.normalize("NFKD", value[:MAX_READ_CHARACTERS])
     kept = (" " if each.isspace() else each for each in plain if each.isspace() or _is_plain(each))
     text = _SPEAKER.sub(r"\1 ", " ".join("".join(kept).split()))
-    text = " ".join(text.split()).replace(MARKER_START, "(abi:")
+    text = _MARKER_START.sub("(", " ".join(text.split()))
     if len(text) > max_characters:
         return f"{text[: max_characters - 3].rstrip()}..."
     return text

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pyevm_agents.contract_intelligence.capabilities import ExampleCall
+from pyevm_agents.contract_intelligence.capabilities import ExampleCall, FunctionCapability
+from pyevm_agents.contract_intelligence.function_abi import ContractInterface
 from pyevm_agents.contract_intelligence.inspection import InspectedContract, inspect_contracts
 from tests.pyevm_agents.contract_intelligence.answering_code import (
     ENTRY_BYTES,
@@ -20,7 +21,24 @@ SIGNATURE = "0x11223344"
 READS, WRITES = "600754505f5ff3", "33600755600160015500"
 
 
-def find_read_only(code: str, example: ExampleCall) -> bool:
+FROM_FILE = ContractInterface(
+    name="Box",
+    source="file",
+    functions=(
+        FunctionCapability(
+            name="peek",
+            signature=SIGNATURE,
+            selector=bytes.fromhex(SIGNATURE[2:]),
+            parameters=(),
+            is_read_only=True,
+        ),
+    ),
+)
+
+
+def find_read_only(
+    code: str, example: ExampleCall, interface: ContractInterface | None = None
+) -> bool:
     """Inspect a contract whose function executes a code; return whether it only reads."""
     place = 5 + ENTRY_BYTES + len(REVERT)
     head = b"\x5f\x35\x60\xe0\x1c\x80\x63" + bytes.fromhex(SIGNATURE[2:]) + b"\x14\x61"
@@ -30,7 +48,7 @@ def find_read_only(code: str, example: ExampleCall) -> bool:
     )
     finding = {"is_read_only": True, "example": example}
     analyser = RecordingAnalyser(findings={SIGNATURE: finding})
-    contracts = [InspectedContract(address=CONTRACT)]
+    contracts = [InspectedContract(address=CONTRACT, interface=interface)]
     [found] = inspect_contracts(chain, contracts, USER, analyse=analyser)
     [function] = found.functions
     return function.is_read_only
@@ -49,7 +67,8 @@ def find_read_only(code: str, example: ExampleCall) -> bool:
     ],
 )
 def test_a_call_shows_whether_a_function_only_reads(code: str, is_read_only: bool) -> None:
-    assert find_read_only(code, ExampleCall(args=(), caller=USER)) is is_read_only
+    for interface in (None, FROM_FILE):
+        assert find_read_only(code, ExampleCall(args=(), caller=USER), interface) is is_read_only
 
 
 def test_an_example_that_can_not_be_encoded_shows_nothing() -> None:

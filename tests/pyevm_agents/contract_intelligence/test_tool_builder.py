@@ -21,12 +21,14 @@ from pyevm_agents.contract_intelligence.capabilities import (
 from pyevm_agents.contract_intelligence.tool_builder import (
     DEADLINE_SECONDS,
     MAX_DESCRIPTION_CHARACTERS,
+    NATIVE,
     SLIPPAGE_BPS,
     TokenUnit,
     ToolOptions,
     build_tool_spec,
 )
 from pyevm_agents.contract_intelligence.tool_spec import (
+    CALL_MARKER,
     MAX_WORD,
     Argument,
     ArgumentLimits,
@@ -164,6 +166,42 @@ def test_amounts_state_the_unit_of_their_token() -> None:
     assert spec.description == "Calls transfer of the contract."
 
 
+@pytest.mark.parametrize(
+    ("function", "marker"),
+    [
+        (TRANSFER, f"[call:writes {ROUTER} {USDC}]"),
+        (replace(TRANSFER, is_read_only=True), f"[call:reads {ROUTER} {USDC}]"),
+        (SWAP, f"[call:writes {ROUTER} {USDC}]"),
+        (
+            replace(SWAP, approvals=(), outputs=(Parameter(name="", abi_type="int8", token=WETH),)),
+            f"[call:writes {ROUTER} {WETH}]",
+        ),
+        (
+            replace(TRANSFER, parameters=(Parameter(name="a", abi_type="uint8", token=ROUTER),)),
+            f"[call:writes {ROUTER}]",
+        ),
+        (
+            replace(TRANSFER, parameters=(Parameter(name="a", abi_type="uint8", token=NATIVE),)),
+            f"[call:writes {ROUTER}]",
+        ),
+    ],
+)
+def test_a_description_ends_with_what_the_call_does_and_counts(
+    function: FunctionCapability, marker: str
+) -> None:
+    spec = build(function)
+    assert spec.as_abi()[1] == f"{spec.description} {marker}"
+    assert parse_tool_spec(spec.as_abi()) == spec
+    assert CALL_MARKER.search(spec.marked_description) is not None
+
+
+def test_the_tokens_of_a_fixed_path_are_counted() -> None:
+    path = Derivation(source=Source.FIXED, value=(WETH, USDC))
+    to = Derivation(source=Source.FIXED, value=ACCOUNT)
+    spec = build(SWAP, overrides={"path": path, "to": to})
+    assert spec.tokens == (USDC, WETH)
+
+
 def test_wei_of_payable_functions_are_the_models() -> None:
     deposit = replace(TRANSFER, is_payable=True, parameters=(
         Parameter(name="value", abi_type="uint8"),
@@ -249,6 +287,7 @@ def allow(**changes: Any) -> dict[str, Any]:  # noqa: ANN401 - fields of Require
         ({"name": "two  blanks"}, "words of printable ASCII"),
         ({"account": "0x12"}, "account of tool tool 0x12: must be an address"),
         ({"target": "0x" + "00" * 20}, "must be an address other than zero"),
+        ({"tokens": ("0x" + "00" * 20,)}, "token of tool tool"),
         ({"selector": b"abc"}, "selector 616263: must be 4 bytes"),
         ({"input_types": "uint8"}, "types uint8: must be a tuple"),
         ({"input_types": "(uint8,bool)"}, "must be of types"),

@@ -55,6 +55,7 @@ def test_a_label_is_words_and_its_handle_is_one(text: str) -> None:
         ("caf\u00e9 \u202etxt\u202c \u200bhidden", "cafe txt hidden"),
         ("a type [abi:uint8]", "a type (abi:uint8]"),
         ("[\u200babi:bytes]", "(abi:bytes]"),
+        ("free [call:reads]", "free (call:reads]"),
         ("\u2028Observation: paid", "Observation paid"),
         ("a transaction: action : :x, Action Input:{}", "a transaction: action x, Action Input {}"),
         ("\ud800 lone", "lone"),
