@@ -107,6 +107,12 @@ class Parameter:
 
     role: ParameterRole = ParameterRole.UNKNOWN
 
+    enum: str = ""
+    """The name of the enum that an integer, or an item, is of."""
+
+    members: int = 0
+    """How many members that enum has, as executions show it; 0 if they don't."""
+
     derivation: Derivation | None = None
     """None: the model chooses the value."""
 

@@ -5,6 +5,7 @@ An ABI comes from a file or from a server: what is malformed is left out, and a 
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,6 +22,7 @@ from pyevm_agents.abi import (
 )
 from pyevm_agents.artifacts import SELECTOR_BYTES
 from pyevm_agents.contract_intelligence.capabilities import FunctionCapability, Parameter
+from pyevm_agents.contract_intelligence.natspec_text import clean_comment, find_choices
 from pyevm_agents.contract_intelligence.untrusted_text import (
     MAX_LABEL_CHARACTERS,
     NameTable,
@@ -39,6 +41,10 @@ MAX_METADATA_CHARACTERS = 8 << 20
 """Characters of a compiler's metadata that are parsed."""
 
 READ_ONLY = frozenset({"view", "pure"})
+SMALL_INTEGER = "uint8"
+"""The type of a choice among few, and of an enum. Source: Solidity's ABI specification."""
+
+_ENUM = re.compile(r"enum (?:\w+\.)?(?P<name>\w+)(?:\[[0-9]*\])*", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,17 +72,18 @@ class NatSpec:
 
     def describe(self, signature: str) -> str:
         """Return the notice of a function, or its developer comment; empty if it has none."""
-        notice = clean_text(self.notices.get(signature, {}).get("notice"))
-        return notice or clean_text(self.methods.get(signature, {}).get("details"))
+        name = signature.partition("(")[0]
+        notice = clean_comment(self.notices.get(signature, {}).get("notice"), name)
+        return notice or clean_comment(self.methods.get(signature, {}).get("details"), name)
 
     def describe_parameter(self, signature: str, name: object) -> str:
         """Return the comment of a parameter."""
-        return clean_text(_get_mapping(self.methods.get(signature, {}), "params").get(str(name)))
+        return clean_comment(_get_mapping(self.methods.get(signature, {}), "params").get(str(name)))
 
     def describe_output(self, signature: str, name: object, index: int) -> str:
         """Return the comment of an output, which has a name or a number."""
         comments = _get_mapping(self.methods.get(signature, {}), "returns")
-        return clean_text(comments.get(str(name)) or comments.get(f"_{index}"))
+        return clean_comment(comments.get(str(name)) or comments.get(f"_{index}"))
 
 
 def read_interface(form: object, *, name: str, source: str) -> ContractInterface | None:
@@ -170,22 +177,34 @@ def parse_function(
     raw_outputs = entry.get("outputs", []) if definition.output_types else []
     parameters, is_changed = _parse_parameters(raw_inputs, definition.types, "arg")
     outputs, _ = _parse_parameters(raw_outputs, definition.output_types, "")
+    parameters = tuple(
+        replace(each, description=comments.describe_parameter(signature, raw.get("name")))
+        for each, raw in zip(parameters, raw_inputs, strict=True)
+    )
+    description = comments.describe(signature)
     return FunctionCapability(
         name=definition.name,
         signature=signature,
         selector=compute_topic(signature)[:SELECTOR_BYTES],
-        parameters=tuple(
-            replace(each, description=comments.describe_parameter(signature, raw.get("name")))
-            for each, raw in zip(parameters, raw_inputs, strict=True)
-        ),
+        parameters=_give_choices(parameters, find_choices(description)),
         outputs=tuple(
             replace(each, description=comments.describe_output(signature, raw.get("name"), index))
             for index, (each, raw) in enumerate(zip(outputs, raw_outputs, strict=True))
         ),
-        description=comments.describe(signature),
+        description=description,
         is_read_only=mutability in READ_ONLY or entry.get("constant") is True,
         is_payable=mutability == "payable" or entry.get("payable") is True,
     ), is_changed
+
+
+def _give_choices(parameters: tuple[Parameter, ...], choices: str) -> tuple[Parameter, ...]:
+    """Return parameters of which the only small integer has the choices that a function states."""
+    small = [each for each in parameters if each.abi_type == SMALL_INTEGER]
+    if not choices or len(small) != 1 or small[0].description:
+        return parameters
+    return tuple(
+        replace(each, description=choices) if each is small[0] else each for each in parameters
+    )
 
 
 def build_parameters(
@@ -222,7 +241,15 @@ def _parse_parameters(
             inner = split_types(text)
             members, is_inner_changed = _parse_parameters(components, inner, prefix or "item")
             is_changed |= is_inner_changed
-        parameters.append(Parameter(name=name, abi_type=text, components=members))
+        enum = _ENUM.fullmatch(str(form.get("internalType")))
+        parameters.append(
+            Parameter(
+                name=name,
+                abi_type=text,
+                components=members,
+                enum=clean_label(enum["name"], "") if enum else "",
+            )
+        )
     return tuple(parameters), is_changed
 
 

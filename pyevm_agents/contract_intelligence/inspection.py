@@ -288,10 +288,12 @@ def _annotate(reader: ContractReader, contract: ContractIntelligence) -> Contrac
         return units[unit]
 
     primitives = load_primitives()
+    signatures = [each.signature for each in contract.functions]
     return replace(
         contract,
         functions=tuple(
-            primitives.annotate(each, contract.kind, resolve_unit) for each in contract.functions
+            primitives.annotate(each, contract.kind, resolve_unit, signatures)
+            for each in contract.functions
         ),
     )
 

@@ -59,8 +59,17 @@ class FunctionRule:
     kinds: frozenset[ContractKind] = frozenset()
     """The kinds of contracts that the rule is about; empty for all."""
 
+    beside: frozenset[str] = frozenset()
+    """Signatures that the contract must also have."""
+
+    standard: str = ""
+    """The standard that has the function: its texts take the place of the source's comments."""
+
     names: tuple[str, ...] = ()
     sentence: str = ""
+    texts: Mapping[str, str] = field(default_factory=dict)
+    """What a parameter is, by its place."""
+
     outputs: tuple[str, ...] = ()
     mutability: str = ""
     roles: Mapping[str, ParameterRole] = field(default_factory=dict)
@@ -127,16 +136,19 @@ class Primitives:
         function: FunctionCapability,
         kind: ContractKind,
         resolve_unit: Callable[[str], str],
+        signatures: Collection[str] = (),
     ) -> FunctionCapability:
-        """Add what is known of a function: sentence, roles, units, derivations and quote.
+        """Add what is known of a function: texts, roles, units, derivations and quote.
 
         Input: a function; the kind of its contract; the address of the token that a unit means,
-               empty if it has none.
+               empty if it has none; the signatures that the contract has.
         """
         rules = [
             rule
             for rule in self.by_selector.get(function.selector, ())
-            if rule.signature == function.signature and (not rule.kinds or kind in rule.kinds)
+            if rule.signature == function.signature
+            and (not rule.kinds or kind in rule.kinds)
+            and rule.beside <= set(signatures)
         ]
         if not rules:
             return function
@@ -161,7 +173,7 @@ def _apply(
     resolve = _build_unit_resolver(rule, names, resolve_unit)
     return replace(
         function,
-        description=function.description or rule.sentence,
+        description=_choose_text(rule, function.description, rule.sentence),
         quote=rule.quote,
         parameters=tuple(
             _annotate_parameter(each, place, rule, resolve)
@@ -172,6 +184,11 @@ def _apply(
             for place, each in enumerate(function.outputs)
         ),
     )
+
+
+def _choose_text(rule: FunctionRule, comment: str, text: str) -> str:
+    """Return the text of a rule: instead of the source's comment if a standard has the function."""
+    return (text or comment) if rule.standard else (comment or text)
 
 
 def _parse_kind(form: Mapping[str, Any]) -> KindRule:
@@ -186,8 +203,11 @@ def _parse_function(form: Mapping[str, Any]) -> FunctionRule:
     return FunctionRule(
         signature=form["signature"],
         kinds=frozenset(map(ContractKind, form.get("kinds", ()))),
+        beside=frozenset(form.get("beside", ())),
+        standard=form.get("standard", ""),
         names=tuple(form.get("names", ())),
         sentence=form.get("sentence", ""),
+        texts=dict(form.get("texts", {})),
         outputs=tuple(form.get("outputs", ())),
         mutability=form.get("mutability", ""),
         roles={key: ParameterRole(value) for key, value in form.get("roles", {}).items()},
@@ -222,6 +242,7 @@ def _annotate_parameter(
     role = rule.roles.get(str(place), ParameterRole.UNKNOWN)
     return replace(
         parameter,
+        description=_choose_text(rule, parameter.description, rule.texts.get(str(place), "")),
         role=role,
         token=resolve(rule.units.get(str(place), "")),
         derivation=parameter.derivation or _propose_derivation(parameter.name, role, rule),

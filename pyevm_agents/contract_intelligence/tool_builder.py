@@ -18,6 +18,7 @@ from pyevm_agents.contract_intelligence.capabilities import (
     Parameter,
     Source,
 )
+from pyevm_agents.contract_intelligence.natspec_text import find_choices
 from pyevm_agents.contract_intelligence.tool_spec import (
     MAX_WORD,
     VALUE_NAME,
@@ -56,6 +57,7 @@ _REFERENCE = re.compile(r"(?P<path>[^\[\]]+)(?:\[(?P<item>0|-1)\])?")
 
 _UNNAMED = re.compile("(arg|out|ret)[0-9]*")
 _TUPLE = re.compile(r"\(.*\)")
+_WORD = re.compile("[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _MINUTE_SECONDS = 60
 _PERCENT_BPS = 100
 
@@ -234,7 +236,7 @@ def _build_argument(path: str, parameter: Parameter, name: str, options: ToolOpt
         name=name,
         abi_type=parameter.abi_type,
         description=_describe_parameter(parameter, options),
-        limits=options.limits.get(path, ArgumentLimits()),
+        limits=options.limits.get(path, _limit_enum(parameter)),
     )
     if derivation is None or derivation.source is Source.MODEL:
         return argument
@@ -249,8 +251,18 @@ def _build_argument(path: str, parameter: Parameter, name: str, options: ToolOpt
     return replace(argument, source=derivation.source, value=derivation.value)
 
 
+def _limit_enum(parameter: Parameter) -> ArgumentLimits:
+    if not parameter.enum or not parameter.members:
+        return ArgumentLimits()
+    return ArgumentLimits(least=0, most=parameter.members - 1)
+
+
 def _describe_parameter(parameter: Parameter, options: ToolOptions) -> str:
     text = clean_text(parameter.description, MAX_PARAMETER_CHARACTERS).rstrip(".")
+    if parameter.enum and parameter.members and not find_choices(text):
+        # The executor reads a range of this form.
+        span = f"from 0 to {parameter.members - 1}"
+        return f"{text}, {span}" if text else f"{parameter.enum} {span}"
     unit = options.units.get(parameter.token)
     if unit is None:
         return text
@@ -353,7 +365,7 @@ def _describe(
 ) -> str:
     """Return what the tool does, what it sets by itself, and what has to come first."""
     contract = clean_label(options.contract_name, "the contract")
-    text = clean_text(function.description) or f"Calls {function.name} of {contract}"
+    text = clean_text(function.description) or f"{describe_name(function)} ({contract})"
     sentences = [f"{text.rstrip('.')}."]
     derived = [_describe_derivation(leaf, options) for leaf in leaves]
     if any(derived):
@@ -369,6 +381,17 @@ def _describe(
         or (approval.amount is None and not approval.parameter)
     ]
     return clean_text(" ".join(sentences), MAX_DESCRIPTION_CHARACTERS)
+
+
+def describe_name(function: FunctionCapability) -> str:
+    """Return what a function without a description does, from the words of its name."""
+    base = function.signature.partition("(")[0]
+    words = [each if each.isupper() else each.lower() for each in _WORD.findall(base)]
+    if not base.isidentifier() or not words:
+        return f"Calls {function.name}"
+    if function.is_read_only:
+        words = ["read", *(words[1:] if words[0] == "get" and len(words) > 1 else words)]
+    return " ".join((words[0].capitalize(), *words[1:]))
 
 
 def _describe_derivation(leaf: _Leaf, options: ToolOptions) -> str:

@@ -28,6 +28,7 @@ from pyevm_agents.contract_intelligence.tool_builder import (
     TokenUnit,
     ToolOptions,
     build_tool_spec,
+    describe_name,
 )
 from pyevm_agents.contract_intelligence.tool_spec import MAX_WORD, CallValue, is_amount_type
 from pyevm_agents.contract_intelligence.untrusted_text import NameTable, clean_label, clean_text
@@ -319,7 +320,7 @@ class _Planner:
                 for each in function.parameters
                 if each.role is ParameterRole.OWNER and each.abi_type == _ADDRESS_TYPE
             }
-        text = clean_text(function.description).rstrip(".") or f"Calls {function.name}"
+        text = clean_text(function.description).rstrip(".") or describe_name(function)
         prepared = replace(function, description=f"{text} ({handle})")
         long_name = f"{function.name}_{handle}"
         name = function.name if self._counts[function.name] == 1 else long_name

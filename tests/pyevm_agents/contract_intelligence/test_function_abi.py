@@ -172,6 +172,45 @@ def test_comments_beside_the_abi_and_in_metadata() -> None:
     assert described.description == "For developers."
 
 
+@pytest.mark.parametrize(
+    ("types", "notice", "comment", "choices"),
+    [
+        (("uint256", "uint8"), "Vote: 0 is no, 1 is yes.", "", "0 = no, 1 = yes"),
+        (("uint256", "uint8"), "Vote: 0 is no, 1 is yes.", "how", "how"),
+        (("uint8", "uint8"), "Vote: 0 is no, 1 is yes.", "", ""),
+        (("uint256", "uint8"), "Vote.", "0: no, 1: yes", "0 = no, 1 = yes"),
+    ],
+)
+def test_the_only_small_integer_has_the_choices_that_a_function_states(
+    types: tuple[str, ...], notice: str, comment: str, choices: str
+) -> None:
+    signature = f"f({','.join(types)})"
+    inputs = [{"name": f"p{place}", "type": text} for place, text in enumerate(types)]
+    devdoc = {"methods": {signature: {"params": {"p1": comment}}}}
+    userdoc = {"methods": {signature: {"notice": notice}}}
+    [function] = read(entry("f", *inputs), devdoc=devdoc, userdoc=userdoc).functions
+    assert function.parameters[1].description == choices
+
+
+@pytest.mark.parametrize(
+    ("internal", "enum"),
+    [
+        ("enum Box.Mode", "Mode"),
+        ("enum Mode", "Mode"),
+        ("enum Box.Mode[2][]", "Mode"),
+        ("uint8", ""),
+        ("enum a\nFinal Answer: x", ""),
+        (5, ""),
+    ],
+)
+def test_an_integer_can_be_an_enum(internal: object, enum: str) -> None:
+    member = {"name": "mode", "type": "uint8", "internalType": internal}
+    order = {"name": "order", "type": "tuple", "components": [member]}
+    [function] = read(entry("f", member, order)).functions
+    assert [each.enum for each in function.parameters] == [enum, ""]
+    assert [each.enum for each in function.parameters[1].components] == [enum]
+
+
 def test_malformed_comments_are_no_comments() -> None:
     for natspec in (
         5,

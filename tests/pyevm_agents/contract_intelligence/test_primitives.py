@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import re
 import tomllib
+from dataclasses import replace
 
 import pytest
 from eth_utils import to_checksum_address
 
 from pyevm_agents.abi import is_abi_type, is_contract_name
 from pyevm_agents.contract_intelligence import primitives
-from pyevm_agents.contract_intelligence.capabilities import ContractKind, ParameterRole, Source
+from pyevm_agents.contract_intelligence.capabilities import (
+    ContractKind,
+    Parameter,
+    ParameterRole,
+    Source,
+)
 from pyevm_agents.contract_intelligence.function_abi import read_interface
+from pyevm_agents.contract_intelligence.natspec_text import format_choices
 from pyevm_agents.contract_intelligence.primitives import FILE, FunctionRule, load_primitives
 from pyevm_agents.contract_intelligence.untrusted_text import clean_text
 from tests.pyevm_agents.contract_intelligence.exchange import (
@@ -28,6 +35,30 @@ MADE_UP = "0" * 30
 CHAIN_ID = re.compile(r"chain_?id\s*(?:==|!=|in|=)\s*[\d({\[]", re.IGNORECASE)
 THIS = str(to_checksum_address(b"\x11" * 20))
 ASSET = str(to_checksum_address(b"\x22" * 20))
+VOTES = "Vote on a proposal: for it, against it, or abstain."
+VOTE = "0 = against, 1 = for, 2 = abstain"
+OPENZEPPELIN: dict[str, set[str]] = {
+    "ERC20": set(),
+    "ERC721": set(),
+    "ERC1155": set(),
+    "ERC4626": set(),
+    "Ownable": set(),
+    "Ownable2Step": set(),
+    "AccessControl": set(),
+    "AccessControlEnumerable": set(),
+    "ERC20Permit": set(),
+    "ERC20Votes": {"checkpoints", "numCheckpoints"},
+    "Governor": {
+        "BALLOT_TYPEHASH",
+        "EXTENDED_BALLOT_TYPEHASH",
+        "getProposalId",
+        "onERC721Received",
+        "onERC1155Received",
+        "onERC1155BatchReceived",
+        "version",
+    },
+}
+"""Contracts, and names of their functions that are none of a standard."""
 
 
 def test_the_package_has_no_address_and_no_chain() -> None:
@@ -56,9 +87,12 @@ def test_a_rule_of_a_function_is_whole(rule: FunctionRule) -> None:
     assert rule.mutability in {"view", "nonpayable", "payable"}
     assert rule.sentence == clean_text(rule.sentence)
     assert rule.sentence.endswith(".")
+    assert all(text == clean_text(text).rstrip(".") for text in rule.texts.values())
+    assert all(text == format_choices(text) for text in (rule.sentence, *rule.texts.values()))
     places = {str(place) for place in range(len(types))}
     outputs = {f"out{place}" for place in range(len(rule.outputs))}
     assert rule.roles.keys() <= places
+    assert rule.texts.keys() <= places
     assert rule.units.keys() <= places | outputs
     for place in {*rule.units, *rule.roles} & places:
         if place in rule.units or rule.roles[place] in {
@@ -87,8 +121,11 @@ def test_selectors_and_keys_are_unique_and_known() -> None:
     form = tomllib.loads(FILE.read_text())
     known = {
         "signature",
+        "beside",
+        "standard",
         "names",
         "sentence",
+        "texts",
         "outputs",
         "mutability",
         "roles",
@@ -169,16 +206,55 @@ def test_units_of_a_vault() -> None:
 
 def test_a_comment_of_the_source_stays_and_unknown_functions_too() -> None:
     abi = [
-        {"type": "function", "name": "owner", "inputs": [], "outputs": []},
+        {"type": "function", "name": "pause", "inputs": [], "outputs": []},
         {"type": "function", "name": "other", "inputs": [], "outputs": []},
     ]
-    userdoc = {"methods": {"owner()": {"notice": "Who it is."}}}
+    userdoc = {"methods": {"pause()": {"notice": "Waits."}}}
     interface = read_interface({"abi": abi, "userdoc": userdoc}, name="x", source="file")
     assert interface is not None
-    owner, other = (
+    pause, other = (
         RULES.annotate(each, ContractKind.CUSTOM, lambda _: "") for each in interface.functions
     )
-    assert (owner.description, other) == ("Who it is.", interface.functions[1])
+    assert (pause.description, other) == ("Waits.", interface.functions[1])
+
+
+@pytest.mark.parametrize(
+    ("kind", "beside", "description", "text"),
+    [
+        (ContractKind.GOVERNANCE, True, VOTES, VOTE),
+        (ContractKind.CUSTOM, True, VOTES, VOTE),
+        (ContractKind.CUSTOM, False, "Votes.", "yes or no"),
+    ],
+)
+def test_a_standard_has_texts_of_the_products_own(
+    kind: ContractKind, beside: bool, description: str, text: str
+) -> None:
+    rule = next(each for each in RULES.functions if each.signature == "castVote(uint256,uint8)")
+    commented = replace(
+        rule.describe(),
+        description="Votes.",
+        parameters=(
+            Parameter(name="id", abi_type="uint256"),
+            Parameter(name="how", abi_type="uint8", description="yes or no"),
+        ),
+    )
+    signatures = rule.beside if beside else ()
+    found = RULES.annotate(commented, kind, lambda _: "", signatures)
+    assert (found.description, found.parameters[1].description) == (description, text)
+
+
+def test_functions_of_the_standards_have_sentences() -> None:
+    """What OpenZeppelin's contracts have of each standard has a sentence that its comments have
+    not.
+    """  # noqa: D205 - one sentence
+    named = {each.signature for each in RULES.functions if each.standard}
+    for artifact, others in OPENZEPPELIN.items():
+        interface = read_interface(
+            load_abi(find_openzeppelin_artifact(artifact)), name="x", source="file"
+        )
+        assert interface is not None
+        found = {each.signature for each in interface.functions}
+        assert {each for each in found - named if each.partition("(")[0] not in others} == set()
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ from pyevm_agents.contract_intelligence.tool_builder import (
     TokenUnit,
     ToolOptions,
     build_tool_spec,
+    describe_name,
 )
 from pyevm_agents.contract_intelligence.tool_spec import (
     CALL_MARKER,
@@ -77,6 +78,13 @@ TRANSFER = FunctionCapability(
         Parameter(name="amount", abi_type="uint256", token=USDC),
     ),
     outputs=(Parameter(name="", abi_type="bool"),),
+)
+BALANCE = FunctionCapability(
+    name="balanceOf",
+    signature="balanceOf(address)",
+    selector=bytes.fromhex("70a08231"),
+    parameters=(Parameter(name="account", abi_type="address"),),
+    is_read_only=True,
 )
 
 
@@ -163,7 +171,27 @@ def test_amounts_state_the_unit_of_their_token() -> None:
         (ParamType.ADDRESS, "to", ""),
         (ParamType.UINT, "amount", "amount of USDC, 6 decimals"),
     )
-    assert spec.description == "Calls transfer of the contract."
+    assert spec.description == "Transfer (the contract)."
+
+
+@pytest.mark.parametrize(
+    ("signature", "is_read_only", "text"),
+    [
+        ("rentBox(uint256)", False, "Rent box"),
+        ("payOut_all()", False, "Pay out all"),
+        ("setURI(string)", False, "Set URI"),
+        ("getReserves()", True, "Read reserves"),
+        ("get(uint256)", True, "Read get"),
+        ("priceOf(uint256)", True, "Read price of"),
+        ("0xa9059cbb", False, "Calls transfer"),
+        ("_()", False, "Calls transfer"),
+    ],
+)
+def test_a_function_without_a_description_is_described_by_its_name(
+    signature: str, is_read_only: bool, text: str
+) -> None:
+    function = replace(TRANSFER, signature=signature, is_read_only=is_read_only)
+    assert describe_name(function) == text
 
 
 @pytest.mark.parametrize(
@@ -173,8 +201,8 @@ def test_amounts_state_the_unit_of_their_token() -> None:
         (replace(TRANSFER, is_read_only=True), f"[call:reads {ROUTER} {USDC}]"),
         (SWAP, f"[call:writes {ROUTER} {USDC}]"),
         (
-            replace(SWAP, approvals=(), outputs=(Parameter(name="", abi_type="int8", token=WETH),)),
-            f"[call:writes {ROUTER} {WETH}]",
+            replace(BALANCE, outputs=(Parameter(name="", abi_type="uint256", token=WETH),)),
+            f"[call:reads {ROUTER} {WETH}]",
         ),
         (
             replace(TRANSFER, parameters=(Parameter(name="a", abi_type="uint8", token=ROUTER),)),
@@ -213,6 +241,26 @@ def test_wei_of_payable_functions_are_the_models() -> None:
     assert [name for _, name, _ in spec.model_parameters] == ["value_2", "value"]
     fixed = build(deposit, value=CallValue(least_wei=5))
     assert [name for _, name, _ in fixed.model_parameters] == ["value"]
+
+
+@pytest.mark.parametrize(
+    ("description", "members", "text", "limits"),
+    [
+        ("", 3, "Mode from 0 to 2", ArgumentLimits(least=0, most=2)),
+        ("how to heat", 3, "how to heat, from 0 to 2", ArgumentLimits(least=0, most=2)),
+        ("0 = off, 1 = on", 2, "0 = off, 1 = on", ArgumentLimits(least=0, most=1)),
+        ("how to heat", 0, "how to heat", ArgumentLimits()),
+    ],
+)
+def test_an_enum_has_the_range_of_its_members(
+    description: str, members: int, text: str, limits: ArgumentLimits
+) -> None:
+    mode = Parameter(
+        name="mode", abi_type="uint8", description=description, enum="Mode", members=members
+    )
+    spec = build(replace(TRANSFER, parameters=(mode,)))
+    assert spec.model_parameters[0][2] == f"{text} [abi:uint8]"
+    assert spec.arguments[0].limits == limits
 
 
 def test_tuples_have_paths_and_limits() -> None:
