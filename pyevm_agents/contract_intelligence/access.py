@@ -44,6 +44,7 @@ from pyevm_agents.contract_intelligence.conditions import (
     is_own_mask,
     list_comparisons,
 )
+from pyevm_agents.contract_intelligence.parameter_evidence import share_units, show_parameters
 from pyevm_agents.contract_intelligence.probe import Prober, to_hex_address
 from pyevm_agents.contract_intelligence.surroundings import (
     Surroundings,
@@ -126,9 +127,11 @@ def analyse_functions(  # noqa: PLR0913 - keyword arguments
         reason = f"{to_hex_address(place.contract)} has no code."
         return tuple(replace(each, access=Access.UNKNOWN, reason=reason) for each in functions)
     searches = [_search(place, function) for function in functions]
-    return tuple(
-        _conclude(place, function, search, found)
-        for function, (search, found) in zip(functions, searches, strict=True)
+    return share_units(
+        [
+            _conclude(place, function, search, found)
+            for function, (search, found) in zip(functions, searches, strict=True)
+        ]
     )
 
 
@@ -147,6 +150,9 @@ def _search(place: Surroundings, function: FunctionCapability) -> tuple[CallSear
 def _conclude(
     place: Surroundings, function: FunctionCapability, search: CallSearch, found: SearchResult
 ) -> FunctionCapability:
+    shown = found.success or found.hypothetical
+    if shown is not None:
+        function = show_parameters(search, function, *shown)
     if found.success is not None:
         return _describe_example(place, function, search, *found.success)
     last = _get_last(found)

@@ -98,18 +98,32 @@ def _derive_deadline(
     leaf: CalldataLeaf,
     compared: list[ValueComparison],
 ) -> Derivation | None:
-    """Return a deadline: times before the block's revert, later ones do not."""
+    """Return the deadline of a transaction: times before the block's revert, later ones do not.
+
+    A time that changes what the call does, such as the term of a deal, is no such deadline.
+    """
     if not any(comparison.flags & TIME_FLAG for comparison in compared):
         return None
     now = int(prober.header.timestamp)
-    later = fit_number(leaf.abi_type, now + DEADLINE_SECONDS)
-    if not _succeeds(search, attempt, leaf, later) or _succeeds(search, attempt, leaf, now - 1):
+    if _succeeds(search, attempt, leaf, now - 1):
+        return None
+    times = [fit_number(leaf.abi_type, now + part * DEADLINE_SECONDS) for part in (1, 2)]
+    early, late = (_probe_with(search, attempt, leaf, each) for each in times)
+    if early is None or late is None or not early.is_success:
+        return None
+    if times[0] == times[1] or _list_effects(early) != _list_effects(late):
         return None
     return Derivation(
         source=Source.DEADLINE,
         seconds=DEADLINE_SECONDS,
         sentence=f"the block's time plus {DEADLINE_SECONDS // 60} minutes",
     )
+
+
+def _list_effects(result: ProbeResult) -> tuple[object, ...]:
+    """Return what a call did: what it wrote, logged, returned and moved."""
+    writes = [(each.account, each.slot, each.value) for each in result.tape.writes]
+    return result.is_success, writes, result.logs, result.output, result.list_transfers()
 
 
 def _derive_account(

@@ -163,7 +163,7 @@ def _find_kind(prober: Prober, call: TracedCall, result: ProbeResult) -> Approva
     selector = call.data[:4]
     if selector in MULTI_TRANSFERS_FROM:
         return ApprovalKind.ALL
-    is_item = selector in ITEM_TRANSFERS or _is_item_token(prober, call, result)
+    is_item = selector in ITEM_TRANSFERS or is_item_token(prober, call, result)
     return ApprovalKind.ITEM if is_item else ApprovalKind.AMOUNT
 
 
@@ -184,8 +184,8 @@ def _is_token(prober: Prober, account: Address, call: TracedCall) -> bool:
     return any(answer.is_success and len(answer.output) >= WORD_BYTES for answer in answers)
 
 
-def _is_item_token(prober: Prober, call: TracedCall, result: ProbeResult) -> bool:
-    """Whether a token is an ERC-721: its transfers have a fourth topic, or it says so."""
+def is_item_token(prober: Prober, call: TracedCall, result: ProbeResult) -> bool:
+    """Return whether a token is an ERC-721: its transfers have a fourth topic, or it says so."""
     for address, topics, _ in result.logs:
         if address == bytes(call.account) and topics and topics[0] == TRANSFER_TOPIC:
             return len(topics) > TRANSFER_TOPICS

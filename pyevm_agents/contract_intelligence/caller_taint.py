@@ -116,6 +116,9 @@ class TracedCall:
     value_wei: int
     data: bytes
     data_taint: SegmentMemory
+    value_taint: Expression | None = None
+    """Of the wei that are sent."""
+
     parent: TracedCall | None = None
     calls: list[TracedCall] = field(default_factory=list)
     output: bytes = b""
@@ -281,8 +284,8 @@ class _Shadow:
         self.called: Expression | None = None
         """The address of the last call, if it is the account's."""
 
-        self.pending: tuple[int, SegmentMemory | None] = (0, None)
-        """The opcode of the call that begins, and the expressions of its calldata."""
+        self.pending: tuple[int, SegmentMemory | None, Expression | None] = (0, None, None)
+        """The opcode of the call that begins, and the expressions of its calldata and its wei."""
 
 
 class TaintTape:
@@ -324,12 +327,13 @@ class TaintTape:
     def enter(self, message: MessageAPI) -> _Shadow:
         """Begin a call."""
         parent = self.shadows[-1] if self.shadows else None
+        sent: Expression | None = None
         if parent is None:
             taint = SegmentMemory(self.read_calldata)
             taint.segments.append((0, len(message.data) + WORD_BYTES, None, 0))
             kind = 0
         else:
-            kind, pending = parent.pending
+            kind, pending, sent = parent.pending
             taint = pending or SegmentMemory()
         call = TracedCall(
             kind=kind,
@@ -339,6 +343,7 @@ class TaintTape:
             value_wei=message.value,
             data=bytes(message.data),
             data_taint=taint,
+            value_taint=sent,
             parent=None if parent is None else parent.call,
             position=len(self.decisions),
         )
@@ -719,10 +724,11 @@ def _build_call(code: int, slow: Opcode) -> Opcode:
         arguments = [to_int(values[-1 - place]) for place in range(pops)]
         begin, size, to, to_size = arguments[first : first + 4]
         target = shadow.stack.get(height - 2)
+        sent = shadow.stack.get(height - 3) if code in CALLS_WITH_VALUE else None
         for place in range(height - pops, height):
             shadow.stack.pop(place, None)
         # A delegating proxy copies its whole calldata: the callee reads them as its own.
-        shadow.pending = (code, shadow.memory.slice(begin, size))
+        shadow.pending = (code, shadow.memory.slice(begin, size), sent)
         count = len(shadow.call.calls)
         slow(computation)
         made = shadow.call.calls[count] if len(shadow.call.calls) > count else None

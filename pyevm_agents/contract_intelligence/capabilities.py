@@ -212,6 +212,8 @@ class TokenFacts:
     """A clean label; empty if the token has none."""
 
     decimals: int | None = None
+    name: str = ""
+    """A clean label of what the token calls itself; empty if it has no name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -242,7 +244,7 @@ class Relationships:
     """Other contracts that a contract's functions need."""
 
     tokens: tuple[TokenFacts, ...] = ()
-    """The wrapped native token, and those of the pairs."""
+    """The wrapped native token, those of the pairs, and those that functions count or pull."""
 
     token_pairs: tuple[TokenPair, ...] = ()
     paths: tuple[QuotedPath, ...] = ()
@@ -283,6 +285,9 @@ class ContractIntelligence:
 
     symbol: str = ""
     decimals: int | None = None
+    token_name: str = ""
+    """What a token calls itself; empty for other contracts."""
+
     functions: tuple[FunctionCapability, ...] = ()
     relationships: Relationships = Relationships()
     warnings: tuple[str, ...] = ()

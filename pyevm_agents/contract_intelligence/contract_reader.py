@@ -39,7 +39,7 @@ MAX_OUTPUT_BYTES = 16_384
 
 WORD_BYTES = 32
 OLD_SYMBOL_TYPE = "bytes32"
-"""The type of the symbol of tokens from before ERC-20 was final, such as MKR."""
+"""The type of symbol and name of tokens from before ERC-20 was final, such as MKR."""
 
 MAX_DECIMALS = 77
 """Decimals of the largest power of ten in a word."""
@@ -87,7 +87,7 @@ class ContractReader:
         return len(result.output) >= WORD_BYTES
 
     def read_token(self, address: str) -> TokenFacts | None:
-        """Return the symbol and the decimals of a token; None if it has neither."""
+        """Return symbol, decimals and name of a token; None if it has neither of the first two."""
         if address not in self._tokens:
             self._tokens[address] = self._read_token(address)
         return self._tokens[address]
@@ -120,7 +120,7 @@ class ContractReader:
         return self.chain.state(self.header)
 
     def _read_token(self, address: str) -> TokenFacts | None:
-        symbol = self._read_symbol(address)
+        symbol = self._read_label(address, "symbol()")
         decimals = None
         match self.read(address, "decimals()", ["uint256"]):
             case (int(number),) if number <= MAX_DECIMALS:
@@ -129,15 +129,16 @@ class ContractReader:
                 pass
         if not symbol and decimals is None:
             return None
-        return TokenFacts(address=address, symbol=symbol, decimals=decimals)
+        name = self._read_label(address, "name()")
+        return TokenFacts(address=address, symbol=symbol, decimals=decimals, name=name)
 
-    def _read_symbol(self, address: str) -> str:
-        match self.read(address, "symbol()", ["string"]):
+    def _read_label(self, address: str, signature: str) -> str:
+        match self.read(address, signature, ["string"]):
             case (str(text),):
                 return clean_label(text, "")
             case _:
                 pass
-        match self.read(address, "symbol()", [OLD_SYMBOL_TYPE]):
+        match self.read(address, signature, [OLD_SYMBOL_TYPE]):
             case (bytes(word),):
                 return clean_label(word.rstrip(b"\0").decode("utf-8", "replace"), "")
             case _:

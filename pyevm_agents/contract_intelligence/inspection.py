@@ -29,6 +29,7 @@ from pyevm_agents.contract_intelligence.capabilities import (
 from pyevm_agents.contract_intelligence.contract_reader import ContractReader
 from pyevm_agents.contract_intelligence.function_abi import ContractInterface, build_interface
 from pyevm_agents.contract_intelligence.metadata_stability import inspect_metadata
+from pyevm_agents.contract_intelligence.parameter_evidence import iter_tokens
 from pyevm_agents.contract_intelligence.primitives import THIS, load_primitives
 from pyevm_agents.contract_intelligence.proxies import Proxy, find_proxy
 from pyevm_agents.contract_intelligence.relationships import read_relationships
@@ -146,7 +147,8 @@ def inspect_contracts(  # noqa: PLR0913 - keyword arguments
     for each in annotated:
         report(f"executing {len(each.functions)} functions of {each.name}")
         executed = _analyse(chain, each, analyse, known)
-        finished.append(replace(executed, functions=confirm_effects(chain, executed)))
+        executed = replace(executed, functions=confirm_effects(chain, executed))
+        finished.append(_add_tokens(reader, executed))
     return tuple(finished)
 
 
@@ -208,6 +210,7 @@ def _describe(
         is_upgradeable=proxy is not None and not proxy.is_fixed,
         symbol="" if token is None else token.symbol,
         decimals=None if token is None else token.decimals,
+        token_name="" if token is None else token.name,
         functions=interface.functions,
         warnings=tuple(warnings),
     )
@@ -296,6 +299,17 @@ def _annotate(reader: ContractReader, contract: ContractIntelligence) -> Contrac
             for each in contract.functions
         ),
     )
+
+
+def _add_tokens(reader: ContractReader, contract: ContractIntelligence) -> ContractIntelligence:
+    """Add the facts of tokens that a contract's functions count or pull."""
+    facts = {each.address: each for each in contract.relationships.tokens}
+    for address in iter_tokens(contract.functions):
+        token = None if address == contract.address else reader.read_token(address)
+        if token is not None:
+            facts.setdefault(address, token)
+    relationships = replace(contract.relationships, tokens=tuple(facts.values()))
+    return replace(contract, relationships=relationships)
 
 
 def name_known_accounts(contracts: Sequence[ContractIntelligence]) -> dict[str, str]:

@@ -86,6 +86,9 @@ class TokenTransfer:
     amount: int
     """Base units; the ID of an ERC-721's token."""
 
+    is_item: bool = False
+    """Whether the amount is an ID."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProbeResult:
@@ -123,6 +126,7 @@ class ProbeResult:
                 amount=(
                     topics[3] if len(topics) > TRANSFER_TOPICS else int.from_bytes(data[:32], "big")
                 ),
+                is_item=len(topics) > TRANSFER_TOPICS,
             )
             for address, topics, data in self.logs
             if len(topics) >= TRANSFER_TOPICS and topics[0] == TRANSFER_TOPIC

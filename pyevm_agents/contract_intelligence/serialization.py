@@ -127,6 +127,8 @@ def _serialize_parameter(parameter: Parameter) -> dict[str, Any]:
         "components": [_serialize_parameter(each) for each in parameter.components],
         "role": str(parameter.role) or None,
         "token": parameter.token or None,
+        "enum": parameter.enum or None,
+        "members": parameter.members or None,
         "derivation": None if derivation is None else _serialize_derivation(derivation),
     }
 
@@ -173,7 +175,12 @@ def _serialize_example(example: ExampleCall) -> dict[str, Any]:
 def _serialize_relationships(relations: Relationships) -> dict[str, Any]:
     return {
         "tokens": [
-            {"address": each.address, "symbol": each.symbol, "decimals": each.decimals}
+            {
+                "address": each.address,
+                "symbol": each.symbol,
+                "decimals": each.decimals,
+                "name": each.name or None,
+            }
             for each in relations.tokens
         ],
         "tokenPairs": [

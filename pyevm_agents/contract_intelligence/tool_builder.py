@@ -55,6 +55,7 @@ MAX_DESCRIPTION_CHARACTERS = 480
 _REFERENCE = re.compile(r"(?P<path>[^\[\]]+)(?:\[(?P<item>0|-1)\])?")
 """A token that another parameter tells: `token`, or an item of it, `path[0]` or `path[-1]`."""
 
+_NUMBER = re.compile(r"u?int[0-9]+(\[[0-9]*\])*")
 _UNNAMED = re.compile("(arg|out|ret)[0-9]*")
 _TUPLE = re.compile(r"\(.*\)")
 _WORD = re.compile("[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
@@ -68,6 +69,8 @@ class TokenUnit:
 
     symbol: str
     decimals: int
+    name: str = ""
+    """What the token is also called, such as `Market Points`; empty if that is not shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,7 +162,8 @@ def _iter_tokens(
     target: str,
 ) -> Iterator[str]:
     """Yield the tokens whose amounts a call counts, each once, without the target."""
-    counted = [leaf.parameter.token for leaf in leaves]
+    members = [each for leaf in leaves for each in (leaf.parameter, *_iter_members(leaf.parameter))]
+    counted = [each.token for each in members]
     counted += [output.token for output in function.outputs]
     counted += [allowance.token for allowance in allowances]
     references = [match["path"] for match in map(_REFERENCE.fullmatch, counted) if match]
@@ -263,15 +267,35 @@ def _describe_parameter(parameter: Parameter, options: ToolOptions) -> str:
         # The executor reads a range of this form.
         span = f"from 0 to {parameter.members - 1}"
         return f"{text}, {span}" if text else f"{parameter.enum} {span}"
-    unit = options.units.get(parameter.token)
+    unit = options.units.get(_find_unit(parameter))
     if unit is None:
         return text
     return f"{text}, in {_format_unit(unit)}" if text else f"amount of {_format_unit(unit)}"
 
 
+def _find_unit(parameter: Parameter) -> str:
+    """Return the token that a parameter counts, or the only number of its items does."""
+    numbers = [each for each in _iter_members(parameter) if _NUMBER.fullmatch(each.abi_type)]
+    return numbers[0].token if len(numbers) == 1 else parameter.token
+
+
+def _iter_members(parameter: Parameter) -> Iterator[Parameter]:
+    """Yield the members of a list of tuples, or the parameter itself."""
+    if not parameter.components:
+        yield parameter
+    for member in parameter.components:
+        yield from _iter_members(member)
+
+
 def _format_unit(unit: TokenUnit) -> str:
     # The executor scales the model's number by the decimals that a description states.
-    return f"{clean_label(unit.symbol, 'the token')}, {unit.decimals} decimals"
+    return f"{name_unit(unit)}, {unit.decimals} decimals"
+
+
+def name_unit(unit: TokenUnit) -> str:
+    """Return the symbol of a unit, and its name in brackets: `PTS (Market Points)`."""
+    symbol, name = clean_label(unit.symbol, "the token"), clean_label(unit.name, "")
+    return f"{symbol} ({name})" if name else symbol
 
 
 # -- approvals -- #

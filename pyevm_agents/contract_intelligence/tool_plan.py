@@ -16,6 +16,7 @@ from pyevm_agents.contract_intelligence.capabilities import (
     Derivation,
     ParameterRole,
     Source,
+    TokenFacts,
 )
 from pyevm_agents.contract_intelligence.serialization import (
     ACCOUNT_HANDLE,
@@ -29,6 +30,7 @@ from pyevm_agents.contract_intelligence.tool_builder import (
     ToolOptions,
     build_tool_spec,
     describe_name,
+    name_unit,
 )
 from pyevm_agents.contract_intelligence.tool_spec import MAX_WORD, CallValue, is_amount_type
 from pyevm_agents.contract_intelligence.untrusted_text import NameTable, clean_label, clean_text
@@ -226,7 +228,7 @@ class _Planner:
         self._names = NameTable()
         self._taken: set[str] = set()
         self._native = TokenUnit(symbol=chain.native_symbol, decimals=chain.native_decimals)
-        self._units = {NATIVE: self._native, **_read_units(contracts)}
+        self._units = _show_names({NATIVE: self._native, **_read_units(contracts)})
 
     def iter_tools(self) -> Iterator[PlannedTool]:
         for contract, function in self._chosen:
@@ -378,15 +380,32 @@ def _read_units(contracts: Sequence[ContractIntelligence]) -> dict[str, TokenUni
     """Return the units of tokens by address."""
     units: dict[str, TokenUnit] = {}
     for contract in contracts:
-        facts = [
-            (each.address, each.symbol, each.decimals) for each in contract.relationships.tokens
-        ]
-        for address, symbol, decimals in (
-            (contract.address, contract.symbol, contract.decimals), *facts,
-        ):  # fmt: skip
-            if symbol and decimals is not None:
-                units[address] = TokenUnit(symbol=symbol, decimals=decimals)
+        own = TokenFacts(
+            address=contract.address,
+            symbol=contract.symbol,
+            decimals=contract.decimals,
+            name=contract.token_name,
+        )
+        for each in (own, *contract.relationships.tokens):
+            if each.symbol and each.decimals is not None:
+                units[each.address] = TokenUnit(
+                    symbol=each.symbol, decimals=each.decimals, name=each.name
+                )
     return units
+
+
+def _show_names(units: Mapping[str, TokenUnit]) -> dict[str, TokenUnit]:
+    """Return units without the names that say no more than the symbol, or could be another's."""
+    names = Counter(each.name.lower() for each in units.values())
+    symbols = {each.symbol.lower() for each in units.values()}
+    shown = {}
+    for token, unit in units.items():
+        words = set(unit.name.lower().split())
+        others = symbols - {unit.symbol.lower()}
+        is_clear = names[unit.name.lower()] == 1 and not words & others
+        is_news = bool(words - set(unit.symbol.lower().split()))
+        shown[token] = unit if is_clear and is_news else replace(unit, name="")
+    return shown
 
 
 def _free_minimums(function: FunctionCapability) -> dict[str, None]:
@@ -481,7 +500,7 @@ def _describe_value(route: _Route) -> str:
 
 
 def _format_unit(unit: TokenUnit, purpose: str) -> str:
-    return f"{clean_label(unit.symbol, 'the token')} {purpose}, {unit.decimals} decimals"
+    return f"{name_unit(unit)} {purpose}, {unit.decimals} decimals"
 
 
 def _join_words(symbol: str) -> str:

@@ -77,3 +77,20 @@ def test_facts_of_tokens(
     found = read_chain({CONTRACT: code}).read_token(CONTRACT)
     expected = facts and TokenFacts(address=CONTRACT, symbol=facts[0], decimals=facts[1])
     assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "label"),
+    [
+        ((["string"], ["Market Points"]), "Market Points"),
+        ((["bytes32"], [b"Maker"]), "Maker"),
+        ((["string"], ["A (token), 6 decimals"]), "A token 6 decimals"),
+        ((["string"], ["\u20ae"]), ""),
+        ((["uint256"], [5]), ""),
+    ],
+)
+def test_a_token_can_have_a_name(name: tuple[list[str], list[object]], label: str) -> None:
+    code = build_answers({"decimals()": (["uint256"], [6]), "name()": name})
+    found = read_chain({CONTRACT: code}).read_token(CONTRACT)
+    assert found is not None
+    assert found.name == label

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,6 +15,7 @@ from pyevm_agents.contract_intelligence.capabilities import (
     Approval,
     ContractIntelligence,
     ContractKind,
+    Parameter,
 )
 from pyevm_agents.contract_intelligence.chain_metadata import get_chain_metadata
 from pyevm_agents.contract_intelligence.function_abi import ContractInterface, read_interface
@@ -123,6 +125,27 @@ def test_uniswap_and_its_tokens() -> None:
         exchange.dai_pool: "",
     }
     assert len(lines) == 8
+
+
+def test_the_tokens_that_functions_count_or_pull_are_named() -> None:
+    exchange = get_exchange()
+    paid = Parameter(name="amount", abi_type="uint256", token=exchange.dai)
+    pulled = Approval(token=exchange.weth, spender=exchange.usdc, amount=None)
+    analyser = RecordingAnalyser(
+        findings={
+            "transfer(address,uint256)": {"parameters": (paid,), "approvals": (pulled,)},
+            "approve(address,uint256)": {"parameters": (replace(paid, token="native"),)},  # noqa: S106 - no secret
+        }
+    )
+    [found] = inspect_contracts(
+        exchange.chain, [InspectedContract(address=exchange.usdc)], USER, analyse=analyser
+    )
+    assert (found.symbol, found.token_name) == ("USDC", "USD Coin")
+    facts = [(each.address, each.symbol, each.name) for each in found.relationships.tokens]
+    assert facts == [
+        (exchange.dai, "DAI", "Dai Stablecoin"),
+        (exchange.weth, "WETH", "Wrapped Ether"),
+    ]
 
 
 @pytest.mark.parametrize("chain_id", [1, 56, 97, 137, 42161])

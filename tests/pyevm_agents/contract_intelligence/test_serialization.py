@@ -125,7 +125,7 @@ def test_the_schema() -> None:
     assert found["cannotCall"] == ["setFee(uint256)", "setFee(uint256)"]
     assert found["warnings"] == ["a warning"]
     assert found["relationships"] == {
-        "tokens": [{"address": TOKEN, "symbol": "CAKE", "decimals": 18}],
+        "tokens": [{"address": TOKEN, "symbol": "CAKE", "decimals": 18, "name": None}],
         "tokenPairs": [{"tokenA": TOKEN, "tokenB": OWNER, "pool": ROUTER}],
         "paths": [{"tokens": [TOKEN, OWNER], "amountIn": 1, "amountOut": str(2**60)}],
         "requiredApprovals": [],
@@ -157,6 +157,8 @@ def test_the_schema() -> None:
         "components": [],
         "role": "minimum",
         "token": TOKEN,
+        "enum": None,
+        "members": None,
         "derivation": {
             "source": "minimum", "seconds": 0, "slippageBps": 50, "value": None,
             "sentence": "least: so",

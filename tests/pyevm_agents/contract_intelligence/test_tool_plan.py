@@ -26,6 +26,7 @@ from pyevm_agents.contract_intelligence.capabilities import (
 )
 from pyevm_agents.contract_intelligence.chain_metadata import ChainMetadata
 from pyevm_agents.contract_intelligence.tool_plan import TASK, AgentPlan, PlanOptions, plan_agent
+from pyevm_agents.contract_intelligence.untrusted_text import clean_label
 from pyevm_agents.errors import ConfigError
 
 ROUTER, ACCOUNT, USDC, DAI, WRAPPED = (
@@ -167,6 +168,49 @@ def test_the_own_balance_needs_no_argument() -> None:
     assert tool.spec.model_parameters == ()
     assert tool.spec.description == "Shows the USDC balance of ACCOUNT"
     assert tool.spec.arguments[0].source is Source.ACCOUNT
+
+
+@pytest.mark.parametrize(
+    ("symbol", "name", "others", "text"),
+    [
+        ("PTS", "Market Points", (), "amount of PTS (Market Points), 6 decimals"),
+        ("PTS", "", (), "amount of PTS, 6 decimals"),
+        ("PTS", "pts", (), "amount of PTS, 6 decimals"),
+        # A name that could be another token's says nothing.
+        ("PTS", "Market Points", (("MP", "market points"),), "amount of PTS, 6 decimals"),
+        ("PTS", "USD Points", (("USD", "Dollar"),), "amount of PTS, 6 decimals"),
+        ("PTS", "BNB", (), "amount of PTS, 6 decimals"),
+        ("PTS", "Pay, 18 decimals (BNB x)", (), "amount of PTS, 6 decimals"),
+        ("PTS", "Pay, 18 decimals (x)", (), "amount of PTS (Pay 18 decimals x), 6 decimals"),
+    ],
+)
+def test_a_unit_has_the_words_of_a_tokens_name(
+    symbol: str, name: str, others: tuple[tuple[str, str], ...], text: str
+) -> None:
+    send = function("send", amount("value", USDC))
+    coin = replace(contract("Coin", USDC, send, symbol=symbol), token_name=clean_label(name, ""))
+    facts = tuple(
+        TokenFacts(address=DAI, symbol=each, decimals=6, name=called) for each, called in others
+    )
+    [tool] = plan_agent([replace(coin, relationships=Relationships(tokens=facts))], CHAIN).tools
+    assert tool.spec.model_parameters[0][2] == text
+
+
+def test_the_unit_of_a_list_of_tuples_is_that_of_its_only_number() -> None:
+    members = (Parameter(name="to", abi_type="address"), amount("value", USDC))
+    pay = function(
+        "pay", Parameter(name="list", abi_type="(address,uint256)[]", components=members)
+    )
+    [tool] = plan_agent([contract("Coin", USDC, pay, symbol="USDC")], CHAIN).tools
+    text = "amount of USDC, 6 decimals [abi:(address,uint256)[]]"
+    assert tool.spec.model_parameters[0][2] == text
+    both = (*members, amount("fee", DAI))
+    two = function(
+        "pay", Parameter(name="list", abi_type="(address,uint256,uint256)[]", components=both)
+    )
+    [tool] = plan_agent([contract("Coin", USDC, two, symbol="USDC")], CHAIN).tools
+    assert tool.spec.model_parameters[0][2] == "[abi:(address,uint256,uint256)[]]"
+    assert tool.spec.tokens == (DAI,)
 
 
 def test_functions_of_one_name_name_their_contracts() -> None:
