@@ -4,7 +4,7 @@ pragma solidity ^0.8.20;
 import {AgentIterationResult, IERCAgentExecutor} from "./interfaces/IERCAgentExecutor.sol";
 import {IERCAgentTool} from "./interfaces/IERCAgentTool.sol";
 import {AbiString} from "./libraries/AbiString.sol";
-import {Unsure} from "./libraries/Unsure.sol";
+import {RunOutcome} from "./libraries/RunOutcome.sol";
 
 /// @title A synchronous agent that is backed by an on-chain executor
 /// @notice Subclass it to make an agent for any task. An agent is a tool as well, so other agents can use it.
@@ -15,7 +15,8 @@ import {Unsure} from "./libraries/Unsure.sol";
 ///   - a failing tool's own reason is kept inside `ToolCallFailed`; the ERC drops it;
 ///   - every refusal is a typed error in place of a message;
 ///   - the run ID is taken once, before the first tool runs, so a re-entrant run can't change it;
-///   - a tool's result that begins with `UNSURE:` ends the run: it is the answer, with the steps done before.
+///   - a run whose answer is not done reverts with `RunOutcome.NotDone`, if it used a tool. So does one whose tool's
+///     result is not done, or whose tool reverted so: no model reads it.
 abstract contract IERCAgent is IERCAgentTool {
     /// @notice Logged when the agent completes a run.
     /// @param runId the ID of the run: 1 for the agent's first one
@@ -119,9 +120,9 @@ abstract contract IERCAgent is IERCAgentTool {
     }
 
     /// @notice The reasoning loop: asks the executor, uses the tool it names, and so on until the final answer.
-    /// @dev Anybody may call `run` of this base. A subclass that guards it overrides it and calls this.
-    ///   An answer can begin with `UNSURE:`, after steps that were done. A subclass that undoes them calls
-    ///   `Unsure.requireSure`.
+    /// @dev Anybody may call `run` of this base. A subclass that guards it overrides it and calls this, or `_runOrRevert`.
+    ///   A run that used a tool does all that was asked, or reverts with `RunOutcome.NotDone`. One that used none can return
+    ///   an answer that is not done.
     function _run(string memory prompt) internal returns (string memory answer) {
         int256 runId = ++currentRunId;
         string[] memory agentReasoning = new string[](agentMaxIterations);
@@ -135,20 +136,27 @@ abstract contract IERCAgent is IERCAgentTool {
             string memory result = _runTool(next.tool, next.toolInput);
             agentReasoning[iteration] = next.agentReasoning;
             toolResults[iteration] = result;
-            if (Unsure.isUnsure(result)) {
-                // No model reads the doubt of a nested agent, so none can act on it.
-                result = Unsure.addSteps(result, agentReasoning, toolResults, iteration);
-                return _finish(runId, agentReasoning, iteration + 1, result);
+            if (!RunOutcome.isDone(result)) {
+                // No model reads what a nested agent did not do, so none can act on it.
+                revert RunOutcome.NotDone(RunOutcome.addSteps(result, agentReasoning, toolResults, iteration));
             }
         }
 
         revert NoFinalAnswer(agentMaxIterations);
     }
 
+    /// @notice Runs the loop, and reverts with `RunOutcome.NotDone` whenever the answer is not done, also before any tool.
+    /// @dev For agents that move value, so that no caller takes a refusal for an answer.
+    function _runOrRevert(string memory prompt) internal returns (string memory answer) {
+        answer = _run(prompt);
+        RunOutcome.requireDone(answer);
+    }
+
     function _finish(int256 runId, string[] memory agentReasoning, uint256 steps, string memory answer)
         private
         returns (string memory)
     {
+        if (steps != 0) RunOutcome.requireDone(answer);
         string[] memory executionSteps = new string[](steps);
         for (uint256 i = 0; i < steps; i++) executionSteps[i] = agentReasoning[i];
         emit AgentRunResult(runId, msg.sender, executionSteps, answer);
@@ -178,7 +186,12 @@ abstract contract IERCAgent is IERCAgentTool {
 
     function _runTool(IERCAgentTool tool, IERCAgentTool.Input memory toolInput) private returns (string memory) {
         (bool success, bytes memory output) = address(tool).call(abi.encodeCall(tool.run, (toolInput, address(0))));
-        if (!success) revert ToolCallFailed(address(tool), output);
+        if (!success) {
+            // A nested agent that undid its run, and one that declined before it did anything, end this run alike.
+            (bool isNotDone, string memory answer) = RunOutcome.readNotDone(output);
+            if (isNotDone) return answer;
+            revert ToolCallFailed(address(tool), output);
+        }
         if (!AbiString.isAt(output, 1)) revert MalformedToolResult(address(tool), output.length);
 
         (int256 toolRunId, string memory result) = abi.decode(output, (int256, string));

@@ -6,7 +6,7 @@ import {SignedMath} from "@openzeppelin/contracts/utils/math/SignedMath.sol";
 import {Strings} from "@openzeppelin/contracts/utils/Strings.sol";
 import {AgentIterationResult, IERCAgentExecutor} from "../interfaces/IERCAgentExecutor.sol";
 import {IERCAgentTool} from "../interfaces/IERCAgentTool.sol";
-import {Unsure} from "../libraries/Unsure.sol";
+import {RunOutcome} from "../libraries/RunOutcome.sol";
 import {ISomniaLanguageModel, OnchainTool} from "./ISomniaLanguageModel.sol";
 import {ToolSignature} from "./ToolSignature.sol";
 import {YieldedTool} from "./YieldedTool.sol";
@@ -235,7 +235,7 @@ contract SomniaTranslator {
     }
 
     function _number(AgentIterationResult memory answer) private pure returns (int256 number) {
-        if (Unsure.isUnsure(answer.finalAnswer)) revert UnusableAnswer(answer.finalAnswer);
+        if (!RunOutcome.isDone(answer.finalAnswer)) revert UnusableAnswer(answer.finalAnswer);
         bytes memory text = bytes(answer.finalAnswer);
         uint256 start;
         while (start < text.length && !_isDigit(text[start])) start++;

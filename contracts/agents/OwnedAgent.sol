@@ -5,12 +5,11 @@ import {Ownable} from "@openzeppelin/contracts/access/Ownable.sol";
 import {Ownable2Step} from "@openzeppelin/contracts/access/Ownable2Step.sol";
 import {IERCAgent} from "../IERCAgent.sol";
 import {IERCAgentTool} from "../interfaces/IERCAgentTool.sol";
-import {Unsure} from "../libraries/Unsure.sol";
 
 /// @title An agent that only its owner may run
 /// @notice For tools that act on what the agent's account owns, such as those of AbiToolFactory: deploy an
 ///   AgentAccount, create its tools, register them, deploy this agent with them, and set it as the account's agent.
-///   A run whose answer is unsure reverts with `UnsureAnswer`, so a half-sure instruction moves nothing.
+///   A run that is not done reverts with `RunOutcome.NotDone`, so an instruction moves all that it asks for, or nothing.
 contract OwnedAgent is IERCAgent, Ownable2Step {
     /// @notice Creates the agent; its first owner, then the arguments of IERCAgent.
     constructor(
@@ -45,18 +44,13 @@ contract OwnedAgent is IERCAgent, Ownable2Step {
         onlyOwner
         returns (int256 runId, string memory result)
     {
-        return (-1, _runSurely(_promptOf(input)));
+        return (-1, _runOrRevert(_promptOf(input)));
     }
 
     /// @notice Does what `run` does, for people: takes the instruction as a plain string. For the owner.
     /// @param prompt for example "Swap 0.01 ETH for USDC"
     /// @return answer the agent's answer
     function instruct(string memory prompt) external onlyOwner returns (string memory answer) {
-        return _runSurely(prompt);
-    }
-
-    function _runSurely(string memory prompt) private returns (string memory answer) {
-        answer = _run(prompt);
-        Unsure.requireSure(answer);
+        return _runOrRevert(prompt);
     }
 }

@@ -8,7 +8,7 @@ import {IERCAgentTool} from "../interfaces/IERCAgentTool.sol";
 /// @notice An OwnedAgent for chains without the executor: for tools that act on what the agent's account owns, such as
 ///   those of AbiToolFactory. Deploy an AgentAccount, create its tools, register them, deploy this agent with them, and
 ///   set it as the account's agent. Then `ask("Swap 0.01 ETH for USDC", address(0))` with `costOfRun()` wei.
-///   What a step did stands: an answer that is unsure, or a later tool that reverts, undoes nothing.
+///   What a step did stands: an answer that is not done, or a later tool that reverts, undoes nothing.
 /// @dev The deployer owns it, as every CallbackAgent. Whoever owns it, or is allowed by `setCaller`, uses its tools.
 contract OwnedCallbackAgent is CallbackAgent {
     /// @notice The arguments are those of CallbackAgent.

@@ -7,7 +7,8 @@ import {IERCAgentTool} from "../interfaces/IERCAgentTool.sol";
 /// @title An agent that anybody may run
 /// @notice Everything about it is given at deployment. Its tools see the agent as `msg.sender`: don't give it
 ///   tools that act on what the agent owns, or strangers will use them through it.
-///   It returns an unsure answer as any other, and the steps before it stay: its caller asks `Unsure.isUnsure`.
+///   A run that is not done reverts with `RunOutcome.NotDone` if it used a tool. A refusal before any tool is returned as
+///   the answer: its caller asks `RunOutcome.isDone`.
 contract SimpleAgent is IERCAgent {
     /// @notice The arguments are those of IERCAgent.
     constructor(

@@ -7,7 +7,7 @@ import {IERCAgentClient} from "../interfaces/IERCAgentClient.sol";
 import {AgentIterationResult, IERCAgentExecutor} from "../interfaces/IERCAgentExecutor.sol";
 import {IERCAgentTool} from "../interfaces/IERCAgentTool.sol";
 import {AbiString} from "../libraries/AbiString.sol";
-import {Unsure} from "../libraries/Unsure.sol";
+import {RunOutcome} from "../libraries/RunOutcome.sol";
 import {Order} from "./IAgentOracle.sol";
 import {IAgentOracleClient, Outcome} from "./IAgentOracleClient.sol";
 import {OracleAgent} from "./OracleAgent.sol";
@@ -17,7 +17,7 @@ import {OracleAgent} from "./OracleAgent.sol";
 ///   of the model. What a step did stands, also if a later step fails.
 ///   - `ask` starts a run that its value pays for; `run` one that the agent's subscription pays for.
 ///   - The end of a run is in `statusOf` and `resultOf`, and goes to the result handler. A result that begins with
-///     `FAILED: ` is the reason why there is no answer.
+///     `FAILED: ` is the reason why there is no answer. A run whose answer is not done has the status NotDone.
 ///   - A tool may be asynchronous: the run waits for `handleAgentResult` from it.
 /// @dev Inherit it, or deploy SimpleCallbackAgent.
 abstract contract CallbackAgent is IERCAgentTool, IERCAgentClient, IAgentOracleClient, ERC165, OracleAgent {
@@ -57,9 +57,9 @@ abstract contract CallbackAgent is IERCAgentTool, IERCAgentClient, IAgentOracleC
     /// @notice The tool is asynchronous; the run waits for its result.
     event AgentAwaitsTool(int256 indexed runId, address indexed tool, int256 toolRunId);
 
-    /// @notice A run ended without an answer.
-    /// @param executionSteps what stands, in order
-    /// @param reason begins with `FAILED: `
+    /// @notice A run ended without an answer, or is not done.
+    /// @param executionSteps what the run did, in order. It stands, but for a last step whose tool reverted
+    /// @param reason begins with `FAILED: `; of a run that is not done its answer
     event AgentRunFailed(
         int256 indexed runId, address requester, Status status, string[] executionSteps, string reason
     );
@@ -363,7 +363,11 @@ abstract contract CallbackAgent is IERCAgentTool, IERCAgentClient, IAgentOracleC
             current.earlyResult = "";
         }
         string memory who = Strings.toChecksumHexString(address(tool));
-        if (!success) return _fail(runId, Status.ToolFailed, string.concat("tool ", who, " reverted"));
+        if (!success) {
+            (bool isNotDone, string memory answer) = RunOutcome.readNotDone(output);
+            if (isNotDone) return _finishStep(runId, answer, false);
+            return _fail(runId, Status.ToolFailed, string.concat("tool ", who, " reverted"));
+        }
         if (!AbiString.isAt(output, 1)) {
             return _fail(runId, Status.ToolFailed, string.concat("tool ", who, " returned no run ID and string"));
         }
@@ -390,17 +394,22 @@ abstract contract CallbackAgent is IERCAgentTool, IERCAgentClient, IAgentOracleC
         if (isAwaited && _isFailure(result)) {
             return _fail(runId, Status.ToolFailed, string.concat("a tool said: ", result));
         }
-        if (Unsure.isUnsure(result)) {
-            // No model reads the doubt of a nested agent, so none can act on it.
-            return _finish(runId, Unsure.addSteps(result, current.agentReasoning, current.toolResults, step));
+        if (!RunOutcome.isDone(result)) {
+            // No model reads what a nested agent did not do, so none can act on it.
+            return _finish(runId, RunOutcome.addSteps(result, current.agentReasoning, current.toolResults, step));
         }
         _askAgain(runId);
     }
 
     function _finish(int256 runId, string memory finalAnswer) private {
         Run storage current = runs[runId];
-        emit AgentRunResult(runId, current.requester, current.agentReasoning, finalAnswer);
-        _end(runId, Status.Answered, finalAnswer);
+        if (RunOutcome.isDone(finalAnswer)) {
+            emit AgentRunResult(runId, current.requester, current.agentReasoning, finalAnswer);
+            _end(runId, Status.Answered, finalAnswer);
+        } else {
+            emit AgentRunFailed(runId, current.requester, Status.NotDone, current.agentReasoning, finalAnswer);
+            _end(runId, Status.NotDone, finalAnswer);
+        }
     }
 
     function _fail(int256 runId, Status status, string memory reason) private {

@@ -8,7 +8,8 @@ import {IAgentOracle} from "./IAgentOracle.sol";
 /// @dev Inherit CallbackAgent or CallbackAgentV1, not this. The deployer owns an agent.
 abstract contract OracleAgent is Ownable2Step {
     /// @notice Where a run is. From Answered on it has ended.
-    /// @dev UsingTool is seen only by what a tool calls.
+    /// @dev UsingTool is seen only by what a tool calls. Answered: done. NotDone: the answer says why the run is not done, by
+    ///   `RunOutcome.isDone`; the steps before stand.
     enum Status {
         None,
         AskingModel,
@@ -20,7 +21,8 @@ abstract contract OracleAgent is Ownable2Step {
         MalformedAnswer,
         OutOfIterations,
         DeadlinePassed,
-        RequestFailed
+        RequestFailed,
+        NotDone
     }
 
     /// @notice What the agent asks of its oracle.

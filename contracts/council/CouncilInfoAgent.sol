@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: CC0-1.0
 pragma solidity ^0.8.26;
 
-import {Unsure} from "../libraries/Unsure.sol";
 import {AgentCouncilOracle} from "./AgentCouncilOracle.sol";
 import {CouncilAgent} from "./CouncilAgent.sol";
 import {CouncilOptions} from "./CouncilOptions.sol";
@@ -33,8 +32,7 @@ contract CouncilInfoAgent is CouncilAgent {
     /// @param nonce goes into the seed of the judge's draw
     function join(uint256 requestId, uint256 nonce) external payable onlyOwner returns (bytes memory answer) {
         AgentCouncilOracle.Request memory request = oracle.getRequest(requestId);
-        string memory said = _run(_askedOf(request));
-        Unsure.requireSure(said);
+        string memory said = _runOrRevert(_askedOf(request));
         answer = _optionOf(bytes(request.specifications), CouncilText.resultOf(said));
         if (answer.length == 0 || answer.length > oracle.MAX_ANSWER_BYTES()) revert AnswerRefused(said);
         given[requestId] = Given(answer, nonce);

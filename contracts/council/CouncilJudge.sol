@@ -38,7 +38,7 @@ contract CouncilJudge is CouncilAgent {
         if (phase != Phase.Judge && phase != Phase.DisputeJudge) revert NothingToJudge(requestId, phase);
         (address[] memory agents, bytes[] memory answers) = oracle.getReveals(requestId);
         AgentCouncilOracle.Request memory request = oracle.getRequest(requestId);
-        string memory verdict = _run(_prompt(request, answers));
+        string memory verdict = _runOrRevert(_prompt(request, answers));
         bool isDiscrete = CouncilOptions.count(bytes(request.specifications)) > 0;
         (uint256 named, bytes memory finalAnswer) = _decide(CouncilText.resultOf(verdict), answers, isDiscrete);
         address[] memory winners = _winners(agents, named);

@@ -5,7 +5,6 @@ import {EIP712} from "@openzeppelin/contracts/utils/cryptography/EIP712.sol";
 import {IERCAgent} from "../IERCAgent.sol";
 import {IAgentAccount} from "../interfaces/IAgentAccount.sol";
 import {IERCAgentTool} from "../interfaces/IERCAgentTool.sol";
-import {Unsure} from "../libraries/Unsure.sol";
 import {SignatureProof} from "./SignatureProof.sol";
 import {WriteDigest} from "./WriteDigest.sol";
 
@@ -176,8 +175,7 @@ abstract contract ConfirmedAgent is IERCAgent, IAgentAccount, EIP712 {
     function _runOnce(string memory prompt) private returns (string memory answer) {
         if (isRunning) revert AlreadyRunning();
         isRunning = true;
-        answer = _run(prompt);
-        Unsure.requireSure(answer);
+        answer = _runOrRevert(prompt);
         isRunning = false;
     }
 

@@ -5,6 +5,7 @@ import {AgentIterationResult, IERCAgentExecutor} from "../interfaces/IERCAgentEx
 import {IERCAgentTool} from "../interfaces/IERCAgentTool.sol";
 import {IModelOutput} from "../interfaces/IModelOutput.sol";
 import {AbiString} from "../libraries/AbiString.sol";
+import {RunOutcome} from "../libraries/RunOutcome.sol";
 import {TransientValues} from "../libraries/TransientValues.sol";
 
 /// @title A tool that asks a language model, which has no tools
@@ -110,10 +111,12 @@ contract LanguageModelTool is IERCAgentTool, IModelOutput {
         return abi.decode(output, (AgentIterationResult)).finalAnswer;
     }
 
-    /// @dev Returns the label that the answer names first, the first one of labels at one place; keeps its value.
+    /// @dev Returns the label that the answer names first, the first one of labels at one place; keeps its value. An answer
+    ///   that is not done can only begin with a label, such as "Failed": "I can't say whether it is good" names none.
     function _choose(string memory answer) private returns (string memory) {
         bytes memory text = bytes(answer);
-        for (uint256 place = 0; place < text.length; place++) {
+        uint256 places = RunOutcome.isDone(answer) ? text.length : 1;
+        for (uint256 place = 0; place < places; place++) {
             for (uint256 i = 0; i < labels.length; i++) {
                 if (!_isAt(text, place, bytes(labels[i].word))) continue;
                 int256[] memory values = new int256[](1);

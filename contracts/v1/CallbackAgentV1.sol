@@ -8,7 +8,7 @@ import {IERCAgentClientV1} from "./interfaces/IERCAgentClientV1.sol";
 import {AgentIterationResult, IERCAgentExecutorV1} from "./interfaces/IERCAgentExecutorV1.sol";
 import {IERCAgentToolV1} from "./interfaces/IERCAgentToolV1.sol";
 import {AbiString} from "../libraries/AbiString.sol";
-import {Unsure} from "../libraries/Unsure.sol";
+import {RunOutcome} from "../libraries/RunOutcome.sol";
 import {EscapedLine} from "./EscapedLine.sol";
 import {Order} from "../callback/IAgentOracle.sol";
 import {IAgentOracleClient, Outcome} from "../callback/IAgentOracleClient.sol";
@@ -19,7 +19,8 @@ import {OracleAgent} from "../callback/OracleAgent.sol";
 ///   transaction to start and one for each answer of the model. What a step did stands, also if a later step fails.
 ///   - `ask` starts a run that its value pays for; `run` one that the agent's subscription pays for.
 ///   - The end of a run is in `statusOf` and `resultOf`, and goes to the result handler by
-///     `handleAgentResult(uint256,string)`. A result that begins with `FAILED: ` is the reason why there is no answer.
+///     `handleAgentResult(uint256,string)`. A result that begins with `FAILED: ` is the reason why there is no answer. A run
+///     whose answer is not done has the status NotDone.
 ///   - A tool may be asynchronous: the run waits for `handleAgentResult` from it.
 /// @dev Inherit it, or deploy SimpleCallbackAgentV1.
 abstract contract CallbackAgentV1 is IERCAgentToolV1, IERCAgentClientV1, IAgentOracleClient, ERC165, OracleAgent {
@@ -59,9 +60,9 @@ abstract contract CallbackAgentV1 is IERCAgentToolV1, IERCAgentClientV1, IAgentO
     /// @notice The tool is asynchronous; the run waits for its result.
     event AgentAwaitsTool(uint256 indexed runId, address indexed tool, uint256 toolRunId);
 
-    /// @notice A run ended without an answer.
-    /// @param executionSteps what stands, in order
-    /// @param reason begins with `FAILED: `
+    /// @notice A run ended without an answer, or is not done.
+    /// @param executionSteps what the run did, in order. It stands, but for a last step whose tool reverted
+    /// @param reason begins with `FAILED: `; of a run that is not done its answer
     event AgentRunFailed(
         uint256 indexed runId, address requester, Status status, string[] executionSteps, string reason
     );
@@ -380,7 +381,11 @@ abstract contract CallbackAgentV1 is IERCAgentToolV1, IERCAgentClientV1, IAgentO
             current.earlyResult = "";
         }
         string memory who = Strings.toChecksumHexString(address(tool));
-        if (!success) return _fail(runId, Status.ToolFailed, string.concat("tool ", who, " reverted"));
+        if (!success) {
+            (bool isNotDone, string memory answer) = RunOutcome.readNotDone(output);
+            if (isNotDone) return _finishStep(runId, answer, false);
+            return _fail(runId, Status.ToolFailed, string.concat("tool ", who, " reverted"));
+        }
         if (!AbiString.isAt(output, 1)) {
             return _fail(runId, Status.ToolFailed, string.concat("tool ", who, " returned no run ID and string"));
         }
@@ -409,8 +414,8 @@ abstract contract CallbackAgentV1 is IERCAgentToolV1, IERCAgentClientV1, IAgentO
         if (isAwaited && _isFailure(result)) {
             return _fail(runId, Status.ToolFailed, string.concat("a tool said: ", result));
         }
-        if (Unsure.isUnsure(result)) {
-            // No model reads the doubt of a nested agent, so none can act on it.
+        if (!RunOutcome.isDone(result)) {
+            // No model reads what a nested agent did not do, so none can act on it.
             return _finish(runId, result);
         }
         _askAgain(runId);
@@ -418,8 +423,13 @@ abstract contract CallbackAgentV1 is IERCAgentToolV1, IERCAgentClientV1, IAgentO
 
     function _finish(uint256 runId, string memory finalAnswer) private {
         Run storage current = runs[runId];
-        emit AgentRunResult(runId, current.requester, current.agentReasoning, finalAnswer);
-        _end(runId, Status.Answered, finalAnswer);
+        if (RunOutcome.isDone(finalAnswer)) {
+            emit AgentRunResult(runId, current.requester, current.agentReasoning, finalAnswer);
+            _end(runId, Status.Answered, finalAnswer);
+        } else {
+            emit AgentRunFailed(runId, current.requester, Status.NotDone, current.agentReasoning, finalAnswer);
+            _end(runId, Status.NotDone, finalAnswer);
+        }
     }
 
     function _fail(uint256 runId, Status status, string memory reason) private {

@@ -4,7 +4,7 @@ pragma solidity ^0.8.24;
 import {ERC165} from "@openzeppelin/contracts/utils/introspection/ERC165.sol";
 import {IERC165} from "@openzeppelin/contracts/utils/introspection/IERC165.sol";
 import {AbiString} from "../libraries/AbiString.sol";
-import {Unsure} from "../libraries/Unsure.sol";
+import {RunOutcome} from "../libraries/RunOutcome.sol";
 import {EscapedLine} from "./EscapedLine.sol";
 import {AgentIterationResult, IERCAgentExecutorV1} from "./interfaces/IERCAgentExecutorV1.sol";
 import {IERCAgentToolV1} from "./interfaces/IERCAgentToolV1.sol";
@@ -120,9 +120,9 @@ abstract contract IERCAgentV1 is IERCAgentToolV1, ERC165 {
     }
 
     /// @notice The reasoning loop: asks the executor, uses the tool it names, and so on until the final answer.
-    /// @dev Anybody may call `run` of this base. A subclass that guards it overrides it and calls this.
-    ///   An answer can begin with `UNSURE:`, after steps that were done. A subclass that undoes them calls
-    ///   `Unsure.requireSure`.
+    /// @dev Anybody may call `run` of this base. A subclass that guards it overrides it and calls this, or `_runOrRevert`.
+    ///   A run that used a tool does all that was asked, or reverts with `RunOutcome.NotDone`. One that used none can return
+    ///   an answer that is not done.
     function _run(string memory prompt) internal returns (string memory answer) {
         uint256 runId = ++currentRunId;
         string[] memory agentReasoning = new string[](agentMaxIterations);
@@ -136,20 +136,27 @@ abstract contract IERCAgentV1 is IERCAgentToolV1, ERC165 {
             agentReasoning[iteration] =
                 string.concat(next.agentReasoning, "\nObservation: ", EscapedLine.escape(result), "\n");
             toolResults[iteration] = result;
-            if (Unsure.isUnsure(result)) {
-                // No model reads the doubt of a nested agent, so none can act on it.
-                result = Unsure.addSteps(result, agentReasoning, toolResults, iteration);
-                return _finish(runId, agentReasoning, iteration + 1, result);
+            if (!RunOutcome.isDone(result)) {
+                // No model reads what a nested agent did not do, so none can act on it.
+                revert RunOutcome.NotDone(RunOutcome.addSteps(result, agentReasoning, toolResults, iteration));
             }
         }
 
         revert NoFinalAnswer(agentMaxIterations);
     }
 
+    /// @notice Runs the loop, and reverts with `RunOutcome.NotDone` whenever the answer is not done, also before any tool.
+    /// @dev For agents that move value, so that no caller takes a refusal for an answer.
+    function _runOrRevert(string memory prompt) internal returns (string memory answer) {
+        answer = _run(prompt);
+        RunOutcome.requireDone(answer);
+    }
+
     function _finish(uint256 runId, string[] memory agentReasoning, uint256 steps, string memory answer)
         private
         returns (string memory)
     {
+        if (steps != 0) RunOutcome.requireDone(answer);
         string[] memory executionSteps = new string[](steps);
         for (uint256 i = 0; i < steps; i++) executionSteps[i] = agentReasoning[i];
         emit AgentRunResult(runId, msg.sender, executionSteps, answer);
@@ -179,7 +186,12 @@ abstract contract IERCAgentV1 is IERCAgentToolV1, ERC165 {
 
     function _runTool(IERCAgentToolV1 tool, bytes memory toolInput) private returns (string memory) {
         (bool success, bytes memory output) = address(tool).call(toolInput);
-        if (!success) revert ToolCallFailed(address(tool), output);
+        if (!success) {
+            // A nested agent that undid its run, and one that declined before it did anything, end this run alike.
+            (bool isNotDone, string memory answer) = RunOutcome.readNotDone(output);
+            if (isNotDone) return answer;
+            revert ToolCallFailed(address(tool), output);
+        }
         if (!AbiString.isAt(output, 1)) revert MalformedToolResult(address(tool), output.length);
 
         (uint256 toolRunId, string memory result) = abi.decode(output, (uint256, string));

@@ -2,13 +2,12 @@
 pragma solidity ^0.8.24;
 
 import {Ownable, Ownable2Step} from "@openzeppelin/contracts/access/Ownable2Step.sol";
-import {Unsure} from "../libraries/Unsure.sol";
 import {IERCAgentToolV1} from "./interfaces/IERCAgentToolV1.sol";
 import {IERCAgentV1} from "./IERCAgentV1.sol";
 
 /// @title A version-1 agent that only its owner may run
 /// @notice For tools that act on what an account owns, such as AccountToolV1: the account is the owner.
-///   A run whose answer is unsure reverts with `UnsureAnswer`, so a half-sure instruction moves nothing.
+///   A run that is not done reverts with `RunOutcome.NotDone`, so an instruction moves all that it asks for, or nothing.
 contract OwnedAgentV1 is IERCAgentV1, Ownable2Step {
     /// @notice Creates the agent; its first owner, then the arguments of IERCAgentV1.
     constructor(
@@ -35,8 +34,6 @@ contract OwnedAgentV1 is IERCAgentV1, Ownable2Step {
         onlyOwner
         returns (uint256 runId, string memory result)
     {
-        result = _run(_promptOf(input));
-        Unsure.requireSure(result);
-        return (SYNCHRONOUS, result);
+        return (SYNCHRONOUS, _runOrRevert(_promptOf(input)));
     }
 }

@@ -6,7 +6,7 @@ import {IERCAgentToolV1} from "./interfaces/IERCAgentToolV1.sol";
 
 /// @title A CallbackAgentV1 that only its owner, and callers whom the owner allowed, may run
 /// @notice For tools that act on what an account owns, such as AccountToolV1. What a step did stands: an answer that is
-///   unsure, or a later tool that reverts, undoes nothing.
+///   not done, or a later tool that reverts, undoes nothing.
 contract OwnedCallbackAgentV1 is CallbackAgentV1 {
     /// @notice The arguments are those of CallbackAgentV1. The deployer owns it.
     constructor(

@@ -9,6 +9,7 @@ import {IERC165} from "@openzeppelin/contracts/utils/introspection/IERC165.sol";
 import {IERCAgentClient} from "../interfaces/IERCAgentClient.sol";
 import {IERCAgentTool} from "../interfaces/IERCAgentTool.sol";
 import {Pool} from "../interfaces/Pool.sol";
+import {RunOutcome} from "../libraries/RunOutcome.sol";
 import {TokenCall} from "../libraries/TokenCall.sol";
 import {AgentVersions} from "./AgentVersions.sol";
 import {IERCAgentClientV1} from "./interfaces/IERCAgentClientV1.sol";
@@ -106,6 +107,7 @@ contract VersionedAccount is Pool, IERCAgentClient, IERCAgentClientV1, ERC165, O
     // ---- Runs
 
     /// @notice Gives the agent an instruction. For the owner and the callers whom the owner allowed.
+    /// @dev A synchronous run that is not done reverts with `RunOutcome.NotDone`.
     /// @return runId -1 after a synchronous run, of either version; else `RunEnded` has the result later
     /// @return answer the answer of a synchronous run
     function instruct(string calldata prompt) external nonReentrant returns (int256 runId, string memory answer) {
@@ -119,7 +121,10 @@ contract VersionedAccount is Pool, IERCAgentClient, IERCAgentClientV1, ERC165, O
         emit RunStarted(current, runId, msg.sender);
         if (runId == -1 || (hasEarlyResult && earlyId == runId)) {
             openRuns[current]--;
-            if (runId == -1) emit RunEnded(current, runId, answer);
+            if (runId == -1) {
+                RunOutcome.requireDone(answer);
+                emit RunEnded(current, runId, answer);
+            }
         } else {
             isOpen[current][runId] = true;
         }

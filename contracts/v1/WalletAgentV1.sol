@@ -4,14 +4,13 @@ pragma solidity ^0.8.24;
 import {Ownable} from "@openzeppelin/contracts/access/Ownable.sol";
 import {WalletAccount} from "../examples/wallet/WalletAccount.sol";
 import {Pool} from "../interfaces/Pool.sol";
-import {Unsure} from "../libraries/Unsure.sol";
 import {AgentOnlyToolV1} from "./AgentOnlyToolV1.sol";
 import {IERCAgentToolV1} from "./interfaces/IERCAgentToolV1.sol";
 import {IERCAgentV1} from "./IERCAgentV1.sol";
 
 /// @title The first draft's WalletAgent: manages its owner's deposits in a liquidity pool
 /// @notice Send tokens to `account()`, then say `instruct("Deploy 10 USDC")`. Amounts are whole tokens. Only the owner may
-///   run it. A run whose answer is unsure reverts with `UnsureAnswer`.
+///   run it. A run that is not done reverts with `RunOutcome.NotDone`.
 /// @dev The tools' names, texts and functions are the draft's. A WalletAccount is between the tools and the pool: otherwise
 ///   the pool would see each tool as another depositor.
 contract WalletAgentV1 is IERCAgentV1, Ownable {
@@ -64,17 +63,12 @@ contract WalletAgentV1 is IERCAgentV1, Ownable {
         onlyOwner
         returns (uint256 runId, string memory result)
     {
-        return (SYNCHRONOUS, _runSurely(_promptOf(input)));
+        return (SYNCHRONOUS, _runOrRevert(_promptOf(input)));
     }
 
     /// @notice Does what `run` does, for people: takes the instruction as a plain string.
     function instruct(string memory prompt) external onlyOwner returns (string memory answer) {
-        return _runSurely(prompt);
-    }
-
-    function _runSurely(string memory prompt) private returns (string memory answer) {
-        answer = _run(prompt);
-        Unsure.requireSure(answer);
+        return _runOrRevert(prompt);
     }
 
     function _addTool(

@@ -213,6 +213,17 @@ def plain_evm() -> Evm:
     return Evm(chain.get_vm())
 
 
+def deploy_reverting(evm: Evm, data: bytes) -> str:
+    """Deploy a contract that reverts with these data, whoever calls it; return its address."""
+    copy = lambda size, start: (  # noqa: E731 - PUSH2 size, PUSH2 start, PUSH0, CODECOPY
+        b"\x61" + size.to_bytes(2) + b"\x61" + start.to_bytes(2) + b"\x5f\x39"
+    )
+    end = lambda size, opcode: b"\x61" + size.to_bytes(2) + b"\x5f" + opcode  # noqa: E731
+    code = copy(len(data), 13) + end(len(data), b"\xfd") + data
+    evm.send(None, copy(len(code), 13) + end(len(code), b"\xf3") + code)
+    return "0x" + evm.last.msg.storage_address.hex()
+
+
 def final_answer(text: str) -> tuple[object, ...]:
     """Return an AgentIterationResult that ends the run."""
     return (True, text, ZERO, ([], b""), "")

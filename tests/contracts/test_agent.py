@@ -6,20 +6,25 @@ from typing import TYPE_CHECKING
 
 import pytest
 from eth_abi import encode
+from eth_utils import function_signature_to_4byte_selector
 
 from tests.contracts.plain_evm import (
     OWNER,
     STRANGER,
     ZERO,
     decode_error,
+    deploy_reverting,
     final_answer,
     reverts,
     text_input,
     use_tool,
 )
+from tests.run_answers import ANSWERS
 
 if TYPE_CHECKING:
     from tests.contracts.plain_evm import Contract, Evm
+
+NOT_DONE_SELECTOR = function_signature_to_4byte_selector("NotDone(string)")
 
 
 def deploy_agent(evm: Evm, executor: str, tools: list[str], max_iterations: int = 3) -> Contract:
@@ -243,72 +248,106 @@ def test_malformed_tool_result_is_refused(evm: Evm, executor: Contract, output: 
         agent("run", text_input("do"), ZERO)
 
 
-UNSURE = "UNSURE: I am not sure which tool to use: add or none?"
+NOT_DONE = "UNSURE: I am not sure which tool to use: add or none?"
 
 
-def test_unsure_answer_of_a_nested_agent_ends_the_outer_run(evm: Evm, executor: Contract) -> None:
+@pytest.mark.parametrize(("said", "expected"), ANSWERS)
+def test_a_run_without_tools_returns_any_answer(
+    evm: Evm, executor: Contract, said: str, *, expected: bool
+) -> None:
+    simple = deploy_agent(evm, executor.address, [])
+    executor("willReturn", final_answer(said))
+    assert simple("run", text_input("do"), ZERO) == (-1, said)
+    owned = evm.deploy(
+        "OwnedAgent", OWNER.address, executor.address, "m", "Owned", "d", "i", "b", [], 4
+    )
+    executor("willReturn", final_answer(said))
+    if expected:
+        assert owned("run", text_input("do"), ZERO) == (-1, said)
+        return
+    with reverts("NotDone", said):
+        owned("run", text_input("do"), ZERO)
+    with reverts("NotDone", said):
+        owned("instruct", "do")
+
+
+@pytest.mark.parametrize(("said", "expected"), ANSWERS)
+def test_a_run_that_used_a_tool_is_done_or_undone(
+    evm: Evm, executor: Contract, said: str, *, expected: bool
+) -> None:
     tool = evm.deploy("CounterTool")
-    inner = deploy_agent(evm, executor.address, [tool.address])
-    outer = deploy_agent(evm, executor.address, [tool.address, inner.address])
-    ask = "Thought: add 5\nAction: Some Agent\nAction Input: {}"
+    agent = deploy_agent(evm, executor.address, [tool.address])
+    executor("willReturn", add(tool, 5))
+    executor("willReturn", final_answer(said))
+    if expected:
+        assert agent("run", text_input("add 5"), ZERO) == (-1, said)
+        assert tool("number") == 5
+        return
+    with reverts("NotDone", said):
+        agent("run", text_input("add 5"), ZERO)
+    assert (tool("number"), agent("currentRunId")) == (0, 0)
+
+
+@pytest.mark.parametrize(("said", "expected"), ANSWERS)
+def test_a_result_that_is_not_done_ends_the_run(
+    evm: Evm, executor: Contract, said: str, *, expected: bool
+) -> None:
+    tool = evm.deploy("RawTool", encode(["int256", "string"], [-1, said]))
+    agent = deploy_agent(evm, executor.address, [tool.address])
+    executor("willReturn", use_tool(tool.address, [], []))
+    executor("willReturn", final_answer("went on"))
+    if expected:
+        assert agent("run", text_input("do"), ZERO) == (-1, "went on")
+        assert len(executor.events("IterationAsked")) == 2
+        return
+    with reverts("NotDone", said):
+        agent("run", text_input("do"), ZERO)
+
+
+@pytest.mark.parametrize("has_acted", [False, True])
+def test_a_nested_agent_that_is_not_done_ends_every_run_around_it(
+    evm: Evm, executor: Contract, *, has_acted: bool
+) -> None:
+    """It returns its refusal, or undoes its run: the agents around it answer alike."""
+    tool = evm.deploy("CounterTool")
+    agents = [deploy_agent(evm, executor.address, [tool.address])]
+    for _ in range(2):
+        agents.append(deploy_agent(evm, executor.address, [agents[-1].address, tool.address], 4))
+    inner, middle, outer = agents
     reasoning = "Thought: add 2\nAction: Counter: 2\nAction Input: {}"
     for step in (
         use_tool(tool.address, ["uint256"], [2], reasoning),
         use_tool(tool.address, ["uint256"], [3], "no lines"),
-        use_tool(inner.address, ["string"], ["add 5"], ask),
-        final_answer(UNSURE),
-        final_answer("never asked for"),
+        use_tool(middle.address, ["string"], ["add 5"], "ask"),
+        use_tool(inner.address, ["string"], ["add 5"], "ask"),
+        *([add(tool, 5)] if has_acted else []),
+        final_answer(NOT_DONE),
     ):
         executor("willReturn", step)
-
     done = "; done before: Counter: 2: The counter is: 2; : The counter is: 5"
-    assert outer("run", text_input("add"), ZERO) == (-1, UNSURE + done)
-    assert len(executor.events("IterationAsked")) == 4
-    assert outer.events("AgentRunResult") == [
-        {
-            "runId": 1,
-            "requester": OWNER.address,
-            "executionSteps": (reasoning, "no lines", ask),
-            "answer": UNSURE + done,
-        }
-    ]
-    assert inner.events("AgentRunResult")[0]["answer"] == UNSURE
-
-
-def test_unsure_answer_ends_every_run_around_it(evm: Evm, executor: Contract) -> None:
-    agents = [deploy_agent(evm, executor.address, [])]
-    for _ in range(2):
-        agents.append(deploy_agent(evm, executor.address, [agents[-1].address], 1))
-    for nested in reversed(agents[:-1]):
-        executor("willReturn", use_tool(nested.address, ["string"], ["do"]))
-    executor("willReturn", final_answer(UNSURE))
-    assert agents[-1]("run", text_input("do"), ZERO) == (-1, UNSURE)
-    assert [agent.events("AgentRunResult")[0]["answer"] for agent in agents] == [UNSURE] * 3
+    with reverts("NotDone", NOT_DONE + done):
+        outer("run", text_input("add"), ZERO)
+    assert tool("number") == 0
+    assert [agent("currentRunId") for agent in agents] == [0, 0, 0]
 
 
 @pytest.mark.parametrize(
-    ("result", "is_unsure"),
+    ("data", "is_not_done"),
     [
-        ("UNSURE:", True),
-        ("UNSURE:x", True),
-        ("", False),
-        ("UNSURE", False),
-        ("unsure: x", False),
-        (" UNSURE: x", False),
-        ("Done. pay: UNSURE: x", False),
-        ("UNSURE\x00: x", False),
+        (NOT_DONE_SELECTOR + encode(["string"], ["Failed"]), True),
+        (NOT_DONE_SELECTOR + encode(["string"], ["Done. pay: Paid"]), False),
+        (NOT_DONE_SELECTOR, False),
     ],
 )
-def test_result_that_begins_with_the_constant_ends_the_run(
-    evm: Evm, executor: Contract, result: str, *, is_unsure: bool
+def test_a_revert_passes_for_no_result(
+    evm: Evm, executor: Contract, data: bytes, *, is_not_done: bool
 ) -> None:
-    tool = evm.deploy("RawTool", encode(["int256", "string"], [-1, result]))
-    agent = deploy_agent(evm, executor.address, [tool.address])
-    executor("willReturn", use_tool(tool.address, [], []))
-    executor("willReturn", final_answer("went on"))
-    expected = result if is_unsure else "went on"
-    assert agent("run", text_input("do"), ZERO) == (-1, expected)
-    assert len(executor.events("IterationAsked")) == 2 - is_unsure
+    tool = deploy_reverting(evm, data)
+    agent = deploy_agent(evm, executor.address, [tool])
+    executor("willReturn", use_tool(tool, [], []))
+    executor("willReturn", final_answer("never asked for"))
+    with reverts(*(("NotDone", "Failed") if is_not_done else ("ToolCallFailed", tool, data))):
+        agent("run", text_input("do"), ZERO)
 
 
 def test_two_runs_in_one_transaction(evm: Evm, executor: Contract) -> None:

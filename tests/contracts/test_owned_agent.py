@@ -1,4 +1,4 @@
-"""OwnedAgent: only its owner runs it, and an unsure answer undoes the run."""
+"""OwnedAgent: only its owner runs it, and an answer that is not done undoes the run."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 EXECUTOR = "0x" + "00" * 19 + "19"
 
 
-def test_an_unsure_answer_undoes_the_run(evm: Evm, executor: Contract) -> None:
+def test_an_answer_that_is_not_done_undoes_the_run(evm: Evm, executor: Contract) -> None:
     texts = ("m", "Trader", "Trades.", "what to do", "")
     agent = evm.deploy("OwnedAgent", STRANGER.address, executor.address, *texts, [], 4)
     executor("willReturn", final_answer("Done."))
     assert agent("instruct", "Swap", sender=STRANGER) == "Done."
     executor("willReturn", final_answer("UNSURE: which one?"))
-    with reverts("UnsureAnswer", "UNSURE: which one?"):
+    with reverts("NotDone", "UNSURE: which one?"):
         agent("instruct", "Swap", sender=STRANGER)
     for function, argument in (("instruct", ("Swap",)), ("run", (text_input("Swap"), EXECUTOR))):
         with pytest.raises(RevertedError) as caught:

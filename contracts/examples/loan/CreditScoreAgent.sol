@@ -4,7 +4,6 @@ pragma solidity ^0.8.28;
 import {Strings} from "@openzeppelin/contracts/utils/Strings.sol";
 import {IERCAgent} from "../../IERCAgent.sol";
 import {IERCAgentTool} from "../../interfaces/IERCAgentTool.sol";
-import {Unsure} from "../../libraries/Unsure.sol";
 import {ILoanPolicy} from "./ILoanPolicy.sol";
 import {IScoreBook} from "./IScoreBook.sol";
 import {LendingPool} from "./LendingPool.sol";
@@ -74,8 +73,8 @@ contract CreditScoreAgent is IERCAgent {
         _promptOf(input);
         if (msg.sender != address(pool.agent())) revert CallerNotAgent(msg.sender);
         if (!reader.hasRead(msg.sender)) revert CriteriaNotRead(msg.sender);
-        string memory answer = _run(pool.policy().criteria());
-        return (-1, Unsure.isUnsure(answer) ? answer : _tell());
+        _runOrRevert(pool.policy().criteria());
+        return (-1, _tell());
     }
 
     /// @dev Compares the score with the limit. A required check that was not made is named.

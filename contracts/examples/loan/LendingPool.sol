@@ -10,7 +10,7 @@ import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol
 import {ReentrancyGuardTransient} from "@openzeppelin/contracts/utils/ReentrancyGuardTransient.sol";
 import {Math} from "@openzeppelin/contracts/utils/math/Math.sol";
 import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
-import {Unsure} from "../../libraries/Unsure.sol";
+import {RunOutcome} from "../../libraries/RunOutcome.sol";
 import {BorrowerRecord, ILoanDesk} from "./ILoanDesk.sol";
 import {ILoanAgent} from "./ILoanAgent.sol";
 import {ILoanPolicy} from "./ILoanPolicy.sol";
@@ -224,7 +224,7 @@ contract LendingPool is ILoanDesk, ERC4626, Ownable, ReentrancyGuardTransient {
         uint256 id = ++applicationCount;
         _open(Application(id, msg.sender, amount, collateral, policy.criteriaVersion()));
         answer = agent.decide(application);
-        Unsure.requireSure(answer);
+        RunOutcome.requireDone(answer);
         approved = _close(id, answer);
         if (approved) {
             _payOut(id, amount, collateral);

@@ -3,7 +3,6 @@ pragma solidity ^0.8.24;
 
 import {IERCAgent} from "../../IERCAgent.sol";
 import {IERCAgentTool} from "../../interfaces/IERCAgentTool.sol";
-import {Unsure} from "../../libraries/Unsure.sol";
 import {ILoanAgent} from "./ILoanAgent.sol";
 import {ILoanDesk} from "./ILoanDesk.sol";
 import {LoanTexts} from "./LoanTexts.sol";
@@ -12,7 +11,7 @@ import {QuotedText} from "./QuotedText.sol";
 /// @title Decides on the applications of a lending pool
 /// @notice Its tools read the DAO's criteria, ask the credit score agent to evaluate them, and tell the pool the decision.
 ///   All of it is one transaction, undone together. Who gets how much, and what may be approved at all, is the pool's
-///   decision. A run whose answer is unsure reverts with `UnsureAnswer`.
+///   decision. A run that is not done reverts with `RunOutcome.NotDone`.
 contract LoanAgent is IERCAgent, ILoanAgent {
     /// @notice Only the pool runs the agent.
     error CallerNotDesk(address caller);
@@ -57,7 +56,7 @@ contract LoanAgent is IERCAgent, ILoanAgent {
 
     /// @inheritdoc ILoanAgent
     function decide(string memory application) external onlyDesk returns (string memory answer) {
-        return _runSurely(requestFor(application));
+        return _runOrRevert(requestFor(application));
     }
 
     /// @notice Runs the agent. For the pool.
@@ -68,7 +67,7 @@ contract LoanAgent is IERCAgent, ILoanAgent {
         onlyDesk
         returns (int256 runId, string memory result)
     {
-        return (-1, _runSurely(_promptOf(input)));
+        return (-1, _runOrRevert(_promptOf(input)));
     }
 
     /// @notice Returns the request for an application: its text as a quotation, and the three things to do.
@@ -77,10 +76,5 @@ contract LoanAgent is IERCAgent, ILoanAgent {
         bool isEmpty = bytes(application).length == 0;
         string memory text = isEmpty ? LoanTexts.NO_TEXT : QuotedText.quotable(application, MAX_TEXT_BYTES);
         return string.concat(LoanTexts.REQUEST_START, text, LoanTexts.REQUEST_END);
-    }
-
-    function _runSurely(string memory prompt) private returns (string memory answer) {
-        answer = _run(prompt);
-        Unsure.requireSure(answer);
     }
 }

@@ -127,7 +127,7 @@ contract VotingAgent is DeskAgent, IBallot {
         string memory text = proposalText.describe(targets, values, calldatas, description);
         openText = QuotedText.quotable(text, MAX_PROPOSAL_BYTES);
         (openProposal, isRead) = (proposalId, false);
-        answer = _runSurely(mandate);
+        answer = _runOrRevert(mandate);
         if (openProposal != 0) revert NotVoted(answer);
         delete openText;
     }

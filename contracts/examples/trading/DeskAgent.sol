@@ -5,10 +5,9 @@ import {Ownable} from "@openzeppelin/contracts/access/Ownable.sol";
 import {Ownable2Step} from "@openzeppelin/contracts/access/Ownable2Step.sol";
 import {IERCAgent} from "../../IERCAgent.sol";
 import {IERCAgentTool} from "../../interfaces/IERCAgentTool.sol";
-import {Unsure} from "../../libraries/Unsure.sol";
 
 /// @title An agent for its owner and callers whom the owner allowed
-/// @notice A run whose answer is unsure reverts with `UnsureAnswer`, so a half-sure request moves nothing.
+/// @notice A run that is not done reverts with `RunOutcome.NotDone`, so a request moves all that it asks for, or nothing.
 abstract contract DeskAgent is IERCAgent, Ownable2Step {
     /// @notice The owner hasn't allowed this caller to run the agent.
     error CallerNotAllowed(address caller);
@@ -31,7 +30,7 @@ abstract contract DeskAgent is IERCAgent, Ownable2Step {
         onlyCaller
         returns (int256 runId, string memory result)
     {
-        return (-1, _runSurely(_promptOf(input)));
+        return (-1, _runOrRevert(_promptOf(input)));
     }
 
     /// @notice Allows a caller to run the agent, or forbids it. For the owner.
@@ -43,10 +42,5 @@ abstract contract DeskAgent is IERCAgent, Ownable2Step {
     /// @notice Tells whether this address may run the agent. The owner always may.
     function isCaller(address caller) public view returns (bool) {
         return caller == owner() || allowed[caller];
-    }
-
-    function _runSurely(string memory prompt) internal returns (string memory answer) {
-        answer = _run(prompt);
-        Unsure.requireSure(answer);
     }
 }

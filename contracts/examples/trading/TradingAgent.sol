@@ -46,7 +46,7 @@ contract TradingAgent is DeskAgent {
     /// @notice Decides on a post. For the owner and callers whom the owner allowed.
     /// @return answer what the tools did
     function decide(string memory post) external onlyCaller returns (string memory answer) {
-        return _runSurely(requestFor(post));
+        return _runOrRevert(requestFor(post));
     }
 
     /// @notice Returns the request for a post: the post as a quotation, and the four things to do.

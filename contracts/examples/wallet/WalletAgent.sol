@@ -5,7 +5,6 @@ import {IERCAgent} from "../../IERCAgent.sol";
 import {IERCAgentTool} from "../../interfaces/IERCAgentTool.sol";
 import {Pool} from "../../interfaces/Pool.sol";
 import {ToolResultConverter} from "../../interfaces/ToolResultConverter.sol";
-import {Unsure} from "../../libraries/Unsure.sol";
 import {AgentOnlyTool} from "../../tools/AgentOnlyTool.sol";
 import {ViewBalanceResultConverter} from "./ViewBalanceResultConverter.sol";
 import {WalletAccount} from "./WalletAccount.sol";
@@ -15,7 +14,7 @@ import {WalletTexts} from "./WalletTexts.sol";
 /// @notice Send tokens to `account()`, then say `instruct("Deposit 10 USDC")`. Amounts are whole tokens.
 ///   To let another agent use this one as a tool, allow it with `setCaller`. Whoever can run that agent can then
 ///   move the wallet's tokens between its account and the pool; nobody but the owner can move them elsewhere.
-///   A run whose answer is unsure reverts with `UnsureAnswer`, so a half-sure instruction moves nothing.
+///   A run that is not done reverts with `RunOutcome.NotDone`, so an instruction moves all that it asks for, or nothing.
 /// @dev Differs from the ERC's text where that doesn't work, and where it is unsafe: a WalletAccount holds the
 ///   tokens and is the only depositor; amounts are UINT, as the pool's are; only the owner and callers whom the
 ///   owner allowed may run the agent, only the agent may run its tools, only these tools may use the account; the
@@ -112,14 +111,14 @@ contract WalletAgent is IERCAgent {
         onlyCaller
         returns (int256 runId, string memory result)
     {
-        return (-1, _runSurely(_promptOf(input)));
+        return (-1, _runOrRevert(_promptOf(input)));
     }
 
     /// @notice Does what `run` does, for people: takes the instruction as a plain string.
     /// @param prompt for example "Deposit 10 USDC"
     /// @return answer the agent's answer
     function instruct(string memory prompt) external onlyCaller returns (string memory answer) {
-        return _runSurely(prompt);
+        return _runOrRevert(prompt);
     }
 
     /// @notice Allows a caller to run the agent, or forbids it. For the owner.
@@ -132,11 +131,6 @@ contract WalletAgent is IERCAgent {
     /// @notice Tells whether this address may run the agent. The owner always may.
     function isCaller(address caller) public view returns (bool) {
         return caller == owner || allowed[caller];
-    }
-
-    function _runSurely(string memory prompt) private returns (string memory answer) {
-        answer = _run(prompt);
-        Unsure.requireSure(answer);
     }
 
     /// @dev A tool with a converter answers in its words, one without with the fixed result.

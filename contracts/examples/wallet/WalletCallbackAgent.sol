@@ -13,7 +13,7 @@ import {WalletTexts} from "./WalletTexts.sol";
 /// @title A WalletAgent whose model runs off the chain, by an oracle
 /// @notice Same tools, texts and prompt: send tokens to `account()`, then `ask("Deposit 10 USDC", address(0))` with
 ///   `costOfRun()` wei. Only the owner and callers whom the owner allowed may start a run, by `ask` or `run`.
-///   What a step did stands: an answer that is unsure, or a later tool that reverts, undoes nothing.
+///   What a step did stands: an answer that is not done, or a later tool that reverts, undoes nothing.
 /// @dev The account's owner is the deployer for ever, also after `transferOwnership`.
 contract WalletCallbackAgent is CallbackAgent {
     /// @notice Holds the wallet's tokens and deposits them.

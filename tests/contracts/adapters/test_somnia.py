@@ -13,6 +13,7 @@ from pyevm_agents.contracts import load_artifact
 from tests.contracts.adapters.adapter_bench import MODEL, TIMEOUT, AdapterBench, somnia_bench
 from tests.contracts.callback.oracle_bench import WORKER
 from tests.contracts.plain_evm import OWNER, STRANGER, Contract, reverts, use_tool
+from tests.run_answers import REFUSALS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -115,10 +116,11 @@ def test_allowed_values_stand_at_the_end_of_the_prompt(bench: AdapterBench) -> N
     assert bench.arguments() == (MODEL, "You answer.", (), (), (), prompt)
 
 
-def test_an_allowed_value_is_the_result(bench: AdapterBench) -> None:
-    ask(bench, string_payload("YES", "NO"))
-    assert bench.say_text("YES")
-    assert result(bench, "string") == ("YES",)
+@pytest.mark.parametrize("text", ["YES", "Failed"])
+def test_an_allowed_value_is_the_result(bench: AdapterBench, text: str) -> None:
+    ask(bench, string_payload("YES", "Failed"))
+    assert bench.say_text(text)
+    assert result(bench, "string") == (text,)
 
 
 @pytest.mark.parametrize("text", ["MAYBE", "yes", "", "UNSURE: which?"])
@@ -158,7 +160,7 @@ def test_the_first_integer_of_an_answer_is_moved_into_the_range(
     assert result(bench, "int256") == (number,)
 
 
-@pytest.mark.parametrize("text", ["many", "-", "9" * 80, "UNSURE: 5 or 6?"])
+@pytest.mark.parametrize("text", ["many", "-", "9" * 80, *(f"{text} 5" for text in REFUSALS)])
 def test_an_answer_without_a_number_is_a_failure(bench: AdapterBench, text: str) -> None:
     ask(bench, number_payload())
     assert bench.say_text(text)

@@ -13,6 +13,7 @@ from tests.contracts.callback.test_runs import (
     ASKING_MODEL,
     AWAITING_TOOL,
     DEADLINE_PASSED,
+    NOT_DONE,
     TOOL_FAILED,
     failure,
     use,
@@ -173,11 +174,11 @@ def test_failure_that_a_tool_reports_ends_the_run(bench: OracleBench) -> None:
     assert agent("stepsOf", 1) == (("use it",), ("FAILED: no",))
 
 
-def test_unsure_result_ends_the_run(bench: OracleBench) -> None:
+def test_a_result_that_is_not_done_ends_the_run(bench: OracleBench) -> None:
     tool = asynchronous_tool(bench)
     agent = waiting_run(bench, tool)
     tool("finish", 0, "UNSURE: which?")
-    assert (agent("statusOf", 1), agent("resultOf", 1)) == (ANSWERED, "UNSURE: which?")
+    assert (agent("statusOf", 1), agent("resultOf", 1)) == (NOT_DONE, "UNSURE: which?")
 
 
 def test_late_result_is_refused(bench: OracleBench) -> None:

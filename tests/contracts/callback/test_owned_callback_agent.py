@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tests.contracts.plain_evm import Account, Contract
 
 CALLBACK_GAS = 3_000_000
-ANSWERED, TOOL_FAILED = 4, 5
+ANSWERED, TOOL_FAILED, NOT_DONE = 4, 5, 11
 PLAIN = 0
 """`ApprovalToken.Manner`."""
 
@@ -139,7 +139,7 @@ def test_what_a_step_did_stands(owned: OwnedBench) -> None:
         owned.pull(30), final_answer("UNSURE: which one?"), run_id=2, agent=owned.agent
     )
     assert (owned.agent("statusOf", 2), owned.agent("resultOf", 2)) == (
-        *(ANSWERED, "UNSURE: which one?"),
+        *(NOT_DONE, "UNSURE: which one?"),
     )
     assert owned.token("balanceOf", owned.account.address) == 900
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from eth_abi import decode, encode
-from eth_utils import function_abi_to_4byte_selector
+from eth_utils import function_abi_to_4byte_selector, function_signature_to_4byte_selector
 
 from pyevm_agents.contracts import load_artifact
 from tests.contracts.callback.oracle_bench import (
@@ -23,11 +23,13 @@ from tests.contracts.plain_evm import (
     ZERO,
     RevertedError,
     decode_error,
+    deploy_reverting,
     final_answer,
     reverts,
     text_input,
     use_tool,
 )
+from tests.run_answers import ANSWERS
 
 if TYPE_CHECKING:
     from tests.contracts.callback.oracle_bench import OracleBench
@@ -45,7 +47,8 @@ if TYPE_CHECKING:
     OUT_OF_ITERATIONS,
     DEADLINE_PASSED,
     REQUEST_FAILED,
-) = range(11)
+    NOT_DONE,
+) = range(12)
 WRITE, WRITE_THEN_REVERT, RETURN, REVERT_WITH, RETURN_TEXT, BURN_GAS = range(6)
 ARGUMENT_TYPES = ["string", "string", "address[]", "string[]", "string[]", "string"]
 
@@ -529,29 +532,61 @@ def test_costly_failure_of_a_tool_is_told_from_running_out(bench: OracleBench) -
     assert failure(bench, agent)[0] == TOOL_FAILED
 
 
-def test_result_of_a_synchronous_tool_may_begin_like_a_failure(bench: OracleBench) -> None:
-    result = "FAILED: but the model may read it"
-    tool = bench.evm.deploy("RawTool", encode(["int256", "string"], [-1, result]))
+@pytest.mark.parametrize(("said", "expected"), ANSWERS)
+def test_the_end_of_a_run_says_whether_it_is_done(
+    bench: OracleBench, said: str, *, expected: bool
+) -> None:
+    counter = bench.evm.deploy("CounterTool")
+    handler = bench.evm.deploy("ResultHandler")
+    agent = bench.agent([counter])
+    bench.ask(agent, handler=handler.address)
+    bench.say(add(counter, 2), final_answer(said), agent=agent)
+    assert [event["result"] for event in handler.events("ResultHandled")] == [said]
+    results, failures = agent.events("AgentRunResult"), agent.events("AgentRunFailed")
+    ended = {"runId": 1, "requester": STRANGER.address, "executionSteps": ("add 2",)}
+    if expected:
+        assert (results, failures) == ([{**ended, "answer": said}], [])
+    else:
+        assert (results, failures) == ([], [{**ended, "status": NOT_DONE, "reason": said}])
+    status = ANSWERED if expected else NOT_DONE
+    assert (agent("statusOf", 1), agent("resultOf", 1)) == (status, said)
+    assert counter("number") == 2
+
+
+@pytest.mark.parametrize(("said", "expected"), ANSWERS)
+def test_a_result_that_is_not_done_ends_the_run(
+    bench: OracleBench, said: str, *, expected: bool
+) -> None:
+    tool = bench.evm.deploy("RawTool", encode(["int256", "string"], [-1, said]))
     agent = bench.agent([tool])
     bench.ask(agent)
-    bench.say(use(tool), final_answer("went on"), agent=agent)
-    assert agent("resultOf", 1) == "went on"
+    bench.say(use(tool), agent=agent)
+    assert agent("statusOf", 1) == (ASKING_MODEL if expected else NOT_DONE)
+    assert agent("resultOf", 1) == ("" if expected else said)
 
 
-UNSURE = "UNSURE: which one?"
-
-
-def test_unsure_tool_result_ends_the_run_with_the_steps_before_it(bench: OracleBench) -> None:
+@pytest.mark.parametrize("is_undone", [False, True])
+def test_the_end_names_the_steps_before_a_result_that_is_not_done(
+    bench: OracleBench, *, is_undone: bool
+) -> None:
+    """The tool answers so, or reverts so, as an agent that undid its own run."""
+    said = "UNSURE: which one?"
     counter = bench.evm.deploy("CounterTool")
-    unsure = bench.evm.deploy("RawTool", encode(["int256", "string"], [-1, UNSURE]))
-    agent = bench.agent([counter, unsure])
+    if is_undone:
+        selector = function_signature_to_4byte_selector("NotDone(string)")
+        revert = selector + encode(["string"], [said])
+        tool = bench.evm.at("RawTool", deploy_reverting(bench.evm, revert))
+    else:
+        tool = bench.evm.deploy("RawTool", encode(["int256", "string"], [-1, said]))
+    agent = bench.agent([counter, tool])
     bench.ask(agent)
     reasoning = "Thought: add 2\nAction: Counter\nAction Input: {}"
-    bench.say(use_tool(counter.address, ["uint256"], [2], reasoning), use(unsure), agent=agent)
-    expected = UNSURE + "; done before: Counter: The counter is: 2"
-    (event,) = agent.events("AgentRunResult")
-    assert (event["executionSteps"], event["answer"]) == ((reasoning, "use it"), expected)
-    assert (agent("statusOf", 1), agent("resultOf", 1)) == (ANSWERED, expected)
+    bench.say(use_tool(counter.address, ["uint256"], [2], reasoning), use(tool), agent=agent)
+    expected = said + "; done before: Counter: The counter is: 2"
+    (event,) = agent.events("AgentRunFailed")
+    assert (event["executionSteps"], event["reason"]) == ((reasoning, "use it"), expected)
+    assert (agent("statusOf", 1), agent("resultOf", 1)) == (NOT_DONE, expected)
+    assert agent("stepsOf", 1)[1] == ("The counter is: 2", said)
 
 
 # ---- Settings and interfaces

@@ -28,6 +28,7 @@ from tests.contracts.plain_evm import (
     final_answer,
     reverts,
 )
+from tests.run_answers import REFUSALS
 
 if TYPE_CHECKING:
     from tests.contracts.council.council_bench import Question
@@ -124,11 +125,12 @@ def test_an_info_agent_names_the_option(sitting: Sitting, said: str) -> None:
     assert resolution(sitting) == (b"yes", True)
 
 
-def test_an_unsure_info_agent_stays_out(sitting: Sitting) -> None:
+@pytest.mark.parametrize("said", REFUSALS)
+def test_an_info_agent_that_is_not_done_stays_out(sitting: Sitting, said: str) -> None:
     sitting.bench.ask()
     agent = sitting.deploy("CouncilInfoAgent", "m")
-    sitting.say(agent, "UNSURE: which year?")
-    with reverts("UnsureAnswer", "UNSURE: which year?"):
+    sitting.say(agent, said)
+    with reverts("NotDone", said):
         agent("join", 1, 5, value_wei=BOND)
     with reverts("NotAnswered", 1):
         agent("reveal", 1)
@@ -176,6 +178,16 @@ def test_verdicts(sitting: Sitting, verdict: str, answer: bytes, winners: list[i
     assert paid == tuple(AGENTS[place].address for place in winners)
 
 
+@pytest.mark.parametrize("said", REFUSALS)
+def test_a_judge_that_is_not_done_judges_nothing(sitting: Sitting, said: str) -> None:
+    question = sitting.bench.ask()
+    judge = drawn_judge(sitting, question, b"4", b"4", b"5")
+    verdict = f"{said}1, 2: 4"
+    sitting.say(judge, verdict)
+    with reverts("NotDone", verdict):
+        judge("judge", 1, sender=STRANGER)
+
+
 @pytest.mark.parametrize("verdict", ["", "none", "7: x", "1, 9: x", "x: 1", "0: x"])
 def test_verdicts_that_name_nothing(sitting: Sitting, verdict: str) -> None:
     question = sitting.bench.ask()
@@ -221,7 +233,7 @@ def test_no_words_make_a_judge_pay_others(said: str, answers: list[str], *, opti
         try:
             judge("judge", 1, sender=STRANGER)
         except RevertedError as refused:
-            assert refused.error[0] in {"VerdictMalformed", "WrongWinners"}  # noqa: PT017
+            assert refused.error[0] in {"NotDone", "VerdictMalformed", "WrongWinners"}  # noqa: PT017
             assert bench.phase(question) == JUDGE
             bench.advance(question)
     if bench.phase(question) == RESOLVED:

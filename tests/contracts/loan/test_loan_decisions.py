@@ -106,9 +106,9 @@ def test_no_other_order_of_steps_pays(
     assert bench.book("score", 1) == (False, 0, 0)
 
 
-def test_an_unsure_answer_undoes_an_approval(bench: PoolBench) -> None:
+def test_an_answer_that_is_not_done_undoes_an_approval(bench: PoolBench) -> None:
     bench.script(*bench.ideal(), answer="UNSURE: Approve or deny?")
-    with reverts("UnsureAnswer", "UNSURE: Approve or deny?"):
+    with reverts("NotDone", "UNSURE: Approve or deny?"):
         bench.request()
 
 

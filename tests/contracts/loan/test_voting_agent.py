@@ -163,7 +163,7 @@ def test_the_votes_of_the_agent_carry_a_proposal(world: LoanWorld) -> None:
         ([READ, use("vote_for", reason="")], "WrongTextSize"),
         ([READ, use("vote_for", reason="x" * 301)], "WrongTextSize"),
         ([READ, answer("For.")], "NotVoted"),
-        ([READ, use("vote_for", reason=WHY), answer("UNSURE: For?")], "UnsureAnswer"),
+        ([READ, use("vote_for", reason=WHY), answer("UNSURE: For?")], "NotDone"),
     ],
 )
 def test_runs_that_do_not_vote_once_are_undone(

@@ -17,6 +17,7 @@ from tests.contracts.plain_evm import (
     reverts,
     text_input,
 )
+from tests.run_answers import REFUSALS
 
 DIGEST, OTHER_DIGEST = b"\x01" * 32, b"\x02" * 32
 NO_INPUT: tuple[list[object], bytes] = ([], b"")
@@ -233,6 +234,7 @@ def language_tool(evm: Evm, executor: str, labels: list[tuple[str, int]]) -> Con
         ("UNSURE: which?", [], "UNSURE: which?"),
         ("It is Positive, not negative.", LABELS, "positive"),
         ("NEGATIVE", LABELS, "negative"),
+        ("Failed to be good.", [("good", 1), ("failed", 2)], "failed"),
     ],
 )
 def test_a_language_model_answers(
@@ -246,7 +248,10 @@ def test_a_language_model_answers(
     assert (asked["tools"], asked["prompt"]) == ((), "To the moon")
 
 
-@pytest.mark.parametrize("answer", ["", "neither", "positively", "nonpositive"])
+@pytest.mark.parametrize(
+    "answer",
+    ["", "neither", "positively", "nonpositive", *(f"{said} positive" for said in REFUSALS)],
+)
 def test_an_answer_without_a_label_is_refused(evm: Evm, executor: Contract, answer: str) -> None:
     tool = language_tool(evm, executor.address, LABELS)
     executor("willReturn", final_answer(answer))

@@ -189,9 +189,9 @@ def test_a_confirmation_expires(bench: AgentBench) -> None:
         bench.agent("run", text_input(PROMPT), ZERO)
 
 
-def test_an_unsure_answer_undoes_the_run(bench: AgentBench) -> None:
+def test_an_answer_that_is_not_done_undoes_the_run(bench: AgentBench) -> None:
     bench.script(7, answer="UNSURE: which one?")
-    with reverts("UnsureAnswer", "UNSURE: which one?"):
+    with reverts("NotDone", "UNSURE: which one?"):
         bench.run(bench.hash_payments(7))
     assert bench.paid() == 0
 

@@ -83,7 +83,7 @@ def test_an_embedded_run_ends_in_its_transaction(kind: Kind) -> None:
 
 
 @pytest.mark.parametrize("kind", [EMBEDDED_V1, EMBEDDED_V2], ids=str)
-def test_an_unsure_embedded_run_moves_nothing(kind: Kind) -> None:
+def test_an_embedded_run_that_is_not_done_moves_nothing(kind: Kind) -> None:
     wallet = Wallet(kind)
     wallet.account("adopt", 1)
     executor = wallet.executors[kind.erc_version]
@@ -94,7 +94,7 @@ def test_an_unsure_embedded_run_moves_nothing(kind: Kind) -> None:
     )
     executor("willReturn", wallet.deposit(kind.erc_version, 10))
     executor("willReturn", step)
-    with reverts("UnsureAnswer", "UNSURE: which?"):
+    with reverts("NotDone", "UNSURE: which?"):
         wallet.account("instruct", "deposit 10", sender=STRANGER)
     assert wallet.deposited == 0
     assert wallet.account("openRuns", wallet.agents[0].address) == 0

@@ -23,6 +23,7 @@ from tests.contracts.v1.draft import (
     text_input,
     use_tool,
 )
+from tests.run_answers import ANSWERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -119,7 +120,23 @@ def test_a_doubt_of_a_tool_ends_the_run(evm: Evm) -> None:
     for tool in tools:
         executor("willReturn", use_tool(tool.address, [], [], reason("RawTool", 1)))
     answer = "UNSURE: which?; done before: RawTool: 7"
-    assert agent("run", text_input(PROMPT), ZERO) == (SYNCHRONOUS, answer)
+    with reverts("NotDone", answer):
+        agent("run", text_input(PROMPT), ZERO)
+
+
+@pytest.mark.parametrize(("said", "expected"), ANSWERS)
+def test_a_run_that_used_a_tool_is_done_or_undone(evm: Evm, said: str, *, expected: bool) -> None:
+    tool = deploy_answering(evm, encode(["uint256", "string"], [SYNCHRONOUS, "7"]))
+    executor, agent = deploy_mocked(evm, [tool.address])
+    executor("willReturn", final_answer(said))
+    assert agent("run", text_input(PROMPT), ZERO) == (SYNCHRONOUS, said)
+    executor("willReturn", use_tool(tool.address, [], [], reason("RawTool", 1)))
+    executor("willReturn", final_answer(said))
+    if expected:
+        assert agent("run", text_input(PROMPT), ZERO) == (SYNCHRONOUS, said)
+        return
+    with reverts("NotDone", said):
+        agent("run", text_input(PROMPT), ZERO)
 
 
 @pytest.mark.parametrize(

@@ -19,12 +19,14 @@ from tests.contracts.v1.draft import (
     selector,
     use_tool,
 )
+from tests.run_answers import ANSWERS, REFUSALS
 
 if TYPE_CHECKING:
     from tests.contracts.plain_evm import Contract
 
 ARGUMENT_TYPES = ["string", "string", "string", "address[]", "string[]", "string"]
 ASKING_MODEL, AWAITING_TOOL, ANSWERED, TOOL_FAILED, REFUSED, MALFORMED = 1, 3, 4, 5, 6, 7
+NOT_DONE = 11
 PROMPT = "add 5"
 
 
@@ -82,6 +84,34 @@ def test_a_run_asks_by_the_drafts_calldata(
     finish(bench, agent)
     assert (agent("statusOf", 1), agent("resultOf", 1)) == (ANSWERED, "done")
     assert agent("stepsOf", 1) == (entry,)
+
+
+@pytest.mark.parametrize(("said", "expected"), ANSWERS)
+def test_the_end_of_a_run_says_whether_it_is_done(
+    bench: OracleBench, agent: Contract, tool: Contract, said: str, *, expected: bool
+) -> None:
+    bench.ask(agent, PROMPT)
+    say(bench, agent, add(tool, 5))
+    finish(bench, agent, said)
+    events = agent.events("AgentRunResult"), agent.events("AgentRunFailed")
+    (entry,) = agent("stepsOf", 1)
+    assert [event["executionSteps"] for event in events[not expected]] == [(entry,)]
+    assert events[expected] == []
+    assert agent("statusOf", 1) == (ANSWERED if expected else NOT_DONE)
+    assert (agent("resultOf", 1), tool("number")) == (said, 5)
+
+
+@pytest.mark.parametrize("said", REFUSALS)
+def test_an_asynchronous_result_that_is_not_done_ends_the_run(
+    bench: OracleBench, agent: Contract, tool: Contract, said: str
+) -> None:
+    tool("setAsynchronous", True, False, 9)  # noqa: FBT003 - Solidity's order
+    bench.ask(agent, PROMPT)
+    say(bench, agent, add(tool, 5))
+    tool("hand", 9, said)
+    is_failure = said.startswith("FAILED: ")
+    assert agent("statusOf", 1) == (TOOL_FAILED if is_failure else NOT_DONE)
+    assert agent("resultOf", 1) == ("FAILED: a tool said: " * is_failure + said)
 
 
 def test_the_result_goes_to_a_handler_of_version_1(bench: OracleBench, agent: Contract) -> None:

@@ -3,7 +3,6 @@ pragma solidity ^0.8.20;
 
 import {IERCAgent} from "@pyevm-agents/contracts/IERCAgent.sol";
 import {IERCAgentTool} from "@pyevm-agents/contracts/interfaces/IERCAgentTool.sol";
-import {Unsure} from "@pyevm-agents/contracts/libraries/Unsure.sol";
 
 /// @title An agent that pays people on its owner's instructions
 contract PayAgent is IERCAgent {
@@ -27,20 +26,15 @@ contract PayAgent is IERCAgent {
         owner = msg.sender;
     }
 
-    /// @notice Runs the agent. A run whose answer is unsure reverts: nothing is paid.
+    /// @notice Runs the agent. A run that is not done reverts with `NotDone`: nothing is paid.
     function instruct(string memory prompt) external returns (string memory answer) {
         if (msg.sender != owner) revert CallerNotOwner(msg.sender);
-        return _runSurely(prompt);
+        return _runOrRevert(prompt);
     }
 
     /// @dev As a tool of other agents it would spend for strangers, so `run` is the owner's, too.
     function run(IERCAgentTool.Input memory input, address) external override returns (int256, string memory) {
         if (msg.sender != owner) revert CallerNotOwner(msg.sender);
-        return (-1, _runSurely(abi.decode(input.abiEncodedParams, (string))));
-    }
-
-    function _runSurely(string memory prompt) private returns (string memory answer) {
-        answer = _run(prompt);
-        Unsure.requireSure(answer);
+        return (-1, _runOrRevert(abi.decode(input.abiEncodedParams, (string))));
     }
 }
