@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: CC0-1.0
 pragma solidity ^0.8.26;
 
+import {RunOutcome} from "../libraries/RunOutcome.sol";
 import {AgentCouncilOracle} from "./AgentCouncilOracle.sol";
 import {CouncilAgent} from "./CouncilAgent.sol";
 import {CouncilOptions} from "./CouncilOptions.sol";
@@ -29,11 +30,14 @@ contract CouncilInfoAgent is CouncilAgent {
     {}
 
     /// @notice Answers a request and commits to the answer. For the owner; the call's value is the bond.
+    ///   A run that is not done commits nothing: it reverts with `RunOutcome.NotDone`.
     /// @param nonce goes into the seed of the judge's draw
     function join(uint256 requestId, uint256 nonce) external payable onlyOwner returns (bytes memory answer) {
         AgentCouncilOracle.Request memory request = oracle.getRequest(requestId);
-        string memory said = _runOrRevert(_askedOf(request));
+        string memory said = _run(_askedOf(request));
         answer = _optionOf(bytes(request.specifications), CouncilText.resultOf(said));
+        // An option counts also where it begins like an answer that is not done, such as "Failed".
+        if (answer.length == 0 || CouncilOptions.count(bytes(request.specifications)) == 0) RunOutcome.requireDone(said);
         if (answer.length == 0 || answer.length > oracle.MAX_ANSWER_BYTES()) revert AnswerRefused(said);
         given[requestId] = Given(answer, nonce);
         bytes32 commitment = oracle.commitmentOf(requestId, address(this), answer, nonce);
