@@ -13,6 +13,7 @@ from eth_abi.exceptions import DecodingError
 from precompiles.abi import ToolUse
 from precompiles.react import GrammarViolationError
 from precompiles.spec import EXECUTOR_ADDRESS
+from pyevm_agents.agents.not_done import find_answer
 from pyevm_agents.agents.revert_reasons import decode_revert
 from pyevm_agents.agents.trace import extract_agent_steps
 from pyevm_agents.contracts import load_artifact
@@ -64,17 +65,18 @@ class AgentRun:
     """In order; of a reverted run, the steps before the revert."""
 
     answer: str | None
-    """None if the transaction reverted."""
+    """Also of a run that was undone since it is not done; None if the transaction reverted for
+    another reason."""
 
     failure: str | None
-    """The reason of a revert, in words."""
+    """The reason of a revert, in words; None of a run with an answer."""
 
     gas_used: int
     seconds: float
 
     @property
     def is_success(self) -> bool:
-        """Whether the run's effects remain."""
+        """Whether it answered. Its effects remain if the answer is done."""
         return self.failure is None
 
 
@@ -108,15 +110,12 @@ def run_agent(account: DevelopmentAccount, agent: Address, question: str) -> Age
         return _without_words(error, time.perf_counter() - start)
     seconds = time.perf_counter() - start
     computation = sent.computation
-    failure = answer = None
-    if sent.is_success:
-        _, answer = load_artifact("SimpleAgent").decode_result("run", computation.output)
-    else:
-        failure = _failure(computation)
+    artifact = load_artifact("SimpleAgent")
+    answer = find_answer(computation, lambda output: artifact.decode_result("run", output)[1])
     return AgentRun(
         uses=tuple(_uses(computation)),
         answer=answer,
-        failure=failure,
+        failure=_failure(computation) if answer is None else None,
         gas_used=sent.receipt.gas_used,
         seconds=seconds,
     )

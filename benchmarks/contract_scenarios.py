@@ -9,6 +9,7 @@ from eth_abi import decode, encode
 
 from precompiles.abi import ParamType
 from precompiles.react import GrammarViolationError
+from pyevm_agents.agents.not_done import find_answer
 from pyevm_agents.agents.revert_reasons import explain_failure
 from pyevm_agents.agents.trace import extract_agent_steps
 from pyevm_agents.contract_intelligence.swap_agent import APPROVE, extract_calls
@@ -41,7 +42,7 @@ class RequestRun:
     expected: tuple[ExpectedCall, ...]
     answer: str
     failure: str
-    """Empty if the transaction succeeded."""
+    """Empty if the transaction succeeded, or was undone since the run is not done."""
 
     uses: int
     """Uses of tools."""
@@ -77,15 +78,16 @@ def run_request(stage: SwapStage, scenario: str, question: str) -> RequestRun:
     finally:
         sender.chain.revert(before)
     limits = CallLimits(slippage_bps=agent.slippage_bps, deadline=time + agent.deadline_seconds)
-    computation, is_success = sent.computation, sent.is_success
+    computation = sent.computation
+    answer = find_answer(computation, _read_answer)
     steps = [step for step in extract_agent_steps(computation) if step.action is not None]
     return RequestRun(
         scenario=scenario,
         question=question,
         calls=extract_calls(computation, stage.market, agent),
         expected=list_expected_calls(stage.market, agent.account, scenario, limits),
-        answer=_read_answer(computation.output) if is_success else "",
-        failure="" if is_success else explain_failure(computation),
+        answer=answer or "",
+        failure=explain_failure(computation) if answer is None else "",
         uses=len(steps),
         encoded=sum(step.inference.result is not None for step in steps),
     )

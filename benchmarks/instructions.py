@@ -190,7 +190,7 @@ def marks(wallet: WalletDemo, run: DemoRun, wanted: Wanted) -> dict[str, bool]:
     return {
         "tool": first[0] == tool,
         "arguments": first[1] == token and (first[0] != tool or first[2] == amount),
-        "stopped": run.is_success and len(done) == len(wanted),
+        "stopped": run.answer is not None and len(done) == len(wanted),
         "right": run.is_success and done == wanted and bool(names_balance) and is_honest,
     }
 

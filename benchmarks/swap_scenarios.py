@@ -28,6 +28,7 @@ from benchmarks.swap_contracts import (
     given_for,
 )
 from benchmarks.task_marks import has_found_out
+from precompiles.outcome import is_done
 from pyevm_agents.devnet.chain import DevelopmentAccount
 from training.tasks import Task, TaskStep, TaskTool
 
@@ -98,6 +99,8 @@ class SwapBench:
         finally:
             self._chain.revert(before)
         is_right = run.is_success and after == scenario.after
+        if scenario.task.steps:
+            is_right = is_right and is_done(run.answer or "")
         if scenario.task.steps and not scenario.task.actions:
             is_right = is_right and has_found_out(scenario.task, run)
         return ScenarioRun(run=run, after=after, is_right=is_right)

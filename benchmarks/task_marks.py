@@ -11,6 +11,7 @@ from eth_utils import keccak
 from benchmarks.task_bench import encode_arguments
 from precompiles.address_handles import AddressBook
 from precompiles.gate import UNSURE
+from precompiles.outcome import is_done
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -126,19 +127,25 @@ def is_word_of(fact: str, text: str) -> bool:
 
 
 def right_ledger(task: Task) -> tuple[Done, ...]:
-    """Return the ledger of the right run."""
+    """Return the ledger of the right run: empty if a tool fails, since the run is undone then."""
+    if any(step.is_failure for step in task.steps):
+        return ()
     return tuple((step.tool, keccak(encode_arguments(task, step))) for step in task.actions)
 
 
 def _is_right_state(task: Task, done: TaskRun) -> bool:
-    """Return whether the transaction succeeded and left the right state.
+    """Return whether the run answered and left the right state.
 
     If the right state is unchanged, the right calls must have been made and the answer must have
-    their results: a run that does nothing is not right.
+    their results: a run that does nothing is not right. Nor is one that says that it is not done,
+    where no tool fails.
     """
     if not done.run.is_success or done.ledger != right_ledger(task):
         return False
-    if task.actions or not task.steps:
+    is_failing = any(step.is_failure for step in task.steps)
+    if task.steps and not is_failing and not is_done(done.run.answer or ""):
+        return False
+    if not task.steps or (task.actions and not is_failing):
         return True
     return has_found_out(task, done.run)
 

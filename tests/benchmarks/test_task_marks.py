@@ -19,6 +19,7 @@ from pyevm_agents.errors import GrammarError
 from pyevm_agents.models import ScriptedModel, answer, use
 from tests.benchmarks import sample_tasks as tasks
 from tests.benchmarks.sample_tasks import ALICE, DAI, USDC
+from tests.run_answers import REFUSALS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -195,27 +196,45 @@ def test_one_question_twice_gets_two_replies_and_then_the_last_one(play: Play) -
     assert marks.state
 
 
-def test_a_tool_that_fails_records_nothing(play: Play) -> None:
-    done = play(tasks.FAILS, DEPOSIT, DEPOSIT, answer("It is paused."))
-    assert [use.observation for use in done.run.uses] == ["Error: the pool is paused"] * 2
+def test_a_tool_that_fails_ends_the_run(play: Play) -> None:
+    done = play(tasks.FAILS, DEPOSIT, DEPOSIT, DONE)
+    assert [use.observation for use in done.run.uses] == ["Error: the pool is paused"]
+    assert (done.run.failure, done.run.answer) == (None, "Error: the pool is paused")
     assert done.ledger == ()
     marks = marks_of(tasks.FAILS, done)
     assert marks.facts
     assert marks.state
-    assert not marks.stopped
+    assert marks.stopped
 
 
-def test_a_failure_that_is_not_told(play: Play) -> None:
-    marks = marks_of(tasks.FAILS, play(tasks.FAILS, DEPOSIT, DONE))
-    assert marks.facts is False
-    assert not marks.state
+def test_a_tool_that_fails_undoes_what_was_done_before(play: Play) -> None:
+    failing = replace(tasks.FAILS.steps[0], tool="withdraw", arguments={"token": DAI, "amount": 5})
+    task = replace(tasks.FAILS, steps=(tasks.ACTS.steps[0], failing))
+    assert right_ledger(task) == ()
+    done = play(task, DEPOSIT, WITHDRAW, DONE)
+    assert done.ledger == ()
+    assert marks_of(task, done).state
+    assert not marks_of(task, play(task, DEPOSIT, DONE)).state
 
 
-def test_doing_something_else_when_a_tool_fails(play: Play) -> None:
+def test_doing_something_else_when_a_tool_would_fail(play: Play) -> None:
     other = use("deposit", token=USDC, amount=9)
-    done = play(tasks.FAILS, DEPOSIT, other, answer("It was paused, so 9."))
+    done = play(tasks.FAILS, other, answer("It was paused, so 9."))
     assert not marks_of(tasks.FAILS, done).state
     assert len(done.ledger) == 1
+
+
+@pytest.mark.parametrize("said", REFUSALS)
+@pytest.mark.parametrize("task", [tasks.ACTS, tasks.LOOKS], ids=["acts", "looks"])
+def test_a_run_that_is_not_done_counts_as_its_answer_with_nothing_changed(
+    play: Play, task: Task, said: str
+) -> None:
+    told = f"{said} 72"
+    done = play(task, *right_steps(task)[:-1], answer(told))
+    assert (done.run.failure, done.run.answer, done.ledger) == (None, told, ())
+    marks = marks_of(task, done)
+    assert (marks.right_calls, marks.stopped, marks.state) == (1, True, False)
+    assert marks.is_withheld == said.startswith("UNSURE:")
 
 
 def test_a_failure_without_a_try(play: Play) -> None:
