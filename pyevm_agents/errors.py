@@ -4,6 +4,7 @@
     ├── ConfigError          invalid option, file or engine build (also a ValueError)
     ├── BlockError           not a block, or its results differ from its header
     ├── FixtureError         an altered recording, or a chain that differs from it
+    ├── NotDoneError         an agent answered that it did not do what was asked
     └── EngineFault          a fault of the host; no block contains it
         ├── GrammarError     a grammar does not compile, or exceeds llguidance's limits
         ├── ScriptError      a script is used up, or its text is outside the grammar
@@ -41,6 +42,15 @@ class BlockError(AgentsError):
 
 class FixtureError(AgentsError):
     """A recording was altered, or its blocks give other results than it states."""
+
+
+class NotDoneError(AgentsError):
+    """An agent answered that it did not do what was asked: `precompiles.outcome.is_done`."""
+
+    def __init__(self, message: str, answer: str) -> None:
+        """Input: a message that contains the answer; the answer."""
+        super().__init__(message)
+        self.answer = answer
 
 
 class EngineFault(AgentsError):  # noqa: N818 - a fault, one of four kinds of failure

@@ -13,12 +13,17 @@ from rich.markup import escape
 
 from pyevm_agents.cli.interrupt import STOPPED_STATUS, is_interrupt
 from pyevm_agents.cli.output import err
-from pyevm_agents.errors import AgentsError, ConfigError
+from pyevm_agents.display import sanitize
+from pyevm_agents.errors import AgentsError, ConfigError, NotDoneError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 FAULT_STATUS, MISTAKE_STATUS = 1, 2
+
+NOT_DONE_STATUS = 4
+"""Exit status of every command whose agent did not do what was asked. 3 is that of `verify` for an
+answer that was not checked."""
 
 OUTPUT_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 """Errors of writing the output. A closed pipe is handled by click: status 1, no message."""
@@ -28,13 +33,17 @@ OUTPUT_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 def report_errors() -> Iterator[None]:
     """Flush the output at the end; report an error as a message and exit.
 
-    The exit status is 2 for a mistake of the user, 1 for a failure of the engine or the output,
-    130 for Ctrl-C.
+    The exit status is 2 for a mistake of the user, 1 for a failure of the engine or the output, 4
+    for an agent that did not do what was asked, 130 for Ctrl-C.
     """
     try:
         yield
         if sys.stdout is not None:
             sys.stdout.flush()
+    except NotDoneError as error:
+        answer = escape(sanitize(error.answer))
+        err.print(f"[bold yellow]Not done:[/] {answer}\nNothing was changed.", soft_wrap=True)
+        sys.exit(NOT_DONE_STATUS)
     except AgentsError as error:
         _print_error(str(error))
         sys.exit(MISTAKE_STATUS if isinstance(error, ConfigError) else FAULT_STATUS)

@@ -13,7 +13,7 @@ from pyevm_agents.cli.agent.agent_type import AGENT_TYPE
 from pyevm_agents.cli.agent.extra import require_agents_extra
 from pyevm_agents.cli.agent.plane_options import add_plane_options
 from pyevm_agents.cli.agent.treasury_options import add_treasury_options
-from pyevm_agents.cli.errors import FAULT_STATUS
+from pyevm_agents.cli.errors import FAULT_STATUS, NOT_DONE_STATUS
 from pyevm_agents.cli.option_group import add_option_group
 from pyevm_agents.cli.output import StatusLine
 from pyevm_agents.cli.rpc_client import print_json
@@ -132,9 +132,10 @@ def run(  # noqa: PLR0913 - one for each option
     """Run agents for a GOAL on a development chain, in nine phases.
 
     The phases are discover, plan, trust_check, policy_check, dry_run, execute, verify, summarize
-    and record. The execution does what the dry run did, or nothing. The exit status is 1 if the run
-    is rejected, fails or is cancelled. Agents are Python programs of yours: they are imported and
-    run. A run is appended to agent_log.json in the first agent's folder.
+    and record. The execution does what the dry run did, or nothing. The exit status is 4 if an
+    agent does not do what is asked, and 1 if the run is rejected, is cancelled or fails otherwise.
+    Agents are Python programs of yours: they are imported and run. A run is appended to
+    agent_log.json in the first agent's folder.
 
     A deployed agent plans by running on a draft: each tool that its model uses is a step. Its
     folder is agents/NAME in that of --data, written from what the contract says of itself.
@@ -180,8 +181,7 @@ def run(  # noqa: PLR0913 - one for each option
         print_json({**found, "treasury": opened.treasury_address})
     else:
         printer.print_end(found)
-    if found["status"] in {"failed", "cancelled"} or journey.is_unanswered(found):
-        sys.exit(FAULT_STATUS)
+    sys.exit(journey.choose_status(found))
 
 
 def _build_form(goal: str, category: str, budget: BudgetChoices) -> TaskForm:
@@ -241,6 +241,13 @@ class _Journey:
     def is_unanswered(self, run: dict[str, Any]) -> bool:
         """Whether a run that was to be confirmed still waits."""
         return run["phase"] is not None and (self.confirms or run["waitsForConfirmation"])
+
+    def choose_status(self, run: dict[str, Any]) -> int:
+        """Return the exit status of the command for a run."""
+        if run["notDone"] is not None:
+            return NOT_DONE_STATUS
+        has_failed = run["status"] in {"failed", "cancelled"} or self.is_unanswered(run)
+        return FAULT_STATUS if has_failed else 0
 
     def _end(self, run: dict[str, Any]) -> dict[str, Any]:
         """Return a run with the validator's response, if it was verified and there is one."""

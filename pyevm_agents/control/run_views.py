@@ -9,10 +9,12 @@ from pyevm_agents.lifecycle.json_codec import to_json
 from pyevm_agents.lifecycle.phase_results import (
     DiscoverResult,
     ExecutionRecord,
+    NotDone,
     PolicyCheckResult,
     RecordResult,
     TrustCheckResult,
 )
+from pyevm_agents.lifecycle.phases import NOT_DONE
 from pyevm_agents.lifecycle.plan import TaskPlan
 from pyevm_agents.lifecycle.results import RunSummary, VerificationResult
 from pyevm_agents.lifecycle.statuses import Phase
@@ -48,8 +50,10 @@ def serialize_run(orchestrator: Orchestrator, run_id: str) -> JsonForm:
     run: Any = to_json(store.get_run(run_id))
     phases = {phase: store.find_result(kind, run_id, phase) for phase, kind in RESULT_KINDS.items()}
     pending = orchestrator.find_pending_confirmation(run_id)
+    not_done = store.find_value(NotDone, run_id, NOT_DONE)
     return {
         **run,
+        "notDone": None if not_done is None else not_done.answer,
         "taskStatus": store.get_task_status(run["taskId"]).value,
         "phases": [
             {"phase": phase.value, "result": _shorten(to_json(result))}

@@ -10,6 +10,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from precompiles.outcome import is_done
 from pyevm_agents.agents.run_calls import encode_run
 from pyevm_agents.lifecycle.execution import RESULTS
 from pyevm_agents.lifecycle.module import BaseAgentModule
@@ -87,7 +88,7 @@ class ToolAnswerAgent(OnchainAgent):
         asked = replace(step, description=fill_results(step.description, context))
         answer = super().perform_step(task, asked, context)
         made = context.session.find_write(self.address, encode_run(asked.description))
-        if made is None or made.is_skipped:
+        if made is None or made.is_skipped or not is_done(answer):
             return answer
         if not made.tool_uses or made.tool_uses[-1].observation is None:
             raise OnchainRunError(f"run of {self.slug}: used no tool; it answers {answer!r:.200}")

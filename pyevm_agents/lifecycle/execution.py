@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
+from pyevm_agents.agents.not_done import describe_not_done
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.lifecycle.agent_answers import AgentFailedError, ask_agent, read_answer
 from pyevm_agents.lifecycle.budget import RunStoppedError
@@ -113,6 +114,17 @@ def get_child_starter(context: AgentContext) -> ChildStarter:
     if not isinstance(found, PlanWalker):
         raise ConfigError("services: have no child runs; only dry run and execution have them")
     return found
+
+
+def fail_not_done(result: StepResult) -> StepResult:
+    """Return a step's result, as a failed one if the agent answers that it did not do the step.
+
+    So no agent completes a step that it declined, and what depends on the step is skipped.
+    """
+    if result.status is not StepStatus.COMPLETED or not result.is_not_done:
+        return result
+    error = describe_not_done(result.result or "")
+    return replace(result, status=StepStatus.FAILED, error=error)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -286,7 +298,7 @@ class PlanWalker:
                 f"agent {step.agent_slug}: returned results of steps {names}; must be "
                 f"{step.step_id}, the step of its plan"
             )
-        return stated[0]
+        return fail_not_done(stated[0])
 
     def _ask_agent(
         self, slug: str, task: Task, plan: TaskPlan, context: AgentContext

@@ -1,10 +1,11 @@
 """A deployed agent of the ERC as an agent of the lifecycle.
 
 As the coordinator of a task, its plan is its own: the agent is run on a draft, and each tool that
-its model uses there becomes a step, then its answer. An agent that asks back there has no plan, and
-nothing is executed. The first step to be executed runs the agent in one transaction, and each step
-is what the agent did in that place. An agent that does something else than it planned has a failed
-step. In another agent's plan, it answers its step's description.
+its model uses there becomes a step, then its answer. An agent that is not done there has no plan,
+and nothing is executed. The first step to be executed runs the agent in one transaction, and each
+step is what the agent did in that place. An agent that does something else than it planned has a
+failed step. In another agent's plan, it answers its step's description; if it is not done, the step
+fails.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ from typing import TYPE_CHECKING
 from eth_abi import decode
 from eth_abi.exceptions import DecodingError
 
-from precompiles.gate import UNSURE
+from precompiles.outcome import is_done
+from pyevm_agents.agents.not_done import describe_not_done, find_not_done
 from pyevm_agents.agents.run_calls import encode_run
-from pyevm_agents.errors import AgentsError
+from pyevm_agents.errors import AgentsError, NotDoneError
 from pyevm_agents.lifecycle.chain_port import FrameCall
 from pyevm_agents.lifecycle.module import BaseAgentModule
 from pyevm_agents.lifecycle.plan import MAX_DESCRIPTION_CHARACTERS, PlanStep, TaskPlan
@@ -70,17 +72,19 @@ class OnchainAgent(BaseAgentModule):
     def plan(self, task: Task, context: AgentContext) -> TaskPlan:
         """Return the agent's own steps, from its run on a draft that is dropped.
 
-        Raises: OnchainRunError: the run failed there, or its model is unsure and asks back.
+        Raises: NotDoneError: the agent does not do there what the task asks. OnchainRunError: the
+                run failed there.
         """
         draft = self._port.begin_draft(self._port.pin_next_block(), is_free=True)
         data = encode_run(task.goal)
         write = RunWrite(step_id=ANSWER_STEP, number=0, target=self.address, value_wei=0, data=data)
         trace = draft.send(write, FrameCall(target=self.address, data=data, sender=self._runner))
-        if not trace.is_success:
+        answer = read_answer(trace.output, is_success=trace.is_success)
+        if answer is None:
             raise OnchainRunError(f"plan of {self.slug}: {trace.failure}")
-        answer = decode_answer(trace.output)
-        if answer.startswith(UNSURE):
-            raise OnchainRunError(f"plan of {self.slug}: asks back: {answer}; state it in the goal")
+        if not is_done(answer):
+            reason = f"plan of {self.slug}: {describe_not_done(answer)}; change the goal"
+            raise NotDoneError(reason, answer)
         context.logger.info("%s plans %d tool uses", self.slug, len(trace.tool_uses))
         return self._build_plan(trace.tool_uses)
 
@@ -102,16 +106,18 @@ class OnchainAgent(BaseAgentModule):
     def perform_step(self, task: Task, step: PlanStep, context: AgentContext) -> str:
         """Run the agent if it has not run yet; return what it did in the place of the step.
 
+        Output: of an agent that is not done, its answer: no step completes with that.
         Raises: OnchainRunError: the run failed, or is not what was planned.
         """
         is_own = task.agent_slug == self.slug
         outcome = self._run_once(task.goal if is_own else step.description, context)
-        if not outcome.is_success:
-            raise OnchainRunError(f"run of {self.slug}: {outcome.failure}")
         if outcome.is_skipped:
             return "done by an earlier run of the task"
-        if not is_own or step.step_id == ANSWER_STEP:
-            return decode_answer(outcome.output)
+        answer = read_answer(outcome.output, is_success=outcome.is_success)
+        if answer is None:
+            raise OnchainRunError(f"run of {self.slug}: {outcome.failure}")
+        if not is_done(answer) or not is_own or step.step_id == ANSWER_STEP:
+            return answer
         return self._read_use(step, outcome.tool_uses)
 
     def _run_once(self, question: str, context: AgentContext) -> WriteOutcome:
@@ -124,6 +130,16 @@ class OnchainAgent(BaseAgentModule):
             if name_step(place) == step.step_id and describe_use(use) == step.description:
                 return use.observation or ""
         raise OnchainRunError(f"run of {self.slug}: did not use {step.description!r:.80}")
+
+
+def read_answer(output: bytes, *, is_success: bool) -> str | None:
+    """Return the answer of an agent's run, also of one that the agent undid since it is not done.
+
+    Input:  the output of `run`, or the revert data.
+    Output: None if the run failed for another reason.
+    Raises: OnchainRunError: the output is no run's.
+    """
+    return decode_answer(output) if is_success else find_not_done(output)
 
 
 def decode_answer(output: bytes) -> str:

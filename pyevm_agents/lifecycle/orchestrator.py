@@ -19,12 +19,14 @@ from pyevm_agents.lifecycle.chain_port import describe_lost_block
 from pyevm_agents.lifecycle.host import Moment, RunEvent
 from pyevm_agents.lifecycle.phase_results import (
     ExecutionRecord,
+    NotDone,
     PhaseOutcome,
     PreparedExecution,
     RecordResult,
 )
 from pyevm_agents.lifecycle.phases import (
     CONFIRMATION,
+    NOT_DONE,
     PREPARED,
     find_confirmation,
     perform_phase,
@@ -255,6 +257,8 @@ class Orchestrator:
         if outcome.is_moved:
             failure = f"the state moved after each of {MAX_DRY_RUNS} dry runs: {failure}"
         self.host.store.set_failure(run.run_id, phase, failure)
+        if outcome.not_done is not None:
+            self.host.store.set_value(run.run_id, NOT_DONE, NotDone(answer=outcome.not_done))
         self.host.store.set_next_phase(run.run_id, Phase.RECORD, attempt=run.attempt)
 
     def _end(self, run: StoredRun, outcome: PhaseOutcome) -> None:

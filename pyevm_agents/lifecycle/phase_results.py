@@ -76,12 +76,23 @@ class RecordResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NotDone:
+    """Why a run is not done."""
+
+    answer: str
+    """Of the agent."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PhaseOutcome:
     """What a phase gives to the orchestrator."""
 
     result: object = None
     failure: str | None = None
     """Why the run stops here; None to go on."""
+
+    not_done: str | None = None
+    """The answer of an agent that did not do what was asked, if that is why."""
 
     receipts: tuple[RunReceipt, ...] = ()
     is_moved: bool = False

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pyevm_agents.errors import ConfigError, EngineFault
+from pyevm_agents.errors import ConfigError, EngineFault, NotDoneError
 from pyevm_agents.lifecycle.agent_answers import AgentFailedError, ask_agent
 from pyevm_agents.lifecycle.budget import RunCancelledError, RunStoppedError
 from pyevm_agents.lifecycle.chain_port import DraftError, MovedStateError
@@ -42,6 +42,7 @@ from pyevm_agents.lifecycle.results import (
     VerificationCheck,
     VerificationResult,
     describe_failures,
+    find_not_done_step,
 )
 from pyevm_agents.lifecycle.statuses import Phase, RunStatus
 from pyevm_agents.lifecycle.verification import (
@@ -52,10 +53,12 @@ from pyevm_agents.lifecycle.verification import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from pyevm_agents.lifecycle.dry_run import DraftedRun, DryRunRecord
+    from pyevm_agents.lifecycle.execution import ChildRun
     from pyevm_agents.lifecycle.module import AgentModule
+    from pyevm_agents.lifecycle.results import StepResult
     from pyevm_agents.lifecycle.run_facts import RunFacts
 
 UNTIMED = frozenset({Phase.DISCOVER, Phase.VERIFY, Phase.RECORD})
@@ -67,6 +70,7 @@ MAX_DRAFTS = 3
 PREPARED = "prepared"
 CONFIRMATION = "confirmation"
 VERIFICATION = "verification"
+NOT_DONE = "not done"
 """Names of stored values."""
 
 
@@ -90,7 +94,14 @@ def perform_phase(facts: RunFacts, phase: Phase) -> PhaseOutcome:
     except (RunStoppedError, AgentFailedError, FrameError, DraftError, ConfigError) as error:
         if phase is Phase.RECORD:  # It ends every run, so it is no phase that a run fails in.
             raise
-        return PhaseOutcome(failure=str(error))
+        return PhaseOutcome(failure=str(error), not_done=_find_not_done(error))
+
+
+def _find_not_done(error: BaseException | None) -> str | None:
+    """Return the answer of an agent that did not do what was asked, if that caused an error."""
+    while error is not None and not isinstance(error, NotDoneError):
+        error = error.__cause__
+    return None if error is None else error.answer
 
 
 # -- 1 to 4: nothing is executed -- #
@@ -165,7 +176,17 @@ def dry_run(facts: RunFacts) -> PhaseOutcome:
         facts.describe_changed_manifests(record.children),
     )
     failure = "; ".join(each for each in problems if each is not None)
-    return PhaseOutcome(result=record, failure=failure or None, receipts=(receipt,))
+    return PhaseOutcome(
+        result=record,
+        failure=failure or None,
+        not_done=_find_not_done_step(record.result.steps, record.children) if failure else None,
+        receipts=(receipt,),
+    )
+
+
+def _find_not_done_step(steps: Sequence[StepResult], children: Sequence[ChildRun]) -> str | None:
+    """Return the answer of the first step that is not done, of the run or of a child run."""
+    return find_not_done_step([*steps, *(step for child in children for step in child.steps)])
 
 
 def execute(facts: RunFacts) -> PhaseOutcome:
@@ -237,7 +258,8 @@ def _prepare(facts: RunFacts, record: DryRunRecord) -> PreparedExecution | Phase
     problems = (*list_contradictions(drafted), drafted.stated.error)
     failure = next((each for each in problems if each is not None), None)
     if failure is not None:
-        return PhaseOutcome(failure=failure, is_moved=draft.is_moved)
+        not_done = _find_not_done_step(drafted.stated.steps, drafted.stated.children)
+        return PhaseOutcome(failure=failure, not_done=not_done, is_moved=draft.is_moved)
     changed = facts.describe_changed_manifests(drafted.stated.children)
     if changed is not None:
         return PhaseOutcome(failure=changed)

@@ -7,6 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import TYPE_CHECKING
+
+from precompiles.outcome import is_done
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 class StepStatus(Enum):
@@ -25,7 +31,14 @@ class StepResult:
     step_id: str
     status: StepStatus
     result: str | None = None
+    """What the agent answered; also of a step that failed since the answer is not done."""
+
     error: str | None = None
+
+    @property
+    def is_not_done(self) -> bool:
+        """Whether the agent answered that it did not do the step."""
+        return self.result is not None and not is_done(self.result)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +102,11 @@ def describe_failures(steps: tuple[StepResult, ...]) -> str | None:
     if not failed:
         return None
     return "; ".join(f"step {step.step_id}: {step.error or 'no reason given'}" for step in failed)
+
+
+def find_not_done_step(steps: Sequence[StepResult]) -> str | None:
+    """Return the answer of the first step that is not done; None if there is none."""
+    return next((step.result for step in steps if step.is_not_done), None)
 
 
 def describe_exception(error: BaseException, *, is_named: bool = False) -> str:

@@ -10,10 +10,11 @@ from click.testing import CliRunner
 from eth_utils import to_checksum_address
 
 from pyevm_agents.cli.app import main
+from pyevm_agents.cli.errors import NOT_DONE_STATUS
 from pyevm_agents.manifests.documents import DocumentKind
 from pyevm_agents.node import DEFAULT_MNEMONIC
 from pyevm_agents.node.keys import DEFAULT_PATH, derive_keys
-from tests.pyevm_agents.control.agents_of_tests import PAY, make_agent
+from tests.pyevm_agents.control.agents_of_tests import DECLINE, FAIL, PAY, make_agent
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -66,6 +67,17 @@ def test_a_run_that_fails_shows_where_and_why(tmp_path: Path) -> None:
     assert list_phases(result)[2:] == [("trust_check", "✗"), ("record", "✓")]
     assert result.stdout.count("rejected") == 2, "the phase record, and the last line"
     assert ": rejected, " in result.stdout.splitlines()[-1]
+
+
+def test_a_run_that_is_not_done_has_status_4(tmp_path: Path) -> None:
+    folder = make_agent(tmp_path, action=DECLINE)
+    result = run(folder, status=NOT_DONE_STATUS)
+    assert list_phases(result)[4:] == [("dry_run", "✗"), ("record", "✓")]
+    assert "not done: I can't do that: pay Carol" in result.stdout
+    form = json.loads(run(folder, "--json", status=NOT_DONE_STATUS).stdout)
+    assert (form["status"], form["notDone"]) == ("failed", "I can't do that: pay Carol")
+    failed = json.loads(run(make_agent(tmp_path, "other", FAIL), "--json", status=1).stdout)
+    assert failed["notDone"] is None
 
 
 def test_a_validator_needs_a_key_a_registry_and_registered_agents(tmp_path: Path) -> None:

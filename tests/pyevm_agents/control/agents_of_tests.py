@@ -17,6 +17,10 @@ PAY = """context.session.write(bytes.fromhex("00" * 18 + "beef"), value_wei=1)
         wei = "paid"
 """
 
+DECLINE = """wei = "0"
+        return "I can't do that: pay Carol"
+"""
+
 FAIL = """wei = 1 // 0
 """
 

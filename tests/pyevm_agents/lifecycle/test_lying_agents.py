@@ -29,6 +29,7 @@ from tests.pyevm_agents.lifecycle.run_bench import (
     deploy,
     narrow,
 )
+from tests.run_answers import REFUSALS
 
 if TYPE_CHECKING:
     from pyevm_agents.lifecycle.context import AgentContext
@@ -72,6 +73,24 @@ def test_lie_in_the_dry_run_another_path(bench: RunBench) -> None:
     assert run.failure == (
         "write 1: another target, value or data; the execution is not that of the dry run"
     )
+
+
+class DecliningAgent(AddingAgent):
+    """Adds, and says that it did not."""
+
+    said = ""
+
+    def perform_step(self, task: Task, step: PlanStep, context: AgentContext) -> str:
+        super().perform_step(task, step, context)
+        return self.said
+
+
+def test_lie_in_the_dry_run_a_step_that_is_not_done(bench: RunBench) -> None:
+    agent = DecliningAgent(bench.counter, ONE_STEP)
+    for number, agent.said in enumerate(REFUSALS):
+        run = run_caught(bench, agent, task_id=f"task-{number}")
+        assert run.failed_phase is Phase.DRY_RUN
+        assert run.failure == f"step step-1: not done: {agent.said}"
 
 
 class SilentDryRunAgent(AddingAgent):

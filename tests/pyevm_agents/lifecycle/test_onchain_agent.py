@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from precompiles.spec import EXECUTOR_ADDRESS
+from pyevm_agents.lifecycle.dry_run import DryRunRecord
 from pyevm_agents.lifecycle.host import Moment
 from pyevm_agents.lifecycle.onchain_agent import OnchainAgent
-from pyevm_agents.lifecycle.phase_results import ExecutionRecord
+from pyevm_agents.lifecycle.phase_results import ExecutionRecord, NotDone
+from pyevm_agents.lifecycle.phases import NOT_DONE
 from pyevm_agents.lifecycle.plan import TaskPlan
 from pyevm_agents.lifecycle.receipts import ReceiptType
-from pyevm_agents.lifecycle.results import RunSummary
+from pyevm_agents.lifecycle.results import RunSummary, StepStatus
 from pyevm_agents.lifecycle.statuses import Phase, RunStatus
 from tests.byte_model import PROFILE, ByteModel
 from tests.pyevm_agents.lifecycle.run_bench import (
@@ -23,11 +25,14 @@ from tests.pyevm_agents.lifecycle.run_bench import (
     build_manifest,
     deploy,
     narrow,
+    read_number,
 )
+from tests.run_answers import REFUSALS
 
 if TYPE_CHECKING:
     from eth_typing import Address
 
+    from precompiles.language_model import GenerationRequest
     from pyevm_agents.lifecycle.host import RunEvent
 
 
@@ -87,14 +92,56 @@ def test_a_run_that_fails_on_the_draft_has_no_plan(bench: RunBench) -> None:
     assert "plan of adder: " in (run.failure or "")
 
 
-@pytest.mark.usefixtures("agent")
-def test_a_run_that_asks_back_on_the_draft_has_no_plan(bench: RunBench) -> None:
+def follow(bench: RunBench, *steps: str) -> None:
+    """Let the model write these steps in each run, one after the other."""
     model = bench.chain.models[PROFILE.name]
     assert isinstance(model, ByteModel)
-    model._script = lambda _: " Hm\nFinal Answer: UNSURE: 3 or 4?"  # noqa: SLF001
-    run = bench.run(goal="Add some")
-    assert (run.failed_phase, bench.number) == (Phase.PLAN, 0)
-    assert "plan of adder: asks back: UNSURE: 3 or 4?; state it in the goal" in (run.failure or "")
+
+    def write(request: GenerationRequest) -> str:
+        prompt = "".join(segment.text for segment in request.segments)
+        return steps[prompt.count("The counter is: ")]
+
+    model._script = write  # noqa: SLF001
+
+
+ADD = (' I add three\nAction: CounterTool\nAction Input: {"amount": 3}',)
+
+
+@pytest.mark.usefixtures("agent")
+@pytest.mark.parametrize("before", [(), ADD], ids=["at once", "after a tool"])
+def test_an_agent_that_is_not_done_has_no_plan(bench: RunBench, before: tuple[str, ...]) -> None:
+    for number, said in enumerate(REFUSALS):
+        follow(bench, *before, f" Hm\nFinal Answer: {said}")
+        run = bench.run(task_id=f"task-{number}", goal="Add some")
+        assert (run.failed_phase, run.status) == (Phase.PLAN, RunStatus.FAILED)
+        assert f"plan of adder: not done: {said}; change the goal" in (run.failure or "")
+        assert bench.store.find_value(NotDone, run.run_id, NOT_DONE) == NotDone(answer=said)
+    assert bench.number == 0
+
+
+@pytest.mark.parametrize("before", [(), ADD], ids=["at once", "after a tool"])
+def test_an_agent_that_is_not_done_fails_its_step_of_anothers_plan(
+    bench: RunBench, agent: OnchainAgent, before: tuple[str, ...]
+) -> None:
+    other = OnchainAgent(build_manifest("counting"), agent.address, bench.host.port)
+    steps = {
+        "first": Addition(amounts=(2,)),
+        "ask": Addition(agent="counting", depends_on=("first",)),
+        "then": Addition(depends_on=("ask",)),
+    }
+    counter = deploy(bench.chain, "Counter")
+    bench.install(AddingAgent(counter, steps), other)
+    for number, said in enumerate(REFUSALS):
+        follow(bench, *before, f" Hm\nFinal Answer: {said}")
+        run = bench.run(task_id=f"task-{number}")
+        assert (run.failed_phase, run.failure) == (Phase.DRY_RUN, f"step ask: not done: {said}")
+        record = bench.store.get_result(DryRunRecord, run.run_id, Phase.DRY_RUN)
+        assert [(step.status, step.result) for step in record.result.steps[1:]] == [
+            (StepStatus.FAILED, said),
+            (StepStatus.SKIPPED, None),
+        ]
+        assert bench.store.find_value(NotDone, run.run_id, NOT_DONE) == NotDone(answer=said)
+    assert (bench.number, read_number(bench.chain, counter)) == (0, 0)
 
 
 def test_it_answers_a_step_of_another_agents_plan(bench: RunBench, agent: OnchainAgent) -> None:
