@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Protocol
 
 from eth_utils import keccak
 
-from precompiles.gate import UNSURE
+from precompiles.outcome import is_done
 from pyevm_agents.agents.iteration_results import decode_iteration
+from pyevm_agents.agents.not_done import describe_not_done
 from pyevm_agents.agents.revert_reasons import decode_revert
 from pyevm_agents.contracts import load_artifact
 from pyevm_agents.council.messages import MAX_ANSWER_BYTES, describe_request
@@ -84,11 +85,19 @@ class AskedModel:
         self._client, self._computer = client, computer
         self._model, self._base_prompt = model, base_prompt
 
-    def ask(self, request: CouncilRequest, prompt: str, *, base_prompt: str | None = None) -> str:
+    def ask(
+        self,
+        request: CouncilRequest,
+        prompt: str,
+        *,
+        base_prompt: str | None = None,
+        options: Sequence[str] = (),
+    ) -> str:
         """Return the model's answer.
 
-        Input: what it is asked; what it is told first, by default as for all questions.
-        Raises: NoAnswerError: it refuses. AgentsError: it failed.
+        Input:  what it is asked; what it is told first, by default as for all questions; answers
+                that count also where they begin like one that is not done, such as `Failed`.
+        Raises: NoAnswerError: it refuses, or the answer is not done. AgentsError: it failed.
         """
         head = self._client.read_head()
         arguments = load_artifact("IERCAgentExecutor").encode_call(
@@ -115,8 +124,8 @@ class AskedModel:
         if computed.answer.refused:
             raise NoAnswerError(f"the model refuses: {decode_revert(computed.answer.output)}")
         said = decode_iteration(computed.answer.output).final_answer
-        if said.startswith(UNSURE):
-            raise NoAnswerError(f"the model asks back: {sanitize(said)}")
+        if not is_done(said) and find_option(options, said.encode()) is None:
+            raise NoAnswerError(f"the model is {describe_not_done(sanitize(said))}")
         return said
 
 
@@ -129,7 +138,7 @@ class ModelAnswer:
 
     def answer(self, request: CouncilRequest) -> bytes:
         """Return the model's answer; of a discrete query, the option that it names."""
-        said = self._model.ask(request, request.full_question)
+        said = self._model.ask(request, request.full_question, options=request.options)
         return fit_options(request, said.strip().encode(), exact=False)
 
 
@@ -143,11 +152,22 @@ def fit_options(request: CouncilRequest, answer: bytes, *, exact: bool) -> bytes
         raise NoAnswerError(f"answer of {len(answer):,} bytes: must be 1 to {MAX_ANSWER_BYTES:,}")
     if not request.options:
         return answer
-    for option in request.options:
-        if option.encode() == answer or (not exact and fold(option.encode()) == fold(answer)):
-            return option.encode()
+    option = find_option(request.options, answer, exact=exact)
+    if option is not None:
+        return option
     shown = sanitize(answer.decode(errors="replace"))
     raise NoAnswerError(f"{shown}: must be one of {', '.join(request.options)}")
+
+
+def find_option(options: Sequence[str], answer: bytes, *, exact: bool = False) -> bytes | None:
+    """Return the option that an answer is; None if it is none.
+
+    Input:  exact: whether case, blanks and a full stop count.
+    """
+    for option in map(str.encode, options):
+        if option == answer or (not exact and fold(option) == fold(answer)):
+            return option
+    return None
 
 
 def fold(text: bytes) -> bytes:

@@ -14,15 +14,16 @@ from eth_abi.exceptions import DecodingError
 from eth_typing import Address
 from eth_utils import to_checksum_address
 
-from precompiles.gate import UNSURE
 from precompiles.numeric_model import NumericFaultError
+from precompiles.outcome import is_done
 from precompiles.react import GrammarViolationError
 from precompiles.spec import EXECUTOR_ADDRESS
+from pyevm_agents.agents.not_done import describe_not_done, find_not_done
 from pyevm_agents.agents.revert_reasons import decode_revert
 from pyevm_agents.agents.run_calls import encode_run
 from pyevm_agents.chain import Call
 from pyevm_agents.contracts import load_artifact
-from pyevm_agents.council.answers import NoAnswerError, fit_options
+from pyevm_agents.council.answers import NoAnswerError, find_option, fit_options
 from pyevm_agents.display import sanitize
 from pyevm_agents.errors import AgentsError, ConfigError, EngineFault, RemoteFault
 from pyevm_agents.forking import open_fork
@@ -30,6 +31,8 @@ from pyevm_agents.oracle.recomputation import COMPUTATION_GAS, RequestExecutor
 from pyevm_agents.oracle.remote_contract import RemoteContract, require_code
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pyevm_agents.chain import CallResult
     from pyevm_agents.council.council_client import CouncilClient
     from pyevm_agents.council.messages import CouncilRequest
@@ -101,7 +104,8 @@ class AgentAnswer:
     def answer(self, request: CouncilRequest) -> bytes:
         """Return what the agent answers; of a discrete query, the option that it names.
 
-        Raises: NoAnswerError: it reverts, or is unsure. AgentsError: the node or the model failed.
+        Raises: NoAnswerError: it reverts, or is not done. AgentsError: the node or the model
+                failed.
         """
         number = self._client.read_head().number
         with (
@@ -120,13 +124,20 @@ class AgentAnswer:
                 raise EngineFault(f"model output violates its grammar: {error}") from error
             except NumericFaultError as error:
                 raise EngineFault(str(error)) from error
-        said = read_answer(result)
+        said = read_answer(result, request.options)
         return fit_options(request, find_result(said).encode(), exact=False)
 
 
-def read_answer(result: CallResult) -> str:
-    """Return an agent's answer. Raises: NoAnswerError: it gives none, or is unsure."""
+def read_answer(result: CallResult, options: Sequence[str] = ()) -> str:
+    """Return an agent's answer.
+
+    Input:  answers that count also where they begin like one that is not done, such as `Failed`.
+    Raises: NoAnswerError: it gives none, or is not done.
+    """
     if result.error is not None:
+        undone = find_not_done(bytes(result.output))
+        if undone is not None:
+            raise NoAnswerError(f"the agent is {describe_not_done(sanitize(undone))}")
         is_revert = isinstance(result.error, Revert) and bool(result.output)
         reason = decode_revert(result.output) if is_revert else type(result.error).__name__
         raise NoAnswerError(f"the agent fails: {reason}")
@@ -134,8 +145,8 @@ def read_answer(result: CallResult) -> str:
         _, said = load_artifact(CONTRACT).decode_result("run", result.output)
     except (DecodingError, OverflowError, UnicodeDecodeError) as error:
         raise NoAnswerError("the agent returns no run ID with a text") from error
-    if said.startswith(UNSURE):
-        raise NoAnswerError(f"the agent asks back: {sanitize(said)}")
+    if not is_done(said) and find_option(options, said.encode()) is None:
+        raise NoAnswerError(f"the agent is {describe_not_done(sanitize(said))}")
     return str(said)
 
 
