@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Literal, NoReturn, TypeAlias
 
+from precompiles.outcome import is_done
 from pyevm_agents.display import pluralize
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.testing.agent_tools import has_prompt, is_tool_offered, list_offered_tools
@@ -349,6 +350,41 @@ class AgentAssertion:
             if isinstance(reason, str):
                 hint = f"; a text is compared as a whole, and `re.compile({reason!r})` searches"
             self._fail(call, f"the transaction reverted for another reason: {failure}{hint}")
+        return self._extend(call, self.places)
+
+    def was_done(self) -> AgentAssertion:
+        """Assert that the outermost agent, or the one that `of` selected, did what was asked.
+
+        So the transaction succeeded, and the final answer is no refusal, doubt or error:
+        `precompiles.outcome`.
+        """
+        __tracebackhide__ = True
+        done = self.succeeded().answered()
+        refused = {place: self._step(place).answer or "" for place in done.places}
+        marks = {place: "not done" for place, text in refused.items() if not is_done(text)}
+        if marks:
+            self._fail("was_done()", f"the answer was {refused[min(marks)]!r}", marks)
+        return self._extend("was_done()", done.places)
+
+    def was_not_done(self, *text: ExpectedText) -> AgentAssertion:
+        """Assert that the agents did not do what was asked: they undid the run, or refused at once.
+
+        Input: the answer, as a whole text, a pattern or a predicate; without one, any passes.
+        """
+        __tracebackhide__ = True
+        call = f"was_not_done({', '.join(map(format_expected, text))})"
+        wanted = _require_single_text(text, call)
+        answer = self.run.not_done
+        if answer is None:
+            said = [self._step(place).answer or "" for place in self._find_answers()]
+            answer = next((each for each in said if not is_done(each)), None)
+            if answer is None:
+                ending = f"the answer was {said[0]!r}" if said else "there is no final answer"
+                self._fail(call, self.run.failure or ending)
+        if wanted is not None:
+            difference = describe_text_difference("the answer was", wanted, answer)
+            if difference is not None:
+                self._fail(call, difference)
         return self._extend(call, self.places)
 
     # -- inside -- #

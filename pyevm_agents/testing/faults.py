@@ -74,7 +74,7 @@ def __dir__() -> list[str]:
     return __all__
 
 
-REFUSAL = "I'm sorry, but I can't help with that."
+REFUSAL = "I can't help with that."
 
 LONG_CHARACTER = "\U00013000"
 """A hieroglyph. Vocabularies have no token for it, only one for each of its bytes: a text of them
@@ -147,8 +147,8 @@ def returns(data: bytes) -> Fault:
     Reaction: the run reverts with `MalformedToolResult(tool, size)` unless the bytes are a run ID
     and a string, and with `AsynchronousToolUnsupported(tool, runId)` if the run ID is not -1, as in
     a mebibyte of zeros. A string that is not UTF-8 reaches the executor, which rejects it in the
-    next step with `InvalidUtf8("toolResults")`, unless it begins with `UNSURE:` and ends the run. A
-    mebibyte costs the tool and the agent some 2.3 million gas each.
+    next step with `InvalidUtf8("toolResults")`, unless it begins like one that is not done, which
+    undoes the run. A mebibyte costs the tool and the agent some 2.3 million gas each.
 
     Raises:
         ConfigError: the value is not of type bytes.
@@ -166,8 +166,8 @@ def answers(text: str) -> Fault:
     wrote the text. A text that is too long is rejected in the next step, and the run reverts:
     `ContextTooLong` beyond the model's context, `CalldataTooLarge` beyond 64 KiB. If the gas for
     its tokens is not left, the run reverts without data. A copy of a mebibyte uses all gas of a
-    block. A text that begins with `UNSURE:` ends the run: it is the answer, unchecked, with the
-    steps done before.
+    block. A text that is not done, such as `UNSURE: which?`, undoes the run, unchecked:
+    `NotDone(answer)`. A `CallbackAgent` ends with it.
 
     Raises:
         ConfigError: the value is not a text.
@@ -260,8 +260,10 @@ def mend(chain: AgentChain, tool: AddressLike, *, of: AddressLike | None = None)
 def refuses(text: str = REFUSAL) -> AnswerStep:
     """Refuse at once, in a final answer.
 
-    Reaction: the run succeeds without the use of a tool, and the sender pays for prompt and answer.
-    Check the answer, or the expected effect.
+    Reaction: `SimpleAgent` returns the refusal, and the transaction succeeds. `WalletAgent` reverts
+    with `NotDone(answer)`. A refusal in other words, such as "I'm sorry", is an answer like others.
+
+    Input: a text of your own.
     """
     return answer(text, thought="I can't help with that.")
 

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 from eth_utils import to_checksum_address
 
 from precompiles.escaping import ADDRESS
+from precompiles.outcome import is_done
 from pyevm_agents.display import pluralize, sanitize
 from pyevm_agents.testing.run_log import NO_NAMES
 
@@ -158,7 +159,8 @@ def _iter_parts(step: AgentStep, names: Mapping[bytes, str]) -> Iterator[tuple[s
     inference = step.inference
     yield "Thought", sanitize(step.thought, MAX_CHARACTERS)
     if step.answer is not None:
-        yield "Answer", sanitize(step.answer, MAX_CHARACTERS)
+        label = "Answer" if is_done(step.answer) else "Not done"
+        yield label, sanitize(step.answer, MAX_CHARACTERS)
     else:
         yield "Action", sanitize(step.action or "", MAX_CHARACTERS)
         yield "Input", sanitize(step.action_input or "", MAX_CHARACTERS)

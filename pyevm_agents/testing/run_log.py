@@ -19,6 +19,7 @@ from weakref import WeakSet
 from eth.exceptions import OutOfGas
 
 from pyevm_agents.agents.events import RunEnded, RunFaulted, StepDecided, ToolReturned
+from pyevm_agents.agents.not_done import find_not_done
 from pyevm_agents.agents.revert_reasons import BUNDLED, explain_failure, find_starved_call
 from pyevm_agents.agents.trace import AgentStep, extract_agent_steps
 from pyevm_agents.display import pluralize
@@ -79,6 +80,10 @@ class AgentRun:
     failure: str | None = None
     """The reason why the transaction reverted or halted; None if it succeeded."""
 
+    not_done: str | None = None
+    """The answer of a transaction that an agent undid, since its run is not done; None if it did
+    not."""
+
     fault: str | None = None
     """The engine failure that stopped the run, such as a script without further steps."""
 
@@ -133,6 +138,7 @@ def build_run(
         transaction_hash=transaction_hash,
         gas_used=gas_used,
         failure=explain_failure(computation, known) if is_error else None,
+        not_done=find_not_done(bytes(computation.output), known) if is_error else None,
         is_out_of_gas=is_error and is_out_of_gas(computation),
         source=source,
     )

@@ -14,7 +14,7 @@ from web3.logs import DISCARD
 
 from precompiles.gate import UNSURE
 from pyevm_agents.models.fakes.parsed_request import parse_prompt
-from pyevm_agents.testing import AgentChain, Deploy, ModelStub, answer, faults, use
+from pyevm_agents.testing import AgentChain, Deploy, ModelStub, answer, assert_agent, faults, use
 
 if TYPE_CHECKING:
     from web3.contract import Contract
@@ -67,19 +67,18 @@ def wallet(deploy: Deploy, usdc: Contract) -> Contract:
     return wallet
 
 
-# -- tools that are not sure: the run ends -- #
+# -- tools that are not done: the run is undone -- #
 
 
-def test_a_tools_doubt_ends_the_run(
+def test_a_tools_doubt_undoes_the_run(
     agent_chain: AgentChain, model: ModelStub, counter: Contract, clerk: Contract
 ) -> None:
     faults.tool(agent_chain, counter, faults.answers(f"{UNSURE} Which one?"), after=1)
     one, two = use("CounterTool", amount=1), use("CounterTool", amount=2)
     model.script(one, two)
-    receipt = agent_chain.ask(clerk, "Add one, then two")
-    (run,) = clerk.events.AgentRunResult().process_receipt(receipt, errors=DISCARD)
-    said = "UNSURE: Which one?; done before: CounterTool: The counter is: 1"
-    assert run["args"]["answer"] == said
+    with pytest.raises(ContractCustomError, match="NotDone"):
+        agent_chain.ask(clerk, "Add one, then two")
+    assert counter.functions.number().call() == 0
     model.verify()
 
 
@@ -91,7 +90,7 @@ def test_a_wallet_undoes_what_it_did_before_a_doubt(
         use("DeployTool", asset=usdc.address, amount=10), use("ViewBalanceTool", asset=usdc.address)
     )
     before = usdc.functions.balanceOf(wallet.functions.account().call()).call()
-    with pytest.raises(ContractCustomError, match="UnsureAnswer"):
+    with pytest.raises(ContractCustomError, match="NotDone"):
         wallet.functions.instruct("Deposit 10 USDC and look").transact()
     assert usdc.functions.balanceOf(wallet.functions.account().call()).call() == before
     model.verify()
@@ -293,7 +292,15 @@ def test_a_model_that_refuses_has_answered(
     receipt = agent_chain.ask(clerk, "Add one")
     (event,) = clerk.events.AgentRunResult().process_receipt(receipt, errors=DISCARD)
     assert event.args.answer == faults.REFUSAL
+    assert_agent(receipt).was_not_done(faults.REFUSAL)
     assert counter.functions.number().call() == 0
+
+
+def test_a_wallet_whose_model_refuses_reverts(model: ModelStub, wallet: Contract) -> None:
+    model.script(faults.refuses())
+    with pytest.raises(ContractCustomError, match="NotDone"):
+        wallet.functions.instruct("Deposit 10 USDC").transact()
+    model.verify()
 
 
 def test_a_model_that_thinks_for_ever_is_cut_off_and_paid(

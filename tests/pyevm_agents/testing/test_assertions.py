@@ -13,6 +13,7 @@ from pyevm_agents.errors import ConfigError
 from pyevm_agents.testing import assert_agent
 from pyevm_agents.testing.run_log import AgentRun
 from tests.pyevm_agents.testing.sample_runs import ASSET, INNER, NESTED, OUTER, RUN, answered, used
+from tests.run_answers import REFUSALS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -247,6 +248,24 @@ def test_a_failed_transaction_has_its_reason() -> None:
         failed.failed("Undone()")
     with pytest.raises(AssertionError, match="the transaction reverted: ToolCall"):
         failed.succeeded()
+
+
+@pytest.mark.parametrize("said", REFUSALS)
+def test_a_run_that_is_not_done_is_told_from_one_that_is(said: str) -> None:
+    refused = (*NESTED[:-1], replace(NESTED[-1], answer=said))
+    undone = AgentRun(steps=NESTED, failure=f"NotDone(answer={said!r})", not_done=said)
+    for run in (assert_agent(AgentRun(steps=refused)), assert_agent(undone)):
+        run.was_not_done().was_not_done(said).was_not_done(re.compile(re.escape(said)))
+        with pytest.raises(AssertionError, match="the answer was "):
+            run.was_not_done("Failed to pay")
+        with pytest.raises(AssertionError, match=r"does not hold:\nthe (answer was|transaction)"):
+            run.was_done()
+    done = assert_agent(AgentRun(steps=NESTED)).was_done()
+    assert done.calls == ("was_done()",)
+    with pytest.raises(AssertionError, match=r"the answer was 'Deposited 5, not 10\.'"):
+        done.was_not_done()
+    with pytest.raises(AssertionError, match="Undone"):
+        assert_agent(AgentRun(steps=NESTED, failure="Undone()")).was_not_done()
 
 
 def test_two_agents_in_one_transaction_are_not_mixed_up() -> None:
