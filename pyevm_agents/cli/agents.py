@@ -9,6 +9,7 @@ import click
 from rich.markup import escape
 from rich.table import Table
 
+from pyevm_agents.cli.errors import NOT_DONE_STATUS
 from pyevm_agents.cli.output import err, out, print_table
 from pyevm_agents.cli.rpc_client import RpcClient, json_option, print_json, rpc_option
 from pyevm_agents.cli.shared_options import (
@@ -19,7 +20,7 @@ from pyevm_agents.cli.shared_options import (
     require_single_model,
 )
 from pyevm_agents.display import pluralize, sanitize
-from pyevm_agents.errors import AgentsError
+from pyevm_agents.errors import AgentsError, NotDoneError
 from pyevm_agents.rpc.codec import Limits, decode
 from pyevm_agents.rpc.errors import RpcError
 
@@ -218,25 +219,27 @@ def estimate(  # noqa: PLR0913 - one for each option
 
     With --callback, TO is an agent whose model runs off the chain, by an oracle: its run is
     simulated on a fork, and each step's callback gas is printed, before anything is sent.
+
+    The exit status is 4 if the agent does not do what is asked; the answer is printed.
     """
     if callback or request_id is not None:
         _require_callback_options(to, prompt, request_id)
         from pyevm_agents.cli import callback_estimate  # noqa: PLC0415 - slow to import
 
-        callback_estimate.print_estimate(
-            callback_estimate.estimate_callback(
-                remote.url,
-                agent=to,
-                prompt=prompt or "",
-                sender=sender,
-                request_id=request_id,
-                models=models,
-                adapter=adapter,
-                threads=threads,
-                numeric_models=open_numeric_models(numeric_files),
-            ),
-            as_json=as_json,
+        estimated = callback_estimate.estimate_callback(
+            remote.url,
+            agent=to,
+            prompt=prompt or "",
+            sender=sender,
+            request_id=request_id,
+            models=models,
+            adapter=adapter,
+            threads=threads,
+            numeric_models=open_numeric_models(numeric_files),
         )
+        callback_estimate.print_estimate(estimated, as_json=as_json)
+        if estimated.is_not_done:
+            raise SystemExit(NOT_DONE_STATUS)
         return
     if prompt is not None or models or numeric_files or adapter is not None or threads is not None:
         raise click.UsageError(
@@ -263,6 +266,8 @@ def _estimate_transaction(
     try:
         given = {name: each for name, each in transaction.items() if each is not None}
         costs: dict[str, Any] = remote.call("agent_estimate", given)
+    except NotDoneError:
+        raise
     except AgentsError as error:
         if data is not None:
             raise

@@ -22,6 +22,7 @@ from pyevm_agents.cli.demo_output import (
     replace_addresses,
     truncate_text,
 )
+from pyevm_agents.cli.errors import NOT_DONE_STATUS
 from pyevm_agents.cli.output import out, print_table
 from pyevm_agents.devnet.node_process import (
     find_anvil,
@@ -89,6 +90,8 @@ def run_callback_demo(  # noqa: PLR0913 - keyword arguments
     Input:
         chain: a new development chain with the model.
         model: its name and digest.
+
+    Raises: SystemExit: the agent did not do what the instruction asks.
     """
     watch.show_status("deploying the wallet's contracts")
     wallet = WalletDemo(chain)
@@ -117,8 +120,10 @@ def run_callback_demo(  # noqa: PLR0913 - keyword arguments
     watch.stop()
     if as_json:
         click.echo(json.dumps(serialize_runs(runs, wallet, model), indent=2, ensure_ascii=False))
-        return
-    print_runs(runs, wallet, model)
+    else:
+        print_runs(runs, wallet, model)
+    if runs.embedded.is_not_done:
+        raise SystemExit(NOT_DONE_STATUS)
 
 
 @contextmanager
@@ -196,6 +201,7 @@ def build_comparison_table(runs: ComparedRuns) -> Table:
         ("owner pays", *(f"{wei / ETHER:.6f} ETH" for wei in paid)),
         ("atomic", "the instruction", "each step"),
         ("a tool that fails", "undoes all steps", "leaves earlier steps"),
+        ("a run that is not done", "undoes all steps", "leaves earlier steps"),
     ]
     table = Table(box=None, padding=(0, 3, 0, 0), header_style="bold")
     for heading in ("", "embedded", "by callback"):

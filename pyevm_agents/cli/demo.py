@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 from functools import partial
 from pathlib import Path
@@ -16,6 +17,7 @@ from pyevm_agents.cli.callback_demo import run_callback_demo
 from pyevm_agents.cli.council_demo import run_council_demo
 from pyevm_agents.cli.demo_job import DemoJob, DemoOptions, add_demo_options
 from pyevm_agents.cli.demo_output import print_atomicity, print_run
+from pyevm_agents.cli.errors import NOT_DONE_STATUS
 from pyevm_agents.cli.loan_demo import run_loan_demo
 from pyevm_agents.cli.output import out
 from pyevm_agents.cli.record import describe_fixture_file, require_fixture_path
@@ -162,7 +164,8 @@ def demo(  # noqa: PLR0913 - one for each option
     judge decides the second; it is disputed, and another judge overturns it. Rewards, bonds and
     scores are read from the chain. The exit status is 1 if something comes out otherwise.
 
-    With other scenarios, it is 0 even if the transaction reverts; see `status` in the JSON.
+    With wallet and callback, the exit status is 4 if the agent does not do what the instruction
+    asks. Otherwise it is 0 even if the transaction reverts; see `status` in the JSON.
     """
     if no_store and store_path is not None:
         raise click.UsageError("--store and --no-store exclude each other; omit one")
@@ -215,10 +218,13 @@ def demo(  # noqa: PLR0913 - one for each option
                 form = serialize_run(run, wallet, model=described, seconds=seconds)
                 form["fromStore"] = store.session.get("hits", 0)
                 click.echo(json.dumps(form, indent=2, ensure_ascii=False))
-                return
-            print_run(run, wallet, described, seconds)
-            _print_hits(store, len(run.steps))
-            print_atomicity(*run_atomic_demo(llama, schedule=schedule, block_gas_limit=gas_limit))
+            else:
+                print_run(run, wallet, described, seconds)
+                _print_hits(store, len(run.steps))
+                atomic = run_atomic_demo(llama, schedule=schedule, block_gas_limit=gas_limit)
+                print_atomicity(*atomic)
+            if run.is_not_done:
+                sys.exit(NOT_DONE_STATUS)
 
 
 def _record(path: Path | None, watch: StatusLine, chain: Chain, content: str) -> None:

@@ -11,7 +11,7 @@ from rich.table import Table
 from precompiles.escaping import escape_line
 from precompiles.language_model import NAT
 from pyevm_agents.agents.trace import find_closest_step
-from pyevm_agents.cli.output import format_margin, out, print_table
+from pyevm_agents.cli.output import format_answer_label, format_margin, out, print_table
 from pyevm_agents.display import pluralize
 
 if TYPE_CHECKING:
@@ -100,7 +100,8 @@ def print_steps(run: DemoRun, wallet: WalletDemo) -> None:
     for number, step in enumerate(run.steps, start=1):
         lines = [("Thought", step.thought, "italic")]
         if step.answer is not None:
-            lines.append(("Answer", step.answer, "bold green"))
+            label, style = format_answer_label(step.answer)
+            lines.append((label, step.answer, style))
         else:
             lines += [
                 ("Action", step.action or "", "bold cyan"),

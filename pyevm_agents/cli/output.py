@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from precompiles.escaping import escape_line
+from precompiles.outcome import is_done
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,6 +38,11 @@ def print_table(table: Table) -> None:
         out.print(table)
     for line in captured.get().splitlines():
         click.echo(line.rstrip())
+
+
+def format_answer_label(answer: str) -> tuple[str, str]:
+    """Return the label and the style of an agent's answer: not green if it is not done."""
+    return ("Answer", "bold green") if is_done(answer) else ("Not done", "bold yellow")
 
 
 def is_live() -> bool:

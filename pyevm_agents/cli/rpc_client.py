@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import re
 import urllib.error
 import urllib.request
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ import click
 import orjson
 
 from precompiles.escaping import escape_line
-from pyevm_agents.errors import AgentsError
+from pyevm_agents.errors import AgentsError, NotDoneError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,6 +25,7 @@ TIMEOUT_SECONDS = 600.0
 
 MAX_ANSWER_BYTES = 2**30
 MAX_SHOWN_CHARACTERS = 300
+REVERT_DATA = re.compile(r"0x(?:[0-9a-fA-F]{2})+")
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
@@ -41,7 +43,8 @@ class RpcClient:
     def call(self, method: str, *params: object) -> Any:  # noqa: ANN401 - the method's result
         """Call a method; return its result.
 
-        Raises: AgentsError: no node answers, or it returns an error.
+        Raises: NotDoneError: an agent undid its run. AgentsError: no node answers, or it returns
+                another error.
         """
         body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": list(params)}
         answer = self._read(json.dumps(body).encode())
@@ -54,7 +57,8 @@ class RpcClient:
         message = "\n".join(map(escape_line, str(detail).split("\n")))
         if isinstance(error, dict) and error.get("code") == -32601:  # noqa: PLR2004 - JSON-RPC's own
             message += f": {self.url} is not a pyevm-agents node, or an older one"
-        raise AgentsError(message)
+        undone = _find_not_done(error)
+        raise AgentsError(message) if undone is None else NotDoneError(message, undone)
 
     def _read(self, body: bytes) -> object:
         headers = {"Content-Type": "application/json"}
@@ -78,6 +82,16 @@ class RpcClient:
 
     def _build_protocol_error(self) -> AgentsError:
         return AgentsError(f"{self.url}: not a JSON-RPC node; pass another with --rpc")
+
+
+def _find_not_done(error: object) -> str | None:
+    """Return the answer of an agent that undid its run, in a node's error; None without one."""
+    data = error.get("data") if isinstance(error, dict) else None
+    if not isinstance(data, str) or not REVERT_DATA.fullmatch(data):
+        return None
+    from pyevm_agents.agents.not_done import find_not_done  # noqa: PLC0415 - slow to import
+
+    return find_not_done(bytes.fromhex(data[2:]))
 
 
 def _connect(_context: click.Context, _option: click.Parameter, url: str) -> RpcClient:

@@ -24,7 +24,7 @@ from pyevm_agents.cli.demo_output import (
 from pyevm_agents.cli.fork_options import ForkOptions, split_url
 from pyevm_agents.cli.option_group import add_option_group
 from pyevm_agents.cli.oracle.param_types import ADDRESS_TYPE
-from pyevm_agents.cli.output import out, print_table
+from pyevm_agents.cli.output import format_answer_label, out, print_table
 from pyevm_agents.contract_intelligence.chain_metadata import get_chain_metadata
 from pyevm_agents.contract_intelligence.swap_demo import (
     SwapDemo,
@@ -243,8 +243,9 @@ def _iter_lines(run: SwapRun, demo: SwapDemo) -> Iterator[tuple[str, str, str]]:
             is_ok = step.observation is not None
             yield "Observation", step.observation or reason, "" if is_ok else "bold red"
     if run.answer is not None:
-        yield "Answer", run.answer, "bold green"
-    if run.failure is not None:
+        label, style = format_answer_label(run.answer)
+        yield label, run.answer, style
+    elif run.failure is not None:
         yield "Reverted", run.failure, "red"
     yield "Transaction", f"0x{run.transaction_hash.hex()}", "dim"
     yield "Gas", f"{run.gas_used:,}", "dim"

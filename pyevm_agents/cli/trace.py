@@ -10,7 +10,7 @@ import click
 from rich.markup import escape
 
 from precompiles.language_model import Margin
-from pyevm_agents.cli.output import format_margin, out
+from pyevm_agents.cli.output import format_answer_label, format_margin, out
 from pyevm_agents.cli.rpc_client import RpcClient, json_option, print_json, rpc_option
 from pyevm_agents.display import name_addresses, pluralize, sanitize
 
@@ -54,7 +54,8 @@ def trace(transaction: str, remote: RpcClient, *, prompts: bool, as_json: bool) 
     Each step has its prompt, generation and observation, its tokens (cold, warm, output, forced)
     and their gas, the margin of its closest decision, and the time of the inference. A nested
     agent's steps are below the step that used it. Addresses have the names of the agent's base
-    prompt, or else of contracts that the node knows: see `pyevm-agents node --artifacts`.
+    prompt, or else of contracts that the node knows: see `pyevm-agents node --artifacts`. An answer
+    is labelled `Not done` if the agent did not do what was asked.
     """
     tx_trace = remote.call("agent_traceTransaction", transaction)
     if as_json:
@@ -144,7 +145,7 @@ class TraceView:
         yield format_line("Gas", f"{gas['prompt']:,} prompt, {gas['output']:,} output")
         yield format_line("Thought", self.format_text(step["thought"]), "italic")
         if step["answer"] is not None:
-            yield format_line("Answer", self.format_text(step["answer"]), "bold green")
+            yield self.format_answer(step["answer"])
         else:
             yield from self.iter_action_lines(step)
         if step["margin"] is not None:
@@ -157,6 +158,11 @@ class TraceView:
         if step["seconds"] is not None or is_cached:
             duration = "unknown" if step["seconds"] is None else f"{step['seconds']:.2f} s"
             yield format_line("Time", f"cached; computed in {duration}" if is_cached else duration)
+
+    def format_answer(self, answer: str) -> str:
+        """Return the line of an answer, whose label says whether it is done."""
+        label, style = format_answer_label(answer)
+        return format_line(label, self.format_text(answer), style)
 
     def iter_action_lines(self, step: StepJson) -> Iterator[str]:
         """Yield the lines of a step's tool, its arguments and its result."""

@@ -211,6 +211,8 @@ def extract_calls(
     Calls that were reverted do not count, nor do reads that a tool makes for its own purposes.
     """
     names = market.names
+    if computation.is_error:
+        return ()
     return tuple(
         ExpectedCall(
             contract=names.get(call.to, to_checksum_address(call.to)),

@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING
 
 from eth_utils import function_abi_to_4byte_selector, to_checksum_address
 
+from precompiles.outcome import is_done
 from pyevm_agents.abi import decode_values
+from pyevm_agents.agents.not_done import describe_not_done
 from pyevm_agents.contract_intelligence.swap_market import (
     NATIVE_GIVEN,
     ROUTER,
@@ -44,7 +46,8 @@ REQUESTS = {
 """Names to texts."""
 
 REFUSALS = ("I cannot ", "I can't ")
-"""How an answer begins that says why a request was not executed."""
+"""How an answer begins that says why a request was not executed: one of `NOT_DONE`'s reasons, not
+a doubt or an error."""
 
 ACCOUNT_NAME = "ACCOUNT"
 
@@ -126,11 +129,11 @@ def is_ideal(
 ) -> bool:
     """Return whether a run made the expected calls, or rightly none with a reason.
 
-    Input:  answer: None if the transaction reverted.
+    Input:  answer: also of a run that was undone since it is not done; None if it failed otherwise.
     """
     if answer is None or tuple(calls) != tuple(expected):
         return False
-    return bool(expected) or answer.startswith(REFUSALS)
+    return is_done(answer) if expected else answer.startswith(REFUSALS)
 
 
 def list_differences(
@@ -143,7 +146,7 @@ def list_differences(
 ) -> tuple[str, ...]:
     """Return how a run differs from the ideal, a sentence each; none if it is the ideal.
 
-    Input:  answer: None if the transaction reverted.
+    Input:  answer: also of a run that was undone since it is not done; None if it failed otherwise.
     """
     names = {**market.names, account: ACCOUNT_NAME}
     lines = []
@@ -155,6 +158,8 @@ def list_differences(
         lines.append(f"expected call: {wanted}; made: {found}")
     if answer is None:
         lines.append("the transaction reverted")
+    elif expected and not is_done(answer):
+        lines.append(describe_not_done(answer))
     elif not expected and not answer.startswith(REFUSALS):
         lines.append("the answer is no refusal with a reason")
     return tuple(lines)

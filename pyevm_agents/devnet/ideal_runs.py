@@ -40,7 +40,7 @@ class RunOutcome:
     """The reason of the revert; None if it succeeded."""
 
     answer: str | None
-    """None if the transaction reverted."""
+    """Also of a run that was undone since it is not done; None if it failed for another reason."""
 
     steps: tuple[AgentStep, ...]
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
+from pyevm_agents.agents.not_done import find_answer
 from pyevm_agents.agents.trace import extract_agent_steps
 from pyevm_agents.chain import Chain
 from pyevm_agents.contracts import load_artifact
@@ -282,7 +283,7 @@ def _summarize(
         computation=sent.computation,
         gas_used=sent.receipt.gas_used,
         failure=explain_outcome(sent),
-        answer=None if text is None else str(text),
+        answer=find_answer(sent.computation, lambda _: text),
         is_approved=is_approved,
         steps=extract_agent_steps(sent.computation),
         balance=balance,

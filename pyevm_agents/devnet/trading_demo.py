@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self
 
+from pyevm_agents.agents.not_done import find_answer
 from pyevm_agents.agents.trace import extract_agent_steps
 from pyevm_agents.chain import Chain
 from pyevm_agents.contracts import load_artifact
@@ -202,16 +203,15 @@ class TradingDemo:
         artifact = load_artifact("TradingAgent")
         call = artifact.encode_call("decide", post.text)
         sent = self._sender.send(self.world.address("agent"), call)
-        text = None
-        if sent.is_success:
-            text = str(artifact.decode_result("decide", sent.computation.output))
         return TradingOutcome(
             transaction_hash=sent.hash,
             block_number=sent.block.number,
             computation=sent.computation,
             gas_used=sent.receipt.gas_used,
             failure=explain_outcome(sent),
-            answer=text,
+            answer=find_answer(
+                sent.computation, lambda output: artifact.decode_result("decide", output)
+            ),
             steps=extract_agent_steps(sent.computation),
             holdings=self.world.read_holdings(),
         )

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 from eth_typing import Address
 from eth_utils import to_canonical_address, to_checksum_address
 
+from precompiles.outcome import is_done
 from precompiles.spec import EXECUTOR_ADDRESS
-from pyevm_agents.agents.revert_reasons import explain_failure
+from pyevm_agents.agents.not_done import find_answer
 from pyevm_agents.agents.trace import (
     AgentStep,
     extract_agent_steps,
@@ -24,6 +25,7 @@ from pyevm_agents.agents.trace import (
 from pyevm_agents.config import DEFAULT_BLOCK_GAS_LIMIT
 from pyevm_agents.contracts import load_artifact
 from pyevm_agents.devnet.chain import ALIASES, DevelopmentAccount, create_development_chain
+from pyevm_agents.devnet.ideal_runs import explain_outcome
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import ScriptedModel, use
 
@@ -76,8 +78,15 @@ class DemoRun:
     output_gas: int
     steps: tuple[AgentStep, ...]
     answer: str | None
+    """Also of a run that was undone since it is not done; None if it failed for another reason."""
+
     before: Balances
     after: Balances
+
+    @property
+    def is_not_done(self) -> bool:
+        """Whether the agent answered that it did not do what was asked."""
+        return self.answer is not None and not is_done(self.answer)
 
     @property
     def evm_gas(self) -> int:
@@ -238,20 +247,15 @@ class WalletDemo(WalletContracts):
         )
         computation = sent.computation
         steps = extract_agent_steps(computation)
-        failure = answer = None
-        if sent.is_success:
-            answer = str(load_artifact("WalletAgent").decode_result("instruct", computation.output))
-        elif computation.error.burns_gas:
-            failure = f"out of gas: {computation.error}"
-        else:
-            failure = explain_failure(computation)
+        artifact = load_artifact("WalletAgent")
+        answer = find_answer(computation, lambda output: artifact.decode_result("instruct", output))
         return DemoRun(
             instruction=instruction,
             transaction_hash=sent.hash,
             block_number=sent.block.number,
             state_root=sent.block.header.state_root,
             is_success=sent.is_success,
-            failure=failure,
+            failure=explain_outcome(sent),
             gas_used=sent.receipt.gas_used,
             prompt_gas=sum(step.inference.prompt_gas for step in steps),
             output_gas=sum(step.inference.output_gas for step in steps),

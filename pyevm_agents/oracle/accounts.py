@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from eth_typing import Address
 from eth_utils import to_canonical_address, to_checksum_address
 
+from pyevm_agents.agents.not_done import find_not_done
 from pyevm_agents.agents.revert_reasons import decode_revert
 from pyevm_agents.display import format_amount
 from pyevm_agents.errors import AgentsError, RemoteFault
@@ -46,10 +47,14 @@ NO_KEY = re.compile(r"signer|unknown account|no account|not.* unlocked|private k
 class RevertedError(AgentsError):
     """A transaction reverts, or was mined and reverted; the message has the decoded reason."""
 
-    def __init__(self, message: str, reason: str) -> None:
-        """Input: the message; the reason, such as `TooEarly(requestId=1, deadline=2)`."""
+    def __init__(self, message: str, reason: str, answer: str | None = None) -> None:
+        """Describe a revert.
+
+        Input: the message; the reason, such as `TooEarly(requestId=1, deadline=2)`; the answer of
+               an agent that undid its run, since it is not done.
+        """
         super().__init__(message)
-        self.reason = reason
+        self.reason, self.answer = reason, answer
 
     @property
     def name(self) -> str:
@@ -197,13 +202,13 @@ class SendingAccount:
     ) -> RevertedError:
         """Return the error of a mined transaction, with the reason of a call before its block."""
         before = hex(int(receipt["blockNumber"], 16) - 1)
-        reason = "no reason known"
+        reason, answer = "no reason known", None
         try:
             self.client.request("eth_call", [form, before])
         except RemoteError as error:
-            reason = explain_error(error)
+            reason, answer = explain_error(error), find_not_done(_find_data(error.data))
         return RevertedError(
-            f"transaction {transaction_hash} was mined and reverted: {reason}", reason
+            f"transaction {transaction_hash} was mined and reverted: {reason}", reason, answer
         )
 
     def _request_number(self, method: str, *params: object) -> int:
@@ -276,10 +281,11 @@ def explain_error(error: RemoteError) -> str:
 
 
 def _translate(error: RemoteError) -> AgentsError:
-    if not _find_data(error.data):
+    data = _find_data(error.data)
+    if not data:
         return error
     reason = explain_error(error)
-    return RevertedError(f"the transaction would revert: {reason}", reason)
+    return RevertedError(f"the transaction would revert: {reason}", reason, find_not_done(data))
 
 
 def _find_data(value: object) -> bytes:

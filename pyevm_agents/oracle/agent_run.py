@@ -9,6 +9,7 @@ from eth_utils import to_canonical_address
 
 from precompiles.address_handles import AddressBook
 from precompiles.escaping import unescape_line
+from precompiles.outcome import is_done
 from pyevm_agents.agents.address_names import NUMBERED_HANDLE
 from pyevm_agents.errors import AgentsError
 from pyevm_agents.oracle.remote_contract import RemoteContract
@@ -18,11 +19,11 @@ if TYPE_CHECKING:
 
 STATUSES = (
     *("None", "AskingModel", "UsingTool", "AwaitingTool", "Answered", "ToolFailed", "Refused"),
-    *("MalformedAnswer", "OutOfIterations", "DeadlinePassed", "RequestFailed"),
+    *("MalformedAnswer", "OutOfIterations", "DeadlinePassed", "RequestFailed", "NotDone"),
 )
-"""`OracleAgent.Status`."""
+"""`OracleAgent.Status`, in order. From `Answered` on the run has ended."""
 
-ANSWERED = STATUSES.index("Answered")
+ANSWERED, NOT_DONE = STATUSES.index("Answered"), STATUSES.index("NotDone")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,8 +55,14 @@ class FollowedRun:
 
     @property
     def is_success(self) -> bool:
-        """Whether the run has an answer."""
-        return self.status == STATUSES[ANSWERED]
+        """Whether the run has an answer, and did what was asked."""
+        return self.status == STATUSES[ANSWERED] and is_done(self.result)
+
+    @property
+    def is_not_done(self) -> bool:
+        """Whether the run has an answer, and did not do what was asked. Its steps stand."""
+        has_answer = self.status in {STATUSES[ANSWERED], STATUSES[NOT_DONE]}
+        return has_answer and not is_done(self.result)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from eth_utils import to_checksum_address
 
+from pyevm_agents.oracle.agent_run import NOT_DONE, STATUSES
 from pyevm_agents.oracle.verification import describe_answer
 
 if TYPE_CHECKING:
@@ -85,6 +86,11 @@ class CallbackEstimate:
     result: str | None = None
 
     @property
+    def is_not_done(self) -> bool:
+        """Whether the run ends with an answer that did not do what was asked."""
+        return self.status == STATUSES[NOT_DONE]
+
+    @property
     def callback_gas(self) -> int | None:
         """The least `callbackGasLimit` for the whole run; None if a step has none."""
         gas = [step.callback_gas for step in self.steps]
@@ -104,13 +110,6 @@ class CallbackEstimate:
     def total_wei(self) -> int:
         """The fees, and the gas of the transaction that asks at the next block's base fee."""
         return self.fee_wei + (self.ask_gas or 0) * self.base_fee_wei
-
-
-STATUSES = (
-    *("None", "AskingModel", "UsingTool", "AwaitingTool", "Answered", "ToolFailed", "Refused"),
-    *("MalformedAnswer", "OutOfIterations", "DeadlinePassed", "RequestFailed"),
-)
-"""`CallbackAgent.Status`, in order."""
 
 
 def serialize_estimate(estimate: CallbackEstimate) -> dict[str, object]:

@@ -49,8 +49,8 @@ from pyevm_agents.chain.gas_estimation import GasTrial, find_least_gas
 from pyevm_agents.chain.transactions import impersonate
 from pyevm_agents.contracts import load_artifact
 from pyevm_agents.errors import AgentsError
+from pyevm_agents.oracle.agent_run import STATUSES
 from pyevm_agents.oracle.callback_estimate import (
-    STATUSES,
     CallbackEstimate,
     StepEstimate,
     TransactionGas,

@@ -23,6 +23,7 @@ from pyevm_agents.devnet.wallet_demo import WalletContracts
 from pyevm_agents.forking.remote_client import RemoteClient
 from pyevm_agents.node.keys import DEFAULT_KEYS
 from pyevm_agents.oracle.accounts import SentTransaction, UnlockedAccount
+from pyevm_agents.oracle.agent_run import ANSWERED, NOT_DONE
 from pyevm_agents.oracle.codec import decode_request, encode_answer, get_topic
 from pyevm_agents.oracle.recomputation import ForkComputer
 from pyevm_agents.oracle.signatures import sign_evidence
@@ -112,17 +113,18 @@ class CallbackRun:
 
     @property
     def is_success(self) -> bool:
-        """Whether the agent gave an answer."""
+        """Whether the agent did what was asked."""
         return self.status == ANSWERED
+
+    @property
+    def is_not_done(self) -> bool:
+        """Whether the agent answered that it did not."""
+        return self.status == NOT_DONE
 
     @property
     def transactions(self) -> tuple[SentTransaction, ...]:
         """The transactions in order: the owner's, then the worker's."""
         return (self.asked, *(step.transaction for step in self.steps))
-
-
-ANSWERED = 4
-"""`CallbackAgent.Status.Answered`."""
 
 
 class CallbackWallet(WalletContracts):

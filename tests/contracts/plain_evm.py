@@ -215,13 +215,16 @@ def plain_evm() -> Evm:
 
 def deploy_reverting(evm: Evm, data: bytes) -> str:
     """Deploy a contract that reverts with these data, whoever calls it; return its address."""
-    copy = lambda size, start: (  # noqa: E731 - PUSH2 size, PUSH2 start, PUSH0, CODECOPY
-        b"\x61" + size.to_bytes(2) + b"\x61" + start.to_bytes(2) + b"\x5f\x39"
-    )
-    end = lambda size, opcode: b"\x61" + size.to_bytes(2) + b"\x5f" + opcode  # noqa: E731
-    code = copy(len(data), 13) + end(len(data), b"\xfd") + data
-    evm.send(None, copy(len(code), 13) + end(len(code), b"\xf3") + code)
+    code = _give(data, b"\xfd")  # REVERT
+    evm.send(None, _give(code, b"\xf3"))  # RETURN
     return "0x" + evm.last.msg.storage_address.hex()
+
+
+def _give(data: bytes, opcode: bytes) -> bytes:
+    """Return code that ends with these data, which stand behind it."""
+    size, start = len(data).to_bytes(2), (13).to_bytes(2)
+    # PUSH2 size, PUSH2 start, PUSH0, CODECOPY; PUSH2 size, PUSH0
+    return b"\x61" + size + b"\x61" + start + b"\x5f\x39\x61" + size + b"\x5f" + opcode + data
 
 
 def final_answer(text: str) -> tuple[object, ...]:

@@ -79,7 +79,8 @@ def ask(  # noqa: PLR0913 - one for each option
     The account pays for all steps that the run may have; what is left it can claim at the end.
     Workers of the agent's oracle answer: `pyevm-agents oracle run` is one.
 
-    The exit status is 1 if the run failed. Ctrl-C ends the waiting, not the run: `pyevm-agents
+    The exit status is 1 if the run failed, and 4 if the agent answers that it did not do what was
+    asked; what its steps did before stands. Ctrl-C ends the waiting, not the run: `pyevm-agents
     oracle follow` goes on.
     """
     contract = open_agent(session.client, agent)
@@ -107,7 +108,7 @@ def follow(  # noqa: PLR0913 - one for each option
 ) -> None:
     """Print the steps of RUN, a number, of the CallbackAgent AGENT, and wait for its answer.
 
-    The exit status is 1 if the run failed.
+    The exit status is 1 if the run failed, and 4 if it is not done.
     """
     started = find_started_run(open_agent(client, agent), run_id, first_block)
     show_run(started, waits=waits, as_json=as_json)

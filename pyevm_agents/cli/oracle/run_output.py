@@ -10,11 +10,12 @@ from eth_utils import to_canonical_address, to_checksum_address
 from rich.markup import escape
 
 from pyevm_agents.agents.iteration_results import decode_iteration
+from pyevm_agents.cli.errors import FAULT_STATUS, NOT_DONE_STATUS
 from pyevm_agents.cli.oracle.param_types import format_request, format_time
 from pyevm_agents.cli.output import StatusLine, err, is_live, out
 from pyevm_agents.cli.rpc_client import print_json
 from pyevm_agents.contracts import load_artifact
-from pyevm_agents.display import format_amount, name_addresses, sanitize
+from pyevm_agents.display import format_amount, name_addresses, pluralize, sanitize
 from pyevm_agents.errors import AgentsError
 from pyevm_agents.forking.remote_client import RemoteError
 from pyevm_agents.oracle.accounts import RevertedError, SendingAccount
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from pyevm_agents.oracle.agent_run import FollowedRun, StartedRun
     from pyevm_agents.oracle.remote_contract import RemoteContract
 
-FAILED_STATUS = 1
 POLL_SECONDS = 0.5
 HINT_SECONDS = 15.0
 """After so long without an answer a line says what is needed for one."""
@@ -42,7 +42,8 @@ HINT_SECONDS = 15.0
 def show_run(started: StartedRun, *, waits: bool, as_json: bool) -> None:
     """Print a run: its steps, and its end, for which it waits.
 
-    Raises: SystemExit: the run failed. AgentsError: its deadline is over, and nobody ended it.
+    Raises: SystemExit: the run failed, or is not done. AgentsError: its deadline is over, and
+            nobody ended it.
     """
     if not as_json:
         _print_start(started)
@@ -60,7 +61,7 @@ def show_run(started: StartedRun, *, waits: bool, as_json: bool) -> None:
     elif run.has_ended:
         _print_end(started, run, refund, names)
     if run.has_ended and not run.is_success:
-        raise SystemExit(FAILED_STATUS)
+        raise SystemExit(NOT_DONE_STATUS if run.is_not_done else FAULT_STATUS)
 
 
 def _follow(started: StartedRun, names: Mapping[str, str], *, is_quiet: bool) -> FollowedRun:
@@ -252,9 +253,12 @@ def _name_follow_command(started: StartedRun) -> str:
 def _print_end(
     started: StartedRun, run: FollowedRun, refund: int | None, names: Mapping[str, str]
 ) -> None:
-    out.print("[bold green]Answer[/]" if run.is_success else f"[bold red]{run.status}[/]")
+    out.print(_format_title(run))
     for line in (run.result, *explain_failure(started, run)):
         out.print(f"  {_format_text(line, names)}", soft_wrap=True)
+    if not run.is_success and run.tool_results:
+        stands = pluralize(len(run.tool_results), "step")
+        out.print(f"What its tools did before stands: {stands}, see above")
     if refund is not None:
         cost = format_amount(started.reserved - refund)
         out.print(f"Cost {cost}, given back {format_amount(refund)}")
@@ -268,6 +272,12 @@ def _print_end(
             f"{started.oracle.checksum_address}",
             soft_wrap=True,
         )
+
+
+def _format_title(run: FollowedRun) -> str:
+    if run.is_not_done:
+        return "[bold yellow]Not done[/]"
+    return "[bold green]Answer[/]" if run.is_success else f"[bold red]{run.status}[/]"
 
 
 def _format_text(text: str, names: Mapping[str, str]) -> str:

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from pyevm_agents.agents.not_done import describe_not_done
 from pyevm_agents.cli.oracle.keystore_options import password_file_option, unlock
 from pyevm_agents.cli.oracle.param_types import ADDRESS_TYPE, format_request, format_time
 from pyevm_agents.cli.output import StatusLine, out
 from pyevm_agents.cli.rpc_client import rpc_option
-from pyevm_agents.errors import AgentsError
+from pyevm_agents.errors import AgentsError, NotDoneError
 from pyevm_agents.forking.remote_client import RemoteClient
 from pyevm_agents.oracle.accounts import KeyAccount, RevertedError, UnlockedAccount
 
@@ -131,10 +132,15 @@ class OracleSession:
 
 @contextmanager
 def explain_reverts() -> Iterator[None]:
-    """Add the next step to the error of a transaction that reverts."""
+    """Add the next step to the error of a transaction that reverts.
+
+    Raises: NotDoneError: an agent undid its run. AgentsError: another revert.
+    """
     try:
         yield
     except RevertedError as error:
+        if error.answer is not None:
+            raise NotDoneError(describe_not_done(error.answer), error.answer) from error
         raise AgentsError(add_advice(error)) from error
 
 

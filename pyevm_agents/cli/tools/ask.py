@@ -21,7 +21,7 @@ from pyevm_agents.cli.oracle.session import (
 )
 from pyevm_agents.cli.output import out
 from pyevm_agents.cli.rpc_client import print_json
-from pyevm_agents.cli.trace import TraceView, format_line
+from pyevm_agents.cli.trace import TraceView
 from pyevm_agents.contracts import load_artifact
 from pyevm_agents.errors import AgentsError, ConfigError, RemoteFault
 from pyevm_agents.forking.remote_client import RemoteError
@@ -66,11 +66,13 @@ def ask(  # noqa: PLR0913 - one for each option
 ) -> None:
     """Give the agent AGENT of `tools deploy` the instruction INSTRUCTION, as its owner.
 
-    A run of an OwnedAgent is one transaction. The exit status is 1 if it reverts: then no tool had
-    an effect. `pyevm-agents trace` shows the whole prompts of a transaction.
+    A run of an OwnedAgent is one transaction. The exit status is 4 if the agent does not do what is
+    asked, and 1 if the run reverts for another reason: then no tool had an effect. `pyevm-agents
+    trace` shows the whole prompts of a transaction.
 
     A run of a CallbackAgent waits for the oracle's workers, as `pyevm-agents oracle ask` does. The
-    exit status is 1 if it fails: what a step did before stands.
+    exit status is 4 if the agent answers that it did not do what was asked, and 1 if the run fails:
+    what a step did before stands.
     """
     callback_agent = _find_callback_agent(session, agent)
     if callback_agent is None:
@@ -122,7 +124,7 @@ def _simulate(
         return
     view = TraceView(names={}, closest=None, shows_prompts=False)
     if steps is None:
-        out.print(format_line("Answer", view.format_text(answer), "bold green"), soft_wrap=True)
+        out.print(view.format_answer(answer), soft_wrap=True)
     else:
         _print_steps(view, steps)
     out.print("Simulated: nothing was sent.")
@@ -219,7 +221,7 @@ def _iter_lines(view: TraceView, step: StepJson) -> Iterator[str]:
     if step["answer"] is None:
         yield from view.iter_action_lines(dict(step))
     else:
-        yield format_line("Answer", view.format_text(step["answer"]), "bold green")
+        yield view.format_answer(step["answer"])
 
 
 def _serialize_step(depth: int, step: StepJson) -> dict[str, Any]:

@@ -12,12 +12,14 @@ from click.testing import CliRunner
 from precompiles.gas import GasSchedule
 from pyevm_agents.cli import agents as agents_module
 from pyevm_agents.cli.app import main
+from pyevm_agents.cli.errors import NOT_DONE_STATUS
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.devnet.chain import build_model_profile
 from pyevm_agents.models import CachingModel, ScriptedModel, answer, use
 from pyevm_agents.models.timing import Timing
 from tests.byte_model import PROFILE, ByteModel
 from tests.numeric_model import SumModel, profile_of
+from tests.pyevm_agents.cli.agent_node import DONE as DONE_STEP
 from tests.pyevm_agents.cli.agent_node import AgentNode, deposit_then_done
 
 if TYPE_CHECKING:
@@ -200,6 +202,29 @@ def test_models_and_schedule_are_the_nodes(commands: Commands) -> None:
         assert f"{value:,}" in said
     assert re.search(r"^TOOL_GAS +7,777$", said, re.MULTILINE)
     assert json.loads(commands.said("schedule", "--json")) == told
+
+
+@pytest.mark.parametrize("has_acted", [False, True])
+def test_a_run_that_is_not_done_is_shown_so(*, has_acted: bool) -> None:
+    def refuse(request: GenerationRequest) -> str:
+        step = deposit_then_done(request)
+        acts = has_acted and step != DONE_STEP
+        return step if acts else " Hm.\nFinal Answer: I can't do that: pay Carol"
+
+    node = AgentNode(ByteModel(refuse))
+    with node.served() as url:
+        words = ["estimate", node.instruction()["to"], "--instruct", "Pay Carol", "--rpc", url]
+        estimated = CliRunner().invoke(main, words)
+        assert estimated.exit_code == NOT_DONE_STATUS
+        assert estimated.stderr == "Not done: I can't do that: pay Carol\nNothing was changed.\n"
+        sent = node.ask("eth_sendTransaction", node.instruction())
+        shown = CliRunner().invoke(main, ["trace", sent, "--rpc", url])
+    node.node.close()
+    assert shown.exit_code == 0
+    reason = 'NotDone(answer="I can\'t do that: pay Carol")'
+    assert f"Reverted, with all effects of its tools: {reason}" in shown.stdout
+    assert "Not done     I can't do that: pay Carol" in shown.stdout
+    assert "Answer" not in shown.stdout
 
 
 def test_an_estimate_is_that_of_the_method(commands: Commands, sent: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
@@ -15,7 +16,8 @@ from pyevm_agents.cli.demo_output import (
     format_whole_tokens,
     truncate_text,
 )
-from pyevm_agents.devnet.wallet_demo import DEFAULT_INSTRUCTION
+from pyevm_agents.cli.errors import NOT_DONE_STATUS
+from pyevm_agents.devnet.wallet_demo import DEFAULT_INSTRUCTION, WalletDemo
 from pyevm_agents.recordings import Replay, read_fixture
 
 if TYPE_CHECKING:
@@ -73,6 +75,16 @@ def test_the_demo_shows_steps_balances_gas_and_the_rolled_back_run(first: Shown)
     assert observation == [f"reverted: ToolCallReverted(target=WalletAccount, reason={reason})"]
     assert "0x5FbDB2315678afecb367f032d93F642f64180aa3" not in first.stdout.split("Transaction")[0]
     assert "generations cached" not in first.stdout
+
+
+def test_a_run_that_is_not_done_has_status_4(first: Shown, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = WalletDemo.run
+    said = "I can't do that: pay Carol"
+    monkeypatch.setattr(WalletDemo, "run", lambda demo, text: replace(run(demo, text), answer=said))
+    command = ["demo", "--json", "--threads", "2", "--store", str(first.store)]
+    done = CliRunner().invoke(main, command)
+    assert done.exit_code == NOT_DONE_STATUS, done.output
+    assert json.loads(done.stdout)["answer"] == said
 
 
 def test_the_second_demo_generates_nothing_and_its_chain_replays(

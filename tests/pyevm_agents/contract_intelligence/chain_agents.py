@@ -11,6 +11,7 @@ from eth_typing import Address
 from eth_utils import keccak, to_canonical_address, to_checksum_address
 from eth_utils.abi import collapse_if_tuple
 
+from pyevm_agents.agents.not_done import find_answer
 from pyevm_agents.agents.trace import extract_agent_steps
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
@@ -162,7 +163,7 @@ class ChainAgent:
         return self.world.read("USDT", "balanceOf", self.account), self._read_wei()
 
     def ask(self, instruction: str) -> Run:
-        """Run an instruction; an answer that is unsure is an answer."""
+        """Run an instruction; an answer that is not done is an answer."""
         raise NotImplementedError
 
     def _open_view(self) -> Any:  # noqa: ANN401 - a context of a chain
@@ -229,13 +230,11 @@ class EmbeddedAgent(ChainAgent):
     def ask(self, instruction: str) -> Run:
         agent = load_artifact("OwnedAgent")
         sent = self.sender.send(self.agent, agent.encode_call("instruct", instruction))
-        output = sent.computation.output
         steps = extract_agent_steps(sent.computation)
-        if sent.is_success:
-            answer = agent.decode_result("instruct", output)
-        else:
-            assert output[:4] == keccak(text="UnsureAnswer(string)")[:4], output
-            [answer] = decode(["string"], output[4:])
+        answer = find_answer(
+            sent.computation, lambda output: agent.decode_result("instruct", output)
+        )
+        assert answer is not None, sent.computation.output
         return Run(
             tools=tuple(step.tool for step in steps if step.tool is not None),
             observations=tuple(step.observation for step in steps if step.observation is not None),

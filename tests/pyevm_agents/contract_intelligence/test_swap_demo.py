@@ -118,13 +118,15 @@ def test_another_call_is_a_difference(demo: SwapDemo) -> None:
     assert "with 0.01 BNB; made: router.getAmountsOut(amountIn=10000000000000000" in difference
 
 
-def test_an_unsure_answer_reverts_the_run(demo: SwapDemo) -> None:
-    SCRIPT.steps = [*plan_ideal(demo, "swap")[:1], answer("UNSURE: which tool?")]
+def test_an_answer_that_is_not_done_reverts_the_run(demo: SwapDemo) -> None:
+    said = "UNSURE: which tool?"
+    SCRIPT.steps = [*plan_ideal(demo, "swap")[:1], answer(said)]
     run = demo.run("swap")
-    assert run.answer is None
+    assert (run.answer, run.failure) == (said, f"NotDone(answer={said!r})")
     assert not run.is_success
-    assert "UnsureAnswer" in str(run.failure)
-    assert run.differences == ("the transaction reverted",)
+    missing, reason = run.differences
+    assert missing.startswith("expected call: router.swapExactETHForTokens(amountOutMin=")
+    assert (missing.rpartition("; ")[2], reason) == ("made: none", f"not done: {said}")
     assert run.before == run.after
 
 

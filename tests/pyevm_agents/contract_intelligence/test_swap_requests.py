@@ -104,7 +104,9 @@ MISSING = "expected call: router.0x01010101; made: none"
         ((CALL,), (CALL,), "Done.", ()),
         ((), (), REFUSAL, ()),
         ((), (), "Done.", ("the answer is no refusal with a reason",)),
-        ((CALL,), (), REFUSAL, (MISSING,)),
+        ((), (), "UNSURE: which?", ("the answer is no refusal with a reason",)),
+        ((CALL,), (), REFUSAL, (MISSING, f"not done: {REFUSAL}")),
+        ((CALL,), (CALL,), "Failed.", ("not done: Failed.",)),
         ((CALL,), (OTHER,), "Done.", (WRONG,)),
         ((OTHER, CALL), (OTHER, OTHER), "Done.", (WRONG,)),
         (

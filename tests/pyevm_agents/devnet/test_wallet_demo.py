@@ -62,6 +62,16 @@ def test_a_deposit_moves_whole_tokens(vocabulary: Vocabulary) -> None:
     assert run.output_gas == 10_000 * tokens["output"]
 
 
+def test_a_run_that_is_not_done_moves_nothing_and_has_its_answer(vocabulary: Vocabulary) -> None:
+    said = "I can't do that: pay Carol"
+    deposit = use("DeployTool", asset="DAI", amount=7)
+    for steps in ((answer(said),), (deposit, answer(said))):
+        run = wallet(vocabulary, *steps).run("Deposit 7 DAI, pay Carol")
+        assert (run.is_success, run.is_not_done, run.answer) == (False, True, said)
+        assert run.failure == f'NotDone(answer="{said}")'
+        assert run.after == run.before
+
+
 def test_a_five_step_run_fits_a_block_with_room_to_spare(vocabulary: Vocabulary) -> None:
     looks = [use("ViewBalanceTool", thought=f"Look {n}.", asset="USDC") for n in range(5)]
     run = wallet(vocabulary, *looks, answer("You have 500 USDC.")).run("Look five times")

@@ -14,7 +14,7 @@ from pyevm_agents.config import ChainConfig
 from pyevm_agents.forking import open_fork
 from pyevm_agents.models.fakes.script_steps import answer, use
 from pyevm_agents.models.fakes.scripted import render_step
-from pyevm_agents.oracle.callback_estimate import STATUSES
+from pyevm_agents.oracle.agent_run import STATUSES
 from pyevm_agents.oracle.callback_simulation import (
     CallbackEstimator,
     NotCallbackAgentError,

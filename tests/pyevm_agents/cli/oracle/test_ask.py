@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pyevm_agents.cli.errors import NOT_DONE_STATUS
 from pyevm_agents.models.fakes.script_steps import answer, use
 from pyevm_agents.models.fakes.scripted import render_step
 from tests.pyevm_agents.cli.oracle.conftest import NO_CONTRACT, OTHER, OWNER, Commands
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 FEE = PRICES[0] + PRICES[1] * (CALLBACK_GAS + PRICES[2])
 ITERATIONS = 3
+COUNT = "CounterTool"
 
 
 def test_a_run_is_followed_to_its_answer(
@@ -67,6 +69,25 @@ def test_a_failed_run_has_status_1(commands: Commands, monkeypatch: pytest.Monke
     told = commands.run("ask", commands.agent, PROMPT, status=1)
     assert "OutOfIterations\n  FAILED: the last iteration gave no answer\n" in told.stdout
     assert commands.read("ask", commands.agent, PROMPT, status=1)["isSuccess"] is False
+
+
+def test_a_run_that_is_not_done_has_status_4(
+    commands: Commands, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def count_and_refuse(request: GenerationRequest) -> str:
+        has_counted = "The counter is: " in "".join(each.text for each in request.segments)
+        step = answer("I can't do that: pay Carol") if has_counted else use(COUNT, amount=7)
+        return render_step(step, request.handles)
+
+    commands.answer_while_waiting(monkeypatch, count_and_refuse)
+    shown = commands.run("ask", commands.agent, PROMPT, status=NOT_DONE_STATUS).stdout
+    assert "Not done\n  I can't do that: pay Carol\n" in shown
+    assert "What its tools did before stands: 1 step, see above\n" in shown
+    run = commands.read("ask", commands.agent, PROMPT, status=NOT_DONE_STATUS)
+    assert (run["status"], run["isSuccess"]) == ("NotDone", False)
+    assert run["result"] == "I can't do that: pay Carol"
+    words = ("follow", commands.agent, run["runId"])
+    assert "Not done\n" in commands.run(*words, sender=None, status=NOT_DONE_STATUS).stdout
 
 
 def test_a_refusal_is_decoded(commands: Commands, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,6 +46,8 @@ class SwapNode:
         self.cache = cache
         self.steps: Sequence[tuple[str, dict[str, object]]] = ()
         """Tools with arguments that the model uses in a run, before it answers."""
+        self.said = "Done."
+        """What it answers."""
 
         accounts = {each: GenesisAccount(balance_wei=DEVELOPMENT_BALANCE_WEI) for each in ADDRESSES}
         accounts[DEVELOPMENT_ADDRESS] = GenesisAccount(balance_wei=DEVELOPMENT_BALANCE_WEI)
@@ -64,7 +66,7 @@ class SwapNode:
         if done < len(self.steps):
             tool, arguments = self.steps[done]
             return f" Use it.\nAction: {tool}\nAction Input: {json.dumps(arguments)}"
-        return " I now know the final answer\nFinal Answer: Done."
+        return f" I now know the final answer\nFinal Answer: {self.said}"
 
     def place(self, name: str) -> str:
         """Return the address of a contract of the world."""

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pyevm_agents.cli.errors import NOT_DONE_STATUS
 from pyevm_agents.devnet.swap_world import ACCOUNT_NATIVE_WEI, NATIVE, WRAPPED
 from pyevm_agents.forking.remote_client import RemoteClient
 from tests.pyevm_agents.cli.tools.swap_node import OTHER, SENDER
+from tests.run_answers import REFUSALS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,7 +27,7 @@ def _own_state(swap_node: SwapNode, deployed: dict[str, Any]) -> Iterator[None]:
     assert deployed["agent"]
     before = swap_node.chain.snapshot()
     yield
-    swap_node.steps = ()
+    swap_node.steps, swap_node.said = (), "Done."
     swap_node.chain.revert(before)
 
 
@@ -125,6 +127,21 @@ def test_a_run_that_reverts_has_its_reason(
     assert "would revert: ToolCallFailed(" in message
     assert "ERC20InsufficientBalance" in message or "TRANSFER_FROM_FAILED" in message
     assert swap_node.chain.head.block_number == before
+
+
+@pytest.mark.parametrize("options", [[], ["--call"]])
+def test_a_run_that_is_not_done_has_status_4(
+    swap_node: SwapNode, deployed: dict[str, Any], options: list[str]
+) -> None:
+    before = read_balances(swap_node, deployed["account"])
+    swap: tuple[str, dict[str, object]] = ("swapExactETHForTokens_ETH_for_USDT", {"value": GIVEN})
+    for steps in ([], [swap]):
+        for said in REFUSALS:
+            swap_node.steps, swap_node.said = steps, said
+            words = ("ask", deployed["agent"], "INSTRUCTION", *options)
+            result = swap_node.run(*words, status=NOT_DONE_STATUS)
+            assert result.stderr == f"Not done: {said}\nNothing was changed.\n"
+    assert read_balances(swap_node, deployed["account"]) == before
 
 
 def test_only_the_owner_asks(swap_node: SwapNode, deployed: dict[str, Any]) -> None:
