@@ -125,6 +125,20 @@ def test_an_info_agent_names_the_option(sitting: Sitting, said: str) -> None:
     assert resolution(sitting) == (b"yes", True)
 
 
+def test_an_option_counts_also_where_it_begins_like_a_refusal(sitting: Sitting) -> None:
+    options = "OPTIONS: Passed|Failed|Error: none"
+    for number, said in enumerate(("Failed", "failed.", "Error: none", "Done. look: Failed"), 1):
+        sitting.bench.ask(specifications=options, agents=1)
+        agent = sitting.deploy("CouncilInfoAgent", "m")
+        sitting.say(agent, said)
+        agent("join", number, 5, value_wei=BOND)
+    with reverts("NotDone", "Failed to look: Passed"):
+        sitting.bench.ask(specifications=options, agents=1)
+        agent = sitting.deploy("CouncilInfoAgent", "m")
+        sitting.say(agent, "Failed to look: Passed")
+        agent("join", 5, 5, value_wei=BOND)
+
+
 @pytest.mark.parametrize("said", REFUSALS)
 def test_an_info_agent_that_is_not_done_stays_out(sitting: Sitting, said: str) -> None:
     sitting.bench.ask()

@@ -10,6 +10,7 @@ from eth_abi import decode, encode
 from eth_utils import to_canonical_address, to_checksum_address
 
 from precompiles.abi import FinalAnswer
+from pyevm_agents.agents.not_done import find_not_done
 from pyevm_agents.agents.trace import extract_agent_steps, extract_inferences
 from pyevm_agents.contracts import load_artifact
 from tests.contracts.plain_evm import OWNER, STRANGER, ZERO, decode_error, reverts
@@ -225,6 +226,30 @@ def test_an_agent_uses_an_agent_of_the_other_version(
     assert "Question: add 5" in b.model.prompts[2]
     depths = sorted(step.depth for step in extract_agent_steps(computation))
     assert depths == [0, 0, 0, 1, 1]
+
+
+@pytest.mark.parametrize("has_acted", [False, True])
+@pytest.mark.parametrize("version", [1, 2])
+def test_an_agent_of_the_other_version_that_is_not_done_undoes_the_run(
+    bench: Callable[..., Bench], version: int, *, has_acted: bool
+) -> None:
+    """Adapters hand on the answer, and the revert of a run that is undone."""
+    own, other = (
+        ("CounterToolV1", "CounterTool") if version == 1 else ("CounterTool", "CounterToolV1")
+    )
+    said = "I can't do that: pay Carol"
+    acts = [count(5, other)] if has_acted else []
+    b = bench([count(1, own), ask_inner("add 5"), *acts, f" x\nFinal Answer: {said}", DONE])
+    tools = [b.deploy(own), b.deploy(other)]
+    inner = deploy_agent(b, 3 - version, [tools[1]], "Inner")
+    adapter = b.deploy("ToolV2AsV1" if version == 1 else "ToolV1AsV2", inner, ZERO)
+    name, given = ("V1", text_input(PROMPT)) if version == 1 else ("", text_input_v2(PROMPT))
+    call = load_artifact(f"IERCAgentTool{name}").encode_call("run", given, ZERO)
+    _, computation = b.send(deploy_agent(b, version, [tools[0], adapter]), call)
+    assert computation.is_error
+    undone = f"{said}; done before: {own}: The counter is: 1"
+    assert find_not_done(bytes(computation.output)) == undone
+    assert [b.read(own, tools[0], "number"), b.read(other, tools[1], "number")] == [0, 0]
 
 
 def test_both_versions_of_an_agent_have_equal_prompts_and_token_gas(

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from click.testing import CliRunner
 
+from pyevm_agents.cli import callback_estimate
 from pyevm_agents.cli.app import main
+from pyevm_agents.cli.errors import NOT_DONE_STATUS
 from pyevm_agents.oracle.recomputation import ModelOptions
 from tests.byte_model import ByteModel
 from tests.pyevm_agents.forking.fake_remote import fake_remote
@@ -20,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from click.testing import Result
+
+    from pyevm_agents.oracle.callback_estimate import CallbackEstimate
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +57,21 @@ def test_run_is_a_table_of_steps(oracle_chain: OracleChain) -> None:
     assert lines[4].startswith(f"{most:,} callback gas: the least callbackGasLimit")
     assert lines[-1] == "Ends as Answered: The counter has it."
     assert oracle_chain.agent.read("currentRunId") == 0
+
+
+def test_a_run_that_would_not_be_done_has_status_4(
+    oracle_chain: OracleChain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    estimate = callback_estimate.estimate_callback
+
+    def refuse(*arguments: Any, **options: Any) -> CallbackEstimate:  # noqa: ANN401 - the command's
+        ended = estimate(*arguments, **options)
+        return replace(ended, status="NotDone", result="I can't do that: pay Carol")
+
+    monkeypatch.setattr(callback_estimate, "estimate_callback", refuse)
+    told = run(oracle_chain, "--callback", oracle_chain.agent.address, PROMPT)
+    assert told.exit_code == NOT_DONE_STATUS
+    assert told.stdout.splitlines()[-1] == "Ends as NotDone: I can't do that: pay Carol"
 
 
 def test_request_is_continued(oracle_chain: OracleChain) -> None:

@@ -7,15 +7,21 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from eth_typing import Address
 
+from precompiles.spec import EXECUTOR_ADDRESS
+from pyevm_agents.agents.run_calls import encode_run
 from pyevm_agents.chain import Call
 from pyevm_agents.contracts import load_artifact
 from pyevm_agents.lifecycle.frames import Confirmation, RunTerms
 from pyevm_agents.lifecycle.host import Moment
+from pyevm_agents.lifecycle.onchain_agent import OnchainAgent
 from pyevm_agents.lifecycle.orchestrator import Orchestrator
+from pyevm_agents.lifecycle.phase_results import NotDone
+from pyevm_agents.lifecycle.phases import NOT_DONE
 from pyevm_agents.lifecycle.receipts import ReceiptType, RunReceipt
 from pyevm_agents.lifecycle.run_trace import RunWrite, hash_id
 from pyevm_agents.lifecycle.statuses import Phase, RunStatus
 from pyevm_agents.lifecycle.treasury_frame import TreasuryFrame
+from tests.byte_model import PROFILE, ByteModel
 from tests.pyevm_agents.lifecycle.run_bench import (
     COUNTER,
     OPERATOR,
@@ -24,6 +30,8 @@ from tests.pyevm_agents.lifecycle.run_bench import (
     RUNNER_KEY,
     AddingAgent,
     Addition,
+    answer_by_prompt,
+    build_manifest,
     build_task,
     deploy,
     narrow,
@@ -33,6 +41,7 @@ from tests.pyevm_agents.lifecycle.run_bench import (
 if TYPE_CHECKING:
     from eth_keys.datatypes import PrivateKey
 
+    from precompiles.language_model import GenerationRequest
     from pyevm_agents.lifecycle.chain_port import Draft
     from pyevm_agents.lifecycle.context import AgentContext
     from pyevm_agents.lifecycle.host import RunEvent
@@ -141,6 +150,32 @@ def test_wei_and_tokens_are_transferred(bench: RunBench, treasury: Treasury) -> 
     wei.token = treasury.token
     assert bench.run(task_id="task-2").failure is None
     assert (bench.chain.balance(RECIPIENT), treasury.get_tokens(RECIPIENT)) == (7, 7)
+
+
+@pytest.mark.parametrize("has_acted", [False, True])
+def test_an_agent_that_is_not_done_fails_its_step(
+    bench: RunBench, treasury: Treasury, *, has_acted: bool
+) -> None:
+    """The treasury wraps the revert of an agent that undid its run."""
+    tool = deploy(bench.chain, "CounterTool")
+    texts = ("counting", "Counts", "what to count", "You count.")
+    address = deploy(bench.chain, "SimpleAgent", EXECUTOR_ADDRESS, PROFILE.name, *texts, [tool], 4)
+    treasury.set("setSelector", address, encode_run("")[:4], True)  # noqa: FBT003
+    agent = OnchainAgent(build_manifest("counting"), address, bench.host.port)
+    bench.install(AddingAgent(bench.counter, {"ask": Addition(agent="counting")}), agent)
+    model = bench.chain.models[PROFILE.name]
+    assert isinstance(model, ByteModel)
+    said = "I can't do that: pay Carol"
+
+    def refuse(request: GenerationRequest) -> str:
+        step = answer_by_prompt(request)
+        acts = has_acted and "Action:" in step
+        return step if acts else f" Hm\nFinal Answer: {said}"
+
+    model._script = refuse  # noqa: SLF001
+    run = bench.run()
+    assert (run.failed_phase, run.failure) == (Phase.DRY_RUN, f"step ask: not done: {said}")
+    assert bench.store.find_value(NotDone, run.run_id, NOT_DONE) == NotDone(answer=said)
 
 
 def test_a_policy_violation_stops_the_run_in_its_dry_run(
