@@ -1,10 +1,11 @@
-"""Reads of tokens: symbol, decimals and balances, in a state with changes."""
+"""Reads of tokens: symbol, decimals, balances and approvals, in a state with changes."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from pyevm_agents.agents.asset_moves import TokenScale
 from pyevm_agents.chain.calls import AccountOverride
 from pyevm_agents.rpc.view_calls import WORD_BYTES, encode_address_argument
 
@@ -13,20 +14,13 @@ if TYPE_CHECKING:
 
     from eth_typing import Address
 
+    from pyevm_agents.agents.asset_moves import TokenApproval
     from pyevm_agents.rpc.view_calls import ViewCalls
     from pyevm_agents.tracing.touched_state import TouchedAccount
 
 MAX_SYMBOL_CHARACTERS = 64
 MAX_DECIMALS = 255
 """Decimals are a uint8."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TokenScale:
-    """The unit of a token's amounts, as the token says."""
-
-    symbol: str | None = None
-    decimals: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +44,25 @@ class TokenReader:
         """Return a holder's balance; None if the token does not tell it."""
         argument = encode_address_argument(holder)
         return self.calls.read_integer(token, "balanceOf(address)", argument)
+
+    def read_approval(self, approval: TokenApproval) -> int:
+        """Return the allowance of a spender; for items 1 or 0: whether it may take them.
+
+        A token that does not tell it has given nothing.
+
+        Input:  approval: its amount does not count.
+        """
+        token, spender = approval.token, encode_address_argument(approval.spender)
+        owner = encode_address_argument(approval.owner)
+        if approval.standard == "erc20":
+            signature = "allowance(address,address)"
+            return self.calls.read_integer(token, signature, owner + spender) or 0
+        if approval.token_id is None:
+            signature = "isApprovedForAll(address,address)"
+            return self.calls.read_integer(token, signature, owner + spender) or 0
+        item = approval.token_id.to_bytes(WORD_BYTES, "big")
+        taker = self.calls.read_integer(token, "getApproved(uint256)", item)
+        return int(taker == int.from_bytes(approval.spender, "big"))
 
     def _read_symbol(self, token: Address) -> str | None:
         text = self.calls.read_text(token, "symbol()")

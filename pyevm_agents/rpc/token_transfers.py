@@ -1,4 +1,4 @@
-"""Transfers of ether and tokens in a transaction, read from its calls and its events.
+"""Transfers and approvals of ether and tokens in a transaction, read from its calls and its events.
 
 An event is a contract's own word. The balances of `state_changes` are read from the tokens.
 """
@@ -6,21 +6,20 @@ An event is a contract's own word. The balances of `state_changes` are read from
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from eth_typing import Address
 
 from pyevm_agents.abi import compute_topic, decode_values
+from pyevm_agents.agents.asset_moves import TokenApproval, Transfer
 from pyevm_agents.tracing.call_tracer import CallNode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from pyevm_agents.agents.asset_moves import ApprovalStandard, TransferStandard
     from pyevm_agents.tracing.call_tracer import CallTree
     from pyevm_agents.tracing.tracer import TracedLog
-
-Standard = Literal["native", "erc20", "erc721", "erc1155"]
 
 MOVES_VALUE = frozenset({"CALL", "CREATE", "CREATE2", "SELFDESTRUCT"})
 """Calls that move ether; CALLCODE moves it to the caller itself."""
@@ -33,39 +32,21 @@ TRANSFER_BATCH = int.from_bytes(
     compute_topic("TransferBatch(address,address,address,uint256[],uint256[])"), "big"
 )
 
+APPROVAL = int.from_bytes(compute_topic("Approval(address,address,uint256)"), "big")
+APPROVAL_FOR_ALL = int.from_bytes(compute_topic("ApprovalForAll(address,address,bool)"), "big")
+
 FUNGIBLE_TOPICS = 3
-"""Topics of ERC-20's Transfer; ERC-721's has the token's ID as another one."""
+"""Topics of ERC-20's Transfer and Approval; ERC-721's have the token's ID as another one."""
 
 MULTI_TOKEN_TOPICS = 4
 ADDRESS_BITS = 160
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Transfer:
-    """A transfer of ether or of a token."""
-
-    standard: Standard
-    token: Address | None
-    """The token's contract; None for ether."""
-
-    sender: Address
-    receiver: Address
-    amount: int
-    """In wei, or in the token's smallest unit."""
-
-    token_id: int | None = None
-    """The ID of an ERC-721 or ERC-1155 token."""
-
-
 def iter_transfers(tree: CallTree) -> Iterator[Transfer]:
     """Yield the transfers of a transaction that took effect, in order."""
-    open_entries: list[CallNode | TracedLog] = [] if tree.root is None else [tree.root]
-    while open_entries:
-        entry = open_entries.pop()
+    for entry in _iter_entries(tree):
         if not isinstance(entry, CallNode):
             yield from _read_log(entry)
-            continue
-        if entry.frame.error is not None:
             continue
         frame = entry.frame
         if frame.value_wei and frame.kind in MOVES_VALUE:
@@ -76,7 +57,25 @@ def iter_transfers(tree: CallTree) -> Iterator[Transfer]:
                 receiver=frame.to,
                 amount=frame.value_wei,
             )
-        open_entries.extend(reversed([*_iter_contents(entry, tree)]))
+
+
+def iter_approvals(tree: CallTree) -> Iterator[TokenApproval]:
+    """Yield the approvals of a transaction's events, in order, also those of nothing."""
+    for entry in _iter_entries(tree):
+        if not isinstance(entry, CallNode):
+            yield from _read_approval(entry)
+
+
+def _iter_entries(tree: CallTree) -> Iterator[CallNode | TracedLog]:
+    """Yield the calls and the logs that took effect, in order."""
+    open_entries: list[CallNode | TracedLog] = [] if tree.root is None else [tree.root]
+    while open_entries:
+        entry = open_entries.pop()
+        if not isinstance(entry, CallNode):
+            yield entry
+        elif entry.frame.error is None:
+            yield entry
+            open_entries.extend(reversed([*_iter_contents(entry, tree)]))
 
 
 def _iter_contents(node: CallNode, tree: CallTree) -> Iterator[CallNode | TracedLog]:
@@ -109,6 +108,37 @@ def _read_log(entry: TracedLog) -> Iterator[Transfer]:
         yield from _read_batch(entry)
 
 
+def _read_approval(entry: TracedLog) -> Iterator[TokenApproval]:
+    """Yield the approval that a log reports."""
+    topics = entry.topics
+    if topics[:1] == (APPROVAL,) and len(topics) == FUNGIBLE_TOPICS:
+        values = decode_values(["uint256"], entry.data)
+        if values is not None:
+            yield _build_approval(entry, "erc20", amount=_read_integer(values[0]))
+    elif topics[:1] == (APPROVAL,) and len(topics) == FUNGIBLE_TOPICS + 1:
+        yield _build_approval(entry, "erc721", token_id=topics[3])
+    elif topics[:1] == (APPROVAL_FOR_ALL,) and len(topics) == FUNGIBLE_TOPICS:
+        yield _build_approval(entry, "all")
+
+
+def _build_approval(
+    entry: TracedLog,
+    standard: ApprovalStandard,
+    *,
+    amount: int | None = None,
+    token_id: int | None = None,
+) -> TokenApproval:
+    owner, spender = map(_read_address, entry.topics[1:3])
+    return TokenApproval(
+        standard=standard,
+        token=entry.address,
+        owner=owner,
+        spender=spender,
+        amount=amount,
+        token_id=token_id,
+    )
+
+
 def _read_batch(entry: TracedLog) -> Iterator[Transfer]:
     values = decode_values(["uint256[]", "uint256[]"], entry.data)
     if values is None:
@@ -122,7 +152,7 @@ def _read_batch(entry: TracedLog) -> Iterator[Transfer]:
 
 def _build(
     entry: TracedLog,
-    standard: Standard,
+    standard: TransferStandard,
     parties: tuple[int, ...],
     amount: int,
     token_id: int | None = None,

@@ -1,16 +1,17 @@
-"""What a transaction moved and changed: transfers, balances, storage and balances of tokens."""
+"""What a transaction moved and changed: transfers, approvals, balances, storage."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from eth.constants import ZERO_ADDRESS
 
+from pyevm_agents.agents.asset_moves import TokenScale
 from pyevm_agents.rpc.serializers import encode_word
-from pyevm_agents.rpc.token_reader import TokenReader, TokenScale, build_overrides
-from pyevm_agents.rpc.token_transfers import iter_transfers
+from pyevm_agents.rpc.token_reader import TokenReader, build_overrides
+from pyevm_agents.rpc.token_transfers import iter_approvals, iter_transfers
 from pyevm_agents.rpc.view_calls import ViewCalls
 
 if TYPE_CHECKING:
@@ -18,12 +19,12 @@ if TYPE_CHECKING:
 
     from eth_typing import Address
 
+    from pyevm_agents.agents.asset_moves import TokenApproval, Transfer
     from pyevm_agents.chain.calls import AccountOverride
     from pyevm_agents.node.state_view import StateView
     from pyevm_agents.rpc.context import RequestContext
     from pyevm_agents.rpc.named_calls import NamedCalls
     from pyevm_agents.rpc.serializers import Json
-    from pyevm_agents.rpc.token_transfers import Transfer
     from pyevm_agents.tracing.touched_state import TouchedAccount, TouchedStateTracer
 
 MAX_TRANSFERS = 1_024
@@ -31,6 +32,9 @@ MAX_TRANSFERS = 1_024
 
 MAX_BALANCES = 64
 """The most balances of tokens that are read before and after a transaction."""
+
+MAX_APPROVALS = 64
+"""The most approvals that are read before and after a transaction."""
 
 TOKEN_GAS = 200_000
 """Gas of a read of a token, several times what one behind two proxies needs."""
@@ -95,6 +99,52 @@ class ValueFlow:
             "amount": str(transfer.amount),
             "id": None if transfer.token_id is None else str(transfer.token_id),
         }
+
+    def find_approvals(self) -> list[TokenApproval]:
+        """Return the approvals that the transaction changed and that hold after it, in order."""
+        found = []
+        candidates = dict.fromkeys(
+            replace(each, amount=None) for each in iter_approvals(self.calls.tree)
+        )
+        for each in islice(candidates, MAX_APPROVALS):
+            after = self.after.read_approval(each)
+            if after and after != self.before.read_approval(each):
+                found.append(replace(each, amount=after) if each.standard == "erc20" else each)
+        return found
+
+    def read_balances_before(self) -> dict[tuple[Address, Address | None], int]:
+        """Return what senders had before, by holder and token; None for ether."""
+        senders = dict.fromkeys((each.sender, each.token) for each in self.transfers)
+        found: dict[tuple[Address, Address | None], int] = {}
+        for holder, token in islice(senders, MAX_BALANCES):
+            if token is None:
+                account = self.state.before.get(holder)
+                balance = None if account is None else account.balance_wei
+            else:
+                balance = self.before.read_balance(token, holder)
+            if balance is not None:
+                found[holder, token] = balance
+        return found
+
+    def serialize_approvals(self, approvals: Iterable[TokenApproval]) -> list[Json]:
+        """Serialize approvals, as `find_approvals` returns them."""
+        encode = self.calls.encode_address
+        forms: list[Json] = []
+        for each in approvals:
+            scale = self.after.read_scale(each.token)
+            forms.append(
+                {
+                    "standard": each.standard,
+                    "token": encode(each.token),
+                    "symbol": scale.symbol,
+                    "decimals": scale.decimals,
+                    "owner": encode(each.owner),
+                    "spender": encode(each.spender),
+                    "amount": None if each.amount is None else str(each.amount),
+                    "id": None if each.token_id is None else str(each.token_id),
+                }
+            )
+        return forms
 
     def serialize_changes(self) -> list[Json]:
         """Serialize the accounts whose balance, nonce, code, storage or tokens changed."""

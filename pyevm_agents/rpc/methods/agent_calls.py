@@ -30,6 +30,7 @@ from pyevm_agents.rpc.params import (
     parse_text,
 )
 from pyevm_agents.rpc.replay import trace_at_index
+from pyevm_agents.rpc.run_review import RunReview
 from pyevm_agents.rpc.serializers import encode_data
 from pyevm_agents.rpc.transaction_params import (
     parse_state_overrides,
@@ -124,7 +125,9 @@ def parse_request_id(value: object, name: str) -> str:
 
 @METHODS.method("agent_traceCalls", parse_hash32)
 def trace_calls(rpc: RequestContext, transaction_hash: bytes) -> Json:
-    """Return a transaction's calls and events with names, its transfers and state changes.
+    """Return a transaction's calls and events with names, transfers, approvals, state changes.
+
+    A run that asks an agent is compared with its request: `differences` in docs/node.md.
 
     The transaction is executed again, with the stored generations.
     """
@@ -139,9 +142,10 @@ def trace_calls(rpc: RequestContext, transaction_hash: bytes) -> Json:
     names = CallNames(names=find_address_names(rpc))
     calls = NamedCalls.build(tracer.calls, names, len(steps), budget)
     flow = ValueFlow.build(rpc, StateView(chain, record.block.header), calls, tracer.state)
+    review = RunReview.of_transaction(flow, steps, chain.config.models)
     return {
         "transactionHash": "0x" + transaction_hash.hex(),
-        **serialize_effects(calls, flow),
+        **serialize_effects(calls, flow, review),
         "names": calls.find_names(pair for step in steps for pair in step.handles),
     }
 
@@ -186,12 +190,13 @@ def trace_call(  # noqa: PLR0913, PLR0917 - parameters of a request, by position
     names = find_address_names(rpc)
     calls = NamedCalls.build(tracer.calls, CallNames(names=names), len(trace.steps), budget)
     flow = ValueFlow.build(rpc, at, calls, tracer.state, state_overrides)
+    review = RunReview.of_transaction(flow, trace.steps, rpc.node.chain.config.models)
     form = serialize_trace(None, trace, names)
     found = form["names"]
     assert isinstance(found, dict)  # noqa: S101 - as `serialize_trace` writes it
     return {
         **form,
-        **serialize_effects(calls, flow),
+        **serialize_effects(calls, flow, review),
         "output": encode_data(result.output),
         "names": {**calls.find_names(()), **found},
     }
@@ -215,12 +220,13 @@ def _find_steps(rpc: RequestContext, transaction_hash: bytes, calls: CallTree) -
     return [] if trace is None else [*trace.steps]
 
 
-def serialize_effects(calls: NamedCalls, flow: ValueFlow) -> Json:
-    """Serialize the call of a transaction, its transfers and its changes."""
+def serialize_effects(calls: NamedCalls, flow: ValueFlow, review: RunReview) -> Json:
+    """Serialize the call of a transaction, its transfers, changes and approvals, and the review."""
     return {
         "call": calls.serialize(),
         "transfers": flow.serialize_transfers(),
         "changes": flow.serialize_changes(),
+        **review.serialize(),
     }
 
 

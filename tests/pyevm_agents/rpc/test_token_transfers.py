@@ -5,11 +5,11 @@ from __future__ import annotations
 from eth_abi import encode
 from eth_typing import Address
 
+from pyevm_agents.agents.asset_moves import Transfer
 from pyevm_agents.rpc.token_transfers import (
     TRANSFER,
     TRANSFER_BATCH,
     TRANSFER_SINGLE,
-    Transfer,
     iter_transfers,
 )
 from pyevm_agents.tracing import CallTree
