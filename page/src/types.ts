@@ -171,6 +171,26 @@ export interface Transfer {
   amount: Numeric;
 }
 
+/** An approval that stays after a transaction. */
+export interface Approval {
+  standard: 'erc20' | 'erc721' | 'all';
+  token: string;
+  symbol: string | null;
+  decimals: number | null;
+  owner: string;
+  spender: string;
+  /** An allowance; null for items. */
+  amount: Numeric | null;
+  /** An approved item; null for the others. */
+  id: string | null;
+}
+
+/** Where a run differs from its request. */
+export interface RequestDifference {
+  kind: string;
+  text: string;
+}
+
 export interface Difference {
   before: Numeric;
   after: Numeric;
@@ -191,6 +211,10 @@ export interface Calls {
   call: Call | null;
   transfers: Transfer[];
   changes: Change[];
+  /** Older recordings have none. */
+  approvals?: Approval[];
+  /** Null for what is not compared with a request; older recordings have none. */
+  differences?: RequestDifference[] | null;
   names: Names;
 }
 

@@ -44,6 +44,37 @@ def test_both_versions_are_shown_side_by_side_and_nothing_is_sent(
         page.wait("Done.", ".sides.alone .reply")
 
 
+def test_what_differs_from_the_request_is_red_and_has_words(
+    browser: Browser, node: PageNode
+) -> None:
+    with browser.page(f"{node.url}/#/ask/{node.wallet}") as page:
+        page.wait("(owner)", ".ask select")
+        page.fill(".ask label.wide textarea", "Deposit 10 USDC")
+        page.click("text=Run without sending")
+        page.wait("Amounts and accounts are those of the request.", ".agrees")
+        assert page.texts(".differences") == []
+        # The model deposits 10 in any case.
+        page.fill(".ask label.wide textarea", "Deposit 25 USDC")
+        assert page.texts("button.warned") == []
+        page.click("text=Run without sending")
+        page.wait("Differs from the request", ".differences")
+        amount, unused = page.texts(".differences li")
+        assert amount.startswith("moves 10 USDC to LiquidityPool")
+        assert amount.endswith(": the request states no such amount")
+        assert unused == '"25 USDC" is in the request, and nothing uses it'
+        colour = "() => getComputedStyle(document.querySelector('.differences')).color"
+        failed = "() => getComputedStyle(document.documentElement).getPropertyValue('--bad')"
+        probe = f"() => {{ const one = document.body; one.style.color = ({failed})(); "
+        probe += "const found = getComputedStyle(one).color; one.style.color = ''; return found; }"
+        assert page.evaluate(colour) == page.evaluate(probe)
+        page.click("button:text-is('Send all the same')")
+        # The mined transaction differs as its simulation did.
+        page.wait("Differs from the request", ".differences")
+        page.wait("Deposit 25 USDC", ".request")
+        assert page.texts(".differences li") == [amount, unused]
+        assert page.violations() == []
+
+
 def test_each_version_shows_its_text_while_the_model_writes(
     browser: Browser, node: PageNode
 ) -> None:

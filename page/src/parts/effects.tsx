@@ -1,8 +1,8 @@
-/** What a transaction did: transfers, balances and storage. */
+/** What a transaction did: transfers, approvals, balances, storage, and how that differs from its request. */
 
 import { formatCount, formatInteger, formatSigned, formatUnits, formatWei, shorten, toBigInt } from '../format';
 import { findCause } from '../reasons';
-import type { Calls, Change, Numeric, Transfer } from '../types';
+import type { Approval, Calls, Change, Numeric, RequestDifference, Transfer } from '../types';
 import { useFirst } from './more';
 import { Address, TextWithNames } from './text';
 
@@ -68,13 +68,23 @@ export function Effects({ calls, outcome, fee }: EffectsProps) {
   }
   if (!calls) return <p class="dim">The node can’t trace the calls of this transaction.</p>;
   const changes = removeFee(calls.changes, fee).filter((change) => hasChange(change));
-  if (calls.transfers.length === 0 && changes.length === 0) return <p class="verdict">Nothing changed.</p>;
+  const differences = <Differences list={calls.differences ?? null} />;
+  if (calls.transfers.length === 0 && changes.length === 0) {
+    return (
+      <>
+        {differences}
+        <p class="verdict">Nothing changed.</p>
+      </>
+    );
+  }
   const isStorageAlone =
     calls.transfers.length === 0 && changes.every((change) => change.storage.length > 0 && !hasValue(change));
   return (
     <>
+      {differences}
       {isStorageAlone && <p class="verdict">No ether and no tokens moved.</p>}
       <Transfers list={calls.transfers} />
+      <Approvals list={calls.approvals ?? []} />
       <Balances changes={changes} />
       <Created changes={changes} />
       <Storage changes={changes} isOpen={isStorageAlone && countSlots(changes) <= OPEN_SLOTS} />
@@ -146,6 +156,73 @@ function Transfers({ list }: { list: Transfer[] }) {
       </table>
       {more}
     </>
+  );
+}
+
+/** From so much on, an allowance is called any amount: wallets approve 2^256 - 1. */
+const UNLIMITED = 2n ** 255n;
+
+function allowanceOf(approval: Approval): string {
+  if (approval.id !== null) return `#${approval.id}`;
+  if (approval.amount === null) return 'all items';
+  const amount = toBigInt(approval.amount);
+  return amount >= UNLIMITED ? 'any amount' : formatUnits(amount, approval.decimals ?? 0);
+}
+
+function Approvals({ list }: { list: Approval[] }) {
+  const [shown, more] = useFirst(list, 'approvals');
+  if (list.length === 0) return null;
+  return (
+    <>
+      <table class="rows effects">
+        <caption>Approvals that stay</caption>
+        <thead>
+          <tr>
+            <th scope="col" class="number">
+              Amount
+            </th>
+            <th scope="col">Token</th>
+            <th scope="col">Of</th>
+            <th scope="col">May be taken by</th>
+          </tr>
+        </thead>
+        <tbody>
+          {shown.map((approval, index) => (
+            <tr key={index}>
+              <td class="number mono strong">{allowanceOf(approval)}</td>
+              <td>
+                <Token token={approval.token} symbol={approval.symbol} />
+              </td>
+              <td>
+                <Address address={approval.owner} />
+              </td>
+              <td>
+                <Address address={approval.spender} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {more}
+    </>
+  );
+}
+
+/** Where amounts and accounts are not those of the request; null if they are not compared. */
+function Differences({ list }: { list: RequestDifference[] | null }) {
+  if (list === null) return null;
+  if (list.length === 0) return <p class="hint agrees">Amounts and accounts are those of the request.</p>;
+  return (
+    <div class="differences">
+      <strong>Differs from the request</strong>
+      <ul>
+        {list.map(({ text }, index) => (
+          <li key={index}>
+            <TextWithNames text={text} />
+          </li>
+        ))}
+      </ul>
+    </div>
   );
 }
 

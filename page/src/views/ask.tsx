@@ -216,6 +216,8 @@ function Form({ address, agent, entry }: { address: string; agent: Agent; entry:
   const isRunning = [outcomes?.present, outcomes?.edited].some(
     (outcome) => outcome?.state === 'running' || outcome?.state === 'waiting',
   );
+  const tried = outcomes?.prompt === prompt && outcomes.present.state === 'done' ? outcomes.present.result : null;
+  const differs = (tried?.differences ?? []).length > 0;
   const isReady = prompt.trim() !== '' && /^\d+$/.test(gas) && sender !== '';
   return (
     <>
@@ -254,8 +256,8 @@ function Form({ address, agent, entry }: { address: string; agent: Agent; entry:
               Stop
             </button>
           )}
-          <button type="button" disabled={!isReady || isSending} onClick={send}>
-            {isSending ? 'Sending…' : 'Send'}
+          <button type="button" class={differs ? 'warned' : ''} disabled={!isReady || isSending} onClick={send}>
+            {isSending ? 'Sending…' : differs ? 'Send all the same' : 'Send'}
           </button>
           {overrides.length > 0 && <span class="hint">Send uses the texts on the chain, not the edited ones.</span>}
         </div>
