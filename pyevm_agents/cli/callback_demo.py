@@ -24,6 +24,7 @@ from pyevm_agents.cli.demo_output import (
 )
 from pyevm_agents.cli.errors import NOT_DONE_STATUS
 from pyevm_agents.cli.output import out, print_table
+from pyevm_agents.cli.trace import format_line
 from pyevm_agents.devnet.node_process import (
     find_anvil,
     find_npm_anvil,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from pyevm_agents.chain import Chain
+    from pyevm_agents.cli.demo_review import DemoReview
     from pyevm_agents.cli.output import StatusLine
     from pyevm_agents.devnet.wallet_demo import DemoRun
     from pyevm_agents.models import LlamaModel
@@ -49,6 +51,11 @@ GAS_PRICE_WEI = 10**9
 """Price of gas in the table, the same on both chains: 1 gwei."""
 
 ETHER = 10**18
+
+EACH_STEP = format_line(
+    "By callback",
+    "each step is a transaction of its own: what was done stands if a later one fails",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,17 +91,21 @@ def run_callback_demo(  # noqa: PLR0913 - keyword arguments
     model: Mapping[str, str],
     watch: StatusLine,
     as_json: bool,
+    review: DemoReview | None = None,
 ) -> None:
     """Run an instruction embedded and by callback, and print both.
 
     Input:
         chain: a new development chain with the model.
         model: its name and digest.
+        review: asks before the runs; None to run at once.
 
     Raises: SystemExit: the agent did not do what the instruction asks.
     """
     watch.show_status("deploying the wallet's contracts")
     wallet = WalletDemo(chain)
+    if review is not None:
+        review.require_yes(wallet, prompt, EACH_STEP)
     with _open_node(watch) as (url, callback_chain):
         watch.show_status(f"deploying the oracle and the wallet's contracts on {callback_chain}")
         facts = llama.profile_facts

@@ -17,11 +17,13 @@ from pyevm_agents.cli.callback_demo import run_callback_demo
 from pyevm_agents.cli.council_demo import run_council_demo
 from pyevm_agents.cli.demo_job import DemoJob, DemoOptions, add_demo_options
 from pyevm_agents.cli.demo_output import print_atomicity, print_run
+from pyevm_agents.cli.demo_review import DemoReview
 from pyevm_agents.cli.errors import NOT_DONE_STATUS
 from pyevm_agents.cli.loan_demo import run_loan_demo
 from pyevm_agents.cli.output import out
 from pyevm_agents.cli.record import describe_fixture_file, require_fixture_path
 from pyevm_agents.cli.run_demo import run_run_demo
+from pyevm_agents.cli.run_preview import yes_option
 from pyevm_agents.cli.shared_options import (
     adapter_option,
     gas_limit_option,
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
     from pyevm_agents.cli.swap_demo import SwapOptions
     from pyevm_agents.config.schedule_file import ScheduleFile
     from pyevm_agents.devnet.model_registry import ModelChoice
+    from pyevm_agents.devnet.wallet_demo import DemoRun
     from pyevm_agents.models import Adapter, Store
 
 
@@ -93,6 +96,7 @@ DECISIONS = {
     help="The instruction of the wallet's owner. Tokens are symbols (USDC, DAI) or addresses; "
     "{USDC} and {DAI} become the addresses. Amounts are whole tokens.",
 )
+@yes_option
 @add_swap_options
 @add_demo_options
 @model_option
@@ -124,6 +128,7 @@ def demo(  # noqa: PLR0913 - one for each option
     store_path: Path | None,
     *,
     scenario: str,
+    assumes_yes: bool,
     swap: SwapOptions,
     options: DemoOptions,
     schedule: ScheduleFile | None,
@@ -137,6 +142,10 @@ def demo(  # noqa: PLR0913 - one for each option
     Deploys two tokens, a liquidity pool, tools and the wallet agent. Sends the instruction.
     Prints the agent's steps, the balances and the gas. Then runs an agent whose second tool
     reverts: all balances stay unchanged.
+
+    With --prompt, the run is simulated first: its transfers, the approvals that stay, the balances,
+    and where amounts and accounts differ from the instruction. Then it asks whether to send.
+    Without a terminal a run that differs is not sent, and the exit status is 4; --yes sends it.
 
     With --scenario callback, runs the instruction a second time by an oracle, on a chain without
     the executor, and compares both: transactions, gas, latency, fees.
@@ -191,40 +200,53 @@ def demo(  # noqa: PLR0913 - one for each option
         )
         described = {"name": chain.config.models[0].name, "sha256": facts.digest.hex()}
         keep = partial(_record, record_path, watch)
+        job = DemoJob(
+            chain=chain, options=options, model=described, watch=watch, keep=keep, as_json=as_json
+        )
+        review = None
+        if is_given(click.get_current_context(), "prompt"):
+            review = DemoReview(assumes_yes=assumes_yes, as_json=as_json, watch=watch)
         if scenario == "callback":
-            run_callback_demo(prompt, llama, chain, model=described, watch=watch, as_json=as_json)
+            run_callback_demo(
+                prompt, llama, chain, model=described, watch=watch, as_json=as_json, review=review
+            )
         elif scenario == "swap":
             run_swap_demo(chain, swap, model=described, watch=watch, keep=keep, as_json=as_json)
         elif scenario in DECISIONS:
-            DECISIONS[scenario](
-                DemoJob(
-                    chain=chain,
-                    options=options,
-                    model=described,
-                    watch=watch,
-                    keep=keep,
-                    as_json=as_json,
-                )
-            )
+            DECISIONS[scenario](job)
         else:
-            watch.show_status("deploying tokens, pool, tools and the wallet agent")
-            wallet = WalletDemo(chain)
-            started = time.monotonic()
-            run = wallet.run(prompt)
-            seconds = time.monotonic() - started
-            keep(chain, run.instruction)
-            watch.stop()
-            if as_json:
-                form = serialize_run(run, wallet, model=described, seconds=seconds)
-                form["fromStore"] = store.session.get("hits", 0)
-                click.echo(json.dumps(form, indent=2, ensure_ascii=False))
-            else:
-                print_run(run, wallet, described, seconds)
-                _print_hits(store, len(run.steps))
+            run = _run_wallet(job, prompt, review, store)
+            if not as_json:
                 atomic = run_atomic_demo(llama, schedule=schedule, block_gas_limit=gas_limit)
                 print_atomicity(*atomic)
             if run.is_not_done:
                 sys.exit(NOT_DONE_STATUS)
+
+
+def _run_wallet(job: DemoJob, prompt: str, review: DemoReview | None, store: Store) -> DemoRun:
+    """Run the wallet's agent, after a review if there is one; print the run, and return it."""
+    job.watch.show_status("deploying tokens, pool, tools and the wallet agent")
+    wallet = WalletDemo(job.chain)
+    trial = None if review is None else review.require_yes(wallet, prompt)
+    hits = store.session.get("hits", 0)  # The run itself repeats its simulation.
+    started = time.monotonic()
+    run = wallet.run(prompt)
+    seconds = time.monotonic() - started
+    if trial is None:
+        hits = store.session.get("hits", 0)
+    else:
+        seconds += trial.seconds
+    job.keep(job.chain, run.instruction)
+    job.watch.stop()
+    if job.as_json:
+        form = serialize_run(run, wallet, model=job.model, seconds=seconds)
+        form["fromStore"] = hits
+        form |= {} if trial is None else trial.serialize()
+        click.echo(json.dumps(form, indent=2, ensure_ascii=False))
+    else:
+        print_run(run, wallet, job.model, seconds)
+        _print_hits(store, hits, len(run.steps))
+    return run
 
 
 def _record(path: Path | None, watch: StatusLine, chain: Chain, content: str) -> None:
@@ -236,8 +258,8 @@ def _record(path: Path | None, watch: StatusLine, chain: Chain, content: str) ->
     watch.show_status(f"written: {describe_fixture_file(path, fixture)}")
 
 
-def _print_hits(store: Store, steps: int) -> None:
-    if hits := store.session.get("hits"):
+def _print_hits(store: Store, hits: int, steps: int) -> None:
+    if hits:
         out.print(f"\n[dim]{hits} of {steps} generations cached in {store.path}[/]")
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
+import threading
 import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Self
 
 import click
@@ -16,7 +18,7 @@ from precompiles.escaping import escape_line
 from precompiles.outcome import is_done
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from rich.status import Status
     from rich.table import Table
@@ -27,6 +29,9 @@ if TYPE_CHECKING:
 
 QUIET_SECONDS = 0.3
 """Loading prints nothing for this long, if the output is not a terminal."""
+
+SLOW_SECONDS = 2.0
+"""A request to a node shows nothing for this long."""
 
 out = Console(highlight=False)
 err = Console(highlight=False, stderr=True)
@@ -136,6 +141,34 @@ class StatusLine:
             "output": f"{step}: writing, {done} tokens  {text[-room:]}",
         }
         return lines[progress.phase]
+
+
+@contextmanager
+def show_waiting(text: str) -> Iterator[None]:
+    """Show what a block of code waits for, with the seconds, if it waits for long.
+
+    In a terminal the line is rewritten each second; elsewhere it is printed once.
+    """
+    done = threading.Event()
+    start = time.monotonic()
+
+    def show() -> None:
+        if done.wait(SLOW_SECONDS):
+            return
+        while True:
+            seconds = f", {time.monotonic() - start:.0f} s" if is_live() else ""
+            status.show_status(f"{text}{seconds}")
+            if not is_live() or done.wait(1):
+                return
+
+    with StatusLine() as status:
+        thread = threading.Thread(target=show, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            done.set()
+            thread.join()
 
 
 CLEAR = "\r\x1b[2K"

@@ -39,6 +39,10 @@ class TransportError(Exception):
     """A request without a complete answer; it may succeed if it is repeated."""
 
 
+class AnswerTimeoutError(TransportError):
+    """A request without a complete answer in time."""
+
+
 class AnswerTooLargeError(Exception):
     """An answer of more bytes than a transport takes."""
 
@@ -124,7 +128,7 @@ class HttpTransport:
             return self._exchange(self._connect(), method, target, body, deadline)
         except TimeoutError as error:
             seconds = f"{self._timeout_seconds:g} s"
-            raise TransportError(f"no complete answer within {seconds}") from error
+            raise AnswerTimeoutError(f"no complete answer within {seconds}") from error
         except (OSError, http.client.HTTPException) as error:
             raise TransportError(_describe_failure(error)) from error
 

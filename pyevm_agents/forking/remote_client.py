@@ -12,6 +12,7 @@ import orjson
 from pyevm_agents.errors import AgentsError, ConfigError, RemoteFault
 from pyevm_agents.forking.http_transport import (
     MAX_ANSWER_BYTES,
+    AnswerTimeoutError,
     AnswerTooLargeError,
     HttpTransport,
     TransportError,
@@ -102,6 +103,7 @@ class RemoteClient:
         *,
         retries: int = DEFAULT_RETRIES,
         timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS,
+        repeats_timeouts: bool = True,
     ) -> None:
         """Send nothing yet.
 
@@ -109,6 +111,8 @@ class RemoteClient:
             url: an HTTP URL.
             retries: how often a request is repeated that found no server, or a busy one.
             timeout_seconds: how long one try may take.
+            repeats_timeouts: whether a request without an answer in time is repeated. One that
+                runs a model starts anew.
 
         Raises: ConfigError: an invalid value.
         """
@@ -118,6 +122,7 @@ class RemoteClient:
             raise ConfigError(f"timeout of {timeout_seconds} s: must be above 0")
         self._transport = HttpTransport(url, timeout_seconds)
         self.retries = retries
+        self._repeats_timeouts = repeats_timeouts
         self._is_closed = threading.Event()
         self._has_batches = True
 
@@ -240,6 +245,10 @@ class RemoteClient:
             raise self.build_fault(method, "the fork was closed", "open it again")
         try:
             answer = self._transport.post(body)
+        except AnswerTimeoutError as error:
+            if self._repeats_timeouts:
+                raise _TemporaryError(str(error)) from error
+            raise self.build_fault(method, str(error), "look at the node, or try later") from error
         except TransportError as error:
             raise _TemporaryError(str(error)) from error
         except AnswerTooLargeError as error:

@@ -74,7 +74,7 @@ if TYPE_CHECKING:
     from eth.abc import BlockHeaderAPI, ComputationAPI, StateAPI
 
     from pyevm_agents.chain import CallResult, MinedBlock
-    from pyevm_agents.oracle.messages import AgentRequest, Commitment, ComputedAnswer
+    from pyevm_agents.oracle.messages import AgentRequest, Answer, Commitment, ComputedAnswer
     from pyevm_agents.oracle.recomputation import RequestExecutor
     from pyevm_agents.tracing.tracer import CallFrame, OpcodeStep
     from pyevm_agents.vm import AgentVM, ForkBlock, Interruption
@@ -171,6 +171,29 @@ ENVIRONMENTS = (
 # -- runs -- #
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeliveredRun:
+    """A run that was executed to its end on the chain of an estimator."""
+
+    agent: Address
+    sender: Address
+    oracles: frozenset[Address]
+    base_prompt: str
+    blocks: tuple[MinedBlock, ...]
+    """The blocks of its transactions, in order: that which asks, then the answers."""
+
+    answers: tuple[Answer, ...]
+    status: str
+    """Where it is after the last answer, such as `Answered`."""
+
+    result: str
+    """The answer, or the reason of the failure."""
+
+    reasoning: tuple[str, ...]
+    tool_results: tuple[str, ...]
+    """Of each step that used a tool."""
+
+
 class CallbackEstimator:
     """Simulates runs on a chain of its own, which continues a block of another one."""
 
@@ -246,6 +269,51 @@ class CallbackEstimator:
             base_fee_wei=base_fee_wei,
             status=STATUSES[status] if status < len(STATUSES) else str(status),
             result=str(self._read(address, "CallbackAgent", "resultOf", run_id)) or None,
+        )
+
+    def deliver_run(
+        self, agent: bytes, prompt: str, *, sender: bytes | None = None
+    ) -> DeliveredRun:
+        """Execute a run to its end, with the callback gas that the agent pays for.
+
+        Input and errors are those of `estimate_run`. No gas is searched, so it takes less time.
+        """
+        address, kind = Address(agent), "CallbackAgent"
+        self._require_agent(address)
+        asker = Address(sender or self._read_address(address, kind, "owner"))
+        cost = int(self._read(address, kind, "costOfRun"))
+        self._fund(asker)
+        data = load_artifact(kind).encode_call("ask", prompt, "0x" + "00" * 20)
+        mined = self._send(asker, address, data, value_wei=cost)
+        run_id = int(load_artifact(kind).decode_result("ask", mined.computations[0].output))
+        blocks: list[MinedBlock] = [mined]
+        answers: list[Answer] = []
+        oracles: set[Address] = set()
+        queue = deque(self._find_requests(mined))
+        while queue:
+            if len(answers) == MAX_STEPS:
+                raise UnestimableError(f"run of more than {MAX_STEPS} requests: must have fewer")
+            request = queue.popleft()
+            computed = self._execute(request)
+            self._prepare_oracle(request.oracle)
+            mined = _Delivery(self, request, computed).deliver()
+            blocks.append(mined)
+            answers.append(computed.answer)
+            oracles.add(Address(request.oracle))
+            queue.extend(self._find_requests(mined))
+        status = int(self._read(address, kind, "statusOf", run_id))
+        reasoning, results = self._read(address, kind, "stepsOf", run_id)
+        return DeliveredRun(
+            agent=address,
+            sender=asker,
+            oracles=frozenset(oracles),
+            base_prompt=str(self._read(address, kind, "basePrompt")),
+            blocks=tuple(blocks),
+            answers=tuple(answers),
+            status=STATUSES[status] if status < len(STATUSES) else str(status),
+            result=str(self._read(address, kind, "resultOf", run_id)),
+            reasoning=tuple(reasoning),
+            tool_results=tuple(results),
         )
 
     def estimate_request(self, request: AgentRequest, computed: ComputedAnswer) -> CallbackEstimate:
@@ -454,13 +522,7 @@ class _Delivery:
         """Return the step's estimate, and the block of its callback; None if the callback fails."""
         commitment = self._request.commitment
         answer_gas = self._bound_gas(self._encode_answer(commitment), commitment)
-        finalize_gas = timestamp = None
-        if self._has_window:
-            proposed = self._estimator.send(WORKER, self._oracle, self._encode_answer(commitment))
-            window = self._estimator.read_window(self._request.oracle)
-            timestamp = proposed.block.header.timestamp + window + 1
-        self._header = self._build_header(timestamp)
-        self._slot = self._find_slot()
+        finalize_gas, timestamp = None, self._prepare()
         if self._has_window:
             finalize_gas = self._bound_gas(self._encode(commitment), commitment)
         most = self._try(MAX_CALLBACK_GAS, ENVIRONMENTS[0])
@@ -475,6 +537,22 @@ class _Delivery:
             environment = (ENVIRONMENT_OPCODES[op.COINBASE],)
         mined = self._mine(max(callback_gas, commitment.callback_gas_limit), timestamp)
         return self._build(callback_gas, environment, answer_gas, finalize_gas), mined
+
+    def deliver(self) -> MinedBlock:
+        """Return the block of the callback, which has the gas that its request pays for."""
+        return self._mine(self._request.commitment.callback_gas_limit, self._prepare())
+
+    def _prepare(self) -> int | None:
+        """Propose the answer where it has to wait; return the time of the callback's block."""
+        timestamp = None
+        if self._has_window:
+            data = self._encode_answer(self._request.commitment)
+            proposed = self._estimator.send(WORKER, self._oracle, data)
+            window = self._estimator.read_window(self._request.oracle)
+            timestamp = proposed.block.header.timestamp + window + 1
+        self._header = self._build_header(timestamp)
+        self._slot = self._find_slot()
+        return timestamp
 
     def _build(
         self,

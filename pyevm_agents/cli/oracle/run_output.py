@@ -39,9 +39,16 @@ HINT_SECONDS = 15.0
 """After so long without an answer a line says what is needed for one."""
 
 
-def show_run(started: StartedRun, *, waits: bool, as_json: bool) -> None:
+def show_run(
+    started: StartedRun,
+    *,
+    waits: bool,
+    as_json: bool,
+    effects: Mapping[str, Any] | None = None,
+) -> None:
     """Print a run: its steps, and its end, for which it waits.
 
+    Input:  effects: what its simulation moved, for the JSON.
     Raises: SystemExit: the run failed, or is not done. AgentsError: its deadline is over, and
             nobody ended it.
     """
@@ -57,7 +64,7 @@ def show_run(started: StartedRun, *, waits: bool, as_json: bool) -> None:
             _print_waiting(started, run)
     refund = read_refund(started, run)
     if as_json:
-        print_json(serialize_run(started, run, refund))
+        print_json({**serialize_run(started, run, refund), **(effects or {})})
     elif run.has_ended:
         _print_end(started, run, refund, names)
     if run.has_ended and not run.is_success:

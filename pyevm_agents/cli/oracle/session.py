@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 RETRIES = 2
 """A node that is not there is reported after 1.5 s."""
 
+RUN_SECONDS = 3_600.0
+"""How long a request waits that runs a model in the node, which has a limit of its own."""
+
 ADVICE = {
     "BudgetNotReleasable": "its client may release it earlier, and does at the end of a run",
     "BudgetNotUsable": "it was released before, or never opened",
@@ -100,7 +103,11 @@ class OracleSession:
     """A node and an account on its chain."""
 
     def __init__(
-        self, client: RemoteClient, open_account: Callable[[], SendingAccount], *, url: str
+        self,
+        client: RemoteClient,
+        open_account: Callable[[RemoteClient], SendingAccount],
+        *,
+        url: str,
     ) -> None:
         """Input: the node; opens the account, which may ask for a password; the node's URL."""
         self.client, self._open_account, self.url = client, open_account, url
@@ -108,7 +115,17 @@ class OracleSession:
     @cached_property
     def account(self) -> SendingAccount:
         """The account that signs. The first use may ask for a password."""
-        return self._open_account()
+        return self._open_account(self.client)
+
+    @contextmanager
+    def wait_for_runs(self) -> Iterator[OracleSession]:
+        """Yield this session with requests that wait as long as a run of a model takes."""
+        with closing(
+            RemoteClient(
+                self.url, retries=RETRIES, timeout_seconds=RUN_SECONDS, repeats_timeouts=False
+            )
+        ) as client:
+            yield OracleSession(client, self._open_account, url=self.url)
 
     def send(
         self,
@@ -173,7 +190,7 @@ def add_sender_options(command: Callable[..., None]) -> Callable[..., None]:
         unlocked: Address | None = values.pop("unlocked")
         _require_account(keystore, unlocked)
 
-        def open_account() -> SendingAccount:
+        def open_account(client: RemoteClient) -> SendingAccount:
             if unlocked is not None:
                 return UnlockedAccount(client, unlocked)
             assert keystore is not None  # noqa: S101 - checked above

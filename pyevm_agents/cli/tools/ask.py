@@ -2,39 +2,51 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 from eth_utils import to_canonical_address, to_checksum_address
+from rich.markup import escape
 
-from precompiles.spec import EXECUTOR_ADDRESS
-from precompiles.versions import is_interface_question
-from pyevm_agents.agents.iteration_results import decode_iteration
+from pyevm_agents.agents.not_done import describe_not_done
 from pyevm_agents.cli.oracle.ask import NOBODY, start_run
 from pyevm_agents.cli.oracle.param_types import ADDRESS_TYPE
 from pyevm_agents.cli.oracle.run_output import show_run
 from pyevm_agents.cli.oracle.session import (
     OracleSession,
+    add_advice,
     add_sender_options,
     explain_reverts,
     json_option,
 )
-from pyevm_agents.cli.output import out
+from pyevm_agents.cli.output import err, out, show_waiting
 from pyevm_agents.cli.rpc_client import print_json
-from pyevm_agents.cli.trace import TraceView
-from pyevm_agents.contracts import load_artifact
-from pyevm_agents.errors import AgentsError, ConfigError, RemoteFault
+from pyevm_agents.cli.run_preview import (
+    RunTrial,
+    choose_screen,
+    find_answer,
+    list_steps,
+    may_send,
+    print_trial,
+    read_preview,
+    read_trial,
+    refuse_to_send,
+    yes_option,
+)
+from pyevm_agents.contract_intelligence.chain_metadata import get_chain_metadata
+from pyevm_agents.display import name_addresses, sanitize
+from pyevm_agents.errors import AgentsError, ConfigError, NotDoneError, RemoteFault
 from pyevm_agents.forking.remote_client import RemoteError
 from pyevm_agents.oracle.accounts import RevertedError
 from pyevm_agents.oracle.remote_contract import RemoteContract, open_agent, require_code
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from pyevm_agents.cli.run_preview import RunPreview
 
-    StepJson = Mapping[str, Any]
-    CallJson = Mapping[str, Any]
+METHOD_NOT_FOUND = -32601
+"""JSON-RPC's own code."""
 
-EXECUTOR = "0x" + EXECUTOR_ADDRESS.hex()
 AGENT = "0xDc64a140Aa3E981100a9becA4E685f962f0cF6C9"
 EXAMPLES = f"""\b
 Examples:
@@ -46,9 +58,8 @@ Examples:
 @click.command(short_help="Give an agent of `tools deploy` an instruction.", epilog=EXAMPLES)
 @click.argument("agent", type=ADDRESS_TYPE)
 @click.argument("instruction")
-@click.option(
-    "--call", "is_call", is_flag=True, help="Simulate the run of an OwnedAgent; send nothing."
-)
+@click.option("--call", "is_call", is_flag=True, help="Show what the run would do; send nothing.")
+@yes_option
 @click.option(
     "--gas", type=click.IntRange(21_000), metavar="GAS",
     help="The gas limit.  [default: the node's estimate, and a fifth more]",
@@ -61,98 +72,157 @@ def ask(  # noqa: PLR0913 - one for each option
     session: OracleSession,
     *,
     is_call: bool,
+    assumes_yes: bool,
     gas: int | None,
     as_json: bool,
 ) -> None:
     """Give the agent AGENT of `tools deploy` the instruction INSTRUCTION, as its owner.
 
-    A run of an OwnedAgent is one transaction. The exit status is 4 if the agent does not do what is
-    asked, and 1 if the run reverts for another reason: then no tool had an effect. `pyevm-agents
+    Simulates the run first, and shows its steps, the transfers, the approvals that stay, the
+    balances before and after, and where amounts and accounts differ from the instruction. Then it
+    asks whether to send. Without a terminal a run that agrees is sent, and one that differs is not;
+    --yes sends both.
+
+    A run of an OwnedAgent is one transaction. If it reverts, no tool had an effect. `pyevm-agents
     trace` shows the whole prompts of a transaction.
 
-    A run of a CallbackAgent waits for the oracle's workers, as `pyevm-agents oracle ask` does. The
-    exit status is 4 if the agent answers that it did not do what was asked, and 1 if the run fails:
-    what a step did before stands.
+    A run of a CallbackAgent waits for the oracle's workers, as `pyevm-agents oracle ask` does. It
+    is simulated on a fork in this process, with a model of this machine; with --yes it is sent at
+    once. What a step did before stands if it fails.
+
+    The exit status is 4 if the agent does not do what is asked, or if nothing was sent, and 1 if
+    the run fails for another reason.
     """
+    given = _Instruction(
+        text=instruction, is_call=is_call, assumes_yes=assumes_yes, gas=gas, as_json=as_json
+    )
     callback_agent = _find_callback_agent(session, agent)
-    if callback_agent is None:
-        _run_embedded(session, agent, instruction, is_call=is_call, gas=gas, as_json=as_json)
+    if callback_agent is not None:
+        _run_by_callback(session, callback_agent, given)
         return
-    _require_caller(session, callback_agent)
-    if is_call:
-        raise click.UsageError(
-            "--call: a run by callback has a transaction for each step; `pyevm-agents estimate "
-            f"--callback {callback_agent.checksum_address} INSTRUCTION --from "
-            f"{session.account.checksum_address}` executes it on a fork"
-        )
-    started = start_run(session, callback_agent, instruction, gas=gas)
-    show_run(started, waits=True, as_json=as_json)
+    with session.wait_for_runs() as patient:
+        _run_embedded(patient, agent, given)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Instruction:
+    """The instruction, and the command's options."""
+
+    text: str
+    is_call: bool
+    assumes_yes: bool
+    gas: int | None
+    as_json: bool
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether the sender is asked, if somebody can answer."""
+        return not self.is_call and not self.assumes_yes
 
 
 # -- embedded -- #
 
 
-def _run_embedded(  # noqa: PLR0913 - the command's options
-    session: OracleSession,
-    address: bytes,
-    instruction: str,
-    *,
-    is_call: bool,
-    gas: int | None,
-    as_json: bool,
-) -> None:
+def _run_embedded(session: OracleSession, address: bytes, given: _Instruction) -> None:
     agent = _open_owned_agent(session, address)
-    data = agent.artifact.encode_call("instruct", instruction)
-    if is_call:
-        _simulate(session, agent, data, gas=gas, as_json=as_json)
-    else:
-        _send(session, agent, data, gas=gas, as_json=as_json)
+    data = agent.artifact.encode_call("instruct", given.text)
+    with show_waiting("the node runs the agent"):
+        trial = _simulate(session, agent, data, given.gas)
+    screen = choose_screen(as_json=given.as_json, is_asked=given.is_asked)
+    if screen is not None:
+        print_trial(trial, screen)
+    if trial.reason is not None or trial.is_not_done:
+        _end_undone(trial, trial.reason or "", given)
+    if not given.is_call and may_send(trial.preview, assumes_yes=given.assumes_yes):
+        _send(session, agent, data, given, trial)
+        return
+    if given.as_json:
+        print_json({"agent": agent.checksum_address, "isSent": False, **trial.serialize()})
+    if not given.is_call:
+        refuse_to_send(trial.preview)
+    if not given.as_json:
+        out.print("Simulated: nothing was sent.")
 
 
 def _simulate(
-    session: OracleSession, agent: RemoteContract, data: bytes, *, gas: int | None, as_json: bool
-) -> None:
-    with explain_reverts():
-        output = session.account.simulate(agent.address, data, gas=gas)
-    answer = agent.artifact.decode_result("instruct", output)
-    steps = _trace_call(session, agent, data, gas)
-    if as_json:
-        form = {"agent": agent.checksum_address, "answer": answer}
-        if steps is not None:
-            form["steps"] = [_serialize_step(depth, step) for depth, step in steps]
-        print_json(form)
-        return
-    view = TraceView(names={}, closest=None, shows_prompts=False)
-    if steps is None:
-        out.print(view.format_answer(answer), soft_wrap=True)
-    else:
-        _print_steps(view, steps)
-    out.print("Simulated: nothing was sent.")
+    session: OracleSession, agent: RemoteContract, data: bytes, gas: int | None
+) -> RunTrial:
+    """Return what a run would do.
+
+    Raises: AgentsError: the node does not answer, or has no `agent_traceCall` and the run reverts.
+    """
+    sender = session.account.checksum_address
+    form = {"from": sender, "to": agent.checksum_address, "data": "0x" + data.hex()}
+    if gas is not None:
+        form["gas"] = hex(gas)
+    try:
+        told: Any = session.client.request("agent_traceCall", [form])
+    except RemoteError as error:
+        if error.code != METHOD_NOT_FOUND:
+            raise
+        with explain_reverts():
+            output = session.account.simulate(agent.address, data, gas=gas)
+        return RunTrial(answer=agent.artifact.decode_result("instruct", output))
+    return read_trial(told, sender, native_symbol=_read_native_symbol(session))
+
+
+def _read_native_symbol(session: OracleSession) -> str:
+    chain_id = int(str(session.client.request("eth_chainId", [])), 16)
+    return get_chain_metadata(chain_id).native_symbol
+
+
+def _end_undone(trial: RunTrial, reason: str, given: _Instruction) -> NoReturn:
+    """End the command for a run that would revert, or that is not done.
+
+    Input:  reason: why it reverts; empty if it does not.
+
+    Raises: NotDoneError: it is not done. AgentsError: another revert.
+    """
+    if given.as_json:
+        steps = trial.serialize_steps()
+        print_json({"answer": trial.answer, "isSent": False, "reason": reason, "steps": steps})
+    if trial.is_not_done and trial.answer is not None:
+        raise NotDoneError(describe_not_done(trial.answer), trial.answer)
+    text = f"the transaction would revert: {sanitize(name_addresses(reason, trial.names))}"
+    raise AgentsError(add_advice(RevertedError(text, reason)))
 
 
 def _send(
-    session: OracleSession, agent: RemoteContract, data: bytes, *, gas: int | None, as_json: bool
+    session: OracleSession,
+    agent: RemoteContract,
+    data: bytes,
+    given: _Instruction,
+    trial: RunTrial,
 ) -> None:
-    sent = session.send(agent.address, data, gas=gas)
+    """Send the run; print its hash and gas, and what it did otherwise than the simulation."""
+    sent = session.send(agent.address, data, gas=given.gas)
     transaction = "0x" + sent.hash.hex()
     trace: Any = session.client.request("agent_traceTransaction", [transaction])
-    steps = [*_iter_steps(trace["steps"], 0)]
-    answer = next((step["answer"] for _, step in reversed(steps) if step["answer"]), None)
-    if as_json:
+    preview = _read_done(session, transaction, trace)
+    is_same = preview is None or (trial.preview is not None and preview.moves_as(trial.preview))
+    # Only the simulation has balances without the fee.
+    done = RunTrial(
+        answer=find_answer(trace),
+        steps=list_steps(trace["steps"]),
+        preview=trial.preview if is_same else preview,
+    )
+    if given.as_json:
         print_json(
             {
                 "agent": agent.checksum_address,
-                "answer": answer,
+                "isSent": True,
                 "transactionHash": transaction,
                 "blockNumber": sent.block_number,
                 "gasUsed": sent.gas_used,
                 "gas": trace["gas"],
-                "steps": [_serialize_step(depth, step) for depth, step in steps],
+                **done.serialize(),
             }
         )
         return
-    view = TraceView(names=trace.get("names", {}), closest=None, shows_prompts=False)
-    _print_steps(view, steps)
+    if not is_same or done.serialize_steps() != trial.serialize_steps():
+        if trial.steps is not None:
+            out.print("[bold yellow]The state has changed since the simulation. It did:[/]")
+        print_trial(done, out)
     out.print(f"[dim]transaction[/] {transaction}", soft_wrap=True)
     parts = trace["gas"]
     out.print(
@@ -160,6 +230,16 @@ def _send(
         f"{parts['output']:,} output",
         soft_wrap=True,
     )
+
+
+def _read_done(session: OracleSession, transaction: str, trace: Any) -> RunPreview | None:  # noqa: ANN401 - JSON
+    """Return what a mined run did; None if the node does not tell it."""
+    try:
+        told: Any = session.client.request("agent_traceCalls", [transaction])
+    except RemoteError:
+        return None
+    names = {**told["names"], **trace.get("names", {})}
+    return read_preview({**told, "names": names}, session.account.checksum_address)
 
 
 def _open_owned_agent(session: OracleSession, address: bytes) -> RemoteContract:
@@ -185,95 +265,53 @@ def _open_owned_agent(session: OracleSession, address: bytes) -> RemoteContract:
     return agent
 
 
-def _trace_call(
-    session: OracleSession, agent: RemoteContract, data: bytes, gas: int | None
-) -> list[tuple[int, StepJson]] | None:
-    """Return the steps of a simulated run; None if the node traces no calls."""
-    form = {
-        "from": session.account.checksum_address,
-        "to": agent.checksum_address,
-        "data": "0x" + data.hex(),
-    }
-    if gas is not None:
-        form["gas"] = hex(gas)
-    try:
-        calls: Any = session.client.request(
-            "debug_traceCall", [form, "latest", {"tracer": "callTracer"}]
-        )
-    except RemoteError:
-        return None
-    return [*_iter_call_steps(calls, 0)]
-
-
-def _print_steps(view: TraceView, steps: Sequence[tuple[int, StepJson]]) -> None:
-    for depth, step in steps:
-        for line in _iter_lines(view, step):
-            out.print(f"{'  ' * depth}{line}", soft_wrap=True)
-
-
-def _iter_steps(steps: list[StepJson], depth: int) -> Iterator[tuple[int, StepJson]]:
-    for step in steps:
-        yield from _iter_steps(step["steps"], depth + 1)
-        yield depth, step
-
-
-def _iter_lines(view: TraceView, step: StepJson) -> Iterator[str]:
-    if step["answer"] is None:
-        yield from view.iter_action_lines(dict(step))
-    else:
-        yield view.format_answer(step["answer"])
-
-
-def _serialize_step(depth: int, step: StepJson) -> dict[str, Any]:
-    names = ("tool", "action", "input", "observation", "answer")
-    return {"depth": depth, **{name: step.get(name) for name in names}}
-
-
-def _iter_call_steps(call: CallJson, depth: int) -> Iterator[tuple[int, StepJson]]:
-    """Yield the steps of agents in a call, nested agents' first, with how many agents are around.
-
-    Input:  call: as geth's callTracer writes it.
-    """
-    pending: StepJson | None = None
-    for each in call.get("calls", ()):
-        step = _read_executor_call(each)
-        if step is not None:
-            pending = step
-            if step["answer"] is not None:
-                yield depth, step
-        elif pending is not None and each.get("to") == pending["tool"].lower():
-            yield from _iter_call_steps(each, depth + 1)
-            yield depth, {**pending, "observation": _read_tool_result(each)}
-            pending = None
-        else:
-            yield from _iter_call_steps(each, depth)
-
-
-def _read_executor_call(call: CallJson) -> StepJson | None:
-    """Return the step that a call of the executor decided; None if it is no such call."""
-    if call.get("to") != EXECUTOR or "error" in call:
-        return None
-    if is_interface_question(bytes.fromhex(call.get("input", "0x")[2:])):
-        return None
-    result = decode_iteration(bytes.fromhex(call.get("output", "0x")[2:]))
-    if result.is_final_answer:
-        return {"answer": result.final_answer}
-    _, action, arguments = result.agent_reasoning.split("\n")
-    return {
-        "tool": result.tool,
-        "action": action.removeprefix("Action: "),
-        "input": arguments.removeprefix("Action Input: "),
-        "answer": None,
-    }
-
-
-def _read_tool_result(call: CallJson) -> str:
-    """Return the result of a tool that did not revert: the run that used it did not either."""
-    output = bytes.fromhex(call.get("output", "0x")[2:])
-    return str(load_artifact("IERCAgentTool").decode_result("run", output)[1])
-
-
 # -- by callback -- #
+
+
+def _run_by_callback(session: OracleSession, agent: RemoteContract, given: _Instruction) -> None:
+    """Show what a run would do on a fork, ask, and start it.
+
+    With --yes it is started at once: the simulation would cost another inference.
+    """
+    _require_caller(session, agent)
+    preview: RunPreview | None = None
+    form: dict[str, Any] = {}
+    if given.is_call or not given.assumes_yes:
+        preview, form = _preview_callback(session, agent, given)
+    if not given.is_call and may_send(preview, assumes_yes=given.assumes_yes):
+        started = start_run(session, agent, given.text, gas=given.gas)
+        effects = {} if preview is None else preview.serialize()
+        show_run(started, waits=True, as_json=given.as_json, effects=effects)
+        return
+    if given.as_json:
+        print_json({"agent": agent.checksum_address, "isSent": False, **form})
+    if not given.is_call:
+        refuse_to_send(preview)
+    if not given.as_json:
+        out.print("Simulated: nothing was sent.")
+
+
+def _preview_callback(
+    session: OracleSession, agent: RemoteContract, given: _Instruction
+) -> tuple[RunPreview | None, dict[str, Any]]:
+    """Print what a run would do; return it, and its JSON.
+
+    Output: None if it can't be simulated here, and a person may still decide to send it.
+    Raises: AgentsError: it can't be simulated, and nothing else was asked for.
+    """
+    from pyevm_agents.cli.tools import callback_preview  # noqa: PLC0415 - slow to import
+
+    try:
+        run, preview = callback_preview.simulate_callback_run(session, agent, given.text)
+    except AgentsError as error:
+        if given.is_call:
+            raise
+        err.print(f"Not simulated: {escape(str(error))}", soft_wrap=True)
+        return None, {}
+    screen = choose_screen(as_json=given.as_json, is_asked=given.is_asked)
+    if screen is not None:
+        callback_preview.print_run_preview(run, preview, screen)
+    return preview, callback_preview.serialize_run_preview(run, preview)
 
 
 def _find_callback_agent(session: OracleSession, address: bytes) -> RemoteContract | None:

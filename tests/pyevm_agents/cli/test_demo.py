@@ -91,12 +91,15 @@ def test_the_second_demo_generates_nothing_and_its_chain_replays(
     first: Shown, tmp_path: Path
 ) -> None:
     file = tmp_path / "demo.json"
-    command = ["demo", "--json", "--store", str(first.store)]
+    command = ["demo", "--json", "--store", str(first.store), "--prompt", DEFAULT_INSTRUCTION]
     done = CliRunner().invoke(main, [*command, "--record", str(file), "--schedule", "output=7"])
     assert done.exit_code == 0, done.output
     form = json.loads(done.stdout)
-    assert (len(form["steps"]), form["fromStore"]) == (2, 4)
+    assert (len(form["steps"]), form["fromStore"]) == (2, 2)
     assert form["steps"][0]["thought"] in first.stdout
+    # An instruction of the user's own is simulated before it is sent.
+    assert (form["differences"], form["approvals"]) == ([], [])
+    assert [each["amount"] for each in form["transfers"]] == ["10000000"]
     fixture = read_fixture(file)
     assert fixture.config.models[0].output_token_gas == 7
     assert f"0x{Replay(fixture).finish().head.state_root.hex()}" in done.output

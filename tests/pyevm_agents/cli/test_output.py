@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from io import StringIO
+from queue import Queue
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,6 +14,7 @@ from rich.table import Table
 from pyevm_agents.cli import output
 from pyevm_agents.cli.output import StatusLine, print_table
 from pyevm_agents.models import Progress
+from tests.deadlines import HANG_SECONDS
 
 if TYPE_CHECKING:
     from pyevm_agents.models.progress import Phase
@@ -107,6 +109,25 @@ def test_a_terminal_has_one_live_line(
         assert words in page.watch._format_line(progress)  # noqa: SLF001
     assert "\x1b[2K" in page.text.getvalue()
     assert "\x1b[?25h" in page.text.getvalue(), "the cursor is back"
+
+
+@pytest.mark.parametrize("is_terminal", [False, True])
+def test_a_long_wait_is_told(monkeypatch: pytest.MonkeyPatch, *, is_terminal: bool) -> None:
+    told: Queue[str] = Queue()
+    monkeypatch.setattr(output, "SLOW_SECONDS", 0)
+    monkeypatch.setattr(output, "is_live", lambda: is_terminal)
+    monkeypatch.setattr(StatusLine, "show_status", lambda _, text: told.put(text))
+    with output.show_waiting("the node runs the agent"):
+        shown = told.get(timeout=HANG_SECONDS)
+    assert shown.startswith("the node runs the agent")
+    assert shown.endswith(" s") is is_terminal
+    # A short one is not.
+    monkeypatch.setattr(output, "SLOW_SECONDS", HANG_SECONDS)
+    while not told.empty():
+        told.get()
+    with output.show_waiting("the node runs the agent"):
+        pass
+    assert told.empty()
 
 
 def test_a_table_has_no_blanks_at_its_right(capsys: pytest.CaptureFixture[str]) -> None:

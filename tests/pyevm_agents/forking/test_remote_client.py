@@ -93,6 +93,16 @@ def test_a_server_that_does_not_answer_is_left(remote: FakeRemote, fault: str) -
     client.close()
 
 
+def test_a_request_that_runs_a_model_waits_once(
+    remote: FakeRemote, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    remote.faults.is_silent = True
+    client = RemoteClient(remote.url, retries=2, timeout_seconds=0.05, repeats_timeouts=False)
+    monkeypatch.setattr(client, "wait", lambda *_: pytest.fail("it is asked again"))
+    assert "no complete answer within 0.05 s; look at the node" in fault_of(client)
+    client.close()
+
+
 def test_a_large_answer_is_not_read(
     client: RemoteClient, remote: FakeRemote, monkeypatch: pytest.MonkeyPatch
 ) -> None:

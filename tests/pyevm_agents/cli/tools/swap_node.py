@@ -90,10 +90,16 @@ class SwapNode:
             for word in ("--address", self.place(name), "--abi", str(file))
         ]
 
-    def run(self, *words: object, sender: str | None = SENDER, status: int = 0) -> Result:
+    def run(
+        self,
+        *words: object,
+        sender: str | None = SENDER,
+        status: int = 0,
+        typed: str | None = None,
+    ) -> Result:
         """Run a command of `tools` as an account of the node; check its exit status.
 
-        Input:  sender: None if the words have the account's options.
+        Input:  sender: None if the words have the account's options. typed: standard input.
         """
         command = ["tools", *map(str, words), "--rpc-url", self.url]
         if sender is not None:
@@ -104,7 +110,7 @@ class SwapNode:
             "ETH_RPC_URL": None,
         }
         environment |= {"XDG_CACHE_HOME": str(self.cache)}
-        result = CliRunner().invoke(main, command, env=environment)
+        result = CliRunner().invoke(main, command, input=typed, env=environment)
         assert result.exit_code == status, result.output
         return result
 

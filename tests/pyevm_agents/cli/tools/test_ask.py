@@ -1,21 +1,29 @@
-"""`pyevm-agents tools ask`: balances, quotes and swaps by an agent of `tools deploy`."""
+"""`pyevm-agents tools ask`: balances, quotes, swaps and payments by an agent of `tools deploy`."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from click.testing import CliRunner
+from eth_utils import to_canonical_address, to_checksum_address
+from rich.console import Console
 
+from pyevm_agents.cli import run_preview
+from pyevm_agents.cli.app import main
 from pyevm_agents.cli.errors import NOT_DONE_STATUS
+from pyevm_agents.cli.tools import ask as ask_module
 from pyevm_agents.devnet.swap_world import ACCOUNT_NATIVE_WEI, NATIVE, WRAPPED
 from pyevm_agents.forking.remote_client import RemoteClient
-from tests.pyevm_agents.cli.tools.swap_node import OTHER, SENDER
+from tests.pyevm_agents.cli.tools.swap_node import OTHER, SENDER, choose
 from tests.run_answers import REFUSALS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tests.pyevm_agents.cli.tools.swap_node import SwapNode
+
+    Step = tuple[str, dict[str, object]]
 
 pytestmark = pytest.mark.slow
 
@@ -31,9 +39,9 @@ def _own_state(swap_node: SwapNode, deployed: dict[str, Any]) -> Iterator[None]:
     swap_node.chain.revert(before)
 
 
-def ask(node: SwapNode, agent: str, *steps: tuple[str, dict[str, object]]) -> Any:  # noqa: ANN401
+def ask(node: SwapNode, agent: str, *steps: Step, text: str = "") -> Any:  # noqa: ANN401 - JSON
     node.steps = steps
-    return node.read_json("ask", agent, "INSTRUCTION")
+    return node.read_json("ask", agent, f"INSTRUCTION: {text}")
 
 
 def read_balances(node: SwapNode, account: str) -> tuple[int, int]:
@@ -60,7 +68,8 @@ def test_a_quote(swap_node: SwapNode, deployed: dict[str, Any]) -> None:
 def test_a_swap_with_the_native_token(swap_node: SwapNode, deployed: dict[str, Any]) -> None:
     got = swap_node.world.quote(GIVEN, WRAPPED, "USDT")
     usdt, _ = read_balances(swap_node, deployed["account"])
-    ask(swap_node, deployed["agent"], ("swapExactETHForTokens_ETH_for_USDT", {"value": GIVEN}))
+    step: Step = ("swapExactETHForTokens_ETH_for_USDT", {"value": GIVEN})
+    ask(swap_node, deployed["agent"], step, text="Swap 0.01 ETH for USDT")
     assert read_balances(swap_node, deployed["account"]) == (
         usdt + got, ACCOUNT_NATIVE_WEI - GIVEN,
     )  # fmt: skip
@@ -70,7 +79,9 @@ def test_a_swap_back_approves_what_it_needs(swap_node: SwapNode, deployed: dict[
     given = 100 * 10**6
     got = swap_node.world.quote(given, "USDT", WRAPPED)
     usdt, wei = read_balances(swap_node, deployed["account"])
-    ask(swap_node, deployed["agent"], ("swapExactTokensForETH_USDT_for_ETH", {"amountIn": given}))
+    step: Step = ("swapExactTokensForETH_USDT_for_ETH", {"amountIn": given})
+    form = ask(swap_node, deployed["agent"], step, text="Swap 100 USDT back")
+    assert (form["approvals"], form["differences"]) == ([], [])
     assert read_balances(swap_node, deployed["account"]) == (usdt - given, wei + got)
     account, router = deployed["account"], swap_node.place("router")
     assert swap_node.read("USDT", "allowance", account, router) == 0
@@ -79,41 +90,191 @@ def test_a_swap_back_approves_what_it_needs(swap_node: SwapNode, deployed: dict[
 def test_the_steps_in_a_terminal(swap_node: SwapNode, deployed: dict[str, Any]) -> None:
     swap_node.steps = [("balanceOf", {})]
     lines = swap_node.run("ask", deployed["agent"], "INSTRUCTION").stdout.splitlines()
-    labels = [line.split()[0] for line in lines[:5]]
-    assert labels == ["Action", "Input", "Observation", "Answer", "transaction"]
+    labels = [line.split()[0] for line in lines[:7]]
+    assert labels == [
+        "Action", "Input", "Observation", "Answer", "Transfer", "Agrees", "transaction",
+    ]  # fmt: skip
     assert lines[2].endswith("1000 USDT")
-    assert lines[5].startswith(f"{int(lines[5].split()[0].replace(',', '')):,} gas: ")
+    assert lines[7].startswith(f"{int(lines[7].split()[0].replace(',', '')):,} gas: ")
 
 
 def test_a_simulation_sends_nothing(swap_node: SwapNode, deployed: dict[str, Any]) -> None:
     before = swap_node.chain.head.block_number
+    got = swap_node.world.quote(GIVEN, WRAPPED, "USDT") / 10**6
     swap_node.steps = [("swapExactETHForTokens_ETH_for_USDT", {"value": GIVEN})]
-    words = ["ask", deployed["agent"], "INSTRUCTION", "--call"]
+    words = ["ask", deployed["agent"], "INSTRUCTION: Swap 0.01 ETH", "--call"]
+    account, router = (
+        f"{name} ({address[:6]}…{address[-4:]})"
+        for name, address in (
+            ("ACCOUNT", deployed["account"]),
+            ("UniswapV2Router02", swap_node.place("router")),
+        )
+    )
     lines = swap_node.run(*words).stdout.splitlines()
-    assert [line.split()[0] for line in lines] == [
-        "Action", "Input", "Observation", "Answer", "Simulated:",
-    ]  # fmt: skip
+    assert lines[4] == f"Transfer     0.01 ETH from {account} to {router}"
+    assert lines[7].startswith(f"Transfer     {got} USDT from 0x")
+    assert lines[8:] == [
+        f"Balance      5 ETH before, 4.99 ETH after, of {account}",
+        f"Balance      1,000 USDT before, {1000 + got:,} USDT after, of {account}",
+        "Agrees       with the amounts and accounts of the request",
+        "Simulated: nothing was sent.",
+    ]
     form = swap_node.read_json(*words)
-    assert (form["agent"], form["answer"]) == (deployed["agent"], "Done.")
+    assert (form["agent"], form["answer"], form["isSent"]) == (deployed["agent"], "Done.", False)
     assert swap_node.chain.head.block_number == before
-    # The transaction has the same steps.
-    assert swap_node.read_json(*words[:-1])["steps"] == form["steps"]
+    # The transaction does the same.
+    sent = swap_node.read_json(*words[:-1])
+    assert sent["isSent"]
+    for name in ("steps", "transfers", "approvals", "balances", "differences"):
+        assert sent[name] == form[name]
 
 
-def test_a_simulation_on_a_node_without_traces_has_the_answer(
+def test_a_node_that_tells_no_effects_sends_nothing_by_itself(
     swap_node: SwapNode, deployed: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     swap_node.steps = [("balanceOf", {})]
     request = RemoteClient.request
 
     def refuse(client: RemoteClient, method: str, params: Sequence[object]) -> object:
-        return request(client, method.replace("debug_traceCall", "debug_none"), params)
+        return request(client, method.replace("agent_traceCall", "agent_none"), params)
 
     monkeypatch.setattr(RemoteClient, "request", refuse)
-    words = ["ask", deployed["agent"], "INSTRUCTION", "--call"]
-    lines = swap_node.run(*words).stdout.splitlines()
-    assert [line.split()[0] for line in lines] == ["Answer", "Simulated:"]
-    assert swap_node.read_json(*words) == {"agent": deployed["agent"], "answer": "Done."}
+    words = ["ask", deployed["agent"], "INSTRUCTION"]
+    lines = swap_node.run(*words, "--call").stdout.splitlines()
+    assert [line.split()[0] for line in lines] == ["Answer", "Transfer", "Simulated:"]
+    assert swap_node.read_json(*words, "--call") == {
+        "agent": deployed["agent"], "isSent": False, "answer": "Done.",
+    }  # fmt: skip
+    told = swap_node.run(*words, status=4)
+    assert "what it would do is not known" in " ".join(told.stderr.split())
+    sent = swap_node.read_json(*words, "--yes")
+    assert (sent["isSent"], sent["steps"][0]["observation"]) == (True, "1000 USDT")
+
+
+# -- what a model does otherwise -- #
+
+BOB = "0x00000000000000000000000000000000000000b0"
+
+
+@pytest.fixture(scope="module")
+def paying(swap_node: SwapNode) -> dict[str, Any]:
+    """The printed JSON of an agent that can pay anybody, whose account has funds."""
+    functions = ["USDT.balanceOf", "USDT.transfer", "USDT.approve"]
+    form: dict[str, Any] = swap_node.read_json("deploy", *swap_node.contracts, *choose(functions))
+    swap_node.fund(to_canonical_address(form["account"]))
+    return form
+
+
+def pay(to: str, usdt: float, tool: str = "transfer") -> Step:
+    """Return a step; an address of the instruction is `addr1`."""
+    return tool, {"spender" if tool == "approve" else "to": to, "value": round(usdt * 10**6)}
+
+
+@pytest.mark.parametrize(
+    ("text", "steps"),
+    [
+        (f"Send 5 USDT to {BOB}", [pay("addr1", 5)]),
+        (f"pay {BOB.upper().replace('X', 'x')} two and a half usdt", [pay("addr1", 2.5)]),
+        (f"5 USDT to {BOB}, 7 to OWNER_OF_USDT", [pay("addr1", 5), pay("OWNER_OF_USDT", 7)]),
+        ("Approve 5 USDT for UniswapV2Router02", [pay("UniswapV2Router02", 5, "approve")]),
+    ],
+)  # fmt: skip
+def test_what_agrees_is_sent_without_a_question(
+    swap_node: SwapNode,
+    paying: dict[str, Any],
+    text: str,
+    steps: list[Step],
+) -> None:
+    form = ask(swap_node, paying["agent"], *steps, text=text)
+    assert (form["isSent"], form["differences"]) == (True, [])
+
+
+@pytest.mark.parametrize(
+    ("text", "steps", "kinds"),
+    [
+        ("Send 5 USDT", [pay("OWNER_OF_USDT", 5)], ["unnamedAccount", "unusedAccount"]),
+        ("Send 5 USDT", [pay("addr1", 6)], ["unstatedAmount", "unusedAmount"]),
+        ("Send 5 WETH", [pay("addr1", 5)], ["unstatedAmount", "unusedAmount"]),
+        ("Send 5 wei", [pay("addr1", 5)], ["unstatedAmount", "unusedAmount"]),
+        ("Send 5 USDT", [pay("addr1", 5), pay("addr1", 5)], ["unstatedAmount"]),
+        ("Do not send 5 USDT", [pay("addr1", 5)], ["noOrder"]),
+        ("Send 5 USDT", [pay("addr1", 5), pay("addr1", 9, "approve")], ["approval"]),
+        ("Send 5 USDT", [("balanceOf", {})], ["unusedAmount", "unusedAccount"]),
+    ],
+)
+def test_what_differs_is_sent_by_a_yes_alone(
+    swap_node: SwapNode,
+    paying: dict[str, Any],
+    text: str,
+    steps: list[Step],
+    kinds: list[str],
+) -> None:
+    swap_node.steps = steps
+    before = swap_node.chain.head.block_number
+    words = ["ask", paying["agent"], f"INSTRUCTION: {text} to {BOB}"]
+    told = swap_node.run(*words, status=4)
+    message = "Not sent: its transfers differ from the request; change the request, or pass --yes"
+    assert message in " ".join(told.stderr.split())
+    assert told.stdout.count("Differs ") == len(kinds)
+    form = swap_node.read_json(*words, status=4)
+    assert (form["isSent"], [each["kind"] for each in form["differences"]]) == (False, kinds)
+    assert swap_node.chain.head.block_number == before
+    sent = swap_node.read_json(*words, "--yes")
+    assert (sent["isSent"], sent["differences"]) == (True, form["differences"])
+    assert swap_node.chain.head.block_number == before + 1
+
+
+@pytest.mark.parametrize(("typed", "status"), [("y\n", 0), ("n\n", 4), ("\n", 4), ("", 4)])
+def test_a_terminal_is_asked(
+    swap_node: SwapNode,
+    paying: dict[str, Any],
+    monkeypatch: pytest.MonkeyPatch,
+    typed: str,
+    status: int,
+) -> None:
+    monkeypatch.setattr(run_preview, "is_answerable", lambda: True)
+    before = swap_node.chain.head.block_number
+    for amount in (5, 6):
+        swap_node.steps = [pay("addr1", amount)]
+        words = ["ask", paying["agent"], f"INSTRUCTION: Send 5 USDT to {BOB}"]
+        told = swap_node.run(*words, status=status, typed=typed)
+        assert "Send it? [y/N]:" in told.stderr
+        assert ("Not sent: as you answered" in told.stderr) == bool(status)
+    assert swap_node.chain.head.block_number == (before if status else before + 2)
+
+
+def test_differences_are_red_and_have_words(swap_node: SwapNode, paying: dict[str, Any]) -> None:
+    swap_node.steps = [pay("addr1", 6)]
+    words = ["tools", "ask", paying["agent"], f"INSTRUCTION: Send 5 USDT to {BOB}", "--call"]
+    console = Console(force_terminal=True, highlight=False, width=200, color_system="standard")
+    with pytest.MonkeyPatch.context() as patch, console.capture() as captured:
+        for module in (run_preview, ask_module):
+            patch.setattr(module, "out", console)
+        options = ["--rpc-url", swap_node.url, "--unlocked", SENDER]
+        assert CliRunner().invoke(main, [*words, *options]).exit_code == 0
+    [first, _] = [line for line in captured.get().splitlines() if line.startswith("Differs")]
+    red = "\x1b[1;31m"
+    bob = to_checksum_address(BOB)
+    text = f"moves 6 USDT to {bob}: the request states no such amount"
+    assert first == f"Differs      {red}{text}\x1b[0m"
+
+
+def test_a_state_that_moved_in_between_is_told(
+    swap_node: SwapNode, paying: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody takes money between the question and the answer."""
+    swap_node.steps = [pay("addr1", 5)]
+
+    def agree(*_: object, **__: object) -> bool:
+        swap_node.steps = [pay("addr1", 4)]
+        swap_node.model.prompts.clear()
+        return True
+
+    monkeypatch.setattr(ask_module, "may_send", agree)
+    told = swap_node.run("ask", paying["agent"], f"INSTRUCTION: Send 5 USDT to {BOB}")
+    before, _, after = told.stdout.partition("The state has changed since the simulation. It did:")
+    assert ("Agrees" in before, "Differs" in before) == (True, False)
+    assert ("Transfer     4 USDT" in after, "Differs" in after) == (True, True)
 
 
 @pytest.mark.parametrize("options", [[], ["--call"]])
@@ -140,7 +301,7 @@ def test_a_run_that_is_not_done_has_status_4(
             swap_node.steps, swap_node.said = steps, said
             words = ("ask", deployed["agent"], "INSTRUCTION", *options)
             result = swap_node.run(*words, status=NOT_DONE_STATUS)
-            assert result.stderr == f"Not done: {said}\nNothing was changed.\n"
+            assert result.stderr.endswith(f"Not done: {said}\nNothing was changed.\n")
     assert read_balances(swap_node, deployed["account"]) == before
 
 

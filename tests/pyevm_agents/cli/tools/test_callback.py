@@ -14,11 +14,15 @@ from pyevm_agents.contract_intelligence.agent_deployment import (
     STEP_SECONDS,
 )
 from pyevm_agents.devnet.swap_world import ACCOUNT_NATIVE_WEI, NATIVE, WRAPPED
+from pyevm_agents.errors import ConfigError
 from pyevm_agents.models.fakes.script_steps import answer, use
 from pyevm_agents.models.fakes.scripted import render_step
+from pyevm_agents.oracle.recomputation import ModelOptions
+from tests.byte_model import ByteModel
 from tests.checkout import ROOT
 from tests.pyevm_agents.cli.oracle.conftest import Commands
 from tests.pyevm_agents.cli.tools.swap_node import OTHER, SENDER, choose, open_swap_node
+from tests.pyevm_agents.oracle.conftest import host
 from tests.pyevm_agents.oracle.oracle_chain import WORKER, Deployed, OracleChain
 
 if TYPE_CHECKING:
@@ -104,7 +108,7 @@ def test_swaps_both_ways_act_through_the_account(
         ("swapExactETHForTokens_ETH_for_USDT", {"value": GIVEN}),
         ("swapExactTokensForETH_USDT_for_ETH", {"amountIn": got}),
     ]
-    run = node.read_json("ask", agent, "INSTRUCTION")
+    run = node.read_json("ask", agent, "INSTRUCTION", "--yes")
     assert (run["status"], run["result"]) == ("Answered", "Done.")
     first, second = run["steps"]
     assert first["toolResult"] == f"amounts: [0.01 WETH, {got / 10**6} USDT]"
@@ -116,7 +120,7 @@ def test_swaps_both_ways_act_through_the_account(
 
 def test_the_steps_in_a_terminal(node: SwapNode, agent: str) -> None:
     node.steps = [("balanceOf", {})]
-    lines = node.run("ask", agent, "INSTRUCTION").stdout.splitlines()
+    lines = node.run("ask", agent, "INSTRUCTION", "--yes").stdout.splitlines()
     assert lines[0].startswith(f"Run 1 of {agent}: ")
     assert lines[3:8] == [
         "Step 1", f"  {'thought':<12} {lines[4][15:]}", "  tool         balanceOf",
@@ -137,7 +141,7 @@ def test_the_page_shows_a_real_run(
     commands.answer_while_waiting(monkeypatch, write)
     page = (ROOT / "docs/tools.md").read_text().partition("\n### Chains without the executor\n")[2]
     [block] = re.findall(r"^```text\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
-    assert block in node.run("ask", agent, "INSTRUCTION").stdout
+    assert block in node.run("ask", agent, "INSTRUCTION", "--yes").stdout
 
 
 def test_a_failed_run_has_status_1_and_what_was_done_stands(
@@ -148,12 +152,90 @@ def test_a_failed_run_has_status_1_and_what_was_done_stands(
         ("swapExactETHForTokens_ETH_for_USDT", {"value": GIVEN}),
         ("swapExactTokensForETH_USDT_for_ETH", {"amountIn": 10**15}),
     ]
-    told = node.run("ask", agent, "INSTRUCTION", status=1).stdout
+    told = node.run("ask", agent, "INSTRUCTION", "--yes", status=1).stdout
     assert "ToolFailed\n  FAILED: tool 0x" in told
     assert "  called again, it reverts: TrialFailed(target=UniswapV2Router02 (" in told
     assert node.read("USDT", "balanceOf", deployed["account"]) > usdt
     node.steps = [("swapExactTokensForETH_USDT_for_ETH", {"amountIn": 10**15})]
-    assert node.read_json("ask", agent, "INSTRUCTION", status=1)["status"] == "ToolFailed"
+    assert node.read_json("ask", agent, "INSTRUCTION", "--yes", status=1)["status"] == "ToolFailed"
+
+
+# -- simulated on a fork -- #
+
+
+@pytest.fixture
+def simulated(node: SwapNode, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The model of this machine follows the node's script, too."""
+    hosted = host(ByteModel(build_writer(node)))
+    monkeypatch.setattr(ModelOptions, "open", lambda *_: hosted)
+
+
+@pytest.mark.usefixtures("simulated")
+def test_a_run_is_shown_before_it_is_sent(node: SwapNode, agent: str, deployed: Form) -> None:
+    got = node.world.quote(GIVEN, WRAPPED, "USDT")
+    node.steps = [("swapExactETHForTokens_ETH_for_USDT", {"value": GIVEN})]
+    before = node.chain.head.block_number
+    form = node.read_json("ask", agent, "INSTRUCTION: Swap 0.01 ETH", "--call")
+    assert (form["isSent"], form["status"], form["answer"]) == (False, "Answered", "Done.")
+    assert form["steps"][0]["toolResult"] == f"amounts: [0.01 WETH, {got / 10**6} USDT]"
+    assert (form["differences"], form["approvals"]) == ([], [])
+    account = deployed["account"]
+    assert {each["account"] for each in form["balances"]} == {account}
+    wei, usdt = form["balances"]
+    assert int(wei["before"]) - int(wei["after"]) == GIVEN
+    assert int(usdt["after"]) - int(usdt["before"]) == got
+    # Without the fees of the oracle.
+    assert [form["transfers"][index]["amount"] for index in (0, -1)] == [str(GIVEN), str(got)]
+    lines = node.run("ask", agent, "INSTRUCTION: Swap 0.01 ETH", "--call").stdout.splitlines()
+    assert [line[:11].strip() for line in lines] == [
+        *("Action", "Input", "Observation", "Answer"), *["Transfer"] * 4, *["Balance"] * 2,
+        *("Agrees", "By callback", "Simulated:"),
+    ]  # fmt: skip
+    assert node.chain.head.block_number == before
+    # Without a terminal, what agrees is sent.
+    sent = node.read_json("ask", agent, "INSTRUCTION: Swap 0.01 ETH")
+    assert (sent["isSuccess"], sent["balances"]) == (True, form["balances"])
+    assert node.read("USDT", "balanceOf", account) == int(usdt["after"])
+
+
+@pytest.mark.usefixtures("simulated")
+@pytest.mark.parametrize(
+    ("text", "steps", "reason"),
+    [
+        ("Swap 0.02 ETH", [("swapExactETHForTokens_ETH_for_USDT", {"value": GIVEN})], "differ"),
+        (
+            "Swap 0.01 ETH and 1000000000 USDT back",
+            [
+                ("swapExactETHForTokens_ETH_for_USDT", {"value": GIVEN}),
+                ("swapExactTokensForETH_USDT_for_ETH", {"amountIn": 10**15}),
+            ],
+            "it would end as ToolFailed",
+        ),
+    ],
+)
+def test_what_differs_or_fails_is_not_sent(
+    node: SwapNode, agent: str, text: str, steps: list[tuple[str, dict[str, object]]], reason: str
+) -> None:
+    before = node.chain.head.block_number
+    node.steps = steps
+    told = node.run("ask", agent, f"INSTRUCTION: {text}", status=4)
+    assert reason in " ".join(told.stderr.split())
+    assert node.chain.head.block_number == before
+
+
+def test_a_model_that_is_not_here_sends_nothing_without_an_answer(
+    node: SwapNode, agent: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise ConfigError("there is no model 'x'")
+
+    monkeypatch.setattr(ModelOptions, "open", refuse)
+    told = node.run("ask", agent, "INSTRUCTION", status=4)
+    message = " ".join(told.stderr.split())
+    assert "Not simulated: there is no model 'x'" in message
+    assert "what it would do is not known; pass --yes" in message
+    node.run("ask", agent, "INSTRUCTION", "--call", status=2)
+    assert node.read_json("ask", agent, "INSTRUCTION", "--yes")["isSuccess"]
 
 
 def test_a_callback_with_too_little_gas_can_be_repeated(
@@ -175,7 +257,7 @@ def test_a_callback_with_too_little_gas_can_be_repeated(
             commands.answer(build_writer(node))
 
     monkeypatch.setattr("pyevm_agents.cli.oracle.run_output.sleep", answer_or_retry)
-    told = node.run("ask", other, "INSTRUCTION")
+    told = node.run("ask", other, "INSTRUCTION", "--yes")
     assert retried
     message = " ".join(told.stderr.split())
     assert "but the agent failed on it, most likely for too little callback gas" in message
@@ -188,20 +270,17 @@ def test_who_may_not_run_the_agent_sends_nothing(node: SwapNode, agent: str) -> 
     told = node.run("ask", agent, "INSTRUCTION", sender=OTHER, status=2)
     message = " ".join(told.stderr.split())
     assert f"its owner is {SENDER}, who alone may run it, with callers whom it allowed" in message
-    told = node.run("ask", agent, "INSTRUCTION", "--call", status=2)
-    message = " ".join(told.stderr.split())
-    assert f"`pyevm-agents estimate --callback {agent} INSTRUCTION --from {SENDER}`" in message
     assert node.chain.head.block_number == before
 
 
 def test_whom_the_owner_allowed_runs_it(node: SwapNode, commands: Commands, agent: str) -> None:
     Deployed(commands.chain, "OwnedCallbackAgent", agent).send("setCaller", OTHER, True)  # noqa: FBT003 - Solidity's
-    assert node.read_json("ask", agent, "INSTRUCTION", sender=OTHER)["isSuccess"]
+    assert node.read_json("ask", agent, "INSTRUCTION", "--yes", sender=OTHER)["isSuccess"]
 
 
 def test_an_agent_that_anybody_may_run(node: SwapNode, commands: Commands, agent: str) -> None:
     assert agent != commands.agent
-    assert node.read_json("ask", commands.agent, "INSTRUCTION", sender=OTHER)["isSuccess"]
+    assert node.read_json("ask", commands.agent, "INSTRUCTION", "--yes", sender=OTHER)["isSuccess"]
 
 
 def test_an_oracle_without_workers_is_a_warning(

@@ -197,8 +197,10 @@ def test_the_page_shows_a_real_run(
     monkeypatch.setattr(out, "width", 110)
     words = ["deploy", *swap_node.contracts, *choose(), "--account", deployed["account"]]
     printed = swap_node.run(*words, "--dry-run").stdout
-    swap_node.steps = [("balanceOf", {})]
-    printed += swap_node.run("ask", deployed["agent"], "INSTRUCTION").stdout
+    swap_node.steps = [("swapExactETHForTokens_ETH_for_USDT", {"value": 10**16})]
+    text = "INSTRUCTION: Swap 0.01 ETH for USDT"
+    printed += swap_node.run("ask", deployed["agent"], text, "--call").stdout
+    swap_node.steps = ()
     page = (ROOT / "docs/tools.md").read_text().partition("\n## An agent with these tools\n")[2]
     page = page.partition("\n### ")[0]
     blocks = re.findall(r"^```text\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
