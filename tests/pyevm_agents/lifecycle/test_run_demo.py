@@ -115,12 +115,20 @@ def test_another_amount_than_the_bills_is_refused(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        ("It is paid", "used no tool; it answers 'It is paid'"),
+        ("I can't do that", "step read-Acme: not done: I can't do that"),
+    ],
+)
 def test_an_agent_that_uses_no_tool_fails_its_step(
-    open_demo: Callable[[Callable[[GenerationRequest], Step]], RunDemo],
+    open_demo: Callable[[Callable[[GenerationRequest], Step]], RunDemo], said: str, reason: str
 ) -> None:
-    outcome = open_demo(lambda _: answer("I can't do that")).run(BILLS_TASK)
+    outcome = open_demo(lambda _: answer(said)).run(BILLS_TASK)
     assert outcome.run.failed_phase is Phase.DRY_RUN
-    assert "used no tool; it answers" in (outcome.run.failure or "")
+    assert reason in (outcome.run.failure or "")
+    assert outcome.before == outcome.after
 
 
 @pytest.mark.slow
