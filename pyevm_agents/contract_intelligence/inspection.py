@@ -302,10 +302,11 @@ def _annotate(reader: ContractReader, contract: ContractIntelligence) -> Contrac
 
 
 def _add_tokens(reader: ContractReader, contract: ContractIntelligence) -> ContractIntelligence:
-    """Add the facts of tokens that a contract's functions count or pull."""
+    """Add the facts of tokens that a contract's functions count or pull, without its pools."""
     facts = {each.address: each for each in contract.relationships.tokens}
+    pools = {each.pool for each in contract.relationships.token_pairs}
     for address in iter_tokens(contract.functions):
-        token = None if address == contract.address else reader.read_token(address)
+        token = None if address in {contract.address, *pools} else reader.read_token(address)
         if token is not None:
             facts.setdefault(address, token)
     relationships = replace(contract.relationships, tokens=tuple(facts.values()))
