@@ -73,7 +73,9 @@ def test_a_tool_on_the_chain_has_a_fixed_path_and_an_approval(
     assert (allowance.token, allowance.spender) == (usdt, swap_node.place("router"))
     assert (allowance.amount_argument, allowance.is_derived) == ("amountIn", True)
     assert spec.description == "Swaps USDT for ETH; approves the USDT first"
-    assert [text for _, _, text in spec.model_parameters] == ["USDT to give, 6 decimals"]
+    assert [text for _, _, text in spec.model_parameters] == [
+        "USDT (Tether USD) to give, 6 decimals"
+    ]
 
 
 def test_a_dry_run_sends_nothing(swap_node: SwapNode) -> None:
