@@ -49,6 +49,9 @@ MAX_OUTPUTS = 8
 
 WORD_BYTES = 32
 
+OutputPlace = tuple[str, int]
+"""Where an amount of a result stands: a word of the output, or a transfer."""
+
 
 def derive_arguments(
     prober: Prober, search: CallSearch, attempt: CallAttempt, result: ProbeResult
@@ -186,10 +189,14 @@ def _derive_minimum(
     leaf: CalldataLeaf,
     compared: list[ValueComparison],
 ) -> Derivation | None:
-    """Return the least output: the simulation's output succeeds as its value, one more reverts."""
+    """Return the least output: the simulation's output succeeds as its value, one more reverts.
+
+    So it is with another output as well, which another argument changes.
+    """
     if not any(comparison.relation is Relation.ORDER for comparison in compared):
         return None
-    for amount in _list_outputs(result):
+    first = {amount: place for place, amount in reversed(_list_outputs(result).items())}
+    for amount, place in [*reversed(first.items())][:MAX_OUTPUTS]:
         if not amount or fit_number(leaf.abi_type, amount + 1) != amount + 1:
             continue
         lower = _probe_with(search, attempt, leaf, amount // 2)
@@ -197,8 +204,8 @@ def _derive_minimum(
             continue  # It decides how much is paid out.
         if lower.list_transfers() != result.list_transfers():
             continue
-        if _succeeds(search, attempt, leaf, amount) and not _succeeds(
-            search, attempt, leaf, amount + 1
+        if _is_bound(search, attempt, leaf, amount) and _is_bound_elsewhere(
+            search, attempt, leaf, place, amount
         ):
             return Derivation(
                 source=Source.MINIMUM,
@@ -208,12 +215,51 @@ def _derive_minimum(
     return None
 
 
-def _list_outputs(result: ProbeResult) -> list[int]:
+def _is_bound(search: CallSearch, attempt: CallAttempt, leaf: CalldataLeaf, amount: int) -> bool:
+    """Whether an amount succeeds as the value of an argument, and one more does not."""
+    return _succeeds(search, attempt, leaf, amount) and not _succeeds(
+        search, attempt, leaf, amount + 1
+    )
+
+
+def _is_bound_elsewhere(
+    search: CallSearch, attempt: CallAttempt, leaf: CalldataLeaf, place: OutputPlace, amount: int
+) -> bool:
+    """Whether an argument is bounded by the output of another call, which is another amount."""
+    for other in _list_variants(search, attempt, leaf):
+        result = _probe_with(search, other, leaf, 0)
+        paid = 0 if result is None else _list_outputs(result).get(place, 0)
+        if paid not in {0, amount} and fit_number(leaf.abi_type, paid + 1) == paid + 1:
+            return _is_bound(search, other, leaf, paid)
+    return False
+
+
+def _list_variants(
+    search: CallSearch, attempt: CallAttempt, leaf: CalldataLeaf
+) -> Iterator[CallAttempt]:
+    """Yield calls with another number, or with other wei."""
+    if attempt.value_wei:
+        for value_wei in (2 * attempt.value_wei, attempt.value_wei // 2):
+            yield replace(attempt, value_wei=value_wei)
+    for index, abi_type in enumerate(search.types):
+        value = attempt.values[index]
+        if abi_type.startswith("uint") and isinstance(value, int) and leaf.path != (index,):
+            for factor in (1_000, 2):
+                changed = fit_number(abi_type, value * factor)
+                yield replace(attempt, values=replace_at(attempt.values, (index,), changed))
+
+
+def _list_outputs(result: ProbeResult) -> dict[OutputPlace, int]:
     """Return the amounts that a call pays out or returns, the last first."""
+    if not result.is_success:
+        return {}
     words = [
         int.from_bytes(result.output[at : at + WORD_BYTES], "big")
         for at in range(0, len(result.output) // WORD_BYTES * WORD_BYTES, WORD_BYTES)
     ]
     account = result.probe.sender
     paid = [each.amount for each in result.list_transfers() if each.sender != account]
-    return [*dict.fromkeys((*reversed(words), *reversed(paid)))][:MAX_OUTPUTS]
+    return {
+        **{("word", i): amount for i, amount in reversed([*enumerate(words)])},
+        **{("paid", i): amount for i, amount in reversed([*enumerate(paid)])},
+    }

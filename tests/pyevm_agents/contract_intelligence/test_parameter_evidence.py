@@ -100,6 +100,17 @@ def test_terms_of_business_are_not_derived(bench: Callable[..., Bench]) -> None:
     assert deadlines["stakeUntil"].source is Source.DEADLINE
 
 
+def test_a_number_that_equals_an_output_by_accident_is_no_minimum(
+    bench: Callable[..., Bench],
+) -> None:
+    chain = bench()
+    _, box = deploy_box(chain)
+    book = analyse_box(chain, "UnitBox", box)["book"]
+    assert book.example is not None
+    assert book.example.output == (4,)
+    assert [each.derivation for each in book.parameters] == [None, None]
+
+
 def test_shares_of_a_vault_are_no_amount_of_its_token(bench: Callable[..., Bench]) -> None:
     """One share is worth one unit: what moves is as much, but it was computed by the rate."""
     chain = bench()
