@@ -5,13 +5,18 @@ import {IERC20} from "../interfaces/IERC20.sol";
 
 /// @title Calls ERC-20 tokens and insists on success
 /// @notice Some tokens return nothing, some return false where they should revert, and a call to an address
-///   without code succeeds: only a call that reached a contract and was not refused counts as success.
+///   without code succeeds: only a call that reached a contract and was not refused counts as success. No transfer
+///   goes to the token itself.
 library TokenCall {
     /// @notice The token refused the call, or there is no token at that address.
     /// @param reason what the token returned or reverted with
     error TokenCallFailed(address token, bytes reason);
 
+    /// @notice What would be sent to the token's own contract, or to address zero, would be lost.
+    error ForbiddenRecipient(string parameter, address value);
+
     function transfer(address token, address to, uint256 value) internal {
+        if (to == address(0) || to == token) revert ForbiddenRecipient("to", to);
         _change(token, abi.encodeCall(IERC20.transfer, (to, value)));
     }
 

@@ -222,6 +222,13 @@ def test_owner_moves_base_units_by_doors_of_its_own(wallet: Wallet) -> None:
     assert wallet.usdc("balanceOf", STRANGER.address) == 5
 
 
+def test_no_token_goes_to_its_own_contract_or_to_nobody(wallet: Wallet) -> None:
+    asset = wallet.usdc.address
+    for recipient in (asset, ZERO):
+        with reverts("ForbiddenRecipient", "to", recipient):
+            wallet.account("ownerTransfer", asset, recipient, 1)
+
+
 def test_owner_doors_are_the_owners_alone(wallet: Wallet) -> None:
     asset = wallet.usdc.address
     for function, *arguments in (
@@ -280,7 +287,7 @@ def test_something_that_is_no_token_is_refused(account: tuple[Contract, Contract
             with reverts("TokenCallFailed", address, b""):
                 wallet_account(function, address, *amount)
         for function in ("ownerDeposit", "ownerTransfer"):
-            middle = [STRANGER.address] if function == "ownerTransfer" else []
+            middle = [OWNER.address] if function == "ownerTransfer" else []
             with reverts("TokenCallFailed", address, b""):
                 wallet_account(function, address, *middle, 1)
         with reverts("TokenCallFailed", address, b""):
