@@ -8,7 +8,8 @@ interface IAgentAccount {
     /// @param target the contract
     /// @param selector the function
     /// @param maxValue the most wei that may go with one call
-    /// @param spender if not zero, the address that the first argument must be, such as the spender of an approval
+    /// @param spender if not zero, the address that the first argument must be, such as the spender of an approval.
+    ///   An `approve` may have address zero as well: it takes the approval of an ERC-721 token's item back
     struct Permission {
         address target;
         bytes4 selector;

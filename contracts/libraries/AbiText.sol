@@ -34,16 +34,21 @@ library AbiText {
     /// @notice An address is not in the list of those that its parameter may have.
     error AddressNotAllowed(string parameter, address value);
 
+    /// @notice An address is no recipient: what would be sent there would be lost.
+    error ForbiddenRecipient(string parameter, address value);
+
     /// @notice What the values of a parameter may be, in addition to what its type admits.
     /// @param isBounded whether `least` and `most` apply, to every integer of the parameter
     /// @param least the least value, as two's complement for signed integers
     /// @param most the greatest value
     /// @param allowed if not empty, the only addresses that the parameter may have
+    /// @param forbidden for a recipient, addresses that it may not have, such as a token's contract and address zero
     struct Limits {
         bool isBounded;
         uint256 least;
         uint256 most;
         address[] allowed;
+        address[] forbidden;
     }
 
     /// @dev A place in a text that is read.
@@ -141,6 +146,14 @@ library AbiText {
         } else if (kind == AbiTypes.Kind.ADDRESS) {
             _checkUnsigned(word, 0, type(uint160).max, parameter);
             _checkAllowed(address(uint160(word)), parameter, limits.allowed);
+            requireRecipient(address(uint160(word)), parameter, limits.forbidden);
+        }
+    }
+
+    /// @notice Refuses a recipient that is one of some addresses.
+    function requireRecipient(address value, string memory parameter, address[] memory forbidden) internal pure {
+        for (uint256 i = 0; i < forbidden.length; i++) {
+            if (forbidden[i] == value) revert ForbiddenRecipient(parameter, value);
         }
     }
 

@@ -2,6 +2,7 @@
 pragma solidity ^0.8.24;
 
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
+import {IERC721} from "@openzeppelin/contracts/token/ERC721/IERC721.sol";
 import {ERC165} from "@openzeppelin/contracts/utils/introspection/ERC165.sol";
 import {Math} from "@openzeppelin/contracts/utils/math/Math.sol";
 import {IAbiTool} from "./IAbiTool.sol";
@@ -27,6 +28,7 @@ contract AbiTool is IAbiTool, ERC165 {
     uint256 private constant DATA_START = 0x2d;
 
     uint256 private constant HEADER_BYTES = 16;
+    uint256 private constant SEGMENTS = 4;
     uint256 private constant BASIS_POINTS = 10_000;
 
     /// @notice Reads arguments that are texts, and writes outputs as sentences.
@@ -41,7 +43,11 @@ contract AbiTool is IAbiTool, ERC165 {
         AbiTypes.Type[] leaves;
         bytes[] bodies;
         uint256 value;
+        uint256[] given;
     }
+
+    /// @dev A bit for each item of an approval.
+    uint256 private constant MAX_ITEMS = 256;
 
     /// @notice Creates the code that all tools share.
     constructor(AbiToolTexts _texts) {
@@ -68,12 +74,15 @@ contract AbiTool is IAbiTool, ERC165 {
 
     /// @inheritdoc IAbiTool
     function spec() external view returns (Spec memory) {
-        return Spec(
-            abi.decode(_segment(0), (string)),
-            abi.decode(_segment(1), (string)),
-            abi.decode(_segment(2), (InputDescription)),
-            _call()
-        );
+        // Four values that are encoded already: their offsets, then each without the offset that it has alone.
+        bytes memory heads = abi.encode(32);
+        bytes memory tails;
+        for (uint256 i = 0; i < SEGMENTS; i++) {
+            bytes memory segment = _segment(i);
+            heads = bytes.concat(heads, bytes32(32 * SEGMENTS + tails.length));
+            tails = bytes.concat(tails, _slice(segment, 32, segment.length));
+        }
+        _return(bytes.concat(heads, tails));
     }
 
     /// @inheritdoc IAbiTool
@@ -87,7 +96,7 @@ contract AbiTool is IAbiTool, ERC165 {
             Approval memory approval = call.approvals[i];
             if (!approval.isDerived) continue;
             allowed[count++] =
-                IAgentAccount.Permission(approval.token, IERC20.approve.selector, 0, approval.spender);
+                IAgentAccount.Permission(approval.token, _approveSelector(approval), 0, approval.spender);
         }
         assembly ("memory-safe") {
             mstore(allowed, count)
@@ -113,13 +122,52 @@ contract AbiTool is IAbiTool, ERC165 {
         if (msg.sender != agent) revert NotAgent(msg.sender);
         _collect(plan, input.params);
         _approve(plan);
-        return (-1, _describe(plan, _execute(plan)));
+        bytes memory output = _execute(plan);
+        _revoke(plan);
+        return (-1, _describe(plan, output));
     }
 
     /// @notice Makes a call and undoes it: always reverts, with `Tried` if the call succeeded. For the tool itself.
-    function tryCall(address account, address target, uint256 value, bytes calldata data) external {
+    /// @param measured approvals; the call may take all that the account has of their tokens
+    function tryCall(
+        address account,
+        address target,
+        uint256 value,
+        bytes memory data,
+        Approval[] memory measured
+    ) external {
         if (msg.sender != address(this)) revert NotSelf(msg.sender);
-        revert Tried(IAgentAccount(account).execute(target, value, data));
+        uint256[] memory balances = new uint256[](measured.length);
+        uint256[] memory allowances = new uint256[](measured.length);
+        for (uint256 i = 0; i < measured.length; i++) {
+            (balances[i], allowances[i]) = _open(account, measured[i]);
+        }
+        bytes memory output = IAgentAccount(account).execute(target, value, data);
+        for (uint256 i = 0; i < measured.length; i++) {
+            allowances[i] = _taken(account, measured[i], balances[i], allowances[i]);
+        }
+        revert Tried(output, allowances);
+    }
+
+    /// @dev Approves all that the account has of a token.
+    function _open(address account, Approval memory approval) private returns (uint256 balance, uint256 allowance) {
+        balance = IERC20(approval.token).balanceOf(account);
+        allowance = _allowance(account, approval);
+        if (allowance >= balance) return (balance, allowance);
+        _forceApprove(account, approval, balance);
+        return (balance, balance);
+    }
+
+    /// @dev What was taken: an unlimited allowance stays as it is, and a token that pays back changes the balance less.
+    function _taken(address account, Approval memory approval, uint256 balance, uint256 allowance)
+        private
+        view
+        returns (uint256)
+    {
+        return Math.max(
+            Math.saturatingSub(balance, IERC20(approval.token).balanceOf(account)),
+            Math.saturatingSub(allowance, _allowance(account, approval))
+        );
     }
 
     // -- arguments -- //
@@ -146,6 +194,29 @@ contract AbiTool is IAbiTool, ERC165 {
             plan.value = _chosenValue(params[next++], call.value);
         }
         if (next != params.length) revert UnexpectedInput("", "more parameters than the tool has");
+        for (uint256 i = 0; i < call.arguments.length; i++) {
+            if (call.arguments[i].limits.forbidden.length != 0) _requireNoToken(plan, i);
+        }
+    }
+
+    /// @dev A recipient is no token that another argument names.
+    function _requireNoToken(Plan memory plan, uint256 index) private pure {
+        if (!AbiToolCheck.isTokens(plan.leaves[index])) return; // addresses in a typed text
+        address[] memory recipients = _addresses(plan, index + 1);
+        Call memory call = plan.call;
+        for (uint256 i = 0; i < recipients.length; i++) {
+            for (uint256 j = 0; j < call.approvals.length; j++) {
+                _requireOther(plan, index, recipients[i], call.approvals[j].tokenArgument);
+            }
+            for (uint256 j = 0; j < call.outputs.length; j++) {
+                _requireOther(plan, index, recipients[i], call.outputs[j].unitArgument);
+            }
+        }
+    }
+
+    function _requireOther(Plan memory plan, uint256 index, address recipient, uint256 tokens) private pure {
+        if (tokens == 0) return;
+        AbiText.requireRecipient(recipient, plan.call.arguments[index].name, _addresses(plan, tokens));
     }
 
     function _chosenValue(ParamValue memory param, CallValue memory value) private pure returns (uint256 chosen) {
@@ -244,41 +315,120 @@ contract AbiTool is IAbiTool, ERC165 {
 
     // -- calls -- //
 
+    /// @dev Gives the approvals whose amounts are known.
     function _approve(Plan memory plan) private {
-        Call memory call = plan.call;
-        for (uint256 i = 0; i < call.approvals.length; i++) {
-            Approval memory approval = call.approvals[i];
-            if (approval.tokenArgument != 0) {
-                address[] memory tokens = _addresses(plan, approval.tokenArgument);
-                if (tokens.length == 0 || tokens[0] != approval.token) continue;
-            }
-            uint256 amount = approval.amountArgument == 0
-                ? approval.amount
-                : uint256(bytes32(plan.bodies[approval.amountArgument - 1]));
-            uint256 allowance = IERC20(approval.token).allowance(call.account, approval.spender);
-            if (allowance >= amount) continue;
-            if (!approval.isDerived) {
-                revert AllowanceTooLow(approval.token, approval.spender, allowance, amount);
-            }
-            _forceApprove(call.account, approval, amount);
+        Approval[] memory approvals = plan.call.approvals;
+        plan.given = new uint256[](approvals.length);
+        for (uint256 i = 0; i < approvals.length; i++) {
+            if (approvals[i].isMeasured || !_isNeeded(plan, approvals[i])) continue;
+            plan.given[i] = approvals[i].kind == ApprovalKind.AMOUNT
+                ? _approveAmount(plan.call.account, approvals[i], _amount(plan, approvals[i]))
+                : _approveItems(plan, approvals[i]);
         }
+    }
+
+    /// @dev Returns 1 if the tool approved, 0 if the allowance is high enough.
+    function _approveAmount(address account, Approval memory approval, uint256 amount) private returns (uint256) {
+        uint256 allowance = _allowance(account, approval);
+        if (allowance >= amount) return 0;
+        if (!approval.isDerived) revert AllowanceTooLow(approval.token, approval.spender, allowance, amount);
+        _forceApprove(account, approval, amount);
+        return 1;
+    }
+
+    /// @dev Returns a bit for each item that the tool approved.
+    function _approveItems(Plan memory plan, Approval memory approval) private returns (uint256 given) {
+        address account = plan.call.account;
+        if (approval.kind == ApprovalKind.ALL) {
+            if (IERC721(approval.token).isApprovedForAll(account, approval.spender)) return 0;
+            _change(account, approval, approval.spender, 1);
+            return 1;
+        }
+        uint256[] memory items = _words(plan, approval.amountArgument);
+        if (items.length > MAX_ITEMS) revert UnexpectedInput("", "more than 256 items");
+        for (uint256 i = 0; i < items.length; i++) {
+            if (IERC721(approval.token).getApproved(items[i]) == approval.spender) continue;
+            _change(account, approval, approval.spender, items[i]);
+            given |= 1 << i;
+        }
+    }
+
+    /// @dev Takes back what the tool gave and the call did not use.
+    function _revoke(Plan memory plan) private {
+        address account = plan.call.account;
+        for (uint256 i = 0; i < plan.given.length; i++) {
+            Approval memory approval = plan.call.approvals[i];
+            uint256 given = plan.given[i];
+            if (given == 0) continue;
+            if (approval.kind == ApprovalKind.ITEM) {
+                _revokeItems(account, approval, _words(plan, approval.amountArgument), given);
+            } else if (approval.kind == ApprovalKind.ALL || _allowance(account, approval) != 0) {
+                _change(account, approval, approval.spender, 0);
+            }
+        }
+    }
+
+    function _revokeItems(address account, Approval memory approval, uint256[] memory items, uint256 given) private {
+        for (uint256 i = 0; i < items.length; i++) {
+            if (given >> i & 1 == 0) continue;
+            // An item that moved has no approval any more, and one that is gone is no item.
+            try IERC721(approval.token).getApproved(items[i]) returns (address approved) {
+                if (approved == approval.spender) _change(account, approval, address(0), items[i]);
+            } catch {}
+        }
+    }
+
+    /// @dev Whether a call needs an approval of a token, which another argument may tell.
+    function _isNeeded(Plan memory plan, Approval memory approval) private pure returns (bool) {
+        if (approval.tokenArgument == 0) return true;
+        if (_isItemwise(plan, approval)) return true; // those that count are added
+        address[] memory tokens = _addresses(plan, approval.tokenArgument);
+        return tokens.length != 0 && tokens[0] == approval.token;
+    }
+
+    /// @dev Whether an approval has a token for each of several amounts.
+    function _isItemwise(Plan memory plan, Approval memory approval) private pure returns (bool) {
+        return approval.amountArgument != 0 && approval.tokenArgument != 0
+            && plan.leaves[approval.amountArgument - 1].kind != AbiTypes.Kind.UINT
+            && plan.leaves[approval.tokenArgument - 1].kind != AbiTypes.Kind.ADDRESS;
+    }
+
+    /// @dev The amount of an argument, or the sum of those of a list whose token it is.
+    function _amount(Plan memory plan, Approval memory approval) private pure returns (uint256 amount) {
+        if (approval.amountArgument == 0) return approval.amount;
+        uint256[] memory amounts = _words(plan, approval.amountArgument);
+        address[] memory tokens = new address[](0);
+        if (_isItemwise(plan, approval)) tokens = _addresses(plan, approval.tokenArgument);
+        for (uint256 i = 0; i < amounts.length; i++) {
+            bool isOther = i < tokens.length && tokens[i] != approval.token;
+            if (!isOther) amount += amounts[i];
+        }
+    }
+
+    function _allowance(address account, Approval memory approval) private view returns (uint256) {
+        return IERC20(approval.token).allowance(account, approval.spender);
     }
 
     /// @dev As OpenZeppelin's SafeERC20.forceApprove, by the account: some tokens refuse to change an allowance that
     ///   is not zero, and some return nothing.
     function _forceApprove(address account, Approval memory approval, uint256 amount) private {
-        (bool success, bytes memory answer) = _tryApprove(account, approval, amount);
+        (bool success,) = _tryChange(account, approval, approval.spender, amount);
         if (success) return;
-        (success,) = _tryApprove(account, approval, 0);
-        if (success) (success, answer) = _tryApprove(account, approval, amount);
+        _tryChange(account, approval, approval.spender, 0);
+        _change(account, approval, approval.spender, amount);
+    }
+
+    function _change(address account, Approval memory approval, address spender, uint256 value) private {
+        (bool success, bytes memory answer) = _tryChange(account, approval, spender, value);
         if (!success) revert ApprovalFailed(approval.token, approval.spender, answer);
     }
 
-    function _tryApprove(address account, Approval memory approval, uint256 amount)
+    /// @param value the amount, the item's ID, or whether all items are approved
+    function _tryChange(address account, Approval memory approval, address spender, uint256 value)
         private
         returns (bool success, bytes memory answer)
     {
-        bytes memory data = abi.encodeCall(IERC20.approve, (approval.spender, amount));
+        bytes memory data = abi.encodeWithSelector(_approveSelector(approval), spender, value);
         try IAgentAccount(account).execute(approval.token, 0, data) returns (bytes memory output) {
             return (output.length == 0 || (output.length >= 32 && uint256(bytes32(output)) == 1), output);
         } catch (bytes memory reason) {
@@ -286,15 +436,24 @@ contract AbiTool is IAbiTool, ERC165 {
         }
     }
 
+    /// @dev ERC-20 and ERC-721 have one selector for `approve`.
+    function _approveSelector(Approval memory approval) private pure returns (bytes4) {
+        return approval.kind == ApprovalKind.ALL ? IERC721.setApprovalForAll.selector : IERC20.approve.selector;
+    }
+
     function _execute(Plan memory plan) private returns (bytes memory output) {
         Call memory call = plan.call;
         uint256 place = _minimumPlace(call);
         uint256 minimum = 0;
-        if (place != 0) {
-            Argument memory argument = call.arguments[place - 1];
-            uint256 paid = _paid(call, _try(plan));
-            minimum = Math.mulDiv(paid, BASIS_POINTS - argument.number, BASIS_POINTS);
-            plan.bodies[place - 1] = _word(plan.leaves[place - 1], minimum, argument);
+        Approval[] memory measured = _listMeasured(plan);
+        if (place != 0 || measured.length != 0) {
+            (bytes memory tried, uint256[] memory taken) = _try(plan, measured);
+            _approveTaken(plan, taken);
+            if (place != 0) {
+                Argument memory argument = call.arguments[place - 1];
+                minimum = Math.mulDiv(_paid(call, tried), BASIS_POINTS - argument.number, BASIS_POINTS);
+                plan.bodies[place - 1] = _word(plan.leaves[place - 1], minimum, argument);
+            }
         }
         output = IAgentAccount(call.account).execute(call.target, plan.value, _calldata(plan));
         if (place != 0) {
@@ -306,14 +465,44 @@ contract AbiTool is IAbiTool, ERC165 {
         }
     }
 
-    function _try(Plan memory plan) private returns (bytes memory output) {
+    /// @dev The approvals whose amounts a trial shows, in their order.
+    function _listMeasured(Plan memory plan) private pure returns (Approval[] memory measured) {
+        Approval[] memory approvals = plan.call.approvals;
+        measured = new Approval[](approvals.length);
+        uint256 count = 0;
+        for (uint256 i = 0; i < approvals.length; i++) {
+            if (_isMeasured(plan, approvals[i])) measured[count++] = approvals[i];
+        }
+        assembly ("memory-safe") {
+            mstore(measured, count)
+        }
+    }
+
+    function _approveTaken(Plan memory plan, uint256[] memory taken) private {
+        Approval[] memory approvals = plan.call.approvals;
+        uint256 next = 0;
+        for (uint256 i = 0; i < approvals.length; i++) {
+            if (!_isMeasured(plan, approvals[i])) continue;
+            plan.given[i] = _approveAmount(plan.call.account, approvals[i], taken[next++]);
+        }
+    }
+
+    /// @dev Without approvals of its own, a tool leaves it to the token whether the allowance is high enough.
+    function _isMeasured(Plan memory plan, Approval memory approval) private pure returns (bool) {
+        return approval.isMeasured && approval.isDerived && _isNeeded(plan, approval);
+    }
+
+    function _try(Plan memory plan, Approval[] memory measured)
+        private
+        returns (bytes memory output, uint256[] memory taken)
+    {
         Call memory call = plan.call;
-        try this.tryCall(call.account, call.target, plan.value, _calldata(plan)) {
+        try this.tryCall(call.account, call.target, plan.value, _calldata(plan), measured) {
             revert NotSelf(address(this)); // never: tryCall always reverts
         } catch (bytes memory reason) {
             // The account wraps what the target reverts with, so a target can't imitate this.
             if (bytes4(reason) != Tried.selector) revert TrialFailed(call.target, call.selector, reason);
-            return abi.decode(_slice(reason, 4, reason.length), (bytes));
+            return abi.decode(_slice(reason, 4, reason.length), (bytes, uint256[]));
         }
     }
 
@@ -347,22 +536,10 @@ contract AbiTool is IAbiTool, ERC165 {
     // -- outputs -- //
 
     /// @dev What the call paid out: the output that the minimum bounds, or the last item of it.
-    function _paid(Call memory call, bytes memory output) private pure returns (uint256 paid) {
-        AbiTypes.Type memory types = AbiTypes.parseTuple(call.outputTypes);
-        AbiText.Writer memory state;
-        uint256 place = 0;
-        for (uint256 i = 0; i < call.minimumOutput; i++) place += 32 * types.parts[i].words;
-        AbiTypes.Type memory part = types.parts[call.minimumOutput];
-        if (part.kind == AbiTypes.Kind.ARRAY) {
-            place = AbiText.offsetAt(output, 0, place, state);
-            uint256 count = AbiText.wordAt(output, place, state);
-            if (count == 0 || count > output.length / 32) state.isMalformed = true;
-            else place += 32 * count;
-        } else if (part.kind == AbiTypes.Kind.FIXED_ARRAY) {
-            place += 32 * (part.size - 1);
-        }
-        paid = AbiText.wordAt(output, place, state);
-        if (state.isMalformed) revert MalformedOutput(call.target, call.selector, output.length);
+    function _paid(Call memory call, bytes memory output) private view returns (uint256 paid) {
+        bool isMalformed;
+        (paid, isMalformed) = texts.readLast(call.outputTypes, call.minimumOutput, output);
+        if (isMalformed) revert MalformedOutput(call.target, call.selector, output.length);
     }
 
     function _describe(Plan memory plan, bytes memory output) private view returns (string memory) {
@@ -377,14 +554,17 @@ contract AbiTool is IAbiTool, ERC165 {
 
     /// @dev The addresses of an argument, counted from 1, that is an address or a list of addresses.
     function _addresses(Plan memory plan, uint256 argument) private pure returns (address[] memory found) {
-        AbiTypes.Type memory leaf = plan.leaves[argument - 1];
+        uint256[] memory words = _words(plan, argument);
+        found = new address[](words.length);
+        for (uint256 i = 0; i < found.length; i++) found[i] = address(uint160(words[i]));
+    }
+
+    /// @dev The words of an argument, counted from 1, that is one word or a list of words.
+    function _words(Plan memory plan, uint256 argument) private pure returns (uint256[] memory found) {
         bytes memory body = plan.bodies[argument - 1];
-        if (leaf.kind == AbiTypes.Kind.ARRAY) body = _slice(body, 32, body.length);
-        found = new address[](body.length / 32);
-        for (uint256 i = 0; i < found.length; i++) {
-            uint256 word = _wordAt(body, 32 * i, "");
-            found[i] = address(uint160(word));
-        }
+        uint256 start = plan.leaves[argument - 1].kind == AbiTypes.Kind.ARRAY ? 32 : 0;
+        found = new uint256[]((body.length - start) / 32);
+        for (uint256 i = 0; i < found.length; i++) found[i] = _wordAt(body, start + 32 * i, "");
     }
 
     // -- data behind the code -- //

@@ -120,8 +120,16 @@ library AbiToolCheck {
                 revert IAbiTool.MalformedSpec(0, "approvals with token and spender");
             }
             uint256 amount = approval.amountArgument;
-            if (amount > leaves.length || (amount != 0 && leaves[amount - 1].kind != AbiTypes.Kind.UINT)) {
-                revert IAbiTool.MalformedSpec(amount, "an amount is a uint");
+            if (amount != 0 && (amount > leaves.length || !_isOneOrMore(leaves[amount - 1], AbiTypes.Kind.UINT))) {
+                revert IAbiTool.MalformedSpec(amount, "an amount is a uint or a list of uints");
+            }
+            bool isAmount = approval.kind == IAbiTool.ApprovalKind.AMOUNT;
+            if (approval.kind == IAbiTool.ApprovalKind.ITEM && amount == 0) {
+                revert IAbiTool.MalformedSpec(0, "an item's ID in an argument");
+            }
+            if (!isAmount && !approval.isDerived) revert IAbiTool.MalformedSpec(0, "approvals of items that are derived");
+            if (approval.isMeasured && (amount != 0 || !isAmount)) {
+                revert IAbiTool.MalformedSpec(amount, "a measured amount in no argument");
             }
             _requireTokens(approval.tokenArgument, leaves);
         }
@@ -129,14 +137,20 @@ library AbiToolCheck {
     }
 
     function _requireTokens(uint256 number, AbiTypes.Type[] memory leaves) private pure {
-        if (number == 0) return;
-        if (number <= leaves.length) {
-            AbiTypes.Type memory leaf = leaves[number - 1];
-            if (leaf.kind == AbiTypes.Kind.ADDRESS) return;
-            bool isList = leaf.kind == AbiTypes.Kind.ARRAY || leaf.kind == AbiTypes.Kind.FIXED_ARRAY;
-            if (isList && leaf.parts[0].kind == AbiTypes.Kind.ADDRESS) return;
-        }
+        if (number == 0 || (number <= leaves.length && isTokens(leaves[number - 1]))) return;
         revert IAbiTool.MalformedSpec(number, "tokens are an address or a list of addresses");
+    }
+
+    /// @notice Whether an argument can name tokens: an address, or a list of addresses.
+    function isTokens(AbiTypes.Type memory leaf) internal pure returns (bool) {
+        return _isOneOrMore(leaf, AbiTypes.Kind.ADDRESS);
+    }
+
+    /// @dev Whether a type is of a kind, or a list of it.
+    function _isOneOrMore(AbiTypes.Type memory leaf, AbiTypes.Kind kind) private pure returns (bool) {
+        if (leaf.kind == kind) return true;
+        bool isList = leaf.kind == AbiTypes.Kind.ARRAY || leaf.kind == AbiTypes.Kind.FIXED_ARRAY;
+        return isList && leaf.parts[0].kind == kind;
     }
 
     /// @dev The position of a kind among the ERC's single types. Composites are texts.

@@ -71,6 +71,33 @@ contract AbiToolTexts {
         return writer.isMalformed ? "Done, with an output that has another form than expected" : AbiText.close(writer);
     }
 
+    /// @notice Reads an output that is an integer, or the last item of one that is a list of integers.
+    /// @param index the place of the output
+    /// @param data the return data
+    /// @return value the integer
+    /// @return isMalformed whether the data do not encode the output
+    function readLast(string calldata outputTypes, uint256 index, bytes memory data)
+        external
+        pure
+        returns (uint256 value, bool isMalformed)
+    {
+        AbiTypes.Type memory types = AbiTypes.parseTuple(outputTypes);
+        AbiText.Writer memory state;
+        uint256 place = 0;
+        for (uint256 i = 0; i < index; i++) place += 32 * types.parts[i].words;
+        AbiTypes.Type memory part = types.parts[index];
+        if (part.kind == AbiTypes.Kind.ARRAY) {
+            place = AbiText.offsetAt(data, 0, place, state);
+            uint256 count = AbiText.wordAt(data, place, state);
+            if (count == 0 || count > data.length / 32) state.isMalformed = true;
+            else place += 32 * count;
+        } else if (part.kind == AbiTypes.Kind.FIXED_ARRAY) {
+            place += 32 * (part.size - 1);
+        }
+        value = AbiText.wordAt(data, place, state);
+        isMalformed = state.isMalformed;
+    }
+
     /// @dev Integers and lists of integers have units; every other value is a typed text.
     function _write(
         AbiTypes.Type memory abiType,

@@ -16,7 +16,7 @@ import {IAgentAccount} from "../interfaces/IAgentAccount.sol";
 /// @notice Send ether, ERC-20, ERC-721 and ERC-1155 tokens to this contract to let the agent work with them.
 ///   All tools of the agent act through it, so what one bought another can sell: every contract sees this account.
 ///   A tool can call what the owner registered it for, and nothing else: a target, a function, wei up to a cap for
-///   each call, and for approvals one spender. The owner can do everything.
+///   each call, and for approvals one spender, or none. The owner can do everything.
 /// @dev A model that runs amok, and anybody who deceives it, can at most do what the registered tools can do.
 contract AgentAccount is
     IAgentAccount,
@@ -90,6 +90,9 @@ contract AgentAccount is
 
     uint256 private lastRegistration;
 
+    /// @dev Tokens of which a tool may take approvals back, as an ERC-721 token does by `approve(address(0), item)`.
+    mapping(uint256 registration => mapping(address token => bool)) private revocable;
+
     /// @dev By registration and `_key`: the cap in wei plus one, so that 0 means that the call is not allowed.
     mapping(uint256 registration => mapping(bytes32 key => uint256)) private caps;
 
@@ -149,6 +152,9 @@ contract AgentAccount is
             if (target == address(this) || target == tool || target <= LAST_PRECOMPILE) revert ForbiddenTarget(target);
             uint256 cap = permission.maxValue == type(uint256).max ? permission.maxValue : permission.maxValue + 1;
             caps[registration][_key(target, permission.selector, permission.spender)] = cap;
+            if (permission.selector == IERC20.approve.selector && permission.spender != address(0)) {
+                revocable[registration][target] = true;
+            }
         }
         emit ToolAdded(tool, permissions);
     }
@@ -198,6 +204,8 @@ contract AgentAccount is
             uint256 spender = uint256(bytes32(data[4:36]));
             bool isSpender = spender != 0 && spender <= type(uint160).max;
             if (isSpender) cap = caps[registration][_key(target, selector, address(uint160(spender)))];
+            bool isRevocation = spender == 0 && selector == IERC20.approve.selector;
+            if (isRevocation && revocable[registration][target]) cap = 1;
         }
         if (cap == 0) revert CallNotAllowed(msg.sender, target, selector);
         if (value > cap - 1) revert ValueAboveLimit(msg.sender, value, cap - 1);

@@ -26,7 +26,8 @@ interface IAbiTool is IERCAgentTool {
     /// @param source where its value comes from
     /// @param number seconds or basis points; else 0
     /// @param fixedValue `abi.encode` of the single value; else empty
-    /// @param limits what the model may choose: every integer and every address in the argument
+    /// @param limits what the model may choose: every integer and every address in the argument. An argument with
+    ///   forbidden addresses is a recipient: it may not be a token that another argument names either
     struct Argument {
         string name;
         Source source;
@@ -45,19 +46,34 @@ interface IAbiTool is IERCAgentTool {
         uint256 most;
     }
 
-    /// @notice An ERC-20 allowance that the call needs.
+    /// @notice What an approval allows.
+    /// @dev AMOUNT: an amount of an ERC-20 token. ITEM: items of an ERC-721 token, each by `approve`. ALL: all items
+    ///   of an ERC-721 or ERC-1155 token, by `setApprovalForAll`.
+    enum ApprovalKind {
+        AMOUNT,
+        ITEM,
+        ALL
+    }
+
+    /// @notice An approval that the call needs. The tool takes back what it gave and the call did not use.
+    /// @param kind what it allows
     /// @param token the token
-    /// @param spender who spends it
-    /// @param isDerived true: the tool approves the amount first if the allowance is too low. False: the tool
-    ///   refuses the call if the allowance is too low
-    /// @param amount base units; unused if an argument has the amount
-    /// @param amountArgument the argument with the amount, counted from 1; 0 for none
-    /// @param tokenArgument an argument, counted from 1, whose first address has to be the token, or the call needs
-    ///   no allowance of it, such as a path of tokens; 0 for none
+    /// @param spender who may take it
+    /// @param isDerived true: the tool approves first, if the allowance is too low. False: the tool refuses the call
+    ///   if the allowance is too low
+    /// @param isMeasured whether only the contract knows the amount: the tool tries the call, undoes it, and approves
+    ///   what it took
+    /// @param amount base units; unused if an argument has the amount, or if it is measured
+    /// @param amountArgument the argument, counted from 1, with the amount or the item's ID, or a list of them, whose
+    ///   sum is the amount; 0 for none
+    /// @param tokenArgument an argument, counted from 1, of tokens: the approval is needed only if the first one is
+    ///   the token, such as a path's. Of a list of amounts, those whose token is this one count; 0 for none
     struct Approval {
+        ApprovalKind kind;
         address token;
         address spender;
         bool isDerived;
+        bool isMeasured;
         uint256 amount;
         uint256 amountArgument;
         uint256 tokenArgument;
@@ -84,7 +100,7 @@ interface IAbiTool is IERCAgentTool {
     /// @param outputTypes types of the outputs
     /// @param arguments the arguments, a source for each
     /// @param value the wei
-    /// @param approvals allowances that the call needs
+    /// @param approvals what the call needs
     /// @param outputs one for each output type
     /// @param minimumOutput for an argument of source MINIMUM, the output that it bounds: an integer, or the last item
     ///   of a list of integers
@@ -145,8 +161,10 @@ interface IAbiTool is IERCAgentTool {
     /// @notice The token refused the approval.
     error ApprovalFailed(address token, address spender, bytes reason);
 
-    /// @notice Carries the output of a tried call out of the frame that is undone.
-    error Tried(bytes output);
+    /// @notice Carries what a tried call did out of the frame that is undone.
+    /// @param output what it returned
+    /// @param taken base units that it took of each token whose approval is measured
+    error Tried(bytes output, uint256[] taken);
 
     /// @notice Only the tool itself tries calls.
     error NotSelf(address caller);

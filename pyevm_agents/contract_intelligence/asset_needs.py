@@ -13,11 +13,13 @@ from pyevm_agents.contract_intelligence.caller_taint import PARTS, Expression
 from pyevm_agents.contract_intelligence.capabilities import Approval, ApprovalKind
 from pyevm_agents.contract_intelligence.conditions import strip
 from pyevm_agents.contract_intelligence.item_transfers import (
+    BALANCE_OF,
     IS_APPROVED_FOR_ALL,
     ITEM_TRANSFERS,
     MULTI_TRANSFERS_FROM,
     is_transfer_of,
 )
+from pyevm_agents.contract_intelligence.parameter_leaves import name_path
 from pyevm_agents.contract_intelligence.probe import (
     TRANSFER_TOPIC,
     TRANSFER_TOPICS,
@@ -33,7 +35,6 @@ if TYPE_CHECKING:
     from pyevm_agents.contract_intelligence.capabilities import FunctionCapability
     from pyevm_agents.contract_intelligence.probe import Prober, ProbeResult
 
-BALANCE_OF = bytes.fromhex("70a08231")
 SUPPORTS_INTERFACE = bytes.fromhex("01ffc9a7")
 ERC721_ID = bytes.fromhex("80ac58cd")
 WORD_BYTES = 32
@@ -68,7 +69,9 @@ def find_needs(
     for call in result.list_calls():
         approval = _find_approval(prober, account, function, call, result)
         if approval is not None:
-            approvals.setdefault((approval.token, approval.spender), approval)
+            key = approval.token, approval.spender
+            known = approvals.get(key)
+            approvals[key] = approval if known is None else _join(function, known, approval)
             word = call.data_taint.read(AMOUNT_OFFSET)
             if word is None or word.op == PARTS:
                 untraced.add(approval.token)
@@ -77,6 +80,16 @@ def find_needs(
         tokens=_list_tokens(prober, account, attempt, result, frozenset(approvals)),
         untraced=frozenset(untraced),
     )
+
+
+def _join(function: FunctionCapability, first: Approval, second: Approval) -> Approval:
+    """Return the approval of two transfers of a call: a parameter sets it if they are of a list."""
+    is_list = any(
+        each.name == first.parameter and each.abi_type.endswith("]") for each in function.parameters
+    )
+    if first.kind is not ApprovalKind.AMOUNT or (is_list and first.parameter == second.parameter):
+        return first
+    return replace(first, amount=(first.amount or 0) + (second.amount or 0), parameter="")
 
 
 def _list_tokens(
@@ -195,14 +208,14 @@ def is_item_token(prober: Prober, call: TracedCall, result: ProbeResult) -> bool
 
 
 def _find_parameter(function: FunctionCapability, word: Expression, result: ProbeResult) -> str:
-    """Return the name of the parameter that a word comes from unchanged; empty for none."""
+    """Return the path of the parameter that a word comes from unchanged; empty for none."""
     bare = strip(word)
     if not isinstance(bare, Expression) or bare.op != op.CALLDATALOAD:
         return ""
     types = [parameter.abi_type for parameter in function.parameters]
     for leaf in list_leaves(types, result.probe.data):
         if leaf.offset == bare.offset and not leaf.is_length:
-            return function.parameters[leaf.path[0]].name
+            return name_path(function.parameters, leaf.path)
     return ""
 
 

@@ -221,6 +221,11 @@ class CallSearch:
         self._idle = 0
         """Attempts since one came further."""
 
+    @property
+    def known_contracts(self) -> tuple[Address, ...]:
+        """Other contracts, from which arguments are built."""
+        return self._known.contracts
+
     def run(self) -> SearchResult:
         """Search until a call succeeds, nothing is left to try, or `MAX_PROBES` were made."""
         for attempt in self._build_first_attempts():

@@ -113,6 +113,12 @@ class Parameter:
     members: int = 0
     """How many members that enum has, as executions show it; 0 if they don't."""
 
+    is_recipient: bool = False
+    """Whether an execution shows that an address gets what a call moves."""
+
+    tokens: tuple[str, ...] = ()
+    """The tokens that an address may be, as executions show, if it names the token of an amount."""
+
     derivation: Derivation | None = None
     """None: the model chooses the value."""
 
@@ -140,7 +146,7 @@ class Approval:
     """Base units that the example call needs; None for items, and if no example tells it."""
 
     parameter: str = ""
-    """The parameter that sets the amount or the item; empty if none does."""
+    """The path of the parameter that sets the amount or the item; empty if none does alone."""
 
     kind: ApprovalKind = ApprovalKind.AMOUNT
     item: int | None = None

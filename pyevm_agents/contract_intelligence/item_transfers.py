@@ -41,6 +41,10 @@ OWNER_OF = bytes.fromhex("6352211e")
 BALANCE_OF_ITEM = bytes.fromhex("00fdd58e")
 """`balanceOf(address,uint256)` of ERC-1155."""
 
+BALANCE_OF = bytes.fromhex("70a08231")
+ALLOWANCE = bytes.fromhex("dd62ed3e")
+"""`balanceOf(address)` and `allowance(address,address)` of ERC-20."""
+
 IS_APPROVED_FOR_ALL = bytes.fromhex("e985e9c5")
 WORD_BYTES = 32
 MAX_IDS = 4
@@ -50,7 +54,7 @@ MAX_SLOTS = 4
 """Slots of a getter that are tried, the last one first: a proxy reads its own before."""
 
 ITEM_AMOUNT = 10**30
-"""Items of one ID that the account is given: more than an example asks for."""
+"""Items of one ID, or base units, that the account is given: more than an example asks for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +111,22 @@ def give_items(
         holdings += _find_setting(prober, account, transfer.token, data, wanted)
     asked = IS_APPROVED_FOR_ALL + encode(["address", "address"], [own, bytes(transfer.spender)])
     return tuple(holdings), tuple(_find_setting(prober, account, transfer.token, asked, true))
+
+
+def give_amounts(
+    prober: Prober, account: Address, token: Address, spender: Address
+) -> tuple[Overrides, Overrides]:
+    """Return slots with which the account has much of a token, and allows the spender to take it.
+
+    A slot that is not found is left out.
+    """
+    own, wanted = bytes(account), encode(["uint256"], [ITEM_AMOUNT])
+    balance = BALANCE_OF + encode(["address"], [own])
+    allowed = ALLOWANCE + encode(["address", "address"], [own, bytes(spender)])
+    return (
+        tuple(_find_setting(prober, account, token, balance, wanted)),
+        tuple(_find_setting(prober, account, token, allowed, wanted)),
+    )
 
 
 def _find_setting(

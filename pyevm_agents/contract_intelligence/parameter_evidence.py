@@ -10,12 +10,16 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from eth_abi.grammar import TupleType, parse
 from eth_utils import is_address
 
 from pyevm_agents.abi import decode_values
+from pyevm_agents.contract_intelligence.address_evidence import (
+    list_tokens,
+    name_token,
+    show_recipients,
+)
 from pyevm_agents.contract_intelligence.asset_movements import (
     WORD_BYTES,
     Movement,
@@ -28,6 +32,11 @@ from pyevm_agents.contract_intelligence.calldata_layout import (
     get_at,
     list_leaves,
     replace_at,
+)
+from pyevm_agents.contract_intelligence.parameter_leaves import (
+    drop_items,
+    find_leaf,
+    replace_leaf,
 )
 from pyevm_agents.contract_intelligence.probe import to_hex_address
 
@@ -60,7 +69,6 @@ OTHER_UNITS = frozenset(
 
 _WORD = re.compile("[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _COUNTED = re.compile(r"(?:number of|how many|in) (\w+)")
-_ACCOUNT_TYPE = "address"
 
 
 @dataclass(slots=True)
@@ -103,6 +111,7 @@ def show_parameters(
     parameters = count_members(search, attempt, result, function.parameters)
     if function.is_read_only:
         return replace(function, parameters=parameters, outputs=_show_told(function, result))
+    parameters = show_recipients(search, attempt, result, parameters)
     outputs = function.outputs
     for leaf in _list_numbers(search, result):
         trials = _try_values(search, attempt, result, leaf)
@@ -114,8 +123,12 @@ def show_parameters(
         if not token or not _can_count(parameter, token, to_hex_address(result.probe.to)):
             continue
         if not parameter.token:
-            token = _name_token(search, attempt, trials, token)
-            parameters = replace_leaf(parameters, leaf.path, token=token)
+            moved = Movement(token=token, amount=trials.found[0][0])
+            name, path = name_token(search, attempt, result, moved)
+            parameters = replace_leaf(parameters, leaf.path, token=name)
+            if path and not name.endswith("]"):
+                tokens = list_tokens(search, attempt, result, moved, path)
+                parameters = replace_leaf(parameters, path, tokens=tokens)
         elif _is_refuted(parameter.token, token, origin):
             parameters = replace_leaf(parameters, leaf.path, token=token)
     return replace(function, parameters=parameters, outputs=outputs)
@@ -170,7 +183,7 @@ def _list_numbers(search: CallSearch, result: ProbeResult) -> list[CalldataLeaf]
     for leaf in list_leaves(search.types, result.probe.data):
         if leaf.abi_type.startswith("uint") and not leaf.is_length:
             parameters = search.function.parameters
-            found.setdefault(_drop_items(parameters, leaf.path), leaf)
+            found.setdefault(drop_items(parameters, leaf.path), leaf)
     return [*found.values()][:MAX_LEAVES]
 
 
@@ -215,34 +228,6 @@ def _is_refuted(proposed: str, token: str, origin: Origin) -> bool:
     """
     is_other = is_address(proposed) and token not in {proposed, NATIVE}
     return is_other and origin is Origin.UNCHANGED
-
-
-def _name_token(search: CallSearch, attempt: CallAttempt, trials: _Trials, token: str) -> str:
-    """Return the parameter that chooses a token, such as `asset` or `path[0]`, or the token."""
-    result = trials.found[0][1]
-    own = to_hex_address(result.probe.sender)
-    leaves = [
-        leaf
-        for leaf in list_leaves(search.types, result.probe.data)
-        if leaf.abi_type == _ACCOUNT_TYPE and str(get_at(attempt.values, leaf.path)) == token
-    ]
-    for leaf in leaves:
-        changed = search.probe(replace(attempt, values=replace_at(attempt.values, leaf.path, own)))
-        moved = [] if changed is None else list_movements(search.prober, changed)
-        if any(each.token == token and each.amount == trials.found[0][0] for each in moved):
-            continue
-        name = search.function.parameters[leaf.path[0]].name
-        return name + _name_item(attempt, leaf.path)
-    return token
-
-
-def _name_item(attempt: CallAttempt, path: Path) -> str:
-    """Return which item of a list of tokens an address is."""
-    if len(path) == 1:
-        return ""
-    items = get_at(attempt.values, path[:-1])
-    is_last = isinstance(items, tuple) and path[-1] == len(items) - 1
-    return "[-1]" if is_last and path[-1] else "[0]"
 
 
 # -- outputs -- #
@@ -337,50 +322,6 @@ def _find_failure(
     """Return where a call with another argument fails; empty if it succeeds, or can't be made."""
     result = search.probe(replace(attempt, values=replace_at(attempt.values, path, value)))
     return () if result is None else result.failure_site
-
-
-# -- leaves -- #
-
-
-def find_leaf(parameters: Sequence[Parameter], path: Path) -> Parameter:
-    """Return the parameter, or the member of a tuple, that a value is of."""
-    index, *rest = path
-    parameter = parameters[index]
-    inner = _list_inner(parameter, tuple(rest))
-    return find_leaf(parameter.components, inner) if inner else parameter
-
-
-def replace_leaf(
-    parameters: Sequence[Parameter],
-    path: Path,
-    **changes: Any,  # noqa: ANN401 - fields of Parameter
-) -> tuple[Parameter, ...]:
-    """Return parameters of which the one that a value is of has changes."""
-    index, *rest = path
-    parameter = parameters[index]
-    inner = _list_inner(parameter, tuple(rest))
-    if inner:
-        members = replace_leaf(parameter.components, inner, **changes)
-        changed = replace(parameter, components=members)
-    else:
-        changed = replace(parameter, **changes)
-    return (*parameters[:index], changed, *parameters[index + 1 :])
-
-
-def _drop_items(parameters: Sequence[Parameter], path: Path) -> Path:
-    """Return a path without the indices of items, equal for all items of a list."""
-    index, *rest = path
-    inner = _list_inner(parameters[index], tuple(rest))
-    return (index, *_drop_items(parameters[index].components, inner)) if inner else (index,)
-
-
-def _list_inner(parameter: Parameter, path: Path) -> Path:
-    """Return the path within a parameter's members; empty if it has none."""
-    kind = parse(parameter.abi_type)
-    while kind.is_array:
-        kind, path = kind.item_type, path[1:]
-    is_tuple = isinstance(kind, TupleType) and bool(parameter.components)
-    return path if is_tuple else ()
 
 
 def iter_tokens(functions: Sequence[FunctionCapability]) -> Iterator[str]:

@@ -16,12 +16,14 @@ from pyevm_agents.contract_intelligence.capabilities import (
     ApprovalKind,
     Derivation,
     Parameter,
+    ParameterRole,
     Source,
 )
 from pyevm_agents.contract_intelligence.natspec_text import find_choices
 from pyevm_agents.contract_intelligence.tool_spec import (
     MAX_WORD,
     VALUE_NAME,
+    ZERO_ADDRESS,
     Argument,
     ArgumentLimits,
     CallValue,
@@ -39,6 +41,20 @@ if TYPE_CHECKING:
 
     from pyevm_agents.contract_intelligence.capabilities import FunctionCapability
 
+TRUE_IS_SUCCESS = frozenset(
+    {
+        "transfer(address,uint256)",
+        "transferFrom(address,address,uint256)",
+        "approve(address,uint256)",
+        "increaseAllowance(address,uint256)",
+        "decreaseAllowance(address,uint256)",
+    }
+)
+"""Functions whose `true` is success. Source: ERC-20, and OpenZeppelin's additions to it."""
+
+SUCCESS_NAMES = frozenset({"success", "succeeded", "successful", "ok"})
+"""Names of outputs that are success."""
+
 NATIVE = "native"
 """The chain's own token, in `Parameter.token` and `ToolOptions.units`."""
 
@@ -55,6 +71,21 @@ MAX_DESCRIPTION_CHARACTERS = 480
 _REFERENCE = re.compile(r"(?P<path>[^\[\]]+)(?:\[(?P<item>0|-1)\])?")
 """A token that another parameter tells: `token`, or an item of it, `path[0]` or `path[-1]`."""
 
+_SUCCESS = re.compile(r"(?i)\b(?:success|succeed(?:s|ed)?|successful(?:ly)?)\b")
+_RECIPIENT = re.compile(
+    r"(?i)\bwho (?:gets|receives|is paid)\b"
+    r"|\b(?:recipients?|receivers?|beneficiar(?:y|ies)|payees?)\b"
+)
+_RECIPIENT_WORDS = frozenset(
+    "to dst dest destination recipient recipients receiver receivers beneficiary beneficiaries "  # noqa: SIM905
+    "payee payees heir winner winners behalf".split()
+)
+_OTHER_WORDS = frozenset(
+    "from src sender spender operator payer token tokens asset assets".split()  # noqa: SIM905
+)
+"""Words of parameters that are no recipients, whatever their description says."""
+
+_NEW_OWNER = "newowner"
 _NUMBER = re.compile(r"u?int[0-9]+(\[[0-9]*\])*")
 _UNNAMED = re.compile("(arg|out|ret)[0-9]*")
 _TUPLE = re.compile(r"\(.*\)")
@@ -87,7 +118,11 @@ class ToolOptions:
     """True: the tool approves what a call needs. False: its description says what comes first."""
 
     approval_tokens: tuple[str, ...] = ()
-    """Tokens that need an approval if the model chooses them, in addition to a capability's."""
+    """Tokens that need an approval if the model chooses them, in addition to a capability's, and
+    where executions show none."""
+
+    allowed_recipients: frozenset[str] = frozenset()
+    """Paths of recipients that may be any address, also the token's, the target's and zero."""
 
     slippage_bps: int | None = None
     """None for that of the derivation, or `SLIPPAGE_BPS`."""
@@ -135,12 +170,16 @@ def build_tool_spec(
     value = _choose_value(function, chosen)
     leaves = _build_leaves(function, chosen, has_value=value.is_chosen)
     allowances = tuple(_iter_allowances(function, leaves, chosen))
+    place = to_checksum_address(target)
+    tokens = tuple(_iter_tokens(function, leaves, allowances, place))
+    if not function.is_read_only:
+        leaves = tuple(_forbid(leaf, (place, *tokens), chosen) for leaf in leaves)
     output_types = _format_types(function.outputs)
     return ToolSpec(
         name=NameTable().add(chosen.name or function.name, f"call {function.selector.hex()}"),
         description=_describe(function, leaves, allowances, chosen),
         account=to_checksum_address(account),
-        target=to_checksum_address(target),
+        target=place,
         selector=function.selector,
         input_types=_format_types(function.parameters),
         output_types=output_types,
@@ -149,9 +188,24 @@ def build_tool_spec(
         allowances=allowances,
         outputs=tuple(_build_output(output, leaves, chosen) for output in function.outputs),
         minimum_output=_find_amount(function.outputs),
-        must_return_true=output_types == "(bool)" and not function.is_read_only,
+        must_return_true=_tells_success(function),
         is_read_only=function.is_read_only,
-        tokens=tuple(_iter_tokens(function, leaves, allowances, to_checksum_address(target))),
+        tokens=tokens,
+    )
+
+
+def _tells_success(function: FunctionCapability) -> bool:
+    """Whether the only output of a function says that it did what it was asked to.
+
+    Another bool, such as the new state of a switch or a game that was won, is an answer.
+    """
+    if [each.abi_type for each in function.outputs] != ["bool"] or function.is_read_only:
+        return False
+    [output] = function.outputs
+    return (
+        function.signature in TRUE_IS_SUCCESS
+        or output.name.strip("_").lower() in SUCCESS_NAMES
+        or _SUCCESS.search(output.description) is not None
     )
 
 
@@ -211,7 +265,7 @@ def _build_leaves(
         names.add(VALUE_NAME)
     found = [*_iter_leaves(function.parameters, "")]
     paths = {path for path, _ in found}
-    for path in (*options.overrides, *options.limits):
+    for path in (*options.overrides, *options.limits, *options.allowed_recipients):
         if path not in paths:
             raise ConfigError(
                 f"parameter {path[:64]} of {function.name}: must be one of "
@@ -240,7 +294,7 @@ def _build_argument(path: str, parameter: Parameter, name: str, options: ToolOpt
         name=name,
         abi_type=parameter.abi_type,
         description=_describe_parameter(parameter, options),
-        limits=options.limits.get(path, _limit_enum(parameter)),
+        limits=options.limits.get(path, _limit(parameter)),
     )
     if derivation is None or derivation.source is Source.MODEL:
         return argument
@@ -255,10 +309,49 @@ def _build_argument(path: str, parameter: Parameter, name: str, options: ToolOpt
     return replace(argument, source=derivation.source, value=derivation.value)
 
 
-def _limit_enum(parameter: Parameter) -> ArgumentLimits:
-    if not parameter.enum or not parameter.members:
-        return ArgumentLimits()
-    return ArgumentLimits(least=0, most=parameter.members - 1)
+def _forbid(leaf: _Leaf, places: tuple[str, ...], options: ToolOptions) -> _Leaf:
+    """Return a leaf that, as a recipient, may not be one of the contracts, or address zero.
+
+    Input: places: the target, and the tokens that the call counts.
+    """
+    argument = leaf.argument
+    members = [each for each in _iter_members(leaf.parameter) if "address" in each.abi_type]
+    recipients = [each for each in members if is_recipient(each)]
+    is_chosen = argument.source is Source.MODEL and leaf.path not in options.allowed_recipients
+    if not recipients or not is_chosen:
+        return leaf
+    # A list of tuples may name tokens beside the recipients.
+    forbidden = places if len(recipients) == len(members) else places[:1]
+    limits = replace(argument.limits, forbidden=(ZERO_ADDRESS, *forbidden))
+    return replace(leaf, argument=replace(argument, limits=limits))
+
+
+def list_recipients(function: FunctionCapability) -> list[str]:
+    """Return the paths of a function's parameters that are recipients."""
+    return [
+        path
+        for path, parameter in _iter_leaves(function.parameters, "")
+        for member in _iter_members(parameter)
+        if "address" in member.abi_type and is_recipient(member)
+    ]
+
+
+def is_recipient(parameter: Parameter) -> bool:
+    """Return whether an address gets something: by an execution, its role, its name or its text."""
+    words = {each.lower() for each in _WORD.findall(parameter.name)}
+    if parameter.is_recipient or parameter.role is ParameterRole.RECIPIENT:
+        return True
+    if words & _OTHER_WORDS:
+        return False
+    is_named = bool(words & _RECIPIENT_WORDS) or parameter.name.lower() == _NEW_OWNER
+    return is_named or _RECIPIENT.search(parameter.description) is not None
+
+
+def _limit(parameter: Parameter) -> ArgumentLimits:
+    """Return what executions show a parameter to be: members of an enum, tokens."""
+    if parameter.enum and parameter.members:
+        return ArgumentLimits(least=0, most=parameter.members - 1)
+    return ArgumentLimits(allowed=parameter.tokens)
 
 
 def _describe_parameter(parameter: Parameter, options: ToolOptions) -> str:
@@ -307,21 +400,40 @@ def _iter_allowances(
     by_path = {leaf.path: leaf for leaf in leaves}
     for approval in function.approvals:
         amount = by_path.get(approval.parameter)
-        if approval.kind is not ApprovalKind.AMOUNT:
-            continue  # the description tells it
-        if amount is None and approval.amount is None:
-            continue
-        token_leaf = _find_token_leaf(amount, by_path)
-        others = options.approval_tokens if token_leaf is not None else ()
-        for token in dict.fromkeys((*filter(is_address, (approval.token,)), *others)):
+        if amount is not None and not is_amount_type(amount.argument.abi_type):
+            amount = None
+        kind = approval.kind
+        if kind is ApprovalKind.ITEM and amount is None:
+            kind = ApprovalKind.ALL
+        is_told = amount is not None and kind is ApprovalKind.AMOUNT
+        if not options.derives_approvals and not is_told:
+            continue  # The description tells it, or the token refuses the call.
+        token_leaf = _find_token_leaf(amount, by_path) or _find_example_token(
+            function, approval.token, by_path
+        )
+        tokens = [*filter(is_address, (approval.token,))]
+        if token_leaf is not None and kind is ApprovalKind.AMOUNT:
+            tokens = _list_choices(token_leaf, tokens, options)
+        for token in dict.fromkeys(map(to_checksum_address, tokens)):
             yield RequiredAllowance(
-                token=to_checksum_address(token),
+                token=token,
                 spender=to_checksum_address(approval.spender),
+                kind=kind,
                 is_derived=options.derives_approvals,
-                amount=0 if amount else approval.amount or 0,
+                is_measured=kind is ApprovalKind.AMOUNT and amount is None,
                 amount_argument=amount.argument.name if amount else "",
                 tokens_argument=token_leaf.argument.name if token_leaf else "",
             )
+
+
+def _list_choices(leaf: _Leaf, tokens: list[str], options: ToolOptions) -> list[str]:
+    """Return the tokens that an argument may name as the token of an amount.
+
+    Input: tokens: that of the approval.
+    """
+    if leaf.argument.source is Source.MODEL:
+        return [*tokens, *(leaf.parameter.tokens or options.approval_tokens)]
+    return [leaf.argument.value] if isinstance(leaf.argument.value, str) else tokens
 
 
 def _find_token_leaf(amount: _Leaf | None, by_path: dict[str, _Leaf]) -> _Leaf | None:
@@ -331,6 +443,21 @@ def _find_token_leaf(amount: _Leaf | None, by_path: dict[str, _Leaf]) -> _Leaf |
         return None
     leaf = by_path.get(reference["path"])
     return leaf if leaf and is_token_type(leaf.argument.abi_type) else None
+
+
+def _find_example_token(
+    function: FunctionCapability, token: str, by_path: dict[str, _Leaf]
+) -> _Leaf | None:
+    """Return the leaf that told the token of an approval in the example call."""
+    if function.example is None:
+        return None
+    for parameter, value in zip(function.parameters, function.example.args, strict=False):
+        items = value if isinstance(value, list | tuple) else (value,)
+        leaf = by_path.get(parameter.name)
+        is_token = leaf is not None and is_token_type(leaf.argument.abi_type)
+        if is_token and items and str(items[0]).lower() == token.lower():
+            return leaf
+    return None
 
 
 # -- outputs -- #
@@ -394,16 +521,13 @@ def _describe(
     derived = [_describe_derivation(leaf, options) for leaf in leaves]
     if any(derived):
         sentences.append(f"Set by the tool: {'; '.join(filter(None, derived))}.")
-    symbols = [_get_symbol(each.token, options) for each in allowances]
-    if symbols and options.derives_approvals:
-        sentences.append(f"It approves {_join(symbols)} by itself.")
-    sentences += [
-        _describe_approval(approval, contract, options)
-        for approval in function.approvals
-        if not options.derives_approvals
-        or approval.kind is not ApprovalKind.AMOUNT
-        or (approval.amount is None and not approval.parameter)
-    ]
+    if allowances and options.derives_approvals:
+        approved = [_name_approved(each, options) for each in allowances]
+        sentences.append(f"It approves {_join(approved)} by itself.")
+    if not options.derives_approvals:
+        sentences += [
+            _describe_approval(approval, contract, options) for approval in function.approvals
+        ]
     return clean_text(" ".join(sentences), MAX_DESCRIPTION_CHARACTERS)
 
 
@@ -456,6 +580,12 @@ def _describe_approval(approval: Approval, contract: str, options: ToolOptions) 
         return f"First {approval.token} needs an approval{item} for {approval.spender}."
     amount = f" of {name}" if name else ""
     return f"First {symbol} needs an approval{amount} for {contract}."
+
+
+def _name_approved(allowance: RequiredAllowance, options: ToolOptions) -> str:
+    if allowance.kind is ApprovalKind.AMOUNT:
+        return _get_symbol(allowance.token, options)
+    return "the item" if allowance.kind is ApprovalKind.ITEM else "the items"
 
 
 def _get_symbol(token: str, options: ToolOptions) -> str:

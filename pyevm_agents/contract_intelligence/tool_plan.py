@@ -30,6 +30,7 @@ from pyevm_agents.contract_intelligence.tool_builder import (
     ToolOptions,
     build_tool_spec,
     describe_name,
+    list_recipients,
     name_unit,
 )
 from pyevm_agents.contract_intelligence.tool_spec import MAX_WORD, CallValue, is_amount_type
@@ -54,6 +55,12 @@ TASK = (
 )
 """First sentences of the base prompt. A chain's number is no part: the model may copy numbers."""
 
+MAX_ASSET_TOOLS = 4
+"""Tokens of one function for which tools of their own are made."""
+
+MAX_APPROVAL_TOKENS = 16
+"""Tokens of one tool that a model may name, and that the tool may approve."""
+
 MAX_LISTED_NAMES = 12
 """Functions that an error names."""
 
@@ -75,6 +82,9 @@ class PlanOptions:
     deadline_seconds: int | None = None
     most_wei: int = MAX_WORD
     """The most wei that go with one call."""
+
+    allowed_recipients: tuple[str, ...] = ()
+    """`FUNCTION.PARAMETER` or `CONTRACT.FUNCTION.PARAMETER`: recipients that may be any address."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,6 +196,36 @@ def choose_functions(
     return [pair for pair in pairs if (pair[0].address, pair[1].selector) in chosen]
 
 
+def _choose_recipients(
+    chosen: Sequence[tuple[ContractIntelligence, FunctionCapability]],
+    names: Sequence[str],
+    handles: Mapping[str, str],
+) -> dict[tuple[str, bytes], frozenset[str]]:
+    """Return the recipients that may be any address, by contract and function.
+
+    Raises: ConfigError: a name is no recipient of a chosen function.
+    """
+    found: dict[tuple[str, bytes], frozenset[str]] = {}
+    known = [(pair, path) for pair in chosen for path in list_recipients(pair[1])]
+    for name in names:
+        named = [
+            (contract, function, path)
+            for (contract, function), path in known
+            if name.endswith(f".{path}")
+            and _is_named(contract, function, name.removesuffix(f".{path}"), handles)
+        ]
+        if not named:
+            listed = [f"{function.name}.{path}" for (_, function), path in known]
+            raise ConfigError(
+                f"recipient {name[:64]}: must be FUNCTION.PARAMETER of a tool, one of "
+                f"{', '.join(dict.fromkeys(listed)) or 'none'}"
+            )
+        for contract, function, path in named:
+            key = contract.address, function.selector
+            found[key] = found.get(key, frozenset()) | {path}
+    return found
+
+
 def _is_named(
     contract: ContractIntelligence,
     function: FunctionCapability,
@@ -228,6 +268,9 @@ class _Planner:
         self._names = NameTable()
         self._taken: set[str] = set()
         self._native = TokenUnit(symbol=chain.native_symbol, decimals=chain.native_decimals)
+        self._recipients = _choose_recipients(
+            self._chosen, options.allowed_recipients, self._handles
+        )
         self._units = _show_names({NATIVE: self._native, **_read_units(contracts)})
 
     def iter_tools(self) -> Iterator[PlannedTool]:
@@ -236,7 +279,7 @@ class _Planner:
             specs = (
                 [self._build_route_tool(contract, function, route) for route in routes]
                 if routes
-                else [self._build_tool(contract, function)]
+                else self._build_asset_tools(contract, function)
             )
             for spec in specs:
                 name = self._handles[contract.address]
@@ -312,9 +355,44 @@ class _Planner:
             text += f"; needs an approval of {symbol} for {self._handles[contract.address]} first"
         return clean_text(text, MAX_DESCRIPTION_CHARACTERS)
 
-    def _build_tool(self, contract: ContractIntelligence, function: FunctionCapability) -> ToolSpec:
+    def _build_asset_tools(
+        self, contract: ContractIntelligence, function: FunctionCapability
+    ) -> list[ToolSpec]:
+        """Return one tool for each token that a function takes amounts of, else one for all.
+
+        A tool that asks for the token can't state the unit of the amount.
+        """
+        asset = _find_asset(function)
+        tokens = [] if asset is None else [each for each in asset.tokens if each in self._units]
+        if asset is None or not 1 <= len(tokens) <= MAX_ASSET_TOOLS:
+            return [self._build_tool(contract, function)]
+        return [
+            self._build_tool(
+                contract,
+                _fix_token(function, asset, token),
+                asset={asset.name: Derivation(
+                    source=Source.FIXED,
+                    value=token,
+                    sentence=f"{asset.name}: {self._handles.get(token, token)}",
+                )},
+                symbol=_join_words(self._units[token].symbol) if len(tokens) > 1 else "",
+            )
+            for token in tokens
+        ]  # fmt: skip
+
+    def _build_tool(
+        self,
+        contract: ContractIntelligence,
+        function: FunctionCapability,
+        asset: Mapping[str, Derivation] | None = None,
+        symbol: str = "",
+    ) -> ToolSpec:
+        """Return a tool for a function.
+
+        Input: asset: the token of the amounts, if it is fixed; its symbol, if there are others.
+        """
         handle = self._handles[contract.address]
-        overrides: dict[str, Derivation | None] = {}
+        overrides: dict[str, Derivation | None] = {**(asset or {})}
         if function.is_read_only:
             owner = Derivation(source=Source.ACCOUNT, sentence=f"{ACCOUNT_HANDLE} is the account")
             overrides = {
@@ -323,16 +401,18 @@ class _Planner:
                 if each.role is ParameterRole.OWNER and each.abi_type == _ADDRESS_TYPE
             }
         text = clean_text(function.description).rstrip(".") or describe_name(function)
-        prepared = replace(function, description=f"{text} ({handle})")
-        long_name = f"{function.name}_{handle}"
-        name = function.name if self._counts[function.name] == 1 else long_name
+        place = f"{symbol}, {handle}" if symbol else handle
+        prepared = replace(function, description=f"{text} ({place})")
+        short_name = f"{function.name}_{symbol}" if symbol else function.name
+        long_name = f"{short_name}_{handle}"
+        name = short_name if self._counts[function.name] == 1 else long_name
         chosen_name = self._choose_name(name, long_name, function)
         value_text = _format_unit(self._native, "to send")
         spec = self._build(contract, prepared, chosen_name, overrides, value_text)
         if _is_balance(contract, function):
             unit = self._units.get(contract.address)
-            symbol = handle if unit is None else clean_label(unit.symbol, handle)
-            return replace(spec, description=f"Shows the {symbol} balance of {ACCOUNT_HANDLE}")
+            shown = handle if unit is None else clean_label(unit.symbol, handle)
+            return replace(spec, description=f"Shows the {shown} balance of {ACCOUNT_HANDLE}")
         return spec
 
     def _build(
@@ -359,10 +439,19 @@ class _Planner:
                 slippage_bps=options.slippage_bps,
                 deadline_seconds=options.deadline_seconds,
                 value=value,
+                approval_tokens=self._list_tokens(contract),
+                allowed_recipients=self._recipients.get(
+                    (contract.address, function.selector), frozenset()
+                ),
                 overrides={**_free_minimums(function), **overrides},
                 units=self._units,
             ),
         )
+
+    def _list_tokens(self, contract: ContractIntelligence) -> tuple[str, ...]:
+        """Return the tokens that a model may name, where no execution shows which are taken."""
+        tokens = [each for each in self._units if each not in {NATIVE, contract.address}]
+        return tuple(tokens[:MAX_APPROVAL_TOKENS])
 
     def _choose_name(self, name: str, longer: str, function: FunctionCapability) -> str:
         selector = function.selector.hex()
@@ -450,6 +539,32 @@ def _has_exact_output(function: FunctionCapability, path: Parameter) -> bool:
     ends = {f"{path.name}[-1]", NATIVE}
     return any(
         each.role is ParameterRole.AMOUNT and each.token in ends for each in function.parameters
+    )
+
+
+def _find_asset(function: FunctionCapability) -> Parameter | None:
+    """Return the only parameter that names the token of an amount; None for none, or several."""
+    found = [each for each in function.parameters if each.tokens]
+    is_only = len(found) == 1 and found[0].abi_type == _ADDRESS_TYPE
+    return found[0] if is_only else None
+
+
+def _fix_token(function: FunctionCapability, asset: Parameter, token: str) -> FunctionCapability:
+    """Return a function whose amounts and approvals are of one token."""
+    return replace(
+        function,
+        parameters=tuple(
+            replace(each, token=token) if each.token == asset.name else each
+            for each in function.parameters
+        ),
+        outputs=tuple(
+            replace(each, token=token) if each.token == asset.name else each
+            for each in function.outputs
+        ),
+        approvals=tuple(
+            replace(each, token=token, amount=None) if each.token in asset.tokens else each
+            for each in function.approvals
+        ),
     )
 
 

@@ -19,7 +19,7 @@ from eth_utils import is_address, to_checksum_address
 from precompiles.abi import ParamType
 from precompiles.tool_metadata import compute_look, find_name_flaw
 from pyevm_agents.abi import is_abi_type
-from pyevm_agents.contract_intelligence.capabilities import Source
+from pyevm_agents.contract_intelligence.capabilities import ApprovalKind, Source
 from pyevm_agents.contracts import load_artifact
 from pyevm_agents.errors import ConfigError
 
@@ -48,6 +48,11 @@ CALL_MARKER = re.compile(r" ?\[call:(?P<mode>reads|writes)(?P<places>(?: 0x[0-9a
 
 _SOURCES = tuple(Source)
 """Sources by their number in Solidity."""
+
+_KINDS = tuple(ApprovalKind)
+"""Kinds of approvals by their number in Solidity."""
+
+APPROVE, SET_APPROVAL_FOR_ALL = bytes.fromhex("095ea7b3"), bytes.fromhex("a22cb465")
 
 _LIST = re.compile(r"(?P<item>.+)\[\]")
 _INTEGER = re.compile(r"(?P<sign>u?)int(?P<bits>[0-9]+)")
@@ -80,6 +85,9 @@ class ArgumentLimits:
 
     allowed: tuple[str, ...] = ()
     """If not empty, the only addresses."""
+
+    forbidden: tuple[str, ...] = ()
+    """Of a recipient: addresses that it may not have, such as a token and address zero."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,21 +140,26 @@ class CallValue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequiredAllowance:
-    """An ERC-20 allowance that the call needs."""
+    """An approval that the call needs. The tool takes back what the call did not use."""
 
     token: str
     spender: str
+    kind: ApprovalKind = ApprovalKind.AMOUNT
     is_derived: bool = True
-    """True: the tool approves the amount first. False: it refuses the call without allowance."""
+    """True: the tool approves first. False: it refuses the call without allowance."""
+
+    is_measured: bool = False
+    """Whether only the contract knows the amount: a trial of the call shows it."""
 
     amount: int = 0
-    """Base units, unless an argument has the amount."""
+    """Base units, unless an argument has the amount, or it is measured."""
 
     amount_argument: str = ""
-    """The argument with the amount."""
+    """The argument with the amount or the item's ID, or with a list of them."""
 
     tokens_argument: str = ""
-    """An argument of tokens. The allowance is needed only if its first address is the token."""
+    """An argument of tokens. The approval is needed only if its first address is the token. Of a
+    list of amounts, those count whose token it is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -257,12 +270,14 @@ class ToolSpec:
     def permissions(self) -> tuple[ToolPermission, ...]:
         """The calls for which the account has to register the tool, as `AbiTool.permissions`."""
         most = self.value.most_wei if self.value.is_chosen else self.value.least_wei
-        approve = bytes.fromhex("095ea7b3")
         return (
             ToolPermission(target=self.target, selector=self.selector, max_value_wei=most),
             *(
                 ToolPermission(
-                    target=each.token, selector=approve, max_value_wei=0, spender=each.spender
+                    target=each.token,
+                    selector=SET_APPROVAL_FOR_ALL if each.kind is ApprovalKind.ALL else APPROVE,
+                    max_value_wei=0,
+                    spender=each.spender,
                 )
                 for each in self.allowances
                 if each.is_derived
@@ -283,7 +298,8 @@ class ToolSpec:
             (self.value.is_chosen, self.value.least_wei, self.value.most_wei),
             [
                 (
-                    each.token, each.spender, each.is_derived, each.amount,
+                    _KINDS.index(each.kind), each.token, each.spender, each.is_derived,
+                    each.is_measured, each.amount,
                     places[each.amount_argument], places[each.tokens_argument],
                 )
                 for each in self.allowances
@@ -407,10 +423,7 @@ def _check_argument(argument: Argument) -> None:
 
 
 def _check_limits(name: str, kinds: set[str], limits: ArgumentLimits) -> None:
-    for address in limits.allowed:
-        _check_address(f"allowed address of {name}", address)
-    if limits.allowed and "address" not in kinds:
-        raise ConfigError(f"allowed addresses of {name}: must be for an argument with addresses")
+    _check_lists(name, kinds, limits)
     if limits.least is None and limits.most is None:
         return
     integers = {match["sign"] for match in map(_INTEGER.fullmatch, kinds) if match}
@@ -421,6 +434,18 @@ def _check_limits(name: str, kinds: set[str], limits: ArgumentLimits) -> None:
     span = range(2**256) if integers == {"u"} else range(-(2**255), 2**255)
     if limits.least not in span or limits.most not in span:
         raise ConfigError(f"bounds {limits.least} to {limits.most} of {name}: must fit a word")
+
+
+def _check_lists(name: str, kinds: set[str], limits: ArgumentLimits) -> None:
+    """Check the addresses that an argument may have, and may not have."""
+    for address in limits.allowed:
+        _check_address(f"allowed address of {name}", address)
+    for address in limits.forbidden:
+        if not is_address(address):
+            raise ConfigError(f"forbidden address {address[:64]} of {name}: must be an address")
+    for what, addresses in (("allowed", limits.allowed), ("forbidden", limits.forbidden)):
+        if addresses and "address" not in kinds:
+            raise ConfigError(f"{what} addresses of {name}: must be for an argument with addresses")
 
 
 def _check_value(spec: ToolSpec) -> None:
@@ -449,7 +474,7 @@ def _check_minimum(spec: ToolSpec) -> None:
 
 
 def is_amount_type(abi_type: str) -> bool:
-    """Return whether a minimum can bound an output: a uint, or the last item of a list of them."""
+    """Return whether a type is an amount, or a list of amounts: a uint, or uints."""
     return re.fullmatch(r"uint[0-9]+(\[[0-9]*\])?", abi_type) is not None
 
 
@@ -461,13 +486,28 @@ def _check_references(spec: ToolSpec) -> None:
         if not 0 <= allowance.amount <= MAX_WORD:
             raise ConfigError(f"approval of {allowance.amount}: must be 0 to 2**256 - 1")
         amount = allowance.amount_argument
-        if amount and not re.fullmatch("uint[0-9]+", types.get(amount, "")):
-            raise ConfigError(f"amount {amount} of an approval: must be an argument that is a uint")
+        if amount and not is_amount_type(types.get(amount, "")):
+            raise ConfigError(
+                f"amount {amount} of an approval: must be an argument that is a uint, or a list of "
+                "uints"
+            )
+        _check_kind(allowance)
         _check_tokens(allowance.tokens_argument, types)
     for output in spec.outputs:
         if not 0 <= output.decimals <= MAX_DECIMALS:
             raise ConfigError(f"decimals {output.decimals}: must be 0 to {MAX_DECIMALS}")
         _check_tokens(output.unit_argument, types)
+
+
+def _check_kind(allowance: RequiredAllowance) -> None:
+    """Check an approval by what it allows."""
+    is_amount = allowance.kind is ApprovalKind.AMOUNT
+    if allowance.kind is ApprovalKind.ITEM and not allowance.amount_argument:
+        raise ConfigError("approval of an item: must have an argument with the item's ID")
+    if not is_amount and not allowance.is_derived:
+        raise ConfigError(f"approval of kind {allowance.kind}: must be derived")
+    if allowance.is_measured and (allowance.amount_argument or not is_amount):
+        raise ConfigError("measured approval: must be of an amount that no argument has")
 
 
 def _check_tokens(name: str, types: Mapping[str, str]) -> None:
@@ -499,6 +539,7 @@ def _encode_argument(argument: Argument) -> tuple[object, ...]:
             (limits.least or 0) & MAX_WORD,
             (limits.most or 0) & MAX_WORD,
             list(limits.allowed),
+            list(limits.forbidden),
         ),
     )
 
@@ -561,17 +602,7 @@ def parse_tool_spec(values: Any) -> ToolSpec:  # noqa: ANN401 - what eth_abi dec
             most_wei=value[2],
             description=descriptions.get(VALUE_NAME, "") if value[0] else "",
         ),
-        allowances=tuple(
-            RequiredAllowance(
-                token=to_checksum_address(token),
-                spender=to_checksum_address(spender),
-                is_derived=is_derived,
-                amount=amount,
-                amount_argument=names[amount_place],
-                tokens_argument=names[token_place],
-            )
-            for token, spender, is_derived, amount, amount_place, token_place in allowances
-        ),
+        allowances=tuple(_parse_allowance(allowance, names) for allowance in allowances),
         outputs=tuple(
             ToolOutput(name=each, symbol=symbol, decimals=decimals, unit_argument=names[place])
             for each, symbol, decimals, place in outputs
@@ -580,6 +611,20 @@ def parse_tool_spec(values: Any) -> ToolSpec:  # noqa: ANN401 - what eth_abi dec
         must_return_true=must_return_true,
         is_read_only=is_read_only,
         tokens=places[1:],
+    )
+
+
+def _parse_allowance(values: Sequence[Any], names: Sequence[str]) -> RequiredAllowance:
+    kind, token, spender, is_derived, is_measured, amount, amount_place, token_place = values
+    return RequiredAllowance(
+        kind=_KINDS[kind],
+        token=to_checksum_address(token),
+        spender=to_checksum_address(spender),
+        is_derived=is_derived,
+        is_measured=is_measured,
+        amount=amount,
+        amount_argument=names[amount_place],
+        tokens_argument=names[token_place],
     )
 
 
@@ -596,7 +641,7 @@ def split_marker(description: str) -> tuple[str, bool | None, tuple[str, ...]]:
 
 
 def _parse_argument(values: Sequence[Any], abi_type: str, description: str) -> Argument:
-    name, number, amount, fixed, (is_bounded, least, most, allowed) = values
+    name, number, amount, fixed, (is_bounded, least, most, allowed, forbidden) = values
     source = _SOURCES[number]
     marker = choose_param_type(abi_type)[1]
     is_signed = "uint" not in abi_type
@@ -611,7 +656,8 @@ def _parse_argument(values: Sequence[Any], abi_type: str, description: str) -> A
         limits=ArgumentLimits(
             least=_parse_bound(least, is_signed=is_signed) if is_bounded else None,
             most=_parse_bound(most, is_signed=is_signed) if is_bounded else None,
-            allowed=tuple(to_checksum_address(address) for address in allowed),
+            allowed=tuple(map(to_checksum_address, allowed)),
+            forbidden=tuple(map(to_checksum_address, forbidden)),
         ),
     )
 

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from precompiles.abi import ParamType
-from pyevm_agents.contract_intelligence.capabilities import Source
+from pyevm_agents.contract_intelligence.capabilities import ApprovalKind, Source
 from pyevm_agents.contract_intelligence.tool_spec import (
     Argument,
     ArgumentLimits,
@@ -429,7 +429,7 @@ def test_trials_leave_nothing_and_nobody_else_makes_them(bench: ToolBench) -> No
     bench.run(tool, (UINT, 1))
     assert bench.target("calls") == 1
     assert bench.data[4:] == encode(["uint256"] * 2, [1, 49])
-    arguments = (bench.account.address, bench.target.address, 0, bench.data)
+    arguments: tuple[object, ...] = (bench.account.address, bench.target.address, 0, bench.data, [])
     for sender in (OWNER, STRANGER):
         with reverts("NotSelf", sender.address):
             tool("tryCall", *arguments, sender=sender)
@@ -437,7 +437,8 @@ def test_trials_leave_nothing_and_nobody_else_makes_them(bench: ToolBench) -> No
 
 def test_a_trial_that_reverts_carries_the_reason(bench: ToolBench) -> None:
     # A target that reverts with the error of a trial is not believed.
-    forged = keccak(text="Tried(bytes)")[:4] + encode(["bytes"], [encode(["uint256"], [0])])
+    forged = keccak(text="Tried(bytes,uint256[])")[:4]
+    forged += encode(["bytes", "uint256[]"], [encode(["uint256"], [0]), []])
     bench.target("setReason", forged)
     tool = exchange_tool(bench, bench.target, function="call")
     with pytest.raises(RevertedError) as caught:
@@ -513,30 +514,277 @@ def test_without_derived_approvals_the_tool_checks_the_allowance(bench: ToolBenc
     assert bench.run(tool, (UINT, 5)) == "Done"
 
 
+def place_of(contract: Contract) -> str:
+    return str(to_checksum_address(contract.address))
+
+
+def list_allowances(
+    puller: Contract,
+    *tokens: Contract,
+    **fields: Any,  # noqa: ANN401 - fields of RequiredAllowance
+) -> tuple[RequiredAllowance, ...]:
+    """Return an approval of each token for the puller."""
+    spender = to_checksum_address(puller.address)
+    return tuple(
+        RequiredAllowance(token=to_checksum_address(each.address), spender=spender, **fields)
+        for each in tokens
+    )
+
+
 def test_an_approval_can_depend_on_the_token_of_a_path(bench: ToolBench) -> None:
     token, other = stake(bench, PLAIN), stake(bench, PLAIN)
-    token_address = to_checksum_address(token.address)
+    puller = bench.evm.deploy("Puller")
+    arguments = [
+        Argument(name="amount", abi_type="uint256"),
+        Argument(name="path", abi_type="address[]"),
+    ]
+    allowances = list_allowances(puller, token, amount_argument="amount", tokens_argument="path")
     spec = bench.spec(
-        "(uint256,address[])",
-        arguments=[
-            Argument(name="amount", abi_type="uint256"),
-            Argument(name="path", abi_type="address[]"),
-        ],
-        allowances=(
-            RequiredAllowance(
-                token=token_address, spender=ALICE, amount_argument="amount", tokens_argument="path"
-            ),
-            RequiredAllowance(token=token_address, spender=BOB, amount=3),
-        ),
-    )
+        "(uint256,address[])", target=puller, function="pullFirst", arguments=arguments,
+        allowances=allowances,
+    )  # fmt: skip
     tool = bench.create(spec)
     kind = ParamType.ADDRESS_ARRAY
-    for path in ([], [other.address, token.address]):
-        bench.run(tool, (UINT, 9), (kind, path))
-        assert token("allowance", bench.account.address, ALICE) == 0
-        assert token("allowance", bench.account.address, BOB) == 3
+    bench.run(tool, (UINT, 9), (kind, []))
     bench.run(tool, (UINT, 9), (kind, [token.address, other.address]))
-    assert token("allowance", bench.account.address, ALICE) == 9
+    assert token("balanceOf", puller.address) == 9
+    with pytest.raises(RevertedError, match="CallFailed"):
+        bench.run(tool, (UINT, 9), (kind, [other.address, token.address]))
+
+
+@given(
+    manner=st.sampled_from([PLAIN, NOTHING, RESET, FEE]),
+    before=st.integers(0, 900),
+    amount=st.integers(0, 900),
+    used=st.integers(0, 900),
+)
+@settings(max_examples=EXAMPLES, deadline=None)
+def test_after_a_call_the_allowance_is_what_it_was_or_zero(
+    manner: int, before: int, amount: int, used: int
+) -> None:
+    bench = shared_bench()
+    token, puller = stake(bench, manner), bench.evm.deploy("Puller")
+    used = min(used, amount)
+    account = bench.account
+    approve = APPROVE + encode(["address", "uint256"], [puller.address, before])
+    account("ownerExecute", token.address, 0, approve)
+    fixed = Argument(name="token", abi_type="address", source=Source.FIXED, value=place_of(token))
+    numbers = [Argument(name=each, abi_type="uint256") for each in ("amount", "used")]
+    spec = bench.spec(
+        "(address,uint256,uint256)", target=puller, function="pull", arguments=[fixed, *numbers],
+        allowances=list_allowances(puller, token, amount_argument="amount"),
+    )  # fmt: skip
+    bench.run(bench.create(spec), (UINT, amount), (UINT, used))
+    left = token("allowance", account.address, puller.address)
+    # An allowance of the owner's that is high enough is not the tool's.
+    assert left == (before - used if before >= amount else 0)
+    assert token("balanceOf", account.address) == 1_000 - used
+
+
+@pytest.mark.parametrize(
+    ("tokens", "amounts", "taken"),
+    [
+        ((0, 1, 0), (5, 6, 7), (12, 6)),
+        ((1, 1), (5, 6), (0, 11)),
+        ((0,), (5, 6), (11, 0)),
+        ((0, 1), (0, 0), (0, 0)),
+        ((), (), (0, 0)),
+    ],
+)
+def test_lists_of_amounts_are_approved_by_their_sum(
+    bench: ToolBench, tokens: tuple[int, ...], amounts: tuple[int, ...], taken: tuple[int, int]
+) -> None:
+    both = stake(bench, PLAIN), stake(bench, RESET)
+    puller = bench.evm.deploy("Puller")
+    names = [
+        Argument(name="tokens", abi_type="address[]"),
+        Argument(name="amounts", abi_type="uint256[]"),
+    ]
+    spec = bench.spec(
+        "(address[],uint256[])", target=puller, function="pullMany", arguments=names,
+        allowances=list_allowances(
+            puller, *both, amount_argument="amounts", tokens_argument="tokens"
+        ),
+    )  # fmt: skip
+    places = [both[each].address for each in tokens]
+    run = (ParamType.ADDRESS_ARRAY, places), (ParamType.UINT_ARRAY, list(amounts))
+    assert bench.run(bench.create(spec), *run) == "Done"
+    assert tuple(each("balanceOf", puller.address) for each in both) == taken
+    for each in both:
+        assert each("allowance", bench.account.address, puller.address) == 0
+
+
+def bill_tool(bench: ToolBench, puller: Contract, first: Contract, second: Contract) -> Contract:
+    tokens = [
+        Argument(name=name, abi_type="address", source=Source.FIXED, value=place_of(each))
+        for name, each in (("first", first), ("second", second))
+    ]
+    number, back = (Argument(name=name, abi_type="uint256") for name in ("number", "back"))
+    return bench.create(
+        bench.spec(
+            "(uint256,address,address,uint256)",
+            target=puller,
+            function="payBill",
+            arguments=[number, *tokens, back],
+            allowances=list_allowances(puller, first, second, is_measured=True),
+        )
+    )
+
+
+@pytest.mark.parametrize("manner", [PLAIN, NOTHING, RESET, FEE])
+def test_an_amount_that_only_the_contract_knows_is_measured(bench: ToolBench, manner: int) -> None:
+    first, second = stake(bench, manner), stake(bench, PLAIN)
+    puller = bench.evm.deploy("Puller")
+    tool = bill_tool(bench, puller, first, second)
+    account, left = bench.account, 1_000
+    for number, amount in enumerate((300, 7, 100)):
+        puller("setBill", number, amount)
+        bench.run(tool, (UINT, number), (UINT, 2))
+        left -= amount
+        fee = 2 * (number + 1) - (number + 1 if manner == FEE else 0)
+        assert first("balanceOf", account.address) == left + fee
+        assert second("balanceOf", account.address) == 1_000 - 2 * (1_000 - left)
+        for each in (first, second):
+            assert each("allowance", account.address, puller.address) == 0
+    # A standing allowance is used, and stays.
+    approve = APPROVE + encode(["address", "uint256"], [puller.address, 10**6])
+    account("ownerExecute", first.address, 0, approve)
+    bench.run(tool, (UINT, 1), (UINT, 1))
+    assert first("allowance", account.address, puller.address) == 10**6 - 7
+    # More than the account has.
+    puller("setBill", 9, 5_000)
+    with pytest.raises(RevertedError, match="TrialFailed"):
+        bench.run(tool, (UINT, 9), (UINT, 0))
+    assert puller("bills", 9) == 5_000
+
+
+def test_a_measured_amount_is_not_approved_without_derived_approvals(bench: ToolBench) -> None:
+    token, puller = stake(bench, PLAIN), bench.evm.deploy("Puller")
+    puller("setBill", 1, 5)
+    spec = bench.spec("(uint256)", target=puller, function="bills", allowances=list_allowances(
+        puller, token, is_measured=True, is_derived=False,
+    ))  # fmt: skip
+    tool = bench.create(spec)
+    assert len(tool("permissions")) == 1
+    assert bench.run(tool, (UINT, 1)) == "Done"
+
+
+@pytest.fixture
+def items(bench: ToolBench) -> Contract:
+    """An ERC-721 token of which the account has the items 1 to 3."""
+    found = bench.evm.deploy("Collectible", OWNER.address, OWNER.address)
+    for number in (1, 2, 3):
+        found("safeMint", bench.account.address, number, "")
+    return found
+
+
+@pytest.mark.parametrize("is_taken", [True, False])
+def test_items_are_approved_one_by_one_and_what_is_left_is_taken_back(
+    bench: ToolBench, items: Contract, is_taken: bool
+) -> None:
+    puller = bench.evm.deploy("Puller")
+    arguments = [
+        Argument(name="token", abi_type="address", source=Source.FIXED, value=place_of(items)),
+        Argument(name="items", abi_type="uint256[]"),
+        Argument(name="isTaken", abi_type="bool"),
+    ]
+    spec = bench.spec(
+        "(address,uint256[],bool)", target=puller, function="takeItems", arguments=arguments,
+        allowances=list_allowances(
+            puller, items, kind=ApprovalKind.ITEM, amount_argument="items"
+        ),
+    )  # fmt: skip
+    tool = bench.create(spec)
+    # An approval of the owner's stays.
+    approve = APPROVE + encode(["address", "uint256"], [puller.address, 3])
+    bench.account("ownerExecute", items.address, 0, approve)
+    bench.run(tool, (ParamType.UINT_ARRAY, [1, 3]), (ParamType.BOOL, is_taken))
+    owner = puller.address if is_taken else bench.account.address
+    assert [items("ownerOf", each) for each in (1, 2, 3)] == [owner, bench.account.address, owner]
+    approved = [items("getApproved", each) for each in (1, 2, 3)]
+    assert approved == [ZERO, ZERO, ZERO if is_taken else puller.address]
+    with reverts("ERC721NonexistentToken", 9):
+        bench.run(tool, (ParamType.UINT_ARRAY, [9]), (ParamType.BOOL, True))
+
+
+def test_all_items_are_approved_for_the_call_alone(bench: ToolBench) -> None:
+    stacks = bench.evm.deploy("GameItems", OWNER.address, OWNER.address)
+    stacks("grantRole", stacks("KEEPER_ROLE"), OWNER.address)
+    stacks("mint", bench.account.address, 1, 10, b"")
+    puller = bench.evm.deploy("Puller")
+    arguments = [
+        Argument(name="token", abi_type="address", source=Source.FIXED, value=place_of(stacks)),
+        Argument(name="id", abi_type="uint256"),
+        Argument(name="amount", abi_type="uint256"),
+    ]
+    spec = bench.spec(
+        "(address,uint256,uint256)", target=puller, function="takeStack", arguments=arguments,
+        allowances=list_allowances(puller, stacks, kind=ApprovalKind.ALL),
+    )  # fmt: skip
+    tool = bench.create(spec)
+    bench.run(tool, (UINT, 1), (UINT, 4))
+    assert stacks("balanceOf", bench.account.address, 1) == 6
+    assert not stacks("isApprovedForAll", bench.account.address, puller.address)
+    every = stacks.artifact.encode_call("setApprovalForAll", puller.address, True)  # noqa: FBT003
+    bench.account("ownerExecute", stacks.address, 0, every)
+    bench.run(tool, (UINT, 1), (UINT, 4))
+    assert stacks("isApprovedForAll", bench.account.address, puller.address)
+
+
+# -- recipients -- #
+
+
+@given(
+    tokens=st.lists(st.sampled_from([ALICE, BOB]), max_size=2, unique=True),
+    recipients=st.lists(st.integers(0, 5), min_size=1, max_size=3),
+)
+@settings(max_examples=EXAMPLES, deadline=None)
+def test_no_recipient_is_zero_the_target_or_a_token(
+    tokens: list[str], recipients: list[int]
+) -> None:
+    bench = shared_bench()
+    target = to_checksum_address(bench.target.address)
+    places = [ZERO, target, ALICE, BOB, "0x" + "c3" * 20, "0x" + "d4" * 20]
+    forbidden = (ZERO, target, *tokens)
+    limits = ArgumentLimits(forbidden=forbidden)
+    types = ("address", "address[]", "(address,uint256)[]")
+    chosen = [places[each] for each in recipients]
+    bad = next((each for each in chosen if each in forbidden), None)
+    values: list[Any] = [
+        (ADDRESS, chosen[0]),
+        (ParamType.ADDRESS_ARRAY, chosen),
+        (STRING, "[" + ", ".join(f"({to_checksum_address(each)}, 1)" for each in chosen) + "]"),
+    ]
+    for abi_type, value in zip(types, values, strict=True):
+        argument = Argument(name="to", abi_type=abi_type, limits=limits)
+        spec = bench.spec(f"({abi_type})", arguments=[argument])
+        is_known = bench.account("isTool", bench.factory("addressOf", spec.as_abi()))
+        tool = bench.create(spec, register=not is_known)
+        first = chosen[0] if abi_type == "address" else bad
+        if first in forbidden:
+            with reverts("ForbiddenRecipient", "to", str(first).lower()):
+                bench.run(tool, value)
+        else:
+            assert bench.run(tool, value) == "Done"
+
+
+def test_a_recipient_is_no_token_that_another_argument_names(bench: ToolBench) -> None:
+    limits = ArgumentLimits(forbidden=(ZERO,))
+    arguments = [
+        Argument(name="assets", abi_type="address[]"),
+        Argument(name="to", abi_type="address", limits=limits),
+        Argument(name="other", abi_type="address"),
+    ]
+    spec = bench.spec(
+        "(address[],address,address)", arguments=arguments, output_types="(uint256)",
+        outputs=(ToolOutput(unit_argument="assets"),),
+    )  # fmt: skip
+    tool = bench.create(spec)
+    assets = (ParamType.ADDRESS_ARRAY, [ALICE, BOB])
+    bench.run(tool, assets, (ADDRESS, OWNER.address), (ADDRESS, ALICE))
+    for token in (ALICE, BOB):
+        with reverts("ForbiddenRecipient", "to", token.lower()):
+            bench.run(tool, assets, (ADDRESS, token), (ADDRESS, ALICE))
 
 
 @pytest.mark.parametrize("manner", [PLAIN, NOTHING])

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ONE, TWO = (keccak(text=name)[:4] for name in ("one()", "two()"))
+APPROVE = bytes.fromhex("095ea7b3")
 ALICE = "0x" + "a1" * 20
 BOB = "0x" + "b2" * 20
 MAX = 2**256 - 1
@@ -91,6 +92,25 @@ def test_a_permission_can_be_for_one_spender(bench: ToolBench, tool: Contract) -
     for data in others:
         with reverts("CallNotAllowed", tool.address, target.address, ONE):
             call_as(tool, account, target.address, 0, ONE + data)
+
+
+def test_who_may_approve_a_spender_may_take_the_approval_back(
+    bench: ToolBench, tool: Contract
+) -> None:
+    account, target = bench.account, bench.target
+    register(account, tool.address, (target.address, APPROVE, 0, ALICE))
+    for spender in (ALICE, ZERO):
+        call_as(tool, account, target.address, 0, APPROVE + encode(["address"], [spender]))
+    with reverts("ValueAboveLimit", tool.address, 1, 0):
+        call_as(tool, account, target.address, 1, APPROVE + bytes(32))
+    other = bench.evm.deploy("CallRecorder")
+    for place, selector in ((other.address, APPROVE), (target.address, ONE)):
+        with reverts("CallNotAllowed", tool.address, place, selector):
+            call_as(tool, account, place, 0, selector + bytes(32))
+    account("removeTool", tool.address)
+    register(account, tool.address, (target.address, ONE, 0, ALICE))
+    with reverts("CallNotAllowed", tool.address, target.address, APPROVE):
+        call_as(tool, account, target.address, 0, APPROVE + bytes(32))
 
 
 def test_a_tool_that_was_removed_has_no_access(bench: ToolBench, tool: Contract) -> None:
@@ -349,9 +369,37 @@ def test_sources_that_do_not_fit_the_type_are_refused(
 ) -> None:
     name, description, _, call = bench.spec(f"({abi_type})", output_types="(bool)").as_abi()
     fields = list(call)
-    fields[5] = [("a0", *argument, (False, 0, 0, []))]
+    fields[5] = [("a0", *argument, (False, 0, 0, [], []))]
     with reverts("MalformedSpec", 1, reason):
         bench.factory("create", (name, description, ([],), tuple(fields)))
+
+
+@pytest.mark.parametrize(
+    ("approval", "argument", "reason"),
+    [
+        ((0, ZERO, ALICE, True, False, 0, 0, 0), 0, "approvals with token and spender"),
+        ((0, ALICE, ALICE, True, False, 0, 1, 0), 1, "an amount is a uint or a list of uints"),
+        ((0, ALICE, ALICE, True, False, 0, 4, 0), 4, "an amount is a uint or a list of uints"),
+        ((1, ALICE, ALICE, True, False, 0, 0, 0), 0, "an item's ID in an argument"),
+        ((1, ALICE, ALICE, False, False, 0, 2, 0), 0, "approvals of items that are derived"),
+        ((2, ALICE, ALICE, False, False, 0, 0, 0), 0, "approvals of items that are derived"),
+        ((0, ALICE, ALICE, True, True, 0, 2, 0), 2, "a measured amount in no argument"),
+        ((2, ALICE, ALICE, True, True, 0, 0, 0), 0, "a measured amount in no argument"),
+        (
+            (0, ALICE, ALICE, True, False, 0, 3, 2),
+            2,
+            "tokens are an address or a list of addresses",
+        ),
+    ],
+)
+def test_approvals_that_do_not_fit_together_are_refused(
+    bench: ToolBench, approval: tuple[object, ...], argument: int, reason: str
+) -> None:
+    name, description, parameters, call = bench.spec("(address,uint256,uint256[])").as_abi()
+    fields = list(call)
+    fields[7] = [approval]
+    with reverts("MalformedSpec", argument, reason):
+        bench.factory("create", (name, description, parameters, tuple(fields)))
 
 
 def test_data_longer_than_a_contract_are_refused(bench: ToolBench) -> None:

@@ -13,6 +13,8 @@ contract Treasury is IAgentAccount {
     /// @notice The function reverted.
     error Failed(bytes reason);
 
+    bytes4 private constant APPROVE = bytes4(keccak256("approve(address,uint256)"));
+
     address public immutable owner;
     address public agent;
     mapping(address tool => bool) public isTool;
@@ -44,7 +46,8 @@ contract Treasury is IAgentAccount {
             Permission memory permission = permissions[i];
             bool isCall = permission.target == target && permission.selector == bytes4(data);
             bool isSpender = permission.spender == address(0)
-                || bytes32(data[4:36]) == bytes32(uint256(uint160(permission.spender)));
+                || bytes32(data[4:36]) == bytes32(uint256(uint160(permission.spender)))
+                || (permission.selector == APPROVE && bytes32(data[4:36]) == 0);
             if (isCall && isSpender && value <= permission.maxValue) return true;
         }
         return false;

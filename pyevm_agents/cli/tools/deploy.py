@@ -95,6 +95,10 @@ Examples:
     "the account has]",
 )  # fmt: skip
 @click.option(
+    "--allow-recipient", "allowed_recipients", multiple=True, metavar="FUNCTION.PARAMETER",
+    help="A recipient that may also be the token, the contract or address zero. Repeatable.",
+)  # fmt: skip
+@click.option(
     "--factory", type=ADDRESS_TYPE, metavar="ADDRESS",
     help="An AbiToolFactory of an earlier deployment.  [default: a new one]",
 )  # fmt: skip
@@ -115,6 +119,7 @@ def deploy(  # noqa: PLR0913 - one for each option
     slippage_percent: float | None,
     deadline_seconds: int | None,
     most_wei: int | None,
+    allowed_recipients: Sequence[str],
     factory: bytes | None,
     name: str,
     model: str,
@@ -137,6 +142,7 @@ def deploy(  # noqa: PLR0913 - one for each option
         slippage_bps=_parse_slippage(slippage_percent),
         deadline_seconds=_parse_deadline(deadline_seconds),
         most_wei=MAX_WORD if most_wei is None else most_wei,
+        allowed_recipients=tuple(allowed_recipients),
     )
     if oracle_settings is not None:
         warn_without_workers(open_oracle(session.client, oracle_settings.oracle))
@@ -359,7 +365,13 @@ def _serialize_tool(tool: PlannedTool, place: str | None) -> dict[str, Any]:
         "arguments": [_serialize_argument(each) for each in spec.arguments],
         "maxValueWei": str(spec.value.most_wei),
         "allowances": [
-            {"token": each.token, "spender": each.spender, "isDerived": each.is_derived}
+            {
+                "token": each.token,
+                "spender": each.spender,
+                "kind": str(each.kind),
+                "isDerived": each.is_derived,
+                "isMeasured": each.is_measured,
+            }
             for each in spec.allowances
         ],
     }
@@ -373,4 +385,5 @@ def _serialize_argument(argument: Argument) -> dict[str, Any]:
         "seconds": argument.seconds,
         "slippageBps": argument.slippage_bps,
         "value": serialize_value(argument.value) if argument.source is Source.FIXED else None,
+        "forbidden": list(argument.limits.forbidden),
     }

@@ -86,6 +86,33 @@ def test_numbers_have_the_unit_of_what_moves(bench: Callable[..., Bench]) -> Non
     assert functions["payPart"].example is None
 
 
+def test_recipients_and_tokens_are_what_executions_show(bench: Callable[..., Bench]) -> None:
+    chain = bench()
+    token, box = deploy_box(chain)
+    other, stranger = (
+        hex_of(chain.deploy("TokenBox", OWNER)),
+        hex_of(chain.deploy("ItemBox", OWNER)),
+    )
+    functions = analyse_box(chain, "UnitBox", box, {token: "", other: "", stranger: ""})
+    recipients = {
+        name: [each.name for each in list_leaves(function.parameters) if each.is_recipient]
+        for name, function in functions.items()
+    }
+    assert {name: found for name, found in recipients.items() if found} == {
+        "payBatch": ["to"],
+        "payList": ["to"],
+        "payOne": ["to"],
+        "payOut": ["to"],
+    }
+    tokens = {
+        (name, each.name): {*each.tokens}
+        for name, function in functions.items()
+        for each in function.parameters
+        if each.tokens
+    }
+    assert tokens == {("supply", "asset"): {token, other}}
+
+
 def test_terms_of_business_are_not_derived(bench: Callable[..., Bench]) -> None:
     chain = bench()
     token, box = deploy_box(chain)

@@ -14,8 +14,10 @@ from pyevm_agents.contract_intelligence.capabilities import (
     Approval,
     ApprovalKind,
     Derivation,
+    ExampleCall,
     FunctionCapability,
     Parameter,
+    ParameterRole,
     Source,
 )
 from pyevm_agents.contract_intelligence.tool_builder import (
@@ -27,10 +29,12 @@ from pyevm_agents.contract_intelligence.tool_builder import (
     ToolOptions,
     build_tool_spec,
     describe_name,
+    list_recipients,
 )
 from pyevm_agents.contract_intelligence.tool_spec import (
     CALL_MARKER,
     MAX_WORD,
+    ZERO_ADDRESS,
     Argument,
     ArgumentLimits,
     CallValue,
@@ -129,17 +133,173 @@ def test_approvals_of_the_model_come_first_in_the_description() -> None:
     assert len(spec.permissions) == 1
 
 
-def test_approvals_of_items_are_told_and_never_derived() -> None:
-    """`approve(address,uint256)` of an ERC-721 approves an item: it has no allowance."""
+def test_items_are_approved_one_by_one_or_all_for_the_call() -> None:
     item = Approval(
         token=WETH, spender=USDC, amount=None, parameter="amount", kind=ApprovalKind.ITEM, item=5
     )
+    unnamed = replace(item, spender=ROUTER, parameter="")
     every = Approval(token=USDC, spender=WETH, amount=None, kind=ApprovalKind.ALL)
-    spec = build(replace(TRANSFER, approvals=(item, every)))
+    function = replace(TRANSFER, approvals=(item, unnamed, every))
+    spec = build(function)
+    assert spec.allowances == (
+        RequiredAllowance(
+            token=WETH, spender=USDC, kind=ApprovalKind.ITEM, amount_argument="amount"
+        ),
+        RequiredAllowance(token=WETH, spender=ROUTER, kind=ApprovalKind.ALL),
+        RequiredAllowance(token=USDC, spender=WETH, kind=ApprovalKind.ALL),
+    )
+    assert spec.description.endswith("It approves the item and the items by itself.")
+    assert parse_tool_spec(spec.as_abi()) == spec
+    spec = build(function, derives_approvals=False)
     assert spec.allowances == ()
     assert spec.description.endswith(
         f"First {WETH} needs an approval of the item amount for {USDC}. "
+        f"First {WETH} needs an approval of the item for {ROUTER}. "
         f"First {USDC} needs setApprovalForAll for {WETH}."
+    )
+
+
+AMOUNTS = Parameter(name="amounts", abi_type="uint256[]")
+ORDER = Parameter(
+    name="order",
+    abi_type="(address,uint96)",
+    components=(
+        Parameter(name="asset", abi_type="address"),
+        Parameter(name="amount", abi_type="uint96", token="order.asset"),  # noqa: S106 - no secret
+    ),
+)
+ORDERS = replace(ORDER, name="orders", abi_type="(address,uint96)[]")
+ASSETS = Parameter(name="assets", abi_type="address[]")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "approved", "example", "allowance"),
+    [
+        ((AMOUNTS,), "amounts", (), {"amount_argument": "amounts"}),
+        (
+            (ORDER,), "order.amount", (),
+            {"amount_argument": "order.amount", "tokens_argument": "order.asset"},
+        ),
+        # Only the contract knows the amount.
+        ((ORDERS,), "orders", (), {"is_measured": True}),
+        ((AMOUNTS,), "", (), {"is_measured": True}),
+        # The example shows which parameter names the token.
+        (
+            (ASSETS, AMOUNTS), "amounts", ((USDC,), (1,)),
+            {"amount_argument": "amounts", "tokens_argument": "assets"},
+        ),
+        (
+            (ASSETS, AMOUNTS), "amounts", ((WETH,), (1,)), {"amount_argument": "amounts"},
+        ),
+        ((ASSETS, AMOUNTS), "amounts", ((), ()), {"amount_argument": "amounts"}),
+    ],
+)  # fmt: skip
+def test_the_amount_of_an_approval(
+    parameters: tuple[Parameter, ...],
+    approved: str,
+    example: tuple[object, ...],
+    allowance: dict[str, Any],
+) -> None:
+    approval = Approval(token=USDC, spender=ROUTER, amount=7, parameter=approved)
+    spec = build(
+        replace(
+            TRANSFER,
+            parameters=parameters,
+            approvals=(approval,),
+            example=ExampleCall(args=example),
+        )
+    )
+    assert spec.allowances == (RequiredAllowance(token=USDC, spender=ROUTER, **allowance),)
+    assert parse_tool_spec(spec.as_abi()) == spec
+
+
+def test_the_tokens_that_executions_show_are_the_only_ones() -> None:
+    asset = replace(ORDER.components[0], tokens=(USDC, WETH))
+    order = replace(ORDER, components=(asset, ORDER.components[1]))
+    approval = Approval(token=USDC, spender=ROUTER, amount=7, parameter="order.amount")
+    spec = build(
+        replace(TRANSFER, parameters=(order,), approvals=(approval,)), approval_tokens=(ROUTER,)
+    )
+    assert [each.token for each in spec.allowances] == [USDC, WETH]
+    assert spec.arguments[0].limits == ArgumentLimits(allowed=(USDC, WETH))
+
+
+@pytest.mark.parametrize(
+    ("output", "signature", "is_success"),
+    [
+        (Parameter(name="", abi_type="bool"), "transfer(address,uint256)", True),
+        (Parameter(name="", abi_type="bool"), "approve(address,uint256)", True),
+        (Parameter(name="", abi_type="bool"), "play(address,uint256)", False),
+        (Parameter(name="won", abi_type="bool"), "play(address,uint256)", False),
+        (Parameter(name="success_", abi_type="bool"), "play(address,uint256)", True),
+        (Parameter(name="OK", abi_type="bool"), "play(address,uint256)", True),
+        (
+            Parameter(name="", abi_type="bool", description="whether the call succeeded"),
+            "play(address,uint256)",
+            True,
+        ),
+        (
+            Parameter(name="", abi_type="bool", description="the new state"),
+            "toggle(address,uint256)",
+            False,
+        ),
+        (Parameter(name="success", abi_type="uint256"), "transfer(address,uint256)", False),
+    ],
+)
+def test_only_success_must_be_true(output: Parameter, signature: str, is_success: bool) -> None:
+    function = replace(TRANSFER, outputs=(output,), signature=signature)
+    assert build(function).must_return_true is is_success
+    assert not build(replace(function, is_read_only=True)).must_return_true
+
+
+def place(name: str, abi_type: str = "address", **fields: Any) -> Parameter:  # noqa: ANN401
+    return Parameter(name=name, abi_type=abi_type, **fields)
+
+
+PAIR = "(address,uint256)[]"
+
+
+@pytest.mark.parametrize(
+    ("parameter", "forbidden"),
+    [
+        (place("to"), (ZERO_ADDRESS, ROUTER, USDC)),
+        (place("_recipient"), (ZERO_ADDRESS, ROUTER, USDC)),
+        (place("onBehalfOf"), (ZERO_ADDRESS, ROUTER, USDC)),
+        (place("newOwner"), (ZERO_ADDRESS, ROUTER, USDC)),
+        (place("recipients", "address[]"), (ZERO_ADDRESS, ROUTER, USDC)),
+        (place("seller", description="who gets the money"), (ZERO_ADDRESS, ROUTER, USDC)),
+        (place("member", is_recipient=True), (ZERO_ADDRESS, ROUTER, USDC)),
+        (place("member", role=ParameterRole.RECIPIENT), (ZERO_ADDRESS, ROUTER, USDC)),
+        (
+            place("payments", PAIR, components=(place("to"), place("amount", "uint256"))),
+            (ZERO_ADDRESS, ROUTER, USDC),
+        ),
+        # A list of tuples may name tokens too.
+        (
+            place("payments", "(address,address)[]", components=(place("to"), place("token"))),
+            (ZERO_ADDRESS, ROUTER),
+        ),
+        (place("member"), ()),
+        (place("spender"), ()),
+        (place("from", description="the payee of before"), ()),
+        (place("tokens", PAIR, components=(place("token"), place("amount", "uint256"))), ()),
+        (place("to", "uint256"), ()),
+        (place("to", derivation=Derivation(source=Source.ACCOUNT)), ()),
+    ],
+)
+def test_recipients_are_no_contract_of_the_call(
+    parameter: Parameter, forbidden: tuple[str, ...]
+) -> None:
+    amount = Parameter(name="amount", abi_type="uint256", token=USDC)
+    function = replace(TRANSFER, signature="pay()", parameters=(parameter, amount))
+    spec = build(function)
+    assert spec.arguments[0].limits.forbidden == forbidden
+    assert parse_tool_spec(spec.as_abi()) == spec
+    assert build(replace(function, is_read_only=True)).arguments[0].limits == ArgumentLimits()
+    free = build(function, allowed_recipients=frozenset({parameter.name}))
+    assert free.arguments[0].limits == ArgumentLimits()
+    assert list_recipients(function) == (
+        [parameter.name] if forbidden or parameter.derivation else []
     )
 
 
@@ -352,6 +512,11 @@ def allow(**changes: Any) -> dict[str, Any]:  # noqa: ANN401 - fields of Require
         (argue(limits=ArgumentLimits(least=1)), "must be least, most"),
         (argue(limits=ArgumentLimits(least=-1, most=1)), "must fit a word"),
         (argue(limits=ArgumentLimits(allowed=(USDC,))), "argument with addresses"),
+        (argue(limits=ArgumentLimits(forbidden=("0x",))), "forbidden address 0x of a"),
+        (argue(limits=ArgumentLimits(forbidden=(USDC,))), "argument with addresses"),
+        (allow(kind=ApprovalKind.ITEM), "must have an argument with the item's ID"),
+        (allow(kind=ApprovalKind.ALL, is_derived=False), "approval of kind all: must be derived"),
+        (allow(is_measured=True, amount_argument="a"), "measured approval"),
         (allow(spender="0x"), "spender of an approval 0x"),
         (allow(amount_argument="b"), "amount b of an approval"),
         (allow(tokens_argument="a"), "tokens a: must be an argument"),

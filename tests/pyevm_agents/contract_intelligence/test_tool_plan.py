@@ -9,6 +9,7 @@ from eth_utils import to_checksum_address
 
 from precompiles.spec import MAX_TOOLS
 from precompiles.tool_metadata import compute_look
+from pyevm_agents.contract_intelligence import tool_plan
 from pyevm_agents.contract_intelligence.capabilities import (
     Access,
     Approval,
@@ -26,6 +27,7 @@ from pyevm_agents.contract_intelligence.capabilities import (
 )
 from pyevm_agents.contract_intelligence.chain_metadata import ChainMetadata
 from pyevm_agents.contract_intelligence.tool_plan import TASK, AgentPlan, PlanOptions, plan_agent
+from pyevm_agents.contract_intelligence.tool_spec import ZERO_ADDRESS, ArgumentLimits
 from pyevm_agents.contract_intelligence.untrusted_text import clean_label
 from pyevm_agents.errors import ConfigError
 
@@ -211,6 +213,68 @@ def test_the_unit_of_a_list_of_tuples_is_that_of_its_only_number() -> None:
     [tool] = plan_agent([contract("Coin", USDC, two, symbol="USDC")], CHAIN).tools
     assert tool.spec.model_parameters[0][2] == "[abi:(address,uint256,uint256)[]]"
     assert tool.spec.tokens == (DAI,)
+
+
+ASSET = Parameter(name="asset", abi_type="address", tokens=(USDC, DAI))
+SUPPLY = replace(
+    function("supply", ASSET, amount("amount", "asset"), Parameter(name="to", abi_type="address")),
+    approvals=(Approval(token=USDC, spender=ROUTER, amount=7, parameter="amount"),),
+)
+
+
+def test_a_function_of_several_tokens_is_a_tool_for_each() -> None:
+    found = plan(SUPPLY)
+    assert list_names(found) == ["supply_USDC", "supply_DAI"]
+    for tool, token, text in zip(
+        found.tools,
+        (USDC, DAI),
+        ("amount of USDC, 6 decimals", "amount of DAI, 18 decimals"),
+        strict=True,
+    ):
+        spec = tool.spec
+        assert [each for _, _, each in spec.model_parameters] == [text, ""]
+        assert spec.arguments[0].value == token
+        assert [each.token for each in spec.allowances] == [token]
+        assert spec.arguments[2].limits.forbidden == (ZERO_ADDRESS, ROUTER, token)
+        assert spec.tokens == (token,)
+    assert found.tools[1].spec.description == (
+        "Supply (DAI, Router). Set by the tool: asset: DAI. It approves DAI by itself."
+    )
+    one = replace(
+        SUPPLY,
+        parameters=(replace(ASSET, tokens=(DAI,)), *SUPPLY.parameters[1:]),
+        approvals=(replace(SUPPLY.approvals[0], token=DAI),),
+    )
+    [only] = plan(one).tools
+    assert (only.spec.name, only.spec.tokens) == ("supply", (DAI,))
+
+
+def test_a_function_of_many_tokens_is_one_tool(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tool_plan, "MAX_ASSET_TOOLS", 1)
+    [tool] = plan(SUPPLY).tools
+    assert [name for _, name, _ in tool.spec.model_parameters] == ["asset", "amount", "to"]
+    assert [each.token for each in tool.spec.allowances] == [USDC, DAI]
+    assert {each.tokens_argument for each in tool.spec.allowances} == {"asset"}
+    assert tool.spec.arguments[0].limits.allowed == (USDC, DAI)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["supply.to", "Router.supply.to", f"{ROUTER}.supply.to", "supply(address,uint256,address).to"],
+)
+def test_a_recipient_can_be_any_address(name: str) -> None:
+    router = contract("Router", ROUTER, SUPPLY, SELL)
+    found = plan_agent([router], CHAIN, PlanOptions(allowed_recipients=(name,)))
+    limits = {tool.spec.name: tool.spec.arguments[-1].limits for tool in found.tools}
+    assert limits["supply_USDC"] == limits["supply_DAI"] == ArgumentLimits()
+
+
+@pytest.mark.parametrize("name", ["to", "supply.asset", "sell.given", "Other.supply.to"])
+def test_a_recipient_that_is_none_is_refused(name: str) -> None:
+    router = contract("Router", ROUTER, SUPPLY, SELL)
+    message = r"must be FUNCTION\.PARAMETER of a tool, one of supply\.to"
+    with pytest.raises(ConfigError, match=message):
+        plan_agent([router], CHAIN, PlanOptions(allowed_recipients=(name,)))
 
 
 def test_functions_of_one_name_name_their_contracts() -> None:

@@ -95,6 +95,18 @@ def test_a_dry_run_sends_nothing(swap_node: SwapNode) -> None:
     assert tools["swapExactETHForTokens_ETH_for_USDT"]["maxValueWei"] == str(10**17)
 
 
+def test_a_recipient_is_no_token_unless_it_is_allowed(
+    swap_node: SwapNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inspect, "ANALYSE", None)
+    words = ["--address", swap_node.place("USDT"), "--function", "transfer", "--dry-run"]
+    options: list[tuple[list[str], int]] = [([], 2), (["--allow-recipient", "transfer.to"], 0)]
+    for more, count in options:
+        [tool] = swap_node.read_json("deploy", *words, *more)["tools"]
+        [recipient, _] = tool["arguments"]
+        assert len(recipient["forbidden"]) == count
+
+
 def test_a_dry_run_in_a_terminal(swap_node: SwapNode, monkeypatch: pytest.MonkeyPatch) -> None:
     # Names and paths are there without executions of the functions.
     monkeypatch.setattr(inspect, "ANALYSE", None)
@@ -151,6 +163,7 @@ def test_a_second_deployment_shares_the_factory_and_the_account(
         (["--callback-gas", "2000000"], "--callback-gas: needs --oracle ADDRESS"),
         (["--run-timeout", "1h"], "--run-timeout: needs --oracle ADDRESS"),
         (["--slippage", "101"], "Invalid value for '--slippage'"),
+        (["--allow-recipient", "fly.to"], "recipient fly.to: must be FUNCTION.PARAMETER of a tool"),
         (["--deadline", "99999d"], "--deadline: must be at most 4,294,967,295 s"),
     ],
 )
