@@ -127,6 +127,8 @@ def _serialize_parameter(parameter: Parameter) -> dict[str, Any]:
         "components": [_serialize_parameter(each) for each in parameter.components],
         "role": str(parameter.role) or None,
         "token": parameter.token or None,
+        "tokens": list(parameter.tokens),
+        "isRecipient": parameter.is_recipient,
         "enum": parameter.enum or None,
         "members": parameter.members or None,
         "derivation": None if derivation is None else _serialize_derivation(derivation),

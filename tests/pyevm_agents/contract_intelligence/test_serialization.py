@@ -157,6 +157,8 @@ def test_the_schema() -> None:
         "components": [],
         "role": "minimum",
         "token": TOKEN,
+        "tokens": [],
+        "isRecipient": False,
         "enum": None,
         "members": None,
         "derivation": {
