@@ -19,6 +19,7 @@ from pyevm_agents.artifacts import SELECTOR_BYTES
 from pyevm_agents.chain import Call
 from pyevm_agents.contract_intelligence.capabilities import TokenFacts
 from pyevm_agents.contract_intelligence.function_abi import split_types
+from pyevm_agents.contract_intelligence.tool_limits import MAX_DECIMALS
 from pyevm_agents.contract_intelligence.untrusted_text import clean_label
 
 if TYPE_CHECKING:
@@ -40,9 +41,6 @@ MAX_OUTPUT_BYTES = 16_384
 WORD_BYTES = 32
 OLD_SYMBOL_TYPE = "bytes32"
 """The type of symbol and name of tokens from before ERC-20 was final, such as MKR."""
-
-MAX_DECIMALS = 77
-"""Decimals of the largest power of ten in a word."""
 
 
 class ContractReader:

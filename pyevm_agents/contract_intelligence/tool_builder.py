@@ -20,6 +20,7 @@ from pyevm_agents.contract_intelligence.capabilities import (
     Source,
 )
 from pyevm_agents.contract_intelligence.natspec_text import find_choices
+from pyevm_agents.contract_intelligence.tool_limits import fit_outputs
 from pyevm_agents.contract_intelligence.tool_spec import (
     MAX_WORD,
     VALUE_NAME,
@@ -174,7 +175,9 @@ def build_tool_spec(
     tokens = tuple(_iter_tokens(function, leaves, allowances, place))
     if not function.is_read_only:
         leaves = tuple(_forbid(leaf, (place, *tokens), chosen) for leaf in leaves)
-    output_types = _format_types(function.outputs)
+    outputs, output_types = function.outputs, fit_outputs(_format_types(function.outputs))
+    if output_types == "()":
+        outputs = ()  # A tool can't read them: its sentence leaves them out.
     return ToolSpec(
         name=NameTable().add(chosen.name or function.name, f"call {function.selector.hex()}"),
         description=_describe(function, leaves, allowances, chosen),
@@ -186,8 +189,8 @@ def build_tool_spec(
         arguments=tuple(leaf.argument for leaf in leaves),
         value=value,
         allowances=allowances,
-        outputs=tuple(_build_output(output, leaves, chosen) for output in function.outputs),
-        minimum_output=_find_amount(function.outputs),
+        outputs=tuple(_build_output(output, leaves, chosen) for output in outputs),
+        minimum_output=_find_amount(outputs),
         must_return_true=_tells_success(function),
         is_read_only=function.is_read_only,
         tokens=tokens,

@@ -16,10 +16,20 @@ from eth_abi.exceptions import ABITypeError, DecodingError, EncodingError, Parse
 from eth_abi.grammar import ABIType, TupleType, parse
 from eth_utils import is_address, to_checksum_address
 
-from precompiles.abi import ParamType
+from precompiles.abi import ParamDescription, ParamType
+from precompiles.spec import MAX_METADATA_BYTES, MAX_PARAMETERS
 from precompiles.tool_metadata import compute_look, find_name_flaw
+from precompiles.typed_texts import attach_types
 from pyevm_agents.abi import is_abi_type
 from pyevm_agents.contract_intelligence.capabilities import ApprovalKind, Source
+from pyevm_agents.contract_intelligence.tool_limits import (
+    LAST_PRECOMPILE,
+    MAX_BASIS_POINTS,
+    MAX_DECIMALS,
+    MAX_SECONDS,
+    MAX_SPEC_BYTES,
+    find_type_flaw,
+)
 from pyevm_agents.contracts import load_artifact
 from pyevm_agents.errors import ConfigError
 
@@ -30,13 +40,6 @@ if TYPE_CHECKING:
 
 SELECTOR_BYTES = 4
 MAX_WORD = 2**256 - 1
-MAX_BASIS_POINTS = 10_000
-MAX_SECONDS = 2**32 - 1
-"""Upper bound of a deadline. Source: AbiToolCheck.sol."""
-
-MAX_DECIMALS = 76
-"""Decimals of a unit. Source: AbiToolTexts.sol."""
-
 VALUE_NAME = "value"
 """Name of the tool's last parameter, if the model chooses the wei of a call."""
 
@@ -54,6 +57,11 @@ _KINDS = tuple(ApprovalKind)
 
 APPROVE, SET_APPROVAL_FOR_ALL = bytes.fromhex("095ea7b3"), bytes.fromhex("a22cb465")
 
+CREATION_BYTES = 20
+"""Bytes that a tool's data have less than the calldata of its creation: the selector and an offset,
+without four lengths. Source: AbiToolFactory.sol."""
+
+_TYPE_MARKER = re.compile(r"\[abi:[^ ]*\]\Z")
 _LIST = re.compile(r"(?P<item>.+)\[\]")
 _INTEGER = re.compile(r"(?P<sign>u?)int(?P<bits>[0-9]+)")
 _ERC_TYPES = {
@@ -230,18 +238,19 @@ class ToolSpec:
             raise ConfigError(f"selector {self.selector.hex()}: must be {SELECTOR_BYTES} bytes")
         for token in self.tokens:
             _check_address(f"token of tool {self.name}", token)
-        leaves = flatten_types(self.input_types)
-        if [argument.abi_type for argument in self.arguments] != leaves:
-            raise ConfigError(f"arguments of tool {self.name}: must be of types {leaves}")
-        if len(self.outputs) != len(_parse_types(self.output_types)):
-            raise ConfigError(f"outputs of tool {self.name}: must be one for each type")
-        if self.must_return_true and self.output_types != "(bool)":
-            raise ConfigError(f"outputs {self.output_types}: must be (bool) to tell success")
+        if int(self.target, 16) <= LAST_PRECOMPILE or self.target == self.account:
+            raise ConfigError(
+                f"target of tool {self.name} {self.target}: must be no precompile, and not the "
+                "account"
+            )
+        _check_types(self)
         for argument in self.arguments:
             _check_argument(argument)
         _check_value(self)
         _check_minimum(self)
         _check_references(self)
+        _check_metadata(self)
+        _check_size(self)
 
     @property
     def marked_description(self) -> str:
@@ -396,6 +405,21 @@ def _check_names(spec: ToolSpec) -> None:
         raise ConfigError(f"arguments of tool {spec.name}: must have different names")
 
 
+def _check_types(spec: ToolSpec) -> None:
+    """Check the types, and that there is an argument and an output for each."""
+    for what, types in (("parameters", spec.input_types), ("outputs", spec.output_types)):
+        flaw = find_type_flaw(types)
+        if flaw:
+            raise ConfigError(f"{what} {types[:80]} of tool {spec.name}: {flaw}")
+    leaves = flatten_types(spec.input_types)
+    if [argument.abi_type for argument in spec.arguments] != leaves:
+        raise ConfigError(f"arguments of tool {spec.name}: must be of types {leaves}")
+    if len(spec.outputs) != len(_parse_types(spec.output_types)):
+        raise ConfigError(f"outputs of tool {spec.name}: must be one for each type")
+    if spec.must_return_true and spec.output_types != "(bool)":
+        raise ConfigError(f"outputs {spec.output_types}: must be (bool) to tell success")
+
+
 def _check_address(what: str, address: str) -> None:
     if not is_address(address) or address == ZERO_ADDRESS:
         raise ConfigError(f"{what} {address[:64]}: must be an address other than zero")
@@ -497,6 +521,43 @@ def _check_references(spec: ToolSpec) -> None:
         if not 0 <= output.decimals <= MAX_DECIMALS:
             raise ConfigError(f"decimals {output.decimals}: must be 0 to {MAX_DECIMALS}")
         _check_tokens(output.unit_argument, types)
+
+
+def _check_metadata(spec: ToolSpec) -> None:
+    """Check that the executor reads what the tool says of itself. Source: precompiles/spec.py."""
+    parameters = spec.model_parameters
+    if len(parameters) > MAX_PARAMETERS:
+        raise ConfigError(
+            f"tool {spec.name}: asks for {len(parameters)} parameters, at most {MAX_PARAMETERS}"
+        )
+    described = [
+        ParamDescription(param_type=kind, name=name, description=text)
+        for kind, name, text in parameters
+    ]
+    for parameter in attach_types(described):
+        if _TYPE_MARKER.search(parameter.description) and parameter.abi_type is None:
+            raise ConfigError(
+                f"parameter {parameter.name} of tool {spec.name}: is of a type that is too large "
+                "for the executor"
+            )
+    texts = {
+        "description": encode(["string"], [spec.marked_description]),
+        "parameters": encode(["((uint8,string,string)[])"], [spec.as_abi()[2]]),
+    }
+    for what, data in texts.items():
+        if len(data) > MAX_METADATA_BYTES:
+            raise ConfigError(
+                f"{what} of tool {spec.name}: {len(data):,} bytes, must be at most "
+                f"{MAX_METADATA_BYTES:,}"
+            )
+
+
+def _check_size(spec: ToolSpec) -> None:
+    size = len(spec.encode_creation()) - CREATION_BYTES
+    if size > MAX_SPEC_BYTES:
+        raise ConfigError(
+            f"data of tool {spec.name}: {size:,} bytes, must be at most {MAX_SPEC_BYTES:,}"
+        )
 
 
 def _check_kind(allowance: RequiredAllowance) -> None:

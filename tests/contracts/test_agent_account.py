@@ -11,7 +11,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from pyevm_agents.contract_intelligence.tool_spec import CallValue
+from pyevm_agents.contract_intelligence.capabilities import Source
+from pyevm_agents.contract_intelligence.tool_spec import Argument, CallValue, ToolSpec
+from pyevm_agents.errors import ConfigError
 from tests.contracts.plain_evm import (
     OWNER,
     STRANGER,
@@ -403,7 +405,17 @@ def test_approvals_that_do_not_fit_together_are_refused(
 
 
 def test_data_longer_than_a_contract_are_refused(bench: ToolBench) -> None:
-    at_the_limit = bench.spec("()", description="x" * 23_584)
-    assert bench.create(at_the_limit)("description") == at_the_limit.description
+    def build(size: int) -> ToolSpec:
+        data = Argument(name="a0", abi_type="bytes", source=Source.FIXED, value=bytes(size))
+        return bench.spec("(bytes)", arguments=[data])
+
+    most = 22_976
+    at_the_limit = build(most)
+    bench.create(at_the_limit)
+    with pytest.raises(
+        ConfigError, match="data of tool Tool: 24,560 bytes, must be at most 24,531"
+    ):
+        build(most + 1)
+    name, description, parameters, call = at_the_limit.as_abi()
     with reverts("SpecTooLong", 24_560, 24_531):
-        bench.factory("create", bench.spec("()", description="x" * 23_585).as_abi())
+        bench.factory("create", (name, description + "x" * 32, parameters, call))

@@ -37,8 +37,9 @@ from pyevm_agents.contract_intelligence.agent_deployment import (
 from pyevm_agents.contract_intelligence.capabilities import Source
 from pyevm_agents.contract_intelligence.chain_metadata import get_chain_metadata
 from pyevm_agents.contract_intelligence.serialization import serialize_value
+from pyevm_agents.contract_intelligence.tool_limits import MAX_BASIS_POINTS, MAX_SECONDS
 from pyevm_agents.contract_intelligence.tool_plan import PlanOptions, plan_agent
-from pyevm_agents.contract_intelligence.tool_spec import MAX_BASIS_POINTS, MAX_SECONDS, MAX_WORD
+from pyevm_agents.contract_intelligence.tool_spec import MAX_WORD
 from pyevm_agents.display import format_amount, pluralize
 from pyevm_agents.errors import ConfigError, RemoteFault
 from pyevm_agents.forking.remote_client import RemoteError

@@ -79,9 +79,12 @@ def build_slot_delegation(slot: int) -> bytes:
     return bytes.fromhex(f"365f5f375f5f365f7f{place}545af43d5f5f3e6036573d5ffd5b3d5ff3")
 
 
+FIRST_ADDRESS = 2**32
+
+
 def address_of(number: int) -> str:
-    """Return a checksummed address by a number."""
-    return str(to_checksum_address(number.to_bytes(20, "big")))
+    """Return a checksummed address by a number; it is that of no precompile."""
+    return str(to_checksum_address((FIRST_ADDRESS + number).to_bytes(20, "big")))
 
 
 def build_chain(

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from pyevm_agents.contract_intelligence.capabilities import TokenFacts
-from pyevm_agents.contract_intelligence.contract_reader import MAX_DECIMALS, MAX_OUTPUT_BYTES
+from pyevm_agents.contract_intelligence.contract_reader import MAX_OUTPUT_BYTES
+from pyevm_agents.contract_intelligence.tool_limits import MAX_DECIMALS
+from pyevm_agents.contract_intelligence.tool_spec import ZERO_ADDRESS
 from tests.pyevm_agents.contract_intelligence.answering_code import (
     LOOP,
     address_of,
@@ -45,7 +47,7 @@ def test_answers_of_the_right_type() -> None:
         {
             "pair(uint256)": (["uint256", "string"], [5, "five"]),
             "owner()": (["address"], [OTHER]),
-            "nobody()": (["address"], [address_of(0)]),
+            "nobody()": (["address"], [ZERO_ADDRESS]),
         }
     )
     reader = read_chain({CONTRACT: code})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -472,6 +473,43 @@ def test_specs_survive_their_abi_values(function: FunctionCapability) -> None:
     assert parse_tool_spec(spec.as_abi()) == spec
 
 
+@pytest.mark.parametrize(
+    ("types", "output_types", "count"),
+    [
+        (("function", "uint256"), "(bytes24,uint256)", 2),
+        (("fixed168x10[]",), "(bytes32[])", 1),
+        (("uint256", "bool" + "[]" * 16), "()", 0),
+    ],
+)
+def test_outputs_that_a_tool_can_not_read_are_digits_or_left_out(
+    types: tuple[str, ...], output_types: str, count: int
+) -> None:
+    outputs = tuple(Parameter(name="", abi_type=each) for each in types)
+    spec = build(replace(TRANSFER, outputs=outputs))
+    assert (spec.output_types, len(spec.outputs)) == (output_types, count)
+    assert parse_tool_spec(spec.as_abi()) == spec
+
+
+@pytest.mark.parametrize(
+    ("types", "message"),
+    [
+        (("function",), "parameters (function) of tool transfer: type function: is none that"),
+        (("fixed168x10",), "type fixed168: is none that a tool can have"),
+        (("bool" + "[]" * 16,), "more than 16 arrays and tuples within each other"),
+        (("bool",) * 65, "more than 64 members of a tuple, or parameters"),
+        (("bool",) * 33, "tool transfer: asks for 33 parameters, at most 32"),
+        (("bool" + "[]" * 9,), "parameter a0 of tool transfer: is of a type that is too large"),
+        (("bool[65]",), "parameter a0 of tool transfer: is of a type that is too large"),
+    ],
+)
+def test_parameters_that_a_tool_can_not_have_are_refused(
+    types: tuple[str, ...], message: str
+) -> None:
+    parameters = tuple(Parameter(name=f"a{i}", abi_type=each) for i, each in enumerate(types))
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        build(replace(TRANSFER, parameters=parameters))
+
+
 ARGUMENT = Argument(name="a", abi_type="uint8")
 SPEC = ToolSpec(
     name="tool", description="", account=ACCOUNT, target=ROUTER, selector=bytes(4),
@@ -496,8 +534,11 @@ def allow(**changes: Any) -> dict[str, Any]:  # noqa: ANN401 - fields of Require
         ({"account": "0x12"}, "account of tool tool 0x12: must be an address"),
         ({"target": "0x" + "00" * 20}, "must be an address other than zero"),
         ({"tokens": ("0x" + "00" * 20,)}, "token of tool tool"),
+        ({"target": "0x" + "00" * 18 + "ffff"}, "must be no precompile, and not the account"),
+        ({"target": ACCOUNT}, "must be no precompile, and not the account"),
+        ({"description": "x" * 16_384}, r"description of tool tool: 16,448 bytes, must be at most"),
         ({"selector": b"abc"}, "selector 616263: must be 4 bytes"),
-        ({"input_types": "uint8"}, "types uint8: must be a tuple"),
+        ({"input_types": "uint8"}, "parameters uint8 of tool tool: types must be a tuple"),
         ({"input_types": "(uint8,bool)"}, "must be of types"),
         ({"output_types": "(bool)"}, "outputs of tool tool: must be one for each type"),
         ({"must_return_true": True}, r"outputs \(\): must be \(bool\)"),
