@@ -51,7 +51,7 @@ ENCODED_CONTRACTS = (*REAL_CONTRACTS, *UNISWAP_CONTRACTS)
 CALLS_SHARE = 0.1
 """Whole calls of a function, of the values of each of its parameters."""
 
-SOME_ADDRESS = "0x" + "11" * 20
+SOME_ADDRESS, OTHER_ADDRESS = "0x" + "11" * 20, "0x" + "22" * 20
 """Of the tools and their account: no call is made."""
 
 ADDRESSES = 32
@@ -199,7 +199,7 @@ class CallEncoder:
         spec = build_tool_spec(
             function,
             target=SOME_ADDRESS,
-            account=SOME_ADDRESS,
+            account=OTHER_ADDRESS,
             options=ToolOptions(value=CallValue()),
         )
         described = [
