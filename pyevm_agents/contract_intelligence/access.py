@@ -129,7 +129,10 @@ def analyse_functions(  # noqa: PLR0913 - keyword arguments
     searches = [_search(place, function) for function in functions]
     return share_units(
         [
-            _conclude(place, function, search, found)
+            replace(
+                _conclude(place, function, search, found),
+                delegates=_list_delegates(function, found),
+            )
             for function, (search, found) in zip(functions, searches, strict=True)
         ]
     )
@@ -142,6 +145,14 @@ def _search(place: Surroundings, function: FunctionCapability) -> tuple[CallSear
         for write in found.success[1].tape.writes:
             place.written_slots.setdefault((write.account, write.slot), function.name)
     return search, found
+
+
+def _list_delegates(function: FunctionCapability, found: SearchResult) -> tuple[str, ...]:
+    """Return the contracts to which calls of a function were delegated, whole."""
+    made = [*found.failures, *filter(None, (found.success, found.hypothetical))]
+    delegates = (result.find_delegate() for _, result in made)
+    seen = [to_hex_address(bytes(each)) for each in delegates if each is not None]
+    return tuple(dict.fromkeys((*function.delegates, *seen)))
 
 
 # -- conclusions -- #

@@ -207,6 +207,8 @@ class FunctionCapability:
     """Tokens, or `native`, of which the account had too little for a call."""
 
     example: ExampleCall | None = None
+    delegates: tuple[str, ...] = ()
+    """Contracts whose code ran where the address delegated the whole call."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -286,8 +288,9 @@ class ContractIntelligence:
     proxy_kind: str = ""
     """The standard of a proxy, such as `EIP-1967`; empty if the contract is no proxy."""
 
-    is_upgradeable: bool = False
-    """Whether the implementation of a proxy, or the facets of a diamond, can change."""
+    is_upgradeable: bool | None = False
+    """Whether the implementation of a proxy, or the facets of a diamond, can change; None if that
+    is not known."""
 
     symbol: str = ""
     decimals: int | None = None

@@ -31,7 +31,14 @@ from pyevm_agents.contract_intelligence.function_abi import ContractInterface, b
 from pyevm_agents.contract_intelligence.metadata_stability import inspect_metadata
 from pyevm_agents.contract_intelligence.parameter_evidence import iter_tokens
 from pyevm_agents.contract_intelligence.primitives import THIS, load_primitives
-from pyevm_agents.contract_intelligence.proxies import Proxy, find_proxy
+from pyevm_agents.contract_intelligence.proxies import (
+    DELEGATING,
+    Facet,
+    Proxy,
+    add_delegates,
+    find_delegates,
+    find_proxy,
+)
 from pyevm_agents.contract_intelligence.relationships import read_relationships
 from pyevm_agents.contract_intelligence.untrusted_text import clean_label
 from pyevm_agents.errors import ConfigError
@@ -191,6 +198,9 @@ def _describe(
         )
     proxy = find_proxy(reader, address)
     interface = contract.interface or _find_interface(reader, address, proxy, finder)
+    selectors = [each.selector for each in interface.functions]
+    delegates = find_delegates(reader, address, dict.fromkeys([*selectors, *list_selectors(code)]))
+    proxy = add_delegates(proxy, delegates)
     kind = find_kind(reader, address, [each.signature for each in interface.functions])
     token = None if kind is ContractKind.CUSTOM else reader.read_token(address)
     warnings = [*interface.warnings, *_list_code_warnings(reader, address, proxy, interface)]
@@ -207,11 +217,16 @@ def _describe(
         abi_source=interface.source,
         implementation="" if proxy is None else proxy.implementation,
         proxy_kind="" if proxy is None else proxy.kind,
-        is_upgradeable=proxy is not None and not proxy.is_fixed,
+        is_upgradeable=proxy is not None and proxy.is_upgradeable,
         symbol="" if token is None else token.symbol,
         decimals=None if token is None else token.decimals,
         token_name="" if token is None else token.name,
-        functions=interface.functions,
+        functions=tuple(
+            replace(each, delegates=(delegates[each.selector],))
+            if each.selector in delegates
+            else each
+            for each in interface.functions
+        ),
         warnings=tuple(warnings),
     )
 
@@ -250,12 +265,16 @@ def _list_code_warnings(
     if proxy is not None:
         change = proxy.describe_change()
         warnings += [change] if change else []
-        places = [proxy.implementation, *(facet.address for facet in proxy.facets)]
+        parts = (*proxy.facets, *proxy.others)
+        places = [proxy.implementation, *(part.address for part in parts)]
         codes = {place: reader.get_code(place) for place in places if place}
         empty = [place for place, code in codes.items() if not code]
         warnings += [f"{place}, to which the proxy delegates, has no code" for place in empty[:1]]
         executed += codes.values()
+        warnings += [_describe_other(interface, other, proxy) for other in proxy.others]
+        delegated = [part.selectors for part in proxy.others]
         clashing = list_selectors(own) & {each.selector for each in interface.functions}
+        clashing -= frozenset().union(*delegated)
         if clashing and proxy.implementation:
             names = _list_names(interface, clashing)
             warnings.append(f"the proxy itself has the selectors of {names}")
@@ -266,8 +285,16 @@ def _list_code_warnings(
     return warnings
 
 
+def _describe_other(interface: ContractInterface, other: Facet, proxy: Proxy) -> str:
+    """Return a warning about functions for which other code runs than for the rest."""
+    usual = f", not of {proxy.implementation}" if proxy.implementation else ""
+    return f"{_list_names(interface, other.selectors)}: runs the code of {other.address}{usual}"
+
+
 def _list_names(interface: ContractInterface, selectors: frozenset[bytes] | set[bytes]) -> str:
-    names = [each.name for each in interface.functions if each.selector in selectors]
+    known = {each.selector: each.name for each in interface.functions}
+    names = [name for selector, name in known.items() if selector in selectors]
+    names += [f"0x{each.hex()}" for each in sorted(selectors) if each not in known]
     more = len(names) - MAX_NAMED_FUNCTIONS
     return ", ".join(names[:MAX_NAMED_FUNCTIONS]) + (f" and {more} more" if more > 0 else "")
 
@@ -346,8 +373,17 @@ def _analyse(
         for each in functions
         for approval in each.approvals
     )
+    warnings = [
+        f"{after.name}: runs the code of {' or of '.join(after.delegates)}, by its arguments or by "
+        "who calls"
+        for before, after in zip(contract.functions, functions, strict=True)
+        if {*after.delegates} - {*before.delegates, contract.implementation}
+    ]
     return replace(
         contract,
         functions=tuple(functions),
+        proxy_kind=contract.proxy_kind or (DELEGATING if warnings else ""),
+        is_upgradeable=(contract.is_upgradeable or None) if warnings else contract.is_upgradeable,
+        warnings=(*contract.warnings, *warnings),
         relationships=replace(contract.relationships, required_approvals=tuple(approvals)),
     )

@@ -116,6 +116,17 @@ class ProbeResult:
         """Return the calls made, each before its inner ones."""
         return [*_walk(self.tape.root)]
 
+    def find_delegate(self) -> Address | None:
+        """Return the contract to which the call was delegated, whole; None if to none."""
+        root = self.tape.root
+        if root is None:
+            return None
+        for call in root.calls:
+            is_delegated = call.account == root.account and call.code_account != call.account
+            if is_delegated and call.data.startswith(root.data):
+                return call.code_account
+        return None
+
     def list_transfers(self) -> list[TokenTransfer]:
         """Return the transfers of tokens and of ether of a call that succeeded, tokens first."""
         tokens = [

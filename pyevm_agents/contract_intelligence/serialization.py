@@ -110,6 +110,7 @@ def _serialize_function(function: FunctionCapability) -> dict[str, Any]:
         "access": str(function.access),
         "reason": clean_text(function.reason, MAX_REASON_CHARACTERS) or None,
         "callers": list(function.callers),
+        "delegates": list(function.delegates),
         "approvals": [_serialize_approval(each) for each in function.approvals],
         "needsBalanceOf": list(function.needs_balance_of),
         "requires": _serialize_requirements(function),

@@ -10,6 +10,7 @@ from eth_abi import encode
 
 from pyevm_agents.contract_intelligence.abi_files import read_abi_file
 from pyevm_agents.contract_intelligence.abi_services import EtherscanService
+from pyevm_agents.contract_intelligence.access import analyse_functions
 from pyevm_agents.contract_intelligence.capabilities import (
     Access,
     Approval,
@@ -26,6 +27,7 @@ from pyevm_agents.contract_intelligence.inspection import (
 )
 from pyevm_agents.contract_intelligence.relationships import group_contracts
 from pyevm_agents.contract_intelligence.serialization import build_context
+from pyevm_agents.contracts import load_artifact
 from pyevm_agents.errors import ConfigError
 from tests.pyevm_agents.contract_intelligence.abi_server import answer_as_etherscan, serve_abis
 from tests.pyevm_agents.contract_intelligence.answering_code import (
@@ -178,6 +180,42 @@ def test_a_proxy_has_the_functions_of_its_implementation() -> None:
     # The proxy's own storage: its token was never set up.
     assert (found.kind, found.symbol) == (ContractKind.ERC20, "")
     assert f"EIP-1967 proxy: its implementation {token} can be changed by {USER}" in found.warnings
+
+
+@pytest.mark.parametrize("is_shown", [True, False])
+@pytest.mark.parametrize("asks_argument", [True, False])
+def test_a_proxy_that_runs_other_code_for_one_function(
+    *, is_shown: bool, asks_argument: bool
+) -> None:
+    """The address of one contract is in its code; who likes to exchanges the other one."""
+    account = build_account()
+    counter = load_artifact("Counter")
+    shown, hidden = (deploy(account, counter.encode_creation()) for _ in range(2))
+    usual = shown if is_shown else address_of(0)
+    selector = counter.encode_call("add", 0)[:4]
+    creation = load_artifact("SlyProxy").encode_creation(usual, hidden, selector, asks_argument)
+    proxy = deploy(account, creation)
+    interface = read_interface([*counter.abi], name="Counter", source="file")
+    [found] = inspect_contracts(
+        account.chain,
+        [InspectedContract(address=proxy, interface=interface)],
+        USER,
+        analyse=analyse_functions,
+    )
+    assert (found.proxy_kind, found.is_upgradeable) == ("delegating", None)
+    assert found.implementation == (shown if is_shown else "")
+    [warning] = [each for each in found.warnings if hidden in each]
+    if asks_argument:  # Calls with other arguments run another code than zeros do.
+        usual = f"{shown} or of " if is_shown else ""
+        assert warning == (
+            f"add: runs the code of {usual}{hidden}, by its arguments or by who calls"
+        )
+    else:
+        usual = f", not of {shown}" if is_shown else ""
+        assert warning == f"add: runs the code of {hidden}{usual}"
+    delegates = {each.name: each.delegates for each in found.functions}
+    assert hidden in delegates["add"]
+    assert delegates["number"] == ((shown,) if is_shown else ())
 
 
 def test_the_abi_of_an_implementation_is_asked_for() -> None:

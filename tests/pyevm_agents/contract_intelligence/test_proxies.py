@@ -96,8 +96,34 @@ def test_proxies_of_openzeppelin() -> None:
 def test_minimal_proxies_can_not_change(code: str) -> None:
     clone = bytes.fromhex(code.format(LOGIC[2:]))
     found = find_proxy(read_chain({PROXY: clone, LOGIC: OWNED}), PROXY)
-    assert found == Proxy(kind="EIP-1167", implementation=LOGIC, is_fixed=True)
+    assert found == Proxy(kind="EIP-1167", implementation=LOGIC, is_upgradeable=False)
     assert found.describe_change() == ""
+
+
+SLOW_CLONE = "363d3d373d3d3d363d73{}5af43d82803e903d91602b57fd5b3d3df3"
+"""Code of the length of a minimal proxy, which returns something else."""
+
+
+@pytest.mark.parametrize("size", [0, 256])
+@pytest.mark.parametrize("code", [SLOW_CLONE, build_delegation(LOGIC).hex()])
+def test_other_code_with_the_address_in_it_is_not_certain_to_be_fixed(code: str, size: int) -> None:
+    clone = bytes.fromhex(code.format(LOGIC[2:])) + bytes(size)
+    found = find_proxy(read_chain({PROXY: clone, LOGIC: OWNED}), PROXY)
+    assert found == Proxy(kind="delegating", implementation=LOGIC, is_upgradeable=None)
+    assert found.describe_change() == (
+        f"delegating proxy: it runs the code of {LOGIC}; whether it can run another one is not "
+        "known"
+    )
+
+
+def test_a_minimal_proxy_of_a_proxy_can_change() -> None:
+    clone = bytes.fromhex(f"363d3d373d3d3d363d73{LOGIC[2:]}5af43d82803e903d91602b57fd5bf3")
+    reader = read_chain(
+        {PROXY: clone, LOGIC: build_slot_delegation(7), OWNER: OWNED},
+        {PROXY: {7: int(OWNER, 16)}},
+    )
+    found = find_proxy(reader, PROXY)
+    assert found == Proxy(kind="EIP-1167", implementation=LOGIC, is_upgradeable=None)
 
 
 @pytest.mark.parametrize(
