@@ -44,8 +44,10 @@ from pyevm_agents.contract_intelligence.conditions import (
     is_own_mask,
     list_comparisons,
 )
+from pyevm_agents.contract_intelligence.item_owners import find_item_access
 from pyevm_agents.contract_intelligence.parameter_evidence import share_units, show_parameters
 from pyevm_agents.contract_intelligence.probe import Prober, to_hex_address
+from pyevm_agents.contract_intelligence.role_names import describe_role
 from pyevm_agents.contract_intelligence.surroundings import (
     Surroundings,
     look_around,
@@ -57,6 +59,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pyevm_agents.chain import Chain
+    from pyevm_agents.contract_intelligence.item_owners import ItemAccess
     from pyevm_agents.contract_intelligence.probe import Overrides, ProbeResult
 
 MAX_CHECKS = 12
@@ -72,6 +75,9 @@ MAX_SETTINGS = 8
 SIGNER = PrivateKey(keccak(text="an account that signs"))
 """Key of an account that nothing else has to do with, which signs in place of the caller."""
 
+SETUP_NAME = re.compile("(?i)_*(init|initiali[sz]e|set_?up)([A-Z0-9_].*)?$")
+"""Names of functions that run once: they propose, and executions decide."""
+
 _UNPRINTABLE = re.compile(r"[^\x20-\x7e]+")
 
 
@@ -81,6 +87,7 @@ class _Barrier:
 
     reason: str
     callers: tuple[str, ...] = ()
+    role: str = ""
     access: Access = Access.FORBIDDEN
 
 
@@ -142,8 +149,11 @@ def _search(place: Surroundings, function: FunctionCapability) -> tuple[CallSear
     search = CallSearch(place.prober, place.contract, function, place.account, place.known)
     found = search.run()
     if found.success is not None and not function.is_read_only:
-        for write in found.success[1].tape.writes:
+        writes = found.success[1].tape.writes
+        for write in writes:
             place.written_slots.setdefault((write.account, write.slot), function.name)
+        if any(bytes(place.account) in write.value.to_bytes(32, "big") for write in writes):
+            place.own_calls.append((function.selector, *found.success))
     return search, found
 
 
@@ -161,20 +171,30 @@ def _list_delegates(function: FunctionCapability, found: SearchResult) -> tuple[
 def _conclude(
     place: Surroundings, function: FunctionCapability, search: CallSearch, found: SearchResult
 ) -> FunctionCapability:
-    shown = found.success or found.hypothetical
-    if shown is not None:
-        function = show_parameters(search, function, *shown)
+    made = found.success or found.hypothetical
+    if made is not None:
+        function = show_parameters(search, function, *made)
+    item = None if made is None else find_item_access(place, search, *made)
+    if item is not None and item.own is None and not item.is_obtainable:
+        return _describe_item(function, item)
     if found.success is not None:
-        return _describe_example(place, function, search, *found.success)
+        own = None if item is None else item.own
+        return _describe_example(place, function, search, *(own or found.success))
     last = _get_last(found)
     if last[1] is not None and place.prober.is_endless(last[1]):
         reason = f"A call of {_name(function)} does not end within {last[1].gas_limit:,} gas."
         return replace(function, access=Access.UNKNOWN, reason=reason)
     needs = find_needs(place.prober, place.account, function, *last)
-    barrier = _find_barrier(place, function, search, found)
+    barrier = _find_barrier(place, function, search, found) or _find_dead_end(
+        place, function, found
+    )
     if barrier is not None:
         return replace(
-            function, access=barrier.access, reason=barrier.reason, callers=barrier.callers
+            function,
+            access=barrier.access,
+            reason=barrier.reason,
+            callers=barrier.callers,
+            role=barrier.role,
         )
     return replace(
         function,
@@ -265,7 +285,7 @@ def _find_barrier(
 
     Of several such checks, the one counts that other accounts pass, best with a call that succeeds.
     """
-    best: tuple[AccessCheck, _Passing] | None = None
+    best: tuple[AccessCheck, _Passing, ProbeResult] | None = None
     for check, attempt, before in _list_checks(found):
         passing = _try_check(place, search, check, attempt, before)
         if passing is None:
@@ -278,14 +298,65 @@ def _find_barrier(
             names = tuple(map(to_hex_address, passing.callers))
             return _Barrier(access=Access.OPEN, reason=reason, callers=names)
         if best is None or passing.is_success or (passing.callers and not best[1].callers):
-            best = check, passing
+            best = check, passing, before
         if passing.is_success:
             break
     if best is not None:
-        names = tuple(map(to_hex_address, best[1].callers))
-        return _Barrier(reason=_describe_barrier(place, function, best[0], names), callers=names)
+        check, passing, stopped = best
+        names = tuple(map(to_hex_address, passing.callers))
+        reason, role = _describe_barrier(place, function, check, stopped, names)
+        return _Barrier(reason=reason, callers=names, role=role)
     return _find_other_callers(place, function, search, found) or _find_last_comparison(
         function, found
+    )
+
+
+def _find_dead_end(
+    place: Surroundings, function: FunctionCapability, found: SearchResult
+) -> _Barrier | None:
+    """Return what stops everybody: code that always reverts, or that runs once and has run.
+
+    The code proposes it, and no execution says otherwise.
+    """
+    if found.hypothetical is not None:
+        if not _has_run(place, function, *found.hypothetical):
+            return None
+        reason = f"I cannot call {_name(function)} because it runs once, and has run."
+        return _Barrier(reason=reason)
+    results = [result for _, result in found.failures]
+    is_dead = results and all(
+        each.halt is None and place.reverts_always(function.selector, each) for each in results
+    )
+    if not is_dead:
+        return None
+    reason = f"I cannot call {_name(function)} because it always reverts, whoever calls it."
+    return _Barrier(reason=reason)
+
+
+def _has_run(
+    place: Surroundings,
+    function: FunctionCapability,
+    attempt: CallAttempt,
+    result: ProbeResult,
+) -> bool:
+    """Whether a function runs only where slots are empty that it fills itself.
+
+    Another function may empty them again: so the name must be that of a set-up, or no other
+    function write them.
+    """
+    filled = {(each.account, each.slot) for each in result.tape.writes if each.value}
+    emptied = [
+        (account, slot)
+        for account, slot, value in attempt.state
+        if place.prober.read_slot(account, slot) > value
+    ]
+    if not emptied or len(emptied) < len(attempt.state) or not filled.issuperset(emptied):
+        return False
+    if SETUP_NAME.match(function.name):
+        return True
+    return all(
+        place.list_writers(account, slot, result) == {function.selector}
+        for account, slot in emptied
     )
 
 
@@ -503,30 +574,43 @@ def _is_closed(comparison: ValueComparison) -> bool:
 # -- sentences -- #
 
 
+def _describe_item(function: FunctionCapability, item: ItemAccess) -> FunctionCapability:
+    """Return a function that only the owner of an item may call."""
+    return replace(
+        function,
+        access=Access.FORBIDDEN,
+        reason=_say_only(function, clean_text(item.noun), "it"),
+        callers=tuple(map(to_hex_address, item.owners)),
+    )
+
+
 def _describe_barrier(
     place: Surroundings,
     function: FunctionCapability,
     check: AccessCheck,
+    stopped: ProbeResult,
     callers: tuple[str, ...],
-) -> str:
+) -> tuple[str, str]:
+    """Return why a check stops the account, and the role that would let it pass, if it is one."""
     if check.kind is CheckKind.SIGNATURE:
         return (
             f"I cannot call {_name(function)} because the caller must have signed, and my account "
             "signs nothing."
-        )
+        ), ""
     if check.kind is CheckKind.IDENTITY:
         if callers:
-            return _say_only(function, f"{callers[0]}{_label(place, callers[0])}", "it")
+            return _say_only(function, f"{callers[0]}{_label(place, callers[0])}", "it"), ""
         noun = _find_empty_getter(place, check)
-        return f"I cannot call {_name(function)} because only {noun} may, and there is none now."
+        return (
+            f"I cannot call {_name(function)} because only {noun} may, and there is none now."
+        ), ""
+    role, holders = ("", "accounts with a role")
+    if check.slot is not None:
+        role, holders = map(clean_text, describe_role(place, check.slot, stopped))
     if callers:
-        return _say_only(
-            function,
-            f"accounts with a role may, such as {callers[0]}{_label(place, callers[0])}",
-            "one",
-            verb="",
-        )
-    return _say_only(function, "accounts with a role", "one")
+        who = f"{holders} may, such as {callers[0]}{_label(place, callers[0])}"
+        return _say_only(function, who, "one", verb=""), role
+    return _say_only(function, holders, "one"), role
 
 
 def _say_only(function: FunctionCapability, who: str, pronoun: str, verb: str = " may") -> str:

@@ -199,7 +199,7 @@ class CallSearch:
     ) -> None:
         """Search the calls of a function of a contract that an account can make."""
         self.prober, self._contract, self.function = prober, contract, function
-        self._account, self._known = account, known
+        self._account, self.known = account, known
         self.types = tuple(parameter.abi_type for parameter in function.parameters)
         self.result = SearchResult()
         self._queue: list[tuple[int, int, CallAttempt]] = []
@@ -224,7 +224,7 @@ class CallSearch:
     @property
     def known_contracts(self) -> tuple[Address, ...]:
         """Other contracts, from which arguments are built."""
-        return self._known.contracts
+        return self.known.contracts
 
     def run(self) -> SearchResult:
         """Search until a call succeeds, nothing is left to try, or `MAX_PROBES` were made."""
@@ -305,8 +305,8 @@ class CallSearch:
         if not can_build(self.types):
             return
         own = to_hex_address(self._account)
-        contracts = tuple(map(to_hex_address, self._known.contracts))
-        others = [to_hex_address(each) for each in self._known.accounts if each != self._account]
+        contracts = tuple(map(to_hex_address, self.known.contracts))
+        others = [to_hex_address(each) for each in self.known.accounts if each != self._account]
         numbers = (1, 1_000_000)
         if sum(text == "uint256" for text in self.types) > 1:  # Amounts, more often than IDs.
             numbers = (1_000_000, 1)
@@ -509,7 +509,7 @@ class CallSearch:
             yield from dict.fromkeys(fit_number(leaf.abi_type, number) for number in numbers)
         elif leaf.abi_type.startswith("bytes"):
             size = int(leaf.abi_type.removeprefix("bytes"))
-            words = (bound.to_bytes(32, "big"), *self._known.words[: 2 * MAX_ITEMS])
+            words = (bound.to_bytes(32, "big"), *self.known.words[: 2 * MAX_ITEMS])
             yield from dict.fromkeys(word[:size] for word in words)
 
     def _list_addresses(self, other: Expression | int) -> Iterator[str]:
@@ -517,7 +517,7 @@ class CallSearch:
         if compared:
             yield to_hex_address(compared)
         yield to_hex_address(self._account)
-        for known in (*self._known.contracts, *self._known.accounts)[:MAX_ITEMS]:
+        for known in (*self.known.contracts, *self.known.accounts)[:MAX_ITEMS]:
             yield to_hex_address(known)
 
     def _list_sized(
@@ -533,7 +533,7 @@ class CallSearch:
             elif isinstance(value, str):
                 yield value[:count].ljust(count, "a")
             elif leaf.abi_type == "address[]" and comparison.relation is not Relation.TRUTH:
-                contracts = [*map(to_hex_address, self._known.contracts)]
+                contracts = [*map(to_hex_address, self.known.contracts)]
                 for turn in range(min(len(contracts), MAX_ITEMS)):
                     yield tuple((contracts[turn:] + contracts[:turn])[:count])
             else:
@@ -546,7 +546,7 @@ class CallSearch:
     def _list_bytes(self, value: bytes, count: int) -> Iterator[bytes]:
         """Yield bytes of a length: calls that the contract's logs name, and zeros."""
         if count >= SELECTOR_BYTES:
-            for selector in self._known.selectors[:MAX_ITEMS]:
+            for selector in self.known.selectors[:MAX_ITEMS]:
                 yield selector.ljust(count, b"\0")
         yield value[:count].ljust(count, b"\0")
 
@@ -581,7 +581,7 @@ class CallSearch:
                 yield from self._set_stored(attempt, comparison, side, other)
 
     def _is_amount(self, comparison: ValueComparison, keyed: Expression) -> bool:
-        return keyed.slot not in self._known.flags and is_amount(comparison, keyed)
+        return keyed.slot not in self.known.flags and is_amount(comparison, keyed)
 
     def _give_item(self, attempt: CallAttempt, side: Expression) -> Iterator[CallAttempt]:
         """Yield an attempt in which the account has an item that an argument names."""
@@ -661,7 +661,7 @@ class CallSearch:
         attempt: CallAttempt,
         result: ProbeResult,
     ) -> None:
-        check = find_check(decision, comparison, self._known.flags)
+        check = find_check(decision, comparison, self.known.flags)
         if check is None:
             return
         key = (check.kind, check.place, check.holder, check.slot)

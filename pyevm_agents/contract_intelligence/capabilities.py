@@ -172,7 +172,7 @@ class Access(StrEnum):
 
     FORBIDDEN = "forbidden"
     """The same call reverts for the account and not for another one, or the caller's address
-    decides the revert."""
+    decides the revert; or a call of anybody reverts."""
 
     UNKNOWN = "unknown"
     """No call succeeded, and nothing shows why."""
@@ -201,6 +201,9 @@ class FunctionCapability:
 
     callers: tuple[str, ...] = ()
     """Accounts whose call succeeded where the agent's did not, or whom the revert compares with."""
+
+    role: str = ""
+    """The role that a caller needs, such as `MINTER_ROLE`; empty for none. `callers` have it."""
 
     approvals: tuple[Approval, ...] = ()
     needs_balance_of: tuple[str, ...] = ()
@@ -310,6 +313,15 @@ class ContractIntelligence:
     def can_write(self) -> tuple[FunctionCapability, ...]:
         """Functions with effects that the account can call."""
         return tuple(f for f in self.functions if not f.is_read_only and f.access is Access.OPEN)
+
+    @property
+    def roles(self) -> dict[str, tuple[str, ...]]:
+        """Roles that functions need, with the accounts that are known to have them."""
+        found: dict[str, dict[str, None]] = {}
+        for function in self.functions:
+            if function.role:
+                found.setdefault(function.role, {}).update(dict.fromkeys(function.callers))
+        return {role: tuple(holders) for role, holders in found.items()}
 
     @property
     def cannot_call(self) -> tuple[FunctionCapability, ...]:

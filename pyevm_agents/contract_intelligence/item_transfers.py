@@ -46,7 +46,10 @@ ALLOWANCE = bytes.fromhex("dd62ed3e")
 """`balanceOf(address)` and `allowance(address,address)` of ERC-20."""
 
 IS_APPROVED_FOR_ALL = bytes.fromhex("e985e9c5")
-WORD_BYTES = 32
+WORD_BYTES, SELECTOR_BYTES = 32, 4
+MAX_NUMBERS = 12
+"""Words of calls that may be the ID of an item."""
+
 MAX_IDS = 4
 """Items of a transfer of several that the account is given."""
 
@@ -127,6 +130,42 @@ def give_amounts(
         tuple(_find_setting(prober, account, token, balance, wanted)),
         tuple(_find_setting(prober, account, token, allowed, wanted)),
     )
+
+
+def is_token_item(
+    prober: Prober, account: Address, slot: tuple[Address, int], result: ProbeResult
+) -> bool:
+    """Whether a slot has the owner of a token's item that a call names, or how many it has.
+
+    Input: the slot's contract and its number; a call that ran with the account as the owner.
+    """
+    token, own = slot[0], bytes(account)
+    for item in [*_list_numbers(result)][:MAX_NUMBERS]:
+        for data in (
+            OWNER_OF + encode(["uint256"], [item]),
+            BALANCE_OF_ITEM + encode(["address", "uint256"], [own, item]),
+        ):
+            reads = prober.read(token, data, account).tape.reads
+            if slot in {(each.account, each.slot) for each in reads}:
+                return True
+    return False
+
+
+def _list_numbers(result: ProbeResult) -> dict[int, None]:
+    """Return the words of a call, and of calls that move items, each once."""
+    data = [result.probe.data, *(call.data for call in result.list_calls() if _is_move(call))]
+    starts = range(SELECTOR_BYTES, SELECTOR_BYTES + MAX_NUMBERS * WORD_BYTES, WORD_BYTES)
+    return {
+        int.from_bytes(each[start : start + WORD_BYTES], "big"): None
+        for each in data
+        for start in starts
+        if start + WORD_BYTES <= len(each)
+    }
+
+
+def _is_move(call: TracedCall) -> bool:
+    """Return whether a call asks a token for a transfer, or for an item's owner."""
+    return call.data[:SELECTOR_BYTES] in {TRANSFER_FROM, OWNER_OF, *ITEM_TRANSFERS}
 
 
 def _find_setting(

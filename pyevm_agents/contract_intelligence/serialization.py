@@ -6,8 +6,10 @@ JavaScript reads no larger ones exactly. Keys are only added from version to ver
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
+from precompiles.escaping import ADDRESS
 from precompiles.spec import MAX_HANDLE_CHARACTERS
 from pyevm_agents.contract_intelligence.capabilities import Access
 from pyevm_agents.contract_intelligence.relationships import group_contracts
@@ -37,6 +39,9 @@ MAX_REASONS = 32
 """Sentences of an agent's context about functions that it can't call."""
 
 MAX_REASON_CHARACTERS = 240
+
+_ACCOUNT = re.compile(rf"(?P<address>{ADDRESS.pattern})( \([^()]*\))?")
+"""An address in a sentence, with its noun in brackets."""
 
 
 # -- JSON -- #
@@ -89,6 +94,9 @@ def serialize_contract(
         "canRead": [each.signature for each in contract.can_read],
         "canWrite": [each.signature for each in contract.can_write],
         "cannotCall": [each.signature for each in contract.cannot_call],
+        "roles": [
+            {"name": name, "holders": list(holders)} for name, holders in contract.roles.items()
+        ],
         "functions": [_serialize_function(each) for each in contract.functions],
         "relationships": _serialize_relationships(contract.relationships),
         "toolMetadata": _serialize_metadata(metadata),
@@ -110,6 +118,7 @@ def _serialize_function(function: FunctionCapability) -> dict[str, Any]:
         "access": str(function.access),
         "reason": clean_text(function.reason, MAX_REASON_CHARACTERS) or None,
         "callers": list(function.callers),
+        "role": function.role or None,
         "delegates": list(function.delegates),
         "approvals": [_serialize_approval(each) for each in function.approvals],
         "needsBalanceOf": list(function.needs_balance_of),
@@ -296,7 +305,8 @@ def _iter_reasons(
     for contract in contracts:
         place = f"in {handles[contract.address]} " if len(contracts) > 1 else ""
         for function in contract.cannot_call:
-            reason = clean_text(function.reason, MAX_REASON_CHARACTERS).rstrip(". ")
+            named = _name_accounts(function.reason, handles)
+            reason = clean_text(named, MAX_REASON_CHARACTERS).rstrip(". ")
             if not reason or function.access is not Access.FORBIDDEN:
                 continue
             # The executor knows the function by the words between `call` and `because`.
@@ -307,3 +317,8 @@ def _iter_reasons(
                 yield f"{reason}."
             else:
                 yield f"{start}{place}{reason}."
+
+
+def _name_accounts(text: str, handles: Mapping[str, str]) -> str:
+    """Return a sentence with the handles of accounts in place of addresses, and of their nouns."""
+    return _ACCOUNT.sub(lambda match: handles.get(match["address"], match[0]), text)

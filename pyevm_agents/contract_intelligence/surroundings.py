@@ -14,6 +14,7 @@ from eth_typing import Address
 from eth_utils import to_canonical_address, to_checksum_address
 
 from pyevm_agents.abi import decode_values
+from pyevm_agents.contract_intelligence.bytecode import list_reverting, list_writers
 from pyevm_agents.contract_intelligence.call_search import KnownAddresses
 from pyevm_agents.contract_intelligence.calldata_layout import encode_arguments
 from pyevm_agents.contract_intelligence.caller_taint import (
@@ -22,11 +23,14 @@ from pyevm_agents.contract_intelligence.caller_taint import (
     WORD_BYTES,
 )
 from pyevm_agents.contract_intelligence.probe import Prober, to_hex_address
+from pyevm_agents.contract_intelligence.remote_logs import read_remote_logs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from pyevm_agents.contract_intelligence.call_search import CallAttempt
     from pyevm_agents.contract_intelligence.capabilities import FunctionCapability
+    from pyevm_agents.contract_intelligence.probe import ProbeResult
 
 MAX_CALLERS = 24
 """Other accounts for which a call is tried."""
@@ -56,6 +60,8 @@ class Getter:
     word: int
     slots: frozenset[tuple[Address, int]]
     is_address: bool
+    is_word: bool = False
+    """Whether it may be a word of 32 bytes, such as the name of a role."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -66,7 +72,15 @@ class LoggedWords:
     words: dict[bytes, None] = field(default_factory=dict)
     selectors: dict[bytes, None] = field(default_factory=dict)
 
-    def add(self, word: int) -> None:
+    def add_log(self, topics: Sequence[int], data: bytes) -> None:
+        """Keep the words of a log."""
+        read = data[: MAX_LOG_WORDS * WORD_BYTES]
+        for topic in topics[1:]:
+            self._add(topic)
+        for start in range(0, len(read), WORD_BYTES):
+            self._add(int.from_bytes(read[start : start + WORD_BYTES], "big"))
+
+    def _add(self, word: int) -> None:
         """Keep a word by what it looks like."""
         data = word.to_bytes(WORD_BYTES, "big")
         if LEAST_ADDRESS < word < 2**160:
@@ -88,19 +102,59 @@ class Surroundings:
     labels: Mapping[Address, str]
     """Nouns such as `the owner`."""
 
-    logged: Mapping[Address, LoggedWords]
+    logged: dict[Address, LoggedWords]
     """By the contract that wrote the logs."""
 
     getters: Sequence[Getter] = ()
+    functions: Sequence[FunctionCapability] = ()
+    own_calls: list[tuple[bytes, CallAttempt, ProbeResult]] = field(default_factory=list)
+    """Calls of the account that ran and wrote its address, by the selector of the function."""
+
     written_slots: dict[tuple[Address, int], str] = field(default_factory=dict)
     """Slots that an example call of the account writes, with the function."""
+
+    _asked: set[Address] = field(default_factory=set)
+    """Contracts whose logs before a fork were asked for."""
+
+    _reverting: dict[Address, frozenset[bytes]] = field(default_factory=dict)
+    """Functions that seem to revert always, by the account whose code they are in."""
+
+    def reverts_always(self, selector: bytes, result: ProbeResult) -> bool:
+        """Whether the code of a call seems to revert on each way through a function."""
+        account = self._find_code_account(result)
+        if account not in self._reverting:
+            self._reverting[account] = list_reverting(self.prober.chain.code(account))
+        return selector in self._reverting[account]
+
+    def list_writers(self, account: Address, slot: int, result: ProbeResult) -> frozenset[bytes]:
+        """Return the functions that seem to write a slot of the contract; none if it is another's.
+
+        Input: the slot; a call that wrote it.
+        """
+        if account != self.contract:
+            return frozenset()
+        return list_writers(self.prober.chain.code(self._find_code_account(result))).get(
+            slot, frozenset()
+        )
+
+    def _get_logged(self, contract: Address) -> LoggedWords:
+        """Return the words of a contract's logs."""
+        if contract not in self._asked:
+            self._asked.add(contract)
+            _add_remote(self.prober, contract, self.logged)
+        return self.logged.setdefault(contract, LoggedWords())
+
+    def _find_code_account(self, result: ProbeResult) -> Address:
+        """Return the account whose code a call ran: a proxy's implementation."""
+        delegate = result.find_delegate()
+        return self.contract if delegate is None else delegate
 
     def list_others(self, keeper: Address | None = None) -> tuple[Address, ...]:
         """Return the other accounts for which a call is tried.
 
         Input: keeper: the contract that keeps the members, whose logs may name them.
         """
-        kept = None if keeper is None else self.logged.get(keeper)
+        kept = None if keeper is None else self._get_logged(keeper)
         listed = (
             *(() if kept is None else kept.accounts),
             *self.known.accounts,
@@ -123,6 +177,7 @@ def look_around(
     getters = [*_read_getters(prober, contract, functions, account)]
     found = [word_to_address(each.word) for each in getters if LEAST_ADDRESS < each.word < 2**160]
     logged = _read_logged(prober)
+    _add_remote(prober, contract, logged)
     own = logged.get(contract, LoggedWords())
     read = [each.word.to_bytes(WORD_BYTES, "big") for each in getters if each.word >= 2**160]
     words = tuple(dict.fromkeys([*read, *own.words]))[:MAX_WORDS]
@@ -146,6 +201,8 @@ def look_around(
         labels=labels,
         logged=logged,
         getters=getters,
+        functions=functions,
+        _asked={contract},
     )
 
 
@@ -162,6 +219,7 @@ def _read_getters(
                 word=int.from_bytes(result.output, "big"),
                 slots=frozenset((each.account, each.slot) for each in result.tape.reads),
                 is_address=[each.abi_type for each in function.outputs] in ([], ["address"]),
+                is_word=[each.abi_type for each in function.outputs] == ["bytes32"],
             )
 
 
@@ -220,12 +278,15 @@ def _read_logged(prober: Prober) -> dict[Address, LoggedWords]:
         for receipt in chain.block_with_receipts(chain.header(number)).receipts:
             for entry in receipt.logs:
                 logged = found.setdefault(Address(bytes(entry.address)), LoggedWords())
-                data = bytes(entry.data)[: MAX_LOG_WORDS * WORD_BYTES]
-                for topic in entry.topics[1:]:
-                    logged.add(topic)
-                for start in range(0, len(data), WORD_BYTES):
-                    logged.add(int.from_bytes(data[start : start + WORD_BYTES], "big"))
+                logged.add_log(entry.topics, bytes(entry.data))
     return found
+
+
+def _add_remote(prober: Prober, contract: Address, logged: dict[Address, LoggedWords]) -> None:
+    """Add the words of a contract's logs before a fork."""
+    words = logged.setdefault(contract, LoggedWords())
+    for topics, data in read_remote_logs(prober.chain, contract):
+        words.add_log(topics, data)
 
 
 def to_address(value: str | bytes) -> Address:

@@ -45,7 +45,7 @@ def play(vocabulary: Vocabulary) -> Play:
 
 def test_the_refusal_names_the_function_and_who_could_call_it(play: Play) -> None:
     assert play.stage.refusal.startswith("I cannot call adminFunction because in AdminSwitch only ")
-    assert "owner" in play.stage.refusal
+    assert "only OWNER_OF_USDT may" in play.stage.refusal
 
 
 def test_the_ideal_run_of_each_design_request_is_right(play: Play) -> None:

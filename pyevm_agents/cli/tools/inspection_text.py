@@ -99,6 +99,9 @@ def _iter_facts(
     yield "ABI", f"{contract.abi_source}, {pluralize(len(contract.functions), 'function')}"
     if contract.proxy_kind:
         yield "proxy", f"{contract.proxy_kind} {contract.implementation}".rstrip()
+    for role, holders in contract.roles.items():
+        known = ", ".join(names.get(each, each) for each in holders)
+        yield "role", clean_text(f"{role}: {known or 'no holder is known'}", MAX_FACT_CHARACTERS)
     yield from _iter_relationships(contract.relationships, names)
 
 

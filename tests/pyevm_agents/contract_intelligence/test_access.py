@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 from eth_typing import Address
+from eth_utils import keccak
 
 from pyevm_agents.contract_intelligence import surroundings
 from pyevm_agents.contract_intelligence.access import analyse_functions, clean_text
@@ -21,6 +23,7 @@ from tests.pyevm_agents.contract_intelligence.deployment import (
     analyse,
     deploy_uniswap,
     hex_of,
+    list_functions,
     load_uniswap_artifact,
 )
 
@@ -131,6 +134,7 @@ CLOSED: dict[str, tuple[Deploy, set[str]]] = {
             "byList",
             "byHash",
             "byUnmaskedFlag",
+            "byNobody",
         },
     ),
 }
@@ -182,7 +186,7 @@ def test_the_owner_is_forbidden_less(bench: Callable[..., Bench], name: str) -> 
         "ManagedBox": {"setAuthority"},  # The manager calls it.
         "TimelockBox": {"updateDelay"},  # The timelock itself calls it.
         "GovernorBox": CLOSED["GovernorBox"][1],
-        "TrickyBox": {"byAnybodyElse"},  # Nobody else is blocked.
+        "TrickyBox": {"byAnybodyElse", "byNobody"},  # Nobody else is blocked.
     }.get(name, set())
     assert list_forbidden(allowed) == left
 
@@ -378,11 +382,108 @@ def test_a_contract_without_ether_does_not_close_what_it_pays(bench: Callable[..
     assert "NothingDue" in release.reason
 
 
-def test_an_unconditional_revert_is_unknown(bench: Callable[..., Bench]) -> None:
+def test_what_reverts_for_everybody_is_closed(bench: Callable[..., Bench]) -> None:
+    """Code that always reverts, and a set-up that has run. Another state opens what is stopped."""
     chain = bench()
-    function = analyse(chain, _deploy_tricky(chain), "TrickyBox")["byNobody()"]
-    assert function.access is Access.UNKNOWN
-    assert function.reason == "A call of byNobody reverts now: Error('disabled')."
+    box = chain.deploy("OnceBox", OWNER)
+    functions = analyse(chain, box, "OnceBox")
+    assert list_forbidden(functions) == {"setup", "simulateAndRevert", "renounce"}
+    assert functions["setup(address[],uint256)"].reason == (
+        "I cannot call setup because it runs once, and has run."
+    )
+    assert functions["renounce(uint256)"].reason == (
+        "I cannot call renounce because it always reverts, whoever calls it."
+    )
+    assert functions["appoint(address)"].example is not None
+    assert functions["close()"].reason == "A call of close reverts now: Error('closed')."
+    artifact = load_artifact("OnceBox")
+    for name, *arguments in (("appoint", hex_of(STRANGER)), ("open",)):
+        chain.send(box, artifact.encode_call(name, *arguments))
+    later = analyse(chain, box, "OnceBox")
+    assert later["appoint(address)"].reason == (
+        "I cannot call appoint because it runs once, and has run."
+    )
+    assert later["open()"].access is Access.OPEN  # `close` lets it run again.
+
+
+def test_only_the_owner_of_an_item_may(bench: Callable[..., Bench]) -> None:
+    """Of a node of a registry, also where another contract asks the registry."""
+    chain = bench()
+    artifact = load_artifact("NodeRegistry")
+    registry = chain.deploy("NodeRegistry", OWNER)
+    resolver = chain.deploy("NodeResolver", registry)
+    closed = {"setOwner", "setSubnodeOwner", "setResolver", "setTTL"}
+    functions = analyse(chain, registry, "NodeRegistry")
+    assert list_forbidden(functions) == closed
+    for name in closed:
+        [function] = [each for each in functions.values() if each.name == name]
+        assert (function.callers, function.example) == ((hex_of(OWNER),), None)
+        assert function.reason == (
+            f"I cannot call {name} because only the owner of the node may, and my account is not "
+            "it."
+        )
+    assert list_forbidden(analyse(chain, resolver, "NodeResolver")) == {"setAddr"}
+    # The account gets a node: its word stands in the logs.
+    node, label = keccak(bytes(32) + keccak(text="eth")), keccak(text="eth")
+    chain.send(registry, artifact.encode_call("setSubnodeOwner", bytes(32), label, hex_of(OWNER)))
+    chain.send(registry, artifact.encode_call("setOwner", node, hex_of(AGENT)))
+    functions = analyse(chain, registry, "NodeRegistry")
+    assert list_forbidden(functions) == set()
+    example = functions["setTTL(bytes32,uint64)"].example
+    assert example is not None
+    assert example.args[0] == node
+
+
+def test_an_item_that_the_account_can_make_closes_nothing(bench: Callable[..., Bench]) -> None:
+    """Neither a deal that the account opens, nor an item of a token that it offers."""
+    chain = bench()
+    deals = analyse(chain, chain.deploy("DealBox", OWNER), "DealBox")
+    assert list_forbidden(deals) == set()
+    assert deals["close(uint256)"].example is not None
+    items = chain.deploy("ItemBox", OWNER)
+    market = chain.deploy("ItemMarket", items, items, OWNER)
+    functions = analyse(chain, market, "ItemMarket", known={hex_of(items): "ITEM"})
+    assert functions["withdraw(uint256)"].access is Access.OPEN
+
+
+def test_a_role_has_a_name_and_holders(bench: Callable[..., Bench]) -> None:
+    """The name is a getter's, a word of the comments, or none: then the first digits show."""
+    chain = bench()
+    writer, guard = (hex_of(each) for each in (WRITER, GUARD))
+    club = chain.deploy("ClubBox", OWNER, writer, guard)
+    functions = analyse(chain, club, "ClubBox")
+    assert functions["admit(address)"].reason == (
+        f"I cannot call admit because only accounts with the role DOORMAN may, such as {writer}, "
+        "and my account is not one."
+    )
+    assert (functions["admit(address)"].role, functions["admit(address)"].callers) == (
+        "DOORMAN", (writer,),
+    )  # fmt: skip
+    assert functions["grantRole(bytes32,address)"].role == "DEFAULT_ADMIN_ROLE"
+    assert functions["vote()"].reason == (
+        "I cannot call vote because only accounts for which isMember is true may, and my account "
+        "is not one."
+    )
+    cashier = keccak(text="CASHIER_ROLE").hex()
+    assert functions["reset()"].role == cashier[:8]
+    told = [
+        replace(each, description="Forget the votes. Needs CASHIER_ROLE.")
+        for each in list_functions(load_artifact("ClubBox").abi)
+    ]
+    named = {each.name: each for each in analyse_functions(chain.chain, club, told, AGENT)}
+    assert (named["reset"].role, named["reset"].callers) == ("CASHIER_ROLE", (guard,))
+
+
+def test_a_role_that_another_contract_keeps(bench: Callable[..., Bench]) -> None:
+    chain = bench()
+    manager = chain.deploy("AuthorityManager", OWNER)
+    box = chain.deploy("ManagedValue", manager)
+    artifact = load_artifact("AuthorityManager")
+    selector = load_artifact("ManagedValue").encode_call("store", 1)[:4]
+    chain.send(manager, artifact.encode_call("setTargetFunctionRole", box, [selector], 7))
+    chain.send(manager, artifact.encode_call("grantRole", 7, hex_of(WRITER), 0))
+    store = analyse(chain, box, "ManagedValue")["store(int64)"]
+    assert (store.role, store.callers) == ("7", (hex_of(WRITER),))
 
 
 def test_a_role_that_is_granted_later_opens_the_function(bench: Callable[..., Bench]) -> None:

@@ -81,7 +81,7 @@ def test_hostile_functions_end(bench: Callable[..., Bench]) -> None:
         assert access is Access.UNKNOWN
         assert reason.startswith(f"A call of {name} ")
     assert outcomes["burnGas"][0] is Access.UNKNOWN
-    assert outcomes["revertMegabyte"][0] is Access.UNKNOWN
+    assert outcomes["revertMegabyte"][0] is Access.FORBIDDEN
     assert outcomes["returnMegabyte"][0] is Access.OPEN
     assert max(len(each.reason) for each in functions.values()) < 300
 

@@ -216,11 +216,11 @@ def test_the_context_of_an_agent() -> None:
         f"Router = {ROUTER}",
         f"CAKE = {TOKEN}",
         f"OWNER_OF_Router = {OWNER}",
-        f"I cannot call setFee because only {OWNER} can call it.",
+        "I cannot call setFee because only OWNER_OF_Router can call it.",
         "I cannot call burn because nobody can.",
     ]
     both = build_context([CONTRACT, contract("USDC", 1)], CHAIN)
-    assert f"I cannot call setFee because in Router only {OWNER} can call it." in both
+    assert "I cannot call setFee because in Router only OWNER_OF_Router can call it." in both
     assert "I cannot call burn because in USDC nobody can." in both
     assert f"USDC = {address_of(1)}" in both
     assert build_context([CONTRACT], CHAIN, max_reasons=1).count("I cannot") == 1
