@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Self
 
 from eth_utils import to_checksum_address
 
+from precompiles.address_handles import AddressBook
 from pyevm_agents.agents.not_done import find_answer
 from pyevm_agents.agents.trace import extract_agent_steps
 from pyevm_agents.chain import Chain
@@ -160,13 +161,15 @@ class SwapDemo:
 
     @cached_property
     def names(self) -> Mapping[str, str]:
-        """Display names of the contracts, by checksummed address."""
-        market = self.market
+        """Display names of contracts and accounts, by checksummed address."""
+        market, plan = self.market, self.agent.plan
         names = {market.wrapped: WRAPPED, market.token.address: market.token_symbol}
         names |= {each.address: each.artifact.name for each in (market.router, market.switch)}
         names |= {tool: function.name for tool, function in self.agent.functions.items()}
         names |= {self.agent.address: "OwnedAgent", self.agent.account: ACCOUNT_NAME}
-        return {to_checksum_address(place): name for place, name in names.items()}
+        handles = () if plan is None else AddressBook(plan.base_prompt, ()).handles
+        shown = {address: name for name, address in handles}
+        return shown | {str(to_checksum_address(place)): name for place, name in names.items()}
 
     def move_to(self, chain: Chain) -> None:
         """Go on on another chain that has the same contracts."""
