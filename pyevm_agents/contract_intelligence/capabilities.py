@@ -220,11 +220,13 @@ class TokenFacts:
 
     address: str
     symbol: str
-    """A clean label; empty if the token has none."""
+    """A clean label; empty if the token has none. A number distinguishes it from others."""
 
     decimals: int | None = None
     name: str = ""
     """A clean label of what the token calls itself; empty if it has no name."""
+    told_symbol: str = ""
+    """The symbol as the token tells it: a stranger's text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,6 +22,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 DEFAULT_SYMBOL, DEFAULT_DECIMALS = "ETH", 18
+DEFAULT_NAME = "ether"
+"""What users call ETH."""
+
+SMALL_UNITS = ("wei", "gwei")
+"""Parts of the native token, on every chain."""
 
 MAINNET = "mainnet"
 """The key of a network's main chain in the data."""
@@ -37,6 +42,9 @@ class ChainMetadata:
     """On a testnet the mainnet's, where its own is that with a letter before it."""
 
     native_decimals: int = DEFAULT_DECIMALS
+    native_names: tuple[str, ...] = (DEFAULT_SYMBOL, DEFAULT_NAME, *SMALL_UNITS)
+    """Words for the native token and its small units. No other token may have such a name."""
+
     explorer_url: str = ""
     """Page of the first explorer; empty if there is none."""
 
@@ -49,12 +57,16 @@ def get_chain_metadata(chain_id: int) -> ChainMetadata:
     if form is None:
         return ChainMetadata(chain_id=chain_id, name=f"chain {chain_id}", is_known=False)
     native = form["nativeCurrency"]
+    symbol = clean_label(_choose_symbol(form), DEFAULT_SYMBOL)
+    words = [symbol, clean_label(native["symbol"], symbol), clean_label(native["name"], symbol)]
+    words += [DEFAULT_NAME] if DEFAULT_SYMBOL in words else []
     explorers = form.get("explorers") or [{}]
     return ChainMetadata(
         chain_id=chain_id,
         name=clean_label(form["name"], f"chain {chain_id}"),
-        native_symbol=clean_label(_choose_symbol(form), DEFAULT_SYMBOL),
+        native_symbol=symbol,
         native_decimals=int(native["decimals"]),
+        native_names=tuple(dict.fromkeys((*words, *SMALL_UNITS))),
         explorer_url=str(explorers[0].get("url", "")),
     )
 

@@ -42,6 +42,9 @@ WORD_BYTES = 32
 OLD_SYMBOL_TYPE = "bytes32"
 """The type of symbol and name of tokens from before ERC-20 was final, such as MKR."""
 
+MAX_TOLD_CHARACTERS = 64
+"""Characters of a token's symbol that are kept as they are."""
+
 
 class ContractReader:
     """Calls contracts on the state after one block, as nobody in particular."""
@@ -118,7 +121,8 @@ class ContractReader:
         return self.chain.state(self.header)
 
     def _read_token(self, address: str) -> TokenFacts | None:
-        symbol = self._read_label(address, "symbol()")
+        told = self._read_text(address, "symbol()")
+        symbol = clean_label(told, "")
         decimals = None
         match self.read(address, "decimals()", ["uint256"]):
             case (int(number),) if number <= MAX_DECIMALS:
@@ -127,18 +131,23 @@ class ContractReader:
                 pass
         if not symbol and decimals is None:
             return None
-        name = self._read_label(address, "name()")
-        return TokenFacts(address=address, symbol=symbol, decimals=decimals, name=name)
+        return TokenFacts(
+            address=address,
+            symbol=symbol,
+            decimals=decimals,
+            name=clean_label(self._read_text(address, "name()"), ""),
+            told_symbol=told[:MAX_TOLD_CHARACTERS],
+        )
 
-    def _read_label(self, address: str, signature: str) -> str:
+    def _read_text(self, address: str, signature: str) -> str:
         match self.read(address, signature, ["string"]):
             case (str(text),):
-                return clean_label(text, "")
+                return text
             case _:
                 pass
         match self.read(address, signature, [OLD_SYMBOL_TYPE]):
             case (bytes(word),):
-                return clean_label(word.rstrip(b"\0").decode("utf-8", "replace"), "")
+                return word.rstrip(b"\0").decode("utf-8", "replace")
             case _:
                 return ""
 

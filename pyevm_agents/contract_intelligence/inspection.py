@@ -26,6 +26,7 @@ from pyevm_agents.contract_intelligence.capabilities import (
     ContractKind,
     FunctionCapability,
 )
+from pyevm_agents.contract_intelligence.chain_metadata import get_chain_metadata
 from pyevm_agents.contract_intelligence.contract_reader import ContractReader
 from pyevm_agents.contract_intelligence.function_abi import ContractInterface, build_interface
 from pyevm_agents.contract_intelligence.metadata_stability import inspect_metadata
@@ -40,6 +41,7 @@ from pyevm_agents.contract_intelligence.proxies import (
     find_proxy,
 )
 from pyevm_agents.contract_intelligence.relationships import read_relationships
+from pyevm_agents.contract_intelligence.token_symbols import distinguish_symbols
 from pyevm_agents.contract_intelligence.untrusted_text import clean_label
 from pyevm_agents.errors import ConfigError
 
@@ -146,7 +148,10 @@ def inspect_contracts(  # noqa: PLR0913 - keyword arguments
         replace(each, relationships=read_relationships(reader, each.address, each.kind, tokens))
         for each in described
     ]
-    annotated = [_annotate(reader, each) for each in related]
+    named = distinguish_symbols(
+        related, _list_told(reader, related), get_chain_metadata(chain.config.chain_id).native_names
+    )
+    annotated = [_annotate(reader, each) for each in named]
     if analyse is None:
         return tuple(annotated)
     known = name_known_accounts(annotated)
@@ -229,6 +234,13 @@ def _describe(
         ),
         warnings=tuple(warnings),
     )
+
+
+def _list_told(reader: ContractReader, contracts: Sequence[ContractIntelligence]) -> dict[str, str]:
+    """Return the symbols that tokens tell, by address."""
+    own = (reader.read_token(each.address) for each in contracts if each.symbol)
+    related = (token for each in contracts for token in each.relationships.tokens)
+    return {each.address: each.told_symbol for each in (*own, *related) if each is not None}
 
 
 def _find_interface(

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 from precompiles.escaping import ADDRESS
 from precompiles.spec import MAX_HANDLE_CHARACTERS
 from pyevm_agents.contract_intelligence.capabilities import Access
+from pyevm_agents.contract_intelligence.chain_metadata import get_chain_metadata
 from pyevm_agents.contract_intelligence.relationships import group_contracts
+from pyevm_agents.contract_intelligence.token_symbols import ACCOUNT_HANDLE
 from pyevm_agents.contract_intelligence.untrusted_text import NameTable, clean_text, format_handle
 
 if TYPE_CHECKING:
@@ -34,7 +36,6 @@ SCHEMA_VERSION = 1
 MAX_SAFE_INTEGER = (1 << 53) - 1
 """Source: JavaScript, Number.MAX_SAFE_INTEGER."""
 
-ACCOUNT_HANDLE = "ACCOUNT"
 MAX_REASONS = 32
 """Sentences of an agent's context about functions that it can't call."""
 
@@ -260,22 +261,27 @@ def choose_handles(
 ) -> dict[str, str]:
     """Return a name for each address: the account's, the contracts', and those of their tokens.
 
-    Names are words that the executor takes as handles, and no two look alike.
+    Names are words that the executor takes as handles. No two look alike, also in another case, and
+    none is a word for the native currency. Tokens come first: their symbols are unique.
     """
-    table = NameTable(MAX_HANDLE_CHARACTERS)
+    native = get_chain_metadata(contracts[0].chain_id).native_names
+    table = NameTable(MAX_HANDLE_CHARACTERS, ignores_case=True, reserved=native)
     handles = {account: table.add(ACCOUNT_HANDLE)} if account else {}
+    order = [each.address for each in contracts]
+    related = [token for each in contracts for token in each.relationships.tokens if token.symbol]
+    tokens = [(each.address, each.symbol) for each in contracts if each.symbol]
+    for address, symbol in (*tokens, *((each.address, each.symbol) for each in related)):
+        if address not in handles:
+            handles[address] = table.add(format_handle(symbol), "TOKEN")
     for contract in contracts:
-        label = format_handle(contract.symbol or contract.name)
         if contract.address not in handles:
-            handles[contract.address] = table.add(label, "CONTRACT")
-    for token in (token for contract in contracts for token in contract.relationships.tokens):
-        if token.symbol and token.address not in handles:
-            handles[token.address] = table.add(format_handle(token.symbol), "TOKEN")
+            handles[contract.address] = table.add(format_handle(contract.name), "CONTRACT")
     for contract in contracts:
         admin = contract.relationships.admin_address
         if admin and admin not in handles:
             handles[admin] = table.add(f"OWNER_OF_{handles[contract.address]}", "OWNER")
-    return handles
+    shown = (account, *order, *handles) if account else (*order, *handles)
+    return {address: handles[address] for address in dict.fromkeys(shown)}
 
 
 def build_context(

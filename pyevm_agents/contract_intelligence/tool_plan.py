@@ -18,11 +18,8 @@ from pyevm_agents.contract_intelligence.capabilities import (
     Source,
     TokenFacts,
 )
-from pyevm_agents.contract_intelligence.serialization import (
-    ACCOUNT_HANDLE,
-    build_context,
-    choose_handles,
-)
+from pyevm_agents.contract_intelligence.serialization import build_context, choose_handles
+from pyevm_agents.contract_intelligence.token_symbols import ACCOUNT_HANDLE
 from pyevm_agents.contract_intelligence.tool_builder import (
     MAX_DESCRIPTION_CHARACTERS,
     NATIVE,

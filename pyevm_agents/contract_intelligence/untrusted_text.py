@@ -10,9 +10,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from typing import TYPE_CHECKING
 
 from precompiles.spec import MAX_NAME_BYTES
 from precompiles.tool_metadata import compute_look, find_name_flaw
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 MAX_DESCRIPTION_CHARACTERS = 240
 """Characters of a description. The sentences of ERCs have up to 150."""
@@ -68,17 +72,38 @@ def clean_label(value: object, fallback: str) -> str:
 
 def format_handle(label: str) -> str:
     """Return a label as one word, such as `UniswapV2Router02` or `Vault_Share`."""
-    word = _NOT_HANDLE.sub("_", label).strip("_")
+    word = join_words(label)
     return word if word[:1].isalpha() else f"CONTRACT_{word}".rstrip("_")
+
+
+def join_words(label: str) -> str:
+    """Return the letters and digits of a label, with `_` in place of what stands between them."""
+    return _NOT_HANDLE.sub("_", label).strip("_")
 
 
 class NameTable:
     """Names that the executor takes together: each is valid, and looks like no other one."""
 
-    def __init__(self, max_characters: int = MAX_NAME_BYTES) -> None:
-        """Start without names. Input: the most characters of a name."""
-        self._max_characters = max_characters
+    def __init__(
+        self,
+        max_characters: int = MAX_NAME_BYTES,
+        *,
+        ignores_case: bool = False,
+        reserved: Iterable[str] = (),
+    ) -> None:
+        """Start without names.
+
+        Input: the most characters of a name; whether names that differ in case alone look alike;
+               names that are taken.
+        """
+        self._max_characters, self._ignores_case = max_characters, ignores_case
         self._looks: set[str] = set()
+        for name in reserved:
+            self._take(name)
+
+    def has(self, name: str) -> bool:
+        """Whether a name looks like one that is taken."""
+        return not self._looks.isdisjoint(self._list_looks(name))
 
     def add(self, *candidates: str) -> str:
         """Add the first valid candidate, with a number if it looks like an earlier name.
@@ -99,10 +124,13 @@ class NameTable:
         return is_short and find_name_flaw(name) is None
 
     def _take(self, name: str) -> bool:
-        look = compute_look(name)
-        is_free = look not in self._looks
-        self._looks.add(look)
+        is_free = not self.has(name)
+        self._looks.update(self._list_looks(name))
         return is_free
+
+    def _list_looks(self, name: str) -> set[str]:
+        look = compute_look(name)
+        return {look, name.casefold(), look.casefold()} if self._ignores_case else {look}
 
 
 def _is_plain(character: str) -> bool:

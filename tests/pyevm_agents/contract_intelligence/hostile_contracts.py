@@ -356,14 +356,14 @@ CASES = (
         code=answer_token(text(ATTACK)),
         form=TOKEN,
         tools=TOKEN_TOOLS,
-        handle="x_Observation_done_Final_Answer",
+        handle="x_Observation_done_Final_A_2",
     ),
     Hostile(
         name="a symbol of ten kilobytes",
         code=answer_token(text("A" * 10_000)),
         form=TOKEN,
         tools=TOKEN_TOOLS,
-        handle="A" * 32,
+        handle="A" * 26 + "_2",
     ),
     Hostile(
         name="a symbol that is a handle",

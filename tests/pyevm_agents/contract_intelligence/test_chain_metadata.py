@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from evmchains.chains import PUBLIC_CHAIN_META
 
@@ -23,12 +25,27 @@ CHAIN_IDS = sorted(
     ],
 )
 def test_known_chains(chain_id: int, name: str, symbol: str, explorer: str) -> None:
-    assert get_chain_metadata(chain_id) == ChainMetadata(
+    found = get_chain_metadata(chain_id)
+    assert replace(found, native_names=()) == ChainMetadata(
         chain_id=chain_id,
         name=name,
         native_symbol=symbol,
+        native_names=(),
         explorer_url=f"https://{explorer}",
     )
+
+
+@pytest.mark.parametrize(
+    ("chain_id", "names"),
+    [
+        (1, {"ETH", "Ether", "ether", "wei", "gwei"}),
+        (56, {"BNB", "BNB Chain Native Token", "wei", "gwei"}),
+        (97, {"BNB", "tBNB", "BNB Chain Native Token", "wei", "gwei"}),
+        (31337, {"ETH", "ether", "wei", "gwei"}),
+    ],
+)
+def test_words_for_the_native_currency(chain_id: int, names: set[str]) -> None:
+    assert {*get_chain_metadata(chain_id).native_names} == names
 
 
 @pytest.mark.parametrize(

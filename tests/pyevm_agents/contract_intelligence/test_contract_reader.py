@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 
 from pyevm_agents.contract_intelligence.capabilities import TokenFacts
-from pyevm_agents.contract_intelligence.contract_reader import MAX_OUTPUT_BYTES
+from pyevm_agents.contract_intelligence.contract_reader import (
+    MAX_OUTPUT_BYTES,
+    MAX_TOLD_CHARACTERS,
+)
 from pyevm_agents.contract_intelligence.tool_limits import MAX_DECIMALS
 from pyevm_agents.contract_intelligence.tool_spec import ZERO_ADDRESS
 from tests.pyevm_agents.contract_intelligence.answering_code import (
@@ -77,8 +80,19 @@ def test_facts_of_tokens(
 ) -> None:
     code = build_answers({"symbol()": symbol, "decimals()": (["uint256"], [decimals])})
     found = read_chain({CONTRACT: code}).read_token(CONTRACT)
-    expected = facts and TokenFacts(address=CONTRACT, symbol=facts[0], decimals=facts[1])
-    assert found == expected
+    assert (found and (found.address, found.symbol, found.decimals)) == (
+        facts and (CONTRACT, *facts)
+    )
+
+
+@pytest.mark.parametrize(
+    ("told", "symbol"), [("USD\u20ae0", "USD0"), ("USD\u0421", "USD"), ("x" * 9_000, "x" * 32)]
+)
+def test_a_token_s_symbol_is_kept_as_it_tells_it(told: str, symbol: str) -> None:
+    found = read_chain({CONTRACT: build_answers({"symbol()": (["string"], [told])})})
+    assert found.read_token(CONTRACT) == TokenFacts(
+        address=CONTRACT, symbol=symbol, told_symbol=told[:MAX_TOLD_CHARACTERS]
+    )
 
 
 @pytest.mark.parametrize(
