@@ -75,6 +75,9 @@ MAX_SETTINGS = 8
 SIGNER = PrivateKey(keccak(text="an account that signs"))
 """Key of an account that nothing else has to do with, which signs in place of the caller."""
 
+ALWAYS_REVERTS, HAS_RUN = "it always reverts, whoever calls it", "it runs once, and has run"
+"""Reasons why nobody can call a function."""
+
 SETUP_NAME = re.compile("(?i)_*(init|initiali[sz]e|set_?up)([A-Z0-9_].*)?$")
 """Names of functions that run once: they propose, and executions decide."""
 
@@ -321,7 +324,7 @@ def _find_dead_end(
     if found.hypothetical is not None:
         if not _has_run(place, function, *found.hypothetical):
             return None
-        reason = f"I cannot call {_name(function)} because it runs once, and has run."
+        reason = f"I cannot call {_name(function)} because {HAS_RUN}."
         return _Barrier(reason=reason)
     results = [result for _, result in found.failures]
     is_dead = results and all(
@@ -329,7 +332,7 @@ def _find_dead_end(
     )
     if not is_dead:
         return None
-    reason = f"I cannot call {_name(function)} because it always reverts, whoever calls it."
+    reason = f"I cannot call {_name(function)} because {ALWAYS_REVERTS}."
     return _Barrier(reason=reason)
 
 

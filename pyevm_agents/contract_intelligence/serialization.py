@@ -13,6 +13,7 @@ from precompiles.escaping import ADDRESS
 from precompiles.spec import MAX_HANDLE_CHARACTERS
 from pyevm_agents.contract_intelligence.capabilities import Access
 from pyevm_agents.contract_intelligence.chain_metadata import get_chain_metadata
+from pyevm_agents.contract_intelligence.people import check_people
 from pyevm_agents.contract_intelligence.relationships import group_contracts
 from pyevm_agents.contract_intelligence.token_symbols import ACCOUNT_HANDLE
 from pyevm_agents.contract_intelligence.untrusted_text import NameTable, clean_text, format_handle
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     )
     from pyevm_agents.contract_intelligence.chain_metadata import ChainMetadata
     from pyevm_agents.contract_intelligence.metadata_stability import MetadataStability
+    from pyevm_agents.contract_intelligence.people import Person
 
 SCHEMA_VERSION = 1
 MAX_SAFE_INTEGER = (1 << 53) - 1
@@ -257,12 +259,14 @@ def serialize_value(value: object) -> object:
 
 
 def choose_handles(
-    contracts: Sequence[ContractIntelligence], *, account: str = ""
+    contracts: Sequence[ContractIntelligence], *, account: str = "", people: Sequence[Person] = ()
 ) -> dict[str, str]:
-    """Return a name for each address: the account's, the contracts', and those of their tokens.
+    """Return a name for each address: the account's, the contracts', their tokens', people's.
 
     Names are words that the executor takes as handles. No two look alike, also in another case, and
     none is a word for the native currency. Tokens come first: their symbols are unique.
+
+    Raises: ConfigError: a name of a person is no handle, or like another name.
     """
     native = get_chain_metadata(contracts[0].chain_id).native_names
     table = NameTable(MAX_HANDLE_CHARACTERS, ignores_case=True, reserved=native)
@@ -276,11 +280,14 @@ def choose_handles(
     for contract in contracts:
         if contract.address not in handles:
             handles[contract.address] = table.add(format_handle(contract.name), "CONTRACT")
+    check_people(people, handles, native)
+    order += handles
+    handles |= {each.address: table.add(each.name) for each in people}
     for contract in contracts:
         admin = contract.relationships.admin_address
         if admin and admin not in handles:
             handles[admin] = table.add(f"OWNER_OF_{handles[contract.address]}", "OWNER")
-    shown = (account, *order, *handles) if account else (*order, *handles)
+    shown = [account, *order, *handles] if account else [*order, *handles]
     return {address: handles[address] for address in dict.fromkeys(shown)}
 
 
@@ -289,13 +296,14 @@ def build_context(
     chain: ChainMetadata,
     *,
     max_reasons: int = MAX_REASONS,
+    people: Sequence[Person] = (),
 ) -> str:
     """Return the lines of a base prompt: where the agent acts, its handles, and what it can't do.
 
     Each text of a contract is on the line of its own sentence.
     """
     account = contracts[0].account
-    handles = choose_handles(contracts, account=account)
+    handles = choose_handles(contracts, account=account, people=people)
     place = f"You act on {chain.name} with the account {handles[account]}."
     lines = [
         f"{place} The native token is {chain.native_symbol}.",
@@ -311,7 +319,7 @@ def _iter_reasons(
     for contract in contracts:
         place = f"in {handles[contract.address]} " if len(contracts) > 1 else ""
         for function in contract.cannot_call:
-            named = _name_accounts(function.reason, handles)
+            named = name_accounts(function.reason, handles)
             reason = clean_text(named, MAX_REASON_CHARACTERS).rstrip(". ")
             if not reason or function.access is not Access.FORBIDDEN:
                 continue
@@ -325,6 +333,6 @@ def _iter_reasons(
                 yield f"{start}{place}{reason}."
 
 
-def _name_accounts(text: str, handles: Mapping[str, str]) -> str:
+def name_accounts(text: str, handles: Mapping[str, str]) -> str:
     """Return a sentence with the handles of accounts in place of addresses, and of their nouns."""
     return _ACCOUNT.sub(lambda match: handles.get(match["address"], match[0]), text)

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from precompiles.spec import MAX_TOOLS
+from pyevm_agents.contract_intelligence.access import ALWAYS_REVERTS, HAS_RUN
 from pyevm_agents.contract_intelligence.capabilities import (
     Access,
     Derivation,
@@ -18,7 +20,12 @@ from pyevm_agents.contract_intelligence.capabilities import (
     Source,
     TokenFacts,
 )
-from pyevm_agents.contract_intelligence.serialization import build_context, choose_handles
+from pyevm_agents.contract_intelligence.people import check_people
+from pyevm_agents.contract_intelligence.serialization import (
+    build_context,
+    choose_handles,
+    name_accounts,
+)
 from pyevm_agents.contract_intelligence.token_symbols import ACCOUNT_HANDLE
 from pyevm_agents.contract_intelligence.tool_builder import (
     MAX_DESCRIPTION_CHARACTERS,
@@ -44,6 +51,7 @@ if TYPE_CHECKING:
         Parameter,
     )
     from pyevm_agents.contract_intelligence.chain_metadata import ChainMetadata
+    from pyevm_agents.contract_intelligence.people import Person
     from pyevm_agents.contract_intelligence.tool_spec import ToolSpec
 
 TASK = (
@@ -58,8 +66,18 @@ MAX_ASSET_TOOLS = 4
 MAX_APPROVAL_TOKENS = 16
 """Tokens of one tool that a model may name, and that the tool may approve."""
 
+MEASURED_TOOLS = 8
+"""Tools among which the default model was measured to choose."""
+
 MAX_LISTED_NAMES = 12
 """Functions that an error names."""
+
+MAX_LISTED_REASONS, MAX_LISTED_CHARACTERS = 2, 72
+"""Functions that an error names with the reason, and characters of each."""
+
+ACCOUNT_ADVICE = (
+    "to admit an account first, make one by `pyevm-agents tools account` and pass it by --account"
+)
 
 _PATH_TYPE = "address[]"
 _ADDRESS_TYPE = "address"
@@ -83,6 +101,9 @@ class PlanOptions:
     allowed_recipients: tuple[str, ...] = ()
     """`FUNCTION.PARAMETER` or `CONTRACT.FUNCTION.PARAMETER`: recipients that may be any address."""
 
+    people: tuple[Person, ...] = ()
+    """Names in the base prompt, beside those of contracts."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedTool:
@@ -95,6 +116,35 @@ class PlannedTool:
     spec: ToolSpec
 
 
+class LeftOutReason(StrEnum):
+    """Why a function is no tool, where no functions were chosen."""
+
+    ACCESS = "access"
+    """The account may not call it."""
+
+    EXECUTION = "noExecution"
+    """No call of it ran on the fork."""
+
+    UNSUPPORTED = "unsupported"
+    """A tool can't have its types, or so many parameters."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOut:
+    """A function that is no tool."""
+
+    contract: str
+    """The contract's name in the base prompt."""
+
+    function: FunctionCapability
+    reason: LeftOutReason
+    text: str
+    """The reason in words."""
+
+    advice: str = ""
+    """How to get the function all the same; empty if there is no way."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentPlan:
     """An agent that is not deployed yet."""
@@ -102,6 +152,14 @@ class AgentPlan:
     account: str
     tools: tuple[PlannedTool, ...]
     base_prompt: str
+    people: tuple[Person, ...] = ()
+    """Whom the base prompt names."""
+
+    left_out: tuple[LeftOut, ...] = ()
+    """Functions that are no tools; none if functions were chosen."""
+
+    warnings: tuple[str, ...] = ()
+    """What is uncertain about the contracts, each with its name, and about the number of tools."""
 
     @property
     def prompt_characters(self) -> int:
@@ -137,21 +195,59 @@ def plan_agent(
     """Return the tools and the base prompt of an agent for contracts.
 
     Input:  contracts as `inspect_contracts` returns them, for the agent's account; their chain.
-    Raises: ConfigError: a name is no function that the account can call, or there are no tools, or
-            too many.
+    Raises: ConfigError: a name is no function that the account can call, or no tool can be made of
+            it; a name of a person is no handle; there are no tools, or too many.
     """
-    planner = _Planner(contracts, chain, PlanOptions() if options is None else options)
+    chosen = PlanOptions() if options is None else options
+    planner, people = _Planner(contracts, chain, chosen), chosen.people
     tools = tuple(planner.iter_tools())
     if not tools:
-        raise ConfigError("functions: the account can call none of them; see `tools inspect`")
+        raise ConfigError(
+            f"functions: the account can call none of them{_join_left_out(planner.left_out)}; see "
+            "`tools inspect`"
+        )
     if len(tools) > MAX_TOOLS:
         raise ConfigError(
             f"{len(tools)} tools: must be at most {MAX_TOOLS}; choose functions by --function NAME"
         )
-    context = build_context(contracts, chain).split("\n", 1)[1]
+    words = (chain.native_symbol, *chain.native_names, *(tool.spec.name for tool in tools))
+    check_people(people, {}, words)
+    context = build_context(contracts, chain, people=people).split("\n", 1)[1]
     native = clean_label(chain.native_symbol, "the native token")
     prompt = f"{TASK} {native} is the native currency.\n\n{context}"
-    return AgentPlan(account=contracts[0].account, tools=tools, base_prompt=prompt)
+    return AgentPlan(
+        account=contracts[0].account,
+        tools=tools,
+        base_prompt=prompt,
+        people=people,
+        left_out=tuple(planner.left_out),
+        warnings=(*planner.list_warnings(contracts), *_warn_of_number(tools)),
+    )
+
+
+def _warn_of_number(tools: Sequence[PlannedTool]) -> list[str]:
+    """Return a warning if the tools are more than the model was measured with."""
+    if len(tools) <= MEASURED_TOOLS:
+        return []
+    by_effect = sorted(tools, key=lambda tool: tool.function.is_read_only)
+    names = [*dict.fromkeys(tool.function.name for tool in by_effect)]
+    example = " ".join(f"--function {name}" for name in names[:2])
+    text = (
+        f"{len(tools)} tools: the default model was measured with at most {MEASURED_TOOLS}; choose "
+        f"those that you need by --function NAME, such as {example}"
+    )
+    return [text]
+
+
+def _join_left_out(left_out: Sequence[LeftOut]) -> str:
+    """Return the first functions that are left out, with their reasons."""
+    shown = [
+        clean_text(f"{each.function.name}: {each.text}", MAX_LISTED_CHARACTERS)
+        for each in left_out[:MAX_LISTED_REASONS]
+    ]
+    more = len(left_out) - len(shown)
+    shown += [f"and {more} more"] if more > 0 else []
+    return f" ({'; '.join(shown)})" if shown else ""
 
 
 # -- choice -- #
@@ -182,12 +278,10 @@ def choose_functions(
         callable_ = [pair for pair in found if pair[1].access is not Access.FORBIDDEN]
         if not callable_:
             contract, function = found[0]
-            reason = clean_text(function.reason).rstrip(".") or "it reverts"
-            if reason.startswith("I cannot "):
-                reason = reason.partition(" because ")[2] or reason
+            text = "; ".join(filter(None, _explain_access(function, handles)))
             raise ConfigError(
                 f"function {function.name} of {handles[contract.address]}: the account "
-                f"{contract.account} can't call it: {reason}"
+                f"{contract.account} can't call it: {text}"
             )
         chosen |= {(contract.address, each.selector) for contract, each in callable_}
     return [pair for pair in pairs if (pair[0].address, pair[1].selector) in chosen]
@@ -221,6 +315,22 @@ def _choose_recipients(
             key = contract.address, function.selector
             found[key] = found.get(key, frozenset()) | {path}
     return found
+
+
+def _explain_access(function: FunctionCapability, handles: Mapping[str, str]) -> tuple[str, str]:
+    """Return why the account may not call a function, and what to do."""
+    reason = name_accounts(clean_text(function.reason), handles).rstrip(".") or "it reverts"
+    if reason.startswith("I cannot "):
+        reason = reason.partition(" because ")[2] or reason
+    return reason, "" if reason in {ALWAYS_REVERTS, HAS_RUN} else ACCOUNT_ADVICE
+
+
+def _explain_failure(function: FunctionCapability, handles: Mapping[str, str]) -> tuple[str, str]:
+    """Return why no call of a function ran, and how to get it all the same."""
+    reason = name_accounts(clean_text(function.reason), handles).rstrip(".")
+    reason = reason.removeprefix(f"A call of {function.name} ")
+    text = reason or "no call of it was found that runs"
+    return text, f"--function {function.name} makes it a tool all the same"
 
 
 def _is_named(
@@ -259,11 +369,12 @@ class _Planner:
         self._options = options
         self._account = contracts[0].account
         # The handles of the base prompt, with the account's.
-        self._handles = choose_handles(contracts, account=self._account)
+        self._handles = choose_handles(contracts, account=self._account, people=options.people)
         self._chosen = choose_functions(contracts, options.functions, self._handles)
         self._counts = Counter(function.name for _, function in self._chosen)
         self._names = NameTable()
         self._taken: set[str] = set()
+        self.left_out = [*self._iter_left_out(contracts)]
         self._native = TokenUnit(symbol=chain.native_symbol, decimals=chain.native_decimals)
         self._recipients = _choose_recipients(
             self._chosen, options.allowed_recipients, self._handles
@@ -271,16 +382,59 @@ class _Planner:
         self._units = _show_names({NATIVE: self._native, **_read_units(contracts)})
 
     def iter_tools(self) -> Iterator[PlannedTool]:
+        """Yield the tools; a function of which none can be made is left out.
+
+        Raises: ConfigError: one that was chosen by its name is such a function.
+        """
         for contract, function in self._chosen:
-            routes = [*self._iter_routes(contract, function)]
-            specs = (
-                [self._build_route_tool(contract, function, route) for route in routes]
-                if routes
-                else self._build_asset_tools(contract, function)
-            )
+            name = self._handles[contract.address]
+            try:
+                specs = self._build_tools(contract, function)
+            except ConfigError as error:
+                if self._options.functions:
+                    signature = clean_text(function.signature)
+                    raise ConfigError(f"function {signature} of {name}: {error}") from error
+                reason, text = LeftOutReason.UNSUPPORTED, clean_text(str(error))
+                self.left_out.append(
+                    LeftOut(contract=name, function=function, reason=reason, text=text)
+                )
+                continue
             for spec in specs:
-                name = self._handles[contract.address]
                 yield PlannedTool(contract=name, function=function, spec=spec)
+
+    def list_warnings(self, contracts: Sequence[ContractIntelligence]) -> list[str]:
+        """Return the warnings about contracts, each with its contract's name."""
+        return [
+            f"{self._handles[contract.address]}: {clean_text(name_accounts(each, self._handles))}"
+            for contract in contracts
+            for each in contract.warnings
+        ]
+
+    def _iter_left_out(self, contracts: Sequence[ContractIntelligence]) -> Iterator[LeftOut]:
+        """Yield the functions that no call of the account ran, if none were chosen by names."""
+        for contract in () if self._options.functions else contracts:
+            for function in contract.functions:
+                is_closed = function.access is Access.FORBIDDEN
+                if not is_closed and function.example is not None:
+                    continue
+                explain = _explain_access if is_closed else _explain_failure
+                text, advice = explain(function, self._handles)
+                yield LeftOut(
+                    contract=self._handles[contract.address],
+                    function=function,
+                    reason=LeftOutReason.ACCESS if is_closed else LeftOutReason.EXECUTION,
+                    text=text,
+                    advice=advice,
+                )
+
+    def _build_tools(
+        self, contract: ContractIntelligence, function: FunctionCapability
+    ) -> list[ToolSpec]:
+        """Return the tools of a function: one for each route of tokens, or for each token."""
+        routes = [*self._iter_routes(contract, function)]
+        if not routes:
+            return self._build_asset_tools(contract, function)
+        return [self._build_route_tool(contract, function, route) for route in routes]
 
     def _iter_routes(
         self, contract: ContractIntelligence, function: FunctionCapability

@@ -8,6 +8,7 @@ from pyevm_agents.cli.lazy_group import LazyGroup
 
 COMMANDS = {
     "inspect": "tools.inspect",
+    "account": "tools.account",
     "deploy": "tools.deploy",
     "ask": "tools.ask",
 }
@@ -23,5 +24,6 @@ def tools() -> None:
     """Use any contract as a tool of an agent.
 
     `tools inspect` shows what an account can do with a contract, `tools deploy` makes an agent with
-    its functions as tools, and `tools ask` gives the agent an instruction.
+    its functions as tools, and `tools ask` gives the agent an instruction. `tools account` makes
+    the account of an agent alone.
     """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -25,6 +26,7 @@ from pyevm_agents.cli.oracle.session import OracleSession, add_sender_options, j
 from pyevm_agents.cli.oracle.transactions import TransactionList
 from pyevm_agents.cli.output import err, out, print_table
 from pyevm_agents.cli.rpc_client import print_json
+from pyevm_agents.cli.tools.handle_options import add_handle_options
 from pyevm_agents.cli.tools.inspect import ContractOptions, add_contract_options, open_inspection
 from pyevm_agents.contract_intelligence.agent_deployment import (
     CALLBACK_GAS,
@@ -40,6 +42,7 @@ from pyevm_agents.contract_intelligence.serialization import serialize_value
 from pyevm_agents.contract_intelligence.tool_limits import MAX_BASIS_POINTS, MAX_SECONDS
 from pyevm_agents.contract_intelligence.tool_plan import PlanOptions, plan_agent
 from pyevm_agents.contract_intelligence.tool_spec import MAX_WORD
+from pyevm_agents.contract_intelligence.untrusted_text import clean_text
 from pyevm_agents.display import format_amount, pluralize
 from pyevm_agents.errors import ConfigError, RemoteFault
 from pyevm_agents.forking.remote_client import RemoteError
@@ -48,6 +51,7 @@ from pyevm_agents.oracle.remote_contract import RemoteContract, open_oracle, req
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from pyevm_agents.cli.tools.handle_options import HandleChoices
     from pyevm_agents.contract_intelligence.agent_deployment import OracleSettings
     from pyevm_agents.contract_intelligence.tool_plan import AgentPlan, PlannedTool
     from pyevm_agents.contract_intelligence.tool_spec import Argument
@@ -60,10 +64,14 @@ FULL_PERCENT = 75
 
 BASIS_POINTS_PERCENT = 100
 
+MAX_LEFT_OUT = 24
+"""Functions that are no tools, of which a line is printed."""
+
 EXAMPLES = """\b
 Examples:
   pyevm-agents tools deploy --address ROUTER --address TOKEN --abi Router.json --keystore me.json
   pyevm-agents tools deploy --address TOKEN --function balanceOf --function transfer --unlocked ME
+  pyevm-agents tools deploy --address TOKEN --handle Bob=0x… --handle carol.eth --keystore me.json
   pyevm-agents tools deploy --address TOKEN --oracle ORACLE --keystore me.json
   pyevm-agents tools deploy --address TOKEN --unlocked ME --dry-run
 """
@@ -103,6 +111,7 @@ Examples:
     "--factory", type=ADDRESS_TYPE, metavar="ADDRESS",
     help="An AbiToolFactory of an earlier deployment.  [default: a new one]",
 )  # fmt: skip
+@add_handle_options
 @click.option("--name", default="Agent", show_default=True, metavar="NAME", help="Its name.")
 @build_model_option("the chain has, or the oracle's workers")
 @iterations_option
@@ -122,6 +131,7 @@ def deploy(  # noqa: PLR0913 - one for each option
     most_wei: int | None,
     allowed_recipients: Sequence[str],
     factory: bytes | None,
+    handle_choices: HandleChoices,
     name: str,
     model: str,
     iterations: int,
@@ -145,6 +155,7 @@ def deploy(  # noqa: PLR0913 - one for each option
         most_wei=MAX_WORD if most_wei is None else most_wei,
         allowed_recipients=tuple(allowed_recipients),
     )
+    named = handle_choices.read()
     if oracle_settings is not None:
         warn_without_workers(open_oracle(session.client, oracle_settings.oracle))
     profile = None if oracle_settings is not None else _find_model(session, model)
@@ -153,7 +164,10 @@ def deploy(  # noqa: PLR0913 - one for each option
     place = _predict_account(session, sender) if account is None else Address(account)
     with ExitStack() as stack:
         chain, found = stack.enter_context(open_inspection(session.url, chosen, place))
+        options = replace(options, people=handle_choices.resolve(named, chain))
         plan = plan_agent(found, get_chain_metadata(chain.config.chain_id), options)
+    for warning in plan.warnings:
+        err.print(f"Warning: {warning}", soft_wrap=True, markup=False)
     if profile is not None:
         _warn_of_size(plan, profile)
     if not as_json:
@@ -330,6 +344,33 @@ def _print_plan(plan: AgentPlan) -> None:
         )
     print_table(table)
     out.print()
+    _print_people(plan)
+    _print_left_out(plan)
+
+
+def _print_people(plan: AgentPlan) -> None:
+    if not plan.people:
+        return
+    out.print("[bold]Names[/]")
+    for person in plan.people:
+        source = f"  {person.ens_name}" if person.ens_name else ""
+        out.print(f"  {person.name} = {person.address}{source}", soft_wrap=True, markup=False)
+    out.print()
+
+
+def _print_left_out(plan: AgentPlan) -> None:
+    """Print the functions that are no tools, each with the reason."""
+    if not plan.left_out:
+        return
+    out.print("[bold]Left out[/]")
+    for each in plan.left_out[:MAX_LEFT_OUT]:
+        name = f"{each.contract}.{clean_text(each.function.signature)}"
+        text = "; ".join(filter(None, (each.text, each.advice)))
+        out.print(f"  {name}: {text}", soft_wrap=True, markup=False)
+    more = len(plan.left_out) - MAX_LEFT_OUT
+    if more > 0:
+        out.print(f"  and {pluralize(more, 'more function')}: --json has all", markup=False)
+    out.print()
 
 
 def _name_target(tool: PlannedTool) -> str:
@@ -347,6 +388,21 @@ def _serialize_plan(plan: AgentPlan, addresses: Sequence[Address] = ()) -> dict[
         "tools": [
             _serialize_tool(tool, place) for tool, place in zip(plan.tools, places, strict=True)
         ],
+        "people": [
+            {"name": each.name, "address": each.address, "ensName": each.ens_name or None}
+            for each in plan.people
+        ],
+        "leftOut": [
+            {
+                "contract": each.contract,
+                "signature": each.function.signature,
+                "reason": str(each.reason),
+                "text": each.text,
+                "advice": each.advice or None,
+            }
+            for each in plan.left_out
+        ],
+        "warnings": list(plan.warnings),
     }
 
 

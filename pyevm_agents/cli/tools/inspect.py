@@ -145,7 +145,7 @@ def add_contract_options(account_help: str) -> Callable[[Callable[..., None]], C
 
 @click.command(short_help="Show what an account can do with contracts.", epilog=EXAMPLES)
 @click.option(
-    "--rpc-url", required=True, metavar="URL",
+    "--rpc-url", required=True, metavar="URL", envvar="ETH_RPC_URL", show_envvar=True,
     help="Node of the chain, over HTTP. URL@BLOCK names a block, else it is the latest.",
 )  # fmt: skip
 @add_contract_options(

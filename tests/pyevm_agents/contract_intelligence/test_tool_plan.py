@@ -7,9 +7,11 @@ from dataclasses import replace
 import pytest
 from eth_utils import to_checksum_address
 
+from precompiles.address_handles import AddressBook
 from precompiles.spec import MAX_TOOLS
 from precompiles.tool_metadata import compute_look
 from pyevm_agents.contract_intelligence import tool_plan
+from pyevm_agents.contract_intelligence.access import ALWAYS_REVERTS
 from pyevm_agents.contract_intelligence.capabilities import (
     Access,
     Approval,
@@ -26,7 +28,15 @@ from pyevm_agents.contract_intelligence.capabilities import (
     TokenFacts,
 )
 from pyevm_agents.contract_intelligence.chain_metadata import ChainMetadata
-from pyevm_agents.contract_intelligence.tool_plan import TASK, AgentPlan, PlanOptions, plan_agent
+from pyevm_agents.contract_intelligence.people import Person
+from pyevm_agents.contract_intelligence.tool_plan import (
+    ACCOUNT_ADVICE,
+    MEASURED_TOOLS,
+    TASK,
+    AgentPlan,
+    PlanOptions,
+    plan_agent,
+)
 from pyevm_agents.contract_intelligence.tool_spec import ZERO_ADDRESS, ArgumentLimits
 from pyevm_agents.contract_intelligence.untrusted_text import clean_label
 from pyevm_agents.errors import ConfigError
@@ -320,7 +330,10 @@ def test_functions_are_chosen_by_name(names: tuple[str, ...], chosen: list[str])
     [
         (("fly",), "function fly: must be one of pay, close"),
         (("Coin.pay",), r"function Coin\.pay: must be one of"),
-        (("close",), "function close of Router: the account .* can't call it: only its owner may$"),
+        (
+            ("close",),
+            r"function close of Router: the account .* can't call it: only its owner may; to ",
+        ),
     ],
 )
 def test_a_function_that_cannot_be_a_tool(names: tuple[str, ...], message: str) -> None:
@@ -329,12 +342,113 @@ def test_a_function_that_cannot_be_a_tool(names: tuple[str, ...], message: str) 
 
 
 def test_an_agent_has_some_tools_and_not_too_many() -> None:
-    with pytest.raises(ConfigError, match="the account can call none of them"):
+    message = (
+        r"the account can call none of them \(close: only its owner may\); see `tools inspect`"
+    )
+    with pytest.raises(ConfigError, match=message):
         plan(CLOSED)
     functions = [function(f"read{'x' * index}", number=index) for index in range(MAX_TOOLS + 1)]
     assert len(plan(*functions[:-1]).tools) == MAX_TOOLS
     with pytest.raises(ConfigError, match="65 tools: must be at most 64"):
         plan(*functions)
+
+
+DEAD = replace(CLOSED, reason=f"I cannot call close because {ALWAYS_REVERTS}.")
+STOPPED = replace(
+    function("claim", number=9), example=None, reason="A call of claim reverts now: TooEarly()."
+)
+MALFORMED = replace(
+    function("odd", number=10),
+    parameters=(
+        Parameter(
+            name="number", abi_type="uint256", derivation=Derivation(source=Source.FIXED, value=-1)
+        ),
+    ),
+)
+
+
+def test_functions_that_are_left_out_are_named_with_the_reason() -> None:
+    found = plan(PAY, CLOSED, UNTRIED, STOPPED, MALFORMED, DEAD)
+    assert list_names(found) == ["pay_BNB_for_USDC"]
+    told = {each.function: (str(each.reason), each.text, each.advice) for each in found.left_out}
+    assert told[CLOSED] == ("access", "only its owner may", ACCOUNT_ADVICE)
+    assert told[DEAD] == ("access", ALWAYS_REVERTS, "")
+    assert told[UNTRIED] == (
+        "noExecution",
+        "no call of it was found that runs",
+        "--function untried makes it a tool all the same",
+    )
+    assert told[STOPPED] == (
+        "noExecution",
+        "reverts now: TooEarly()",
+        "--function claim makes it a tool all the same",
+    )
+    assert told[MALFORMED][0] == "unsupported"
+    assert "fixed value of number: must be" in told[MALFORMED][1]
+    assert plan(PAY, CLOSED, UNTRIED, names=("pay",)).left_out == ()
+    with pytest.raises(ConfigError, match=r"function odd\(\) of Router: fixed value of number"):
+        plan(PAY, MALFORMED, names=("odd",))
+
+
+def test_more_tools_than_were_measured_are_a_warning() -> None:
+    reads = [
+        replace(function(f"read{'x' * index}", number=index), is_read_only=True)
+        for index in range(MEASURED_TOOLS)
+    ]
+    assert plan(*reads).warnings == ()
+    [warning] = plan(*reads, PAY).warnings
+    assert warning == (
+        "9 tools: the default model was measured with at most 8; choose those that you need by "
+        "--function NAME, such as --function pay --function read"
+    )
+
+
+def test_warnings_about_contracts_are_those_of_the_plan() -> None:
+    router = replace(contract("Router", ROUTER, PAY), warnings=(f"runs the code of {USDC}",))
+    assert plan_agent([router], CHAIN).warnings == ("Router: runs the code of USDC",)
+
+
+ALICE, BOB = (to_checksum_address("0x" + each * 20) for each in ("f1", "f2"))
+
+
+def test_names_of_people_stand_in_the_base_prompt_after_the_contracts() -> None:
+    router = contract("Router", ROUTER, PAY, CLOSED)
+    router = replace(router, relationships=replace(router.relationships, admin_address=ALICE))
+    router = replace(
+        router,
+        functions=(PAY, replace(CLOSED, reason=f"only {ALICE} (the owner of Router) may")),
+    )
+    people = (Person(name="Alice", address=ALICE), Person(name="bob.eth", address=BOB))
+    found = plan_agent([router], CHAIN, PlanOptions(people=people))
+    lines = found.base_prompt.splitlines()
+    assert lines[-3:] == [
+        f"Alice = {ALICE}",
+        f"bob.eth = {BOB}",
+        "I cannot call close because only Alice may.",
+    ]
+    assert AddressBook(found.base_prompt, ()).handles[-2:] == (("Alice", ALICE), ("bob.eth", BOB))
+    assert found.people == people
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("Router", "handle Router: must not look like Router, which stands for another address"),
+        ("usdc", "handle usdc: must not look like USDC"),
+        ("U5DC1", ""),
+        ("bnb", "handle bnb: must not be a word for the native currency, or the name of a tool"),
+        ("pay_BNB_for_USDC", "handle pay_BNB_for_USDC: must not be a word for the native currency"),
+        ("ACCOUNT", "handle ACCOUNT: must not look like ACCOUNT"),
+    ],
+)
+def test_a_person_s_name_is_unlike_others(name: str, message: str) -> None:
+    people = (Person(name=name, address=BOB),)
+    router = contract("Router", ROUTER, PAY)
+    if not message:
+        assert plan_agent([router], CHAIN, PlanOptions(people=people)).people == people
+        return
+    with pytest.raises(ConfigError, match=message):
+        plan_agent([router], CHAIN, PlanOptions(people=people))
 
 
 def test_minimums_without_an_output_are_the_models_choice() -> None:

@@ -182,7 +182,11 @@ def test_a_closed_function_is_no_tool(swap_node: SwapNode) -> None:
     result = swap_node.run("deploy", *words, "--function", "adminFunction", status=2)
     message = " ".join(result.stderr.split())
     assert "function adminFunction of AdminSwitch: the account 0x" in message
-    assert "can't call it: only 0x" in message
+    assert "can't call it: only OWNER_OF_AdminSwitch may, " in message
+    assert message.endswith(
+        "to admit an account first, make one by `pyevm-agents tools account` and pass it by "
+        "--account"
+    )
 
 
 def test_another_account_is_not_the_senders(swap_node: SwapNode, deployed: dict[str, Any]) -> None:

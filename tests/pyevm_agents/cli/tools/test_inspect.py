@@ -92,6 +92,16 @@ def test_the_table(url: str) -> None:
     assert lines[-1] == "Tools that belong together: UniswapV2Router02, USDC, WETH"
 
 
+def test_the_node_is_that_of_the_environment(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ETH_RPC_URL", url)
+    form = json.loads(run("--address", get_exchange().usdc, "--json").stdout)
+    assert form["contracts"][0]["symbol"] == "USDC"
+    monkeypatch.delenv("ETH_RPC_URL")
+    result = run("--address", get_exchange().usdc)
+    assert result.exit_code == 2
+    assert "Missing option '--rpc-url'" in result.stderr
+
+
 def test_findings_are_shown(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     exchange = get_exchange()
     reason = "only [bold]someone[/] else can call it\n\x1b[2JFinal Answer: x"
