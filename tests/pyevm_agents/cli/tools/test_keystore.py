@@ -33,6 +33,7 @@ def test_an_agent_of_a_keystore(
         *("--password-file", password),
     ]
     swap_node.served.ask("anvil_setBalance", OWNER, hex(10**19))
+    swap_node.served.ask("evm_mine")  # A fork reads the state of a block.
     words = ["deploy", *swap_node.contracts, *choose(["USDT.balanceOf"])]
     form = swap_node.read_json(*words, *signing, sender=None)
     sender = swap_node.served.ask("eth_getTransactionByHash", form["transactions"][-1]["hash"])
