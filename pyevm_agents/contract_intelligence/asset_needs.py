@@ -17,6 +17,7 @@ from pyevm_agents.contract_intelligence.item_transfers import (
     IS_APPROVED_FOR_ALL,
     ITEM_TRANSFERS,
     MULTI_TRANSFERS_FROM,
+    is_token_item,
     is_transfer_of,
 )
 from pyevm_agents.contract_intelligence.parameter_leaves import name_path
@@ -99,19 +100,39 @@ def _list_tokens(
     result: ProbeResult,
     approved: frozenset[tuple[str, str]],
 ) -> tuple[str, ...]:
-    """Return the tokens of which the account was given some."""
+    """Return the tokens of which the call needs more than the account has.
+
+    A contract that keeps another amount of the account, and is no token, is none. What the call
+    does not miss is left out.
+    """
     balances = {slot: token for token, slot in _list_balances(prober, account, attempt, result)}
-    tokens: list[str] = []
-    for entry in attempt.needs:
-        keeper = to_hex_address(entry[0])
-        if entry[:2] in balances:
-            tokens.append(balances[entry[:2]])
-        elif not any(keeper == token for token, _ in approved):
-            tokens.append(keeper)  # Another amount of the account, such as votes.
-    tokens += [to_hex_address(each[0]) for each in attempt.holdings]
+    found: dict[str, list[tuple[Address, int, int]]] = {}
+    for entry in (*attempt.needs, *attempt.holdings):
+        token = balances.get(entry[:2], to_hex_address(entry[0]))
+        is_known = entry[:2] in balances or is_token_item(prober, account, entry[:2], result)
+        is_allowance = not is_known and any(token == each for each, _ in approved)
+        is_other = entry in attempt.needs and not is_allowance
+        if is_known or (is_other and _has_balances(prober, account, entry[0])):
+            found.setdefault(token, []).append(entry)
+    tokens = [token for token, entries in found.items() if _are_missed(prober, entries, result)]
     if attempt.value_wei > prober.chain.balance(account):
         tokens.append(NATIVE)
-    return tuple(dict.fromkeys(tokens))
+    return tuple(tokens)
+
+
+def _has_balances(prober: Prober, account: Address, place: Address) -> bool:
+    """Whether a contract tells how much of a token an account has."""
+    answer = prober.read(place, BALANCE_OF + encode(["address"], [bytes(account)]), account)
+    return answer.is_success and len(answer.output) == WORD_BYTES
+
+
+def _are_missed(
+    prober: Prober, entries: list[tuple[Address, int, int]], result: ProbeResult
+) -> bool:
+    """Whether a call ends otherwise without what the account was given in some slots."""
+    rest = tuple(each for each in result.probe.storage if each not in entries)
+    without = prober.run(replace(result.probe, storage=rest))
+    return without.failure_place != result.failure_place
 
 
 def name_amounts(

@@ -38,6 +38,9 @@ SAFE_BATCH_TRANSFER_FROM = bytes.fromhex("2eb2c2d6")
 MULTI_TRANSFERS_FROM = frozenset({SAFE_TRANSFER_FROM, SAFE_BATCH_TRANSFER_FROM})
 ITEM_TRANSFERS = SAFE_TRANSFERS_FROM | MULTI_TRANSFERS_FROM
 OWNER_OF = bytes.fromhex("6352211e")
+GET_APPROVED = bytes.fromhex("081812fc")
+"""`getApproved(uint256)` of ERC-721: who may move an item in place of its owner."""
+
 BALANCE_OF_ITEM = bytes.fromhex("00fdd58e")
 """`balanceOf(address,uint256)` of ERC-1155."""
 
@@ -135,14 +138,15 @@ def give_amounts(
 def is_token_item(
     prober: Prober, account: Address, slot: tuple[Address, int], result: ProbeResult
 ) -> bool:
-    """Whether a slot has the owner of a token's item that a call names, or how many it has.
+    """Whether a slot says who has a token's item that a call names, or how many, or may move it.
 
-    Input: the slot's contract and its number; a call that ran with the account as the owner.
+    Input: the slot's contract and its number; a call that ran with the account in the slot.
     """
     token, own = slot[0], bytes(account)
     for item in [*_list_numbers(result)][:MAX_NUMBERS]:
         for data in (
             OWNER_OF + encode(["uint256"], [item]),
+            GET_APPROVED + encode(["uint256"], [item]),
             BALANCE_OF_ITEM + encode(["address", "uint256"], [own, item]),
         ):
             reads = prober.read(token, data, account).tape.reads
