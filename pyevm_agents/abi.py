@@ -43,6 +43,9 @@ PLAIN_NUMBER = 9_999
 
 _NAME = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
 _TYPE = re.compile(r"(?!.*\(\))[a-z0-9(),\[\]]+")
+_ALIAS = re.compile(r"(?<![a-z])u?int(?![0-9a-z])")
+"""Types that people write for `uint256` and `int256`."""
+
 _FIXED_SIZE = re.compile(r"\[(?:0[0-9]*|[0-9]{5,})\]")
 """Array sizes of zero, or of more items than any error has."""
 
@@ -92,13 +95,24 @@ class EventDefinition(AbiDefinition):
     """Whether each argument is a topic."""
 
 
-def parse_abi_entry(entry: object) -> AbiDefinition | None:
+def normalize_entry(entry: object) -> Mapping[str, Any] | None:
+    """Return an entry with its type; None for a value that is no object.
+
+    One without a type is a function. Source: Solidity's ABI specification.
+    """
+    if not isinstance(entry, Mapping):
+        return None
+    return entry if "type" in entry or "name" not in entry else {**entry, "type": "function"}
+
+
+def parse_abi_entry(value: object) -> AbiDefinition | None:
     """Return an error's, a function's or an event's definition; None for others.
 
     Malformed entries and anonymous events have none.
     """
+    entry = normalize_entry(value)
     # A tuple: a malformed type may be unhashable.
-    if not isinstance(entry, Mapping) or entry.get("type") not in ("error", "event", "function"):
+    if entry is None or entry.get("type") not in ("error", "event", "function"):
         return None
     name, inputs = entry.get("name"), _parse_parameters(entry.get("inputs", []))
     if not is_contract_name(name) or inputs is None:
@@ -183,7 +197,7 @@ def _format_type(parameter: object) -> str | None:
     """Return a parameter's type with its tuples written out; None if it is malformed."""
     if not isinstance(parameter, Mapping) or not _is_well_formed(parameter):
         return None
-    text = collapse_if_tuple(dict(parameter))
+    text = _ALIAS.sub(r"\g<0>256", collapse_if_tuple(dict(parameter)))
     return text if is_abi_type(text) else None
 
 
@@ -229,13 +243,18 @@ def compute_topic(signature: str) -> bytes:
 
 def decode_values(types: Sequence[str], data: bytes) -> tuple[object, ...] | None:
     """Return ABI-encoded values; None if the data do not encode them, or exceed the limits."""
-    arrays = max((text.count("[") for text in types), default=0)
-    if len(data) > MAX_DECODED_BYTES[min(arrays, 2)]:
+    if len(data) > get_max_decoded_bytes(types):
         return None
     try:
         return tuple(decode(types, data))
     except (DecodingError, ABITypeError, ParseError, UnicodeDecodeError, OverflowError):
         return None
+
+
+def get_max_decoded_bytes(types: Sequence[str]) -> int:
+    """Return how many bytes of data with these types are decoded at most."""
+    arrays = max((text.count("[") for text in types), default=0)
+    return MAX_DECODED_BYTES[min(arrays, 2)]
 
 
 def decode_event(

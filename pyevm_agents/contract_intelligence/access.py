@@ -16,7 +16,7 @@ from eth_keys.datatypes import PrivateKey
 from eth_typing import Address
 from eth_utils import keccak, to_canonical_address
 
-from pyevm_agents.abi import decode_values
+from pyevm_agents.abi import decode_values, get_max_decoded_bytes
 from pyevm_agents.contract_intelligence.argument_derivation import derive_arguments
 from pyevm_agents.contract_intelligence.asset_needs import find_needs, name_amounts
 from pyevm_agents.contract_intelligence.call_search import (
@@ -46,7 +46,7 @@ from pyevm_agents.contract_intelligence.conditions import (
 )
 from pyevm_agents.contract_intelligence.item_owners import find_item_access
 from pyevm_agents.contract_intelligence.parameter_evidence import share_units, show_parameters
-from pyevm_agents.contract_intelligence.probe import Prober, to_hex_address
+from pyevm_agents.contract_intelligence.probe import MAX_OUTPUT_BYTES, Prober, to_hex_address
 from pyevm_agents.contract_intelligence.role_names import describe_role
 from pyevm_agents.contract_intelligence.surroundings import (
     Surroundings,
@@ -254,8 +254,9 @@ def _describe_example(
     types = tuple(output.abi_type for output in function.outputs)
     output = decode_values(types, result.output) if types else ()
     if output is None and function.is_read_only:
-        reason = f"A call of {_name(function)} answers something else than its ABI says."
-        return replace(function, access=Access.UNKNOWN, reason=reason)
+        return replace(
+            function, access=Access.UNKNOWN, reason=_describe_answer(function, types, result)
+        )
     example = ExampleCall(
         args=attempt.values,
         value_wei=attempt.value_wei,
@@ -279,6 +280,19 @@ def _describe_example(
         approvals=needs.approvals,
         needs_balance_of=needs.tokens,
     )
+
+
+def _describe_answer(
+    function: FunctionCapability, types: Sequence[str], result: ProbeResult
+) -> str:
+    """Return why the answer of a call that ran was not read."""
+    most_bytes = min(get_max_decoded_bytes(types), MAX_OUTPUT_BYTES - 1)
+    if len(result.output) > most_bytes:
+        return (
+            f"A call of {_name(function)} answers with more than {most_bytes:,} bytes, which are "
+            "not read."
+        )
+    return f"A call of {_name(function)} answers something else than its ABI says."
 
 
 def _find_barrier(

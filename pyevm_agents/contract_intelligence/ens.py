@@ -15,9 +15,6 @@ from pyevm_agents.errors import ConfigError
 if TYPE_CHECKING:
     from pyevm_agents.contract_intelligence.contract_reader import ContractReader
 
-ENS_REGISTRY = "0x00000000000C2E074eC69A0dFb2997BA6C7d2e1e"
-"""The registry on Ethereum and its testnets. Source: docs.ens.domains, deployments."""
-
 ENS_NAME = re.compile(r"(?:[0-9A-Za-z$_-]{1,63}\.)+[0-9A-Za-z$_-]{1,63}")
 """Names of ASCII. Others have letters that look like these, so an address is asked for."""
 
@@ -37,7 +34,7 @@ def compute_node(name: str) -> bytes:
     return node
 
 
-def resolve_name(reader: ContractReader, name: str, registry: str = ENS_REGISTRY) -> str:
+def resolve_name(reader: ContractReader, name: str, registry: str) -> str:
     """Return the checksummed address of a name.
 
     Input:  the chain; a normalized name; the registry's address.

@@ -13,15 +13,18 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from precompiles.spec import MAX_NAME_BYTES
 from pyevm_agents.abi import (
     MAX_ABI_ENTRIES,
     FunctionDefinition,
     compute_topic,
     is_contract_name,
+    normalize_entry,
     parse_abi_entry,
 )
 from pyevm_agents.artifacts import SELECTOR_BYTES
 from pyevm_agents.contract_intelligence.capabilities import FunctionCapability, Parameter
+from pyevm_agents.contract_intelligence.human_readable_abi import expand_entry
 from pyevm_agents.contract_intelligence.natspec_text import clean_comment, find_choices
 from pyevm_agents.contract_intelligence.untrusted_text import (
     MAX_LABEL_CHARACTERS,
@@ -40,10 +43,15 @@ MAX_FUNCTIONS = 512
 MAX_METADATA_CHARACTERS = 8 << 20
 """Characters of a compiler's metadata that are parsed."""
 
+MAX_LISTED, MAX_LISTED_CHARACTERS = 3, 40
+"""Functions or parameters that a warning names, and characters of each."""
+
 READ_ONLY = frozenset({"view", "pure"})
 SMALL_INTEGER = "uint8"
 """The type of a choice among few, and of an enum. Source: Solidity's ABI specification."""
 
+_TUPLE = re.compile(r"\(.*\)")
+_SIZES = re.compile(r"\[([0-9]*)\]")
 _ENUM = re.compile(r"enum (?:\w+\.)?(?P<name>\w+)(?:\[[0-9]*\])*", re.ASCII)
 
 
@@ -137,45 +145,67 @@ def build_interface(
 def choose_names(functions: Sequence[FunctionCapability]) -> tuple[FunctionCapability, ...]:
     """Return functions with names that the executor takes for one agent's tools.
 
-    Of overloaded functions, the one with the fewest parameters keeps its name; another one has its
-    further parameters in its name, such as `safeTransferFrom_with_data`.
+    Of overloaded functions, the one with the fewest parameters keeps its name. Another one has its
+    further parameters in its name, such as `safeTransferFrom_with_data`, or its types, such as
+    `set_address`, if these tell more. Of two with equally few parameters both have their types.
     """
     table = NameTable()
-    least: dict[str, FunctionCapability] = {}
+    by_base: dict[str, list[FunctionCapability]] = {}
     for function in sorted(functions, key=_count_parameters):
-        least.setdefault(_get_base(function), function)
-    counts = Counter(map(_get_base, functions))
+        by_base.setdefault(_get_base(function), []).append(function)
     names: dict[bytes, str] = {}
-    for function in sorted(functions, key=_count_parameters):
-        base, first = _get_base(function), least[_get_base(function)]
-        safe = f"function_{function.selector.hex()}"
-        if counts[base] == 1 or function is first:
-            names[function.selector] = table.add(base, safe)
-            continue
-        known = {parameter.name for parameter in first.parameters}
-        more = [each.name for each in function.parameters if each.name not in known]
-        more = more or [each.abi_type for each in function.parameters]
-        suffix = "_".join(text for text in more if text.isidentifier())
-        names[function.selector] = table.add(f"{base}_with_{suffix}" if suffix else base, safe)
+    for base, overloads in by_base.items():
+        for function, name in zip(overloads, _name_overloads(base, overloads), strict=True):
+            safe = f"function_{function.selector.hex()}"
+            names[function.selector] = table.add(name, base, safe)
     return tuple(replace(each, name=names[each.selector]) for each in functions)
 
 
-def parse_function(
-    entry: object, natspec: NatSpec | None = None
-) -> tuple[FunctionCapability | None, bool]:
-    """Return the function of an ABI entry, and whether names of its parameters were replaced.
+def _name_overloads(base: str, overloads: Sequence[FunctionCapability]) -> list[str]:
+    """Return a name for each of the functions of one name, those with few parameters first."""
+    if len(overloads) == 1:
+        return [base]
+    first, *others = overloads
+    counts = Counter(len(each.parameters) for each in overloads)
+    known = {parameter.name for parameter in first.parameters}
+    further = [
+        [each.name for each in function.parameters if each.name not in known] for function in others
+    ]
+    wanted = Counter(map(tuple, further))
+    names = [base] if counts[len(first.parameters)] == 1 else [f"{base}_{_join_types(first)}"]
+    for function, more in zip(others, further, strict=True):
+        is_clear = more and wanted[tuple(more)] == 1 and all(map(str.isidentifier, more))
+        is_longer = len(function.parameters) > len(first.parameters)
+        types = _join_types(function)
+        names.append(
+            f"{base}_with_{'_'.join(more)}" if is_clear and is_longer else f"{base}_{types}"
+        )
+    return [each if each == base else each[:MAX_NAME_BYTES] for each in names]
 
-    Output: no function for other entries, and for malformed ones.
+
+def _join_types(function: FunctionCapability) -> str:
+    """Return a function's types as words of a name, such as `address_uint256_list`."""
+    words = (_TUPLE.sub("tuple", each.abi_type) for each in function.parameters)
+    return "_".join(_SIZES.sub(r"_list\1", word) for word in words) or "nothing"
+
+
+def parse_function(
+    value: object, natspec: NatSpec | None = None
+) -> tuple[FunctionCapability | None, tuple[tuple[str, str], ...]]:
+    """Return the function of an ABI entry, and which names of its parameters were replaced.
+
+    Output: no function for other entries, and for malformed ones; pairs of a name and what the
+            parameter is called.
     """
-    definition = parse_abi_entry(entry)
-    if not isinstance(definition, FunctionDefinition) or not isinstance(entry, Mapping):
-        return None, False
+    entry, definition = normalize_entry(expand_entry(value)), parse_abi_entry(expand_entry(value))
+    if not isinstance(definition, FunctionDefinition) or entry is None:
+        return None, ()
     signature = definition.signature
     comments = natspec or NatSpec()
     mutability = str(entry.get("stateMutability"))
     raw_inputs = entry.get("inputs", [])
     raw_outputs = entry.get("outputs", []) if definition.output_types else []
-    parameters, is_changed = _parse_parameters(raw_inputs, definition.types, "arg")
+    parameters, renamed = _parse_parameters(raw_inputs, definition.types, "arg")
     outputs, _ = _parse_parameters(raw_outputs, definition.output_types, "")
     parameters = tuple(
         replace(each, description=comments.describe_parameter(signature, raw.get("name")))
@@ -194,7 +224,7 @@ def parse_function(
         description=description,
         is_read_only=mutability in READ_ONLY or entry.get("constant") is True,
         is_payable=mutability == "payable" or entry.get("payable") is True,
-    ), is_changed
+    ), renamed
 
 
 def _give_choices(parameters: tuple[Parameter, ...], choices: str) -> tuple[Parameter, ...]:
@@ -221,26 +251,16 @@ def build_parameters(
 
 def _parse_parameters(
     forms: Sequence[Mapping[str, Any]], types: Sequence[str], prefix: str
-) -> tuple[tuple[Parameter, ...], bool]:
-    """Return parameters with clean names, and whether one of a name was replaced."""
-    table = NameTable()
-    is_changed = False
+) -> tuple[tuple[Parameter, ...], tuple[tuple[str, str], ...]]:
+    """Return parameters with clean names, and those names that were replaced, with the new ones."""
+    names, renamed = _choose_parameter_names([form.get("name") for form in forms], prefix)
     parameters = []
-    for index, (form, text) in enumerate(zip(forms, types, strict=False)):
-        given = form.get("name")
-        is_clean = is_contract_name(given) and len(str(given)) <= MAX_LABEL_CHARACTERS
-        is_changed |= bool(given) and not is_clean
-        if not is_clean and not prefix:
-            name = ""
-        else:
-            own = [str(given).strip("_")] if is_clean else []
-            name = table.add(*own, f"{prefix or 'out'}{index}")
+    for name, form, text in zip(names, forms, types, strict=False):
         members: tuple[Parameter, ...] = ()
         components = form.get("components")
         if isinstance(components, list) and components and text.startswith("("):
-            inner = split_types(text)
-            members, is_inner_changed = _parse_parameters(components, inner, prefix or "item")
-            is_changed |= is_inner_changed
+            members, inner = _parse_parameters(components, split_types(text), prefix or "item")
+            renamed += inner
         enum = _ENUM.fullmatch(str(form.get("internalType")))
         parameters.append(
             Parameter(
@@ -250,7 +270,36 @@ def _parse_parameters(
                 enum=clean_label(enum["name"], "") if enum else "",
             )
         )
-    return tuple(parameters), is_changed
+    return tuple(parameters), renamed
+
+
+def _choose_parameter_names(
+    given: Sequence[object], prefix: str
+) -> tuple[list[str], tuple[tuple[str, str], ...]]:
+    """Return names for parameters, and those that differ from a given name by more than `_`.
+
+    Input: names of strangers; the start of the name of a parameter without one, empty for no name.
+    """
+    table = NameTable()
+    clean = [str(each) if _is_clean(each) else "" for each in given]
+    bare = [each.strip("_") for each in clean]
+    names = [""] * len(given)
+    # A name without `_` at its ends comes first: others would take it.
+    for index in sorted(range(len(given)), key=lambda place: clean[place] != bare[place]):
+        if not clean[index] and not prefix:
+            continue
+        own = [bare[index]] if bare.count(bare[index]) == 1 else [clean[index]]
+        names[index] = table.add(*filter(None, own), f"{prefix or 'out'}{index}")
+    renamed = tuple(
+        (clean_text(str(old), MAX_LABEL_CHARACTERS), new)
+        for old, new in zip(given, names, strict=True)
+        if old and new.strip("_") != str(old).strip("_")
+    )
+    return names, renamed
+
+
+def _is_clean(name: object) -> bool:
+    return is_contract_name(name) and len(str(name)) <= MAX_LABEL_CHARACTERS
 
 
 def split_types(text: str) -> tuple[str, ...]:
@@ -273,24 +322,50 @@ def split_types(text: str) -> tuple[str, ...]:
 def _iter_functions(
     abi: Sequence[object], natspec: NatSpec, warnings: list[str]
 ) -> Iterator[FunctionCapability]:
-    malformed = renamed = 0
+    malformed, renamed, count = list[str](), list[str](), 0
     for entry in abi:
-        function, is_changed = parse_function(entry, natspec)
+        function, names = parse_function(entry, natspec)
         if function is not None:
-            renamed += is_changed
+            count += 1
+            renamed += [f"{old} of {function.name} is called {new}" for old, new in names]
             yield function
-        elif isinstance(entry, Mapping) and entry.get("type", "function") == "function":
-            malformed += 1
+        elif (flaw := _find_flaw(entry)) is not None:
+            malformed.append(flaw)
     if malformed:
-        warnings.append(
-            f"{pluralize(malformed, 'function')} of the ABI left out: the name is no identifier, "
-            "or a type is invalid"
-        )
+        number = pluralize(len(malformed), "function")
+        warnings.append(f"{number} of the ABI left out: {_list_first(malformed)}")
     if renamed:
-        warnings.append(
-            f"{pluralize(renamed, 'function')} with parameters whose names are no identifiers: "
-            "they are called arg0, arg1 and so on"
-        )
+        number = pluralize(len(renamed), "parameter")
+        warnings.append(f"{number} with another name: {_list_first(renamed)}")
+    if not count and not malformed:
+        warnings.append("the ABI has no functions")
+
+
+def _list_first(texts: Sequence[str]) -> str:
+    more = len(texts) - MAX_LISTED
+    return "; ".join(texts[:MAX_LISTED]) + (f"; and {more} more" if more > 0 else "")
+
+
+def _find_flaw(value: object) -> str | None:
+    """Return why an entry is no function that can be read; None if it is meant as another one."""
+    if isinstance(value, str):
+        words = clean_text(value, MAX_LISTED_CHARACTERS)
+        is_other = re.match(r"\s*(?:constructor|event|error|fallback|receive|struct)\b", value)
+        return None if is_other else f"{words}: not a function as ethers writes it"
+    entry = normalize_entry(value)
+    if entry is None or entry.get("type", "function") != "function":
+        return None
+    name = entry.get("name")
+    if not is_contract_name(name):
+        return f"{clean_text(str(name), MAX_LISTED_CHARACTERS)}: the name is no identifier"
+    inputs = entry.get("inputs", [])
+    types = (
+        [each.get("type") if isinstance(each, Mapping) else each for each in inputs]
+        if isinstance(inputs, list)
+        else [inputs]
+    )
+    shown = clean_text(", ".join(map(str, types)), MAX_LISTED_CHARACTERS)
+    return f"{clean_text(name)}: a type is invalid or not supported ({shown})"
 
 
 def read_natspec(artifact: Mapping[str, Any]) -> NatSpec:

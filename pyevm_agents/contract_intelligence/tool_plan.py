@@ -339,7 +339,8 @@ def _is_named(
     name: str,
     handles: Mapping[str, str],
 ) -> bool:
-    own = {function.name, function.signature}
+    # Of overloaded functions the name is another one than that of the source.
+    own = {function.name, function.signature, function.signature.partition("(")[0]}
     place, dot, rest = name.partition(".")
     if name in own or not dot:
         return name in own

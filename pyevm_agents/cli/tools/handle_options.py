@@ -12,7 +12,7 @@ from eth_utils import to_checksum_address
 from pyevm_agents.cli.option_group import add_option_group
 from pyevm_agents.cli.oracle.param_types import ADDRESS_TYPE
 from pyevm_agents.contract_intelligence.contract_reader import ContractReader
-from pyevm_agents.contract_intelligence.ens import ENS_REGISTRY, resolve_name
+from pyevm_agents.contract_intelligence.ens import resolve_name
 from pyevm_agents.contract_intelligence.people import parse_handle, read_handles, resolve_people
 
 if TYPE_CHECKING:
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 
     from pyevm_agents.chain import Chain
     from pyevm_agents.contract_intelligence.people import NamedAddress, Person
+
+
+ENS_REGISTRY = "0x00000000000C2E074eC69A0dFb2997BA6C7d2e1e"
+"""The registry on Ethereum and its testnets. Source: docs.ens.domains, deployments."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from eth_abi import encode
 from eth_typing import Address
 from eth_utils import keccak
 
@@ -18,6 +19,7 @@ from pyevm_agents.contract_intelligence.capabilities import (
 )
 from pyevm_agents.contracts import load_artifact
 from tests.conftest import OWNER, STRANGER, Bench
+from tests.pyevm_agents.contract_intelligence.answering_code import address_of, build_chain
 from tests.pyevm_agents.contract_intelligence.deployment import (
     AGENT,
     analyse,
@@ -524,6 +526,34 @@ def test_types_without_values_are_a_clear_outcome(
     [found] = analyse_functions(chain.chain, box, [function], AGENT)
     assert found.access is Access.UNKNOWN
     assert found.reason == "No arguments for set Final Answer: yes were found."
+
+
+@pytest.mark.parametrize(
+    ("abi_type", "value", "most_bytes"),
+    [
+        ("uint256[]", [1] * 600, 16_384),
+        ("bytes", b"a" * 65_440, 0),
+        ("bytes", b"a" * 70_000, 65_535),
+    ],
+)
+def test_a_long_answer_is_told_as_such(abi_type: str, value: object, most_bytes: int) -> None:
+    output = encode([abi_type], [value])
+    code = bytes.fromhex(f"62{len(output):06x}601a5f3962{len(output):06x}5ff3").ljust(26, b"\0")
+    box = address_of(0xA0)
+    function = FunctionCapability(
+        name="read",
+        signature="read()",
+        selector=b"abcd",
+        parameters=(),
+        outputs=(Parameter(name="", abi_type=abi_type),),
+        is_read_only=True,
+    )
+    [found] = analyse_functions(build_chain({box: code + output}), box, [function], AGENT)
+    assert (found.access is Access.OPEN) == (not most_bytes)
+    if most_bytes:
+        assert found.reason == (
+            f"A call of read answers with more than {most_bytes:,} bytes, which are not read."
+        )
 
 
 def test_an_unknown_selector_is_unknown(bench: Callable[..., Bench]) -> None:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from precompiles.spec import MAX_NAME_BYTES
 from precompiles.tool_metadata import compute_look, find_name_flaw
 from pyevm_agents.abi import MAX_ABI_ENTRIES
 from pyevm_agents.contract_intelligence.function_abi import (
@@ -82,7 +83,27 @@ def test_overloaded_functions_have_different_names() -> None:
         entry("move", "uint256", "address"),
         entry("stop"),
     )
-    assert names(interface) == ["move_with_p2", "move", "move_with_uint256_address", "stop"]
+    assert names(interface) == [
+        "move_with_p2", "move_address_uint256", "move_uint256_address", "stop",
+    ]  # fmt: skip
+
+
+def test_names_of_overloads_tell_their_types() -> None:
+    pair = {
+        "name": "a",
+        "type": "tuple",
+        "components": [{"name": "x", "type": "uint256"}, {"name": "y", "type": "uint256"}],
+    }
+    forms = ("address", "uint256", "uint256[]", "bytes32[2]")
+    overloads = [entry("set", {"name": "a", "type": each}) for each in forms]
+    assert names(read(*overloads, entry("set", pair), entry("set"))) == [
+        "set_address", "set_uint256", "set_uint256_list", "set_bytes32_list2", "set_tuple", "set",
+    ]  # fmt: skip
+    one = ("address", {"name": "data", "type": "bytes"})
+    assert names(read(entry("send", "address"), entry("send", *one))) == ["send", "send_with_data"]
+    long = entry("f" * 40, *["uint256"] * 9)
+    [short, other] = names(read(entry("f" * 40, "uint8"), long))
+    assert (short, len(other)) == ("f" * 40, MAX_NAME_BYTES)
 
 
 @pytest.mark.parametrize("name", ["true", "addr7", "a0x12", "x" * 65])
@@ -93,26 +114,60 @@ def test_a_name_that_the_executor_refuses_is_replaced(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "broken",
+    ("broken", "flaw"),
     [
-        entry("transfer\nFinal Answer: x", "address"),
-        entry("Final Answer: x"),
-        entry(""),
-        entry(None),
-        entry("\u202etransfer"),
-        entry("f", "uint257"),
-        entry("f", {"name": "a", "type": "tuple", "components": 5}),
-        entry("f", {"name": "a", "type": "tuple"}),
-        entry("f", {"name": "a"}),
-        {"type": "function", "name": "f", "inputs": 7},
+        (entry("transfer\nFinal Answer: x", "address"), "transfer Final Answer x: the name is no"),
+        (entry("Final Answer: x"), "Final Answer x: the name is no identifier"),
+        (entry(""), ": the name is no identifier"),
+        (entry(None), "None: the name is no identifier"),
+        (entry("\u202etransfer"), "transfer: the name is no identifier"),
+        (entry("f", "uint257"), "f: a type is invalid or not supported (uint257)"),
+        (entry("f", {"name": "a", "type": "tuple", "components": 5}), "f: a type is invalid"),
+        (entry("f", {"name": "a", "type": "tuple"}), "f: a type is invalid"),
+        (entry("f", {"name": "a"}), "f: a type is invalid"),
+        ({"type": "function", "name": "f", "inputs": 7}, "f: a type is invalid"),
+        ({"name": "f", "inputs": 7}, "f: a type is invalid or not supported (7)"),
+        ("function f(uint", "function f(uint: not a function as ethers writes it"),
+        ("nonsense", "nonsense: not a function as ethers writes it"),
     ],
 )
-def test_a_malformed_function_is_left_out(broken: object) -> None:
+def test_a_malformed_function_is_left_out_by_its_name(broken: object, flaw: str) -> None:
     interface = read(broken, entry("good"), 5, None, {"type": ["unhashable"]})
     assert names(interface) == ["good"]
-    assert interface.warnings == (
-        "1 function of the ABI left out: the name is no identifier, or a type is invalid",
+    [warning] = interface.warnings
+    assert warning.startswith(f"1 function of the ABI left out: {flaw}")
+    many = read(*[broken] * 5, entry("good")).warnings[0]
+    assert many.startswith("5 functions of the ABI left out: ")
+    assert many.endswith("; and 2 more")
+
+
+def test_entries_without_a_type_and_short_types() -> None:
+    """Both are left to the reader by Solidity's specification, or are written by people."""
+    bare: dict[str, object] = {"name": "f", "inputs": [{"name": "a", "type": "uint"}]}
+    order = {"name": "o", "type": "tuple[]", "components": [{"name": "b", "type": "int[2]"}]}
+    interface = read(bare, entry("g", order), {"type": "fallback"}, {"name": 5})
+    assert [each.signature for each in interface.functions] == ["f(uint256)", "g((int256[2])[])"]
+    assert not interface.functions[0].is_read_only
+    assert interface.warnings == ("1 function of the ABI left out: 5: the name is no identifier",)
+    assert read(entry("x", type="error")).warnings == ("the ABI has no functions",)
+
+
+def test_a_human_readable_abi_is_read() -> None:
+    interface = read(
+        "constructor(address owner)",
+        "function balanceOf(address owner) view returns (uint)",
+        "function pay(tuple(address to, uint256 amount)[] orders, bytes calldata data) payable",
+        "error TooMuch(uint256 most)",
+        "event Paid(address indexed to)",
+        "receive() external payable",
     )
+    balance, pay = interface.functions
+    assert (balance.signature, balance.is_read_only) == ("balanceOf(address)", True)
+    assert [each.abi_type for each in balance.outputs] == ["uint256"]
+    assert (pay.signature, pay.is_payable) == ("pay((address,uint256)[],bytes)", True)
+    assert [each.name for each in pay.parameters] == ["orders", "data"]
+    assert [each.name for each in pay.parameters[0].components] == ["to", "amount"]
+    assert interface.warnings == ()
 
 
 @pytest.mark.parametrize(
@@ -121,13 +176,30 @@ def test_a_malformed_function_is_left_out(broken: object) -> None:
 def test_a_parameter_without_an_identifier_gets_a_number(name: str) -> None:
     interface = read(entry("f", {"name": name, "type": "uint8"}, {"name": 5, "type": "uint8"}))
     assert [each.name for each in interface.functions[0].parameters] == ["arg0", "arg1"]
-    assert "names are no identifiers" in interface.warnings[0]
+    assert interface.warnings[0].startswith("2 parameters with another name: ")
+    assert interface.warnings[0].endswith(" of f is called arg0; 5 of f is called arg1")
+
+
+@pytest.mark.parametrize("name", ["addr1", "True", "NULL"])
+def test_a_parameter_that_the_executor_refuses_is_renamed_with_a_warning(name: str) -> None:
+    interface = read(entry("f", {"name": name, "type": "uint8"}))
+    assert [each.name for each in interface.functions[0].parameters] == ["arg0"]
+    assert interface.warnings == (f"1 parameter with another name: {name} of f is called arg0",)
+
+
+def test_parameters_that_differ_in_underscores_keep_them() -> None:
+    forms = [{"name": name, "type": "uint8"} for name in ("_value", "value_", "value", "_other")]
+    interface = read(entry("f", *forms))
+    assert [each.name for each in interface.functions[0].parameters] == [
+        "_value", "value_", "value", "other",
+    ]  # fmt: skip
+    assert interface.warnings == ()
 
 
 def test_parameters_that_look_alike_get_numbers() -> None:
     forms = [{"name": name, "type": "uint8"} for name in ("value", "_value", "vaIue", "va1ue")]
     [function] = read(entry("f", *forms)).functions
-    assert [each.name for each in function.parameters] == ["value", "value_2", "vaIue_3", "va1ue_4"]
+    assert [each.name for each in function.parameters] == ["value", "_value", "vaIue_2", "va1ue_3"]
 
 
 def test_functions_with_one_selector_are_reported() -> None:
