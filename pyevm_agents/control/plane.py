@@ -13,6 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
+from eth_utils import to_checksum_address
+
 from pyevm_agents.control.agent_loader import load_agent
 from pyevm_agents.control.agent_operator import name_operator
 from pyevm_agents.control.forms import parse_phase
@@ -29,7 +31,7 @@ from pyevm_agents.lifecycle.agent_facts import read_agent
 from pyevm_agents.lifecycle.budget import ComputeBudget
 from pyevm_agents.lifecycle.frames import Confirmation
 from pyevm_agents.lifecycle.host import LifecycleHost, ignore_event
-from pyevm_agents.lifecycle.json_codec import to_json
+from pyevm_agents.lifecycle.json_codec import show_json
 from pyevm_agents.lifecycle.orchestrator import Orchestrator
 from pyevm_agents.lifecycle.policy import SYSTEM_LIMITS
 from pyevm_agents.lifecycle.receipts import ReceiptType
@@ -188,18 +190,18 @@ class ControlPlane:
         options = self._options
         snapshot = self._worker.submit(options.trust.take_snapshot, manifest).result()
         result = evaluate_trust(snapshot, options.threshold, options.sources)
-        form: Any = to_json(result)
-        return {**form, "snapshot": to_json(snapshot), "threshold": to_json(options.threshold)}
+        form: Any = show_json(result)
+        return {**form, "snapshot": show_json(snapshot), "threshold": show_json(options.threshold)}
 
     def get_policy(self) -> JsonForm:
         """Return the limits of budgets, the standard's budget, and the trust that agents need."""
         options = self._options
         return {
-            "limits": to_json(options.limits),
-            "defaultBudget": to_json(ComputeBudget()),
-            "trustThreshold": to_json(options.threshold),
-            "trustedValidators": sorted("0x" + each.hex() for each in options.sources.validators),
-            "trustedClients": sorted("0x" + each.hex() for each in options.sources.clients),
+            "limits": show_json(options.limits),
+            "defaultBudget": show_json(ComputeBudget()),
+            "trustThreshold": show_json(options.threshold),
+            "trustedValidators": sorted(map(to_checksum_address, options.sources.validators)),
+            "trustedClients": sorted(map(to_checksum_address, options.sources.clients)),
         }
 
     def get_treasury(self) -> JsonForm:
@@ -278,7 +280,7 @@ class ControlPlane:
         Raises: UnknownRunError: no such task.
         """
         with self._lock:
-            form: Any = to_json(self._store.get_task(task_id))
+            form: Any = show_json(self._store.get_task(task_id))
             status = self._store.get_task_status(task_id).value
             runs = [each.run_id for each in self._store.list_runs(task_id)]
         return {**form, "status": status, "runIds": runs}
@@ -384,7 +386,7 @@ class ControlPlane:
     def list_runs(self, task_id: str | None = None) -> list[JsonForm]:
         """Return all runs, or those of a task, without the results of their phases."""
         with self._lock:
-            forms: list[Any] = [to_json(each) for each in self._store.list_runs(task_id)]
+            forms: list[Any] = [show_json(each) for each in self._store.list_runs(task_id)]
         return forms
 
     def list_unfinished(self) -> list[str]:
@@ -399,7 +401,7 @@ class ControlPlane:
         """
         with self._lock:
             self._store.get_run(run_id)
-            forms: list[Any] = [to_json(each) for each in self._store.list_receipts(run_id)]
+            forms: list[Any] = [show_json(each) for each in self._store.list_receipts(run_id)]
         return forms
 
     def get_dry_run(self, run_id: str) -> JsonForm:
@@ -425,7 +427,7 @@ class ControlPlane:
             "expiry": expiry,
             "digest": "0x" + digest.hex(),
             "typedData": typed_data,
-            "operatorWallet": "0x" + task.operator_wallet.hex(),
+            "operatorWallet": to_checksum_address(task.operator_wallet),
         }
 
     def verify_run(self, run_id: str) -> JsonForm:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pyevm_agents.lifecycle.dry_run import DryRunRecord
-from pyevm_agents.lifecycle.json_codec import to_json
+from pyevm_agents.lifecycle.json_codec import show_json
 from pyevm_agents.lifecycle.phase_results import (
     DiscoverResult,
     ExecutionRecord,
@@ -47,7 +47,7 @@ def serialize_run(orchestrator: Orchestrator, run_id: str) -> JsonForm:
     Raises: UnknownRunError: no such run.
     """
     store = orchestrator.host.store
-    run: Any = to_json(store.get_run(run_id))
+    run: Any = show_json(store.get_run(run_id))
     phases = {phase: store.find_result(kind, run_id, phase) for phase, kind in RESULT_KINDS.items()}
     pending = orchestrator.find_pending_confirmation(run_id)
     not_done = store.find_value(NotDone, run_id, NOT_DONE)
@@ -56,13 +56,13 @@ def serialize_run(orchestrator: Orchestrator, run_id: str) -> JsonForm:
         "notDone": None if not_done is None else not_done.answer,
         "taskStatus": store.get_task_status(run["taskId"]).value,
         "phases": [
-            {"phase": phase.value, "result": _shorten(to_json(result))}
+            {"phase": phase.value, "result": _shorten(show_json(result))}
             for phase, result in phases.items()
             if result is not None
         ],
         "waitsForConfirmation": pending is not None,
-        "receipts": [to_json(each) for each in store.list_receipts(run_id)],
-        "summary": to_json(phases[Phase.SUMMARIZE]),
+        "receipts": [show_json(each) for each in store.list_receipts(run_id)],
+        "summary": show_json(phases[Phase.SUMMARIZE]),
     }
 
 
@@ -73,7 +73,7 @@ def serialize_dry_run(orchestrator: Orchestrator, run_id: str) -> JsonForm:
     """
     store = orchestrator.host.store
     store.get_run(run_id)
-    form: Any = to_json(store.get_result(DryRunRecord, run_id, Phase.DRY_RUN))
+    form: Any = show_json(store.get_result(DryRunRecord, run_id, Phase.DRY_RUN))
     return {"runId": run_id, **form}
 
 
@@ -95,9 +95,9 @@ def serialize_verification(orchestrator: Orchestrator, run_id: str) -> JsonForm:
         "isVerified": is_same and difference is None,
         "dryRunDigest": "0x" + dry_run.digests.trace.hex(),
         "executionDigest": "0x" + execution.digest.hex(),
-        "block": to_json(execution.block),
+        "block": show_json(execution.block),
         "difference": difference,
-        "verification": to_json(store.find_result(VerificationResult, run_id, Phase.VERIFY)),
+        "verification": show_json(store.find_result(VerificationResult, run_id, Phase.VERIFY)),
     }
 
 

@@ -152,7 +152,7 @@ def describe_treasury(port: ChainPort, treasury: bytes, balance_wei: int) -> Jso
         held = balance_wei if token == NATIVE else _read_balance(port, token, treasury)
         assets.append(
             {
-                "asset": asset,
+                "asset": to_checksum_address(asset),
                 "cap": str(cap),
                 "confirmAbove": str(threshold),
                 "balance": None if held is None else str(held),

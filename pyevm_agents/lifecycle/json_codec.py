@@ -5,6 +5,7 @@ Bytes are hexadecimal with `0x`, enumerations are their values, and tuples are l
 
 from __future__ import annotations
 
+import re
 import types
 from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
@@ -12,12 +13,14 @@ from enum import Enum
 from functools import cache
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from eth_utils import keccak
+from eth_utils import keccak, to_checksum_address
 
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.recordings.canonical_json import Json, encode_canonical
 
 T = TypeVar("T")
+
+_ADDRESS = re.compile("0x[0-9a-f]{40}")
 
 
 def to_json(value: object) -> Json:
@@ -41,6 +44,23 @@ def to_json(value: object) -> Json:
             for field in fields(value)
         }
     raise TypeError(f"a {type(value).__name__}: must be a dataclass or a JSON value")
+
+
+def show_json(value: object) -> Json:
+    """Return a value as JSON for people and programs that read it: addresses have checksums.
+
+    Input:  as for `to_json`, whose result digests are computed of. 20 bytes are an address.
+    """
+    return _show(to_json(value))
+
+
+def _show(form: Json) -> Json:
+    if isinstance(form, dict):
+        return {key: _show(item) for key, item in form.items()}
+    if isinstance(form, list):
+        return [_show(item) for item in form]
+    is_address = isinstance(form, str) and _ADDRESS.fullmatch(form) is not None
+    return str(to_checksum_address(str(form))) if is_address else form
 
 
 def from_json(kind: type[T], value: object) -> T:

@@ -102,7 +102,7 @@ def test_a_run_stops_after_a_phase_and_keeps_the_rest_for_another_start(tmp_path
 def test_an_operator_is_asked_before_the_execution(tmp_path: Path) -> None:
     folder = make_agent(tmp_path, action=PAY)
     result = run(folder, "--confirm", answer="n\n", status=1)
-    assert "write 1: 0x000000000000000000000000000000000000beef, 1 wei, 0 bytes" in result.stdout
+    assert "write 1: 0x000000000000000000000000000000000000bEEF, 1 wei, 0 bytes" in result.stdout
     assert list_phases(result)[4:] == [("dry_run", "✓"), ("record", "✓")]
     assert "cancelled" in result.stdout
     result = run(folder, "--confirm", answer="y\n")

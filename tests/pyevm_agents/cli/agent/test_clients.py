@@ -117,7 +117,7 @@ class Drive:
         form = {"goal": f"Pay {BILLS[supplier]} to {supplier}", "agentSlug": self.slug}
         task_id = f"{self.slug}-{name}"
         task = await self.client.use("openfi_create_task", task={**form, "taskId": task_id})
-        assert (task["status"], task["operatorWallet"]) == ("pending", OPERATOR.address.lower())
+        assert (task["status"], task["operatorWallet"]) == ("pending", OPERATOR.address)
         return task_id
 
     async def register(self) -> None:
@@ -141,7 +141,7 @@ class Drive:
         rules = {"confirmAbove": str(2**256 - 1)}
         assert form.pop("assets") == [
             {**rules, "asset": "0x" + "00" * 20, "cap": str(10**17), "balance": str(10**18)},
-            {**rules, "asset": "0x" + TOKEN.hex(), "cap": str(CAP), "balance": str(held)},
+            {**rules, "asset": to_checksum_address(TOKEN), "cap": str(CAP), "balance": str(held)},
         ]
         assert form == {
             "address": to_checksum_address(TREASURY), "owner": to_checksum_address(OWNER),
@@ -162,7 +162,7 @@ class Drive:
     async def read_typed_data(self, run_id: str, expiry: int) -> Any:  # noqa: ANN401 - JSON
         """Return what is to be signed; its parts are those of the run, and it has the digest."""
         form = await self.client.use("openfi_get_confirmation", runId=run_id, expiry=expiry)
-        assert form["operatorWallet"] == OPERATOR.address.lower()
+        assert form["operatorWallet"] == OPERATOR.address
         data = form["typedData"]
         assert data["domain"]["verifyingContract"] == to_checksum_address(TREASURY)
         run = await self.client.use("openfi_get_run", runId=run_id)

@@ -115,7 +115,7 @@ def test_an_agent_calls_the_functions_that_a_new_treasury_allows(tmp_path: Path)
     folder = make_agent(tmp_path, action=CALL.format(target=target, data=data))
     allowed = f"0x{target}=deposit()"
     result = run(folder, "--treasury", "new", "--treasury-call", allowed)
-    assert f"balance: Balance of 0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266: {data} wei" in (
+    assert f"balance: Balance of 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266: {data} wei" in (
         result.stdout
     )
     other = f"0x{target}=withdraw()"
@@ -141,8 +141,8 @@ def test_the_operator_of_a_keystore_confirms(tmp_path: Path) -> None:
     )
     keystore_words = (*words, str(right), "--confirm")
     without = run(folder, *keystore_words, answer="y\n")
-    assert f"Signed by the operator, {OPERATOR.lower()}" in without.stderr
+    assert f"Signed by the operator, {OPERATOR}" in without.stderr
     treasury = ("--treasury", "new", "--treasury-allow", BEEF)
     result = run(folder, *keystore_words, *treasury, answer="y\n")
-    assert f"Signed by the operator, {OPERATOR.lower()}" in result.stderr
+    assert f"Signed by the operator, {OPERATOR}" in result.stderr
     assert result.stdout.splitlines()[-1].endswith(": completed, 3 receipts")
