@@ -143,6 +143,9 @@ class ToolOptions:
     units: Mapping[str, TokenUnit] = field(default_factory=dict)
     """Of tokens by their checksummed address, and of `native`."""
 
+    handles: Mapping[str, str] = field(default_factory=dict)
+    """Names of addresses, as a base prompt has them."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Leaf:
@@ -576,11 +579,13 @@ def _format_seconds(seconds: int) -> str:
 def _describe_approval(approval: Approval, contract: str, options: ToolOptions) -> str:
     symbol = _get_symbol(approval.token, options)
     name = clean_label(approval.parameter, "")
+    token = options.handles.get(approval.token, approval.token)
+    spender = options.handles.get(approval.spender, approval.spender)
     if approval.kind is ApprovalKind.ALL:
-        return f"First {approval.token} needs setApprovalForAll for {approval.spender}."
+        return f"First {token} needs setApprovalForAll for {spender}."
     if approval.kind is ApprovalKind.ITEM:
         item = f" of the item {name}" if name else " of the item"
-        return f"First {approval.token} needs an approval{item} for {approval.spender}."
+        return f"First {token} needs an approval{item} for {spender}."
     amount = f" of {name}" if name else ""
     return f"First {symbol} needs an approval{amount} for {contract}."
 

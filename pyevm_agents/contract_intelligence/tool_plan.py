@@ -597,6 +597,7 @@ class _Planner:
                 ),
                 overrides={**_free_minimums(function), **overrides},
                 units=self._units,
+                handles=self._handles,
             ),
         )
 

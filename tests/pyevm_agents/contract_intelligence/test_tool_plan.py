@@ -15,6 +15,7 @@ from pyevm_agents.contract_intelligence.access import ALWAYS_REVERTS
 from pyevm_agents.contract_intelligence.capabilities import (
     Access,
     Approval,
+    ApprovalKind,
     ContractIntelligence,
     ContractKind,
     Derivation,
@@ -285,6 +286,19 @@ def test_a_recipient_that_is_none_is_refused(name: str) -> None:
     message = r"must be FUNCTION\.PARAMETER of a tool, one of supply\.to"
     with pytest.raises(ConfigError, match=message):
         plan_agent([router], CHAIN, PlanOptions(allowed_recipients=(name,)))
+
+
+def test_an_approval_of_an_item_names_the_token_and_the_spender() -> None:
+    item = Approval(token=DAI, spender=ROUTER, amount=None, kind=ApprovalKind.ITEM, item=1)
+    every = replace(item, kind=ApprovalKind.ALL, item=None)
+    offer = replace(function("offer", amount("item", "")), approvals=(item,))
+    keep = replace(function("keep", amount("item", ""), number=2), approvals=(every,))
+    found = plan_agent(
+        [contract("Router", ROUTER, offer, keep)], CHAIN, PlanOptions(derives_approvals=False)
+    )
+    texts = [tool.spec.description for tool in found.tools]
+    assert "First DAI needs an approval of the item for Router." in texts[0]
+    assert "First DAI needs setApprovalForAll for Router." in texts[1]
 
 
 def test_functions_of_one_name_name_their_contracts() -> None:
