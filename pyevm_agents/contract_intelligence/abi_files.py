@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from pyevm_agents.abi import parse_abi_entry
 from pyevm_agents.artifacts import (
     DEBUG_SUFFIX,
+    MAX_FILE_CONTRACTS,
     find_output_folders,
     get_contract_name,
     iter_artifact_files,
     iter_output_forms,
+    read_artifact,
 )
 from pyevm_agents.contract_intelligence.function_abi import ContractInterface, read_interface
+from pyevm_agents.contract_intelligence.human_readable_abi import expand_entry
 from pyevm_agents.contract_intelligence.untrusted_text import clean_text
 from pyevm_agents.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
+
+    from pyevm_agents.artifacts import ContractDescription
 
 MAX_FILE_BYTES = 256 << 20
 """Bytes of a file that is read. Build infos of large projects have some 100 MB."""
@@ -57,6 +64,47 @@ def read_abi_file(path: Path, contract: str | None = None) -> ContractInterface:
     if found is None:
         raise ConfigError(f"{path}: has no contract {name}; {_suggest(name, forms)}")
     return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContractAbi:
+    """A contract of a file: its name, its ABI, and its runtime code if the file has it."""
+
+    name: str
+    entries: tuple[object, ...]
+    """In JSON, as compilers write it."""
+
+    description: ContractDescription
+
+
+def read_abis(path: Path) -> tuple[ContractAbi, ...]:
+    """Return all contracts that a file describes, for texts that name their errors.
+
+    Raises: ConfigError: the file has no ABI.
+    """
+    form, own = _read_json(path), get_contract_name(path)
+    forms: list[tuple[object, str]] = [({"abi": form} if isinstance(form, list) else form, own)]
+    if isinstance(form, Mapping) and "abi" not in form:
+        forms = [*iter_output_forms(form)][:MAX_FILE_CONTRACTS]
+    found = [_read_abi(each, name) for each, name in forms]
+    read = tuple(each for each in found if each is not None)
+    if not read:
+        raise ConfigError(
+            f"{path}: has no ABI; pass a JSON file with an ABI, or with an artifact of Foundry, "
+            "Hardhat, Truffle or solc"
+        )
+    return read
+
+
+def _read_abi(form: object, name: str) -> ContractAbi | None:
+    if not isinstance(form, Mapping) or not isinstance(form.get("abi"), list):
+        return None
+    entries = [expand_entry(each) for each in form["abi"]]
+    description = read_artifact({**form, "abi": entries}, name)
+    if description is None:
+        return None
+    kept = tuple(each for each in entries if parse_abi_entry(each) is not None)
+    return ContractAbi(name=description.name, entries=kept, description=description)
 
 
 def read_project(folder: Path, contract: str) -> ContractInterface:

@@ -16,6 +16,7 @@ import orjson
 from precompiles.spec import MAX_NAME_BYTES
 from pyevm_agents.abi import (
     MAX_ABI_ENTRIES,
+    ErrorDefinition,
     FunctionDefinition,
     compute_topic,
     is_contract_name,
@@ -68,6 +69,9 @@ class ContractInterface:
     functions: tuple[FunctionCapability, ...] = ()
     """In the order of the source; names are unique."""
 
+    errors: tuple[ErrorDefinition, ...] = ()
+    """The custom errors."""
+
     warnings: tuple[str, ...] = ()
 
 
@@ -109,7 +113,9 @@ def read_interface(form: object, *, name: str, source: str) -> ContractInterface
     if len(abi) > MAX_ABI_ENTRIES:
         warnings.append(f"only the first {MAX_ABI_ENTRIES:,} of {len(abi):,} ABI entries were read")
     label = clean_label(artifact.get("contractName"), clean_label(name, "Contract"))
-    return build_interface(label, source, found, warnings)
+    definitions = (parse_abi_entry(expand_entry(each)) for each in abi[:MAX_ABI_ENTRIES])
+    errors = tuple(each for each in definitions if isinstance(each, ErrorDefinition))
+    return replace(build_interface(label, source, found, warnings), errors=errors)
 
 
 def build_interface(

@@ -12,6 +12,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
+from pyevm_agents.abi import compute_topic
+from pyevm_agents.artifacts import SELECTOR_BYTES, ContractDescription
+from pyevm_agents.chain import Chain
 from pyevm_agents.contract_intelligence.abi_services import (
     AbiCache,
     AbiService,
@@ -48,7 +51,6 @@ from pyevm_agents.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from pyevm_agents.chain import Chain
     from pyevm_agents.contract_intelligence.metadata_stability import MetadataStability
 
 MAX_NAMED_FUNCTIONS = 5
@@ -206,6 +208,7 @@ def _describe(
     selectors = [each.selector for each in interface.functions]
     delegates = find_delegates(reader, address, dict.fromkeys([*selectors, *list_selectors(code)]))
     proxy = add_delegates(proxy, delegates)
+    _name_errors(reader, interface)
     kind = find_kind(reader, address, [each.signature for each in interface.functions])
     token = None if kind is ContractKind.CUSTOM else reader.read_token(address)
     warnings = [*interface.warnings, *_list_code_warnings(reader, address, proxy, interface)]
@@ -234,6 +237,13 @@ def _describe(
         ),
         warnings=tuple(warnings),
     )
+
+
+def _name_errors(reader: ContractReader, interface: ContractInterface) -> None:
+    """Let reasons name the errors of an interface."""
+    errors = {compute_topic(each.signature)[:SELECTOR_BYTES]: each for each in interface.errors}
+    if errors and isinstance(reader.chain, Chain):
+        reader.chain.known_contracts.add(ContractDescription(name=interface.name, errors=errors))
 
 
 def _list_told(reader: ContractReader, contracts: Sequence[ContractIntelligence]) -> dict[str, str]:

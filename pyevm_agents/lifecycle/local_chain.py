@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from eth.abc import BlockHeaderAPI, ComputationAPI, SignedTransactionAPI
     from eth_keys.datatypes import PrivateKey
 
+    from pyevm_agents.agents.known_contracts import KnownContracts
     from pyevm_agents.chain import Chain, MinedBlock
     from pyevm_agents.chain.reader import VMClassWrapper
     from pyevm_agents.node import Node
@@ -183,7 +184,7 @@ class LocalChainPort:
     def call(self, target: bytes, data: bytes) -> bytes:
         """Call a contract at the head; return the output."""
         result = self.chain.call(Call(to=Address(target), sender=Address(self.address), data=data))
-        return _require_output(result.computation)
+        return _require_output(result.computation, self.chain.known_contracts)
 
 
 class LocalDraft:
@@ -259,7 +260,7 @@ class LocalDraft:
         result = self._draft.simulator.call(
             Call(to=Address(target), sender=sender, data=data), header=self._draft.header
         )
-        return _require_output(result.computation)
+        return _require_output(result.computation, self._chain.known_contracts)
 
     def prepare(self) -> PreparedBlock:
         """Return the draft as a block to commit."""
@@ -344,7 +345,7 @@ def build_settings(pin: BlockPin) -> BlockSettings:
     )
 
 
-def _require_output(computation: ComputationAPI) -> bytes:
+def _require_output(computation: ComputationAPI, known: KnownContracts) -> bytes:
     if computation.is_error:
-        raise CallFailedError(f"call: {explain_failure(computation)}")
+        raise CallFailedError(f"call: {explain_failure(computation, known)}")
     return bytes(computation.output)

@@ -11,7 +11,7 @@ from eth_typing import Address
 from eth_utils import to_canonical_address, to_checksum_address
 
 from pyevm_agents.agents.not_done import find_not_done
-from pyevm_agents.agents.revert_reasons import decode_revert
+from pyevm_agents.agents.revert_reasons import BUNDLED, decode_revert
 from pyevm_agents.display import format_amount
 from pyevm_agents.errors import AgentsError, RemoteFault
 from pyevm_agents.forking.remote_client import RemoteError
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from eth_keys.datatypes import PrivateKey
 
+    from pyevm_agents.agents.known_contracts import KnownContracts
     from pyevm_agents.forking.remote_client import RemoteClient
 
 GAS_PERCENT = 120
@@ -82,6 +83,8 @@ class SendingAccount:
     def __init__(self, client: RemoteClient, address: Address) -> None:
         """Send nothing yet. Input: the node; the account's address."""
         self.client, self.address = client, address
+        self.known: KnownContracts = BUNDLED
+        """Contracts whose errors reasons name."""
 
     @property
     def checksum_address(self) -> str:
@@ -116,7 +119,7 @@ class SendingAccount:
         try:
             transaction_hash = self._send(form if nonce is None else {**form, "nonce": hex(nonce)})
         except RemoteError as error:
-            raise _translate(error) from error
+            raise _translate(error, self.known) from error
         receipt = self._wait_for_receipt(transaction_hash)
         if receipt["status"] != "0x1":
             raise self._build_reverted(transaction_hash, form, receipt)
@@ -159,7 +162,7 @@ class SendingAccount:
         try:
             return bytes.fromhex(str(self.client.request("eth_call", [form, "latest"]))[2:])
         except RemoteError as error:
-            raise _translate(error) from error
+            raise _translate(error, self.known) from error
 
     def read_balance(self) -> int:
         """Return the account's wei."""
@@ -181,7 +184,7 @@ class SendingAccount:
         try:
             least = self._request_number("eth_estimateGas", form)
         except RemoteError as error:
-            raise _translate(error) from error
+            raise _translate(error, self.known) from error
         return max(least, min(least * GAS_PERCENT // 100, MAX_TRANSACTION_GAS))
 
     def _wait_for_receipt(self, transaction_hash: str) -> Any:  # noqa: ANN401 - JSON
@@ -206,7 +209,8 @@ class SendingAccount:
         try:
             self.client.request("eth_call", [form, before])
         except RemoteError as error:
-            reason, answer = explain_error(error), find_not_done(_find_data(error.data))
+            reason = explain_error(error, self.known)
+            answer = find_not_done(_find_data(error.data))
         return RevertedError(
             f"transaction {transaction_hash} was mined and reverted: {reason}", reason, answer
         )
@@ -274,17 +278,17 @@ class KeyAccount(SendingAccount):
         return {"maxFeePerGas": cap, "maxPriorityFeePerGas": tip}
 
 
-def explain_error(error: RemoteError) -> str:
+def explain_error(error: RemoteError, known: KnownContracts = BUNDLED) -> str:
     """Return the reason in a node's error: decoded revert data, or the node's message."""
     data = _find_data(error.data)
-    return error.message if not data else decode_revert(data)
+    return error.message if not data else decode_revert(data, known)
 
 
-def _translate(error: RemoteError) -> AgentsError:
+def _translate(error: RemoteError, known: KnownContracts) -> AgentsError:
     data = _find_data(error.data)
     if not data:
         return error
-    reason = explain_error(error)
+    reason = explain_error(error, known)
     return RevertedError(f"the transaction would revert: {reason}", reason, find_not_done(data))
 
 

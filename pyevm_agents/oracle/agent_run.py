@@ -11,11 +11,14 @@ from precompiles.address_handles import AddressBook
 from precompiles.escaping import unescape_line
 from precompiles.outcome import is_done
 from pyevm_agents.agents.address_names import NUMBERED_HANDLE
+from pyevm_agents.agents.revert_reasons import BUNDLED
 from pyevm_agents.errors import AgentsError
 from pyevm_agents.oracle.remote_contract import RemoteContract
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from pyevm_agents.agents.known_contracts import KnownContracts
 
 STATUSES = (
     *("None", "AskingModel", "UsingTool", "AwaitingTool", "Answered", "ToolFailed", "Refused"),
@@ -82,6 +85,9 @@ class StartedRun:
 
     payer: bytes | None
     """Who gets back what is left, 20 bytes; None if a subscription pays."""
+
+    known: KnownContracts = BUNDLED
+    """Contracts whose errors reasons name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

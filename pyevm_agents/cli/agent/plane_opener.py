@@ -18,6 +18,7 @@ from pyevm_agents.chain.lmdb import LmdbRows
 from pyevm_agents.cli.agent.agent_opener import open_agents, require_agents
 from pyevm_agents.cli.agent.treasury_opener import open_treasury
 from pyevm_agents.cli.cache_folder import get_facts_folder
+from pyevm_agents.cli.known_abis import add_known_abis
 from pyevm_agents.cli.node.chain import ChainOptions, NodeSetup
 from pyevm_agents.cli.node.command import report_damage
 from pyevm_agents.cli.shared_options import is_given
@@ -115,6 +116,7 @@ def open_plane(  # noqa: PLR0913 - keyword arguments
         if data is None:
             data = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="pyevm-agents-")))
         node, notes = _open_node(choices, data, stack, on_progress)
+        add_known_abis(node.chain.known_contracts, choices.abi_files)
         port = LocalChainPort.from_node(node, DEVELOPMENT_KEY)
         agents, addresses = open_agents(chosen, node.chain, port, data)
         registries = None if choices.fixture is not None else REGISTRY_ADDRESSES[TESTNET]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from pyevm_agents.cli.known_abis import abi_option
 from pyevm_agents.cli.option_group import add_option_group
 from pyevm_agents.cli.oracle.param_types import ADDRESS_TYPE
 from pyevm_agents.cli.shared_options import adapter_option, models_option
@@ -40,6 +41,7 @@ class PlaneChoices:
     validators: tuple[bytes, ...]
     clients: tuple[bytes, ...]
     validator: bytes | None
+    abi_files: tuple[Path, ...]
 
     @property
     def threshold(self) -> TrustThreshold:
@@ -107,6 +109,7 @@ _OPTIONS = (
         help="An account of this chain that executes each run again and posts 100 or 0 to "
         "ERC-8004's validation registry. Agents must be registered.",
     ),
+    abi_option,
 )  # fmt: skip
 
 

@@ -298,19 +298,21 @@ def explain_failure(started: StartedRun, run: FollowedRun) -> list[str]:
         return []
     output: bytes = started.oracle.read("answerOf", run.request_id)[1]
     if run.status == "ToolFailed":
-        return _explain_tool_failure(started.agent, output)
+        return _explain_tool_failure(started, output)
     from pyevm_agents.agents.revert_reasons import decode_revert  # noqa: PLC0415 - slow to import
 
-    return [decode_revert(output)]
+    return [decode_revert(output, started.known)]
 
 
-def _explain_tool_failure(agent: RemoteContract, answer: bytes) -> list[str]:
+def _explain_tool_failure(started: StartedRun, answer: bytes) -> list[str]:
     """Return why a tool reverts: the chain keeps no reasons, so it is called again.
 
     Input:  answer: the oracle's, which chose the tool.
     """
+    agent = started.agent
     tool, call = _encode_tool_call(agent, answer)
     caller = SendingAccount(agent.client, Address(agent.address))
+    caller.known = started.known
     try:
         caller.simulate(to_canonical_address(tool), call)
     except RevertedError as error:

@@ -12,6 +12,7 @@ import click
 from click.core import ParameterSource
 
 from pyevm_agents.agents.not_done import describe_not_done
+from pyevm_agents.agents.revert_reasons import BUNDLED
 from pyevm_agents.cli.oracle.keystore_options import password_file_option, unlock
 from pyevm_agents.cli.oracle.param_types import ADDRESS_TYPE, format_request, format_time
 from pyevm_agents.cli.output import StatusLine, out
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from eth_typing import Address
 
+    from pyevm_agents.agents.known_contracts import KnownContracts
     from pyevm_agents.oracle.accounts import SendingAccount, SentTransaction
 
 RETRIES = 2
@@ -111,11 +113,15 @@ class OracleSession:
     ) -> None:
         """Input: the node; opens the account, which may ask for a password; the node's URL."""
         self.client, self._open_account, self.url = client, open_account, url
+        self.known: KnownContracts = BUNDLED
+        """Contracts whose errors reasons name. Set it before the account is used."""
 
     @cached_property
     def account(self) -> SendingAccount:
         """The account that signs. The first use may ask for a password."""
-        return self._open_account(self.client)
+        account = self._open_account(self.client)
+        account.known = self.known
+        return account
 
     @contextmanager
     def wait_for_runs(self) -> Iterator[OracleSession]:
@@ -125,7 +131,9 @@ class OracleSession:
                 self.url, retries=RETRIES, timeout_seconds=RUN_SECONDS, repeats_timeouts=False
             )
         ) as client:
-            yield OracleSession(client, self._open_account, url=self.url)
+            patient = OracleSession(client, self._open_account, url=self.url)
+            patient.known = self.known
+            yield patient
 
     def send(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
@@ -10,6 +10,7 @@ from eth_utils import to_canonical_address, to_checksum_address
 from rich.markup import escape
 
 from pyevm_agents.agents.not_done import describe_not_done
+from pyevm_agents.cli.known_abis import abi_option, learn_abis
 from pyevm_agents.cli.oracle.ask import NOBODY, start_run
 from pyevm_agents.cli.oracle.param_types import ADDRESS_TYPE
 from pyevm_agents.cli.oracle.run_output import show_run
@@ -42,6 +43,9 @@ from pyevm_agents.oracle.accounts import RevertedError
 from pyevm_agents.oracle.remote_contract import RemoteContract, open_agent, require_code
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
     from pyevm_agents.cli.run_preview import RunPreview
 
 METHOD_NOT_FOUND = -32601
@@ -64,6 +68,7 @@ Examples:
     "--gas", type=click.IntRange(21_000), metavar="GAS",
     help="The gas limit.  [default: the node's estimate, and a fifth more]",
 )  # fmt: skip
+@abi_option
 @add_sender_options
 @json_option
 def ask(  # noqa: PLR0913 - one for each option
@@ -74,6 +79,7 @@ def ask(  # noqa: PLR0913 - one for each option
     is_call: bool,
     assumes_yes: bool,
     gas: int | None,
+    abi_files: Sequence[Path],
     as_json: bool,
 ) -> None:
     """Give the agent AGENT of `tools deploy` the instruction INSTRUCTION, as its owner.
@@ -93,6 +99,7 @@ def ask(  # noqa: PLR0913 - one for each option
     The exit status is 4 if the agent does not do what is asked, or if nothing was sent, and 1 if
     the run fails for another reason.
     """
+    learn_abis(session, abi_files)
     given = _Instruction(
         text=instruction, is_call=is_call, assumes_yes=assumes_yes, gas=gas, as_json=as_json
     )
@@ -280,6 +287,7 @@ def _run_by_callback(session: OracleSession, agent: RemoteContract, given: _Inst
         preview, form = _preview_callback(session, agent, given)
     if not given.is_call and may_send(preview, assumes_yes=given.assumes_yes):
         started = start_run(session, agent, given.text, gas=given.gas)
+        started = replace(started, known=session.known)
         effects = {} if preview is None else preview.serialize()
         show_run(started, waits=True, as_json=given.as_json, effects=effects)
         return

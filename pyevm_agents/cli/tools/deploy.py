@@ -14,6 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from precompiles.spec import EXECUTOR_ADDRESS
+from pyevm_agents.cli.known_abis import learn_abis
 from pyevm_agents.cli.oracle.agent_options import (
     add_oracle_settings,
     build_model_option,
@@ -156,6 +157,7 @@ def deploy(  # noqa: PLR0913 - one for each option
         allowed_recipients=tuple(allowed_recipients),
     )
     named = handle_choices.read()
+    learn_abis(session, chosen.abi_files)
     if oracle_settings is not None:
         warn_without_workers(open_oracle(session.client, oracle_settings.oracle))
     profile = None if oracle_settings is not None else _find_model(session, model)

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 from click.testing import CliRunner
-from eth_utils import to_checksum_address
+from eth_utils import keccak, to_checksum_address
 
 from pyevm_agents.cli.app import main
 from pyevm_agents.cli.errors import NOT_DONE_STATUS
+from pyevm_agents.devnet.chain import CREATE2_DEPLOYER
 from pyevm_agents.manifests.documents import DocumentKind
 from pyevm_agents.node import DEFAULT_MNEMONIC
 from pyevm_agents.node.keys import DEFAULT_PATH, derive_keys
+from tests.pyevm_agents.contract_intelligence.answering_code import build_reverting_creation
 from tests.pyevm_agents.control.agents_of_tests import DECLINE, FAIL, PAY, make_agent
 
 if TYPE_CHECKING:
@@ -27,6 +29,10 @@ ADDRESSES = [
     to_checksum_address(each.public_key.to_canonical_address())
     for each in derive_keys(DEFAULT_MNEMONIC, 2, DEFAULT_PATH)
 ]
+
+REVERTS_WITH_ERROR = build_reverting_creation(
+    keccak(text="NotYours(uint256)")[:4] + (7).to_bytes(32, "big")
+)
 
 PHASES = [
     "discover", "plan", "trust_check", "policy_check", "dry_run", "execute", "verify", "summarize",
@@ -78,6 +84,23 @@ def test_a_run_that_is_not_done_has_status_4(tmp_path: Path) -> None:
     assert (form["status"], form["notDone"]) == ("failed", "I can't do that: pay Carol")
     failed = json.loads(run(make_agent(tmp_path, "other", FAIL), "--json", status=1).stdout)
     assert failed["notDone"] is None
+
+
+def test_the_errors_of_an_abi_are_named(tmp_path: Path) -> None:
+    """A step deploys a contract by the CREATE2 deployer of the chain, and calls it."""
+    creation = REVERTS_WITH_ERROR
+    place = keccak(b"\xff" + CREATE2_DEPLOYER + bytes(32) + keccak(creation))[-20:]
+    action = f"""wei = bytes.fromhex("{(bytes(32) + creation).hex()}")
+        context.session.write(bytes.fromhex("{CREATE2_DEPLOYER.hex()}"), wei)
+        wei = context.session.write(bytes.fromhex("{place.hex()}"))
+"""
+    folder = make_agent(tmp_path, action=action)
+    abi = tmp_path / "Purse.json"
+    abi.write_text(json.dumps(["error NotYours(uint256 number)"]))
+    assert "NotYours(number=7)" not in run(folder, status=1).stdout
+    assert "NotYours(number=7)" in run(folder, "--abi", str(abi), status=1).stdout
+    abi.write_text("{}")
+    assert "has no ABI; pass a JSON file" in run(folder, "--abi", str(abi), status=2).stderr
 
 
 def test_a_validator_needs_a_key_a_registry_and_registered_agents(tmp_path: Path) -> None:

@@ -58,6 +58,13 @@ def build_code(
     return bytes(prologue + jumps + fallback + bodies + data)
 
 
+def build_reverting_creation(data: bytes) -> bytes:
+    """Return the creation code of a contract that reverts with an error of one argument."""
+    selector, argument = data[:4].hex(), data[4:].hex()
+    code = bytes.fromhex(f"63{selector}5f527f{argument}6020526024601cfd")
+    return bytes.fromhex(f"60{len(code):02x}80600a5f395ff3").ljust(10, b"\0") + code
+
+
 def build_setter(selector: bytes, slot: int, place: int) -> bytes:
     """Return a fallback that writes an argument of one function into a slot, and else reverts.
 

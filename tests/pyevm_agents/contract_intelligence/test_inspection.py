@@ -27,6 +27,7 @@ from pyevm_agents.contract_intelligence.inspection import (
 )
 from pyevm_agents.contract_intelligence.relationships import group_contracts
 from pyevm_agents.contract_intelligence.serialization import build_context
+from pyevm_agents.contract_intelligence.tool_spec import ZERO_ADDRESS
 from pyevm_agents.contracts import load_artifact
 from pyevm_agents.errors import ConfigError
 from tests.pyevm_agents.contract_intelligence.abi_server import answer_as_etherscan, serve_abis
@@ -191,7 +192,7 @@ def test_a_proxy_that_runs_other_code_for_one_function(
     account = build_account()
     counter = load_artifact("Counter")
     shown, hidden = (deploy(account, counter.encode_creation()) for _ in range(2))
-    usual = shown if is_shown else address_of(0)
+    usual = shown if is_shown else ZERO_ADDRESS
     selector = counter.encode_call("add", 0)[:4]
     creation = load_artifact("SlyProxy").encode_creation(usual, hidden, selector, asks_argument)
     proxy = deploy(account, creation)

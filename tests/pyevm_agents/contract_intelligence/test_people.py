@@ -20,6 +20,7 @@ from pyevm_agents.contract_intelligence.people import (
     read_handles,
     resolve_people,
 )
+from pyevm_agents.contract_intelligence.tool_spec import ZERO_ADDRESS
 from pyevm_agents.errors import ConfigError
 from tests.pyevm_agents.contract_intelligence.answering_code import address_of
 
@@ -142,7 +143,7 @@ def test_an_address_has_one_name_and_is_not_zero() -> None:
     for people, handles, message in (
         ([bob, Person(name="Robert", address=BOB)], {}, f"handle Robert: {BOB} is Bob already"),
         ([bob], {BOB: "Vault"}, f"handle Bob: {BOB} is Vault already; give it one name"),
-        ([Person(name="Nemo", address=address_of(0))], {}, "must not be the zero address"),
+        ([Person(name="Nemo", address=ZERO_ADDRESS)], {}, "must not be the zero address"),
     ):
         with pytest.raises(ConfigError, match=message):
             check_people(people, handles)

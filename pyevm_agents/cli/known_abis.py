@@ -1,0 +1,68 @@
+"""ABIs of a user's contracts, which name the errors of its contracts in what commands show.
+
+A deployment keeps no ABI on the chain. `--abi FILE` gives it to a command again, and the command to
+the node, if that takes ABIs: then its traces name the errors, too.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pyevm_agents.agents.known_contracts import KnownContracts
+from pyevm_agents.contract_intelligence.abi_files import read_abis
+from pyevm_agents.forking.remote_client import RemoteError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from pyevm_agents.cli.oracle.session import OracleSession
+    from pyevm_agents.contract_intelligence.abi_files import ContractAbi
+
+ADD_ABI = "agent_addAbi"
+"""Method of this package's nodes."""
+
+abi_option: Callable[..., Any] = click.option(
+    "--abi",
+    "abi_files",
+    multiple=True,
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="JSON file with an ABI, or an artifact, whose errors are named. Repeatable.",
+)
+
+
+def read_known_abis(files: Iterable[Path]) -> tuple[ContractAbi, ...]:
+    """Return the contracts of files.
+
+    Raises: ConfigError: a file has no ABI.
+    """
+    return tuple(abi for file in files for abi in read_abis(file))
+
+
+def add_known_abis(known: KnownContracts, files: Iterable[Path]) -> None:
+    """Add the contracts of files to those that a chain's texts name.
+
+    Raises: ConfigError: a file has no ABI, or there are too many contracts.
+    """
+    known.add(*(each.description for each in read_known_abis(files)))
+
+
+def learn_abis(session: OracleSession, files: Iterable[Path]) -> None:
+    """Name the errors of files' contracts in a session, and in the traces of its node.
+
+    Raises: ConfigError: a file has no ABI. RemoteFault: the node does not answer.
+    """
+    abis = read_known_abis(files)
+    if not abis:
+        return
+    session.known = KnownContracts()
+    session.known.add(*(each.description for each in abis))
+    for each in abis:
+        code = "0x" + each.description.runtime_code.hex()
+        try:
+            session.client.request(ADD_ABI, [each.name, [*each.entries], code])
+        except RemoteError:
+            return  # Another node, or one that has enough: only this command's texts name them.
