@@ -41,7 +41,7 @@ from pyevm_agents.contract_intelligence.capabilities import Source
 from pyevm_agents.contract_intelligence.chain_metadata import get_chain_metadata
 from pyevm_agents.contract_intelligence.serialization import serialize_value
 from pyevm_agents.contract_intelligence.tool_limits import MAX_BASIS_POINTS, MAX_SECONDS
-from pyevm_agents.contract_intelligence.tool_plan import PlanOptions, plan_agent
+from pyevm_agents.contract_intelligence.tool_plan import LeftOutReason, PlanOptions, plan_agent
 from pyevm_agents.contract_intelligence.tool_spec import MAX_WORD
 from pyevm_agents.contract_intelligence.untrusted_text import clean_text
 from pyevm_agents.display import format_amount, pluralize
@@ -361,17 +361,21 @@ def _print_people(plan: AgentPlan) -> None:
 
 
 def _print_left_out(plan: AgentPlan) -> None:
-    """Print the functions that are no tools, each with the reason."""
+    """Print the functions that are no tools, each with the reason, and how to get them."""
     if not plan.left_out:
         return
     out.print("[bold]Left out[/]")
+    shared = [each.advice for each in plan.left_out if each.reason is LeftOutReason.ACCESS]
     for each in plan.left_out[:MAX_LEFT_OUT]:
         name = f"{each.contract}.{clean_text(each.function.signature)}"
-        text = "; ".join(filter(None, (each.text, each.advice)))
+        advice = "" if each.advice in shared else each.advice
+        text = "; ".join(filter(None, (each.text, advice)))
         out.print(f"  {name}: {text}", soft_wrap=True, markup=False)
     more = len(plan.left_out) - MAX_LEFT_OUT
     if more > 0:
         out.print(f"  and {pluralize(more, 'more function')}: --json has all", markup=False)
+    for advice in dict.fromkeys(filter(None, shared)):
+        out.print(f"  {advice[:1].upper()}{advice[1:]}.", soft_wrap=True, markup=False)
     out.print()
 
 

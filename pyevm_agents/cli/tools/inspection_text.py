@@ -12,7 +12,7 @@ from precompiles.escaping import ADDRESS
 from pyevm_agents.cli.output import out, print_table
 from pyevm_agents.contract_intelligence.capabilities import Access, ApprovalKind
 from pyevm_agents.contract_intelligence.relationships import group_contracts
-from pyevm_agents.contract_intelligence.serialization import choose_handles
+from pyevm_agents.contract_intelligence.serialization import choose_handles, name_accounts
 from pyevm_agents.contract_intelligence.untrusted_text import clean_text
 from pyevm_agents.display import pluralize
 
@@ -166,7 +166,7 @@ def _build_table(contract: ContractIntelligence, names: Mapping[str, str]) -> Ta
             escape(_format_call(function)),
             f"[{style}]{ACCESS_WORDS[function.access]}[/]",
             f"{effect}, payable" if function.is_payable else effect,
-            escape(_name_addresses("; ".join(_iter_notes(function)), names)),
+            escape(_name_addresses("; ".join(_iter_notes(function, names)), names)),
         )
     return table
 
@@ -182,9 +182,9 @@ def _format_parameter(parameter: Parameter) -> str:
     return f"{parameter.name}: {kind}"
 
 
-def _iter_notes(function: FunctionCapability) -> Iterator[str]:
+def _iter_notes(function: FunctionCapability, names: Mapping[str, str]) -> Iterator[str]:
     if function.reason:
-        yield clean_text(function.reason, MAX_CELL_CHARACTERS).rstrip(".")
+        yield clean_text(name_accounts(function.reason, names), MAX_CELL_CHARACTERS).rstrip(".")
     if function.description:
         yield clean_text(function.description, MAX_CELL_CHARACTERS).rstrip(".")
     for parameter in function.parameters:
