@@ -85,8 +85,8 @@ class _Item:
     entry: tuple[Address, int, int]
     """The slot of its owner, with the account in it."""
 
-    leaf: CalldataLeaf | None
-    """The argument that names it."""
+    leaves: tuple[CalldataLeaf, ...]
+    """The arguments that name it: one, or one for each key of a nested mapping."""
 
 
 def find_item_access(
@@ -132,9 +132,9 @@ def _find_item(
         keys = [
             each.key for each in result.tape.reads if (each.account, each.slot) == (holder, slot)
         ]
-        words = [word for key in keys for word in _iter_words(key)]
-        named = (leaves[word.offset] for word in words if word.offset in leaves)
-        return _Item(entry=entry, leaf=next(named, None))
+        words = [word for key in keys[:1] for word in _iter_words(key)]
+        named = {word.offset: leaves[word.offset] for word in words if word.offset in leaves}
+        return _Item(entry=entry, leaves=tuple(named[offset] for offset in sorted(named)))
     return None
 
 
@@ -180,22 +180,30 @@ def _list_others(search: CallSearch, item: _Item, attempt: CallAttempt) -> list[
 
 
 def _name_items(item: _Item, attempt: CallAttempt, words: Sequence[int]) -> Iterator[CallAttempt]:
-    """Yield attempts whose argument names an item by each of some words that fit its type."""
-    if item.leaf is None:
-        return
-    kind, path = item.leaf.abi_type, item.leaf.path
-    for word in dict.fromkeys(words):
-        value: object
-        if kind.startswith("bytes") and kind != "bytes":
-            value = word.to_bytes(WORD_BYTES, "big")[: int(kind.removeprefix("bytes"))]
-        elif kind.startswith("uint") and word < 1 << int(kind.removeprefix("uint")):
-            value = word
-        elif kind == "address" and word <= ADDRESS_MASK:
-            value = to_hex_address(word)
+    """Yield attempts whose arguments name an item by some words, one after the other, that fit."""
+    size = len(item.leaves)
+    starts = range(len(words) - size + 1) if size else ()
+    for window in dict.fromkeys(tuple(words[start : start + size]) for start in starts):
+        changed = attempt.values
+        for leaf, word in zip(item.leaves, window, strict=True):
+            value = _to_value(leaf.abi_type, word)
+            if value is None:
+                break
+            changed = replace_at(changed, leaf.path, value)
         else:
-            continue
-        if value != get_at(attempt.values, path):
-            yield replace(attempt, values=replace_at(attempt.values, path, value))
+            if changed != attempt.values:
+                yield replace(attempt, values=changed)
+
+
+def _to_value(kind: str, word: int) -> object:
+    """Return a word as a value of an elementary type; None if it does not fit."""
+    if kind.startswith("bytes") and kind != "bytes":
+        return word.to_bytes(WORD_BYTES, "big")[: int(kind.removeprefix("bytes"))]
+    if kind.startswith("uint") and word < 1 << int(kind.removeprefix("uint")):
+        return word
+    if kind == "address" and word <= ADDRESS_MASK:
+        return to_hex_address(word)
+    return None
 
 
 # -- items that the account can make -- #
@@ -245,24 +253,26 @@ def _describe_owner(
     place: Surroundings, search: CallSearch, item: _Item, attempt: CallAttempt
 ) -> str:
     """Return what an item's owner is called, by the getter that tells it and by the argument."""
-    if item.leaf is None:
+    if not item.leaves:
         return "the owner of the item"
-    parameter = search.function.parameters[item.leaf.path[0]].name
+    parameter = search.function.parameters[item.leaves[-1].path[0]].name
     thing = _ID.sub("", parameter)
     if _NAMELESS.fullmatch(thing):
         thing = "item"
-    value = get_at(attempt.values, item.leaf.path)
-    names = (_name_owner(place, each, item, value) for each in place.functions)
+    values = [get_at(attempt.values, leaf.path) for leaf in item.leaves]
+    names = (_name_owner(place, each, item, values) for each in place.functions)
     return f"the {next(filter(None, names), 'owner')} of the {thing}"
 
 
-def _name_owner(place: Surroundings, getter: FunctionCapability, item: _Item, value: object) -> str:
+def _name_owner(
+    place: Surroundings, getter: FunctionCapability, item: _Item, values: Sequence[object]
+) -> str:
     """Return the name of the output with which a getter tells the owner of an item, or nothing."""
     types = [each.abi_type for each in getter.parameters]
-    if item.leaf is None or types != [item.leaf.abi_type] or not getter.is_read_only:
+    if types != [leaf.abi_type for leaf in item.leaves] or not getter.is_read_only:
         return ""
     try:
-        data = getter.selector + encode(types, [value])
+        data = getter.selector + encode(types, values)
     except (EncodingError, TypeError, ValueError, OverflowError):
         return ""
     probe = CallProbe(sender=place.account, to=place.contract, data=data, storage=(item.entry,))

@@ -437,11 +437,13 @@ def test_only_the_owner_of_an_item_may(bench: Callable[..., Bench]) -> None:
 
 
 def test_an_item_that_the_account_can_make_closes_nothing(bench: Callable[..., Bench]) -> None:
-    """Neither a deal that the account opens, nor an item of a token that it offers."""
+    """Neither a deal that the account opens, a seat that two numbers name, nor an item of a token."""
     chain = bench()
     deals = analyse(chain, chain.deploy("DealBox", OWNER), "DealBox")
     assert list_forbidden(deals) == set()
     assert deals["close(uint256)"].example is not None
+    seats = analyse(chain, chain.deploy("SeatBox", OWNER), "SeatBox")
+    assert list_forbidden(seats) == set()
     items = chain.deploy("ItemBox", OWNER)
     market = chain.deploy("ItemMarket", items, items, OWNER)
     functions = analyse(chain, market, "ItemMarket", known={hex_of(items): "ITEM"})
