@@ -48,6 +48,7 @@ from pyevm_agents.contract_intelligence.item_owners import find_item_access
 from pyevm_agents.contract_intelligence.parameter_evidence import share_units, show_parameters
 from pyevm_agents.contract_intelligence.probe import MAX_OUTPUT_BYTES, Prober, to_hex_address
 from pyevm_agents.contract_intelligence.role_names import describe_role
+from pyevm_agents.contract_intelligence.stored_amounts import show_stored_amounts
 from pyevm_agents.contract_intelligence.surroundings import (
     Surroundings,
     look_around,
@@ -137,15 +138,15 @@ def analyse_functions(  # noqa: PLR0913 - keyword arguments
         reason = f"{to_hex_address(place.contract)} has no code."
         return tuple(replace(each, access=Access.UNKNOWN, reason=reason) for each in functions)
     searches = [_search(place, function) for function in functions]
-    return share_units(
-        [
-            replace(
-                _conclude(place, function, search, found),
-                delegates=_list_delegates(function, found),
-            )
-            for function, (search, found) in zip(functions, searches, strict=True)
-        ]
-    )
+    concluded = [
+        replace(
+            _conclude(place, function, search, found),
+            delegates=_list_delegates(function, found),
+        )
+        for function, (search, found) in zip(functions, searches, strict=True)
+    ]
+    made = [_get_furthest(search, found) for search, found in searches]
+    return share_units(show_stored_amounts(concluded, made, place.account))
 
 
 def _search(place: Surroundings, function: FunctionCapability) -> tuple[CallSearch, SearchResult]:
@@ -206,6 +207,15 @@ def _conclude(
         approvals=needs.approvals,
         needs_balance_of=needs.tokens,
     )
+
+
+def _get_furthest(
+    search: CallSearch, found: SearchResult
+) -> tuple[CallSearch, CallAttempt, ProbeResult] | None:
+    """Return the call of a function that went furthest, with its search."""
+    last = [each for each in found.failures if each[0] is not None and each[1] is not None]
+    made = found.success or found.hypothetical or (last[-1] if last else None)
+    return None if made is None else (search, *made)
 
 
 def _get_last(found: SearchResult) -> tuple[CallAttempt | None, ProbeResult | None]:

@@ -61,9 +61,14 @@ class Movement:
         return Origin.SCALED if _is_scaled(bare) else Origin.UNKNOWN
 
 
-def list_movements(prober: Prober, result: ProbeResult) -> list[Movement]:
-    """Return what a call moved: ether, tokens by their calls, and by their logs alone."""
-    moved = [*_iter_called(prober, result)]
+def list_movements(
+    prober: Prober, result: ProbeResult, *, with_failed: bool = False
+) -> list[Movement]:
+    """Return what a call moved: ether, tokens by their calls, and by their logs alone.
+
+    Input: whether inner calls count that failed, for want of a balance or an approval.
+    """
+    moved = [*_iter_called(prober, result, with_failed=with_failed)]
     called = {(each.token, each.amount) for each in moved}
     for entry in result.list_transfers():
         if entry.token is not None and not entry.is_item:
@@ -73,10 +78,10 @@ def list_movements(prober: Prober, result: ProbeResult) -> list[Movement]:
     return moved
 
 
-def _iter_called(prober: Prober, result: ProbeResult) -> Iterator[Movement]:
+def _iter_called(prober: Prober, result: ProbeResult, *, with_failed: bool) -> Iterator[Movement]:
     """Yield what inner calls moved."""
     for call in result.list_calls()[1:]:
-        if call.is_error:
+        if call.is_error and not with_failed:
             continue
         if call.value_wei and call.account != call.sender:
             yield Movement(token=NATIVE, amount=call.value_wei, word=call.value_taint)

@@ -186,7 +186,7 @@ def _name_items(item: _Item, attempt: CallAttempt, words: Sequence[int]) -> Iter
     for window in dict.fromkeys(tuple(words[start : start + size]) for start in starts):
         changed = attempt.values
         for leaf, word in zip(item.leaves, window, strict=True):
-            value = _to_value(leaf.abi_type, word)
+            value = fit_word(leaf.abi_type, word)
             if value is None:
                 break
             changed = replace_at(changed, leaf.path, value)
@@ -195,7 +195,7 @@ def _name_items(item: _Item, attempt: CallAttempt, words: Sequence[int]) -> Iter
                 yield replace(attempt, values=changed)
 
 
-def _to_value(kind: str, word: int) -> object:
+def fit_word(kind: str, word: int) -> object:
     """Return a word as a value of an elementary type; None if it does not fit."""
     if kind.startswith("bytes") and kind != "bytes":
         return word.to_bytes(WORD_BYTES, "big")[: int(kind.removeprefix("bytes"))]
@@ -225,14 +225,14 @@ def _can_obtain(
             continue  # It needs an item itself.
         writes = ((each.account, each.slot, each.value) for each in result.tape.writes)
         after: Overrides = (*made.needs, *made.holdings, *writes)
-        words = [*_iter_named(result)]
+        words = [*iter_named(result)]
         for changed in (attempt, *[*_name_items(item, attempt, words)][:MAX_ITEMS]):
             if _goes_on(stopped, search.probe(changed, more=after)):
                 return True
     return False
 
 
-def _iter_named(result: ProbeResult) -> Iterator[int]:
+def iter_named(result: ProbeResult) -> Iterator[int]:
     """Yield words of a call's output, its logs and its arguments, which may name what it made."""
     yield from _split(result.output)
     for _, topics, data in result.logs:

@@ -160,14 +160,14 @@ def _take_units(function: FunctionCapability, units: Mapping[str, str]) -> Funct
         function,
         parameters=tuple(
             replace(each, token=units[each.name])
-            if each.name in units and not each.token and _is_free(each)
+            if each.name in units and not each.token and is_free(each)
             else each
             for each in function.parameters
         ),
     )
 
 
-def _is_free(parameter: Parameter) -> bool:
+def is_free(parameter: Parameter) -> bool:
     """Whether a parameter is a number, or a list of numbers, whose text has no unit."""
     words = {*_split_name(parameter.name), *parameter.description.lower().split()}
     is_number = re.fullmatch(r"uint[0-9]+(\[[0-9]*\])?", parameter.abi_type) is not None

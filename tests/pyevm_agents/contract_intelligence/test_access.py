@@ -437,7 +437,7 @@ def test_only_the_owner_of_an_item_may(bench: Callable[..., Bench]) -> None:
 
 
 def test_an_item_that_the_account_can_make_closes_nothing(bench: Callable[..., Bench]) -> None:
-    """Neither a deal that the account opens, a seat that two numbers name, nor an item of a token."""
+    """Neither a deal that it opens, a seat that two numbers name, nor an item of a token."""
     chain = bench()
     deals = analyse(chain, chain.deploy("DealBox", OWNER), "DealBox")
     assert list_forbidden(deals) == set()

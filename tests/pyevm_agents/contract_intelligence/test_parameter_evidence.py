@@ -210,3 +210,12 @@ def test_a_function_that_was_not_run_takes_the_only_unit_of_its_siblings(
     assert found.parameters[0].token == unit
     assert same.parameters[0] == parameter
     assert others == ran
+
+
+def test_a_price_has_the_unit_of_what_another_call_moves(bench: Callable[..., Bench]) -> None:
+    """Neither the item nor the label of an offer counts the token that its buyer pays."""
+    chain = bench()
+    token = chain.deploy("TokenBox", OWNER)
+    stall = chain.deploy("StallBox", token)
+    functions = analyse_box(chain, "StallBox", stall)
+    assert list_units(functions["put"]) == {"asked": hex_of(token)}
