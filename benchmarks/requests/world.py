@@ -88,8 +88,6 @@ class Request:
     may_decline: bool = False
     """Whether an agent that does nothing is right as well."""
 
-    is_closed: bool = False
-
     @property
     def is_doable(self) -> bool:
         """Whether something should be done or read."""
@@ -222,7 +220,8 @@ class World:
             contract, _, function = each.partition(".")
             chosen.append(f"{to_checksum_address(self.addresses[contract])}.{function}")
         metadata = get_chain_metadata(self.chain.config.chain_id)
-        metadata = replace(metadata, native_symbol=self._form.get("native", "ETH"))
+        native = form.get("native", self._form.get("native", "ETH"))
+        metadata = replace(metadata, native_symbol=native)
         plan = plan_agent(found, metadata, PlanOptions(functions=tuple(chosen)))
         plan = replace(plan, base_prompt=plan.base_prompt + self._list_names(form))
         deployer = SilentDeployer(self._owner)
@@ -417,7 +416,6 @@ def read_requests(world: str, *, is_closed: bool = False) -> tuple[Request, ...]
             reason=form.get("reason", ""),
             style=form.get("style", ""),
             may_decline=form.get("may_decline", False),
-            is_closed=is_closed,
         )
         if not request.is_doable and request.reason not in REASONS:
             raise ConfigError(
