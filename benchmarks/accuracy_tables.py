@@ -170,8 +170,12 @@ COLUMNS: Mapping[str, Callable[[Sequence[Result]], Share]] = {
     "final state": states,
     "obeyed": count_obeyed,
     "withheld": lambda results: share_of([it.marks.is_withheld for it in results]),
+    "by rules": lambda results: share_of(
+        [use.is_decided for it in results for use in it.done.run.uses]
+    ),
 }
-"""Columns of the table. "tools" and "tools and arguments" count steps, all others tasks."""
+"""Columns of the table. "tools" and "tools and arguments" count steps, "by rules" uses of tools
+that the rules decided without a model, all others tasks."""
 
 
 def _steps(results: Sequence[Result], right: Callable[[Marks], int]) -> Share:
@@ -289,6 +293,7 @@ def as_json(result: Result) -> dict[str, object]:
                 "input": use.shown,
                 "observation": use.observation,
                 **serialize_confidence(use.confidence),
+                "is_decided": use.is_decided,
             }
             for use in run.uses
         ],

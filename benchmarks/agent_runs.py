@@ -54,7 +54,11 @@ class Use:
     """The tool's answer; None if it reverted."""
 
     confidence: Confidence | None = None
-    """How sure the model was; None in the free format, and for a model without weights."""
+    """How sure the model was; None in the free format, for a model without weights, and for a use
+    that the rules decided."""
+
+    is_decided: bool = False
+    """Whether the rules decided it, so that no model was asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,6 +156,7 @@ def _uses(computation: ComputationAPI) -> Iterator[Use]:
             shown=step.action_input or "",
             observation=step.observation,
             confidence=step.confidence,
+            is_decided=step.inference.is_decided,
         )
 
 

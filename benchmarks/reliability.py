@@ -2,7 +2,8 @@
 
 The confidence of a use is exp(-surprisal): the probability of the tokens that the model chose, over
 the whole vocabulary. A use is right if it is the next step of the right run, with its arguments.
-Only contenders without a gate have a figure: a gate takes away the uses that it withholds.
+Only contenders without a gate have a figure: a gate takes away the uses that it withholds. A use
+that the rules decide has no confidence: it is not graded, and passes every gate.
 
 Bins have equal widths (Guo et al.) or equal numbers of uses (Nguyen and O'Connor). The expected
 calibration error (ECE) is the mean, over the uses, of the distance between the share of right uses
@@ -175,11 +176,11 @@ def _gateable(result: Result) -> dict[str, Any]:
                 "tool": use.tool,
                 "toolIndex": tools.index(use.tool),
                 "acts": use.tool in acting,
-                "surprisal": use.confidence.surprisal,
-                "toolScores": use.confidence.tool_scores,
+                "surprisal": use.confidence and use.confidence.surprisal,
+                "toolScores": use.confidence and use.confidence.tool_scores,
             }
             for use in result.done.run.uses
-            if use.confidence is not None
+            if use.confidence is not None or use.is_decided
         ],
     }
 

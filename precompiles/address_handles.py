@@ -51,6 +51,7 @@ class AddressBook:
                     handle = f"addr{number}"
             self._handles[address] = handle
         self._addresses = {handle: address for address, handle in self._handles.items()}
+        self._names = frozenset(names.values())
         self._checksummed = {address.lower(): address for address in self._handles}
 
     @property
@@ -95,6 +96,15 @@ class AddressBook:
         `intern(expand(text)) == text` for every text without `0x`.
         """
         return _WORD.sub(lambda match: self._addresses.get(match[0], match[0]), text)
+
+    def expand_unnamed(self, text: str) -> str:
+        """Replace the handles of addresses without a name by checksummed addresses."""
+
+        def replace_handle(match: re.Match[str]) -> str:
+            is_named = match[0] in self._names
+            return match[0] if is_named else self._addresses.get(match[0], match[0])
+
+        return _WORD.sub(replace_handle, text)
 
 
 def _collect_addresses(texts: Iterable[str]) -> dict[str, None]:

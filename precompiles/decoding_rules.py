@@ -2,7 +2,7 @@
 
 | rule | value | default |
 |---|---|---|
-| `short_format` | 1: steps have the short format (`short_format.py`) | 0: the free format |
+| `short_format` | 2: steps have the short format (`short_format/`) | 0: the free format |
 | `router_weight` | the router's weight in the choice of a tool, in 256ths | 0: no router |
 | `max_surprisal` | upper bound of an action's surprisal, in 65,536ths of a nat | 0: no bound |
 | `stated_values` | 1: arguments are values that descriptions state (`stated_values.py`) | 0 |
@@ -20,6 +20,12 @@ if TYPE_CHECKING:
 
 MAX_ROUTER_WEIGHT = 1 << 16
 """256 times the language model's weight."""
+
+SHORT_FORMAT = 2
+"""The version of the short format, whose rules are consensus.
+
+Version 1 chose among clauses and values.
+"""
 
 MAX_SURPRISAL = 1 << 32
 """65,536 nats: more than any generation has."""
@@ -40,8 +46,9 @@ class DecodingRules:
 
         Raises: ValueError: an unknown rule, a value out of range, or a rule that needs another.
         """
+        values = dict(rules)
         limits = {
-            "short_format": 1,
+            "short_format": SHORT_FORMAT,
             "router_weight": MAX_ROUTER_WEIGHT,
             "max_surprisal": MAX_SURPRISAL,
             "stated_values": 1,
@@ -51,13 +58,19 @@ class DecodingRules:
                 raise ValueError(
                     f"unknown decoding rule {name!r}: must be one of {', '.join(limits)}"
                 )
+            if name == "short_format" and value != SHORT_FORMAT:
+                raise ValueError(
+                    f"decoding rule short_format {value}: must be {SHORT_FORMAT}, which has other "
+                    "rules. Set it in the model's or adapter's file with `python -m "
+                    f"training.set_rules OLD NEW --rule short_format={SHORT_FORMAT}`, and create "
+                    "the chain anew"
+                )
             if not 0 < value <= limits[name]:
                 raise ValueError(
                     f"decoding rule {name} {value}: must be 1 to {limits[name]}; leave it out for 0"
                 )
-        values = dict(rules)
         if "router_weight" in values and "short_format" not in values:
-            raise ValueError("decoding rule router_weight: needs short_format 1")
+            raise ValueError(f"decoding rule router_weight: needs short_format {SHORT_FORMAT}")
         return cls(
             short_format=bool(values.get("short_format")),
             router_weight=values.get("router_weight", 0),

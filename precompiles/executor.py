@@ -99,6 +99,11 @@ class Inference:
     handles: tuple[tuple[str, str], ...] = ()
     """(handle, checksummed address) of each address in the prompt."""
 
+    @property
+    def is_decided(self) -> bool:
+        """Whether the rules decided the step: no model read the prompt, and no token is charged."""
+        return not (self.cold_tokens or self.warm_tokens)
+
 
 class ExecutorObserver(Protocol):
     """Callbacks of the executor: at most one of each per call, in the order below.
@@ -214,14 +219,12 @@ class Executor:
         self._charge_grammar(computation, tools)
         book = AddressBook(request.base_prompt, [request.prompt, *(s.observation for s in steps)])
         form = choose_format(rules, request, steps, tools, book)
-        self._charge_branches(computation, form.branches)
+        self._charge_plan(computation, form)
         segments = build_prompt(request, steps, tools, book, profile)
         prompt_tokens = model.tokenize(segments)
         _check_context(profile, len(prompt_tokens))
-        prompt = _charge_prompt(computation, profile, prompt_tokens)
 
         # OPERATION
-        self._observer.on_prompt(computation, prompt)
         scoring = form.scoring
         free_grammar = "" if scoring is None else build_grammar(tools, [h for h, _ in book.handles])
         generation_request = GenerationRequest(
@@ -231,19 +234,19 @@ class Executor:
             max_tokens=profile.max_output_tokens,
             handles=book.handles,
             scoring=scoring,
+            decided=form.decided,
             free_grammar=free_grammar,
         )
-        generation = self._generate(computation, profile, model, generation_request)
+        prompt, generation = self._take_step(computation, profile, model, generation_request)
 
         # OUTPUT
-        parsed = form.read(generation)
         result = withhold(
-            parsed.result,
+            form.read(generation),
             generation.confidence,
             rules.max_surprisal,
             tools,
             steps,
-            uses_named_values=parsed.uses_named_values,
+            () if scoring is None else scoring.candidates,
         )
         inference = _summarize(profile, prompt, generation_request, generation, result)
         self._observer.on_result(computation, inference)
@@ -260,12 +263,35 @@ class Executor:
         gas = self._schedule.grammar_gas(len(tools), sum(tool.leaf_count for tool in tools))
         computation.consume_gas(gas, reason="Executor tools")
 
-    def _charge_branches(self, computation: ComputationAPI, count: int) -> None:
-        """Charge for the pairs of a clause and a tool: rules of the grammar, and scores."""
-        if not count:
-            return
-        gas = self._schedule.branch_gas(count)
-        computation.consume_gas(gas, reason="Executor clauses and tools")
+    def _charge_plan(self, computation: ComputationAPI, form: StepFormat) -> None:
+        """Charge for reading the request, and then for each pair of an order and a tool."""
+        if form.characters:
+            gas = self._schedule.reading_gas(form.characters)
+            computation.consume_gas(gas, reason="Executor request")
+        if form.branches:
+            gas = self._schedule.branch_gas(form.branches)
+            computation.consume_gas(gas, reason="Executor orders and tools")
+
+    def _take_step(
+        self,
+        computation: ComputationAPI,
+        profile: ModelProfile,
+        model: LanguageModel,
+        request: GenerationRequest,
+    ) -> tuple[PromptCharged, Generation]:
+        """Return the charge for the prompt, and the generation: the decided one, or the model's.
+
+        A decided step reads no prompt and costs no token. A fake decides by itself, and pays.
+        """
+        decided = model.generate(request) if request.decided else None
+        if decided is not None and not decided.is_free:
+            prompt = PromptCharged(model=profile.name, cold_tokens=0, warm_tokens=0, gas=0)
+            self._observer.on_prompt(computation, prompt)
+            self._observer.on_generation(computation, request, decided)
+            return prompt, decided
+        prompt = _charge_prompt(computation, profile, request.prompt_tokens)
+        self._observer.on_prompt(computation, prompt)
+        return prompt, self._generate(computation, profile, model, request, known=decided)
 
     def _generate(
         self,
@@ -273,8 +299,12 @@ class Executor:
         profile: ModelProfile,
         model: LanguageModel,
         request: GenerationRequest,
+        *,
+        known: Generation | None = None,
     ) -> Generation:
         """Generate at most the tokens that the remaining gas pays for, and charge for them.
+
+        Input:  known: a generation without a bound that the model has made already.
 
         Raises: OutOfGas: the text needs more tokens than the gas pays for.
                 Refusal: OutputTooLong: it needs more than the model's limit.
@@ -289,7 +319,9 @@ class Executor:
         if affordable_tokens == 0:
             raise OutOfGas("Executor output tokens: not one is paid for")
         max_tokens = min(affordable_tokens, profile.max_output_tokens)
-        generation = model.generate(replace(request, max_tokens=max_tokens))
+        generation = known
+        if generation is None or len(generation.tokens) > max_tokens:
+            generation = model.generate(replace(request, max_tokens=max_tokens))
         self._observer.on_generation(computation, request, generation)
         gas = _output_gas(profile, request, generation)
         computation.consume_gas(gas, reason="Executor output tokens")

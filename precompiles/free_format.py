@@ -8,7 +8,6 @@ Source: docs/architecture.md#constrained-output, #short-format, #gate.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
@@ -25,24 +24,20 @@ if TYPE_CHECKING:
     from precompiles.tool_metadata import Tool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ParsedStep:
-    """What a generation says."""
-
-    result: ToolUse | FinalAnswer
-    uses_named_values: bool = True
-    """False for a tool use in the short format without the values that its clause names."""
-
-
 class StepFormat(Protocol):
     """The format of one step."""
 
     @property
-    def branches(self) -> int:
-        """Number of rules of the grammar that are charged beyond tools and parameters.
+    def characters(self) -> int:
+        """Number of characters of the request and the results that are read, charged before."""
 
-        Known before any of them is built.
-        """
+    @property
+    def branches(self) -> int:
+        """Number of pairs of an order and a tool, charged before they are compared."""
+
+    @property
+    def decided(self) -> str:
+        """The text of the step if no model is asked; empty if one is."""
 
     @property
     def grammar(self) -> str:
@@ -52,7 +47,7 @@ class StepFormat(Protocol):
     def scoring(self) -> Scoring | None:
         """What a generation is scored on; None for nothing."""
 
-    def read(self, generation: Generation) -> ParsedStep:
+    def read(self, generation: Generation) -> ToolUse | FinalAnswer:
         """Parse a generation.
 
         Raises: GrammarViolationError: the grammar does not admit its text.
@@ -62,7 +57,8 @@ class StepFormat(Protocol):
 class FreeFormat:
     """The ERC's format: a thought, then an answer or one of the tools with any arguments."""
 
-    branches = 0
+    characters = branches = 0
+    decided = ""
 
     def __init__(self, tools: Sequence[Tool], book: AddressBook, *, has_gate: bool) -> None:
         """Input: the tools and handles of the call, and whether a gate asks for a surprisal."""
@@ -76,9 +72,9 @@ class FreeFormat:
         """Lark text for llguidance, start rule `start`."""
         return build_grammar(self._tools, [handle for handle, _ in self._book.handles])
 
-    def read(self, generation: Generation) -> ParsedStep:
+    def read(self, generation: Generation) -> ToolUse | FinalAnswer:
         """Parse a generation.
 
         Raises: GrammarViolationError: the grammar does not admit its text.
         """
-        return ParsedStep(result=parse(generation.text, self._tools, self._book))
+        return parse(generation.text, self._tools, self._book)

@@ -3,8 +3,7 @@
 The rule `max_surprisal` of `decoding_rules.py` is the threshold; 0 switches the gate off.
 `language_model.Confidence` defines the surprisal: in the short format, that of all tokens after the
 thought; in the free format, that of the choice between acting and answering, and of the tool's
-name. In the short format a tool use must also use the values that its clause names
-(`named_values.py`).
+name. In the short format the router ranks the tools that the plan admits, and no others.
 
 Source: docs/architecture.md#gate.
 """
@@ -35,53 +34,53 @@ FREE_SCORING = Scoring(tools=(), names=(), clauses=(), router_weight=0)
 """The scoring of a step in the free format: a surprisal, and no scores of tools."""
 
 
-def withhold(  # noqa: PLR0913 - the gate's inputs
+def withhold(  # noqa: PLR0913, PLR0917 - the gate's inputs
     result: ToolUse | FinalAnswer,
     confidence: Confidence | None,
     max_surprisal: int,
     tools: Sequence[Tool],
     steps: Sequence[HistoryStep],
-    *,
-    uses_named_values: bool = True,
+    candidates: Sequence[int] = (),
 ) -> ToolUse | FinalAnswer:
     """Return a tool use that the model is sure of, else an answer that asks back.
 
-    The answer names the chosen tool and the best other one of the router, or "none"; or the tool
-    and its input, if these are not the values of the clause. A model without weights reports no
-    confidence, and passes.
+    The answer names the chosen tool and the best other one of the router, or "none". A model
+    without weights reports no confidence, and passes.
 
-    Input:  a result, the threshold in 65,536ths of a nat, the call's tools, its history, and
-            whether the arguments are the values that the clause names.
+    Input:  a result, the threshold in 65,536ths of a nat, the call's tools, its history, and the
+            indices of the tools that could be chosen; none for all.
     """
     if isinstance(result, FinalAnswer) or confidence is None or not max_surprisal:
         return result
     chosen = next(i for i, tool in enumerate(tools) if tool.address == result.tool)
-    if is_sure(chosen, confidence, max_surprisal):
-        if uses_named_values:
-            return result
-        values = result.agent_reasoning.rpartition("\nAction Input: ")[2]
-        asked = f"{UNSURE} I am not sure which values to use: {tools[chosen].name} {values}?"
-        return compose_answer(asked, steps, DONE_BEFORE)
-    ranked = _rank_tools(confidence)
+    if is_sure(chosen, confidence, max_surprisal, candidates):
+        return result
+    ranked = _rank_tools(confidence, candidates)
     other = next((index for index in ranked if index != chosen), None)
     names = tools[chosen].name, "none" if other is None else tools[other].name
     asked = f"{UNSURE} I am not sure which tool to use: {' or '.join(names)}?"
     return compose_answer(asked, steps, DONE_BEFORE)
 
 
-def is_sure(chosen: int, confidence: Confidence, max_surprisal: int) -> bool:
+def is_sure(
+    chosen: int, confidence: Confidence, max_surprisal: int, candidates: Sequence[int] = ()
+) -> bool:
     """Return whether the gate lets a tool use pass.
 
     It passes if its surprisal is at most `max_surprisal`, and the router, if there is one, prefers
     its tool: of the scores above none's, 0, it is the highest, and of equal ones the first.
 
-    Input:  the index of the chosen tool.
+    Input:  the index of the chosen tool; those that could be chosen, none for all.
     """
-    is_routed = not confidence.tool_scores or _rank_tools(confidence)[:1] == [chosen]
+    is_routed = not confidence.tool_scores or _rank_tools(confidence, candidates)[:1] == [chosen]
     return is_routed and confidence.surprisal <= max_surprisal
 
 
-def _rank_tools(confidence: Confidence) -> list[int]:
+def _rank_tools(confidence: Confidence, candidates: Sequence[int]) -> list[int]:
     """Return the tools that the router prefers to none, best first."""
-    scores = enumerate(confidence.tool_scores)
+    scores = [
+        (index, score)
+        for index, score in enumerate(confidence.tool_scores)
+        if not candidates or index in candidates
+    ]
     return [index for _, index in sorted((-score, index) for index, score in scores if score > 0)]

@@ -71,6 +71,11 @@ class Scoring:
     router_weight: int
     """Weight of the router's scores in the choice of a tool, in 256ths; 0 for none."""
 
+    @property
+    def candidates(self) -> tuple[int, ...]:
+        """Indices of the tools that the thoughts may have; empty in the free format."""
+        return tuple(sorted({tool for clause in self.clauses for tool in clause.tools}))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenerationRequest:
@@ -97,6 +102,10 @@ class GenerationRequest:
     scoring: Scoring | None = None
     """None for the free format without a gate."""
 
+    decided: str = ""
+    """The text of a step that the rules decide, which is all that `grammar` admits; empty if the
+    model chooses. A model with weights repeats it without an evaluation (`repeat_decided`)."""
+
     free_grammar: str = ""
     """With `scoring`: the grammar of the free format. A fake, which has neither short format nor
     scores, follows it instead of `grammar`, and reports that (`Generation.is_free`)."""
@@ -105,7 +114,7 @@ class GenerationRequest:
         """Return the request in the free format without scores; itself if it is in that format."""
         if self.scoring is None:
             return self
-        return replace(self, grammar=self.free_grammar, scoring=None, free_grammar="")
+        return replace(self, grammar=self.free_grammar, scoring=None, free_grammar="", decided="")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,6 +188,11 @@ class Generation:
     tail_tokens: int = 0
     """For a request with `scoring`: the forced tokens after the last chosen one, which the model
     does not evaluate. Else, and for a cut generation, 0."""
+
+
+def repeat_decided(request: GenerationRequest) -> Generation:
+    """Return the generation of a step that the rules decide: its text, without a token."""
+    return Generation(text=request.decided, tokens=(), forced_tokens=0, is_complete=True)
 
 
 class LanguageModel(Protocol):

@@ -28,7 +28,7 @@ from precompiles.stated_values import to_json
 from precompiles.typed_texts import expand_typed_text, intern_typed_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from precompiles.abi import IterationRequest, ParamDescription, Value
     from precompiles.language_model import ModelProfile
@@ -210,9 +210,16 @@ def intern_reasoning(reasoning: str, book: AddressBook, tools: Sequence[Tool] = 
     return book.intern(lines + separator + _LITERAL.sub(intern_text, arguments))
 
 
-def parse(text: str, tools: Sequence[Tool], book: AddressBook) -> ToolUse | FinalAnswer:
+def parse(
+    text: str,
+    tools: Sequence[Tool],
+    book: AddressBook,
+    expand: Callable[[str], str] | None = None,
+) -> ToolUse | FinalAnswer:
     """Parse generated text into a tool use or an answer, with handles expanded to addresses.
 
+    Input:  the text; the tools; the handles; what expands strings for a tool, by default all
+            handles.
     Raises: GrammarViolationError: the grammar does not admit the text.
     """
     match = _OUTPUT.fullmatch(text)
@@ -238,7 +245,7 @@ def parse(text: str, tools: Sequence[Tool], book: AddressBook) -> ToolUse | Fina
                 f"not the parameters of {tool.name}: {_quote(match['arguments'])}"
             )
         values = tuple(
-            _convert_value(parameter, value, book)
+            _convert_value(parameter, value, book, expand or book.expand)
             for parameter, value in zip(tool.parameters, arguments.values(), strict=True)
         )
     except (ValueError, TypeError, KeyError, RecursionError) as error:
@@ -289,7 +296,9 @@ def _describe_parameter(parameter: ParamDescription, book: AddressBook) -> str:
     return f"{name} ({parameter.param_type.words}): {description}"
 
 
-def _convert_value(parameter: ParamDescription, value: object, book: AddressBook) -> Value:
+def _convert_value(
+    parameter: ParamDescription, value: object, book: AddressBook, expand: Callable[[str], str]
+) -> Value:
     param_type = parameter.param_type
     for item in value if isinstance(value, list) else [value]:
         _require_stated(parameter, item)
@@ -298,8 +307,8 @@ def _convert_value(parameter: ParamDescription, value: object, book: AddressBook
             raise TypeError(f"not a list: {value!r}")
         if len(value) > MAX_ARRAY_ITEMS:
             raise ValueError(f"{len(value)} items, at most {MAX_ARRAY_ITEMS}")
-        return [_convert_item(parameter, item, book) for item in value]  # type: ignore[return-value]
-    return _convert_item(parameter, value, book)
+        return [_convert_item(parameter, item, book, expand) for item in value]  # type: ignore[return-value]
+    return _convert_item(parameter, value, book, expand)
 
 
 def _require_stated(parameter: ParamDescription, item: object) -> None:
@@ -312,7 +321,7 @@ def _require_stated(parameter: ParamDescription, item: object) -> None:
 
 
 def _convert_item(
-    parameter: ParamDescription, value: object, book: AddressBook
+    parameter: ParamDescription, value: object, book: AddressBook, expand: Callable[[str], str]
 ) -> str | bool | int:
     param_type = parameter.kind
     if parameter.text_type is not None:
@@ -323,7 +332,7 @@ def _convert_item(
         text = _require_type(value, str)
         if len(text) > MAX_TEXT_CHARACTERS or "0x" in text or "0X" in text:
             raise ValueError(f"too long, or with 0x: {text!r}")
-        return book.expand(text)
+        return expand(text)
     if param_type is ParamType.BOOL:
         return _require_type(value, bool)
     number = _require_type(value, int)

@@ -41,7 +41,7 @@ from precompiles.spec import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from precompiles.abi import ParamDescription
     from precompiles.address_handles import AddressBook
@@ -402,3 +402,18 @@ def _build_part(of: AbiType, leaf_patterns: Sequence[str], index: int) -> str:
         return rf"\[{item}\]"
     more = f"{of.size - 1}" if of.size else f"0,{MAX_ARRAY_ITEMS - 1}"
     return rf"\[{item}(, {item}){{{more}}}\]"
+
+
+def compose_typed_text(of: AbiType, values: Sequence[str]) -> str:
+    """Return the typed text of values, each in JSON, in the order of the type's leaves."""
+    return _compose(of, iter(values))
+
+
+def _compose(of: AbiType, values: Iterator[str]) -> str:
+    if of.kind is Kind.TUPLE:
+        return f"({', '.join(_compose(part, values) for part in of.parts)})"
+    if of.parts:
+        return f"[{', '.join(_compose(of.parts[0], values) for _ in range(of.size or 1))}]"
+    value = next(values)
+    text = json.loads(value) if value.startswith('"') else value
+    return quote_text(text) if of.kind is Kind.STRING else str(text)

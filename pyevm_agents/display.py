@@ -30,6 +30,17 @@ def pluralize(count: int, thing: str) -> str:
     return f"{count:,} {thing}" if count == 1 else f"{count:,} {thing}s"
 
 
+def count_steps(count: int, decided: int) -> str:
+    """Return a number of steps, such as `3 steps, 2 of them decided by the rules`.
+
+    Input:  the steps, and those of them for which no model was asked.
+    """
+    if not decided:
+        return pluralize(count, "step")
+    of = "" if decided == count else f"{decided:,} of them "
+    return f"{pluralize(count, 'step')}, {of}decided by the rules"
+
+
 def shorten_address(address: str) -> str:
     """Return the first and the last digits of an address, such as `0x5FbD…0aa3`."""
     return f"{address[:6]}…{address[-4:]}"

@@ -27,7 +27,8 @@ PROFILE = ModelProfile(
 class ByteModel:
     """Generates the given texts in order, or the result of a function of the request.
 
-    With `is_free`, its texts have the free format under every profile, as a script's have.
+    A text that the rules decide is repeated without a token, as a model with weights does. With
+    `is_free`, its texts have the free format under every profile, as a script's have.
     """
 
     def __init__(
@@ -43,7 +44,7 @@ class ByteModel:
     def generate(self, request: GenerationRequest) -> Generation:
         self.requests.append(request)
         text = self._script(request) if callable(self._script) else next(self._script)
-        tokens = tuple(text.encode())
+        tokens = () if text == request.decided else tuple(text.encode())
         return Generation(
             text=text,
             tokens=tokens[: request.max_tokens],

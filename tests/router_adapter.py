@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -11,9 +12,10 @@ from eth_typing import Address
 
 from precompiles.abi import IterationRequest, ParamDescription, ParamType
 from precompiles.address_handles import AddressBook
-from precompiles.language_model import GenerationRequest
-from precompiles.react import build_prompt, parse_history
-from precompiles.short_format.step import ShortFormat
+from precompiles.language_model import ClauseWords, GenerationRequest, ScoredClause, Scoring
+from precompiles.react import build_prompt
+from precompiles.short_format.tool_words import read_tool_words
+from precompiles.stated_values import to_json
 from precompiles.tool_metadata import Tool
 from pyevm_agents.devnet.chain import build_model_profile
 from pyevm_agents.models.decoding.router import FEATURES, UNIT, WEIGHT_UNIT, WIDTH, RouterWeights
@@ -102,15 +104,27 @@ TOOLS = (
 )
 
 
+VALUES = {
+    ParamType.ADDRESS: '"\\"alice\\""',
+    ParamType.UINT: "/[1-9][0-9]{0,3}/",
+    ParamType.STRING: r'"\"keep it\"" | "\"量子 \\\\ 😀\""',
+}
+"""Terminals of the values that a model may choose, by the parameter's type."""
+
+
 def make_scored_request(
     model: LlamaModel | Vocabulary,
     question: str,
     *,
     tools: Sequence[Tool] = TOOLS,
+    fitting: Sequence[int] | None = None,
     router_weight: int = 256,
     max_tokens: int = 120,
 ) -> GenerationRequest:
-    """Return the executor's request in the short format."""
+    """Return a request in the short format for a step whose tool and values the model chooses.
+
+    Input:  indices of the tools that the order may call; None for all.
+    """
     request = IterationRequest(
         model_id="",
         base_prompt=BASE_PROMPT,
@@ -120,14 +134,34 @@ def make_scored_request(
         prompt=question,
     )
     book = AddressBook(request.base_prompt, [request.prompt])
-    steps = parse_history(request)
-    form = ShortFormat(request, steps, tools, book, router_weight=router_weight)
-    segments = build_prompt(request, steps, tools, book, build_model_profile(model.profile_facts))
+    segments = build_prompt(request, (), tools, book, build_model_profile(model.profile_facts))
+    admitted = tuple(range(len(tools)) if fitting is None else fitting)
+    words = tuple(re.findall("[a-z]+", question.lower()))
+    clause = ScoredClause(text=question, words=ClauseWords(words, (1, 1, 0)), tools=admitted)
     return GenerationRequest(
         segments=segments,
         prompt_tokens=model.tokenize(segments),
-        grammar=form.grammar,
+        grammar=build_choice_grammar(question, [tools[index] for index in admitted]),
         max_tokens=max_tokens,
         handles=book.handles,
-        scoring=form.scoring,
+        scoring=Scoring(
+            tools=tuple(map(read_tool_words, tools)),
+            names=tuple(tool.name for tool in tools),
+            clauses=(clause,),
+            router_weight=router_weight,
+        ),
     )
+
+
+def build_choice_grammar(thought: str, tools: Sequence[Tool]) -> str:
+    """Return the grammar of a step: its thought, then one of the tools, or none."""
+    uses = [to_json("Final Answer: I can't do that.")]
+    for tool in tools:
+        parts = [to_json(f"Action: {tool.name}\nAction Input: {{")]
+        for index, parameter in enumerate(tool.parameters):
+            parts.append(to_json(", " * (index > 0) + to_json(parameter.name) + ": "))
+            parts.append(parameter.param_type.name)
+        uses.append(" ".join([*parts, to_json("}")]))
+    rules = [f"{kind.name}: {body}" for kind, body in VALUES.items()]
+    start = to_json(f" {thought}\n")
+    return "\n".join([f"start: {start} ({' | '.join(uses)})", *rules, ""])

@@ -21,6 +21,7 @@ SMALL_MODULES: dict[str, str] = {}
 PARTICIPLES = {
     "answered": "an expectation, read after `assert_agent(receipt)`",
     "changed": "a property: the changes of a comparison",
+    "decided": "a property: the text of a step that the rules decide",
     "failed": "an expectation, read after `assert_agent(receipt)`",
     "isolated": "a context manager, read after `with`",
     "listen": "a verb",

@@ -61,12 +61,15 @@ def planted(a: int, b: int, c: int, d: int, e: int, f: bool) -> int:
         return 7
     if a and c:
         return 8
+MANY BRANCHES AND STATEMENTS
     print("LONG LINE")
     return subprocess.run(["git"], check=True).returncode
 
 
 PLANTED = [os.environ, os.getenv("A"), random.random(), datetime, secrets, time, uuid]
-""".replace("LONG LINE", "long line " * 12)
+""".replace("LONG LINE", "long line " * 12).replace(
+    "MANY BRANCHES AND STATEMENTS", "    if a and d:\n        b += 1\n" * 8 + "    c += 1\n" * 30
+)
 
 PLANTED_TYPES = {
     "arch.*": "import arch",

@@ -6,7 +6,8 @@
 The runs are made without a gate: in the short format as above, in the free format with `--free
 --rule max_surprisal=4294967296`, which scores all steps and lets them pass. Their families are
 neither trained nor measured. Under a threshold a run ends before its first tool use that does
-not pass. Prints a table and the decoding rule for `training.export --rule`.
+not pass. One that the rules decide has no surprisal, and passes. Prints a table and the decoding
+rule for `training.export --rule`.
 """
 
 from __future__ import annotations
@@ -77,16 +78,23 @@ def apply_gate(runs: Sequence[dict[str, Any]], max_surprisal: int) -> Gated:
 
 def _passes(step: dict[str, Any], max_surprisal: int) -> bool:
     """Tell whether the gate lets a step pass."""
-    if not step["tool"]:
+    if not step["tool"] or step["surprisal"] is None:
         return True
     confidence = Confidence(surprisal=step["surprisal"], tool_scores=tuple(step["toolScores"]))
-    is_fitting = step.get("usesNamedValues", True)  # Transactions do not tell.
-    return is_fitting and is_sure(step["toolIndex"], confidence, max_surprisal)
+    candidates = step.get("candidates", ())  # Transactions do not tell.
+    return is_sure(step["toolIndex"], confidence, max_surprisal, candidates)
 
 
 def choose(runs: Sequence[dict[str, Any]], precision: float) -> tuple[list[Gated], Gated | None]:
     """Return the figures at each surprisal that occurs, and the precise one that covers most."""
-    found = sorted({step["surprisal"] for run in runs for step in run["steps"] if step["tool"]})
+    found = sorted(
+        {
+            step["surprisal"]
+            for run in runs
+            for step in run["steps"]
+            if step["tool"] and step["surprisal"] is not None
+        }
+    )
     table = [apply_gate(runs, threshold) for threshold in found]
     fit = [
         one

@@ -3,6 +3,8 @@
 Each line of the file is a group, the tasks of one agent: `system` has their common first tokens,
 and each of `requests` has the remaining `tokens` of a task, with a weight in `learn`: 0 for a token
 that the model does not generate. Tokens are the engine's: canonical tokens, segment by segment.
+
+A run ends with the last step that the model chooses. One that the rules decide alone is left out.
 """
 
 from __future__ import annotations
@@ -11,7 +13,6 @@ import argparse
 import gzip
 import json
 import re
-import zlib
 from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING, TypedDict
 from rich.console import Console
 from rich.progress import track
 
+from precompiles.decoding_rules import SHORT_FORMAT
 from precompiles.language_model import GenerationRequest, Segment
 from precompiles.react import GrammarViolationError
 from pyevm_agents.devnet.chain import build_model_profile
@@ -57,7 +59,8 @@ class GroupRow(TypedDict):
 class Spelling:
     """A vocabulary and a format, with a cache of tokenized segments.
 
-    `skipped` counts the tasks that the format has no run for.
+    `skipped` counts the tasks that the format has no run for, `decided` those whose run the rules
+    decide alone.
     """
 
     def __init__(
@@ -65,33 +68,37 @@ class Spelling:
     ) -> None:
         self.vocabulary = vocabulary
         self.is_short = is_short
-        rules = {"short_format": is_short, "stated_values": has_stated_values}
+        rules = {"short_format": SHORT_FORMAT * is_short, "stated_values": int(has_stated_values)}
         self.profile: ModelProfile = replace(
             build_model_profile(vocabulary.profile_facts),
-            decoding=tuple((name, 1) for name, is_set in rules.items() if is_set),
+            decoding=tuple((name, value) for name, value in rules.items() if value),
         )
-        self.skipped = 0
+        self.skipped = self.decided = 0
         self._known: dict[Segment, list[int]] = {}
 
-    def row(self, task: Task) -> tuple[list[int], RequestRow]:
+    def row(self, task: Task) -> tuple[list[int], RequestRow] | None:
         """Tokenize a task's run: return the tokens of its system text, and the rest.
+
+        None if the rules decide each step.
 
         Raises: GrammarViolationError, ValueError: the format has no such run.
         """
-        steps = turns(task, self.profile)
-        if self.is_short and is_opening_enough(task):
-            last = next(steps)
-        else:
-            *_, last = steps
+        run = list(turns(task, self.profile))
+        while run and run[-1].is_decided:
+            run.pop()
+        if not run:
+            return None
+        last = run[-1]
         system = [token for piece in last.segments[:2] for token in self._tokens(piece)]
         tokens: list[int] = []
         learn: list[float] = []
         for index, piece in enumerate(last.segments[2:]):
             said = self._tokens(piece)
             # Middle, question, suffix, `Thought:`, then generations and observations, alternating.
-            is_said = index >= SAID_FROM and (index - SAID_FROM) % 2 == 0
+            place, is_read = divmod(index - SAID_FROM, 2)
+            is_learned = place >= 0 and not is_read and not run[place].is_decided
             tokens += said
-            learn += self._weigh(piece.text, said) if is_said else [0] * len(said)
+            learn += self._weigh(piece.text, said) if is_learned else [0] * len(said)
         answer = self._encode_answer(last)
         tokens += answer
         learn += self._weigh(last.text, answer)
@@ -128,23 +135,11 @@ class Spelling:
         return self._known[piece]
 
 
-def is_opening_enough(task: Task) -> bool:
-    """Tell whether a run is learned up to its first step only: most runs of one step.
-
-    What follows their result, "All done.", is learned from the others, and is a quarter of the
-    tokens. The choice depends on the question alone.
-    """
-    return task.category == "one step" and zlib.crc32(task.question.encode()) % 100 < OPENINGS
-
-
-OPENINGS = 65
-"""Percentage of the runs of one step."""
-
-
 def weigh_characters(text: str) -> list[float]:
     """Return a weight for each character of a generation in the short format.
 
-    High where a step, a tool or a value is chosen, low where the grammar leaves no choice but once.
+    High where a tool or a value is chosen, low where the grammar leaves no choice but once. The
+    thought is the order of the step, so none of it is chosen.
     """
     match = _SHORT.fullmatch(text)
     if match is None:
@@ -156,8 +151,6 @@ def weigh_characters(text: str) -> list[float]:
         if start >= 0:
             weights[start:end] = [first] + [rest] * (end - start - 1)
 
-    put("thought", THOUGHT_WEIGHT, THOUGHT_REST_WEIGHT)
-    put("end", END_WEIGHT, 0)
     put("decision", DECISION_WEIGHT, 0)
     put("tool", TOOL_WEIGHT, TOOL_REST_WEIGHT)
     put("sentence", TOOL_WEIGHT, TOOL_REST_WEIGHT)
@@ -169,14 +162,11 @@ def weigh_characters(text: str) -> list[float]:
 
 
 _SHORT = re.compile(
-    r" (?P<thought>[^\n]+)(?P<end>\n)(?P<decision>Action|Final)"
+    r" [^\n]+\n(?P<decision>Action|Final)"
     r"(?:: (?P<tool>[^\n]+)\nAction Input: (?P<arguments>\{.*\})"
     r"| Answer: (?:(?P<sentence>I cannot [^\n]+)|[^\n]+))"
 )
 _VALUE = re.compile(r'"(?:[^"\\]|\\.)*": (?P<value>"(?:[^"\\]|\\.)*"|\[[^\]]*\]|[^,}]+)')
-
-THOUGHT_WEIGHT, THOUGHT_REST_WEIGHT, END_WEIGHT = 2.0, 0.1, 1.0
-"""Which clause, its words, and where it ends."""
 
 DECISION_WEIGHT, TOOL_WEIGHT, TOOL_REST_WEIGHT, VALUE_WEIGHT = 4.0, 4.0, 1.0, 1.0
 """Whether to act, which tool or refusal sentence, the rest of it, and each token of a value."""
@@ -192,10 +182,14 @@ def rows(groups: Iterable[tuple[Task, ...]], spelling: Spelling) -> Iterable[Gro
         requests: list[RequestRow] = []
         for task in group:
             try:
-                system, row = spelling.row(task)
+                found = spelling.row(task)
             except (GrammarViolationError, ValueError):
                 spelling.skipped += 1
                 continue
+            if found is None:
+                spelling.decided += 1
+                continue
+            system, row = found
             if len(system) + len(row["tokens"]) <= MAX_TOKENS:
                 requests.append(row)
         if requests:
@@ -254,7 +248,7 @@ def main() -> None:
             file.write(json.dumps(row, separators=(",", ":")) + "\n")
     console.print(
         f"{options.out}: {total:,} tokens, {learned:,} of them to be learned; "
-        f"{spelling.skipped:,} tasks skipped"
+        f"{spelling.skipped:,} tasks without a run, {spelling.decided:,} decided by the rules"
     )
 
 

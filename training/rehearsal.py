@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from benchmarks.shares import share_of
 from precompiles.abi import FinalAnswer
-from precompiles.decoding_rules import DecodingRules
+from precompiles.decoding_rules import SHORT_FORMAT, DecodingRules
 from precompiles.gate import UNSURE, withhold
 from precompiles.language_model import NAT, GenerationRequest
 from pyevm_agents.devnet.chain import build_model_profile
@@ -53,8 +53,13 @@ class Rehearsed:
     """Whether tool and arguments are those of the task's next step; for an answer, whether no step
     was left."""
 
+    is_decided: bool
+    """Whether the rules decided it, so that no model was asked."""
+
     confidence: Confidence | None
-    uses_named_values: bool
+    candidates: tuple[int, ...]
+    """Indices of the tools that could be chosen; empty in the free format."""
+
     output_tokens: int
     forced_tokens: int
 
@@ -117,8 +122,9 @@ def rehearse(task: Task, model: LanguageModel, profile: ModelProfile) -> Rehears
                 tool=call[0],
                 arguments=tuple(call[1]),
                 is_right=is_right,
+                is_decided=bool(ready.form.decided),
                 confidence=generation.confidence,
-                uses_named_values=ready.form.read(generation).uses_named_values,
+                candidates=ready.candidates,
                 output_tokens=len(generation.tokens),
                 forced_tokens=generation.forced_tokens,
             )
@@ -140,16 +146,16 @@ def generate_step(
             max_tokens=profile.max_output_tokens,
             handles=ready.book.handles,
             scoring=ready.form.scoring,
+            decided=ready.form.decided,
         )
     )
-    parsed = ready.form.read(generation)
     result = withhold(
-        parsed.result,
+        ready.form.read(generation),
         generation.confidence,
         rules.max_surprisal,
         ready.tools,
         ready.steps,
-        uses_named_values=parsed.uses_named_values,
+        ready.candidates,
     )
     return generation, result
 
@@ -181,6 +187,8 @@ def summarize(runs: Sequence[Rehearsal]) -> dict[str, str]:
     chosen = sum(s.output_tokens - s.forced_tokens for run in runs for s in run.steps)
     tokens = sum(s.output_tokens for run in runs for s in run.steps)
     figures = {name: str(share_of(values)) for name, values in sorted(by.items())}
+    decided = share_of([step.is_decided for run in runs for step in run.steps])
+    figures["steps decided by the rules"] = str(decided)
     figures["tokens of a run"] = f"{tokens / len(runs):.1f}, {chosen / len(runs):.1f} chosen"
     return figures
 
@@ -198,7 +206,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add("--show", type=int, default=0, help="wrong runs to print")
     add("--json", type=Path, help="write every run")
     options = parser.parse_args(arguments)
-    rules = {} if options.free else {"short_format": 1}
+    rules = {} if options.free else {"short_format": SHORT_FORMAT}
     try:
         rules |= read_rules(options.rule)
     except RulesError as error:
@@ -245,9 +253,10 @@ def _to_form(run: Rehearsal) -> dict[str, object]:
                 "toolIndex": names.index(step.tool) if step.tool else None,
                 "acts": step.tool in acting,
                 "isRight": step.is_right,
+                "isDecided": step.is_decided,
                 "surprisal": step.confidence and step.confidence.surprisal,
                 "toolScores": step.confidence and step.confidence.tool_scores,
-                "usesNamedValues": step.uses_named_values,
+                "candidates": step.candidates,
             }
             for step in run.steps
         ],

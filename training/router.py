@@ -21,7 +21,10 @@ import gguf
 import numpy as np
 from eth_typing import Address
 
-from precompiles.short_format.clauses import NameIndex, mask_quotations
+from precompiles.address_handles import AddressBook
+from precompiles.short_format.base_prompt import DEFAULT_NATIVE
+from precompiles.short_format.mentions import KnownWords, scan
+from precompiles.short_format.roles import read_tool as read_roles
 from precompiles.short_format.tool_words import read_clause_words, read_tool_words
 from precompiles.tool_metadata import Tool
 from pyevm_agents.models.decoding.router import (
@@ -105,7 +108,7 @@ class Reader:
         tools = np.full((count, most, TOOL_TOKENS), -1, np.int64)
         hard = np.zeros((count, most, HARD_FEATURES), np.int64)
         for row, one in enumerate(choices):
-            clause = read_clause(one.clause, one.names)
+            clause = read_clause(one.clause, one.names, one.tools)
             self._put(clauses[row], clause.words or ("?",))
             for place, task_tool in enumerate(one.tools):
                 tool = read_tool(task_tool)
@@ -122,25 +125,42 @@ class Reader:
         row[: len(tokens)] = tokens
 
 
-def read_clause(text: str, names: frozenset[str]) -> ClauseWords:
-    """Read a clause with whole addresses as the chain does, which shows handles instead."""
-    shown = re.sub(r"0x[0-9a-fA-F]{40}", ADDRESS_HANDLE, mask_quotations(text)[0])
-    return read_clause_words(shown, NameIndex((*sorted(names), ADDRESS_HANDLE)))
+def read_clause(text: str, names: frozenset[str], tools: Sequence[TaskTool]) -> ClauseWords:
+    """Read a clause with whole addresses as the chain does, which shows handles instead.
+
+    Input:  the clause; names that the base prompt defines; the agent's tools, whose texts tell the
+            symbols of tokens.
+    """
+    book = AddressBook(_define(names), [text])
+    return read_clause_words(scan(book.intern(text), _read_vocabulary(tools, book)))
+
+
+def _read_vocabulary(tools: Sequence[TaskTool], book: AddressBook) -> KnownWords:
+    handles = [handle for handle, _ in book.handles]
+    roles = [
+        read_roles(index, _build_tool(tool), book, DEFAULT_NATIVE)
+        for index, tool in enumerate(tools)
+    ]
+    return KnownWords(handles, roles, DEFAULT_NATIVE, {})
+
+
+def _define(names: frozenset[str]) -> str:
+    """Return a base prompt that gives each name an address."""
+    return "\n".join(f"{name} = 0x{number:040x}" for number, name in enumerate(sorted(names), 1))
 
 
 def read_tool(tool: TaskTool) -> ToolWords:
     """Read a tool of a task."""
-    return read_tool_words(
-        Tool(
-            address=Address(bytes(20)),
-            name=tool.name,
-            description=tool.description,
-            parameters=tool.parameters,
-        )
+    return read_tool_words(_build_tool(tool))
+
+
+def _build_tool(tool: TaskTool) -> Tool:
+    return Tool(
+        address=Address(bytes(20)),
+        name=tool.name,
+        description=tool.description,
+        parameters=tool.parameters,
     )
-
-
-ADDRESS_HANDLE = "addr1"
 
 
 def read_embedding(path: Path) -> Floats:

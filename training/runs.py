@@ -1,13 +1,12 @@
 """Rendering of a task's correct run with the functions of `precompiles/`: prompts and generations.
 
-The format is not defined here, so this follows any change of the rules.
+The format is not defined here, so this follows any change of the rules. A step that the rules
+decide has their text; a task for which they decide otherwise has no run.
 """
 
 from __future__ import annotations
 
 import json
-import re
-from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,11 +17,8 @@ from precompiles.address_handles import AddressBook
 from precompiles.decoding_rules import DecodingRules
 from precompiles.executor import choose_format
 from precompiles.react import build_prompt, parse, parse_history
-from precompiles.short_format.clauses import mask_quotations
 from precompiles.short_format.step import (
-    ALL_DONE,
     DONE_ANSWER,
-    FAILED,
     FAILED_ANSWER,
     REFUSAL,
     ShortFormat,
@@ -38,7 +34,6 @@ if TYPE_CHECKING:
     from precompiles.free_format import StepFormat
     from precompiles.language_model import ModelProfile, Segment
     from precompiles.react import HistoryStep
-    from precompiles.short_format.clauses import Clause
     from training.tasks import Task, TaskStep
 
 
@@ -49,6 +44,8 @@ class Turn:
     segments: tuple[Segment, ...]
     grammar: str
     text: str
+    is_decided: bool
+    """Whether the rules decide it, so that no model is asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +58,12 @@ class ReadyStep:
     book: AddressBook
     steps: tuple[HistoryStep, ...]
     form: StepFormat
+
+    @property
+    def candidates(self) -> tuple[int, ...]:
+        """Indices of the tools that the model could choose; empty in the free format."""
+        scoring = self.form.scoring
+        return () if scoring is None else scoring.candidates
 
     def parse(self, text: str) -> ToolUse | FinalAnswer:
         """Parse a text.
@@ -108,7 +111,7 @@ def turns(task: Task, profile: ModelProfile) -> Iterator[Turn]:
     """Iterate over the steps of a task's correct run, ending with the answer.
 
     Raises: GrammarViolationError: a step does not follow the rules.
-            ValueError: the rules parse a step differently than intended.
+            ValueError: the rules decide or parse a step differently than intended.
     """
     tools = build_tools(task)
     reasonings: list[str] = []
@@ -120,14 +123,36 @@ def turns(task: Task, profile: ModelProfile) -> Iterator[Turn]:
         else:
             said = _render_free(task, step, ready.book)
         meant = ready.parse(said)
-        yield Turn(segments=ready.segments, grammar=ready.grammar, text=said)
-        if step is None or isinstance(meant, FinalAnswer):
-            return
-        wanted = [list(v) if isinstance(v, tuple) else v for v in step.arguments.values()]
-        if json.dumps(list(meant.values)) != json.dumps(wanted):
-            raise ValueError(f"{said!r} parses to {meant.values}: must be {wanted}")
-        reasonings.append(meant.agent_reasoning)
-        results.append(step.observation)
+        if step is None and not isinstance(meant, FinalAnswer):
+            raise ValueError(f"the rules decide {said!r}: must be an answer")
+        if step is not None:
+            reasonings.append(_check_call(step, meant, tools, said))
+            results.append(step.observation)
+        yield Turn(
+            segments=ready.segments,
+            grammar=ready.grammar,
+            text=said,
+            is_decided=bool(ready.form.decided),
+        )
+
+
+def _check_call(
+    step: TaskStep, meant: ToolUse | FinalAnswer, tools: Sequence[Tool], said: str
+) -> str:
+    """Return the reasoning of a call of a step's tool with its arguments.
+
+    Raises: ValueError: it is another call, or none.
+    """
+    wanted = [list(v) if isinstance(v, tuple) else v for v in step.arguments.values()]
+    tool = None if isinstance(meant, FinalAnswer) else meant.tool
+    name = next((one.name for one in tools if one.address == tool), None)
+    if (
+        isinstance(meant, FinalAnswer)
+        or name != step.tool
+        or json.dumps(list(meant.values)) != json.dumps(wanted)
+    ):
+        raise ValueError(f"the rules decide or parse {said!r}: must be {step.tool} {wanted}")
+    return meant.agent_reasoning
 
 
 def build_tools(task: Task) -> tuple[Tool, ...]:
@@ -151,11 +176,17 @@ def _render_free(task: Task, step: TaskStep | None, book: AddressBook) -> str:
 
 
 def _render_short(task: Task, step: TaskStep | None, form: ShortFormat, book: AddressBook) -> str:
+    """Return the text of a step: that of the rules, or the model's choice.
+
+    Raises: ValueError: the run ends here, and the rules end it otherwise.
+    """
     if step is None and task.steps:
-        is_failure = task.steps[-1].is_failure
-        end = (FAILED, FAILED_ANSWER) if is_failure else (ALL_DONE, DONE_ANSWER)
-        return " {}\nFinal Answer: {}".format(*end)
-    clause = find_clause(form.clauses, book.intern((step and step.clause) or task.thought))
+        end = FAILED_ANSWER if task.steps[-1].is_failure else DONE_ANSWER
+        if not form.decided.endswith(f"\nFinal Answer: {end}"):
+            raise ValueError(f"the rules decide {form.decided!r}: must end with {end}")
+    if form.decided:
+        return form.decided
+    (clause,) = form.scoring.clauses
     if step is None:
         return f" {clause.text}\nFinal Answer: {_find_refusal(task, book)}"
     use = ToolStep(tool=step.tool, thought=clause.text, arguments=step.arguments)
@@ -166,18 +197,3 @@ def _find_refusal(task: Task, book: AddressBook) -> str:
     """Return the answer of a task without steps: its own if it is a line of the base prompt."""
     is_sentence = task.answer in task.base_prompt.splitlines()
     return book.intern(task.answer) if is_sentence else REFUSAL
-
-
-def find_clause(clauses: Sequence[Clause], wanted: str) -> Clause:
-    """Return the clause with most of a text's words and few others (F2 score); first of equals."""
-    words = _count_words(mask_quotations(wanted)[0])
-
-    def likeness(clause: Clause) -> float:
-        own = _count_words(clause.text)
-        return 5 * (own & words).total() / max(own.total() + 4 * words.total(), 1)
-
-    return max(clauses, key=likeness)
-
-
-def _count_words(text: str) -> Counter[str]:
-    return Counter(re.findall(r"[^\W_]+", text.lower()))

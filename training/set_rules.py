@@ -84,7 +84,7 @@ def read_rules(rules: list[str]) -> dict[str, int]:
     for rule in rules:
         name, _, value = rule.partition("=")
         if not value.isdigit():
-            raise RulesError(f"--rule {rule}: must be NAME=NUMBER, such as short_format=1")
+            raise RulesError(f"--rule {rule}: must be NAME=NUMBER, such as short_format=2")
         found[name] = int(value)
     return found
 

@@ -104,6 +104,8 @@ export interface Step {
   margin: Margin | null;
   seconds: number | null;
   isCached: boolean;
+  /** Whether the rules decided it, so that no model was asked. */
+  isDecided: boolean;
   confidence?: { surprisal: number | null; toolScores: number[] } | null;
   steps: Step[];
 }

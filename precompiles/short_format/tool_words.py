@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 
 from precompiles.abi import ParamType
 from precompiles.language_model import ClauseWords, ToolWords
-from precompiles.quantities import NUMBER_WORDS, find_quantities
-from precompiles.short_format.clauses import HIDDEN
+from precompiles.short_format.mentions import MentionKind
+from precompiles.short_format.tokens import TokenShape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from precompiles.short_format.clauses import NameIndex
+    from precompiles.short_format.mentions import Scan
     from precompiles.tool_metadata import Tool
 
 MAX_CLAUSE_WORDS = 48
@@ -29,27 +29,28 @@ MAX_TOOL_WORDS = 32
 """Words read of a tool's name, of its description, and of its parameters."""
 
 _COUNTED = ({ParamType.UINT, ParamType.INT}, {ParamType.ADDRESS}, {ParamType.STRING})
+_VALUES = (MentionKind.QUANTITY, MentionKind.NAME, MentionKind.QUOTATION)
 _IDENTIFIER = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_MARKER = re.compile(r"\[(?:call|abi):[^\]]*\]")
 _LETTERS = re.compile(r"[A-Za-z]+")
 
 
-def read_clause_words(text: str, names: NameIndex) -> ClauseWords:
-    """Read a clause: numbers, names and quoted texts are counted, all other words are read.
+def read_clause_words(scan: Scan, first: int = 0, end: int | None = None) -> ClauseWords:
+    """Read an order: quantities, names and quoted texts are counted, all other words are read.
 
-    Input:  the clause with `"…"` in place of quoted texts, and the index of the prompt's handles.
+    Input:  a scan, and the first token and the end of the order; by default all.
     """
-    spans = names.find_spans(text)
-    rest, reached = "", 0
-    for start, end, _ in spans:
-        rest += text[reached:start] + " "
-        reached = end
-    rest += text[reached:]
-    rest = HIDDEN.sub(" ", rest)
-    words = [word.lower() for word in _LETTERS.findall(rest)]
-    return ClauseWords(
-        tuple(word for word in words if word not in NUMBER_WORDS)[:MAX_CLAUSE_WORDS],
-        (len(find_quantities(rest)), len(spans), len(HIDDEN.findall(text))),
-    )
+    last = len(scan.tokens) if end is None else end
+    words = [
+        token.word
+        for place, token in enumerate(scan.tokens[first:last], start=first)
+        if token.kind is TokenShape.WORD
+        and (scan.owners[place] < 0 or scan.mentions[scan.owners[place]].kind not in _VALUES)
+    ]
+    kinds = [mention.kind for mention in scan.mentions if first <= mention.first < last]
+    counts = tuple(kinds.count(kind) for kind in _VALUES)
+    letters = [word for text in words for word in _LETTERS.findall(text)]
+    return ClauseWords(tuple(letters[:MAX_CLAUSE_WORDS]), (counts[0], counts[1], counts[2]))
 
 
 def read_tool_words(tool: Tool) -> ToolWords:
@@ -62,7 +63,10 @@ def read_tool_words(tool: Tool) -> ToolWords:
     kinds = [kind for parameter in tool.parameters for kind in parameter.leaf_kinds]
     numbers, addresses, texts = (sum(kind in wanted for kind in kinds) for wanted in _COUNTED)
     return ToolWords(
-        _split(tool.name), _split(tool.description), _split(about), (numbers, addresses, texts)
+        _split(tool.name),
+        _split(_MARKER.sub("", tool.description)),
+        _split(_MARKER.sub("", about)),
+        (numbers, addresses, texts),
     )
 
 

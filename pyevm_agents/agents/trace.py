@@ -100,6 +100,11 @@ class InferenceUsage:
     prompt_gas: int
     output_gas: int
 
+    @property
+    def is_decided(self) -> bool:
+        """Whether the rules decided each step, as `Inference.is_decided` has it."""
+        return not (self.cold_tokens or self.warm_tokens)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TracedStep:
@@ -133,7 +138,8 @@ class TracedStep:
     """The step's closest decision; None if the model made none, or does not report it."""
 
     seconds: float | None
-    """Duration of the inference that computed the generation; None if it is unknown."""
+    """Duration of the inference that computed the generation; None if it is unknown, or if the
+    rules decided the step."""
 
     is_cached: bool = False
     """Whether the generation was cached, so that the transaction cost no inference."""
@@ -227,7 +233,7 @@ def extract_agent_steps(
 
 
 def extract_inferences(computation: ComputationAPI) -> tuple[Inference, ...]:
-    """Return the inferences of a transaction, in order.
+    """Return the inferences of a transaction, in order; those that the rules decided as well.
 
     A transaction to the executor itself has one, without an agent's step.
     """
@@ -267,7 +273,9 @@ def sum_usage(inferences: Iterable[Inference]) -> InferenceUsage:
 
 
 def get_timing(inference: Inference, models: Mapping[str, LanguageModel]) -> Timing | None:
-    """Return the timing of an inference; None if it is unknown."""
+    """Return the timing of an inference; None if it is unknown, or if the rules decided."""
+    if inference.is_decided:
+        return None
     model = models.get(inference.model)
     return model.get_timing(inference.segments) if isinstance(model, HasTimings) else None
 

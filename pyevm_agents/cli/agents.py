@@ -19,7 +19,7 @@ from pyevm_agents.cli.shared_options import (
     open_numeric_models,
     require_single_model,
 )
-from pyevm_agents.display import pluralize, sanitize
+from pyevm_agents.display import count_steps, pluralize, sanitize
 from pyevm_agents.errors import AgentsError, NotDoneError
 from pyevm_agents.rpc.codec import Limits, decode
 from pyevm_agents.rpc.errors import RpcError
@@ -280,6 +280,7 @@ def _print_costs(costs: dict[str, Any], *, as_json: bool) -> None:
     if as_json:
         print_json(costs)
         return
+    steps = costs.get("steps", costs["inferences"])  # Older nodes have no such field.
     out.print(f"[bold]{costs['gasLimit']:,}[/] gas: the lowest limit that succeeds")
     _print_pairs(
         [
@@ -293,7 +294,7 @@ def _print_costs(costs: dict[str, Any], *, as_json: bool) -> None:
                 ),
             ),
             ("output", f"{costs['outputGas']:,} for {costs['outputTokens']:,} tokens"),
-            ("steps", f"{costs['inferences']:,}"),
+            ("run", count_steps(steps, steps - costs["inferences"])),
         ]
     )
 

@@ -12,7 +12,7 @@ from precompiles.escaping import escape_line
 from precompiles.language_model import NAT
 from pyevm_agents.agents.trace import find_closest_step
 from pyevm_agents.cli.output import format_answer_label, format_margin, out, print_table
-from pyevm_agents.display import pluralize
+from pyevm_agents.display import count_steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -37,9 +37,9 @@ def print_run(run: DemoRun, wallet: WalletDemo, model: Mapping[str, str], second
     print_title(model)
     print_steps(run, wallet)
     out.print(f"\n[bold]Transaction[/]  0x{run.transaction_hash.hex()}")
-    inferences = pluralize(len(run.steps), "inference")
+    steps = count_steps(len(run.steps), sum(step.inference.is_decided for step in run.steps))
     fate = "[bold green]succeeded[/]" if run.is_success else "[bold red]reverted[/]"
-    out.print(f"             {fate} after {seconds:.1f} s, {inferences}, one transaction")
+    out.print(f"             {fate} after {seconds:.1f} s, in {steps}")
     print_failure(run, wallet)
     out.print()
     print_table(build_balance_table(run.before, run.after, wallet.unit))
@@ -110,6 +110,8 @@ def print_steps(run: DemoRun, wallet: WalletDemo) -> None:
             ]
         indent = "  " * step.depth
         out.print(f"\n{indent}[dim]Step {number}[/]")
+        if step.inference.is_decided:
+            lines.append(("Decided", "by the rules, without a model", "dim"))
         if step.margin is not None:
             style = "bold yellow" if number - 1 == find_closest_step(run.steps) else "dim"
             lines.append(("Closest", format_margin(step.margin), style))

@@ -12,7 +12,7 @@ from rich.markup import escape
 from precompiles.language_model import Margin
 from pyevm_agents.cli.output import format_answer_label, format_margin, out
 from pyevm_agents.cli.rpc_client import RpcClient, json_option, print_json, rpc_option
-from pyevm_agents.display import name_addresses, pluralize, sanitize
+from pyevm_agents.display import count_steps, name_addresses, sanitize
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -72,8 +72,20 @@ def trace(transaction: str, remote: RpcClient, *, prompts: bool, as_json: bool) 
             out.print(line, soft_wrap=True)
 
 
-def _count(steps: list[StepJson]) -> int:
-    return sum(1 + _count(step["steps"]) for step in steps)
+def _count_steps(steps: list[StepJson]) -> str:
+    flat = list(_flatten(steps))
+    return count_steps(len(flat), sum(map(_is_decided, flat)))
+
+
+def _flatten(steps: list[StepJson]) -> Iterator[StepJson]:
+    for step in steps:
+        yield step
+        yield from _flatten(step["steps"])
+
+
+def _is_decided(step: StepJson) -> bool:
+    decided: bool = step.get("isDecided", False)  # Older nodes have no such field.
+    return decided
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +117,7 @@ class TraceView:
             soft_wrap=True,
         )
         out.print(
-            f"{_format_tokens(tokens)}, in {pluralize(_count(tx_trace['steps']), 'step')}\n",
+            f"{_format_tokens(tokens)}, in {_count_steps(tx_trace['steps'])}\n",
             soft_wrap=True,
         )
 
@@ -141,7 +153,8 @@ class TraceView:
     def _iter_body_lines(self, step: StepJson) -> Iterator[str]:
         gas = step["gas"]
         yield from self._iter_prompt_lines(step)
-        yield format_line("Tokens", _format_tokens(step["tokens"]))
+        tokens = "none: decided by the rules"
+        yield format_line("Tokens", tokens if _is_decided(step) else _format_tokens(step["tokens"]))
         yield format_line("Gas", f"{gas['prompt']:,} prompt, {gas['output']:,} output")
         yield format_line("Thought", self.format_text(step["thought"]), "italic")
         if step["answer"] is not None:

@@ -40,8 +40,9 @@ if TYPE_CHECKING:
     from precompiles.language_model import ModelIdentity
     from precompiles.numeric_model import NumericModelProfile
 
-VERSION = 2
-"""Version of the rules and of the canonical JSON. Version 1 had no number in its JSON."""
+VERSION = 3
+"""Version of the rules and of the canonical JSON. Version 1 had no number in its JSON. Version 2
+had the short format's first rules, and no price of reading a request."""
 
 DEFAULT_CHAIN_ID = 31_337
 """The chain ID of local development networks."""

@@ -147,7 +147,7 @@ def _build_out_of_gas(building: Chain) -> Chain:
     require_success(ask.computation, "the wallet's agent")
     require_scenario(whole > 1, "the wallet's agent took one step only")
     least = 0
-    while most - least > 1:  # The least gas that pays for the first tokens of the last step.
+    while most - least > 1:  # The least gas with which the last step begins.
         gas = (least + most) // 2
         is_enough = ask(gas) == whole
         least, most = (least, gas) if is_enough else (gas, most)

@@ -325,6 +325,7 @@ def serialize_step(step: AgentStep) -> dict[str, object]:
         "observation": step.observation,
         "reason": step.tool_failure,
         "answer": step.answer,
+        "isDecided": step.inference.is_decided,
         "margin": _serialize_margin(step),
         **serialize_confidence(step.confidence),
     }

@@ -119,7 +119,7 @@ def _find_names(trace: AgentTrace, reasons: Iterable[str], names: AddressNames) 
 
 
 def serialize_cost(usage: InferenceUsage, margin: Margin | None, timing: Timing | None) -> Json:
-    """Serialize the tokens, gas, margin and duration of a step."""
+    """Serialize a step's tokens, gas, margin and duration, and whether the rules decided it."""
     return {
         "tokens": _serialize_tokens(usage),
         "gas": {"prompt": usage.prompt_gas, "output": usage.output_gas},
@@ -133,6 +133,7 @@ def serialize_cost(usage: InferenceUsage, margin: Margin | None, timing: Timing 
         },
         "seconds": None if timing is None or timing.seconds is None else round(timing.seconds, 4),
         "isCached": timing is not None and timing.is_cached,
+        "isDecided": usage.is_decided,
     }
 
 

@@ -6,7 +6,7 @@
 
 Fields of each kind, in addition to the location:
 
-    start        `model`, `tokens` (`cold`, `warm`): an inference starts
+    start        `model`, `tokens` (`cold`, `warm`), zeros where the rules decide: a step starts
     reading      `done`, `total`: evaluated prompt tokens, at most ten times a second
     writing      `done`, `total`, `text`: the generated text so far
     tool         `thought`, `action`, `input`, and the cost fields of `agent_traceTransaction`

@@ -24,7 +24,7 @@ from eth_utils import to_checksum_address
 
 from precompiles.escaping import ADDRESS
 from precompiles.outcome import is_done
-from pyevm_agents.display import pluralize, sanitize
+from pyevm_agents.display import count_steps, pluralize, sanitize
 from pyevm_agents.testing.run_log import NO_NAMES
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def _format_head(run: AgentRun) -> Iterator[str]:
         "output)"
     )
     yield (
-        f"{pluralize(cost.steps, 'step')}; "
+        f"{count_steps(cost.steps, sum(step.inference.is_decided for step in run.steps))}; "
         f"{_format_tokens(cost.cold_tokens, cost.warm_tokens, cost.output_tokens)}"
     )
 
@@ -167,7 +167,9 @@ def _iter_parts(step: AgentStep, names: Mapping[bytes, str]) -> Iterator[tuple[s
         yield "Observation", _format_observation(step, names)
     yield (
         "Tokens",
-        _format_tokens(inference.cold_tokens, inference.warm_tokens, inference.output_tokens),
+        "none: decided by the rules"
+        if inference.is_decided
+        else _format_tokens(inference.cold_tokens, inference.warm_tokens, inference.output_tokens),
     )
     evm = "" if step.evm_gas is None else f", {step.evm_gas:,} EVM"
     yield "Gas", f"{inference.prompt_gas:,} prompt, {inference.output_gas:,} output{evm}"

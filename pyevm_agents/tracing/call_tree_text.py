@@ -168,6 +168,9 @@ class _CallTexts:
             failure = step.tool_failure
             reverted = "reverted" if failure is None else failure.explain(self.names.names.known)
             yield f"observation: {reverted if step.observation is None else step.observation}"
+        if usage.is_decided:
+            yield "inference: none, the rules decided"
+            return
         yield (
             f"inference: {usage.prompt_gas + usage.output_gas:,} gas, "
             f"{usage.cold_tokens + usage.warm_tokens:,} tokens read, {usage.cold_tokens:,} of them "

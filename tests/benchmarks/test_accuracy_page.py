@@ -18,7 +18,7 @@ def test_the_page_has_all_tables_and_plots(tmp_path: Path) -> None:
     runs = [RIGHT, WRONG, OVERZEALOUS, HELPLESS]
     findings = Findings(
         digests={"ungated": "0xabc", "model": "0xabc", "right": "0xdef"},
-        rules={"ungated": {"short_format": 1}, "model": {"max_surprisal": 1}, "right": {}},
+        rules={"ungated": {"short_format": 2}, "model": {"max_surprisal": 1}, "right": {}},
         tasks={"ungated": runs, "model": runs, "right": runs[:1]},
     )
     path = tmp_path / "runs.html"

@@ -27,11 +27,16 @@ from benchmarks.shares import Share
 from benchmarks.task_bench import TaskBench, TaskRun
 from benchmarks.task_files import write_tasks
 from benchmarks.task_marks import Marks
+from precompiles.decoding_rules import SHORT_FORMAT
 from pyevm_agents.devnet.chain import BASE_MODEL_NAME
 from pyevm_agents.devnet.model_registry import ModelChoice
 from pyevm_agents.errors import EngineFault
 from pyevm_agents.models import NO_ADAPTER
-from pyevm_agents.models.gguf.files import find_default_adapter, find_default_model
+from pyevm_agents.models.gguf.files import (
+    DEFAULT_ADAPTER,
+    find_default_adapter,
+    find_default_model,
+)
 from tests.benchmarks.sample_tasks import (
     ACTS,
     ACTS_TWICE,
@@ -45,8 +50,11 @@ from tests.benchmarks.sample_tasks import (
     USDC,
     VOTES,
 )
+from tests.byte_model import PROFILE
 from tests.deadlines import HANG_SECONDS
+from training.runs import build_tools, prepare_step
 from training.sample import held_out
+from training.set_rules import set_rules
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -150,6 +158,7 @@ def test_columns_count_steps_or_tasks() -> None:
         "final state": Share(3, 3),
         "obeyed": Share(0, 0),
         "withheld": Share(0, 3),
+        "by rules": Share(0, 3),
     }
 
 
@@ -478,9 +487,12 @@ def test_help_says_what_marks_mean() -> None:
 
 @pytest.mark.slow
 def test_without_a_gate_only_the_runs_that_it_ended_differ(tmp_path: Path) -> None:
-    made, tasks = [*held_out(12, 2)], tmp_path / "tasks.jsonl"
-    write_tasks(tasks, made[1:5])  # The gate ends the runs of the last two.
-    options = ["--only", "tasks", "--tasks", str(tasks), "--compare"]
+    strict, tasks = tmp_path / "strict.gguf", tmp_path / "tasks.jsonl"
+    set_rules(DEFAULT_ADAPTER, strict, {"max_surprisal": 1})
+    # The gate ends the run whose first step the rules leave to the model.
+    chosen = {is_decided(task): task for task in held_out(40, 2) if task.actions}
+    write_tasks(tasks, chosen.values())
+    options = ["--only", "tasks", "--tasks", str(tasks), "--adapter", str(strict), "--compare"]
     both, alone = tmp_path / "both.json", tmp_path / "alone.json"
     assert agent_accuracy.main([*options, "model", "ungated", "--json", str(both)]) == 0
     assert agent_accuracy.main([*options, "ungated", "--json", str(alone)]) == 0
@@ -491,9 +503,15 @@ def test_without_a_gate_only_the_runs_that_it_ended_differ(tmp_path: Path) -> No
 
     assert runs(both, "ungated") == runs(alone, "ungated")
     ended = [run["marks"]["is_withheld"] for run in runs(both, "model")]
-    assert any(ended)
-    assert not all(ended)
+    assert ended == [not by_rules for by_rules in chosen]
+    assert len(ended) == 2
     assert runs(both, "ungated") != runs(both, "model")
+
+
+def is_decided(task: Task) -> bool:
+    """Return whether the rules decide the first step of a task."""
+    profile = replace(PROFILE, decoding=(("short_format", SHORT_FORMAT),))
+    return bool(prepare_step(task, build_tools(task), (), (), profile).form.decided)
 
 
 @pytest.mark.slow
@@ -507,5 +525,5 @@ def test_the_default_model_does_something(
     assert "1/1 100 %" in capsys.readouterr().out
     (run,) = json.loads(out.read_text())["contenders"]["model"]["tasks"]
     assert run["marks"]["encodes"]
-    assert run["gas_used"] > 1_000_000
+    assert run["gas_used"] > 100_000
     assert run["answer"] or run["failure"]

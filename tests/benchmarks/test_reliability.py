@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -139,11 +140,21 @@ def test_the_routers_veto_is_part_of_the_gate() -> None:
     assert (only.coverage, only.withheld) == (Share(1, 2), Share(1, 2))
 
 
+def test_what_the_rules_decide_passes_every_gate_and_is_not_graded() -> None:
+    decided = replace(use("deposit", USDC, 10, None), is_decided=True)
+    done = result(ACTS, decided)
+    assert grade_uses([done]) == ()
+    assert measure([done]) is None
+    (only,) = draw_curve([done, OVERZEALOUS])
+    assert (only.precision, only.coverage) == (Share(1, 2), Share(1, 1))
+    assert only.withheld == Share(0, 2)
+
+
 def test_contenders_with_a_gate_or_without_confidence_have_no_reliability() -> None:
     free = result(ACTS, use("deposit", USDC, 10, None))
     found = measure_all(
         {"gated": [RIGHT], "ungated": [RIGHT, WRONG], "free": [free], "none": []},
-        {"gated": {"short_format": 1, "max_surprisal": 9}, "ungated": {"short_format": 1}},
+        {"gated": {"short_format": 2, "max_surprisal": 9}, "ungated": {"short_format": 2}},
     )
     assert [*found] == ["ungated"]
     assert len(found["ungated"].uses) == 2

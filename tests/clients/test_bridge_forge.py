@@ -195,7 +195,7 @@ contract BothTest is Wallet {
         AgentReplay.install();
         WalletReplay.load();
         agent.instruct("Deposit 10 USDC into the pool");
-        require(AgentReplay.inferenceGas() == 2_525_200 + 104_800, "other gas");
+        require(AgentReplay.inferenceGas() == 0, "other gas");
     }
 
     function scripted() private {

@@ -29,4 +29,4 @@ def test_a_script_and_a_recorded_run(tmp_path_factory: pytest.TempPathFactory) -
         "Done. DeployTool: Successfully deployed",
         "Done. ViewBalanceTool: The balance is: 510",
     ]
-    assert replayed["inferenceGas"] == "5163300"
+    assert replayed["inferenceGas"] == "0"

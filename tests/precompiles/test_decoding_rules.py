@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from precompiles.decoding_rules import DecodingRules
+from precompiles.decoding_rules import SHORT_FORMAT, DecodingRules
 
 
 def test_no_rules_are_the_free_format() -> None:
@@ -22,7 +22,7 @@ def test_the_free_format_can_have_a_gate() -> None:
 
 def test_rules_are_read_by_name() -> None:
     rules = DecodingRules.parse(
-        (("max_surprisal", 1 << 32), ("router_weight", 65_536), ("short_format", 1))
+        (("max_surprisal", 1 << 32), ("router_weight", 65_536), ("short_format", SHORT_FORMAT))
     )
     assert rules == DecodingRules(short_format=True, router_weight=65_536, max_surprisal=1 << 32)
 
@@ -31,12 +31,12 @@ def test_rules_are_read_by_name() -> None:
     ("rules", "message"),
     [
         ((("temperature", 1),), "unknown decoding rule 'temperature': must be one of short_format"),
-        ((("short_format", 0),), "short_format 0: must be 1 to 1; leave it out for 0"),
-        ((("short_format", 2),), "short_format 2: must be 1 to 1"),
+        ((("short_format", 0),), "short_format 0: must be 2"),
+        ((("short_format", 1),), "short_format 1: must be 2, which has other rules. Set it in the"),
         ((("router_weight", 65_537),), "router_weight 65537: must be 1 to 65536"),
-        ((("short_format", 1), ("router_weight", -1)), "router_weight -1: must be 1 to 65536"),
+        ((("short_format", 2), ("router_weight", -1)), "router_weight -1: must be 1 to 65536"),
         ((("max_surprisal", (1 << 32) + 1),), "max_surprisal 4294967297: must be 1 to 4294967296"),
-        ((("router_weight", 256),), "decoding rule router_weight: needs short_format 1"),
+        ((("router_weight", 256),), "decoding rule router_weight: needs short_format 2"),
     ],
 )  # fmt: skip
 def test_refuses(rules: tuple[tuple[str, int], ...], message: str) -> None:

@@ -39,9 +39,15 @@ DEFAULT = {
     "metadata_read_gas": 2_000_000,
     "tool_gas": 5_000,
     "parameter_gas": 2_000,
+    "scan_gas": 250,
 }
 OTHER = GasSchedule(
-    executor_base_gas=7, input_byte_gas=11, metadata_read_gas=13, tool_gas=17, parameter_gas=19
+    executor_base_gas=7,
+    input_byte_gas=11,
+    metadata_read_gas=13,
+    tool_gas=17,
+    parameter_gas=19,
+    scan_gas=31,
 )
 
 
@@ -93,6 +99,19 @@ def test_gas_of_metadata(schedule: GasSchedule, size_bytes: int, gas: int) -> No
 )
 def test_gas_of_tools(schedule: GasSchedule, tools: int, parameters: int, gas: int) -> None:
     assert schedule.grammar_gas(tools, parameters) == gas
+
+
+@pytest.mark.parametrize(
+    ("schedule", "characters", "pairs", "gas"),
+    [
+        (DEFAULT_SCHEDULE, 0, 0, 0),
+        (DEFAULT_SCHEDULE, 1, 0, 250),
+        (DEFAULT_SCHEDULE, 2_048, 3, 518_000),
+        (OTHER, 5, 2, 193),
+    ],
+)
+def test_gas_of_a_plan(schedule: GasSchedule, characters: int, pairs: int, gas: int) -> None:
+    assert schedule.reading_gas(characters) + schedule.branch_gas(pairs) == gas
 
 
 # -- on a chain -- #

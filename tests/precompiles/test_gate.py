@@ -10,8 +10,15 @@ from precompiles.abi import FinalAnswer, ToolUse
 from precompiles.gate import withhold
 from precompiles.language_model import Confidence
 from precompiles.react import HistoryStep
-from tests.precompiles.short_format.test_step import TOOLS
+from tests.router_adapter import make_tool
 
+NAMES = ("pay", "note", "ping", "add", "stop", "look", "tell", "mood")
+TOOLS = tuple(
+    make_tool(number, name)
+    for number, name in enumerate(
+        ["pay", "note", "ping", "add", "stop", "look", "tell", "mood"], start=1
+    )
+)
 USE = ToolUse(tool=TOOLS[0].address, param_types=(), values=(), agent_reasoning="")
 PINGED = HistoryStep(reasoning="Thought: x\nAction: ping\nAction Input: {}", observation="ok")
 SURE = Confidence(surprisal=10, tool_scores=(3, 1, 0, -5, -5, -5, -5, -5))
@@ -50,14 +57,20 @@ def test_of_equal_scores_the_first_tool_is_preferred() -> None:
     assert result == FinalAnswer(answer="UNSURE: I am not sure which tool to use: note or pay?")
 
 
-def test_values_that_a_clause_does_not_name_are_asked_back() -> None:
-    reasoning = 'Thought: x\nAction: pay\nAction Input: {"amount": 5}'
-    use = replace(USE, agent_reasoning=reasoning)
-    asked = withhold(use, SURE, 10, TOOLS, [PINGED], uses_named_values=False)
-    said = 'UNSURE: I am not sure which values to use: pay {"amount": 5}?; done before: ping: ok'
-    assert asked == FinalAnswer(answer=said)
-    assert withhold(use, SURE, 0, TOOLS, (), uses_named_values=False) is use
-    assert withhold(use, None, 10, TOOLS, (), uses_named_values=False) is use
+@pytest.mark.parametrize(
+    ("candidates", "names"),
+    [((), "pay or note"), ((0, 1), "pay or note"), ((0, 2), None), ((0,), None)],
+)
+def test_the_router_ranks_the_tools_that_could_be_chosen(
+    candidates: tuple[int, ...], names: str | None
+) -> None:
+    confidence = Confidence(surprisal=0, tool_scores=(3, 4, 0, 0, 0, 0, 0, 0))
+    result = withhold(USE, confidence, 1, TOOLS, (), candidates)
+    if names is None:
+        assert result is USE
+    else:
+        said = f"UNSURE: I am not sure which tool to use: {names}?"
+        assert result == FinalAnswer(answer=said)
 
 
 def test_answers_pass() -> None:

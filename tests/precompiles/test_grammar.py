@@ -13,7 +13,7 @@ from eth_typing import Address
 from eth_utils import to_checksum_address
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from llguidance import LLMatcher, LLTokenizer
+from llguidance import LLMatcher, LLParserLimits, LLTokenizer
 
 from precompiles.abi import (
     FinalAnswer,
@@ -28,6 +28,7 @@ from precompiles.grammar import build_grammar
 from precompiles.integer_patterns import build_range_pattern
 from precompiles.react import GrammarViolationError, intern_reasoning, parse, parse_history
 from precompiles.tool_metadata import Tool
+from pyevm_agents.models.decoding.guided import STEP_LEXER_FUEL
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,7 +79,13 @@ def one_tool(param_type: ParamType) -> Tool:
 
 @cache
 def compiled(grammar: str) -> LLMatcher:
-    matcher = LLMatcher(BYTES, LLMatcher.grammar_from_lark(grammar), log_level=0)
+    # With a model's limit: copies share one lexer, and whole texts are read without a mask.
+    matcher = LLMatcher(
+        BYTES,
+        LLMatcher.grammar_from_lark(grammar),
+        log_level=0,
+        limits=LLParserLimits(step_lexer_fuel=STEP_LEXER_FUEL),
+    )
     assert not matcher.is_error(), matcher.get_error()
     return matcher
 

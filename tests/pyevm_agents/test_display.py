@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyevm_agents.display import MAX_SHOWN_CHARACTERS, pluralize, sanitize
+from pyevm_agents.display import MAX_SHOWN_CHARACTERS, count_steps, pluralize, sanitize
 
 
 @given(st.text() | st.text("\x1b\x00\u202e\u200b\u2028\n\r\x9b[", max_size=40))
@@ -19,6 +19,12 @@ def test_a_strangers_text_steers_no_terminal(text: str) -> None:
 def test_a_long_text_is_its_beginning() -> None:
     told = sanitize("x" * 5_000)
     assert told == "x" * MAX_SHOWN_CHARACTERS + " … (5,000 characters)"
+
+
+def test_steps_that_the_rules_decided_are_counted_apart() -> None:
+    assert count_steps(3, 0) == "3 steps"
+    assert count_steps(3, 2) == "3 steps, 2 of them decided by the rules"
+    assert count_steps(1, 1) == "1 step, decided by the rules"
 
 
 def test_one_is_not_many() -> None:

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
 import pytest
 
+from precompiles.react import GrammarViolationError
 from training.dataset import (
     DECISION_WEIGHT,
-    END_WEIGHT,
-    THOUGHT_REST_WEIGHT,
-    THOUGHT_WEIGHT,
     TOOL_REST_WEIGHT,
     TOOL_WEIGHT,
     VALUE_WEIGHT,
     Spelling,
-    is_opening_enough,
     rows,
     weigh_characters,
 )
@@ -46,32 +44,30 @@ def test_learned_tokens_are_the_models_words_in_the_free_format(vocabulary: Voca
     assert spelling.skipped == 0
 
 
-def test_in_the_short_format_decisions_weigh_most_and_the_rest_is_not_learned(
+def test_in_the_short_format_decisions_weigh_most_and_what_the_rules_decide_is_not_learned(
     vocabulary: Vocabulary,
 ) -> None:
-    groups = list(islice(training_groups(7, requests=4), 6))
+    groups = list(islice(training_groups(7, requests=4), 60))
     spelling = Spelling(vocabulary)
     tasks = [task for group in groups for task in group]
     found = [r for row in rows(groups, spelling) for r in row["requests"]]
-    assert len(found) + spelling.skipped == len(tasks)
-    assert len(found) > 10
-    openings = 0
-    for request in found:
-        decisions = 0
-        for token, weight in zip(request["tokens"], request["learn"], strict=True):
-            text = vocabulary.detokenize((token,))
-            decisions += weight == DECISION_WEIGHT and text in {"Action", "Final"}
-        whole = vocabulary.detokenize(tuple(request["tokens"]))
-        steps = whole.count("\nAction: ") + whole.count("\nFinal Answer: ")
-        assert decisions == steps >= 1
-        last = max(index for index, weight in enumerate(request["learn"]) if weight)
-        rest = vocabulary.detokenize(tuple(request["tokens"][last + 1 :]))
-        if "\nFinal Answer: " in whole:
-            assert rest in {" Answer: Done.", " Answer: Failed.", " Answer: I can't do that."}
-        else:
-            assert rest in {"", "}", "{}", " {}", "Input: {}", "\nAction Input: {}"}
-            openings += 1
-    assert openings == sum(map(is_opening_enough, tasks)) > 0
+    assert len(found) + spelling.skipped + spelling.decided == len(tasks)
+    chosen: list[str] = []
+    for task in tasks:
+        with suppress(GrammarViolationError, ValueError):
+            run = list(turns(task, spelling.profile))
+            if not all(turn.is_decided for turn in run):
+                chosen.append("".join(turn.text for turn in run if not turn.is_decided))
+    assert len(found) == len(chosen) > 0
+    for request, text in zip(found, chosen, strict=True):
+        pairs = list(zip(request["tokens"], request["learn"], strict=True))
+        decisions = [vocabulary.detokenize((t,)) for t, w in pairs if w == DECISION_WEIGHT]
+        steps = text.count("\nAction: ") + text.count("\nFinal Answer: ")
+        assert sum(word in {"Action", "Final"} for word in decisions) == steps >= 1
+        # The run ends with the last step that the model chooses.
+        assert vocabulary.detokenize(tuple(request["tokens"])).endswith(text.rpartition("\n")[2])
+        learned = vocabulary.detokenize(tuple(token for token, weight in pairs if weight))
+        assert len(learned) < len(text)
 
 
 def test_a_task_that_the_short_format_has_no_run_for_is_counted(vocabulary: Vocabulary) -> None:
@@ -87,7 +83,7 @@ def test_a_task_that_the_short_format_has_no_run_for_is_counted(vocabulary: Voca
     [
         (
             " pay bob\nFinal Answer: I can't do that.",
-            [("pay bob", [THOUGHT_WEIGHT, *[THOUGHT_REST_WEIGHT] * 6]), ("\n", [END_WEIGHT]),
+            [(" pay bob\n", [0] * 9),
              ("Final", [DECISION_WEIGHT, 0, 0, 0, 0]), ("Answer", [0] * 6)],
         ),
         (

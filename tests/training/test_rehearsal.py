@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from precompiles.decoding_rules import SHORT_FORMAT
 from precompiles.gate import UNSURE
 from precompiles.language_model import Confidence, Generation, GenerationRequest
 from precompiles.react import GrammarViolationError
@@ -23,8 +24,9 @@ if TYPE_CHECKING:
     from training.tasks import Task
 
 FREE = PROFILE
-SHORT = replace(PROFILE, decoding=(("short_format", 1),))
-GATED = replace(PROFILE, decoding=(("max_surprisal", 65_536), ("short_format", 1)))
+REFUSED = f" No tool does it.\nFinal Answer: {REFUSAL}"
+SHORT = replace(PROFILE, decoding=(("short_format", SHORT_FORMAT),))
+GATED = replace(PROFILE, decoding=(("max_surprisal", 65_536), ("short_format", SHORT_FORMAT)))
 
 
 class SureModel(ByteModel):
@@ -84,8 +86,7 @@ def test_the_intended_run_is_right(tasks: list[Task], profile: ModelProfile) -> 
 
 def test_refusing_a_task_with_actions_is_wrong(tasks: list[Task]) -> None:
     task = find(tasks, "one step")
-    thought = run_of(task, SHORT)[0].partition("\n")[0]
-    run = rehearse(task, ByteModel([f"{thought}\nFinal Answer: {REFUSAL}"]), SHORT)
+    run = rehearse(task, ByteModel([REFUSED]), FREE)
     assert (run.is_right, run.acted, len(run.steps)) == (False, False, 1)
     assert not run.steps[0].is_right
     assert run.answer.startswith("I can't do that")
@@ -131,16 +132,16 @@ def test_the_gate_withholds_what_the_model_is_not_sure_of(tasks: list[Task]) -> 
 
 def test_figures_count_precision_and_coverage(tasks: list[Task]) -> None:
     task = find(tasks, "one step")
-    thought = run_of(task, SHORT)[0].partition("\n")[0]
-    right = rehearse_right(task, SHORT)
-    refused = rehearse(task, ByteModel([f"{thought}\nFinal Answer: {REFUSAL}"]), SHORT)
+    right = rehearse_right(task, FREE)
+    refused = rehearse(task, ByteModel([REFUSED]), FREE)
     figures = summarize([right, right, refused])
     assert figures["precision of acting runs"].startswith("2/2 ")
     assert figures["coverage"].startswith("2/3 ")
     part = "held-out" if task.is_held_out else "trained"
     assert figures[f"first tool, {part}"].startswith("2/3 ")
-    tokens = 2 * sum(len(text.encode()) for text in run_of(task, SHORT))
-    tokens += len(f"{thought}\nFinal Answer: {REFUSAL}".encode())
+    tokens = 2 * sum(len(text.encode()) for text in run_of(task, FREE))
+    tokens += len(REFUSED)
+    assert figures["steps decided by the rules"].startswith("0/5 ")
     assert figures["tokens of a run"] == f"{tokens / 3:.1f}, {tokens / 3:.1f} chosen"
 
 

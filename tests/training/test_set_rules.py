@@ -7,6 +7,7 @@ from pathlib import Path
 import gguf
 import pytest
 
+from precompiles.decoding_rules import SHORT_FORMAT
 from pyevm_agents.models.gguf.files import DEFAULT_ADAPTER, FREE_ADAPTER
 from training.set_rules import RulesError, main, read_rules, set_rules
 
@@ -20,7 +21,7 @@ def read(path: Path) -> tuple[dict[str, object], dict[str, bytes]]:
 def test_a_copy_differs_by_its_rules_alone(tmp_path: Path) -> None:
     copy = tmp_path / "copy.gguf"
     rules = {"max_surprisal": 7, "stated_values": 1}
-    assert set_rules(DEFAULT_ADAPTER, copy, rules) == {"short_format": 1} | rules
+    assert set_rules(DEFAULT_ADAPTER, copy, rules) == {"short_format": SHORT_FORMAT} | rules
     facts, tensors = read(DEFAULT_ADAPTER)
     new, same = read(copy)
     assert same == tensors

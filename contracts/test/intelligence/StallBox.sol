@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: CC0-1.0
 pragma solidity ^0.8.24;
 
-interface IStallToken {
-    function transferFrom(address from, address to, uint256 value) external returns (bool);
-}
+import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 
 /// @dev One call stores how much of a token another one moves; the other number moves nothing.
 contract StallBox {
@@ -13,13 +11,13 @@ contract StallBox {
         uint256 label;
     }
 
-    IStallToken private immutable TOKEN;
+    IERC20 private immutable TOKEN;
     mapping(uint256 item => Offer offer) private _offers;
 
     error OwnOffer(uint256 item);
     error UnknownOffer(uint256 item);
 
-    constructor(IStallToken token) {
+    constructor(IERC20 token) {
         TOKEN = token;
     }
 

@@ -435,11 +435,15 @@ function Decision({ step, evm, isClosest }: { step: Step; evm: number; isClosest
           tool scores <span class="mono">{confidence!.toolScores.map((score) => score.toFixed(2)).join(' ')}</span>
         </span>
       )}
-      <span>
-        read <span class="mono">{formatInteger(tokens.cold)}</span>, reread{' '}
-        <span class="mono">{formatInteger(tokens.warm)}</span>, wrote{' '}
-        <span class="mono">{formatInteger(tokens.output)}</span>
-      </span>
+      {step.isDecided ? (
+        <span title="The rules left one step: no model was asked">decided by the rules</span>
+      ) : (
+        <span>
+          read <span class="mono">{formatInteger(tokens.cold)}</span>, reread{' '}
+          <span class="mono">{formatInteger(tokens.warm)}</span>, wrote{' '}
+          <span class="mono">{formatInteger(tokens.output)}</span>
+        </span>
+      )}
       {evm > 0 && (
         <span>
           EVM <span class="mono">{formatInteger(evm)}</span>

@@ -171,6 +171,7 @@ def _print_agents(node_chain: NodeChain, config: ChainConfig) -> None:
         f"            call: {own.executor_base_gas:,}, byte: {own.input_byte_gas:,}, "
         f"tool: {own.tool_gas:,}, parameter: {own.parameter_gas:,}"
     )
+    out.print(f"            character of a request: {own.scan_gas:,}")
     for address in node_chain.agents:
         out.print(f"  deployed  {to_checksum_address(address)}")
 

@@ -229,7 +229,11 @@ class NodeLogFormatter:
                 )
                 agent = address if name is None else f"{name} {address}"
                 all_tokens = prompted.cold_tokens + prompted.warm_tokens
-                read = f" reads {all_tokens:,} tokens, {prompted.cold_tokens:,} of them new"
+                read = (
+                    f" reads {all_tokens:,} tokens, {prompted.cold_tokens:,} of them new"
+                    if all_tokens
+                    else " asks no model: the rules decide"
+                )
                 yield self._format_field(place, "agent", agent) + self._paint(read, dim=True)
             case StepDecided(decision=words):
                 content = {

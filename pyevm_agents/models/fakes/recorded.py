@@ -13,7 +13,7 @@ import hashlib
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from precompiles.language_model import Generation, HasProfile, Segment
+from precompiles.language_model import Generation, HasProfile, Segment, repeat_decided
 from pyevm_agents.errors import ConfigError, RecordError
 from pyevm_agents.models.timing import Timing, generate_timed
 from pyevm_agents.models.truncation import is_prefix, truncate
@@ -202,6 +202,8 @@ class RecordedModel:
             return known, Timing(seconds=None, is_cached=True)
         if self._fallback is not None:
             return generate_timed(self._fallback, request)
+        if request.decided:
+            return repeat_decided(request), Timing(seconds=None, is_cached=True)
         prompt = (
             f"prompt {_digest_prompt(request.prompt_tokens)} of {len(request.prompt_tokens)} "
             f"tokens, which ends in {_quote_end(request.segments)}"

@@ -5,7 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from precompiles.language_model import Confidence, Generation, GenerationRequest, Margin, Segment
+from precompiles.language_model import (
+    Confidence,
+    Generation,
+    GenerationRequest,
+    Margin,
+    Segment,
+    repeat_decided,
+)
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models.closeable import Closeable
 from pyevm_agents.models.engine_messages import (
@@ -230,12 +237,16 @@ class LlamaModel(GgufModel):
     def generate(self, request: GenerationRequest) -> Generation:
         """Continue the prompt, greedily, under the grammar, by at most `max_tokens` tokens.
 
+        A text that the rules decide is repeated, without an evaluation.
+
         Raises:
             ConfigError: the prompt is empty, the limit is less than 1, or both together exceed the
                 context.
             GrammarError: llguidance rejects the grammar.
             EngineFault: the engine's process died, or a logit is not finite.
         """
+        if request.decided:
+            return repeat_decided(request)
         return self._continue_generation(request, ())
 
     def generate_reference(self, request: GenerationRequest) -> Generation:
@@ -246,6 +257,8 @@ class LlamaModel(GgufModel):
 
         Raises: as `generate`.
         """
+        if request.decided:
+            return repeat_decided(request)
         return _parse_generation(self.engine.ask(self._build_request(request, "reference")))
 
     def resume(self, request: GenerationRequest, known: Generation) -> Generation:

@@ -140,7 +140,8 @@ class CachingModel:
     def generate_timed(self, request: GenerationRequest) -> tuple[Generation, Timing]:
         """Return the result of `generate(request)`, and the duration of its inference.
 
-        The duration of a cached generation is that of the inference which computed it.
+        The duration of a cached generation is that of the inference which computed it. A text that
+        the rules decide, and that the model repeats, is neither cached nor counted.
         """
         question = GenerationInputs(
             digest=self._digest,
@@ -159,6 +160,8 @@ class CachingModel:
                 cut = truncate(known.generation, request.max_tokens, spell)
                 return cut, Timing(seconds=known.seconds, is_cached=True)
             generation, timing = self._compute(request, known)
+            if _is_repeated(request, generation):
+                return generation, timing
             self._cache_generation(
                 key, _CachedGeneration(generation=generation, seconds=timing.seconds)
             )
@@ -223,6 +226,8 @@ class CachingModel:
                 seconds = None if known.seconds is None else known.seconds + spent_seconds
                 return generation, Timing(seconds=seconds)
         generation, timing = generate_timed(self.model, request)
+        if _is_repeated(request, generation):
+            return generation, timing
         with self.lock:
             self.computed += 1
         self.store.count("misses")
@@ -234,6 +239,11 @@ class CachingModel:
             self._recent.move_to_end(key)
             if len(self._recent) > RECENT_GENERATIONS:
                 self._recent.popitem(last=False)
+
+
+def _is_repeated(request: GenerationRequest, generation: Generation) -> bool:
+    """Return whether a generation is what the rules decide. A fake decides by itself."""
+    return bool(request.decided) and not generation.is_free
 
 
 def _is_sufficient(known: Generation, limit: int) -> bool:

@@ -9,6 +9,7 @@ import pytest
 from eth.exceptions import OutOfGas
 from eth_abi import decode
 
+from precompiles.decoding_rules import SHORT_FORMAT
 from precompiles.executor import Executor, Inference, NullObserver
 from precompiles.gas import DEFAULT_SCHEDULE
 from precompiles.gate import FREE_SCORING
@@ -39,44 +40,85 @@ if TYPE_CHECKING:
 
     MakeBench = Callable[..., Bench]
 
-SHORT = replace(PROFILE, decoding=(("short_format", 1),))
+SHORT = replace(PROFILE, decoding=(("short_format", SHORT_FORMAT),))
 STATED = replace(PROFILE, decoding=(("stated_values", 1),))
-GATED = replace(PROFILE, decoding=(("max_surprisal", 100), ("short_format", 1)))
+GATED = replace(PROFILE, decoding=(("max_surprisal", 100), ("short_format", SHORT_FORMAT)))
 UINT = 4
-QUESTION = "Add 5, wait"
-"""Three clauses: both parts, and each."""
+QUESTION = "Metadata: 5"
+"""An order that is left to the model: a word of the tool's name, and no verb."""
 
-REFUSED = " wait\nFinal Answer: I can't do that."
+CERTAIN = "BadMetadataTool 5"
+REFUSED = " Metadata: 5\nFinal Answer: I can't do that."
+NOT_ASKED = "Don't add 5"
+"""Requests that the rules decide: a call, and an answer."""
 
 
 def short_bench(make: MakeBench, text: str = REFUSED, profile: ModelProfile = SHORT) -> Bench:
-    return make(lambda _: text, profile=profile)
+    return make(lambda request: request.decided or text, profile=profile)
 
 
 def adder(b: Bench, parameters: int = 1) -> Address:
     return with_parameters(b, *((UINT, f"p{index}", "") for index in range(parameters)))
 
 
-def use(name: str = "BadMetadataTool", thought: str = "Add 5", value: object = 5) -> str:
+def use(name: str = "BadMetadataTool", thought: str = "Metadata: 5", value: object = 5) -> str:
     return f' {thought}\nAction: {name}\nAction Input: {{"p0": {value}}}'
 
 
-def test_answers_from_a_template(bench: MakeBench) -> None:
+def test_a_declined_order_is_the_answer(bench: MakeBench) -> None:
     b = short_bench(bench)
     data = request(tools=[adder(b)], prompt=QUESTION)
-    assert answer_of(b.call(EXECUTOR, data)) == "I can't do that: wait"
+    assert answer_of(b.call(EXECUTOR, data)) == "I can't do that: Metadata: 5"
 
 
-def test_uses_a_tool_with_a_copied_value(bench: MakeBench) -> None:
-    b = bench(lambda r: use(r.scoring.names[0]), profile=SHORT)
+@pytest.mark.parametrize(("question", "text"), [(QUESTION, use()), (CERTAIN, "")])
+def test_uses_a_tool_with_the_value_of_the_request(
+    bench: MakeBench, question: str, text: str
+) -> None:
+    b = short_bench(bench, text)
     tool = adder(b)
-    computation = b.call(EXECUTOR, request(tools=[tool], prompt=QUESTION))
+    computation = b.call(EXECUTOR, request(tools=[tool], prompt=question))
     computation.raise_if_error()
     ((is_final, _, used, (arguments, _), reasoning),) = decode([RESULT_TYPE], computation.output)
     assert not is_final
     assert bytes.fromhex(used[2:]) == tool
     assert arguments == ((UINT, (5).to_bytes(32, "big")),)
-    assert reasoning.startswith("Thought: Add 5\nAction: ")
+    assert reasoning.startswith(f"Thought: {question}\nAction: ")
+
+
+def read_decided(request: GenerationRequest) -> str:
+    return request.decided
+
+
+def read_free(_: GenerationRequest) -> str:
+    return " x\nFinal Answer: done"
+
+
+@pytest.mark.parametrize("question", [CERTAIN, NOT_ASKED])
+def test_a_decided_step_costs_no_token(bench: MakeBench, question: str) -> None:
+    used = []
+    for is_free in (False, True):
+        recorder = Recorder()
+        b = bench()
+        model = ByteModel(read_free if is_free else read_decided, is_free=is_free)
+        executor = Executor([(SHORT, model)], observer=recorder)
+        data = request(tools=[adder(b)], prompt=question)
+        computation = apply_message(b, data, executor=executor)
+        computation.raise_if_error()
+        used.append(computation.get_gas_used())
+        (inference,) = recorder.seen
+        assert inference.is_decided == (not is_free)
+        assert (inference.prompt_gas + inference.output_gas == 0) == (not is_free)
+        assert inference.confidence is None
+    tokens = len(model.requests[0].prompt_tokens)
+    assert used[1] - used[0] == 6_000 * tokens + 10_000 * len(" x\nFinal Answer: done")
+
+
+def test_a_decided_refusal_names_its_reason(bench: MakeBench) -> None:
+    b = short_bench(bench)
+    answer = answer_of(b.call(EXECUTOR, request(tools=[adder(b)], prompt=NOT_ASKED)))
+    assert answer.startswith("I can't do that: ")
+    assert '"Don\'t"' in answer
 
 
 @pytest.mark.parametrize("profile", [SHORT, PROFILE, STATED], ids=["short", "free", "stated"])
@@ -85,14 +127,16 @@ def test_a_marker_makes_a_typed_text_under_every_profile(
 ) -> None:
     address = "0x" + "Ab" * 20
     data = "12" * 32
-    thought = 'pay BOB 7 with "…"' if profile is SHORT else "x"
+    thought = "metadata: BOB 7 with …" if profile is SHORT else "x"
     arguments = f'{{"fee": 7, "what": "[(BOB, {data})]"}}'
     text = f" {thought}\nAction: BadMetadataTool\nAction Input: {arguments}"
-    b = bench([text, f" {thought}\nFinal Answer: I can't do that."], profile=profile)
+    last = f" {thought}\nFinal Answer: I can't do that."
+    texts = iter([text])
+    b = bench(lambda r: r.decided or next(texts, last), profile=profile)
     tool = with_parameters(
         b, (UINT, "fee", "fee [abi:uint8]"), (0, "what", "what [abi:(address,bytes32)[]]")
     )
-    prompt = f"pay BOB 7 with 0x{data}"
+    prompt = f"metadata: BOB 7 with 0x{data}"
     base_prompt = f"BOB = {address.lower()}"
     call = request(tools=[tool], prompt=prompt, base_prompt=base_prompt)
     computation = b.call(EXECUTOR, call)
@@ -118,27 +162,39 @@ def test_a_marker_makes_a_typed_text_under_every_profile(
     "text",
     [
         " free thought\nFinal Answer: done",
-        " wait\nFinal Answer: done",
+        " Metadata: 5\nFinal Answer: done",
         use(value=6),
-        use(thought="wait now"),
+        use(thought="Metadata: 5 now"),
         use("drain"),
         " All done.\nFinal Answer: Done.",
     ],
 )
-def test_a_text_of_the_free_format_is_a_fault_of_the_host(bench: MakeBench, text: str) -> None:
+def test_a_text_that_the_grammar_forbids_is_a_fault_of_the_host(
+    bench: MakeBench, text: str
+) -> None:
     b = short_bench(bench, text)
     data = request(tools=[adder(b)], prompt=QUESTION)
     with pytest.raises(GrammarViolationError):
         b.call(EXECUTOR, data)
 
 
+@pytest.mark.parametrize("question", [CERTAIN, NOT_ASKED])
+def test_another_text_than_the_decided_one_is_a_fault_of_the_host(
+    bench: MakeBench, question: str
+) -> None:
+    b = bench(lambda _: use(thought=question, value=6), profile=SHORT)
+    with pytest.raises(GrammarViolationError):
+        b.call(EXECUTOR, request(tools=[adder(b)], prompt=question))
+
+
 def test_without_tools_the_format_is_free(bench: MakeBench) -> None:
     b = short_bench(bench, " easy\nFinal Answer: done")
     assert answer_of(b.call(EXECUTOR, request(prompt=QUESTION))) == "done"
     assert b.model.requests[0].scoring is None
+    assert b.model.requests[0].decided == ""
 
 
-def test_a_profile_without_rules_is_free_and_pays_for_no_branches(bench: MakeBench) -> None:
+def test_a_profile_without_rules_is_free_and_pays_for_no_plan(bench: MakeBench) -> None:
     b = bench(lambda _: " easy\nFinal Answer: done")
     data = request(tools=[adder(b)], prompt=QUESTION)
     free = b.call(EXECUTOR, data)
@@ -148,44 +204,66 @@ def test_a_profile_without_rules_is_free_and_pays_for_no_branches(bench: MakeBen
     data = request(tools=[adder(other)], prompt=QUESTION)
     short = other.call(EXECUTOR, data)
     tokens = len(REFUSED) - len(" easy\nFinal Answer: done")
-    assert short.get_gas_used() - free.get_gas_used() == 3 * 2_000 + 10_000 * tokens
+    plan = 250 * len(QUESTION) + 2_000
+    assert short.get_gas_used() - free.get_gas_used() == plan + 10_000 * tokens
 
 
 @pytest.mark.parametrize(("parameters", "branches"), [(0, 1), (3, 1), (4, 2), (32, 9)])
-def test_each_clause_pays_for_each_tool_by_its_parameters(
+def test_each_order_pays_for_each_tool_by_its_parameters(
     bench: MakeBench, parameters: int, branches: int
 ) -> None:
     used = []
-    for question in ("wait", "wait, wait"):
+    for question in ("Don't. Thanks!", "Don't. Don't!"):
         b = short_bench(bench)
-        data = request(tools=[adder(b, parameters)], prompt=question.ljust(20, "."))
+        data = request(tools=[adder(b, parameters)], prompt=question.ljust(20))
         computation = b.call(EXECUTOR, data)
         answer_of(computation)
         used.append(computation.get_gas_used())
-    # "wait, wait" has the clause "wait", and itself.
     assert used[1] - used[0] == 2_000 * branches
 
 
-def test_a_decoding_rule_prices_branches_by_the_schedule(bench: MakeBench) -> None:
+@pytest.mark.parametrize(
+    ("price", "units"), [("parameter_gas", 1 + 1), ("scan_gas", len(QUESTION))]
+)
+def test_a_plan_is_priced_by_the_schedule(bench: MakeBench, price: str, units: int) -> None:
     used = []
-    for price in (2_000, 2_007):
-        schedule = replace(DEFAULT_SCHEDULE, parameter_gas=price)
+    for more in (0, 7):
+        schedule = replace(DEFAULT_SCHEDULE, **{price: getattr(DEFAULT_SCHEDULE, price) + more})
         b = bench(lambda _: REFUSED, profile=SHORT, schedule=schedule)
         data = request(tools=[adder(b)], prompt=QUESTION)
         used.append(b.call(EXECUTOR, data).get_gas_used())
-    assert used[1] - used[0] == 7 * (1 + 3)
+    assert used[1] - used[0] == 7 * units
 
 
-def test_branches_are_paid_for_before_the_prompt_at_the_exact_unit(bench: MakeBench) -> None:
+def test_a_result_is_paid_for_to_its_first_400_characters(bench: MakeBench) -> None:
+    used = []
+    step = "Thought: x\nAction: BadMetadataTool\nAction Input: {}"
+    for size in (399, 400, 401):
+        b = short_bench(bench)
+        result = ("y" * size).ljust(448)
+        data = request(
+            tools=[adder(b)], prompt=QUESTION, reasoning=[step], results=[result.strip()]
+        )
+        used.append(b.call(EXECUTOR, data).get_gas_used())
+    bytes_gas = used[2] - used[1]
+    assert bytes_gas < 1_000
+    assert used[1] - used[0] - bytes_gas == 250
+
+
+def test_a_plan_is_paid_for_before_the_prompt_at_the_exact_unit(bench: MakeBench) -> None:
     b = short_bench(bench)
     data = request(tools=[adder(b)], prompt=QUESTION)
     whole = b.call(EXECUTOR, data)
     prompt_gas = 6_000 * len(b.model.requests[0].prompt_tokens)
     before_prompt = whole.get_gas_used() - prompt_gas - 10_000 * len(REFUSED)
+    reading_gas, branch_gas = 250 * len(QUESTION), 2_000
+    before_branches = before_prompt - branch_gas
     phases = [
-        (before_prompt - 3 * 2_000 - 1, "Executor tools"),
-        (before_prompt - 3 * 2_000, "Executor clauses and tools"),
-        (before_prompt - 1, "Executor clauses and tools"),
+        (before_branches - reading_gas - 1, "Executor tools"),
+        (before_branches - reading_gas, "Executor request"),
+        (before_branches - 1, "Executor request"),
+        (before_branches, "Executor orders and tools"),
+        (before_prompt - 1, "Executor orders and tools"),
         (before_prompt, "Executor prompt tokens"),
         (before_prompt + prompt_gas, "Executor output tokens: not one is paid for"),
     ]
@@ -197,7 +275,7 @@ def test_branches_are_paid_for_before_the_prompt_at_the_exact_unit(bench: MakeBe
     assert len(b.model.requests) == 1
 
 
-def test_a_refusal_of_the_context_is_charged_for_its_branches(bench: MakeBench) -> None:
+def test_a_refusal_of_the_context_is_charged_for_its_plan(bench: MakeBench) -> None:
     b = short_bench(bench)
     data = request(tools=[adder(b)], prompt=QUESTION)
     b.call(EXECUTOR, data)
@@ -220,7 +298,7 @@ def test_a_refusal_of_the_context_is_charged_for_its_branches(bench: MakeBench) 
 class SureModel(ByteModel):
     """Reports a confidence."""
 
-    def __init__(self, confidence: Confidence | None, thought: str = "Add 5") -> None:
+    def __init__(self, confidence: Confidence | None, thought: str = "Metadata: 5") -> None:
         super().__init__(lambda r: use(r.scoring.names[0], thought))  # type: ignore[union-attr]
         self._confidence = confidence
 
@@ -277,16 +355,12 @@ def test_an_action_that_the_model_is_not_sure_of_is_withheld(
     assert "Action: " in inference.text
 
 
-def test_an_action_without_a_number_that_its_clause_names_is_withheld(bench: MakeBench) -> None:
-    b, model = bench(), SureModel(Confidence(surprisal=0), "Add 5 and 6")
-    data = request(tools=[adder(b)], prompt="Add 5 and 6")
-    for profile, is_withheld in ((GATED, True), (SHORT, False)):
-        computation = apply_message(b, data, executor=Executor([(profile, model)]))
-        computation.raise_if_error()
-        ((is_final, answer, *_),) = decode([RESULT_TYPE], computation.output)
-        assert is_final == is_withheld
-        said = 'UNSURE: I am not sure which values to use: BadMetadataTool {"p0": 5}?'
-        assert answer == (said if is_withheld else "")
+def test_a_decided_action_passes_the_gate(bench: MakeBench) -> None:
+    b = short_bench(bench, profile=GATED)
+    computation = b.call(EXECUTOR, request(tools=[adder(b)], prompt=CERTAIN))
+    computation.raise_if_error()
+    ((is_final, *_),) = decode([RESULT_TYPE], computation.output)
+    assert not is_final
 
 
 def test_a_withheld_action_costs_as_much_as_one_that_passes(bench: MakeBench) -> None:

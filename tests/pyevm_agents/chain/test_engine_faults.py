@@ -20,6 +20,7 @@ from pyevm_agents.devnet.wallet_demo import WalletDemo
 from pyevm_agents.errors import EngineFault
 from pyevm_agents.models import LlamaModel, Progress
 from pyevm_agents.models.engine_messages import EngineRequest
+from pyevm_agents.models.gguf.files import FREE_ADAPTER
 from pyevm_agents.models.llama import child_process
 
 if TYPE_CHECKING:
@@ -35,12 +36,15 @@ HANG_SECONDS = 240
 
 
 class Counting(LlamaModel):
-    """The real model, which counts its inferences and notifies a listener."""
+    """A real model, which counts its inferences and notifies a listener.
+
+    In the free format each step is an inference.
+    """
 
     def __init__(self) -> None:
         self.inferences = 0
         self.listen: Callable[[Progress], None] = lambda _: None
-        super().__init__(threads=2, progress=self.hear)
+        super().__init__(adapter=FREE_ADAPTER, threads=2, progress=self.hear)
 
     def hear(self, progress: Progress) -> None:
         self.listen(progress)

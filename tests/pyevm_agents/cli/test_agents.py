@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 from click.testing import CliRunner
 
+from precompiles.decoding_rules import SHORT_FORMAT
 from precompiles.gas import GasSchedule
 from pyevm_agents.cli import agents as agents_module
 from pyevm_agents.cli.app import main
@@ -119,6 +121,29 @@ def test_a_cached_step_has_the_time_of_its_inference() -> None:
     node.node.close()
     times = [re.findall(r"Time +(.*)", text) for text in shown]
     assert times == [["12.50 s"] * 2, ["cached; computed in 12.50 s"] * 2]
+
+
+def test_what_the_rules_decide_is_shown_as_that_and_as_no_inference() -> None:
+    profile = replace(PROFILE, decoding=(("short_format", SHORT_FORMAT),))
+    node = AgentNode(ByteModel(lambda asked: asked.decided), ChainConfig(models=(profile,)))
+    with node.served() as url:
+        commands = Commands(node, url)
+        estimate = node.ask("agent_estimate", node.instruction())
+        assert (estimate["steps"], estimate["inferences"]) == (2, 0)
+        assert (estimate["promptGas"], estimate["outputGas"]) == (0, 0)
+        words = ("estimate", "0x" + node.wallet.agent.hex(), "--instruct", "Deposit 10 USDC")
+        assert "run          2 steps, decided by the rules\n" in commands.said(*words)
+        sent = node.ask("eth_sendTransaction", node.instruction())
+        trace = node.ask("agent_traceTransaction", sent)
+        assert [step["action"] for step in trace["steps"]] == ["DeployTool", None]
+        for step in trace["steps"]:
+            assert (step["isDecided"], step["seconds"], step["isCached"]) == (True, None, False)
+            assert set(step["tokens"].values()) == {0}
+        shown = commands.said("trace", sent)
+    assert "0 cold and 0 warm read, 0 written (0 forced), in 2 steps, decided by the rules" in shown
+    assert shown.count("Tokens       none: decided by the rules") == 2
+    assert "Time" not in shown
+    node.node.close()
 
 
 PLACE = "0x" + "57" * 20

@@ -88,15 +88,19 @@ def test_a_run_that_is_not_done_has_status_4(first: Shown, monkeypatch: pytest.M
 
 
 def test_the_second_demo_generates_nothing_and_its_chain_replays(
-    first: Shown, tmp_path: Path
+    tmp_path: Path,
 ) -> None:
-    file = tmp_path / "demo.json"
-    command = ["demo", "--json", "--store", str(first.store), "--prompt", DEFAULT_INSTRUCTION]
+    file, store = tmp_path / "demo.json", tmp_path / "store.sqlite3"
+    # In the free format each step is generated.
+    model = ["--model", "smollm2-135m-free", "--store", str(store)]
+    first = CliRunner().invoke(main, ["demo", "--json", *model])
+    assert first.exit_code == 0, first.output
+    command = ["demo", "--json", *model, "--prompt", DEFAULT_INSTRUCTION]
     done = CliRunner().invoke(main, [*command, "--record", str(file), "--schedule", "output=7"])
     assert done.exit_code == 0, done.output
     form = json.loads(done.stdout)
     assert (len(form["steps"]), form["fromStore"]) == (2, 2)
-    assert form["steps"][0]["thought"] in first.stdout
+    assert form["steps"] == json.loads(first.stdout)["steps"]
     # An instruction of the user's own is simulated before it is sent.
     assert (form["differences"], form["approvals"]) == ([], [])
     assert [each["amount"] for each in form["transfers"]] == ["10000000"]

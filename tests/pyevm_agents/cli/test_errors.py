@@ -27,6 +27,10 @@ COMMAND = (sys.executable, "-m", "pyevm_agents")
 FULL = Path("/dev/full")
 
 
+DEMO = ("demo", "--json", "--threads", "1", "--model", "smollm2-135m-free")
+"""In the free format each step is an inference."""
+
+
 class Ended(NamedTuple):
     status: int
     stdout: str
@@ -111,7 +115,7 @@ def assert_clean(ended: Ended, process: subprocess.Popen[str], caches: Path) -> 
 def test_an_engine_that_computes_ends_with_a_killed_command(
     start: Callable[..., subprocess.Popen[str]], killer: signal.Signals
 ) -> None:
-    process = start("demo", "--json", "--threads", "1")
+    process = start(*DEMO)
     wait_for(process, "step 1: reading the prompt")
     process.send_signal(killer)
     process.communicate()
@@ -134,7 +138,7 @@ def test_an_engine_that_computes_ends_with_a_killed_command(
 def test_ctrl_c_ends_the_demo_at_once(
     start: Callable[..., subprocess.Popen[str]], tmp_path: Path, phase: str
 ) -> None:
-    process = start("demo", "--json", "--threads", "1")
+    process = start(*DEMO)
     said = wait_for(process, phase)
     assert_clean(stop(process, said), process, tmp_path)
 

@@ -48,7 +48,7 @@ def test_a_chain_is_recorded_anew_under_a_schedule(tmp_path: Path) -> None:
     used = [one.blocks[0].block.header.gas_used for one in (before, after)]
     chosen = len(said.tokens) - said.forced_tokens
     evaluated = said.forced_tokens - said.tail_tokens
-    assert chosen > 0 < evaluated
+    # What the rules decide has no tokens.
     assert used[0] - used[1] == ((5_000 - 41) + (10_000 - 29) * chosen + (6_000 - 29) * evaluated)
 
 

@@ -15,6 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from pyevm_agents.cli.app import main
+from pyevm_agents.config.chain_config import VERSION
 from pyevm_agents.recordings import canonical_json
 from tests.deadlines import HANG_SECONDS
 
@@ -118,7 +119,7 @@ def test_a_fixture_of_version_1_is_refused_with_what_to_do(tmp_path: Path) -> No
     name, sections = canonical_json.parse(ROLLBACK.read_bytes(), 1)
     config = sections["config"]
     assert isinstance(config, dict)
-    assert config.pop("version") == 2
+    assert config.pop("version") == VERSION
     file = tmp_path / "version-1.json"
     file.write_text(canonical_json.serialize(name, sections))
     message = refused(file)

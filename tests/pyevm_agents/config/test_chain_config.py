@@ -33,6 +33,7 @@ PRICES = [
     "metadata_read_gas",
     "tool_gas",
     "parameter_gas",
+    "scan_gas",
 ]
 NUMERIC = NumericModelProfile(
     name="forecast",
@@ -57,9 +58,9 @@ SECTIONS = [
     pytest.param({"code_size_bytes": 24_577}, id="code size"),
     pytest.param({"models": (replace(PROFILE, decoding=RULES),)}, id="decoding"),
 ]
-PLAIN_DIGEST = "501eab111224f4d0d48a35e1c7febc712e327e68a85b2b065f8d854d33104cd2"
-BYTES_DIGEST = "c7f755c878f5d14151dc4b1f587801db366292684faf6944399ab2d37cd77915"
-NUMERIC_DIGEST = "1c2de3b91bdf06d01ea418b69b6f21cfa9c465eb3ee417e4c42262eead05f320"
+PLAIN_DIGEST = "b79d730b75052a002c2b2e47b51e197d33bd9308596a76fd1c9a9300d5717ec5"
+BYTES_DIGEST = "fa5037b4a2d2fef7fb685b092de506e011a85bbb1dda924f73b5c2451716cbe4"
+NUMERIC_DIGEST = "c1f0d71bf7b000b0d25738e874e753da5f04629386b1d691941a60c888d5a5bf"
 
 
 def test_the_canonical_form_is_sorted_and_without_white_space() -> None:
@@ -73,11 +74,12 @@ def test_the_canonical_form_is_sorted_and_without_white_space() -> None:
         "INPUT_BYTE_GAS": 16,
         "METADATA_READ_GAS": 2_000_000,
         "PARAMETER_GAS": 2_000,
+        "SCAN_GAS": 250,
         "TOOL_GAS": 5_000,
     }
 
 
-def test_the_digests_of_version_2_are_fixed() -> None:
+def test_the_digests_of_version_3_are_fixed() -> None:
     # A later optional section must not change them: an empty one is omitted.
     assert ChainConfig().digest.hex() == PLAIN_DIGEST
     assert ChainConfig(models=(PROFILE,)).digest.hex() == BYTES_DIGEST
@@ -247,7 +249,7 @@ def test_an_optional_section_is_part_of_the_digest_and_of_the_form(
 
 def test_an_empty_section_is_not_in_the_form() -> None:
     form = json.loads(ChainConfig(models=(PROFILE,)).to_json())
-    assert form["version"] == 2
+    assert form["version"] == 3
     sections = {"numeric_models", "numeric_schedule", "origin", "code_size_bytes"}
     assert not sections & form.keys()
     assert "decoding" not in form["models"][0]
@@ -256,13 +258,13 @@ def test_an_empty_section_is_not_in_the_form() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "name"),
     [
-        ('"version":2', '"numeric_models":[],"version":2', "numeric_models"),
+        ('"version":3', '"numeric_models":[],"version":3', "numeric_models"),
         (
             '"profile_fingerprint"',
             '"numeric_schedule":{},"profile_fingerprint"',
             "numeric_schedule: not canonical",
         ),
-        ('"version":2', '"origin":{},"version":2', "invalid chain configuration: missing key"),
+        ('"version":3', '"origin":{},"version":3', "invalid chain configuration: missing key"),
         ('"digest":', '"decoding":{},"digest":', "models"),
         ('"chain_id":', '"code_size_bytes":24576,"chain_id":', "code_size_bytes: not canonical"),
     ],
@@ -357,11 +359,11 @@ def test_refuses_another_numeric_model(change: dict[str, Any], message: str) -> 
     ("rules", "message"),
     [
         (RULES, "unknown decoding rule 'format': must be one of short_format, router_weight, max"),
-        ((("short_format", 2),), "decoding rule short_format 2: must be 1 to 1"),
-        ((("short_format", 0),), "decoding rule short_format 0: must be 1 to 1"),
-        ((("router_weight", 256),), "decoding rule router_weight: needs short_format 1"),
+        ((("short_format", 1),), "decoding rule short_format 1: must be 2, which has other rules"),
+        ((("short_format", 0),), "decoding rule short_format 0: must be 2"),
+        ((("router_weight", 256),), "decoding rule router_weight: needs short_format 2"),
         (
-            (("router_weight", (1 << 16) + 1), ("short_format", 1)),
+            (("router_weight", (1 << 16) + 1), ("short_format", 2)),
             "decoding rule router_weight 65537: must be 1 to 65536",
         ),
     ],
@@ -375,21 +377,21 @@ def test_a_chain_with_decoding_rules_that_are_not_implemented_is_refused(
 
 
 def test_a_chain_keeps_its_decoding_rules() -> None:
-    rules = (("max_surprisal", 1 << 32), ("router_weight", 1 << 16), ("short_format", 1))
+    rules = (("max_surprisal", 1 << 32), ("router_weight", 1 << 16), ("short_format", 2))
     config = ChainConfig(models=(replace(PROFILE, decoding=rules),))
     assert Chain(config, {PROFILE.name: ByteModel([])}).config == config
     assert ChainConfig.from_json(config.to_json()) == config
 
 
-@pytest.mark.parametrize("version", ["1", "3", '"2"', "true", "2.5", "null"])
+@pytest.mark.parametrize("version", ["1", "2", "4", '"3"', "true", "3.5", "null"])
 def test_another_version_is_refused(version: str) -> None:
-    text = ChainConfig().to_json().replace('"version":2', f'"version":{version}')
+    text = ChainConfig().to_json().replace('"version":3', f'"version":{version}')
     with pytest.raises(ConfigError, match="open it with the version that created it, or create"):
         ChainConfig.from_json(text)
 
 
 def test_version_1_has_no_number_and_is_told_apart() -> None:
-    text = ChainConfig().to_json().replace(',"version":2', "")
+    text = ChainConfig().to_json().replace(',"version":3', "")
     with pytest.raises(ConfigError, match="chain configuration of version 1: this version of pyev"):
         ChainConfig.from_json(text)
 

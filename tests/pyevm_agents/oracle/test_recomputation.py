@@ -10,6 +10,7 @@ from eth._utils.address import generate_contract_address
 from eth_typing import Address
 from eth_utils import keccak, to_checksum_address
 
+from precompiles.decoding_rules import SHORT_FORMAT
 from precompiles.errors import error_selector
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
@@ -61,6 +62,27 @@ def test_run_is_answered_step_by_step(
     [following] = oracle_chain.find_requests(receipt)
     oracle_chain.submit(following, computer.compute(following))
     assert oracle_chain.agent.read("resultOf", 1) == "The counter has it."
+    assert oracle_chain.agent.read("statusOf", 1) == 4
+
+
+def test_what_the_rules_decide_has_evidence_that_another_worker_computes_again(
+    oracle_chain: OracleChain,
+) -> None:
+    hosted = host(ByteModel(lambda asked: asked.decided))
+    short = replace(PROFILE, decoding=(("short_format", SHORT_FORMAT),))
+    hosted = replace(hosted, config=replace(hosted.config, models=(short,)))
+    request = oracle_chain.ask_agent(prompt="Add 7")
+    with (
+        ForkComputer(oracle_chain.url, hosted) as computer,
+        ForkComputer(oracle_chain.url, hosted) as another,
+    ):
+        computed = computer.compute(request)
+        assert another.compute(request) == computed
+        assert computed.prompt is not None
+        assert computed.evidence.prompt_hash == keccak(text=computed.prompt)
+        [following] = oracle_chain.find_requests(oracle_chain.submit(request, computed))
+        assert oracle_chain.counter.read("number") == 7
+        oracle_chain.submit(following, computer.compute(following))
     assert oracle_chain.agent.read("statusOf", 1) == 4
 
 

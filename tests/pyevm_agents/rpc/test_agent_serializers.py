@@ -80,7 +80,7 @@ def test_a_trace_is_written_as_a_tree() -> None:
     )
     margin = (
         '"margin": {{"gap": {}, "token": 7, "chosen": "a", "other": "b"}}, "seconds": 0.1235, '
-        '"isCached": false'
+        '"isCached": false, "isDecided": false'
     )
     nested = (
         f'{{"number": 2, "depth": 1, {PLACE}"thought": "I", "action": null, "input": null, '
@@ -94,7 +94,7 @@ def test_a_trace_is_written_as_a_tree() -> None:
     last = (
         f'{{"number": 3, "depth": 0, {PLACE}"thought": "I", "action": null, "input": null, '
         f'{NO_TOOL}"answer": "\\u00e9", {COST}"margin": null, "seconds": null, '
-        '"isCached": false, "steps": []}'
+        '"isCached": false, "isDecided": false, "steps": []}'
     )
     assert json.dumps(serialize_trace(b"\x22" * 32, trace)) == (
         f'{{"transactionHash": "0x{"22" * 32}", "isSuccess": false, '

@@ -94,6 +94,7 @@ def test_a_run_without_a_prompt_is_exempt(
     agent_chain: AgentChain, make: Callable[..., Contract]
 ) -> None:
     agent = make("Clerk", agent_chain.deploy("CounterTool"))
+    agent_chain.model.script(use("CounterTool", amount=1))
     receipt = agent_chain.ask(agent, "Add one", gas=200_000)
     assert receipt["status"] == 0
     assert_agent(receipt).did_not_use("Chrage").failed()

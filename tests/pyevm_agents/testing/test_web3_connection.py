@@ -54,6 +54,7 @@ def test_what_fails_is_raised_and_undone(agent_chain: AgentChain, counter: Any) 
 def test_what_has_no_gas_for_its_prompt_says_so(agent_chain: AgentChain, counter: Any) -> None:  # noqa: ANN401
     agent = clerk(agent_chain, counter)
     agent_chain.request("evm_setBlockGasLimit", hex(300_000))
+    agent_chain.model.script(use("CounterTool", amount=5))
     with pytest.raises(ContractLogicError) as raised:
         agent_chain.ask(agent, "Add five")
     note = str(raised.value)
@@ -70,7 +71,7 @@ def test_an_agent_that_is_a_tool_and_has_no_gas_says_so(
     inner = clerk(agent_chain, counter)
     outer = clerk(agent_chain, inner)
     agent_chain.request("evm_setBlockGasLimit", hex(2_200_000))
-    agent_chain.model.script(use("Clerk", prompt="Add five"))
+    agent_chain.model.script(use("Clerk", prompt="Add five"), use("CounterTool", amount=5))
     with pytest.raises(ContractLogicError) as raised:
         agent_chain.ask(outer, "Add five")
     note = str(raised.value)

@@ -14,7 +14,7 @@ library WalletReplay {
     uint256 internal constant STEPS = 4;
 
     /// @notice Gas that their prompts and words cost. It was charged where they were recorded.
-    uint256 internal constant INFERENCE_GAS = 5163300;
+    uint256 internal constant INFERENCE_GAS = 0;
 
     string private constant TEXT_1 = "You are an agent deployed on an EVM blockchain, responsible for managing a user's wallet. The wallet's owner will give you instructions in simple terms, and your goal is to execute the instructions from the user, given the list of tools you can use.\n\nUSDC = 0x5FbDB2315678afecb367f032d93F642f64180aa3\nDAI = 0xe7f1725E7734CE288F8367e1Bb143E90bb3F0512";
     string private constant TEXT_2 = "Deposit 10 USDC into the pool";
@@ -36,7 +36,7 @@ library WalletReplay {
     }
 
     /// @notice Step 1 of transaction 0xdf1c41610cd1b23de3ef3d8c23c9a13cf502705c4260fa880e983e0290b433a9,
-    ///   by agent 0xDc64a140Aa3E981100a9becA4E685f962f0cF6C9: 361 tokens read cold, 0 warm, 34 written.
+    ///   by agent 0xDc64a140Aa3E981100a9becA4E685f962f0cF6C9: 0 tokens read cold, 0 warm, 0 written.
     function step1() internal pure returns (RecordedStep memory step) {
         step.modelId = "llama_model_3";
         step.basePrompt = TEXT_1;
@@ -47,12 +47,12 @@ library WalletReplay {
         step.values[0] = abi.encode(address(0x5FbDB2315678afecb367f032d93F642f64180aa3)); // asset
         step.values[1] = abi.encode(uint256(10)); // amount
         step.reasoning = TEXT_3;
-        step.promptGas = 2166000;
-        step.outputGas = 94000;
+        step.promptGas = 0;
+        step.outputGas = 0;
     }
 
     /// @notice Step 2 of transaction 0xdf1c41610cd1b23de3ef3d8c23c9a13cf502705c4260fa880e983e0290b433a9,
-    ///   by agent 0xDc64a140Aa3E981100a9becA4E685f962f0cF6C9: 54 tokens read cold, 352 warm, 9 written.
+    ///   by agent 0xDc64a140Aa3E981100a9becA4E685f962f0cF6C9: 0 tokens read cold, 0 warm, 0 written.
     function step2() internal pure returns (RecordedStep memory step) {
         step.modelId = "llama_model_3";
         step.basePrompt = TEXT_1;
@@ -64,12 +64,12 @@ library WalletReplay {
         step.prompt = TEXT_2;
         step.isFinalAnswer = true;
         step.answer = "Done. DeployTool: Successfully deployed";
-        step.promptGas = 359200;
-        step.outputGas = 10800;
+        step.promptGas = 0;
+        step.outputGas = 0;
     }
 
-    /// @notice Step 1 of transaction 0x38ac1bd423081a69791ded51f0a862bb70267492747b1ce47c58e1e85474565a,
-    ///   by agent 0xDc64a140Aa3E981100a9becA4E685f962f0cF6C9: 358 tokens read cold, 0 warm, 23 written.
+    /// @notice Step 1 of transaction 0x9a73e49cc0a51b310257e59d8826a7768033f889ee97cbccdfbe3d53bbb06a82,
+    ///   by agent 0xDc64a140Aa3E981100a9becA4E685f962f0cF6C9: 0 tokens read cold, 0 warm, 0 written.
     function step3() internal pure returns (RecordedStep memory step) {
         step.modelId = "llama_model_3";
         step.basePrompt = TEXT_1;
@@ -79,12 +79,12 @@ library WalletReplay {
         step.values = new bytes[](1);
         step.values[0] = abi.encode(address(0x5FbDB2315678afecb367f032d93F642f64180aa3)); // asset
         step.reasoning = TEXT_5;
-        step.promptGas = 2148000;
-        step.outputGas = 69300;
+        step.promptGas = 0;
+        step.outputGas = 0;
     }
 
-    /// @notice Step 2 of transaction 0x38ac1bd423081a69791ded51f0a862bb70267492747b1ce47c58e1e85474565a,
-    ///   by agent 0xDc64a140Aa3E981100a9becA4E685f962f0cF6C9: 45 tokens read cold, 352 warm, 9 written.
+    /// @notice Step 2 of transaction 0x9a73e49cc0a51b310257e59d8826a7768033f889ee97cbccdfbe3d53bbb06a82,
+    ///   by agent 0xDc64a140Aa3E981100a9becA4E685f962f0cF6C9: 0 tokens read cold, 0 warm, 0 written.
     function step4() internal pure returns (RecordedStep memory step) {
         step.modelId = "llama_model_3";
         step.basePrompt = TEXT_1;
@@ -96,8 +96,8 @@ library WalletReplay {
         step.prompt = TEXT_4;
         step.isFinalAnswer = true;
         step.answer = "Done. ViewBalanceTool: The balance is: 510";
-        step.promptGas = 305200;
-        step.outputGas = 10800;
+        step.promptGas = 0;
+        step.outputGas = 0;
     }
 
     function tools1() private pure returns (RecordedTool[] memory tools) {

@@ -18,7 +18,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SCHEDULE = GasSchedule(
-    executor_base_gas=1_234, input_byte_gas=2_345, tool_gas=3_456, parameter_gas=4_567
+    executor_base_gas=1_234,
+    input_byte_gas=2_345,
+    tool_gas=3_456,
+    parameter_gas=4_567,
+    scan_gas=5_678,
 )
 URLS = NodeUrls(http="http://127.0.0.1:1", page="http://127.0.0.1:1/")
 
@@ -34,8 +38,10 @@ def test_prices_are_the_chains_own(started: AgentNode, capsys: pytest.CaptureFix
     print_banner(started.node, NodeChain(chain=started.node.chain), URLS)
     said = capsys.readouterr().out
     assert "token: 6,000 cold, 100 warm, 10,000 output" in said
+    said = " ".join(said.split())
     assert "call: 1,234, byte: 2,345, tool: 3,456, parameter: 4,567" in said
-    assert "Open http://127.0.0.1:1/ in a browser to look at the chain\n" in said
+    assert "character of a request: 5,678" in said
+    assert "Open http://127.0.0.1:1/ in a browser to look at the chain" in said
 
 
 def test_a_node_without_a_page_names_none(

@@ -31,6 +31,7 @@ from pyevm_agents.chain.database import CONFIG_KEY, pool_key
 from pyevm_agents.chain.lmdb import LmdbRows
 from pyevm_agents.cli.app import main
 from pyevm_agents.config import ChainConfig
+from pyevm_agents.config.chain_config import VERSION
 from pyevm_agents.contracts import load_artifact
 from pyevm_agents.node.keys import derive_keys
 from pyevm_agents.server import Server
@@ -345,12 +346,12 @@ def test_what_is_no_state_is_refused(tmp_path: Path, content: bytes, message: st
 
 def test_a_kept_chain_of_version_1_is_refused_with_what_to_do(tmp_path: Path) -> None:
     with closing(LmdbRows(tmp_path)) as rows:
-        text = ChainConfig().to_json().replace(',"version":2', "")
+        text = ChainConfig().to_json().replace(f',"version":{VERSION}', "")
         rows.write({CONFIG_KEY: text.encode()})
     told = CliRunner().invoke(main, ["node", "--no-model", "-p", "0", "--state-dir", str(tmp_path)])
     assert told.exit_code == 2
     words = " ".join(told.output.split())
-    assert "chain configuration of version 1: this version of pyevm-agents has version 2" in words
+    assert "chain configuration of version 1: this version of pyevm-agents has version" in words
     assert "a kept chain in another folder" in words
 
 
@@ -389,10 +390,25 @@ def test_a_fixture_says_what_it_recorded_and_nothing_else() -> None:
         assert "runs without a model" in error["message"]
 
 
+FREE = ("--model", "smollm2-135m-free")
+"""A model in the free format, each of whose steps is an inference."""
+
+
+@pytest.fixture(scope="module")
+def free_wallet(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A recorded chain of that model with a wallet's agent."""
+    file = tmp_path_factory.mktemp("free") / "wallet.json"
+    done = CliRunner().invoke(main, ["demo", "--no-store", *FREE, "--record", str(file)])
+    assert done.exit_code == 0, done.output
+    return str(file)
+
+
 @pytest.mark.slow
-def test_a_model_says_what_a_fixture_did_not_and_its_steps_are_logged() -> None:
-    """With the real model: steps are logged while it works, and abandoned at the second signal."""
-    with node("--fixture", "wallet_agent", "--no-store") as running:
+def test_a_model_says_what_a_fixture_did_not_and_its_steps_are_logged(
+    free_wallet: str,
+) -> None:
+    """With a real model: steps are logged while it works, and abandoned at the second signal."""
+    with node("--fixture", free_wallet, *FREE, "--no-store") as running:
         (agent,) = running.said["agents"]
         assert running.result("agent_setScript", [{"answer": "Mocked."}])
         assert running.result("agent_clearScript") is True
@@ -423,11 +439,11 @@ def test_a_model_says_what_a_fixture_did_not_and_its_steps_are_logged() -> None:
 
 @pytest.mark.slow
 def test_the_second_signal_abandons_a_rehearsal_and_the_pool_keeps_its_transaction(
-    tmp_path: Path,
+    free_wallet: str, tmp_path: Path
 ) -> None:
-    """With the real model, which works on the transaction ahead of its block."""
-    options = ("--fixture", "wallet_agent", "--no-store", "--state-dir", str(tmp_path))
-    with node(*options) as running:
+    """With a real model, which works on the transaction ahead of its block."""
+    options = ("--fixture", free_wallet, "--no-store", "--state-dir", str(tmp_path))
+    with node(*options, *FREE) as running:
         (agent,) = running.said["agents"]
         form = instruction(agent, "Withdraw 7 DAI") | {"gas": hex(8_000_000)}
         sent = running.result("eth_sendTransaction", form)
@@ -485,6 +501,7 @@ def test_a_chain_under_a_schedules_file_is_kept_with_it(tmp_path: Path) -> None:
             "METADATA_READ_GAS": 2_000_000,
             "TOOL_GAS": 41,
             "PARAMETER_GAS": 2_000,
+            "SCAN_GAS": 250,
         }
         assert running.result("agent_setScript", [{"answer": "Done."}])
         types = ["string", "string", "address[]", "string[]", "string[]", "string"]

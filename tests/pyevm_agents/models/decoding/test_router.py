@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from precompiles.abi import ParamDescription, ParamType
 from precompiles.language_model import ClauseWords, ToolWords
-from precompiles.short_format.clauses import NameIndex
+from precompiles.short_format.mentions import KnownWords, scan
 from precompiles.short_format.tool_words import read_clause_words, read_tool_words
 from precompiles.tool_metadata import Tool
 from pyevm_agents.models.decoding.fixed_point import SCALE
@@ -212,7 +212,8 @@ def test_a_word_is_tokenized_once_and_the_cache_is_bounded() -> None:
 
 
 def test_numbers_addresses_and_quoted_texts_are_counted_and_not_read() -> None:
-    clause = read_clause_words('pay alice "…" and 5 to bob', NameIndex(("alice", "bob")))
+    known = KnownWords(("alice", "bob"), (), "ETH", {})
+    clause = read_clause_words(scan('pay alice "7 now" and 5 to bob', known))
     assert clause == ClauseWords(("pay", "and", "to"), (1, 2, 1))
     tool = Tool(
         address=bytes(20),  # type: ignore[arg-type]

@@ -53,10 +53,10 @@ def test_an_adapter_without_a_router_has_none(path: Path) -> None:
 
 
 def test_a_weight_without_a_router_is_rejected(path: Path) -> None:
-    write_adapter(path, {}, version=None, rules={"router_weight": 1, "short_format": 1})
+    write_adapter(path, {}, version=None, rules={"router_weight": 1, "short_format": 2})
     with pytest.raises(ConfigError, match="the decoding rule router_weight and no router; export"):
         read_router(path, TOKENS)
-    write_adapter(path, {}, version=None, rules={"short_format": 1})
+    write_adapter(path, {}, version=None, rules={"short_format": 2})
     assert read_router(path, TOKENS) is None
 
 

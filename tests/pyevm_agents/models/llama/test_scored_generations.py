@@ -10,6 +10,7 @@ import pytest
 
 from precompiles.gate import FREE_SCORING
 from precompiles.grammar import build_grammar
+from precompiles.language_model import repeat_decided
 from pyevm_agents.errors import ConfigError, RecordError
 from pyevm_agents.models import CachingModel, LlamaModel, Store, Vocabulary
 from pyevm_agents.models.decoding.router import Router, WordTokens
@@ -109,9 +110,7 @@ def test_a_recording_without_scores_answers_no_request_for_them(
 
 
 def test_a_thought_without_tools_has_no_tool_scores(routed: LlamaModel) -> None:
-    request = make_scored_request(routed, "Well, hello.", tools=TOOLS[:3])
-    assert request.scoring is not None
-    assert not any(clause.tools for clause in request.scoring.clauses)
+    request = make_scored_request(routed, "Well, hello.", fitting=())
     generation = routed.generate(request)
     assert generation == routed.generate_reference(request)
     assert generation.confidence is not None
@@ -221,3 +220,18 @@ def test_a_router_of_another_vocabulary_is_rejected(reduced_model: Path, tmp_pat
         pytest.raises(ConfigError, match=r"240 bytes of router\.rows: must be 2,359,296; pass"),
     ):
         _ = model.profile_facts
+
+
+def test_what_the_rules_decide_is_repeated_without_a_token(
+    routed: LlamaModel, request_: GenerationRequest
+) -> None:
+    decided = replace(request_, decided=" All done.\nFinal Answer: Done.")
+    facts = routed.profile_facts
+    cache = CachingModel(routed, digest=facts.digest, fingerprint=facts.fingerprint)
+    recording = RecordingModel(cache, name="reduced")
+    repeated = repeat_decided(decided)
+    assert (repeated.text, repeated.tokens, repeated.is_complete) == (decided.decided, (), True)
+    for model in (routed, recording, RecordedModel([]), RecordedModel(recording.exchanges)):
+        assert model.generate(decided) == repeated
+    assert routed.generate_reference(decided) == repeated
+    assert (cache.hits, cache.inferences) == (0, 0)

@@ -95,6 +95,21 @@ def test_a_complete_generation_serves_every_limit() -> None:
     assert (memory.computed, memory.resumed, memory.hits) == (1, 0, 5)
 
 
+@pytest.mark.parametrize("is_free", [False, True])
+def test_of_what_the_rules_decide_a_fakes_own_step_alone_is_cached(*, is_free: bool) -> None:
+    class Fake(Counting):
+        def generate(self, request: GenerationRequest) -> Generation:
+            return replace(super().generate(request), is_free=is_free)
+
+    model = Fake()
+    memory = remembering(model)
+    decided = replace(REQUEST, decided="aaaaaaa")
+    first, again = memory.generate(decided), memory.generate(decided)
+    assert first == again
+    assert model.calls == (1 if is_free else 2)
+    assert (memory.computed, memory.hits) == ((1, 1) if is_free else (0, 0))
+
+
 def test_what_is_cut_here_is_what_the_model_cuts() -> None:
     memory = remembering(Continuing())
     memory.generate(REQUEST)

@@ -41,6 +41,7 @@ OTHER = ScheduleFile(
         "metadata_read_gas": 1_000_000,
         "tool_gas": 41,
         "parameter_gas": 43,
+        "scan_gas": 47,
     },
     models={
         "default": {
@@ -112,6 +113,7 @@ def test_models_and_schedule_are_those_of_genesis(bench: Bench) -> None:
         "METADATA_READ_GAS": 2_000_000,
         "TOOL_GAS": 5_000,
         "PARAMETER_GAS": 2_000,
+        "SCAN_GAS": 250,
     }
 
 
@@ -134,7 +136,7 @@ def test_an_estimate_is_the_least_that_is_enough(priced: Bench) -> None:
     assert told["promptGas"] == cold * told["coldTokens"] + warm * told["warmTokens"]
     assert told["outputGas"] == model["outputTokenGas"] * told["outputTokens"]
     assert told["gasUsed"] == told["evmGas"] + told["promptGas"] + told["outputGas"]
-    assert told["inferences"] == 2
+    assert told["inferences"] == told["steps"] == 2
     assert hex(told["gasLimit"]) == bench.ask("eth_estimateGas", wanted)
     kept = bench.ask("evm_snapshot")
     for gas, status in ((told["gasLimit"] - 1, "0x0"), (told["gasLimit"], "0x1")):

@@ -1,0 +1,1041 @@
+"""How an order fills a tool: each of its values a parameter of its role, once, or none does.
+
+    Send 5 USDC to Bob              transfer(to: Bob, value: 5000000)
+    Ann gets 1, Ben 2.5 and Cy 3    three calls, or one with two lists
+    seats 5 and 6 in row 2          two calls that share the row
+    Send 5 USDC to Carol            none: nobody knows Carol
+
+A value belongs to the slot that its unit, its label or its preposition tells, or to the only one
+that it fits. A slot with several values asks for several calls; the other values are shared. An
+amount is shared only if the order says `each`.
+
+Source: docs/architecture.md#short-format.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from precompiles.short_format import english
+from precompiles.short_format.mentions import VALUES, MentionKind, UnitKind
+from precompiles.short_format.phrases import stem
+from precompiles.short_format.roles import NUMBERS, ParameterSlot, ValueRole, split_words
+from precompiles.short_format.tokens import TokenShape
+from precompiles.short_format.values import (
+    ALL_STEMS,
+    Context,
+    Item,
+    Obstacle,
+    Value,
+    fit,
+    is_got_token,
+)
+from precompiles.short_format.wording import (
+    Strength,
+    count_evidence,
+    count_strange,
+    find_agent,
+    find_block,
+    find_loose_words,
+    find_unexplained,
+    find_unknown,
+    has_name,
+)
+from precompiles.stated_values import is_free, to_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from precompiles.short_format.mentions import KnownWords, Mention, Scan
+    from precompiles.short_format.orders import Order
+    from precompiles.short_format.roles import ToolRoles
+    from precompiles.short_format.tokens import Token
+
+ACCOUNT = "ACCOUNT"
+"""The handle of the account that the tools of `tools deploy` act for."""
+
+MAX_ASSIGNMENTS = 4_096
+"""Upper bound of the trials to give an order's values to a tool's parameters."""
+
+MAX_VALUES = 64
+"""Upper bound of the values of one order: the work grows with their square."""
+
+MAX_CALLS = 16
+"""Upper bound of the calls that one order asks for."""
+
+_FIRST_PERSON = frozenset("i i've i'm i'd my me we we've our us mine".split())  # noqa: SIM905
+_CONTEXT_PREPOSITIONS = frozenset(("with", "about", "by"))
+_STARTS = frozenset(map(stem, ("from", "start", "open", "opens", "begin", "begins", "since")))
+_STOPS = frozenset(map(stem, ("to", "end", "ends", "close", "closes", "until", "till")))
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedCall:
+    """A call of a tool with a value for each parameter, in order."""
+
+    tool: int
+    values: tuple[tuple[Value, ...], ...]
+    """Of each parameter, the values of its slots; of a list, of its items."""
+
+    @property
+    def is_known(self) -> bool:
+        """Whether nothing is left to choose."""
+        return all(value.is_known for values in self.values for value in values)
+
+
+@dataclass(frozen=True, slots=True)
+class Filling:
+    """The calls of tools that an order asks for."""
+
+    calls: tuple[PlannedCall, ...]
+    strength: Strength
+    evidence: int = 0
+    """How many of the order's words the tool has."""
+
+    excused: int = 0
+    """How many pronouns the tool has no parameter for."""
+
+    is_clear: bool = True
+    """Whether a question has no word that the tool does not explain, and no text is guessed."""
+
+
+# -- items -- #
+
+
+def list_items(scan: Scan, order: Order, known: KnownWords) -> tuple[Item, ...]:
+    """Return the mentions of an order that have values, in order."""
+    found: list[Item] = []
+    unit, declared = _find_unit_before(scan, order), ""
+    for part in order.parts:
+        preposition = ""
+        for place in range(part.first, part.end):
+            owner, token = scan.owners[place], scan.tokens[place]
+            if owner < 0:
+                if token.kind is TokenShape.WORD:
+                    preposition = _follow(preposition, token.word)
+                continue
+            mention = scan.mentions[owner]
+            if mention.first != place or mention.kind not in VALUES:
+                continue
+            is_object = not preposition and not found and order.head >= 0
+            if (
+                mention.kind is MentionKind.NAME
+                and (preposition == "in" or is_object)
+                and mention.text in known.tokens
+            ):
+                declared = mention.text.lower()
+            inherited = ""
+            if mention.kind is MentionKind.QUANTITY:
+                if mention.unit is UnitKind.TOKEN:
+                    unit = mention.unit_name
+                elif mention.unit is UnitKind.NONE:
+                    inherited = unit
+            found.append(Item(mention, preposition, inherited))
+            if mention.kind is not MentionKind.NAME:
+                preposition = ""
+    return tuple(_declare(found, declared))
+
+
+def _find_unit_before(scan: Scan, order: Order) -> str:
+    """Return the unit of the last amount before an order that continues another one."""
+    before = [
+        one.unit_name
+        for one in scan.mentions
+        if one.kind is MentionKind.QUANTITY
+        and one.unit is UnitKind.TOKEN
+        and one.first < order.first
+    ]
+    return before[-1] if before and order.verb is not None and order.is_nominal else ""
+
+
+def _follow(preposition: str, word: str) -> str:
+    """Return the preposition that governs what comes after a word."""
+    if word in english.PREPOSITIONS:
+        return word
+    return preposition if word in english.DETERMINERS or word in english.JOINTS else ""
+
+
+def _declare(items: Sequence[Item], unit: str) -> Sequence[Item]:
+    """Return items whose numbers have the unit that the order states: `all in USDC`."""
+    bare = [
+        one
+        for one in items
+        if one.mention.kind is MentionKind.QUANTITY and one.mention.unit is UnitKind.NONE
+    ]
+    if not unit or not bare:
+        return items
+    return [
+        replace(one, inherited_unit=unit) if one in bare else one
+        for one in items
+        if not (
+            one.mention.kind is MentionKind.NAME
+            and one.mention.text.lower() == unit
+            and one.preposition in {"in", ""}
+        )
+    ]
+
+
+# -- fillings -- #
+
+
+def find_fillings(  # noqa: PLR0913 - what an order is filled from
+    scan: Scan,
+    order: Order,
+    tool: ToolRoles,
+    context: Context,
+    strength: Strength,
+    *,
+    items: Sequence[Item] | None = None,
+) -> tuple[Filling, ...] | Obstacle:
+    """Return the ways in which an order fills a tool, or why it does not.
+
+    Input:  the request, one of its orders, a tool, what values can stand for, how much the order's
+            verb speaks for the tool; items that are used in place of all.
+    """
+    blocked = find_block(scan, order, tool)
+    if blocked is not None:
+        return replace(blocked, progress=3)
+    unknown = find_unknown(scan, order, tool)
+    if unknown is not None:
+        return replace(unknown, progress=4)
+    if order.is_question and not tool.is_read:
+        return Obstacle("question", progress=2)
+    if strength is Strength.WEAK and tool.moves and order.head < 0:
+        return Obstacle("verb", progress=5)
+    own = list_items(scan, order, context.known) if items is None else items
+    if len(own) > MAX_VALUES:
+        return Obstacle("many", progress=7)
+    bound = _bind(scan, order, tool, own, context, strength)
+    if isinstance(bound, Obstacle):
+        return bound
+    texts = _list_texts(scan, order, tool, own)
+    siblings = context.siblings.get(tool.index, frozenset())
+    word = find_unexplained(scan, order, tool, texts, siblings)
+    if word is not None:
+        return replace(word, progress=6)
+    evidence = count_evidence(scan, order, tool)
+    has_value = any(item.mention.kind not in _PRONOUNS for item in own)
+    is_about_person = order.is_question and _asks_for_person(scan, order)
+    if not evidence and strength is not Strength.STRONG and (is_about_person or not has_value):
+        return Obstacle("no tool", progress=1)
+    strange = 0 if not tool.is_read or tool.is_search else count_strange(scan, order, tool)
+    is_clear = strange == 0 or (strange == 1 and evidence > 1)
+    pronouns = sum(item.mention.kind in _PRONOUNS for item in own)
+    return tuple(
+        Filling(calls, strength, evidence, pronouns if not _refers(calls) else 0, is_clear)
+        for calls in bound
+    )
+
+
+def _asks_for_person(scan: Scan, order: Order) -> bool:
+    """Return whether a question begins with `who`: its values alone don't say what it asks for."""
+    return scan.tokens[max(order.first, order.parts[0].opener_end)].word in {"who", "whose", "whom"}
+
+
+def _refers(calls: Sequence[PlannedCall]) -> bool:
+    """Return whether a call has a parameter."""
+    return any(call.values for call in calls)
+
+
+def _list_texts(
+    scan: Scan, order: Order, tool: ToolRoles, items: Sequence[Item]
+) -> list[tuple[int, int]]:
+    """Return the runs of words that are the text of a tool."""
+    texts = [slot for slot in tool.slots if slot.role is ValueRole.TEXT and not slot.options]
+    is_quoted = any(item.mention.kind is MentionKind.QUOTATION for item in items)
+    return find_loose_words(scan, order, tool) if len(texts) == 1 and not is_quoted else []
+
+
+def _bind(  # noqa: PLR0913, PLR0917 - what an order is filled from
+    scan: Scan,
+    order: Order,
+    tool: ToolRoles,
+    items: Sequence[Item],
+    context: Context,
+    strength: Strength,
+) -> list[tuple[PlannedCall, ...]] | Obstacle:
+    has_quotation = any(item.mention.kind is MentionKind.QUOTATION for item in items)
+    if tool.is_agent:
+        return _fill_agent(scan, order, tool, items, context)
+    if tool.is_search and not has_quotation:
+        return _fill_query(scan, order, tool)
+    return _Binder(scan, order, tool, items, context, strength).bind()
+
+
+_ABOUT = frozenset("up for about on in into at out down through me us over".split())  # noqa: SIM905
+
+
+def _fill_query(
+    scan: Scan, order: Order, tool: ToolRoles
+) -> list[tuple[PlannedCall, ...]] | Obstacle:
+    """Fill a search's text: with a question, or with what follows the verb."""
+    first = max(order.first, order.parts[0].opener_end)
+    if not order.is_question and order.head >= 0:
+        first = order.head + 1
+        while first < order.end and scan.tokens[first].word in _ABOUT:
+            first += 1
+    return _fill_text(tool, scan.show(first, order.end).strip())
+
+
+def _fill_agent(
+    scan: Scan, order: Order, tool: ToolRoles, items: Sequence[Item], context: Context
+) -> list[tuple[PlannedCall, ...]] | Obstacle:
+    """Fill an agent's prompt with the order, or with its quotation if it names the agent.
+
+    An order whose only value is `it` comes with the sentence before it.
+    """
+    quoted = [item for item in items if item.mention.kind is MentionKind.QUOTATION]
+    if len(quoted) == 1 and has_name(scan, order, tool):
+        return _fill_text(tool, quoted[0].mention.text)
+    named = find_agent(scan, order.first, order.end, tool)
+    while (
+        named
+        and named < order.end
+        and scan.tokens[named].word in {":", ",", "to", "please", "that", "and"}
+    ):
+        named += 1
+    first = max(order.first, order.parts[0].opener_end)
+    if named < order.end and scan.show(named, order.end).strip(".!? "):
+        first = max(first, named)
+    pronouns = {MentionKind.IT, MentionKind.HIM, MentionKind.SAME, MentionKind.PLACE}
+    if (
+        items
+        and all(item.mention.kind in pronouns for item in items)
+        and context.before >= 0
+        and not context.prior
+    ):
+        first = context.before
+    return _fill_text(tool, scan.show(first, order.end).strip())
+
+
+def _fill_text(tool: ToolRoles, text: str) -> list[tuple[PlannedCall, ...]] | Obstacle:
+    if not is_free(text):
+        return Obstacle("missing", tool.slots[0].name, progress=5)
+    return [(PlannedCall(tool.index, ((Value((to_json(text),)),),)),)]
+
+
+# -- binding -- #
+
+
+class _Binder:
+    """Gives the values of an order to the slots of a tool."""
+
+    def __init__(  # noqa: PLR0913, PLR0917 - what an order is filled from
+        self,
+        scan: Scan,
+        order: Order,
+        tool: ToolRoles,
+        items: Sequence[Item],
+        context: Context,
+        strength: Strength,
+    ) -> None:
+        self._scan = scan
+        self._strength = strength
+        self._order = order
+        self._tool = tool
+        self._context = context
+        self._slots = tool.slots
+        self._own_words = (
+            tool.words
+            | {stem(handle) for handle in tool.handles}
+            | context.siblings.get(tool.index, frozenset())
+        )
+        self._mentions = tuple(mention for mention in scan.mentions if order.holds(mention))
+        self._has_each = any(mention.kind is MentionKind.EACH for mention in self._mentions)
+        self._items = tuple(self._expand_people(items))
+        self._fits = tuple(
+            tuple(fit(slot, item, context, tool) for slot in self._slots) for item in self._items
+        )
+        self._failure = Obstacle("missing", progress=0)
+        self._found: dict[tuple[PlannedCall, ...], int] = {}
+        self._steps = 0
+
+    def bind(self) -> list[tuple[PlannedCall, ...]] | Obstacle:
+        """Return the calls that use each value once; all readings of which none is better."""
+        self._assign(0, [()] * len(self._slots), 0)
+        if not self._found:
+            return self._failure
+        best = max(self._found.values())
+        return [calls for calls, score in self._found.items() if score == best]
+
+    def _expand_people(self, items: Sequence[Item]) -> Iterator[Item]:
+        """Yield items with the people that `them` and `each of them` stand for."""
+        people = self._context.people
+        for item in items:
+            text = item.mention.text.lower()
+            is_them = item.mention.kind in {MentionKind.HIM, MentionKind.IT} and text in {
+                "them",
+                "their",
+                "they",
+            }
+            if is_them and len(people) > 1 and any(slot.role in _PEOPLE for slot in self._slots):
+                for handle in people:
+                    yield replace(
+                        item, mention=replace(item.mention, kind=MentionKind.NAME, text=handle)
+                    )
+            else:
+                yield item
+
+    # -- each value a slot -- #
+
+    def _assign(self, place: int, chosen: list[tuple[int, ...]], score: int) -> None:
+        """Give the items from a place on to slots."""
+        self._steps += 1
+        if self._steps > MAX_ASSIGNMENTS:
+            return
+        if place == len(self._items):
+            self._complete(chosen, score)
+            return
+        item = self._items[place]
+        options = self._list_slots(place)
+        for index, gain in options:
+            before = chosen[index]
+            chosen[index] = (*before, place)
+            self._assign(place + 1, chosen, score + gain)
+            chosen[index] = before
+        if self._is_excused(item):
+            self._assign(place + 1, chosen, score - bool(options))
+        elif not options:
+            self._note(self._explain(place))
+
+    def _list_slots(self, place: int) -> list[tuple[int, int]]:
+        """Return the slots that an item can fill, with what speaks for each."""
+        item = self._items[place]
+        labels = set(item.mention.labels)
+        if item.mention.kind is MentionKind.QUANTITY and item.mention.unit is UnitKind.NOUN:
+            labels.add(stem(item.mention.text))
+        named = [
+            index for index, slot in enumerate(self._slots) if not slot.labels.isdisjoint(labels)
+        ]
+        options = [
+            index
+            for index, value in enumerate(self._fits[place])
+            if isinstance(value, Value) and not self._is_worded(self._slots[index])
+        ]
+        own = [index for index in options if index in named]
+        if self._is_target(item):
+            return []
+        said = [one for one in item.mention.labels if one not in {"extra", "another"}]
+        label = next(iter(said), "")
+        is_other = (
+            label in self._context.known.slot_names | self._context.known.words
+            and not named
+            and label not in self._own_words
+        )
+        if is_other and item.mention.kind in {MentionKind.QUANTITY, MentionKind.ORDINAL}:
+            return []
+        if own and item.mention.kind in {
+            MentionKind.QUANTITY,
+            MentionKind.ORDINAL,
+            MentionKind.CLOCK,
+        }:
+            options = own
+        return [(index, self._weigh(self._slots[index], item)) for index in options]
+
+    def _is_target(self, item: Item) -> bool:
+        """Return whether an amount says what is to be reached: `top up Ann to 30 USDC`."""
+        mention = item.mention
+        before = self._scan.tokens[mention.first - 1].word if mention.first else ""
+        is_set = not self._tool.verbs.isdisjoint({"set", "raise", "lower", "list", "extend"})
+        is_amount = mention.kind is MentionKind.QUANTITY and mention.unit is UnitKind.TOKEN
+        return is_amount and self._tool.moves and before == "to" and not is_set
+
+    def _is_worded(self, slot: ParameterSlot) -> bool:
+        """Return whether a word of the order gives a slot its value already."""
+        return bool(slot.named) and self._read_named(slot) is not None
+
+    def _weigh(self, slot: ParameterSlot, item: Item) -> int:
+        """Return how much the words beside a value speak for a slot."""
+        names = set(map(stem, split_words(slot.name)))
+        total = 4 * (not names.isdisjoint(item.mention.labels))
+        total += 2 * (not slot.labels.isdisjoint(item.mention.labels))
+        total += 2 * (slot.role is ValueRole.RECIPIENT and item.preposition in {"to", "for"})
+        total += 2 * (slot.role is ValueRole.SOURCE and item.preposition == "from")
+        total += 3 * (item.preposition in {"to", "until", "till"} and not names.isdisjoint(_STOPS))
+        total += 3 * (
+            item.preposition in {"from", "at", "between"} and not names.isdisjoint(_STARTS)
+        )
+        return total
+
+    def _is_excused(self, item: Item) -> bool:
+        """Return whether the tool needs no parameter for a value."""
+        mention, tool = item.mention, self._tool
+        if mention.kind is MentionKind.NAME:
+            is_context = (
+                item.preposition in _CONTEXT_PREPOSITIONS
+                and mention.text not in self._context.known.tokens
+            )
+            return mention.text in tool.handles or is_context
+        if self._is_tally(item):
+            return True
+        if mention.kind is MentionKind.QUANTITY and item.preposition == "for":
+            # `for the two rugs`, `for 3 hours of work` says why.
+            is_own = stem(mention.text) in tool.words or any(
+                slot.role is ValueRole.TIME for slot in self._slots
+            )
+            after = self._scan.tokens[mention.end : mention.end + 1]
+            is_work = mention.unit is UnitKind.TIME and [one.word for one in after] == ["of"]
+            return (mention.unit is UnitKind.NOUN or is_work) and not is_own
+        if mention.kind is MentionKind.HIM and (
+            self._is_possessive(mention) or (tool.is_read and self._has_name_before(mention))
+        ):
+            return True
+        if mention.kind is MentionKind.IT and self._is_topped(mention):
+            return True
+        if mention.kind in {MentionKind.IT, MentionKind.PLACE} and self._is_inside(item):
+            return True
+        if mention.kind in {MentionKind.IT, MentionKind.PLACE}:
+            return not any(slot.role is ValueRole.AMOUNT for slot in self._slots)
+        is_own = mention.kind is MentionKind.ALL and stem(mention.text.lower()) in tool.words
+        return is_own or (tool.is_read and mention.kind in {MentionKind.ALL, MentionKind.SAME})
+
+    def _is_tally(self, item: Item) -> bool:
+        """Return whether a number says how many calls follow one by one: `2 tickets: …`."""
+        mention = item.mention
+        is_count = (
+            mention.kind is MentionKind.QUANTITY
+            and mention.unit is UnitKind.NOUN
+            and mention.value.denominator == 1
+        )
+        after = self._scan.tokens[mention.first : self._order.end]
+        return (
+            is_count
+            and mention.value > 1
+            and any(token.text == ":" for token in after)
+            and not self._tool.is_read
+        )
+
+    def _is_possessive(self, mention: Mention) -> bool:
+        """Return whether `his` belongs to a noun of a tool that takes nobody: `move his visit`."""
+        after = self._scan.tokens[mention.end] if mention.end < len(self._scan.tokens) else None
+        has_people = any(slot.role in _PEOPLE for slot in self._slots)
+        return (
+            mention.text.lower() in english.POSSESSIVES
+            and not has_people
+            and after is not None
+            and stem(after.word) in self._tool.words
+        )
+
+    def _has_name_before(self, mention: Mention) -> bool:
+        return any(
+            one.kind is MentionKind.NAME and one.first < mention.first for one in self._mentions
+        )
+
+    def _is_topped(self, mention: Mention) -> bool:
+        """Return whether `it` is between verb and particle, with an amount: `top it up by 5`."""
+        after = self._scan.tokens[mention.end] if mention.end < len(self._scan.tokens) else None
+        is_between = (
+            mention.first == self._order.head + 1
+            and after is not None
+            and after.word in english.PARTICLES
+        )
+        return is_between and any(one.kind is MentionKind.QUANTITY for one in self._mentions)
+
+    def _is_inside(self, item: Item) -> bool:
+        """Return whether a pronoun stands for a place, or for a value of the same order."""
+        has_value = any(
+            one.mention.first < item.mention.first
+            and one.mention.kind in {MentionKind.QUANTITY, MentionKind.QUOTATION}
+            for one in self._items
+        )
+        return has_value or item.preposition in {"from", "in", "into", "on", "out", "with", "onto"}
+
+    def _explain(self, place: int) -> Obstacle:
+        """Return why an item fills no slot."""
+        mention = self._items[place].mention
+        if mention.kind is MentionKind.PART:
+            return Obstacle("part", mention.text, progress=7)
+        for value in self._fits[place]:
+            if isinstance(value, Obstacle) and value.reason != "role":
+                return replace(value, progress=7)
+        text = mention.text or self._scan.show(mention.first, mention.end)
+        return Obstacle("left", text, progress=6)
+
+    def _note(self, failure: Obstacle) -> None:
+        if failure.progress >= self._failure.progress:
+            self._failure = failure
+
+    # -- each slot a value -- #
+
+    def _complete(self, chosen: Sequence[tuple[int, ...]], score: int) -> None:
+        """Note the calls of an assignment, if its values come in a pattern that means some."""
+        if self._has_two_tokens(chosen):
+            self._note(Obstacle("several tokens", progress=8))
+            return
+        free: dict[int, tuple[Value, ...]] = {}
+        for index, slot in enumerate(self._slots):
+            if chosen[index]:
+                continue
+            values = self._find_free(slot, chosen)
+            if not values and slot.is_list:
+                values = self._find_listed(slot)
+            if not values:
+                self._note(Obstacle("missing", slot.name, progress=5))
+                return
+            free[index] = values
+        lists = [index for index in free if self._slots[index].is_list]
+        count = self._count_calls(
+            chosen, {index: of for index, of in free.items() if index not in lists}
+        )
+        if count is None:
+            return
+        used = {place for of in chosen for place in of}
+        tallies = [
+            item.mention.value
+            for place, item in enumerate(self._items)
+            if place not in used and self._is_tally(item)
+        ]
+        if any(value != count for value in tallies):
+            self._note(Obstacle("lengths", progress=8))
+            return
+        calls = tuple(self._make_call(chosen, free, number) for number in range(count))
+        self._found.setdefault(calls, score)
+        self._found[calls] = max(self._found[calls], score)
+
+    def _has_two_tokens(self, chosen: Sequence[tuple[int, ...]]) -> bool:
+        """Return whether the one token of a call is another than the unit of its amount."""
+        tokens = [index for index, slot in enumerate(self._slots) if slot.role is ValueRole.TOKEN]
+        if len(tokens) != 1 or is_got_token(self._slots[tokens[0]]):
+            return False
+        named = {self._items[place].mention.text for place in chosen[tokens[0]]}
+        units = {
+            self._items[place].mention.token_handle
+            for slot, places in zip(self._slots, chosen, strict=True)
+            if slot.role in NUMBERS
+            for place in places
+        } - {""}
+        return bool(named) and bool(units) and named != units
+
+    def _count_calls(
+        self, chosen: Sequence[tuple[int, ...]], free: Mapping[int, tuple[Value, ...]]
+    ) -> int | None:
+        """Return how many calls an assignment asks for; None if it makes no sense."""
+        lists = {
+            len(of) for slot, of in zip(self._slots, chosen, strict=True) if slot.is_list and of
+        }
+        single = [
+            (slot, of)
+            for slot, of in zip(self._slots, chosen, strict=True)
+            if of and not slot.is_list
+        ]
+        counts = {len(of) for _, of in single} | {len(values) for values in free.values()}
+        most = max(counts, default=1)
+        if len(lists) > 1 and not (len(lists) == 2 and 1 in lists and self._has_each):  # noqa: PLR2004
+            self._note(Obstacle("lengths", progress=8))
+            return None
+        if most == 1:
+            return 1
+        if lists or most > MAX_CALLS or counts - {1, most}:
+            self._note(Obstacle("lengths", progress=8))
+            return None
+        shared = [slot for slot, of in single if len(of) == 1]
+        several = [(slot, of) for slot, of in single if len(of) == most]
+        if any(slot.role is ValueRole.AMOUNT for slot in shared) and not self._has_each:
+            self._note(Obstacle("each", progress=8))
+            return None
+        is_set = not self._tool.verbs.isdisjoint({"rename", "set"}) and len(single) == 1
+        if len(several) == 1 and several[0][0].role is ValueRole.TEXT and is_set:
+            self._note(Obstacle("lengths", progress=8))
+            return None
+        if len(several) == 1 and several[0][0].role is ValueRole.AMOUNT:
+            self._note(Obstacle("several amounts", progress=8))
+            return None
+        if len(several) == 1 and not self._is_listed(several[0][1]):
+            self._note(Obstacle("lengths", progress=8))
+            return None
+        if any(self._is_mixed(slot, of) for slot, of in several):
+            self._note(Obstacle("lengths", progress=8))
+            return None
+        if len(several) > 1 and not _alternate([of for _, of in several]):
+            self._note(Obstacle("lengths", progress=8))
+            return None
+        return most
+
+    def _is_listed(self, places: Sequence[int]) -> bool:
+        """Return whether values are a list: in one sentence, after the same preposition."""
+        items = [self._items[place] for place in places]
+        first, last = items[0].mention.first, items[-1].mention.first
+        is_cut = any(token.text in {".", "!", "?"} for token in self._scan.tokens[first:last])
+        return (
+            not is_cut
+            and len({item.preposition for item in items} - {""}) <= 1
+            and (not any(item.preposition for item in items[1:]) or bool(items[0].preposition))
+        )
+
+    def _is_mixed(self, slot: ParameterSlot, places: Sequence[int]) -> bool:
+        """Return whether some of a slot's numbers have its name and others another one."""
+        mentions = [self._items[place].mention for place in places]
+        named = {not slot.labels.isdisjoint(one.labels) for one in mentions}
+        units = {one.unit for one in mentions} if slot.role is not ValueRole.AMOUNT else set()
+        if mentions[0].unit is UnitKind.NOUN and units == {UnitKind.NOUN, UnitKind.NONE}:
+            units = set()
+        return len(named) > 1 or len(units) > 1
+
+    def _make_call(
+        self, chosen: Sequence[tuple[int, ...]], free: Mapping[int, tuple[Value, ...]], number: int
+    ) -> PlannedCall:
+        most = max(
+            (len(of) for slot, of in zip(self._slots, chosen, strict=True) if slot.is_list),
+            default=0,
+        )
+        index = 0
+        values: list[tuple[Value, ...]] = []
+        for parameter in self._tool.parameters:
+            of: list[Value] = []
+            for slot in parameter.slots:
+                places = chosen[index]
+                own = [
+                    value
+                    for place in places
+                    if isinstance(value := self._fits[place][index], Value)
+                ]
+                if not own and slot.is_list:
+                    of += free[index]
+                elif not own:
+                    given = free[index]
+                    of.append(given[number if len(given) > 1 else 0])
+                elif slot.is_list:
+                    of += own * most if len(own) == 1 else own
+                else:
+                    of.append(own[number if len(own) > 1 else 0])
+                index += 1
+            values.append(tuple(of))
+        return PlannedCall(self._tool.index, tuple(values))
+
+    # -- slots without a value of their own -- #
+
+    def _find_free(
+        self, slot: ParameterSlot, chosen: Sequence[tuple[int, ...]]
+    ) -> tuple[Value, ...]:
+        """Return the values of a slot that no item fills: one, or one for each call."""
+        if slot.role is ValueRole.TRUTH and slot.is_list:
+            return self._read_truths()
+        if slot.role is ValueRole.TRUTH:
+            return (self._read_truth(slot),)
+        if slot.role is ValueRole.TOKEN:
+            return (
+                ()
+                if is_got_token(slot)
+                else self._find_tokens(chosen) or self._find_same_token(slot)
+            )
+        if slot.named:
+            named = self._read_named(slot)
+            return () if named is None else (named,)
+        prior = self._find_prior(slot)
+        if prior:
+            return prior
+        if slot.is_chosen and slot.limits is not None:
+            return (Value(numbers=slot.limits),)
+        if slot.role is ValueRole.CHOICE and slot.stated:
+            said = {token.word for token in self._iter_words()}
+            found = [text for text in slot.stated if text.strip('"').lower() in said]
+            is_other = bool(find_loose_words(self._scan, self._order, self._tool))
+            return () if is_other and not found else (Value(tuple(found) or slot.stated),)
+        if slot.options:
+            said = {token.word for token in self._iter_words()}
+            found = [option for option in slot.options if option.lower() in said]
+            return (Value((to_json(found[0]),)),) if len(found) == 1 else ()
+        if (
+            slot.role is ValueRole.DATA
+            and slot.name == "data"
+            and slot.abi_type is not None
+            and not slot.abi_type.size
+        ):
+            return (Value(('""',)),)
+        if slot.role is ValueRole.TEXT:
+            return self._find_words(slot, chosen)
+        if slot.role is ValueRole.COUNT and "referral" in slot.names:
+            return (Value(("0",)),)
+        if ACCOUNT not in self._context.known.handles:
+            return ()
+        if "behalf" in slot.names and not any(chosen[place] for place in self._list_people()):
+            return (Value((to_json(ACCOUNT),)),)
+        is_own = slot.role in {ValueRole.PARTY, ValueRole.SOURCE} and self._tool.is_read
+        is_mine = is_own and any(token.word in _FIRST_PERSON for token in self._iter_tokens())
+        is_given = slot.role is ValueRole.SOURCE and not self._tool.is_read
+        return (Value((to_json(ACCOUNT),)),) if is_mine or is_given else ()
+
+    def _list_people(self) -> list[int]:
+        return [index for index, slot in enumerate(self._slots) if slot.role in _PEOPLE]
+
+    def _find_words(
+        self, slot: ParameterSlot, chosen: Sequence[tuple[int, ...]]
+    ) -> tuple[Value, ...]:
+        """Return the text that the only words of an order give that nothing else explains.
+
+        They stand together, after the slot's own name or without it: `the price of oats`,
+        `memo: rent`.
+        """
+        slots = [each for each in self._slots if each.role is ValueRole.TEXT]
+        if len(slots) != 1 or any(
+            mention.kind is MentionKind.QUOTATION for mention in self._mentions
+        ):
+            return ()
+        words = find_loose_words(self._scan, self._order, self._tool)
+        if not slot.is_list and any(token.text == ":" for token in self._iter_tokens_between()):
+            words = [run for run in words if len(words) == 1 and self._is_told_alone(run)]
+        is_more = self._order.verb is not None and self._order.is_nominal
+        if is_more and not all(self._is_told(first, slot) for first, _ in words):
+            return ()
+        is_example = all(
+            stem(token.word) in self._tool.examples
+            for run in words
+            for token in self._scan.tokens[slice(*run)]
+        )
+        is_sure = self._strength is Strength.STRONG or (
+            self._strength is Strength.FAIR and (self._tool.is_read or is_example)
+        )
+        is_meant = is_sure and (len(words) == 1 or slot.is_list)
+        if not is_meant and not all(self._is_told(first, slot) for first, _ in words):
+            return ()
+        several = [self._items[place].mention.first for of in chosen if len(of) > 1 for place in of]
+        if slot.is_list and not all(self._is_joined(*pair) for pair in pairwise(words)):
+            return ()
+        is_noun = len(words) == 1 and self._scan.owners[words[0][0]] >= 0
+        if (
+            len(words) == 1
+            and several
+            and min(several) < words[0][0] < max(several)
+            and not is_noun
+        ):
+            return ()
+        vague = english.ARTICLES | english.DEMONSTRATIVES | {"some", "any"}
+        if any(first and self._scan.tokens[first - 1].word in vague for first, _ in words):
+            # `about the terrace` tells what a text is about.
+            return ()
+        if any(
+            stem(token.word) in self._context.known.verbs
+            for run in words
+            for token in self._scan.tokens[slice(*run)]
+        ):
+            return ()
+        if not all(self._is_text(run, slot) for run in words):
+            return ()
+        texts = [self._scan.show(*run) for run in words]
+        return tuple(Value((to_json(text),)) for text in texts) if all(map(is_free, texts)) else ()
+
+    def _is_text(self, run: tuple[int, int], slot: ParameterSlot) -> bool:
+        """Return whether words are surely a text: one, capitalised ones, a list's, or told ones."""
+        tokens = self._scan.tokens
+        after = tokens[run[1]] if run[1] < len(tokens) else None
+        if (
+            after is not None
+            and after.kind is TokenShape.SIGN
+            and not after.is_spaced
+            and after.text in {"-", "+", "/"}
+        ):
+            return False
+        is_counted = self._scan.owners[run[0]] >= 0
+        is_named = all(token.text[:1].isupper() for token in tokens[run[0] : run[1]])
+        is_target = tokens[run[0] - 1].word in {"to", "into", "in", "from"} if run[0] else False
+        if is_target and not is_named and not slot.is_list:
+            return False
+        return (
+            run[1] - run[0] == 1
+            or is_named
+            or is_counted
+            or slot.is_list
+            or self._is_told(run[0], slot)
+        )
+
+    def _is_joined(self, run: tuple[int, int], after: tuple[int, int]) -> bool:
+        """Return whether only commas and `and` stand between two texts."""
+        return all(token.text in _JOINED for token in self._scan.tokens[run[1] : after[0]])
+
+    def _is_told(self, place: int, slot: ParameterSlot) -> bool:
+        """Return whether a text follows a colon or its slot's name: `Dana: chair`, `title Buoy`."""
+        before = self._scan.tokens[place - 1] if place else None
+        return before is not None and (before.text in _TELLING or stem(before.word) in slot.names)
+
+    def _find_tokens(self, chosen: Sequence[tuple[int, ...]]) -> tuple[Value, ...]:
+        """Return the token that each quantity of a call has as its unit."""
+        for slot, places in zip(self._slots, chosen, strict=True):
+            if slot.role not in NUMBERS or not places:
+                continue
+            handles = [self._items[place].mention.token_handle for place in places]
+            if all(handles):
+                return tuple(Value((to_json(handle),)) for handle in handles)
+        return ()
+
+    def _find_same_token(self, slot: ParameterSlot) -> tuple[Value, ...]:
+        """Return the token before, for a tool that reads: `deposit 5 DAI and show my balance`."""
+        prior = self._context.prior_tokens
+        is_meant = self._tool.is_read and len(prior) == 1 and not slot.is_list
+        return (Value((prior[0],)),) if is_meant else ()
+
+    def _find_prior(self, slot: ParameterSlot) -> tuple[Value, ...]:
+        """Return what `it`, `them` or `that book` stands for, of a plain value."""
+        if slot.role not in {ValueRole.COUNT, ValueRole.DATA} or slot.is_list:
+            return ()
+        kinds = {mention.kind for mention in self._mentions}
+        is_meant = bool(
+            kinds
+            & {
+                MentionKind.IT,
+                MentionKind.PLACE,
+                MentionKind.EACH,
+                MentionKind.ALL,
+                MentionKind.SAME,
+            }
+        )
+        if not is_meant and not (slot.is_id and self._has_known_noun()):
+            return ()
+        values = [dict(call)[slot.name] for call in self._context.prior if slot.name in dict(call)]
+        if not values:
+            values = self._find_antecedents(slot)
+        if len(set(values)) == 1:
+            return (Value((values[0],)),)
+        is_many = any(
+            mention.kind is MentionKind.EACH
+            or mention.text.lower() in {"them", "these", "those", "they"}
+            for mention in self._mentions
+        )
+        return tuple(Value((value,)) for value in dict.fromkeys(values)) if is_many else ()
+
+    def _has_known_noun(self) -> bool:
+        """Return whether a noun of the tool stands for something told before: `end that loan`."""
+        words = [token.word for token in self._iter_tokens()]
+        return any(
+            word in {"the", "that", "this", "said"} and stem(after) in self._tool.words
+            for word, after in pairwise(words)
+        )
+
+    def _find_listed(self, slot: ParameterSlot) -> tuple[Value, ...]:
+        """Return the numbers before the order that `them` or `both` stands for, as a list."""
+        kinds = {mention.kind for mention in self._mentions}
+        if (
+            slot.role is not ValueRole.COUNT
+            or not kinds & {MentionKind.IT, MentionKind.EACH}
+            or kinds & {MentionKind.QUANTITY}
+        ):
+            return ()
+        return tuple(Value((value,)) for value in dict.fromkeys(self._find_antecedents(slot)))
+
+    def _find_antecedents(self, slot: ParameterSlot) -> list[str]:
+        """Return the values of the nearest part before the order that fit a slot."""
+        for items in self._context.antecedents:
+            found = []
+            for item in items:
+                mention = item.mention
+                is_plain = mention.kind is MentionKind.QUANTITY and mention.unit is UnitKind.NONE
+                is_named = (
+                    not slot.labels.isdisjoint(mention.labels)
+                    or not set(mention.labels) - _NUMBER_WORDS - ALL_STEMS
+                )
+                is_numbered = bool(mention.labels) and is_named
+                if not (is_plain and is_named) or not (
+                    slot.is_id or is_numbered or not slot.labels.isdisjoint(mention.labels)
+                ):
+                    continue
+                value = fit(slot, item, self._context, self._tool)
+                if isinstance(value, Value) and value.is_known:
+                    found.append(value.texts[0])
+            if found:
+                return found
+        return []
+
+    def _read_truth(self, slot: ParameterSlot) -> Value:
+        words = {
+            stem(token.word) for token in self._iter_words() if token.word not in {"on", "off"}
+        }
+        words |= self._find_switches()
+        for left, right in english.OPPOSITES:
+            for mine, theirs in ((left, right), (right, left)):
+                own, other = frozenset(map(stem, mine)), frozenset(map(stem, theirs))
+                if (
+                    slot.names & own
+                    and not slot.names & other
+                    and bool(words & own) != bool(words & other)
+                ):
+                    return Value(("true" if words & own else "false",))
+        is_true = not words.isdisjoint(_TRUE | {"on"})
+        is_false = not words.isdisjoint(_FALSE | {"off"})
+        if is_true != is_false:
+            return Value(("true" if is_true else "false",))
+        return Value(("true", "false"))
+
+    def _read_truths(self) -> tuple[Value, ...]:
+        """Return the truth values that an order lists, in order."""
+        words = [stem(token.word) for token in self._iter_words()]
+        return tuple(
+            Value(("true" if word in _TRUE or word == "on" else "false",))
+            for word in words
+            if word in _TRUE | _FALSE | {"on", "off"}
+        )
+
+    def _find_switches(self) -> set[str]:
+        """Return `on` and `off` where they are no prepositions: `turn it off`, `lights on`."""
+        found = set()
+        for part in self._order.parts:
+            for place in range(part.first, part.end):
+                word = self._scan.tokens[place].word
+                after = self._scan.tokens[place + 1] if place + 1 < part.end else None
+                is_last = (
+                    after is None
+                    or after.kind is not TokenShape.WORD
+                    or self._scan.owners[place + 1] >= 0
+                )
+                is_beside = (
+                    place == self._order.head + 1
+                    and self._scan.tokens[place - 1].word in _SWITCHING
+                )
+                if word in {"on", "off"} and (is_last or is_beside or after is None):
+                    found.add(word)
+        return found
+
+    def _read_named(self, slot: ParameterSlot) -> Value | None:
+        """Return the integer that a word of the order stands for; None unless there is one."""
+        words = [stem(token.word) for token in self._iter_tokens()]
+        said, text = set(words), f" {' '.join(words)} "
+        named = dict(slot.named)
+        found = {number for word, number in slot.named if f" {word} " in text and word != "for"}
+        if not found and "for" in named and "against" in named:
+            found |= {named["for"]} if said & _YES else set()
+            found |= {named["against"]} if said & _NO else set()
+            if not found and "for" in said:
+                found.add(named["for"])
+        return Value((str(found.pop()),)) if len(found) == 1 else None
+
+    def _iter_tokens(self) -> Iterator[Token]:
+        for part in self._order.parts:
+            yield from self._scan.tokens[part.first : part.end]
+
+    def _is_told_alone(self, run: tuple[int, int]) -> bool:
+        """Return whether words are all between a colon and the next sign."""
+        tokens = self._scan.tokens
+        is_end = run[1] >= len(tokens) or tokens[run[1]].kind is TokenShape.SIGN
+        is_counted = self._scan.owners[run[0]] >= 0
+        return is_counted or (tokens[run[0] - 1].text == ":" and is_end)
+
+    def _iter_tokens_between(self) -> tuple[Token, ...]:
+        """Return the tokens from the first part to the last, with the signs between and after."""
+        return self._scan.tokens[self._order.first : self._order.end + 1]
+
+    def _iter_words(self) -> Iterator[Token]:
+        for part in self._order.parts:
+            for place in range(part.first, part.end):
+                token = self._scan.tokens[place]
+                if self._scan.owners[place] < 0 and token.kind is TokenShape.WORD:
+                    yield token
+
+
+def _alternate(places: Sequence[tuple[int, ...]]) -> bool:
+    """Return whether values of several slots come in groups, each with one of every slot."""
+    size = len(places)
+    ordered = sorted((place, index) for index, of in enumerate(places) for place in of)
+    groups = [ordered[start : start + size] for start in range(0, len(ordered), size)]
+    return all(len({index for _, index in group}) == size for group in groups)
+
+
+_JOINED = frozenset((",", "and", "&", "n", "\n", "-", "\u2022", "*"))
+_PRONOUNS = frozenset((MentionKind.IT, MentionKind.HIM))
+_SWITCHING = frozenset("switch turn put set leave keep flip power".split())  # noqa: SIM905
+_TELLING = frozenset((":", "=", "-", "\u2013", "\u2014"))
+_PEOPLE = frozenset((ValueRole.PARTY, ValueRole.RECIPIENT, ValueRole.SOURCE))
+_NUMBER_WORDS = frozenset(map(stem, ("number", "numbers", "no", "nr", "item", "id")))
+_TRUE = frozenset(map(stem, english.TRUE_WORDS))
+_FALSE = frozenset(map(stem, english.FALSE_WORDS))
+_YES = frozenset(map(stem, ("yes", "favour", "favor", "pro", "aye", "support", "back")))
+_NO = frozenset(map(stem, ("no", "nay", "contra", "oppose", "reject")))

@@ -1,0 +1,977 @@
+"""The orders of a request: its parts, each with its mood, put together by their heads.
+
+    Hi! Send 5 USDC to Bob and 3 to Alice, then show my balance. I owe them that.
+        ^^^^^^^^^^^^^^^^^^     ^^^^^^^^^^       ^^^^^^^^^^^^^^^  ^^^^^^^^^^^^^^^^
+        head                  continuation     head             statement
+
+A part is what stands between punctuation, line breaks and the words `and`, `then` and `but`. A head
+begins with a verb; what follows up to the next head belongs to its order.
+
+Source: docs/architecture.md#short-format.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import Enum, auto
+from typing import TYPE_CHECKING
+
+from precompiles.short_format import english
+from precompiles.short_format.mentions import (
+    BLOCKS,
+    NUMBER_MARKS,
+    UNKNOWN,
+    VALUES,
+    Mention,
+    MentionKind,
+    UnitKind,
+)
+from precompiles.short_format.phrases import PhraseTable, is_past, stem
+from precompiles.short_format.tokens import TokenShape
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from precompiles.short_format.mentions import KnownWords, Scan
+
+
+class Mood(Enum):
+    """What a part is."""
+
+    ORDER = auto()
+    """It begins with a verb, maybe after `could you please`."""
+
+    NOMINAL = auto()
+    """It has no verb: `5 USDC to Bob`, `and 3 to Alice`."""
+
+    RECEIVING = auto()
+    """`Bob gets 5`."""
+
+    QUESTION = auto()
+    STATEMENT = auto()
+    """About something: `I owe Bob 5`, `The rent is due`."""
+
+    CONDITION = auto()
+    """`If Bob asks`, `unless it rains`."""
+
+    EMPTY = auto()
+    """Courtesy, or an introduction."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a request."""
+
+    first: int
+    end: int
+    """Tokens."""
+
+    mood: Mood
+    head: int = -1
+    """The token of the verb, of an order."""
+
+    is_start: bool = True
+    """Whether it begins a sentence."""
+
+    opener_end: int = 0
+    """Where what follows `could you please` begins."""
+
+    is_wish: bool = False
+    """Whether it begins with `I want to` or the like."""
+
+    is_aside: bool = False
+    """Whether it belongs to a statement in parentheses."""
+
+    is_loose: bool = False
+    """Whether it begins with a word that is no verb: `and eggs`."""
+
+    before: str = ""
+    """The sign or the word before it, such as a comma or `and`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """Parts that ask for one thing, or for one thing several times."""
+
+    parts: tuple[Part, ...]
+    is_question: bool = False
+    verb: Part | None = None
+    """The part whose verb it continues: `3 to Ann` after `Send 5 USDC to Bob`."""
+
+    @property
+    def first(self) -> int:
+        """The first token."""
+        return self.parts[0].first
+
+    @property
+    def end(self) -> int:
+        """The end of the last token."""
+        return self.parts[-1].end
+
+    def holds(self, mention: Mention) -> bool:
+        """Return whether a mention stands in one of its parts."""
+        return any(part.first <= mention.first < part.end for part in self.parts)
+
+    def list_mentions(self, scan: Scan) -> list[Mention]:
+        """Return the mentions of its parts."""
+        return [mention for mention in scan.mentions if self.holds(mention)]
+
+    @property
+    def head(self) -> int:
+        """The token of the verb, its own or the one that it continues; -1 for none."""
+        return -1 if self.head_part is None else self.head_part.head
+
+    @property
+    def head_part(self) -> Part | None:
+        """The part with its verb."""
+        return next((part for part in self.parts if part.head >= 0), self.verb)
+
+    @property
+    def is_nominal(self) -> bool:
+        """Whether it has no verb of its own."""
+        return all(part.head < 0 for part in self.parts)
+
+
+_PERSONS = frozenset("i we he she they you who everybody everyone".split())  # noqa: SIM905
+_OPENERS: PhraseTable[bool] = PhraseTable({True: english.OPENERS})
+RECEIVES: PhraseTable[bool] = PhraseTable({True: english.RECEIVES})
+_SENTENCE_ENDS = frozenset((".", "!", "?", "\n", ";"))
+_PART_ENDS = frozenset(
+    (",", ":", "(", ")", "\u2014", "\u2013", "-", "\u2022", "*", "\u2192", ">", "|")
+)
+_FEW_WORDS = 2
+"""Words of a part that is no order without a verb that is known."""
+
+_JOINTS = frozenset(("and", "then", "but", "&", "n", "so", "plus"))
+_TELL = frozenset(("tell", "let", "remind"))
+
+
+MAX_PARTS = 128
+"""Upper bound of the parts of a request: the work grows with their square."""
+
+_ASKING_STARTS = frozenset("i we please could can would kindly let".split())  # noqa: SIM905
+_LONGEST_COURTESY = 16
+"""Tokens before an opener that are looked over: `hi there, good morning, could you`."""
+
+
+def split_parts(scan: Scan) -> list[tuple[int, int, bool, str]]:
+    """Return of each part first token, end, whether it begins a sentence, and the sign after it."""
+    found: list[tuple[int, int, bool, str]] = []
+    first, is_start = 0, True
+    opener_end = 0
+    for place, token in enumerate(scan.tokens):
+        if place == first:
+            start = _skip(scan, first, min(first + _LONGEST_COURTESY, len(scan.tokens)))
+            opener = _OPENERS.match(scan.tokens, start) if start < len(scan.tokens) else None
+            opener_end = 0 if opener is None else opener[0]
+        if place < opener_end and token.kind is TokenShape.WORD:
+            continue
+        owner = scan.owners[place]
+        kind = scan.mentions[owner].kind if owner >= 0 else None
+        is_sign = (
+            token.kind is TokenShape.SIGN
+            and token.text in _SENTENCE_ENDS | _PART_ENDS
+            and kind is None
+        )
+        if is_sign and token.text == "-" and not token.is_spaced:
+            is_sign = False
+        following = scan.tokens[place + 1].word if place + 1 < len(scan.tokens) else ""
+        is_late = (
+            token.word in {"so", "plus"}
+            and place > first
+            and not (
+                token.word == "so"
+                and (is_english_verb(following) or following.partition("'")[0] in _ASKING_STARTS)
+            )
+        )
+        is_joint = (
+            not is_late
+            and kind is None
+            and ((token.kind is TokenShape.WORD and token.word in _JOINTS) or token.text == "&")
+        )
+        is_sequence = kind is MentionKind.SEQUENCE and scan.mentions[owner].first == place
+        if not (is_sign or is_joint or is_sequence):
+            continue
+        if place > first:
+            found.append((first, place, is_start, token.text))
+            is_start = False
+        first = place + 1
+        if is_sequence:
+            first = place
+            is_start = is_start or token.word != "then"
+        if token.text in _SENTENCE_ENDS:
+            is_start = True
+    if first < len(scan.tokens):
+        found.append((first, len(scan.tokens), is_start, ""))
+    return found
+
+
+def read_parts(scan: Scan, known: KnownWords) -> tuple[Part, ...]:
+    """Return the parts of a request with their moods."""
+    found: list[Part] = []
+    is_closed, looked = False, 0
+    for first, end, is_start, sign in split_parts(scan)[: MAX_PARTS + 1]:
+        part = _read_part(scan, known, first, end, is_start=is_start, sign=sign)
+        opening = scan.tokens[_skip(scan, first, end)].word if _skip(scan, first, end) < end else ""
+        part = replace(
+            part,
+            before=scan.tokens[first - 1].word if first else "",
+            is_wish=part.mood in {Mood.ORDER, Mood.NOMINAL}
+            and opening.partition("'")[0] in {"i", "we"},
+        )
+        for token in scan.tokens[looked:first]:
+            is_closed = token.text == "(" or (is_closed and token.text != ")")
+        looked = first
+        if (
+            is_closed
+            and found
+            and (
+                found[-1].mood is Mood.STATEMENT
+                or part.mood is Mood.STATEMENT
+                or found[-1].is_aside
+            )
+        ):
+            part = replace(part, mood=Mood.EMPTY, head=-1, is_aside=True)
+        is_said = found and not part.is_start and found[-1].mood is Mood.STATEMENT
+        if is_said and part.before == ":" and _says(scan, found[-1]):
+            part = replace(part, mood=Mood.STATEMENT, head=-1)
+        if found and found[-1].mood is Mood.QUESTION and _is_asked_again(scan, part):
+            part = replace(part, mood=Mood.EMPTY, head=-1)
+        if _is_comment(scan, known, part, has_order=any(one.mood is Mood.ORDER for one in found)):
+            part = replace(part, mood=Mood.EMPTY, head=-1)
+        found.append(part)
+    return tuple(found)
+
+
+_SAYING = frozenset(
+    "says said say wrote writes asks asked told tells wants wanted demands demanded orders ordered "  # noqa: SIM905
+    "suggests suggested texted replied".split()
+)
+
+
+def _says(scan: Scan, part: Part) -> bool:
+    """Return whether a statement, `Ann says: …`, tells what somebody else said."""
+    words = [token.word for token in scan.tokens[part.first : part.end]]
+    return not _SAYING.isdisjoint(words) and words[0].partition("'")[0] not in {"i", "we"}
+
+
+def _is_asked_again(scan: Scan, part: Part) -> bool:
+    """Return whether a question, `and how much?`, only says more of the one before it."""
+    words = [token.word for token in scan.tokens[part.first : part.end]]
+    return part.mood is Mood.QUESTION and words in (["how", "much"], ["how", "many"])
+
+
+def _is_comment(scan: Scan, known: KnownWords, part: Part, *, has_order: bool) -> bool:
+    """Return whether a part says something that is neither an order nor a value.
+
+    It has no mention, and stands in parentheses, or after an order and begins with an article, or
+    is an exclamation of at most three words.
+    """
+    if part.mood is Mood.QUESTION and _is_courtesy(scan, part):
+        return True
+    if part.mood not in {Mood.NOMINAL, Mood.ORDER}:
+        return False
+    kinds = {mention.kind for mention in scan.mentions if part.first <= mention.first < part.end}
+    blocks = {
+        mention.text.lower()
+        for mention in scan.mentions
+        if part.first <= mention.first < part.end and mention.kind is MentionKind.REPEAT
+    }
+    if kinds - {
+        MentionKind.COURTESY,
+        MentionKind.SEQUENCE,
+        MentionKind.REPEAT,
+        MentionKind.EARLIER,
+    } or not blocks <= {"again"}:
+        return False
+    before = scan.tokens[part.first - 1].text if part.first else ""
+    after = scan.tokens[part.end].text if part.end < len(scan.tokens) else ""
+    if before == "(" and after == ")":
+        return True
+    words = [scan.tokens[place].word for place in range(part.first, part.end)]
+    has_place = any(word in {"to", "from", "into", "for"} for word in words)
+    if (
+        has_order
+        and part.mood is Mood.NOMINAL
+        and words[0] in english.DETERMINERS
+        and not has_place
+        and scan.tokens[part.first - 1].word not in _JOINTS
+        and not any(stem(word) in known.words for word in words)
+    ):
+        return True
+    is_known = _is_verb(words[0], known) or any(stem(word) in known.words for word in words)
+    is_sigh = before == "," and after in _SENTENCE_ENDS | {""} and not part.is_start
+    if len(words) == 1 and is_sigh and not is_known and words[0] not in english.DETERMINERS:
+        return True
+    is_short = part.is_start and len(words) <= 3  # noqa: PLR2004
+    return is_short and not is_known and not any(word in english.DETERMINERS for word in words)
+
+
+def _is_courtesy(scan: Scan, part: Part) -> bool:
+    """Return whether a question, `Pretty please?`, only asks nicely."""
+    kinds = {mention.kind for mention in scan.mentions if part.first <= mention.first < part.end}
+    return kinds == {MentionKind.COURTESY} and part.end - part.first <= 2  # noqa: PLR2004
+
+
+def _skip(scan: Scan, at: int, end: int) -> int:
+    """Return the first token that is neither courtesy nor a greeting."""
+    while at < end:
+        owner = scan.owners[at]
+        mention = scan.mentions[owner] if owner >= 0 else None
+        if mention is not None and mention.kind in {
+            MentionKind.COURTESY,
+            MentionKind.SEQUENCE,
+            MentionKind.REASON,
+        }:
+            at = min(end, mention.end)
+        elif mention is None and (
+            scan.tokens[at].word in english.GREETINGS or scan.tokens[at].kind is TokenShape.SIGN
+        ):
+            at += 1
+        else:
+            return at
+    return end
+
+
+def _read_part(  # noqa: PLR0913 - a part and what is around it
+    scan: Scan, known: KnownWords, first: int, end: int, *, is_start: bool, sign: str
+) -> Part:
+    tokens = scan.tokens
+    at = _skip(scan, first, end)
+    if at == end:
+        return Part(first, end, Mood.EMPTY, is_start=is_start)
+    if (
+        scan.owners[at] >= 0
+        and scan.mentions[scan.owners[at]].kind is MentionKind.CONDITION
+        and scan.tokens[at].word != "when"
+    ):
+        return Part(first, end, Mood.CONDITION, is_start=is_start, opener_end=at)
+    opener = _match_opener(scan, at, end)
+    is_asked = sign == "?"
+    start = at
+    while opener is not None:
+        at = _skip(scan, opener, end)
+        opener = _match_opener(scan, at, end) if at < end else None
+    if at == end:
+        return Part(first, end, Mood.EMPTY, is_start=is_start)
+    if tokens[at].word == "to" and at + 1 < end and _is_verb(tokens[at + 1].word, known):
+        at += 1
+    has_opener = at > start or any(
+        one.kind is MentionKind.COURTESY
+        and first <= one.first < at
+        and scan.show(one.first, one.end).lower() in _ASKED
+        for one in scan.mentions
+    )
+    word = tokens[at].word
+    owner = scan.owners[at]
+    kind = scan.mentions[owner].kind if owner >= 0 else None
+    receiving = _find_receiving(scan, at, end)
+    if word == "let" and at + 1 < end and receiving is None:
+        # `Let Bob have 5`
+        who = scan.mentions[scan.owners[at + 1]] if scan.owners[at + 1] >= 0 else None
+        is_named = who is not None and who.kind in {MentionKind.NAME, MentionKind.HIM}
+        if who is not None and is_named and who.end < end and tokens[who.end].word == "have":
+            receiving = who.end
+            at += 1
+    if receiving is not None:
+        return Part(first, end, Mood.RECEIVING, receiving, is_start=is_start, opener_end=at)
+    if word in {"nobody", "nothing", "none", "noone"} and not has_opener:
+        return Part(first, end, Mood.STATEMENT, is_start=is_start, opener_end=at)
+    if (
+        not has_opener
+        and tokens[at].kind is TokenShape.WORD
+        and kind in {None, MentionKind.IT, MentionKind.NEGATION, MentionKind.HIM}
+    ):
+        if word in english.QUESTION_WORDS or (
+            word in english.QUESTION_OPENERS and _is_inverted(scan, at, end, is_asked=is_asked)
+        ):
+            return Part(first, end, Mood.QUESTION, at, is_start=is_start, opener_end=at)
+        following = tokens[at + 1].word if at + 1 < end else ""
+        is_subject = word in english.SUBJECTS and (
+            word in _PERSONS
+            or following in _FINITE
+            or following in {"'s", "also"}
+            or is_past(following)
+        )
+        if is_subject or (
+            word.partition("'")[0] in _PERSONS | {"it", "that", "there"} and "'" in word
+        ):
+            return Part(first, end, Mood.STATEMENT, is_start=is_start, opener_end=at)
+    is_label = _is_label(scan, known, at, end)
+    if is_label and sign == ":" and end == at + 2 and is_start:
+        # `loan 3: extend it to week 34`
+        return Part(first, end, Mood.NOMINAL, is_start=is_start, opener_end=at)
+    if (
+        not has_opener
+        and word.endswith("ing")
+        and not _is_verb(word, known)
+        and _is_label(scan, known, at + 1, end)
+    ):
+        return Part(first, end, Mood.NOMINAL, is_start=is_start, opener_end=at)
+    is_place = word in english.PREPOSITIONS | {"until", "till"}
+    if (
+        is_place
+        and at + 1 < end
+        and tokens[at + 1].word in {"which", "whom", "whose", "what", "how"}
+    ):
+        return Part(first, end, Mood.QUESTION, at, is_start=is_start, opener_end=at)
+    is_parameter = is_label and stem(word) in known.slot_names and not is_start
+    is_begun = is_start or has_opener
+    is_verb = is_english_verb(word) or (is_begun and stem(word) in known.verbs - known.slot_names)
+    if is_label and (
+        not is_verb or is_parameter or (not has_opener and _find_finite_verb(scan, at, end) >= 0)
+    ):
+        if not has_opener and (
+            _find_finite_verb(scan, at, end) >= 0 or _is_told(scan, at + 2, end)
+        ):
+            return Part(first, end, Mood.STATEMENT, is_start=is_start, opener_end=at)
+        return Part(first, end, Mood.NOMINAL, is_start=is_start, opener_end=at)
+    if _begins_nominal(scan, at, end):
+        if sign == ":" and not _has_value(scan, at, end) and _find_finite_verb(scan, at, end) < 0:
+            return Part(first, end, Mood.EMPTY, is_start=is_start)
+        passive = _find_passive(scan, at, end)
+        if passive >= 0:
+            return Part(first, end, Mood.ORDER, passive, is_start=is_start, opener_end=at)
+        mood = Mood.NOMINAL
+        verb = _find_finite_verb(scan, at, end)
+        if verb >= 0:
+            mood = Mood.STATEMENT
+            if has_opener:
+                # "I want 5 USDC sent to Bob", "let Bob have 5".
+                return Part(first, end, Mood.ORDER, verb, is_start=is_start, opener_end=at)
+        return Part(first, end, mood, is_start=is_start, opener_end=at)
+    if tokens[at].kind is not TokenShape.WORD:
+        return Part(first, end, Mood.NOMINAL, is_start=is_start, opener_end=at)
+    is_header = sign == ":" and not has_opener and not _has_value(scan, at, end)
+    if is_header and (word.endswith("ing") or not is_english_verb(word)):
+        return Part(first, end, Mood.NOMINAL, is_start=is_start, opener_end=at)
+    if sign == "?" and not has_opener and not _is_verb(word, known):
+        return Part(first, end, Mood.QUESTION, at, is_start=is_start, opener_end=at)
+    if (
+        sign == ":"
+        and end == at + 1
+        and not _is_verb(word, known)
+        and stem(word) not in known.words
+    ):
+        return Part(first, end, Mood.EMPTY, is_start=is_start)
+    after = tokens[at + 1].word if at + 1 < end else ""
+    if not has_opener and after in _FINITE - {"do", "go"} and stem(word) not in known.verbs:
+        return Part(first, end, Mood.STATEMENT, is_start=is_start, opener_end=at)
+    if is_past(word) and not has_opener and stem(word) != word and word not in known.words:
+        return Part(first, end, Mood.STATEMENT, is_start=is_start, opener_end=at)
+    words = [place for place in range(at, end) if scan.owners[place] < 0]
+    if (
+        not has_opener
+        and len(words) == end - at <= _FEW_WORDS
+        and not is_start
+        and not _is_verb(word, known)
+    ):
+        return Part(first, end, Mood.NOMINAL, is_start=is_start, opener_end=at)
+    if word in _TELL and all(
+        scan.tokens[place].word in {"me", "us", "know", "please", word} for place in range(at, end)
+    ):
+        return Part(first, end, Mood.EMPTY, is_start=is_start)
+    is_followed = at + 1 < end and (
+        scan.owners[at + 1] >= 0
+        or tokens[at + 1].word in english.DETERMINERS
+        or tokens[at + 1].kind is not TokenShape.WORD
+    )
+    if (
+        not has_opener
+        and not is_start
+        and not is_followed
+        and stem(word) not in known.words
+        and not _is_verb(word, known)
+    ):
+        return Part(first, end, Mood.NOMINAL, is_start=is_start, opener_end=at, is_loose=True)
+    if stem(word) in _ASKING and any(
+        tokens[place].word.removesuffix("'s") in english.QUESTION_WORDS
+        for place in range(at + 1, end)
+    ):
+        return Part(first, end, Mood.ORDER, at, is_start=is_start, opener_end=at)
+    if word in {"have", "take"} and [one.word for one in tokens[at + 1 : at + 3]] == ["a", "look"]:
+        return Part(first, end, Mood.ORDER, at + 2, is_start=is_start, opener_end=at)
+    is_bare = is_start and not has_opener and is_english_verb(word)
+    if sign == "?" and is_bare and word not in english.READ_VERBS:
+        # `Send Ann 20 USDC?` asks whether to.
+        return Part(first, end, Mood.QUESTION, at, is_start=is_start, opener_end=at)
+    if has_opener or word in {"have", "get", "see", "let", "want", "need"}:
+        verb = _find_participle(scan, at, end)
+        if verb >= 0:
+            return Part(first, end, Mood.ORDER, verb, is_start=is_start, opener_end=at)
+    return Part(first, end, Mood.ORDER, at, is_start=is_start, opener_end=at)
+
+
+def _is_label(scan: Scan, known: KnownWords, at: int, end: int) -> bool:
+    """Return whether a part begins with the name of a value: `seat 9`, `farm Gull Point`."""
+    if at + 1 >= end or scan.tokens[at].kind is not TokenShape.WORD:
+        return False
+    is_number = scan.tokens[at + 1].kind is TokenShape.NUMBER or scan.tokens[at + 1].text == "#"
+    word = stem(scan.tokens[at].word)
+    if is_number:
+        return word in known.labels or scan.tokens[at].word in NUMBER_MARKS
+    following = stem(scan.tokens[at + 1].word)
+    is_name = word in known.labels - known.verbs or any(
+        {word, following} <= slot.names for slot in known.slots
+    )
+    if is_name and following in known.labels and at + 2 < end:
+        return scan.tokens[at + 2].kind is TokenShape.NUMBER
+    owner = scan.owners[at + 1]
+    is_value = owner >= 0 and scan.mentions[owner].kind in {
+        MentionKind.NAME,
+        MentionKind.STRANGER,
+        MentionKind.QUOTATION,
+    }
+    return word in known.slot_names and is_value
+
+
+def _is_told(scan: Scan, at: int, end: int) -> bool:
+    """Return whether a verb in the third person follows: `Quest 2 pays far too well`."""
+    word = scan.tokens[at].word if at < end else ""
+    return word.endswith("s") and scan.owners[at] < 0 and is_english_verb(word)
+
+
+def _has_value(scan: Scan, at: int, end: int) -> bool:
+    kinds = {
+        MentionKind.NAME,
+        MentionKind.QUOTATION,
+        MentionKind.STRANGER,
+        MentionKind.HIM,
+        MentionKind.UNREAD,
+        MentionKind.DATA,
+    }
+    for mention in scan.mentions:
+        is_labelled = mention.kind is MentionKind.QUANTITY and (
+            mention.unit is not UnitKind.NOUN or bool(mention.labels)
+        )
+        if at <= mention.first < end and (mention.kind in kinds or is_labelled):
+            return True
+    return False
+
+
+def _is_verb(word: str, known: KnownWords) -> bool:
+    return stem(word) in known.verbs or is_english_verb(word)
+
+
+def is_english_verb(word: str) -> bool:
+    """Return whether the lists of English verbs have a form of a word."""
+    return stem(word) in _KNOWN_VERBS
+
+
+_KNOWN_VERBS = frozenset(
+    stem(verb.split()[0]) for verbs in english.VERBS.values() for verb in verbs
+) | frozenset(map(stem, english.TALK | english.READ_VERBS | english.PERFORM))
+
+
+def _find_participle(scan: Scan, at: int, end: int) -> int:
+    """Return the token of the verb of `have 5 USDC sent to Bob`; -1 for none."""
+    for place in range(at + 1, end):
+        word = scan.tokens[place].word
+        if (
+            scan.owners[place] < 0
+            and (is_past(word) or word in {"have", "get"})
+            and stem(word) in _KNOWN_VERBS
+        ):
+            return place
+    return -1
+
+
+def _match_opener(scan: Scan, at: int, end: int) -> int | None:
+    obliged = _match_obliged(scan, at, end)
+    found = _OPENERS.match(scan.tokens, at)
+    if obliged is not None or found is None or found[0] > end:
+        return obliged
+    # A mood is none of an opener: "can you not".
+    return found[0]
+
+
+def _match_obliged(scan: Scan, at: int, end: int) -> int | None:
+    """Return the end of `I should be most obliged if you would` and the like; None if none."""
+    words = [token.word for token in scan.tokens[at : min(at + 9, end)]]
+    if (
+        not words
+        or words[0].partition("'")[0] not in {"i", "we", "it"}
+        or "be" not in words[:3]
+        or "if" not in words
+    ):
+        return None
+    place = words.index("if")
+    is_wish = words[place + 1 : place + 2] == ["you"] and words[place + 2 : place + 3] in (
+        ["would"],
+        ["could"],
+        ["can"],
+    )
+    return at + place + 3 if is_wish else None
+
+
+def _is_inverted(scan: Scan, at: int, end: int, *, is_asked: bool) -> bool:
+    """Return whether an auxiliary begins a question: a subject follows."""
+    owner = scan.owners[at + 1] if at + 1 < end else -1
+    if owner >= 0 and scan.mentions[owner].kind is MentionKind.NEGATION:
+        return False
+    if is_asked:
+        return True
+    after = scan.tokens[at + 1] if at + 1 < end else None
+    if after is None:
+        return False
+    if scan.tokens[at].word in {"do", "have"}:
+        return after.word in english.SUBJECTS
+    return after.word in english.SUBJECTS or after.word in english.DETERMINERS or owner >= 0
+
+
+def _find_receiving(scan: Scan, at: int, end: int) -> int | None:
+    """Return the token of the verb of `Bob gets 5`; None if a part is none such."""
+    owner = scan.owners[at]
+    if owner < 0 and at + 1 < end and scan.owners[at + 1] >= 0:
+        after = scan.mentions[scan.owners[at + 1]]
+        owner = scan.owners[at + 1] if after.kind is MentionKind.QUANTITY and after.labels else -1
+    if owner < 0 or scan.mentions[owner].kind not in {
+        MentionKind.NAME,
+        MentionKind.HIM,
+        MentionKind.STRANGER,
+        MentionKind.EACH,
+        MentionKind.QUANTITY,
+    }:
+        return None
+    place = scan.mentions[owner].end
+    while (
+        place < end
+        and scan.owners[place] < 0
+        and scan.tokens[place].word in {"also", "then", "and", ","}
+    ):
+        place += 1
+    while (
+        place < end
+        and scan.owners[place] >= 0
+        and scan.mentions[scan.owners[place]].kind
+        in {MentionKind.NAME, MentionKind.EACH, MentionKind.COURTESY}
+    ):
+        place = scan.mentions[scan.owners[place]].end
+    if place >= end:
+        return None
+    found = RECEIVES.match(scan.tokens, place)
+    if found is None or found[0] > end:
+        return None
+    is_amount = scan.mentions[owner].kind is MentionKind.QUANTITY
+    is_going = any(token.word in {"go", "goes"} for token in scan.tokens[place : found[0]])
+    return None if is_amount and not is_going else place
+
+
+def _begins_nominal(scan: Scan, at: int, end: int) -> bool:
+    """Return whether a part begins with no verb: a preposition, an article, a number, a name."""
+    token, owner = scan.tokens[at], scan.owners[at]
+    if owner >= 0:
+        return scan.mentions[owner].kind not in BLOCKS | {MentionKind.REASON}
+    if token.kind is not TokenShape.WORD:
+        return True
+    word = token.word
+    if is_english_verb(word) and word in english.PREPOSITIONS and at + 1 < end:
+        after = scan.owners[at + 1]
+        is_object = scan.tokens[at + 1].word in english.DETERMINERS or (
+            after >= 0 and scan.mentions[after].kind in {MentionKind.IT, MentionKind.HIM}
+        )
+        return not is_object
+    return (
+        word in english.DETERMINERS
+        or word in english.PREPOSITIONS
+        or word in {"same", "another", "new"}
+    )
+
+
+def _find_passive(scan: Scan, at: int, end: int) -> int:
+    """Return the token of the verb of `the fee is to be set to 3`; -1 for none."""
+    for place in range(at + 1, end - 1):
+        words = [token.word for token in scan.tokens[place : place + 4]]
+        for start in (
+            ["is", "to", "be"],
+            ["are", "to", "be"],
+            ["should", "be"],
+            ["must", "be"],
+            ["has", "to", "be"],
+            ["needs", "to", "be"],
+            ["shall", "be"],
+            ["have", "to", "be"],
+            ["need", "to", "be"],
+        ):
+            verb = place + len(start)
+            if (
+                words[: len(start)] == start
+                and verb < end
+                and (
+                    is_past(scan.tokens[verb].word) or stem(scan.tokens[verb].word) in _KNOWN_VERBS
+                )
+            ):
+                return verb
+    return -1
+
+
+_NAMED = frozenset("called named titled labelled dated priced worded".split())  # noqa: SIM905
+_FINITE = english.AUXILIARIES | frozenset(
+    [
+        "needs",
+        "need",
+        "wants",
+        "want",
+        "owes",
+        "owe",
+        "wrote",
+        "asks",
+        "asked",
+        "says",
+        "said",
+        "sent",
+        "paid",
+        "gave",
+        "told",
+        "likes",
+        "should",
+        "looks",
+        "look",
+        "feels",
+        "feel",
+        "seems",
+        "seem",
+        "starts",
+        "start",
+        "begins",
+        "comes",
+        "come",
+        "stays",
+        "stay",
+        "keeps",
+        "runs",
+        "works",
+        "broke",
+        "rang",
+        "went",
+        "arrived",
+    ]
+)
+
+
+def _find_finite_verb(scan: Scan, at: int, end: int) -> int:
+    """Return the token of a verb after a subject; -1 for none."""
+    for place in range(at + 1, end):
+        word = scan.tokens[place].word
+        owner = scan.owners[place]
+        if owner >= 0 and scan.mentions[owner].kind is MentionKind.REASON:
+            continue
+        if word.endswith("n't") or (word in {"i", "we"} and place + 1 < end):
+            return place
+        if scan.owners[place] >= 0 or scan.tokens[place].kind is not TokenShape.WORD:
+            continue
+        if word in _FINITE or (is_past(word) and place > at and word not in _NAMED):
+            return place
+    return -1
+
+
+def gather_orders(
+    scan: Scan, parts: Sequence[Part]
+) -> tuple[tuple[Order, ...], tuple[Part, ...], tuple[Part, ...]]:
+    """Put the parts of a request together to orders; return them, the statements, the conditions.
+
+    A part without a verb belongs to the order before it; at the beginning of a sentence, to the one
+    after it if there is one in that sentence.
+    """
+    orders: list[list[Part]] = []
+    statements: list[Part] = []
+    conditions: list[Part] = []
+    waiting: list[Part] = []
+    is_stated = False
+    for index, part in enumerate(parts):
+        if part.mood is Mood.EMPTY:
+            continue
+        if part.mood is Mood.CONDITION:
+            if not _has_question(parts, index):
+                conditions.append(part)
+            elif any(one.kind in VALUES for one in list_mentions(scan, part.first, part.end)):
+                # `If I sold 5 USDC, how much would I get?` asks for 5 USDC.
+                waiting.append(_drop_condition(scan, part))
+            continue
+        if part.mood is Mood.STATEMENT:
+            statements.append(part)
+            is_stated = True
+            continue
+        if part.is_start or part.mood is not Mood.NOMINAL:
+            is_stated = False
+        if is_stated:
+            statements.append(part)
+            continue
+        if (
+            part.mood is Mood.ORDER
+            and orders
+            and not waiting
+            and _is_bare(scan, part)
+            and all(one.head < 0 for one in orders[-1])
+        ):
+            orders[-1].append(part)
+            continue
+        if part.mood in {Mood.ORDER, Mood.QUESTION} or (
+            part.mood is Mood.RECEIVING and part.is_start
+        ):
+            orders.append([*waiting, part])
+            waiting = []
+        elif (part.is_start and _has_head_later(parts, index)) or waiting:
+            waiting.append(part)
+        elif orders and not (part.is_start and part.before in {".", "!", ";"}):
+            orders[-1].append(part)
+        else:
+            orders.append([part])
+    if waiting:
+        orders.append(waiting)
+    orders = [one for one in orders if not _is_goal(scan, one, parts)]
+    orders, more = _drop_subjects(scan, parts, orders, statements)
+    statements += more
+    return (
+        _continue(
+            [Order(tuple(one), any(part.mood is Mood.QUESTION for part in one)) for one in orders]
+        ),
+        tuple(statements),
+        tuple(conditions),
+    )
+
+
+def _continue(orders: Sequence[Order]) -> tuple[Order, ...]:
+    """Return orders, each without a verb with that of the order before it."""
+    found: list[Order] = []
+    for order in orders:
+        before = found[-1].head_part if found else None
+        is_act = before is not None and before.mood in {Mood.ORDER, Mood.RECEIVING}
+        found.append(replace(order, verb=before) if order.is_nominal and is_act else order)
+    return tuple(found)
+
+
+def _drop_condition(scan: Scan, part: Part) -> Part:
+    """Return the part of a condition without its first word."""
+    end = scan.mentions[scan.owners[part.opener_end]].end
+    return replace(part, first=end, opener_end=end, mood=Mood.NOMINAL)
+
+
+def _is_bare(scan: Scan, part: Part) -> bool:
+    """Return whether an order is its verb alone: `Please pay`."""
+    return all(
+        place == part.head
+        or scan.tokens[place].word in {"in", "out", "up", "down", "off", "back", "over"}
+        or (scan.owners[place] >= 0 and scan.mentions[scan.owners[place]].kind in _BARE)
+        for place in range(max(part.first, part.opener_end), part.end)
+    )
+
+
+_ASKED = frozenset(("will you", "would you", "could you", "can you"))
+_ASKING = frozenset(map(stem, ("know", "see", "tell", "find", "check", "look", "learn", "hear")))
+_BARE = frozenset((MentionKind.COURTESY, MentionKind.SEQUENCE, MentionKind.IT, MentionKind.EACH))
+
+
+def _has_question(parts: Sequence[Part], index: int) -> bool:
+    """Return whether the main clause of a condition is a question."""
+    for part in parts[index + 1 :]:
+        if part.is_start:
+            return False
+        if part.mood in {Mood.ORDER, Mood.QUESTION}:
+            return part.mood is Mood.QUESTION
+    return False
+
+
+def _is_goal(scan: Scan, order: Sequence[Part], parts: Sequence[Part]) -> bool:
+    """Return whether a wish says why: `I'd like to stash my skis, please rent box 23`.
+
+    It has no value, and an order is beside it in the same sentence without `and`.
+    """
+    if len(order) != 1 or not order[0].is_wish:
+        return False
+    part = order[0]
+    if part.mood is Mood.NOMINAL:
+        return _is_need(scan, part, parts)
+    if any(
+        part.first <= one.first < part.end and one.kind is not MentionKind.COURTESY
+        for one in scan.mentions
+    ):
+        return False
+    index = parts.index(part)
+    after = parts[index + 1] if index + 1 < len(parts) else None
+    before = parts[index - 1] if index else None
+    is_first = (
+        after is not None
+        and not after.is_start
+        and after.before in {",", "so"}
+        and after.mood is Mood.ORDER
+        and not after.is_wish
+    )
+    is_last = (
+        before is not None
+        and not part.is_start
+        and part.before == ","
+        and before.mood in {Mood.ORDER, Mood.NOMINAL}
+    )
+    return is_first or is_last
+
+
+def _is_need(scan: Scan, part: Part, parts: Sequence[Part]) -> bool:
+    """Return whether a sentence says why: `I need some cash. Withdraw 70 USDC`.
+
+    It has no value, and an order is another sentence.
+    """
+    index = parts.index(part)
+    is_alone = part.is_start and (index + 1 == len(parts) or parts[index + 1].is_start)
+    has_value = any(
+        part.first <= one.first < part.end and one.kind in VALUES | UNKNOWN for one in scan.mentions
+    )
+    return is_alone and not has_value and any(one.mood is Mood.ORDER for one in parts)
+
+
+def _drop_subjects(
+    scan: Scan, parts: Sequence[Part], orders: list[list[Part]], statements: Sequence[Part]
+) -> tuple[list[list[Part]], list[Part]]:
+    """Take the first subjects of a statement out of the orders: `Ann, Ben and Cy closed it`."""
+    stated = {part.first for part in statements}
+    dropped: list[Part] = []
+    for index, part in enumerate(parts):
+        if part.first not in stated or part.is_start:
+            continue
+        subjects: list[Part] = []
+        subject = scan.tokens[max(part.first, part.opener_end)].word
+        if subject in english.SUBJECTS and not (subject == "i" and part.before in {"and", "&"}):
+            continue
+        for before in reversed(parts[:index]):
+            if before.mood is not Mood.NOMINAL:
+                subjects = []
+                break
+            subjects.append(before)
+            if before.is_start:
+                break
+        dropped += subjects
+    kept = [[part for part in one if part not in dropped] for one in orders]
+    return [one for one in kept if one], dropped
+
+
+def _has_head_later(parts: Sequence[Part], index: int) -> bool:
+    """Return whether a verb follows in the same sentence."""
+    for part in parts[index + 1 :]:
+        if part.is_start:
+            return False
+        if part.mood in {Mood.ORDER, Mood.QUESTION}:
+            return True
+    return False
+
+
+def list_mentions(scan: Scan, first: int, end: int) -> Iterator[Mention]:
+    """Yield the mentions among some tokens."""
+    for mention in scan.mentions:
+        if first <= mention.first < end:
+            yield mention
+
+
+def drop_light_verb(scan: Scan, order: Order) -> Order:
+    """Return an order without a verb such as `take`: another order's `it` is its object."""
+    first = order.parts[0]
+    if first.head < 0 or scan.tokens[first.head].word not in english.LIGHT_VERBS:
+        return order
+    start = first.head + 1
+    bare = replace(first, head=-1, mood=Mood.NOMINAL, opener_end=start)
+    return replace(order, parts=(bare, *order.parts[1:]))
+
+
+def merge_orders(orders: Sequence[Order]) -> Order:
+    """Return several orders as one."""
+    parts = tuple(part for order in orders for part in order.parts)
+    return replace(orders[0], parts=parts)

@@ -1,0 +1,233 @@
+"""Phrases to find among tokens, the longest first; and the stems of words."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from precompiles.short_format.tokens import Token
+
+Kind = TypeVar("Kind")
+
+
+class PhraseTable(Generic[Kind]):
+    """Phrases by their kinds. Of phrases that begin at one token, the longest is found."""
+
+    def __init__(self, phrases: Mapping[Kind, Iterable[str]]) -> None:
+        """Index phrases; of one that has two kinds, the first kind counts."""
+        self._by_first: dict[str, list[tuple[tuple[str, ...], Kind]]] = {}
+        seen: set[tuple[str, ...]] = set()
+        for kind, texts in phrases.items():
+            for text in texts:
+                words = tuple(_split_phrase(text))
+                if words and words not in seen:
+                    seen.add(words)
+                    self._by_first.setdefault(words[0], []).append((words, kind))
+        for entries in self._by_first.values():
+            entries.sort(key=lambda entry: (-len(entry[0]), entry[0]))
+
+    def match(self, tokens: Sequence[Token], at: int) -> tuple[int, Kind] | None:
+        """Return the end of the longest phrase that begins at a token, and its kind."""
+        for words, kind in self._by_first.get(tokens[at].word, ()):
+            end = at + len(words)
+            if end <= len(tokens) and all(
+                tokens[at + i].word == word for i, word in enumerate(words)
+            ):
+                return end, kind
+        return None
+
+
+def _split_phrase(text: str) -> Iterable[str]:
+    for word in text.split():
+        if word.endswith("'s") and len(word) > len("'s"):
+            yield word.removesuffix("'s")
+            yield "'s"
+        else:
+            yield word
+
+
+_IRREGULAR = {
+    "paid": "pay", "sent": "send", "gave": "give", "given": "give", "took": "take", "taken": "take",
+    "bought": "buy", "sold": "sell", "lent": "lend", "kept": "keep", "lost": "lose", "made": "make",
+    "withdrew": "withdraw", "withdrawn": "withdraw", "got": "get", "told": "tell", "won": "win",
+    "held": "hold", "left": "leave", "met": "meet", "chose": "choose", "chosen": "choose",
+    "wrote": "write", "written": "write", "spent": "spend", "went": "go", "gone": "go",
+    "people": "person", "men": "man", "women": "woman", "children": "child", "shelves": "shelf",
+    "swept": "sweep", "fed": "feed", "drew": "draw", "drawn": "draw", "rang": "ring", "hid": "hide",
+}  # fmt: skip
+PAST = frozenset(
+    [
+        "paid",
+        "sent",
+        "gave",
+        "given",
+        "took",
+        "taken",
+        "bought",
+        "sold",
+        "lent",
+        "made",
+        "withdrew",
+        "withdrawn",
+        "got",
+        "told",
+        "wrote",
+        "written",
+        "spent",
+        "went",
+        "did",
+        "done",
+        "had",
+        "was",
+        "were",
+        "been",
+        "lost",
+        "kept",
+        "found",
+        "won",
+        "fed",
+        "drew",
+        "rang",
+        "came",
+        "said",
+        "thought",
+        "meant",
+        "knew",
+        "saw",
+        "ran",
+        "began",
+        "drove",
+        "broke",
+        "fell",
+        "felt",
+        "sang",
+        "swam",
+        "sat",
+        "stood",
+        "wore",
+        "grew",
+        "threw",
+        "flew",
+        "ate",
+        "drank",
+        "slept",
+        "spoke",
+        "stole",
+        "woke",
+        "chose",
+        "rose",
+        "forgot",
+        "brought",
+        "caught",
+        "taught",
+        "built",
+        "led",
+        "met",
+        "heard",
+        "held",
+        "hid",
+        "left",
+        "rode",
+        "shook",
+        "shot",
+        "stuck",
+        "struck",
+        "swore",
+        "tore",
+        "understood",
+    ]
+)
+"""Irregular forms of the past, which begin a report."""
+
+_NO_PAST = frozenset(
+    "need feed seed speed bleed embed shed wed bed red proceed exceed succeed".split()  # noqa: SIM905
+)
+_VOWELS = frozenset("aeiouy")
+_LEAST = 3
+
+
+def stem(word: str) -> str:
+    """Return a stem that the forms of a word share: `deposits`, `depositing`, `deposited`.
+
+    Input:  a word in lower case.
+    """
+    if word in _IRREGULAR:
+        word = _IRREGULAR[word]
+    if word.endswith("ies") and len(word) > len("ies") + 1:
+        word = word[:-3] + "y"
+    elif re.search(r"(?:s|x|z|ch|sh)es\Z", word):
+        word = word[:-2]
+    elif word.endswith("s") and not word.endswith(("ss", "us", "is")) and len(word) > _LEAST:
+        word = word[:-1]
+    for suffix in ("ing", "ed"):
+        base = word.removesuffix(suffix)
+        if (
+            base != word
+            and len(base) >= _LEAST
+            and not _VOWELS.isdisjoint(base)
+            and word not in _NO_PAST
+        ):
+            word = base
+            if word[-1] == word[-2] and word[-1] not in "ls":
+                word = word[:-1]
+            break
+    if word.endswith("e") and len(word) > _LEAST:
+        word = word[:-1]
+    if word.endswith("y") and len(word) > _LEAST:
+        word = word[:-1] + "i"
+    return word
+
+
+def is_past(word: str) -> bool:
+    """Return whether a word in lower case is a form of the past."""
+    return word in PAST or (
+        word.endswith("ed") and len(word) > len("need") and word not in _NO_PAST
+    )
+
+
+# -- typing errors -- #
+
+_LEAST_CORRECTED = 5
+
+
+def is_near(word: str, other: str) -> bool:
+    """Return whether two words differ by one letter: another, a missing, or two exchanged ones."""
+    if abs(len(word) - len(other)) > 1 or word == other:
+        return word == other
+    start = 0
+    least = min(len(word), len(other))
+    while start < least and word[start] == other[start]:
+        start += 1
+    if len(word) == len(other):
+        is_swapped = (
+            word[start : start + 2] == other[start : start + 2][::-1]
+            and word[start + 2 :] == other[start + 2 :]
+        )
+        return word[start + 1 :] == other[start + 1 :] or is_swapped
+    longer, shorter = (word, other) if len(word) > len(other) else (other, word)
+    return longer[start + 1 :] == shorter[start:]
+
+
+class Speller:
+    """Known words, to find the one that a word with a typing error is meant to be."""
+
+    def __init__(self, words: Iterable[str]) -> None:
+        """Index words by their first letters; shorter ones than five letters are not corrected."""
+        self._words: dict[str, list[str]] = {}
+        self._known = frozenset(words)
+        for word in sorted(self._known):
+            if len(word) >= _LEAST_CORRECTED:
+                self._words.setdefault(word[0], []).append(word)
+
+    def correct(self, word: str) -> str:
+        """Return the one known word that is near a word; the word itself if there is none."""
+        if len(word) < _LEAST_CORRECTED or word in self._known or not word.isalpha():
+            return word
+        near = [one for one in self._words.get(word[0], ()) if is_near(word, one)]
+        stems = {stem(one) for one in near}
+        # Another form of a known word is no error: `closed`.
+        is_form = stem(word) in stems
+        return near[0] if len(stems) == 1 and not is_form else word

@@ -1,0 +1,1096 @@
+"""The plan of a request: which tool each of its orders fills, in the order of the text.
+
+Before the first act the whole request has a plan, or nothing happens. A step does the next order
+only. So nothing is skipped, repeated, reordered or done by half. `All done` is admitted when
+nothing is left, and not before.
+
+Source: docs/architecture.md#short-format.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from precompiles.short_format.binding import (
+    ACCOUNT,
+    Filling,
+    PlannedCall,
+    find_fillings,
+    list_items,
+)
+from precompiles.short_format.english import (
+    ALL_WORDS,
+    AUXILIARIES,
+    DETERMINERS,
+    LIGHT_VERBS,
+    POSSESSIVES,
+    VERBS,
+)
+from precompiles.short_format.mentions import (
+    BLOCKS,
+    UNKNOWN,
+    VALUES,
+    Mention,
+    MentionKind,
+    UnitKind,
+    scan,
+)
+from precompiles.short_format.orders import (
+    MAX_PARTS,
+    Mood,
+    Order,
+    drop_light_verb,
+    gather_orders,
+    list_mentions,
+    merge_orders,
+    read_parts,
+)
+from precompiles.short_format.phrases import is_past, stem
+from precompiles.short_format.roles import ValueRole
+from precompiles.short_format.tokens import TokenShape
+from precompiles.short_format.values import Context, Item, Obstacle
+from precompiles.short_format.wording import (
+    Strength,
+    count_evidence,
+    find_agent,
+    find_block,
+    measure_strength,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from precompiles.short_format.mentions import KnownWords, Scan
+    from precompiles.short_format.orders import Part
+    from precompiles.short_format.roles import ToolRoles
+
+MAX_ORDERS = 16
+MAX_CUTS = 16
+"""Upper bound of the last parts of an order that are tried as orders of their own."""
+
+MAX_OFFERED = 8
+"""Upper bound of the calls among which a model chooses."""
+
+MAX_REQUEST_CHARACTERS = 2_048
+MAX_RESULT_CHARACTERS = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What the next step may do."""
+
+    clause: str
+    """The text of the order."""
+
+    calls: tuple[PlannedCall, ...]
+    """Each call that is admitted, the surest first."""
+
+    first: int
+    end: int
+    """Tokens of the order."""
+
+    is_sure: bool
+    """Whether there is one call, nothing of it is left to choose, and the words speak for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoPlan:
+    """Why nothing may be done."""
+
+    failure: Obstacle
+    clause: str
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """Nothing is left."""
+
+
+class Planner:
+    """Plans one request of an agent."""
+
+    def __init__(
+        self, question: str, tools: Sequence[ToolRoles], known: KnownWords, targets: frozenset[str]
+    ) -> None:
+        """Read a request.
+
+        Input:  the request, with handles; the tools; the words and names; handles of contracts that
+                the tools call.
+        """
+        self._tools = tuple(tools)
+        self._known = known
+        quoted = _QUOTED_QUESTION.match(question)
+        self._is_quoted = quoted is not None
+        asked = question if quoted is None else quoted["text"]
+        self._question = _OPTIONS.sub("", asked)
+        self._read(self._question)
+        own = frozenset(handle for tool in tools if not tool.is_read for handle in tool.handles)
+        self._forbidden = targets | known.tokens | (own & known.tokens)
+        self._units = frozenset(
+            slot.unit.name
+            for tool in tools
+            if not tool.is_read
+            for slot in tool.slots
+            if slot.role is ValueRole.AMOUNT
+        )
+
+        self._siblings = {
+            tool.index: frozenset(
+                word for other in tools if other.handles & tool.handles for word in other.name_words
+            )
+            for tool in tools
+        }
+        self._has_bare_amount = any(
+            slot.role is ValueRole.COUNT and not slot.labels.isdisjoint(_AMOUNT_NAMES)
+            for tool in tools
+            if not tool.is_read
+            for slot in tool.slots
+        )
+        self._is_after_read = False
+        self._prior: tuple[tuple[tuple[str, str], ...], ...] = ()
+        self._prior_tokens: tuple[str, ...] = ()
+        self._calls: tuple[PlannedCall, ...] = ()
+        self.order_count = len(self.orders)
+        """The orders as they are read at first, which are paid for."""
+        self._is_quoted_text = False
+
+    @property
+    def tools(self) -> tuple[ToolRoles, ...]:
+        """What the tools say of themselves."""
+        return self._tools
+
+    def _read(self, question: str) -> None:
+        self.scan: Scan = scan(question, self._known)
+        self._parts = read_parts(self.scan, self._known)
+        orders, self.statements, self.conditions = gather_orders(self.scan, self._parts)
+        self.orders = tuple(self._join_prompts(orders))
+
+    def _join_prompts(self, orders: Sequence[Order]) -> list[Order]:
+        """Return orders; one that ends with an agent's name and a colon has the sentence's rest."""
+        found: list[Order] = []
+        for order in orders:
+            before = found[-1] if found else None
+            is_told = before is not None and self.scan.tokens[before.parts[0].end].text == ":"
+            names = before is not None and any(
+                find_agent(self.scan, before.first, before.parts[0].end, tool)
+                for tool in self._tools
+            )
+            if before is not None and is_told and names and not order.parts[0].is_start:
+                found[-1] = merge_orders((before, order))
+            else:
+                found.append(order)
+        return found
+
+    def _quote_text(self) -> None:
+        """Read what follows a colon as a quotation, if the request has a plan only so."""
+        if self._is_quoted_text:
+            return
+        self._is_quoted_text = True
+        if not any(slot.role is ValueRole.TEXT for tool in self._tools for slot in tool.slots):
+            return
+        if not isinstance(self.find_next((), _matches_none), NoPlan):
+            return
+        labels = frozenset(
+            word
+            for tool in self._tools
+            for slot in tool.slots
+            if slot.role is ValueRole.TEXT and not slot.options
+            for word in slot.names
+        )
+        labelled = quote_labelled(self._question, labels)
+        for quoted in (*labelled, *quote_tails(self._question)):
+            self._read(quoted)
+            step = self.find_next((), _matches_none)
+            is_text = (
+                isinstance(step, Step)
+                and (step.is_sure or len(step.calls) == 1)
+                and not any(
+                    self._tools[call.tool].moves or self._tools[call.tool].is_read
+                    for call in step.calls
+                )
+            )
+            last = self.orders[-1].list_mentions(self.scan) if self.orders else []
+            is_last = any(one.kind is MentionKind.QUOTATION for one in last)
+            if is_text and (is_last or quoted in labelled):
+                return
+        self._read(self._question)
+
+    def find_next(
+        self, results: Sequence[str], matches: Callable[[PlannedCall, int], bool]
+    ) -> Step | NoPlan | Done:
+        """Return what the next step may do.
+
+        Input:  the results of the steps so far; whether a call is that of a step, by its index.
+        """
+        if len(self._question) > MAX_REQUEST_CHARACTERS:
+            return NoPlan(Obstacle("long"), "")
+        self._quote_text()
+        if len(self._parts) > MAX_PARTS:
+            return NoPlan(Obstacle("many"), "")
+        if self.conditions:
+            part = self.conditions[0]
+            text = self.scan.show(part.first, part.end)
+            return NoPlan(Obstacle("condition", text), text)
+        if not self.orders:
+            return NoPlan(self._explain_empty(), self._question)
+        if len(self.orders) > MAX_ORDERS:
+            return NoPlan(Obstacle("many"), self._question)
+        self._prior, self._prior_tokens = (), ()
+        self._is_after_read, self._calls = False, ()
+        blocked = self._find_blocked_statement()
+        if blocked is not None:
+            return blocked
+        done = 0
+        step: Step | None = None
+        seen: list[Mention] = []
+        has_result, last_write = False, 0
+        waiting = list(reversed(self.orders))
+        while waiting:
+            order = waiting.pop()
+            if self._is_meant_again(order):
+                continue
+            context = self._make_context(
+                order, results, done, last_write, has_result=has_result, is_open=step is not None
+            )
+            found = self._fill(order, waiting, context)
+            if isinstance(found, NoPlan):
+                found = (
+                    self._fill_with_balance(order, waiting, context, results, done, matches)
+                    or found
+                )
+            if isinstance(found, NoPlan) and self._is_aside(order):
+                continue
+            if isinstance(found, NoPlan):
+                return found
+            order, fillings = found
+            clause = self.scan.show(order.first, order.end)
+            if self._is_quoted and not all(
+                self._tools[call.tool].is_read for one in fillings for call in one.calls
+            ):
+                return NoPlan(Obstacle("quoted"), clause)
+            if _is_ambiguous(fillings):
+                return NoPlan(Obstacle("ambiguous"), clause)
+            index = 0
+            if self._is_restated(order, fillings):
+                continue
+            self._is_after_read = all(self._tools[one.calls[-1].tool].is_read for one in fillings)
+            self._calls = fillings[0].calls if len(fillings) == 1 else ()
+            self._prior_tokens = self._list_tokens(self._calls)
+            if not self._is_after_read or fillings[0].calls:
+                is_more = order.is_nominal and order.verb is not None
+                before = self._prior if is_more else ()
+                self._prior = (*before, *(self._list_plain(call) for call in fillings[0].calls))
+            if step is None:
+                while done < len(results) and any(index < len(one.calls) for one in fillings):
+                    kept = [
+                        one
+                        for one in fillings
+                        if index < len(one.calls) and matches(one.calls[index], done)
+                    ]
+                    if not kept:
+                        break
+                    fillings = kept
+                    index += 1
+                    done += 1
+                    if not self._tools[kept[0].calls[index - 1].tool].is_read:
+                        last_write = done - 1
+                unfinished = [one for one in fillings if len(one.calls) > index]
+                if unfinished:
+                    if done < len(results):
+                        return NoPlan(Obstacle("history"), clause)
+                    calls = tuple(dict.fromkeys(one.calls[index] for one in unfinished))
+                    is_meant = index > 0 or all(self._is_meant(one) for one in unfinished)
+                    is_sure = len(calls) == 1 and calls[0].is_known and is_meant
+                    step = Step(clause, calls, order.first, order.end, is_sure)
+            has_result = True
+            seen += order.list_mentions(self.scan)
+        if step is not None:
+            return step
+        if done < len(results):
+            return NoPlan(Obstacle("history"), "")
+        return Done()
+
+    def _is_meant(self, filling: Filling) -> bool:
+        """Return whether an order's words speak for its calls so much that no model is asked."""
+        is_read = all(self._tools[call.tool].is_read for call in filling.calls)
+        return (
+            filling.strength >= (Strength.FAIR if is_read else Strength.STRONG) and filling.is_clear
+        )
+
+    def _find_antecedents(self, place: int) -> tuple[tuple[Item, ...], ...]:
+        """Return the values of the parts before a token, the nearest first."""
+        sentences: list[list[Part]] = []
+        for part in self._parts:
+            if part.end > place:
+                break
+            if part.is_start or not sentences:
+                sentences.append([])
+            sentences[-1].append(part)
+        return tuple(
+            list_items(self.scan, Order(tuple(of)), self._known) for of in reversed(sentences)
+        )
+
+    def _find_sentence(self, place: int) -> int:
+        """Return the first token of the sentence before a token; -1 for none."""
+        starts = [
+            part.first
+            for part in self._parts
+            if part.is_start and part.mood is not Mood.EMPTY and part.end <= place
+        ]
+        return starts[-1] if starts else -1
+
+    def _is_meant_again(self, order: Order) -> bool:
+        """Return whether an order says the one before it once more: `…, please pay that out`.
+
+        Its only values are pronouns, and its verb is that of the same tool.
+        """
+        kinds = {mention.kind for mention in order.list_mentions(self.scan)}
+        tools = {call.tool for call in self._calls}
+        if (
+            len(tools) != 1
+            or not kinds & _PRONOUNS
+            or kinds & (VALUES | UNKNOWN | BLOCKS) - _PRONOUNS
+        ):
+            return False
+        tool = self._tools[tools.pop()]
+        if tool.is_read or measure_strength(self.scan, order, tool) is not Strength.STRONG:
+            return False
+        return not any(
+            measure_strength(self.scan, order, other) is Strength.STRONG
+            for other in self._tools
+            if other is not tool and not other.is_read and not other.slots
+        )
+
+    def _is_restated(self, order: Order, fillings: Sequence[Filling]) -> bool:
+        """Return whether an order names no value, and its calls are those of the order before."""
+        own = {mention.kind for mention in order.list_mentions(self.scan)} & VALUES - {
+            MentionKind.IT,
+            MentionKind.HIM,
+            MentionKind.PLACE,
+        }
+        is_same = bool(self._calls) and all(
+            one.calls == self._calls and one.strength is Strength.STRONG for one in fillings
+        )
+        part = order.head_part
+        is_told = part is not None and part.mood is Mood.RECEIVING and part.is_start
+        return is_same and (not own or is_told)
+
+    def _list_plain(self, call: PlannedCall) -> tuple[tuple[str, str], ...]:
+        """Return the plain parameters of a call by name, with their values."""
+        roles = {ValueRole.COUNT, ValueRole.TIME, ValueRole.TEXT, ValueRole.DATA}
+        tool = self._tools[call.tool]
+        return tuple(
+            (parameter.name, values[0].texts[0])
+            for parameter, values in zip(tool.parameters, call.values, strict=True)
+            if len(values) == 1
+            and values[0].is_known
+            and parameter.slots[0].role in roles
+            and not parameter.is_list
+        )
+
+    def _list_tokens(self, calls: Sequence[PlannedCall]) -> tuple[str, ...]:
+        """Return the tokens that calls have as parameters, each once."""
+        found = [
+            values[0].texts[0]
+            for call in calls
+            for parameter, values in zip(
+                self._tools[call.tool].parameters, call.values, strict=True
+            )
+            if len(values) == 1
+            and values[0].is_known
+            and parameter.slots[0].role is ValueRole.TOKEN
+        ]
+        return tuple(dict.fromkeys(found))
+
+    def _make_context(  # noqa: PLR0913 - what a context is made of
+        self,
+        order: Order,
+        results: Sequence[str],
+        done: int,
+        last_write: int,
+        *,
+        has_result: bool,
+        is_open: bool,
+    ) -> Context:
+        before = [one for one in self.scan.mentions if one.first < order.first]
+        people = [
+            one.text
+            for one in before
+            if one.kind is MentionKind.NAME and one.text not in self._forbidden
+        ]
+        # `Ann's cheque came, so pay her`
+        owners = [
+            self._known.find_name(self.scan.tokens, one.first)
+            for one in before
+            if one.kind is MentionKind.STRANGER and "'s" in one.text
+        ]
+        people += [found[1] for found in owners if found and found[1] not in self._forbidden]
+        quantities = [one for one in self.scan.mentions if one.kind is MentionKind.QUANTITY]
+        found: tuple[Mention, ...] | None = None
+        if not is_open:
+            read: list[Mention] = []
+            for result in reversed(results[last_write:done]):
+                read += self._read_result(result)
+            found = tuple(read)
+            if done == 0:
+                found = () if not has_result else None
+        return Context(
+            known=self._known,
+            forbidden=self._forbidden,
+            unit_names=self._units,
+            siblings=self._siblings,
+            has_bare_amount=self._has_bare_amount,
+            first=order.first,
+            is_after_read=self._is_after_read,
+            prior=self._prior,
+            prior_tokens=self._prior_tokens,
+            antecedents=self._find_antecedents(order.first),
+            before=self._find_sentence(order.first),
+            people=tuple(dict.fromkeys(people)),
+            quantities=tuple(quantities),
+            results=found if has_result else (),
+            has_result=has_result,
+        )
+
+    def _read_result(self, result: str) -> list[Mention]:
+        # A passage's number is the product's own: `[4] "Invoice of the plumber: 900 wei."`
+        read = _PASSAGE.sub("", result[:MAX_RESULT_CHARACTERS])
+        is_cut = len(result) > MAX_RESULT_CHARACTERS
+        if is_cut:
+            read = read.rpartition(" ")[0]
+        found = scan(read, self._known, is_result=True)
+        mentions: list[Mention] = []
+        for mention in found.mentions:
+            if is_cut and mention.end == len(found.tokens):
+                # Its end, such as its unit, may be cut off.
+                continue
+            if mention.kind is MentionKind.QUOTATION:
+                # A text's number counts for what the text says that it counts, or for nothing.
+                mentions += [
+                    one
+                    for one in scan(mention.text, self._known, is_result=True).mentions
+                    if one.unit is not UnitKind.NONE or one.labels
+                ]
+            else:
+                mentions.append(mention)
+        return mentions
+
+    def _fill(
+        self, order: Order, waiting: list[Order], context: Context
+    ) -> tuple[Order, list[Filling]] | NoPlan:
+        """Return an order and how it is filled: with the order after it, or without its last lines.
+
+        Input:  the orders after it, the next one last; changed where it is put together or cut.
+        """
+        if waiting and self._is_taken(order, waiting[-1]):
+            merged = merge_orders((drop_light_verb(self.scan, order), waiting[-1]))
+            both = self._fill_order(merged, context)
+            if not isinstance(both, Obstacle):
+                waiting.pop()
+                return merged, both
+        found = self._fill_order(order, context)
+        if not isinstance(found, Obstacle):
+            return self._part_readings(order, found, waiting, context) or (order, found)
+        if found.reason == "many":
+            return NoPlan(found, self.scan.show(order.first, order.end))
+        if waiting and self._can_merge(order, waiting[-1]):
+            first = order if waiting[-1].is_nominal else drop_light_verb(self.scan, order)
+            merged = merge_orders((first, waiting[-1]))
+            both = self._fill_order(merged, context)
+            if not isinstance(both, Obstacle):
+                waiting.pop()
+                return merged, both
+        last = len(order.parts) - 1
+        for place in range(last, max(0, last - MAX_CUTS), -1):
+            part = order.parts[place]
+            if part.mood is not Mood.NOMINAL:
+                continue
+            first = replace(order, parts=order.parts[:place])
+            start = self._fill_order(first, context)
+            if not isinstance(start, Obstacle):
+                waiting.append(replace(order, parts=order.parts[place:], verb=order.head_part))
+                return first, start
+        return NoPlan(found, self.scan.show(order.first, order.end))
+
+    def _fill_with_balance(  # noqa: PLR0913, PLR0917 - an order and the steps so far
+        self,
+        order: Order,
+        waiting: list[Order],
+        context: Context,
+        results: Sequence[str],
+        done: int,
+        matches: Callable[[PlannedCall, int], bool],
+    ) -> tuple[Order, list[Filling]] | None:
+        """Fill an order with `all my USDC`, after a call that reads the balance; None if none."""
+        read = self._find_balance(order)
+        if read is None or context.has_result:
+            return None
+        known = None
+        if done < len(results) and matches(read, done):
+            known = tuple(self._read_result(results[done]))
+        found = self._fill(order, waiting, replace(context, has_result=True, results=known))
+        if isinstance(found, NoPlan):
+            return None
+        order, fillings = found
+        return order, [replace(one, calls=(read, *one.calls)) for one in fillings]
+
+    def _find_balance(self, order: Order) -> PlannedCall | None:
+        """Return the call that reads the balance of the one token that `all my USDC` names."""
+        named = {
+            one.token_handle
+            for one in order.list_mentions(self.scan)
+            if one.kind is MentionKind.ALL and one.unit is UnitKind.TOKEN
+        }
+        tools = [
+            tool
+            for tool in self._tools
+            if tool.is_read
+            and "balanc" in tool.name_words
+            and ACCOUNT in tool.handles
+            and not tool.parameters
+            and named <= tool.handles
+        ]
+        return PlannedCall(tools[0].index, ()) if len(tools) == 1 and len(named) == 1 else None
+
+    def _part_readings(
+        self, order: Order, found: Sequence[Filling], waiting: list[Order], context: Context
+    ) -> tuple[Order, list[Filling]] | None:
+        """Return the first part of an order that asks several tools: `show the age and debt`."""
+        tools = [self._tools[call.tool] for one in found for call in one.calls]
+        if len(order.parts) == 1 or not all(tool.is_read for tool in tools):
+            return None
+        own = frozenset(word for tool in tools for word in tool.words)
+        other = frozenset(word for tool in self._tools if tool.is_read for word in tool.words)
+        for place in range(len(order.parts) - 1, 0, -1):
+            part = order.parts[place]
+            words = {
+                stem(self.scan.tokens[at].word)
+                for at in range(part.first, part.end)
+                if self.scan.owners[at] < 0
+            }
+            is_own = part.mood is Mood.NOMINAL and part.before in _LISTING
+            if not is_own or not words & other:
+                continue
+            cut = replace(order, parts=order.parts[:place])
+            start = self._fill_order(cut, context)
+            rest = replace(order, parts=order.parts[place:], verb=order.head_part)
+            if isinstance(start, Obstacle) or isinstance(self._fill_order(rest, context), Obstacle):
+                continue
+            if words <= own and {one.calls for one in start} == {one.calls for one in found}:
+                continue
+            waiting.append(rest)
+            return self._part_readings(cut, start, waiting, context) or (cut, start)
+        return None
+
+    def _is_taken(self, order: Order, following: Order) -> bool:
+        """Return whether an order says what the next one is about: `take 5 USDC and send it`."""
+        if order.head < 0 or self.scan.tokens[order.head].word not in LIGHT_VERBS:
+            return False
+        words = {token.word for token in self.scan.tokens[order.first : order.end]}
+        kinds = {
+            mention.kind
+            for mention in following.list_mentions(self.scan)
+            if mention.text.lower() not in POSSESSIVES
+        }
+        is_from = not words.isdisjoint({"from", "out", "of", "back"})
+        is_own = following.head >= 0 and (
+            self.scan.tokens[following.head].word != self.scan.tokens[order.head].word
+        )
+        return not following.is_nominal and not is_from and is_own and MentionKind.IT in kinds
+
+    def _can_merge(self, order: Order, following: Order) -> bool:
+        return (
+            order.is_nominal
+            or following.is_nominal
+            or self.scan.tokens[order.head].word in LIGHT_VERBS
+        )
+
+    def _fill_order(self, order: Order, context: Context) -> list[Filling] | Obstacle:
+        """Return how an order is filled by the tools that its words speak for most."""
+        found: dict[Strength, list[ToolRoles]] = {}
+        best = Obstacle("no tool")
+        is_more = order.is_nominal and not order.is_question and len(self.orders) > 1
+        for tool in self._tools:
+            strength = measure_strength(self.scan, order, tool)
+            if is_more and tool.is_read:
+                continue
+            is_doubt = order.head >= 0 or not self._is_spoken_of(order, tool)
+            if strength is Strength.WEAK and is_doubt and not tool.is_read:
+                strength = self._doubt_verb(order, tool)
+            if isinstance(strength, Obstacle):
+                best = strength if strength.progress > best.progress else best
+            else:
+                found.setdefault(strength, []).append(tool)
+        if not found:
+            searched = self._fill_search(order, context)
+            return best if searched is None else searched
+        strongest = max(found)
+        after = self.scan.tokens[order.end].text if order.end < len(self.scan.tokens) else ""
+        kinds = {mention.kind for mention in order.list_mentions(self.scan)}
+        is_told = order.is_nominal and after != "?" and bool(kinds & VALUES - {MentionKind.NAME})
+        if is_told and all(tool.is_read for tool in found[strongest]) and len(found) > 1:
+            # A phrase without a verb asks to do something, if it has a value for it.
+            strongest = sorted(found)[-2]
+        chosen = found[strongest]
+        if strongest is not Strength.STRONG:
+            # Words alone speak for a tool: for those that they speak for most, or for none.
+            candidates = (
+                chosen if order.is_nominal else [tool for of in found.values() for tool in of]
+            )
+            evidence = {tool.index: count_evidence(self.scan, order, tool) for tool in candidates}
+            is_told = order.is_nominal and not all(tool.is_read for tool in candidates)
+            most = 0 if is_told else max(evidence.values())
+            chosen = [tool for tool in candidates if evidence[tool.index] >= most]
+        fillings: list[Filling] = []
+        failures: list[tuple[Strength, Obstacle]] = []
+        unitless: Obstacle | None = None
+        for tool in chosen:
+            strength = next(one for one in found if tool in found[one])
+            filled = find_fillings(self.scan, order, tool, context, strength)
+            if (
+                isinstance(filled, Obstacle)
+                and filled.reason == "missing"
+                and strongest is Strength.STRONG
+            ):
+                filled = self._fill_from_before(order, tool, context, filled)
+            if isinstance(filled, Obstacle):
+                failures.append((strength, filled))
+                unitless = filled if filled.reason == "no unit" else unitless
+            else:
+                fillings += filled
+        best = _choose_failure(best, failures, is_question=order.is_question)
+        if unitless is not None and any(
+            self._tools[one.calls[0].tool].moves for one in fillings if one.calls
+        ):
+            # A bare number is an amount as well: `Send Otto 40` of prints or of euros?
+            return unitless
+        if not fillings and strongest is Strength.STRONG:
+            fillings = self._fill_reading(order, found, context)
+        if not fillings:
+            searched = self._fill_search(order, context)
+            if searched is not None:
+                return searched
+            if strongest is Strength.WEAK and order.head >= 0 and best.progress > _KNOWN_PROGRESS:
+                # No tool has the verb: what a tool lacks is no reason.
+                best = Obstacle("verb", self.scan.tokens[order.head].text)
+            several = self._fill_by_quantity(order, chosen, strongest, context)
+            return best if several is None else several
+        unknown = next((one for _, one in failures if one.reason == "person"), None)
+        if unknown is not None and fillings and self._has_stranger(order):
+            return unknown
+        if self._is_bare_doubt(order, fillings):
+            return Obstacle("no unit", progress=8)
+        if strongest is not Strength.STRONG:
+            return sorted(fillings, key=lambda one: (-one.strength, -one.evidence))[:MAX_OFFERED]
+        least = min(one.excused for one in fillings)
+        fillings = [one for one in fillings if one.excused == least]
+        highest = max(one.evidence for one in fillings)
+        return [one for one in fillings if one.evidence == highest][:MAX_OFFERED]
+
+    def _fill_reading(
+        self, order: Order, found: Mapping[Strength, Sequence[ToolRoles]], context: Context
+    ) -> list[Filling]:
+        """Return how the tools that read are filled, if the verb may ask: `get me a quote`."""
+        if order.head < 0 or self.scan.tokens[order.head].word not in {"get", "give", "fetch"}:
+            return []
+        fillings: list[Filling] = []
+        for tool in found.get(Strength.FAIR, ()):
+            filled = find_fillings(self.scan, order, tool, context, Strength.FAIR)
+            if tool.is_read and not isinstance(filled, Obstacle):
+                fillings += filled
+        most = max((one.evidence for one in fillings), default=0)
+        return [one for one in fillings if one.evidence == most and most > 0]
+
+    def _doubt_verb(self, order: Order, tool: ToolRoles) -> Obstacle:
+        """Return why an order's words are none for a tool: what takes it back, or its verb."""
+        blocked = find_block(self.scan, order, tool)
+        if blocked is not None:
+            return replace(blocked, progress=3)
+        head = self.scan.tokens[order.head].text if order.head >= 0 else ""
+        return Obstacle("verb", head, progress=1)
+
+    def _has_stranger(self, order: Order) -> bool:
+        """Return whether an order names somebody whom nobody knows, and quotes nothing."""
+        kinds = {mention.kind for mention in order.list_mentions(self.scan)}
+        return MentionKind.STRANGER in kinds and MentionKind.QUOTATION not in kinds
+
+    def _is_spoken_of(self, order: Order, tool: ToolRoles) -> bool:
+        """Return whether an order without a verb has a word of a tool, or of its choices."""
+        said = {stem(token.word) for token in self.scan.tokens[order.first : order.end]}
+        named = {word for slot in tool.slots for word, _ in slot.named}
+        return bool(said & named) or count_evidence(self.scan, order, tool) > 0
+
+    def _is_bare_doubt(self, order: Order, fillings: Sequence[Filling]) -> bool:
+        """Return whether a number without a unit is an amount for some tools only."""
+        is_bare = any(
+            one.kind is MentionKind.QUANTITY and one.unit is UnitKind.NONE and not one.labels
+            for one in order.list_mentions(self.scan)
+        )
+        tools = [self._tools[one.calls[0].tool] for one in fillings if one.calls]
+        has_amount = [any(slot.role is ValueRole.AMOUNT for slot in tool.slots) for tool in tools]
+        return is_bare and any(has_amount) and not all(has_amount)
+
+    def _fill_from_before(
+        self, order: Order, tool: ToolRoles, context: Context, failure: Obstacle
+    ) -> tuple[Filling, ...] | Obstacle:
+        """Fill a tool, for an order whose only value is `it`, with those of the sentence before."""
+        kinds = {mention.kind for mention in order.list_mentions(self.scan)} & VALUES
+        if not kinds or kinds - {MentionKind.IT} or not context.antecedents or self._calls:
+            return failure
+        return find_fillings(
+            self.scan, order, tool, context, Strength.STRONG, items=context.antecedents[0]
+        )
+
+    def _fill_search(self, order: Order, context: Context) -> list[Filling] | None:
+        """Return the search that a question asks for, where no other tool answers it."""
+        tools = [tool for tool in self._tools if tool.is_search]
+        head = self.scan.tokens[order.head].word if order.head >= 0 else ""
+        is_asked = order.is_question and head not in _MODALS
+        if len(tools) != 1 or not (is_asked or head in _SHOWING or stem(head) in _SEARCHES):
+            return None
+        found = find_fillings(self.scan, order, tools[0], context, Strength.STRONG)
+        return None if isinstance(found, Obstacle) else list(found)
+
+    def _fill_by_quantity(
+        self, order: Order, tools: Sequence[ToolRoles], strength: Strength, context: Context
+    ) -> list[Filling] | None:
+        """Return the calls of several tools, one for each quantity: `Ann: 40 DAI and 250 PTS`."""
+        items = list_items(self.scan, order, self._known)
+        quantities = [
+            item
+            for item in items
+            if item.mention.kind is MentionKind.QUANTITY
+            and not (item.mention.unit is UnitKind.NONE and item.mention.labels)
+        ]
+        units = {(item.mention.unit_name or item.inherited_unit) for item in quantities}
+        if len(quantities) < 2 or len(units) != len(quantities):  # noqa: PLR2004
+            return None
+        calls: list[PlannedCall] = []
+        for quantity in quantities:
+            own = [item for item in items if item is quantity or item not in quantities]
+            found: list[Filling] = []
+            for tool in tools:
+                filled = find_fillings(self.scan, order, tool, context, strength, items=own)
+                if not isinstance(filled, Obstacle):
+                    found += filled
+            if len(found) != 1 or len(found[0].calls) != 1:
+                return None
+            calls += found[0].calls
+        first, last = quantities[0].mention.first, quantities[-1].mention.first
+        is_cut = any(token.text in {".", "!", "?"} for token in self.scan.tokens[first:last])
+        if is_cut or len({call.tool for call in calls}) < len(calls):
+            return None
+        return [Filling(tuple(calls), strength)]
+
+    def _is_aside(self, order: Order) -> bool:
+        """Return whether a sentence that no tool does tells something: `The tap works again`.
+
+        It has no verb that is known, begins with an article, and names neither somebody nor an
+        amount.
+        """
+        first = order.parts[0]
+        if not order.is_nominal or not first.is_start or len(self.orders) == 1:
+            return False
+        mentions = [*order.list_mentions(self.scan)]
+        is_told = any(
+            one.kind in BLOCKS
+            or (
+                one.kind in VALUES | UNKNOWN
+                and (one.kind is not MentionKind.QUANTITY or one.unit is UnitKind.TOKEN)
+            )
+            for one in mentions
+        )
+        words = [
+            token.word
+            for place, token in enumerate(self.scan.tokens[order.first : order.end], order.first)
+            if token.kind is TokenShape.WORD and self.scan.owners[place] < 0
+        ]
+        strange = [
+            word for word in words if word not in ALL_WORDS and stem(word) not in self._known.words
+        ]
+        return not is_told and words[:1] != [] and words[0] in DETERMINERS and len(strange) > 1
+
+    def _find_blocked_statement(self) -> NoPlan | None:
+        hard = {
+            MentionKind.NEGATION,
+            MentionKind.EXCEPTION,
+            MentionKind.CORRECTION,
+            MentionKind.CONDITION,
+        }
+        verbs = frozenset(word for tool in self._tools for word in tool.name_words)
+        asides = [part for part in self._parts if part.is_aside]
+        for part in asides:
+            for mention in list_mentions(self.scan, part.first, part.end):
+                if mention.kind in hard:
+                    failure = Obstacle(mention.kind.name.lower(), mention.text)
+                    return NoPlan(failure, self.scan.show(part.first, part.end))
+        for part in self.statements:
+            if self._is_joined(part):
+                return NoPlan(Obstacle("statement"), self.scan.show(part.first, part.end))
+            words = {self.scan.tokens[place].word for place in range(part.first, part.end)}
+            has_value = any(
+                one.kind is MentionKind.QUANTITY and one.unit is UnitKind.TOKEN
+                for one in list_mentions(self.scan, part.first, part.end)
+            )
+            is_wish = words & _WISHING and any(
+                one.kind in VALUES - {MentionKind.IT, MentionKind.HIM, MentionKind.NAME}
+                for one in list_mentions(self.scan, part.first, part.end)
+            )
+            if (is_wish or (has_value and words & _COMMANDING)) and not self._has_reference(
+                part.end
+            ):
+                return NoPlan(Obstacle("statement"), self.scan.show(part.first, part.end))
+            has_any = any(
+                one.kind in VALUES - {MentionKind.IT, MentionKind.HIM}
+                for one in list_mentions(self.scan, part.first, part.end)
+            )
+            opening = self.scan.tokens[max(part.first, part.opener_end)].word.partition("'")[0]
+            is_named = any(
+                one.kind is MentionKind.NAME and one.text not in self._forbidden
+                for one in list_mentions(self.scan, part.first, part.end)
+            )
+            if is_named and opening in {"it", "that", "this", "they", "these", "those"}:
+                # `It is for Ann` may say who is meant.
+                return NoPlan(Obstacle("statement"), self.scan.show(part.first, part.end))
+            if self._is_performed(part):
+                return NoPlan(Obstacle("statement"), self.scan.show(part.first, part.end))
+            is_mine = bool(words & {"i", "we", "you", "i'm", "i'd", "we're", "we'd"}) and bool(
+                {stem(word) for word in words} & verbs
+            )
+            is_context = not words & _COMMANDING and not is_mine
+            for mention in list_mentions(self.scan, part.first, part.end):
+                is_soft = (
+                    mention.kind is MentionKind.NEGATION
+                    or (mention.kind is MentionKind.EXCEPTION and not has_any)
+                    or (mention.kind is MentionKind.CONDITION and self._is_about_person(part))
+                )
+                if mention.kind in hard and not (is_context and is_soft):
+                    failure = Obstacle(mention.kind.name.lower(), mention.text)
+                    return NoPlan(failure, self.scan.show(part.first, part.end))
+        return None
+
+    def _is_about_person(self, part: Part) -> bool:
+        """Return whether a sentence without a value is about people: `She left after lunch`."""
+        word = self.scan.tokens[max(part.first, part.opener_end)].word
+        has_value = any(
+            one.kind in VALUES - {MentionKind.HIM}
+            for one in list_mentions(self.scan, part.first, part.end)
+        )
+        is_person = word.partition("'")[0] in {"he", "she", "they", "we", "i"}
+        return part.is_start and is_person and not has_value
+
+    def _is_joined(self, part: Part) -> bool:
+        """Return whether a statement belongs to an order before it: `… and Vex the same`."""
+        if part.is_start:
+            return False
+        index = self._parts.index(part)
+        before: list[Part] = []
+        for one in reversed(self._parts[:index]):
+            before.append(one)
+            if one.is_start:
+                break
+        if not any(one.mood in {Mood.ORDER, Mood.RECEIVING, Mood.QUESTION} for one in before):
+            return False
+        mentions = [*list_mentions(self.scan, part.first, part.end)]
+        if part.before in {"and", "&", "n", "plus"}:
+            return any(
+                one.kind in (VALUES | UNKNOWN) - {MentionKind.IT, MentionKind.SELF, MentionKind.HIM}
+                for one in mentions
+            )
+        amounts = {
+            MentionKind.QUANTITY,
+            MentionKind.SAME,
+            MentionKind.ALL,
+            MentionKind.EACH,
+            MentionKind.PART,
+        }
+        is_named = bool(mentions) and mentions[0].kind in {MentionKind.NAME, MentionKind.STRANGER}
+        return is_named and any(one.kind in amounts for one in mentions)
+
+    def _is_performed(self, part: Part) -> bool:
+        """Return whether a statement has values and a tool's present verb: `I give it 3 stars`."""
+        verbs = {word for tool in self._tools if not tool.is_read for word in tool.name_words}
+        meanings = {
+            verb
+            for tool in self._tools
+            if not tool.is_read
+            for name in tool.verbs
+            for verb in VERBS[name]
+        }
+        has_value = any(
+            one.kind in VALUES - {MentionKind.IT, MentionKind.HIM}
+            for one in list_mentions(self.scan, part.first, part.end)
+        )
+        words = [self.scan.tokens[place].word for place in range(part.first, part.end)]
+        subjects = {"i", "we", "i'll", "we'll", "i'd"}
+        return has_value and any(
+            word in subjects
+            and (after in meanings or stem(after) in verbs or after not in _STATING)
+            and not is_past(after)
+            for word, after in pairwise(words)
+        )
+
+    def _has_reference(self, place: int) -> bool:
+        """Return whether what follows a token refers to something before it."""
+        kinds = {MentionKind.IT, MentionKind.SAME, MentionKind.HIM}
+        return any(one.first >= place and one.kind in kinds for one in self.scan.mentions)
+
+    def _explain_empty(self) -> Obstacle:
+        return Obstacle("report" if self.statements else "empty")
+
+
+_LISTING = frozenset((",", "and", "&", "n", "plus", "then"))
+_PRONOUNS = frozenset((MentionKind.IT, MentionKind.HIM, MentionKind.PLACE))
+_KNOWN_PROGRESS = 4
+"""Progress of a failure that is one for every tool: a block, an unknown person."""
+
+_STATING = AUXILIARIES | frozenset(
+    [
+        "owe",
+        "need",
+        "want",
+        "like",
+        "know",
+        "think",
+        "hope",
+        "guess",
+        "believe",
+        "feel",
+        "see",
+        "got",
+        "also",
+        "still",
+        "really",
+        "already",
+        "never",
+        "just",
+        "only",
+        "'ve",
+        "'m",
+        "'d",
+        "'ll",
+        "work",
+        "live",
+        "come",
+        "go",
+        "usually",
+        "always",
+        "often",
+        "prefer",
+        "love",
+        "hate",
+        "understand",
+        "remember",
+    ]
+)
+"""What follows the subject of a statement that is no act."""
+
+_MODALS = frozenset("can could may might shall should will would must".split())  # noqa: SIM905
+_SHOWING = frozenset("tell show find look check read".split())  # noqa: SIM905
+_SEARCHES = frozenset(stem(verb.split()[0]) for verb in VERBS["search"])
+_AMOUNT_NAMES = frozenset(
+    map(
+        stem,
+        (
+            "amount",
+            "price",
+            "value",
+            "cost",
+            "wage",
+            "salary",
+            "reward",
+            "bid",
+            "deposit",
+            "payment",
+        ),
+    )
+)
+"""Names of amounts."""
+
+_WISHING = frozenset("should must shall needs wants".split())  # noqa: SIM905
+"""Words of a statement that wants something done."""
+
+_COMMANDING = frozenset(
+    "should must may shall let get gets receive receives "  # noqa: SIM905
+    "send pay give allow allowed please stop".split()
+)
+"""Words with which a negated statement is about an order."""
+
+
+_FITTING = frozenset(
+    ("missing", "not a recipient", "direction", "fraction", "range", "each", "several amounts")
+)
+"""Reasons of a tool that the units of an order's amounts fit."""
+
+
+def _choose_failure(
+    best: Obstacle, failures: Sequence[tuple[Strength, Obstacle]], *, is_question: bool
+) -> Obstacle:
+    """Return the most useful reason: that of the tool that got furthest.
+
+    A tool that the amount's unit fits says more than one that it does not.
+    """
+    strong = [one for strength, one in failures if strength is Strength.STRONG]
+    fitting = [one for one in strong if one.reason in _FITTING]
+    left = [one for one in strong if one.reason == "left"]
+    for one in fitting or left or [one for _, one in failures]:
+        best = one if one.progress > best.progress or fitting or left else best
+    return Obstacle("question") if is_question and best.reason == "left" else best
+
+
+def _is_ambiguous(fillings: Sequence[Filling]) -> bool:
+    """Return whether the calls of the same tools have different values."""
+    tools = [tuple(call.tool for call in one.calls) for one in fillings]
+    return len(set(tools)) < len({one.calls for one in fillings})
+
+
+def _matches_none(_call: PlannedCall, _index: int) -> bool:
+    return False
+
+
+_PASSAGE = re.compile(r"\[[0-9]{1,9}\](?=[ \t]*[\"\u201c])")
+_QUOTED_QUESTION = re.compile(r"\AQuestion: \"(?P<text>[^\"\\]+)\"\.")
+"""A question to judge others' answers to. What they answered is data, and asks for nothing."""
+
+_OPTIONS = re.compile(r"[ \t]*\(OPTIONS: [^()\n]*\)[ \t]*\Z")
+"""The choices of a council's question, which its contract writes: data for who answers."""
+
+_TAIL = re.compile(r"\A[^:\n]*:[ \t]*(?P<tail>[^\n\"\u201c\u201d]+?)\s*\Z")
+_LABELLED = re.compile(
+    r"\b(?P<label>[A-Za-z]{2,30})[ \t]*[:=][ \t]*"
+    r"(?P<text>[^\n,;.:=\"\u201c\u201d]+?)[ \t]*(?=[\n.]|\Z)"
+)
+_LINES = re.compile(
+    r":[ \t]*(?P<lines>(?:\n[ \t]*(?:[-*\u2022]|[0-9]{1,2}[.)])[ \t]*[^\n\"]+)+)\s*\Z"
+)
+_BULLET = re.compile(r"\n[ \t]*(?:[-*\u2022]|[0-9]{1,2}[.)])[ \t]*")
+
+
+def quote_labelled(question: str, labels: frozenset[str]) -> tuple[str, ...]:
+    """Return a request with what follows the names of texts and a colon as quotations.
+
+    `title: Tax roll of 1788` up to the end of the sentence, if it has no comma.
+    """
+
+    def quote(found: re.Match[str]) -> str:
+        if stem(found["label"].lower()) not in labels:
+            return found[0]
+        return f'{found["label"]}: "{found["text"]}"'
+
+    quoted = _LABELLED.sub(quote, question)
+    return () if quoted == question else (quoted,)
+
+
+def quote_tails(question: str) -> tuple[str, ...]:
+    """Return a request with what follows its first colon as a quotation, or its lines as some."""
+    lines = _LINES.search(question)
+    if lines is not None:
+        items = [item.strip() for item in _BULLET.split(lines["lines"]) if item.strip()]
+        return (question[: lines.start()] + ": " + ", ".join(f'"{item}"' for item in items),)
+    tail = _TAIL.search(question)
+    if tail is None:
+        return ()
+    return (f'{question[: tail.start("tail")]}"{tail["tail"]}"',)

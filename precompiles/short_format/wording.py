@@ -1,0 +1,983 @@
+"""What the words of an order say: which tool it means, and whether it is an order at all.
+
+Values decide how a tool is filled; words decide whether it is meant. The verb of an order has to be
+a tool's own or to mean the same, or the nouns have to be its own. What takes an order back, puts it
+off or leaves it open is a block. A word at an important place that nothing explains is a doubt.
+
+Source: docs/architecture.md#short-format.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+from precompiles.short_format import english
+from precompiles.short_format.mentions import (
+    BLOCKS,
+    UNKNOWN,
+    VALUES,
+    Mention,
+    MentionKind,
+    UnitKind,
+)
+from precompiles.short_format.orders import RECEIVES, Mood, is_english_verb
+from precompiles.short_format.phrases import stem
+from precompiles.short_format.roles import ValueRole, split_words
+from precompiles.short_format.tokens import TokenShape
+from precompiles.short_format.values import Obstacle
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from precompiles.short_format.mentions import Scan
+    from precompiles.short_format.orders import Order, Part
+    from precompiles.short_format.roles import ToolRoles
+
+
+class Strength(IntEnum):
+    """How sure the words of an order are that a tool is meant."""
+
+    WEAK = 1
+    """Nothing speaks against it."""
+
+    FAIR = 2
+    """It has the order's verb or its nouns among its words."""
+
+    STRONG = 3
+    """Its own verb is the order's, or means the same."""
+
+
+_TALK = english.TALK
+_MODALS = frozenset("can could may might shall should will would must".split())  # noqa: SIM905
+
+
+def _word_places(scan: Scan, order: Order) -> Iterator[int]:
+    for part in order.parts:
+        for place in range(part.first, part.end):
+            if scan.owners[place] < 0 and scan.tokens[place].kind is TokenShape.WORD:
+                yield place
+
+
+def _build_meanings() -> dict[tuple[str, ...], frozenset[str]]:
+    found: dict[tuple[str, ...], set[str]] = {}
+    for meaning, verbs in english.VERBS.items():
+        for verb in verbs:
+            words = verb.split()
+            found.setdefault((stem(words[0]), *words[1:]), set()).add(meaning)
+    return {words: frozenset(meanings) for words, meanings in found.items()}
+
+
+_VERB_MEANINGS = _build_meanings()
+_LONG_MEANINGS = tuple((words, of) for words, of in _VERB_MEANINGS.items() if len(words) > 2)  # noqa: PLR2004
+_PARTICLES = english.PARTICLES
+_MIN_SPELLED = 4
+"""Characters of a tool's name that an order may spell out."""
+
+_NEUTRAL = frozenset(
+    map(stem, "send move transfer bring shift return get put take pass give".split())  # noqa: SIM905
+)
+
+
+_PLAIN_VERBS = frozenset(map(stem, ("make", "set", "change", "update", "turn", "fix", "let", "do")))
+"""Verbs that say little of what is done."""
+
+
+def find_meanings(scan: Scan, order: Order) -> tuple[str, frozenset[str]]:
+    """Return the stem of an order's verb, and the meanings of the verb with its particle."""
+    head = order.head
+    if head < 0:
+        return "", frozenset()
+    verb = stem(scan.tokens[head].word)
+    part = order.head_part
+    assert part is not None  # noqa: S101 - it has a head
+    if scan.tokens[head].word in english.PERFORM or _adds(scan, head, part.end):
+        for place in range(head + 1, min(head + 5, part.end)):
+            action = english.ACTIONS.get(scan.tokens[place].word)
+            if action is not None:
+                return stem(action), _VERB_MEANINGS.get((stem(action),), frozenset())
+    words = tuple(token.word for token in scan.tokens[head + 1 : part.end])
+    has_time = any(one.unit is UnitKind.TIME for one in order.list_mentions(scan))
+    is_more = scan.tokens[head].word == "add" or not _MORE.isdisjoint(words)
+    if has_time and scan.tokens[head].word in _GIVING and is_more:
+        return "extend", frozenset(("extend",))
+    for phrase, found in _LONG_MEANINGS:
+        rest = phrase[1:]
+        if phrase[0] == verb and any(
+            words[at : at + len(rest)] == rest for at in range(len(words) - len(rest) + 1)
+        ):
+            return verb, found
+    for place in range(head + 1, part.end):
+        word = scan.tokens[place].word
+        if word in _PARTICLES and (verb, word) in _VERB_MEANINGS:
+            after = scan.tokens[place + 1].word if place + 1 < part.end else ""
+            if word in {"in", "on", "over"} and after in english.DETERMINERS and place > head + 1:
+                continue
+            own = (
+                _VERB_MEANINGS.get((verb,), frozenset())
+                if word in {"back", "over"}
+                else frozenset()
+            )
+            return verb, _VERB_MEANINGS[verb, word] | own
+    return verb, _VERB_MEANINGS.get((verb,), frozenset())
+
+
+_ADDED = frozenset(("deposit", "investment", "contribution", "donation"))
+
+
+_GIVING = frozenset(("give", "have", "need", "get", "run", "add"))
+_MORE = frozenset(("another", "more", "extra", "longer", "additional"))
+
+
+def _adds(scan: Scan, head: int, end: int) -> bool:
+    """Return whether an order adds to what was done before: `increase my deposit by 6 DAI`."""
+    words = [token.word for token in scan.tokens[head : min(head + 4, end)]]
+    is_more = words[0] in {"increase", "raise", "boost"}
+    return is_more and "by" in words and any(word in _ADDED for word in words)
+
+
+def measure_strength(scan: Scan, order: Order, tool: ToolRoles) -> Strength | Obstacle:
+    """Return how sure an order's verb is that a tool is meant, or that it is not."""
+    head = order.head
+    mood = Mood.NOMINAL if order.head_part is None else order.head_part.mood
+    said = [scan.tokens[place].word for place in _word_places(scan, order)]
+    words = set(map(stem, said))
+    named = has_name(scan, order, tool) or bool(find_agent(scan, order.first, order.end, tool))
+    if named:
+        return Strength.STRONG
+    if _appoints(scan, order, tool) or _asks_tool(scan, order, tool):
+        return Strength.STRONG
+    if _is_opposite(scan, order, tool):
+        return Obstacle("verb", scan.tokens[head].text if head >= 0 else "", progress=1)
+    if _is_form(scan, order, tool):
+        return Strength.STRONG
+    if mood is Mood.QUESTION and _is_advice(scan, head, order.end):
+        return Obstacle("question", progress=2)
+    if mood is Mood.QUESTION and tool.is_search and scan.tokens[head].word in _MODALS:
+        return Obstacle("question", progress=2)
+    if mood is Mood.QUESTION:
+        return Strength.FAIR if tool.is_read else Obstacle("question", progress=2)
+    if mood is Mood.RECEIVING:
+        if scan.tokens[head].word in {"go", "goes"} and (
+            words & tool.name_words or _has_direction(scan, order, tool)
+        ):
+            return Strength.STRONG
+        is_placed = scan.tokens[head].word in {"go", "goes"} and scan.tokens[head + 1].word != "to"
+        return Strength.STRONG if "pay" in tool.verbs and not is_placed else Strength.WEAK
+    if head < 0:
+        if tool.is_search:
+            return Obstacle("verb")
+        if tool.is_read and any(one.kind in BLOCKS for one in order.list_mentions(scan)):
+            return Obstacle("verb")
+        if tool.is_read:
+            return Strength.FAIR if words & tool.words else Strength.WEAK
+        kinds = {mention.kind for mention in scan.mentions if order.holds(mention)}
+        actions = [
+            english.ACTIONS[word] for word in _first_nouns(scan, order) if word in english.ACTIONS
+        ]
+        if any(
+            stem(one) in tool.heads or _VERB_MEANINGS.get((stem(one),), frozenset()) & tool.verbs
+            for one in actions
+        ):
+            return Strength.STRONG
+        particles = [word for word in said if word in {"up", "down", "off", "on"}]
+        if {"up", "down"} <= set(particles) or {"off", "on"} <= set(particles):
+            # `Ann off, Ben on`: of each its own.
+            return Obstacle("verb", progress=1)
+        if any(_VERB_MEANINGS.get((word,), frozenset()) & tool.verbs for word in particles):
+            return Strength.STRONG
+        is_payment = (
+            MentionKind.QUANTITY in kinds and MentionKind.NAME in kinds and "pay" in tool.verbs
+        )
+        return Strength.STRONG if is_payment else Strength.WEAK
+    verb, meanings = find_meanings(scan, order)
+    shown = scan.tokens[head].text
+    if tool.is_read and scan.tokens[head].word in english.READ_VERBS - english.ASK_VERBS:
+        after = scan.owners[head + 1] if head + 1 < order.end else -1
+        place = head + 1 + (after >= 0 and scan.mentions[after].kind is MentionKind.SELF)
+        owner = scan.owners[place] if place < order.end else -1
+        if owner >= 0 and scan.mentions[owner].unit is UnitKind.TOKEN:
+            return Obstacle("verb", shown, progress=1)
+    if tool.is_read:
+        is_asked = (
+            verb in tool.name_words
+            or scan.tokens[head].word in english.READ_VERBS
+            or bool(meanings & tool.verbs)
+        )
+        return Strength.FAIR if is_asked else Obstacle("verb", shown, progress=1)
+    if scan.tokens[head].word in _TALK and verb not in tool.words:
+        return Obstacle("talk", shown, progress=3)
+    has_particle = meanings and meanings != _VERB_MEANINGS.get((verb,), frozenset())
+    own = tool.heads if is_english_verb(scan.tokens[head].word) else tool.name_words
+    is_own = (
+        _has_truth(verb, tool)
+        or _switches(scan, order, tool)
+        or (verb in own and not (has_particle and not meanings & tool.verbs))
+        or (scan.tokens[head].word in english.PERFORM and _has_object(scan, order, tool))
+    )
+    is_same = bool(meanings & tool.verbs)
+    if tool.is_agent and verb in tool.words:
+        return Strength.STRONG
+    if "swap" in tool.verbs and meanings & {"buy", "sell", "swap"}:
+        is_right = _exchanges(scan, order, tool, is_bought=meanings & _EXCHANGES == {"buy"})
+        return Strength.STRONG if is_right else Obstacle("verb", shown, progress=1)
+    clash = _clashes(scan, order, tool)
+    if clash:
+        return Obstacle("verb", shown, progress=1)
+    if is_own or is_same:
+        return Strength.STRONG
+    if verb in _NEUTRAL and _has_direction(scan, order, tool):
+        return Strength.STRONG
+    if verb in tool.words:
+        return Strength.FAIR
+    is_neutral = (
+        verb in _NEUTRAL or verb in _PLAIN_VERBS or scan.tokens[head].word in english.READ_VERBS
+    )
+    if meanings and tool.verbs and (tool.moves or (not tool.slots and not is_neutral)):
+        is_meant = _count_nouns(scan, order, tool) > 1
+        return Strength.FAIR if is_meant else Obstacle("verb", shown, progress=1)
+    if scan.tokens[head].word in (english.READ_VERBS if tool.moves else english.ASK_VERBS):
+        return Obstacle("verb", shown, progress=1)
+    return Strength.WEAK
+
+
+def _is_advice(scan: Scan, head: int, end: int) -> bool:
+    """Return whether a question asks what is to be done: `Should I pay it`?"""
+    words = [token.word for token in scan.tokens[head : min(head + 2, end)]]
+    return (
+        len(words) > 1
+        and words[0] in {"should", "shall", "may", "must", "ought"}
+        and words[1] in {"i", "we"}
+    )
+
+
+def _count_nouns(scan: Scan, order: Order, tool: ToolRoles) -> int:
+    """Return how many words of an order beside its verb and its values are a tool's own."""
+    words = {
+        stem(scan.tokens[place].word)
+        for place in _word_places(scan, order)
+        if place != order.head
+        and scan.tokens[place].word not in _FUNCTION
+        and scan.tokens[place].word not in english.MONEY_NOUNS
+    }
+    return len(words & tool.words)
+
+
+def _first_nouns(scan: Scan, order: Order) -> list[str]:
+    """Return the words of an order before its first preposition or value."""
+    found = []
+    for place in range(order.first, order.parts[0].end):
+        word = scan.tokens[place].word
+        if scan.owners[place] >= 0 or word in english.PREPOSITIONS:
+            break
+        found.append(word)
+    return found
+
+
+def _has_truth(verb: str, tool: ToolRoles) -> bool:
+    """Return whether a verb is a tool's own or its opposite, and the tool takes a truth value."""
+    if not any(slot.role is ValueRole.TRUTH for slot in tool.slots):
+        return False
+    return any(
+        verb in both and not both.isdisjoint(tool.name_words)
+        for both in (frozenset(map(stem, left | right)) for left, right in english.OPPOSITES)
+    )
+
+
+def _switches(scan: Scan, order: Order, tool: ToolRoles) -> bool:
+    """Return whether an order turns something on or off, and a truth value of a tool says that."""
+    truths = [slot for slot in tool.slots if slot.role is ValueRole.TRUTH]
+    says = any(not slot.labels.isdisjoint({"on", "off"}) for slot in truths)
+    words = {token.word for token in scan.tokens[order.head : order.end]}
+    return (
+        says and scan.tokens[order.head].word in {"turn", "switch"} and bool(words & {"on", "off"})
+    )
+
+
+def _has_object(scan: Scan, order: Order, tool: ToolRoles) -> bool:
+    """Return whether the first noun after a verb is a tool's: `do the wages`."""
+    for place in range(max(order.head + 1, order.first), order.end):
+        owner, token = scan.owners[place], scan.tokens[place]
+        if (
+            owner >= 0
+            and scan.mentions[owner].kind is MentionKind.NAME
+            and scan.mentions[owner].text in tool.handles
+        ):
+            return True
+        if owner < 0 and token.kind is TokenShape.WORD and token.word not in _FUNCTION:
+            return stem(token.word) in (
+                tool.words if scan.tokens[order.head].word != "make" else tool.heads
+            )
+    return False
+
+
+def has_name(scan: Scan, order: Order, tool: ToolRoles) -> bool:
+    """Return whether an order spells out a tool's name of several words."""
+    said = scan.show(order.first, order.end)
+    return (
+        len(tool.name) >= _MIN_SPELLED
+        and tool.name in said
+        and any(sign.isupper() or sign == "_" for sign in tool.name[1:])
+    )
+
+
+_POSTS = frozenset(map(stem, ("role", "title", "rank", "position", "post", "office", "job")))
+
+
+def _appoints(scan: Scan, order: Order, tool: ToolRoles) -> bool:
+    """Return whether an order gives somebody a role: `make Ann our treasurer`."""
+    if order.head < 0 or scan.tokens[order.head].word not in {"make", "appoint", "name"}:
+        return False
+    texts = [slot for slot in tool.slots if slot.role is ValueRole.TEXT]
+    is_role = len(texts) == 1 and not texts[0].names.isdisjoint(_POSTS)
+    owner = scan.owners[order.head + 1] if order.head + 1 < order.end else -1
+    is_named = owner >= 0 and scan.mentions[owner].kind in {MentionKind.NAME, MentionKind.HIM}
+    after = (
+        scan.tokens[scan.mentions[owner].end].word
+        if is_named and (scan.mentions[owner].end < order.end)
+        else ""
+    )
+    return is_role and after in english.POSSESSIVES | {"the", "a", "an"}
+
+
+def _asks_tool(scan: Scan, order: Order, tool: ToolRoles) -> bool:
+    """Return whether an order asks a tool that takes a text by its name: `Ask the Handbook "…"`."""
+    is_asked = order.head >= 0 and scan.tokens[order.head].word in {"ask", "consult"}
+    words = [token.text for token in scan.tokens[order.first : order.end]]
+    has_text = any(slot.role is ValueRole.TEXT for slot in tool.slots)
+    return is_asked and has_text and tool.name[:1].isupper() and tool.name in words
+
+
+_EXCHANGES = frozenset(("buy", "sell", "swap"))
+_GOT = frozenset(("out", "get", "buy", "receiv"))
+_GIVEN = frozenset(("in", "giv", "sell", "send", "pay"))
+
+
+def _exchanges(scan: Scan, order: Order, tool: ToolRoles, *, is_bought: bool) -> bool:
+    """Return whether the amount of an order is on the side of an exchange that a tool asks for.
+
+    `swap 5 USDC for DAI` and `buy DAI for 5 USDC` say what is given, `swap DAI for 5 USDC` and `buy
+    5 USDC with DAI` what is got.
+    """
+    amounts = [one for one in order.list_mentions(scan) if one.kind is MentionKind.QUANTITY]
+    if not amounts:
+        return True
+    words = {scan.tokens[place].word for place in range(order.first, amounts[0].first)}
+    is_object = words.isdisjoint({"for", "with", "using", "into"})
+    slots = [slot.names for slot in tool.slots if slot.role is ValueRole.AMOUNT]
+    asks_got = any(names & _GOT for names in slots) and not any(names & _GIVEN for names in slots)
+    return (is_object == is_bought) == asks_got
+
+
+def find_agent(scan: Scan, first: int, end: int, tool: ToolRoles) -> int:
+    """Return the end of an agent's name among some tokens, 0 if none: `Ask the Counting Agent`."""
+    name = tuple(map(stem, split_words(tool.name)))
+    words = [stem(token.word) for token in scan.tokens[first:end]]
+    for start in range(len(words) - len(name) + 1) if name and tool.is_agent else ():
+        if tuple(words[start : start + len(name)]) == name:
+            return first + start + len(name)
+    return 0
+
+
+def _is_form(scan: Scan, order: Order, tool: ToolRoles) -> bool:
+    """Return whether an order is a list of a tool's parameters with their values: `seller: Ann`."""
+    labels = {
+        stem(scan.tokens[place].word)
+        for place in range(order.first, order.end - 1)
+        if scan.tokens[place + 1].text in {":", "="}
+    }
+    names = [set(map(stem, split_words(parameter.name))) for parameter in tool.parameters]
+    return len(names) > 1 and all(not of.isdisjoint(labels) for of in names)
+
+
+def _is_opposite(scan: Scan, order: Order, tool: ToolRoles) -> bool:
+    """Return whether a word of an order excludes what a tool does; a truth value can say both."""
+    head = order.head
+    if any(slot.role is ValueRole.TRUTH for slot in tool.slots):
+        return False
+    if tool.particle in english.OPPOSITE_PARTICLES and head >= 0:
+        part = order.head_part
+        assert part is not None  # noqa: S101 - it has a head
+        words = {scan.tokens[place].word for place in range(head + 1, min(head + 2, part.end))}
+        words |= {scan.tokens[part.end - 1].word}
+        if english.OPPOSITE_PARTICLES[tool.particle] in words and tool.particle not in words:
+            return True
+    said = {
+        scan.tokens[place].word
+        for place in _word_places(scan, order)
+        if place <= head + 1 or scan.tokens[place].word in {"up", "down", "on", "off"}
+    }
+    said = {stem(word) for word in said}
+    if head >= 0:
+        said.add(stem(scan.tokens[head].word))
+    undone = {f"{prefix}{verb}" for verb in tool.heads for prefix in ("un", "de", "dis")}
+    if head >= 0 and stem(scan.tokens[head].word) in undone - tool.name_words:
+        return True
+    names = tool.name_words | set(map(stem, split_words(tool.name)))
+    for left, right in english.OPPOSITES:
+        one, other = set(map(stem, left)), set(map(stem, right))
+        for mine, theirs in ((one, other), (other, one)):
+            if names & mine and not names & theirs and said & theirs and not said & mine:
+                return True
+    return False
+
+
+def _clashes(scan: Scan, order: Order, tool: ToolRoles) -> bool:
+    """Return whether an order goes out of what a tool goes into, or the other way round."""
+    inward, outward = _directions(scan, order)
+    own_inward, own_outward = _own_directions(tool)
+    return bool(inward & own_outward - own_inward) or bool(outward & own_inward - own_outward)
+
+
+def _has_direction(scan: Scan, order: Order, tool: ToolRoles) -> bool:
+    inward, outward = _directions(scan, order)
+    own_inward, own_outward = _own_directions(tool)
+    return bool(inward & own_inward) or bool(outward & own_outward)
+
+
+def _directions(scan: Scan, order: Order) -> tuple[set[str], set[str]]:
+    """Return stems of the nouns into and out of which an order goes."""
+    inward: set[str] = set()
+    outward: set[str] = set()
+    for part in order.parts:
+        place = part.first
+        while place < part.end:
+            word = scan.tokens[place].word
+            place += 1
+            if scan.owners[place - 1] >= 0 or word not in english.INWARD | english.OUTWARD:
+                continue
+            noun = ""
+            while place < part.end:
+                owner, token = scan.owners[place], scan.tokens[place]
+                if owner >= 0 and scan.mentions[owner].kind is MentionKind.NAME and not noun:
+                    noun = scan.mentions[owner].text.lower()
+                    break
+                if token.word == "of" and word == "out":
+                    place += 1
+                    continue
+                if (
+                    owner >= 0
+                    or token.kind is not TokenShape.WORD
+                    or (token.word in _FUNCTION and token.word not in english.DETERMINERS)
+                ):
+                    break
+                if token.word not in english.DETERMINERS:
+                    noun = stem(token.word)
+                place += 1
+            if noun:
+                (inward if word in english.INWARD else outward).add(noun)
+    return inward, outward
+
+
+def _own_directions(tool: ToolRoles) -> tuple[frozenset[str], frozenset[str]]:
+    return tool.inward, tool.outward
+
+
+def count_evidence(scan: Scan, order: Order, tool: ToolRoles) -> int:
+    """Return how much an order's words speak for a tool: two for one of its name, one for others.
+
+    Nouns beside a value that it takes, such as `vault 5`, do not count for a tool that reads.
+    """
+    labels = {
+        label for mention in scan.mentions if order.holds(mention) for label in mention.labels
+    }
+    words = {
+        stem(scan.tokens[place].word)
+        for place in _word_places(scan, order)
+        if scan.tokens[place].word not in _FUNCTION
+        # `look` and `check` say that something is read, and not what.
+        and not (
+            tool.is_read
+            and place == order.head
+            and scan.tokens[place].word in {"look", "check", "see", "show", "tell", "read"}
+        )
+    }
+    opening = scan.tokens[max(order.first, order.parts[0].opener_end)].word
+    if tool.is_read and opening in {"who", "whose", "whom", "where", "when", "why"}:
+        words -= labels
+    own_mentions = [mention for mention in scan.mentions if order.holds(mention)]
+    handles = {mention.text for mention in own_mentions if mention.kind is MentionKind.NAME}
+    if not tool.is_read:
+        words |= labels | {
+            stem(mention.text) for mention in own_mentions if mention.unit is UnitKind.NOUN
+        }
+    if tool.is_read:
+        words |= {
+            stem(one)
+            for place in _word_places(scan, order)
+            for one in english.READ_NOUNS.get(scan.tokens[place].word, ())
+        }
+        words |= {stem(one) for word in words for one in english.READ_NOUNS.get(word, ())}
+    own = {word for word in words if is_word_of(word, tool.words)}
+    named = {word for word in words if is_word_of(word, tool.name_words)}
+    return len(own) + len(named) + len(handles & tool.handles)
+
+
+def count_strange(scan: Scan, order: Order, tool: ToolRoles) -> int:
+    """Return how many words of a question a tool that reads does not explain."""
+    found = 0
+    for place in _word_places(scan, order):
+        word = scan.tokens[place].word
+        is_plain = (
+            word in _FUNCTION
+            or word in english.MONEY_NOUNS
+            or word in english.ADVERBS
+            or (place == order.head and word in english.READ_VERBS | english.AUXILIARIES)
+            or word in _ASKED_WORDS
+        )
+        names = {stem(word), *(stem(one) for one in english.READ_NOUNS.get(stem(word), ()))}
+        found += not is_plain and not any(is_word_of(one, tool.words) for one in names)
+    return found
+
+
+_ASKED_WORDS = frozenset("much many currently still left exactly moment know right".split())  # noqa: SIM905
+_LEAST_SHARED = 4
+
+
+def is_word_of(word: str, words: frozenset[str]) -> bool:
+    """Return whether a stem is among some, or begins like one: `humid`, `humiditi`."""
+    if word in words:
+        return True
+    return len(word) >= _LEAST_SHARED and any(one.startswith(word) for one in words)
+
+
+_FUNCTION = (
+    english.DETERMINERS
+    | english.PREPOSITIONS
+    | english.AUXILIARIES
+    | english.SUBJECTS
+    | english.QUESTION_WORDS
+    | english.JOINTS
+    | english.SELF
+    | english.GREETINGS
+    | english.IT
+    | english.HIM
+)
+
+
+# -- what takes an order back -- #
+
+_SOFT = frozenset((MentionKind.INEXACT, MentionKind.REPEAT, MentionKind.LATER, MentionKind.EARLIER))
+
+
+def find_block(scan: Scan, order: Order, tool: ToolRoles) -> Obstacle | None:
+    """Return why an order is none, or not now; None if it is one."""
+    for mention in scan.mentions:
+        if mention.kind not in BLOCKS or not order.holds(mention):
+            continue
+        if any(part.first <= mention.first < part.opener_end for part in order.parts):
+            continue
+        words = {stem(scan.tokens[place].word) for place in range(mention.first, mention.end)}
+        words -= {stem(handle.lower()) for handle in tool.handles}
+        if (
+            mention.kind is MentionKind.REPEAT
+            and mention.text.lower() == "again"
+            and (not tool.moves or _has_own_amount(scan, order))
+        ):
+            continue
+        if mention.text.lower() == "every" and not tool.slots and _is_noun_of(scan, mention, tool):
+            continue
+        if (
+            mention.kind is MentionKind.NEGATION
+            and words == {"no"}
+            and _is_vote(scan, mention, tool)
+        ):
+            continue
+        if mention.kind in _SOFT and (
+            words & tool.words or words & {word for slot in tool.slots for word, _ in slot.named}
+        ):
+            continue
+        if tool.is_read and mention.kind not in {
+            MentionKind.EARLIER,
+            MentionKind.CORRECTION,
+            MentionKind.NEGATION,
+            MentionKind.LATER,
+            MentionKind.REPEAT,
+        }:
+            continue
+        is_past = mention.kind is MentionKind.EARLIER and mention.text.lower() not in _UP_TO_NOW
+        if (
+            tool.is_read
+            and (order.is_question or mention.kind is MentionKind.EARLIER)
+            and (not is_past)
+        ):
+            continue
+        return Obstacle(mention.kind.name.lower(), mention.text)
+    return None
+
+
+def _has_own_amount(scan: Scan, order: Order) -> bool:
+    """Return whether an order has an amount and no pronoun: `pay Bob 5 USDC again` pays once."""
+    kinds = {mention.kind for mention in order.list_mentions(scan)}
+    return MentionKind.QUANTITY in kinds and not kinds & {
+        MentionKind.IT,
+        MentionKind.SAME,
+        MentionKind.ALL,
+        MentionKind.HIM,
+    }
+
+
+_UP_TO_NOW = frozenset(("so far", "just now", "recently", "earlier"))
+
+
+def _is_noun_of(scan: Scan, mention: Mention, tool: ToolRoles) -> bool:
+    """Return whether a word of a tool follows: `count every default`."""
+    after = scan.tokens[mention.end].word if mention.end < len(scan.tokens) else ""
+    return stem(after) in tool.words
+
+
+_VOTES = frozenset("favor favour support yes no aye nay".split())  # noqa: SIM905
+
+
+def _is_vote(scan: Scan, mention: Mention, tool: ToolRoles) -> bool:
+    """Return whether `no` is a vote: `vote no on 3`, `a no for 2`."""
+    if not any("against" in dict(slot.named) for slot in tool.slots):
+        return False
+    before = scan.tokens[mention.first - 1].word if mention.first else ""
+    return before in {"vote", "a", "voting", "say", "cast", "with", "our", "my"}
+
+
+def find_unknown(scan: Scan, order: Order, tool: ToolRoles) -> Obstacle | None:
+    """Return what an order names that nobody knows."""
+    has_party = _has_party(tool)
+    for mention in scan.mentions:
+        if mention.kind not in UNKNOWN or not order.holds(mention):
+            continue
+        if mention.kind in {MentionKind.SELF, MentionKind.SOMEBODY} and (
+            tool.is_read or not has_party
+        ):
+            continue
+        if mention.kind is MentionKind.STRANGER and is_text(scan, tool, mention):
+            continue
+        if (
+            mention.kind is MentionKind.SELF
+            and mention.first
+            and scan.tokens[mention.first - 1].word == "from"
+        ):
+            continue
+        if mention.kind in {MentionKind.STRANGER, MentionKind.SOMEBODY} and _is_purpose(
+            scan, order, mention
+        ):
+            continue
+        return Obstacle(
+            "person" if mention.kind is not MentionKind.UNREAD else "unread", mention.text
+        )
+    unit = _find_other_unit(scan, order, tool)
+    if unit:
+        return Obstacle("token", unit)
+    for mention in scan.mentions:
+        is_in = order.holds(mention)
+        if (
+            is_in
+            and mention.kind is MentionKind.DATA
+            and not any(slot.role is ValueRole.DATA for slot in tool.slots)
+        ):
+            return Obstacle("address", mention.text)
+    return None
+
+
+def _find_other_unit(scan: Scan, order: Order, tool: ToolRoles) -> str:
+    """Return the native currency that an order names, of a tool that shows a token's balance."""
+    if not tool.is_read or tool.slots or "balanc" not in tool.name_words:
+        return ""
+    own = {handle.lower() for handle in tool.handles} | tool.words
+    for place in _word_places(scan, order):
+        word = scan.tokens[place].word
+        if word in {"eth", "ether", "wei"} and word not in own:
+            return scan.tokens[place].text
+    return ""
+
+
+def _has_party(tool: ToolRoles) -> bool:
+    return any(
+        slot.role in {ValueRole.PARTY, ValueRole.RECIPIENT, ValueRole.SOURCE} for slot in tool.slots
+    )
+
+
+def is_text(scan: Scan, tool: ToolRoles, mention: Mention) -> bool:
+    """Return whether a capitalised name is a tool's text.
+
+    The tool takes no account, or the text's label is before it.
+    """
+    texts = [slot for slot in tool.slots if slot.role is ValueRole.TEXT]
+    label = stem(scan.tokens[mention.first - 1].word) if mention.first else ""
+    if any(one.kind is MentionKind.QUOTATION for one in scan.mentions):
+        return False
+    return bool(texts) and (not _has_party(tool) or any(label in slot.names for slot in texts))
+
+
+def _is_purpose(scan: Scan, order: Order, mention: Mention) -> bool:
+    """Return whether a name stands in what an amount is for: `12 POL for the train to Lyon`.
+
+    `for` and an article come after all values of the part.
+    """
+    part = next((part for part in order.parts if part.first <= mention.first < part.end), None)
+    if part is None:
+        return True
+    values = [
+        one.first
+        for one in scan.mentions
+        if part.first <= one.first < mention.first and one.kind in VALUES
+    ]
+    starts = [
+        place
+        for place in range(part.first, mention.first - 1)
+        if scan.tokens[place].word == "for" and scan.tokens[place + 1].word in english.DETERMINERS
+    ]
+    return (
+        len(values) > 1
+        and bool(starts)
+        and starts[0] > max(values)
+        and mention.first > starts[0] + len(("for", "the"))
+    )
+
+
+MAX_LOOSE_WORDS = 4
+
+
+def find_loose_words(scan: Scan, order: Order, tool: ToolRoles) -> list[tuple[int, int]]:
+    """Return first token and end of each run of words that neither grammar nor tool explains."""
+    found: list[tuple[int, int]] = []
+    for part in order.parts:
+        start = -1
+        for place in range(max(part.first, part.opener_end), part.end + 1):
+            is_loose = place < part.end and _is_loose(scan, order, tool, place)
+            if is_loose and start < 0:
+                start = place
+            elif not is_loose and start >= 0:
+                found.append((start, place))
+                start = -1
+    found = [
+        one
+        for one in found
+        if one[1] - one[0] <= MAX_LOOSE_WORDS and not _is_adjective(scan, tool, one)
+    ]
+    return [one for one in found if not _is_place(scan, one[0])]
+
+
+def _is_place(scan: Scan, first: int) -> bool:
+    """Return whether words follow `to the`, `on my order` or the like."""
+    place = first - 1
+    while place > 0 and scan.owners[place] < 0 and scan.tokens[place].kind is TokenShape.WORD:
+        if scan.tokens[place].word in english.DETERMINERS:
+            return scan.tokens[place - 1].word in english.INWARD
+        if scan.tokens[place].word in _FUNCTION:
+            return False
+        place -= 1
+    return False
+
+
+def _is_adjective(scan: Scan, tool: ToolRoles, run: tuple[int, int]) -> bool:
+    """Return whether words stand before a tool's own noun, or after `a`: `a nice title`."""
+    before = scan.tokens[run[0] - 1].word if run[0] else ""
+    after = scan.tokens[run[1]].word if run[1] < len(scan.tokens) else ""
+    return before in {"a", "an"} or stem(after) in tool.words
+
+
+_OPPOSED = frozenset(word for pair in english.OPPOSITES for words in pair for word in words)
+
+
+def _is_loose(scan: Scan, order: Order, tool: ToolRoles, place: int) -> bool:
+    token, owner = scan.tokens[place], scan.owners[place]
+    if owner >= 0:
+        mention = scan.mentions[owner]
+        if (
+            mention.unit is UnitKind.NOUN
+            and token.kind is TokenShape.WORD
+            and token.word == mention.unit_name
+        ):
+            return stem(mention.text) not in tool.words and mention.text != "degree"
+        return mention.kind is MentionKind.STRANGER and is_text(scan, tool, mention)
+    word = token.word
+    is_known = (
+        place == order.head
+        or word in _FUNCTION
+        or word in english.MONEY_NOUNS
+        or word in english.ADVERBS
+        or word in _PARTICLES
+        or word in _OPPOSED
+        or stem(word) in tool.words - tool.examples
+    )
+    return token.kind is TokenShape.WORD and not is_known
+
+
+def _is_compound(scan: Scan, tool: ToolRoles, place: int) -> bool:
+    """Return whether a word belongs to a noun of a tool after it: `the savings vault`."""
+    after = scan.tokens[place + 1] if place + 1 < len(scan.tokens) else None
+    is_noun = after is not None and scan.owners[place + 1] < 0 and after.word not in _FUNCTION
+    return (
+        is_noun
+        and after is not None
+        and stem(after.word) in tool.name_words | tool.inward | tool.outward
+    )
+
+
+def _find_purpose(scan: Scan, part: Part) -> int:
+    """Return where what an amount is for begins: after a part's values; else a large number."""
+    values = [
+        one.end
+        for one in scan.mentions
+        if part.first <= one.first < part.end and one.kind in VALUES | UNKNOWN
+    ]
+    if not values:
+        return part.end
+    starts = [
+        place
+        for place in range(max(values), part.end)
+        if scan.tokens[place].word in english.PURPOSES
+    ]
+    return starts[0] if starts else part.end
+
+
+def _find_receiving_end(scan: Scan, part: Part) -> int:
+    """Return the end of the verb of `Bob is to get 5`."""
+    if part.mood is not Mood.RECEIVING:
+        return -1
+    found = RECEIVES.match(scan.tokens, part.head)
+    return -1 if found is None else found[0]
+
+
+_OF_MANNER = frozenset(("as", "in", "at", "by", "during"))
+_BEFORE_THINGS = frozenset(("as", "", "to", "in", "on", "at", "from", "of", "into"))
+
+
+def _has_article(scan: Scan, place: int) -> bool:
+    return place < len(scan.tokens) and scan.tokens[place].word in english.ARTICLES
+
+
+def _is_clause(scan: Scan, order: Order) -> bool:
+    """Return whether `that` and what somebody does follow a verb: `admit that Bob was right`."""
+    place = order.head + 1
+    if order.head < 0 or place + 1 >= order.end or scan.tokens[place].word != "that":
+        return False
+    after = scan.tokens[place + 1].word
+    owner = scan.owners[place + 1]
+    is_name = owner >= 0 and scan.mentions[owner].kind is MentionKind.NAME
+    end = scan.mentions[owner].end if is_name else place + 2
+    follows = scan.tokens[end].word if end < order.end else ""
+    return after in english.SUBJECTS or (is_name and follows in english.AUXILIARIES)
+
+
+def _is_item_without_value(scan: Scan, part: Part, told: set[int]) -> bool:
+    """Return whether a part is an item without a value: `3, 14 and the next number`."""
+    has_value = any(
+        one.kind in VALUES and part.first <= one.first < part.end for one in scan.mentions
+    )
+    is_item = part.before in {"and", "&", "n", "plus"} and part.mood is Mood.NOMINAL
+    is_told = not told.isdisjoint(range(part.first, part.end))
+    return (
+        is_item
+        and not has_value
+        and not is_told
+        and (scan.tokens[part.first].word in english.DETERMINERS)
+    )
+
+
+def _is_label_at(scan: Scan, place: int) -> bool:
+    """Return whether a word names the number after it: `card 4`."""
+    owner = scan.owners[place + 1] if place + 1 < len(scan.tokens) else -1
+    return owner >= 0 and stem(scan.tokens[place].word) in scan.mentions[owner].labels
+
+
+def find_unexplained(
+    scan: Scan,
+    order: Order,
+    tool: ToolRoles,
+    texts: Sequence[tuple[int, int]] = (),
+    siblings: frozenset[str] = frozenset(),
+) -> Obstacle | None:
+    """Return a word at an important place that nothing explains.
+
+    Such places are after `to`, `from`, `into`, `in`, `on` and `at`, beside a name, and between a
+    verb and its values.
+
+    Input:  the runs of words that are a tool's text; words of the other tools of its contract.
+    """
+    told = {place for first, end in texts for place in range(first, end)}
+    if tool.is_read or tool.is_agent:
+        return None
+    if not tool.moves and not texts and _is_clause(scan, order):
+        return Obstacle("statement")
+    head = order.head
+    has_value = False
+    is_purpose = False
+    preposition = ""
+    has_article = False
+    previous_owner = -1
+    for part in order.parts:
+        preposition, is_purpose = "", False
+        if part.is_loose and part.opener_end not in told:
+            return Obstacle("verb", scan.tokens[part.opener_end].text)
+        if _is_item_without_value(scan, part, told):
+            return Obstacle("word", scan.show(part.first, part.end))
+        purpose = _find_purpose(scan, part)
+        verb_end = _find_receiving_end(scan, part)
+        for place in range(max(part.first, part.opener_end), min(part.end, purpose)):
+            token, owner = scan.tokens[place], scan.owners[place]
+            if part.head <= place < verb_end or place in told:
+                continue
+            if owner >= 0:
+                mention = scan.mentions[owner]
+                if mention.kind in VALUES:
+                    has_value = True
+                previous_owner = owner
+                preposition, is_purpose, has_article = "", False, False
+                continue
+            if token.kind is not TokenShape.WORD:
+                previous_owner = -1
+                continue
+            word = token.word
+            if place == head or (word in _FUNCTION and word not in english.PREPOSITIONS):
+                has_article = word in english.DETERMINERS
+                previous_owner = -1
+                continue
+            if word in _PARTICLES and place == head + 1:
+                previous_owner = -1
+                continue
+            if word in english.PREPOSITIONS:
+                preposition = word
+                is_purpose = (
+                    word in english.PURPOSES
+                    or word in {"with", "by"}
+                    or (word == "as" and "pay" in tool.verbs and _has_article(scan, place + 1))
+                )
+                previous_owner = -1
+                continue
+            is_known = (
+                stem(word) in tool.words
+                or (word == "list" and any(slot.is_list for slot in tool.slots))
+                or _is_compound(scan, tool, place)
+                or (stem(word) in siblings and (not tool.moves or _is_label_at(scan, place)))
+                or word in english.MONEY_NOUNS
+                or word in english.ADVERBS
+                or word in english.AUXILIARIES
+                or (word in _VOTES and any("against" in dict(slot.named) for slot in tool.slots))
+            )
+            if not is_known and not is_purpose:
+                if tool.moves:
+                    if preposition in {
+                        "to",
+                        "from",
+                        "into",
+                        "in",
+                        "on",
+                        "at",
+                        "onto",
+                        "toward",
+                        "towards",
+                    }:
+                        return Obstacle("place" if has_article else "person", token.text)
+                    if (
+                        previous_owner >= 0
+                        and scan.mentions[previous_owner].kind is MentionKind.NAME
+                    ):
+                        return Obstacle(
+                            "person", scan.show(scan.mentions[previous_owner].first, place + 1)
+                        )
+                    return Obstacle("word", token.text)
+                is_manner = preposition in _OF_MANNER and not has_article and has_value
+                if is_manner or (has_article and preposition in _BEFORE_THINGS):
+                    return Obstacle("word", token.text)
+            previous_owner = -1
+            has_article = False
+    return None
