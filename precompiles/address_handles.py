@@ -19,6 +19,9 @@ from precompiles.spec import MAX_ADDRESSES, MAX_HANDLE_CHARACTERS
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+ACCOUNT_HANDLE = "ACCOUNT"
+"""The handle of the account that an agent's tools act for, in base prompts of `tools deploy`."""
+
 _DEFINITION = re.compile(r"[ \t]*([0-9A-Za-z_.\-]+)[ \t]*=[ \t]*(0x[0-9A-Fa-f]{40})[ \t]*\r?")
 _NAME = re.compile(
     r"(?!(?:true|false|null)$)(?!.*0[xX])(?=.*[A-Za-z])[0-9A-Za-z](?:[0-9A-Za-z_.\-]*[0-9A-Za-z])?"

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from precompiles.address_handles import ACCOUNT_HANDLE
 from precompiles.short_format import english
 from precompiles.short_format.mentions import VALUES, MentionKind, UnitKind
 from precompiles.short_format.phrases import stem
@@ -52,9 +53,6 @@ if TYPE_CHECKING:
     from precompiles.short_format.orders import Order
     from precompiles.short_format.roles import ToolRoles
     from precompiles.short_format.tokens import Token
-
-ACCOUNT = "ACCOUNT"
-"""The handle of the account that the tools of `tools deploy` act for."""
 
 MAX_ASSIGNMENTS = 4_096
 """Upper bound of the trials to give an order's values to a tool's parameters."""
@@ -748,14 +746,14 @@ class _Binder:
             return self._find_words(slot, chosen)
         if slot.role is ValueRole.COUNT and "referral" in slot.names:
             return (Value(("0",)),)
-        if ACCOUNT not in self._context.known.handles:
+        if ACCOUNT_HANDLE not in self._context.known.handles:
             return ()
         if "behalf" in slot.names and not any(chosen[place] for place in self._list_people()):
-            return (Value((to_json(ACCOUNT),)),)
+            return (Value((to_json(ACCOUNT_HANDLE),)),)
         is_own = slot.role in {ValueRole.PARTY, ValueRole.SOURCE} and self._tool.is_read
         is_mine = is_own and any(token.word in _FIRST_PERSON for token in self._iter_tokens())
         is_given = slot.role is ValueRole.SOURCE and not self._tool.is_read
-        return (Value((to_json(ACCOUNT),)),) if is_mine or is_given else ()
+        return (Value((to_json(ACCOUNT_HANDLE),)),) if is_mine or is_given else ()
 
     def _list_people(self) -> list[int]:
         return [index for index, slot in enumerate(self._slots) if slot.role in _PEOPLE]

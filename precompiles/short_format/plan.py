@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from precompiles.address_handles import ACCOUNT_HANDLE
 from precompiles.short_format.binding import (
-    ACCOUNT,
     Filling,
     PlannedCall,
     find_fillings,
@@ -549,7 +549,7 @@ class Planner:
             for tool in self._tools
             if tool.is_read
             and "balanc" in tool.name_words
-            and ACCOUNT in tool.handles
+            and ACCOUNT_HANDLE in tool.handles
             and not tool.parameters
             and named <= tool.handles
         ]

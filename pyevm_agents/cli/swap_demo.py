@@ -14,6 +14,7 @@ from eth_utils import to_checksum_address
 from rich.markup import escape
 from rich.table import Table
 
+from precompiles.address_handles import ACCOUNT_HANDLE
 from pyevm_agents.chain import Chain
 from pyevm_agents.cli.demo_output import (
     format_amount,
@@ -31,7 +32,6 @@ from pyevm_agents.contract_intelligence.swap_demo import (
     change_chain_id,
 )
 from pyevm_agents.contract_intelligence.swap_requests import (
-    ACCOUNT_NAME,
     REQUESTS,
     describe_call,
 )
@@ -259,14 +259,14 @@ def _iter_lines(run: SwapRun, demo: SwapDemo) -> Iterator[tuple[str, str, str]]:
 
 
 def _describe(demo: SwapDemo, call: ExpectedCall) -> str:
-    names = {**demo.market.names, demo.agent.account: ACCOUNT_NAME}
+    names = {**demo.market.names, demo.agent.account: ACCOUNT_HANDLE}
     return describe_call(demo.market, names, call)
 
 
 def _format_changes(run: SwapRun, unit: Mapping[str, int]) -> str:
     parts = []
-    for symbol, old in run.before[ACCOUNT_NAME].items():
-        new = run.after[ACCOUNT_NAME][symbol]
+    for symbol, old in run.before[ACCOUNT_HANDLE].items():
+        new = run.after[ACCOUNT_HANDLE][symbol]
         change = f" ({format_amount(new - old, unit[symbol], sign=True)})" if new != old else ""
         parts.append(f"{format_amount(new, unit[symbol])} {symbol}{change}")
     return ", ".join(parts)

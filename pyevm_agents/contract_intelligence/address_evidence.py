@@ -13,7 +13,7 @@ from eth_utils import to_canonical_address
 from pyevm_agents.abi import compute_topic
 from pyevm_agents.contract_intelligence.argument_derivation import MARKER
 from pyevm_agents.contract_intelligence.asset_movements import list_movements
-from pyevm_agents.contract_intelligence.calldata_layout import get_at, list_leaves, replace_at
+from pyevm_agents.contract_intelligence.calldata_layout import get_at, list_leaves
 from pyevm_agents.contract_intelligence.item_transfers import give_amounts
 from pyevm_agents.contract_intelligence.parameter_leaves import name_path, replace_leaf
 from pyevm_agents.contract_intelligence.probe import to_hex_address
@@ -51,7 +51,7 @@ def show_recipients(
     """Return parameters of which those are recipients to whom another address takes what moves."""
     marker = to_canonical_address(MARKER)
     for leaf in _list_addresses(search, result):
-        changed = _probe_with(search, attempt, leaf.path, MARKER)
+        changed = search.probe(attempt.with_value(leaf.path, MARKER))
         if changed is not None and marker in _find_recipients(changed):
             parameters = replace_leaf(parameters, leaf.path, is_recipient=True)
     return tuple(parameters)
@@ -60,12 +60,6 @@ def show_recipients(
 def _list_addresses(search: CallSearch, result: ProbeResult) -> list[CalldataLeaf]:
     leaves = list_leaves(search.types, result.probe.data)
     return [each for each in leaves if each.abi_type == _ADDRESS][:MAX_ADDRESSES]
-
-
-def _probe_with(
-    search: CallSearch, attempt: CallAttempt, path: Path, value: object
-) -> ProbeResult | None:
-    return search.probe(replace(attempt, values=replace_at(attempt.values, path, value)))
 
 
 def _find_recipients(result: ProbeResult) -> set[bytes]:
@@ -90,7 +84,7 @@ def name_token(
     for leaf in _list_addresses(search, result):
         if str(get_at(attempt.values, leaf.path)) != moved.token:
             continue
-        changed = _probe_with(search, attempt, leaf.path, own)
+        changed = search.probe(attempt.with_value(leaf.path, own))
         if changed is None or not _does_move(search, changed, moved):
             name = name_path(search.function.parameters, leaf.path)
             return name + _name_item(attempt, leaf.path), leaf.path
@@ -120,7 +114,7 @@ def list_tokens(
             continue
         given, allowed = give_amounts(search.prober, result.probe.sender, place, result.probe.to)
         richer = replace(attempt, needs=(*attempt.needs, *given, *allowed))
-        changed = _probe_with(search, richer, path, other)
+        changed = search.probe(richer.with_value(path, other))
         if changed is not None and _does_move(search, changed, replace(moved, token=other)):
             found.append(other)
     return tuple(found)

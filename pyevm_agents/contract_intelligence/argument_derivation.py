@@ -14,7 +14,6 @@ from pyevm_agents.contract_intelligence.calldata_layout import (
     fit_number,
     get_at,
     list_leaves,
-    replace_at,
 )
 from pyevm_agents.contract_intelligence.caller_taint import CALLDATA_FLAG, TIME_FLAG
 from pyevm_agents.contract_intelligence.capabilities import Derivation, Source
@@ -84,14 +83,8 @@ def _list_comparisons_of(leaf: CalldataLeaf, result: ProbeResult) -> Iterator[Va
 
 
 def _succeeds(search: CallSearch, attempt: CallAttempt, leaf: CalldataLeaf, value: object) -> bool:
-    result = _probe_with(search, attempt, leaf, value)
+    result = search.probe(attempt.with_value(leaf.path, value))
     return result is not None and result.is_success
-
-
-def _probe_with(
-    search: CallSearch, attempt: CallAttempt, leaf: CalldataLeaf, value: object
-) -> ProbeResult | None:
-    return search.probe(replace(attempt, values=replace_at(attempt.values, leaf.path, value)))
 
 
 def _derive_deadline(
@@ -111,7 +104,7 @@ def _derive_deadline(
     if _succeeds(search, attempt, leaf, now - 1):
         return None
     times = [fit_number(leaf.abi_type, now + part * DEADLINE_SECONDS) for part in (1, 2)]
-    early, late = (_probe_with(search, attempt, leaf, each) for each in times)
+    early, late = (search.probe(attempt.with_value(leaf.path, each)) for each in times)
     if early is None or late is None or not early.is_success:
         return None
     if times[0] == times[1] or _list_effects(early) != _list_effects(late):
@@ -147,7 +140,7 @@ def _derive_account(
     if not given:
         return None
     value = str(get_at(attempt.values, leaf.path))
-    other = _probe_with(search, attempt, leaf, MARKER)
+    other = search.probe(attempt.with_value(leaf.path, MARKER))
     is_derived = other is not None and (
         _is_recipient(other, given, to_address(MARKER))
         or _is_owner(result, other, given, compared, to_address(value))
@@ -199,7 +192,7 @@ def _derive_minimum(
     for amount, place in [*reversed(first.items())][:MAX_OUTPUTS]:
         if not amount or fit_number(leaf.abi_type, amount + 1) != amount + 1:
             continue
-        lower = _probe_with(search, attempt, leaf, amount // 2)
+        lower = search.probe(attempt.with_value(leaf.path, amount // 2))
         if lower is None or not lower.is_success or lower.output != result.output:
             continue  # It decides how much is paid out.
         if lower.list_transfers() != result.list_transfers():
@@ -227,7 +220,7 @@ def _is_bound_elsewhere(
 ) -> bool:
     """Whether an argument is bounded by the output of another call, which is another amount."""
     for other in _list_variants(search, attempt, leaf):
-        result = _probe_with(search, other, leaf, 0)
+        result = search.probe(other.with_value(leaf.path, 0))
         paid = 0 if result is None else _list_outputs(result).get(place, 0)
         if paid not in {0, amount} and fit_number(leaf.abi_type, paid + 1) == paid + 1:
             return _is_bound(search, other, leaf, paid)
@@ -246,7 +239,7 @@ def _list_variants(
         if abi_type.startswith("uint") and isinstance(value, int) and leaf.path != (index,):
             for factor in (1_000, 2):
                 changed = fit_number(abi_type, value * factor)
-                yield replace(attempt, values=replace_at(attempt.values, (index,), changed))
+                yield attempt.with_value((index,), changed)
 
 
 def _list_outputs(result: ProbeResult) -> dict[OutputPlace, int]:

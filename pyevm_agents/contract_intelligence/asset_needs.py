@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from eth.vm import opcode_values as op
 from eth_abi import encode
 
-from pyevm_agents.contract_intelligence.calldata_layout import list_leaves, replace_at
+from pyevm_agents.contract_intelligence.calldata_layout import list_leaves
 from pyevm_agents.contract_intelligence.caller_taint import PARTS, Expression
 from pyevm_agents.contract_intelligence.capabilities import Approval, ApprovalKind
 from pyevm_agents.contract_intelligence.conditions import strip
@@ -160,8 +160,7 @@ def _find_amount(
     for index, parameter in enumerate(search.function.parameters):
         if attempt.values[index] != amount or not parameter.abi_type.startswith("uint"):
             continue
-        values = replace_at(attempt.values, (index,), amount + 1)
-        result = search.probe(replace(attempt, values=values))
+        result = search.probe(attempt.with_value((index,), amount + 1))
         if result is None or not result.is_success:
             continue
         after = find_needs(search.prober, account, search.function, attempt, result)

@@ -153,6 +153,10 @@ class CallAttempt:
     origin: tuple[object, ...] = ()
     """Where the attempt before failed."""
 
+    def with_value(self, path: Path, value: object) -> CallAttempt:
+        """Return the attempt with another argument, or another item of one."""
+        return replace(self, values=replace_at(self.values, path, value))
+
 
 @dataclass(slots=True, kw_only=True)
 class SearchResult:
@@ -278,8 +282,7 @@ class CallSearch:
             return
         for attempt in self._failed.get(place, ()):
             if self._is_new(attempt, *change):
-                values = replace_at(attempt.values, *change)
-                self._push(replace(attempt, values=values, cost=min(attempt.cost, 1)))
+                self._push(replace(attempt.with_value(*change), cost=min(attempt.cost, 1)))
 
     def probe(
         self, attempt: CallAttempt, *, sender: Address | None = None, more: Overrides = ()
@@ -363,10 +366,10 @@ class CallSearch:
     def _is_new(self, attempt: CallAttempt, path: Path, value: object) -> bool:
         """Whether an attempt with another argument was not made before."""
         try:
-            values = replace_at(attempt.values, path, value)
+            changed = attempt.with_value(path, value)
         except (AssertionError, IndexError):
             return False
-        return _get_key(replace(attempt, values=values)) not in self._made
+        return _get_key(changed) not in self._made
 
     # -- what a revert proposes -- #
 
@@ -379,8 +382,7 @@ class CallSearch:
             self._push(given)
         remedy = self._remedies.get(attempt.origin)
         if remedy is not None and self._is_new(attempt, *remedy):
-            values = replace_at(attempt.values, *remedy)
-            self._push(replace(attempt, values=values, cost=min(attempt.cost, 1)))
+            self._push(replace(attempt.with_value(*remedy), cost=min(attempt.cost, 1)))
             return
         leaves = self._map_leaves(result)
         for rank, decision in enumerate(_list_latest(result)):
@@ -478,12 +480,11 @@ class CallSearch:
                     continue
                 for value in self._list_values(attempt, leaf, comparison, other):
                     try:
-                        values = replace_at(attempt.values, leaf.path, value)
+                        changed = attempt.with_value(leaf.path, value)
                     except (AssertionError, IndexError):
                         continue
                     yield replace(
-                        attempt,
-                        values=values,
+                        changed,
                         cost=attempt.cost + ARGUMENT_COST,
                         change=(leaf.path, value),
                     )

@@ -31,7 +31,6 @@ from pyevm_agents.contract_intelligence.calldata_layout import (
     fit_number,
     get_at,
     list_leaves,
-    replace_at,
 )
 from pyevm_agents.contract_intelligence.parameter_leaves import (
     drop_items,
@@ -200,8 +199,7 @@ def _try_values(
     for other in dict.fromkeys((*TRIAL_VALUES, value + 1, 2 * value + 1)):
         if other == value or fit_number(leaf.abi_type, other) != other:
             continue
-        values = replace_at(attempt.values, leaf.path, other)
-        tried = search.probe(replace(attempt, values=values))
+        tried = search.probe(attempt.with_value(leaf.path, other))
         if tried is None or not tried.is_success:
             continue
         trials.found.append((other, tried, list_movements(search.prober, tried)))
@@ -320,7 +318,7 @@ def _find_failure(
     search: CallSearch, attempt: CallAttempt, path: Path, value: object
 ) -> tuple[object, ...]:
     """Return where a call with another argument fails; empty if it succeeds, or can't be made."""
-    result = search.probe(replace(attempt, values=replace_at(attempt.values, path, value)))
+    result = search.probe(attempt.with_value(path, value))
     return () if result is None else result.failure_site
 
 

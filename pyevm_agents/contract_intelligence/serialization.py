@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from precompiles.address_handles import ACCOUNT_HANDLE
 from precompiles.escaping import ADDRESS
 from precompiles.spec import MAX_HANDLE_CHARACTERS
 from pyevm_agents.contract_intelligence.capabilities import Access
 from pyevm_agents.contract_intelligence.chain_metadata import get_chain_metadata
 from pyevm_agents.contract_intelligence.people import check_people
 from pyevm_agents.contract_intelligence.relationships import group_contracts
-from pyevm_agents.contract_intelligence.token_symbols import ACCOUNT_HANDLE
 from pyevm_agents.contract_intelligence.untrusted_text import NameTable, clean_text, format_handle
 
 if TYPE_CHECKING:

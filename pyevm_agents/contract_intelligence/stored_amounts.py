@@ -22,8 +22,8 @@ from pyevm_agents.contract_intelligence.calldata_layout import (
     fit_number,
     get_at,
     list_leaves,
-    replace_at,
 )
+from pyevm_agents.contract_intelligence.conditions import ADDRESS_MASK
 from pyevm_agents.contract_intelligence.item_owners import fit_word, iter_named
 from pyevm_agents.contract_intelligence.parameter_evidence import TRIAL_VALUES, is_free
 from pyevm_agents.contract_intelligence.parameter_leaves import find_leaf, replace_leaf
@@ -96,8 +96,7 @@ def _find_token(made: Made, others: Sequence[Made], leaf: CalldataLeaf, account:
     search, attempt, _ = made
     common: set[str] | None = None
     for value in [each for each in TRIAL_VALUES if fit_number(leaf.abi_type, each) == each][:3]:
-        changed = replace(attempt, values=replace_at(attempt.values, leaf.path, value))
-        stored = search.probe(changed)
+        stored = search.probe(attempt.with_value(leaf.path, value))
         if stored is None or not stored.is_success:
             continue
         writes = _hand_over(stored, account)
@@ -120,12 +119,11 @@ def _find_token(made: Made, others: Sequence[Made], leaf: CalldataLeaf, account:
 def _hand_over(stored: ProbeResult, account: Address) -> Overrides:
     """Return what a call wrote, with somebody else in place of the account."""
     own, other = int.from_bytes(account, "big"), int.from_bytes(SOMEBODY, "big")
-    mask = (1 << 160) - 1
     found = []
     for write in stored.tape.writes:
         value = write.value
         for shift in (0, 96):
-            if value >> shift & mask == own:
+            if value >> shift & ADDRESS_MASK == own:
                 value += (other - own) << shift
         found.append((write.account, write.slot, value))
     return tuple(found)
@@ -151,4 +149,4 @@ def _name(other: Made, words: Sequence[int]) -> Iterator[CallAttempt]:
         for word in dict.fromkeys(words):
             value = None if leaf.is_length else fit_word(leaf.abi_type, word)
             if value is not None and value != get_at(attempt.values, leaf.path):
-                yield replace(attempt, values=replace_at(attempt.values, leaf.path, value))
+                yield attempt.with_value(leaf.path, value)

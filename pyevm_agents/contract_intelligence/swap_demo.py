@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Self
 
 from eth_utils import to_checksum_address
 
-from precompiles.address_handles import AddressBook
+from precompiles.address_handles import ACCOUNT_HANDLE, AddressBook
 from pyevm_agents.agents.not_done import find_answer
 from pyevm_agents.agents.trace import extract_agent_steps
 from pyevm_agents.chain import Chain
@@ -23,7 +23,6 @@ from pyevm_agents.contract_intelligence.swap_market import (
     open_market,
 )
 from pyevm_agents.contract_intelligence.swap_requests import (
-    ACCOUNT_NAME,
     REQUESTS,
     CallLimits,
     ExpectedCall,
@@ -166,7 +165,7 @@ class SwapDemo:
         names = {market.wrapped: WRAPPED, market.token.address: market.token_symbol}
         names |= {each.address: each.artifact.name for each in (market.router, market.switch)}
         names |= {tool: function.name for tool, function in self.agent.functions.items()}
-        names |= {self.agent.address: "OwnedAgent", self.agent.account: ACCOUNT_NAME}
+        names |= {self.agent.address: "OwnedAgent", self.agent.account: ACCOUNT_HANDLE}
         handles = () if plan is None else AddressBook(plan.base_prompt, ()).handles
         shown = {address: name for name, address in handles}
         return shown | {str(to_checksum_address(place)): name for place, name in names.items()}
@@ -182,7 +181,7 @@ class SwapDemo:
         balances = {
             market.native_symbol: int(native), market.token_symbol: market.read_balance(account),
         }  # fmt: skip
-        return {ACCOUNT_NAME: balances}
+        return {ACCOUNT_HANDLE: balances}
 
     def run_all(self) -> Iterator[SwapRun]:
         """Send the requests, each in one transaction, one after the other.

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from eth_utils import function_abi_to_4byte_selector, to_checksum_address
 
+from precompiles.address_handles import ACCOUNT_HANDLE
 from precompiles.outcome import is_done
 from pyevm_agents.abi import decode_values
 from pyevm_agents.agents.not_done import describe_not_done
@@ -48,8 +49,6 @@ REQUESTS = {
 REFUSALS = ("I cannot ", "I can't ")
 """How an answer begins that says why a request was not executed: one of `NOT_DONE`'s reasons, not
 a doubt or an error."""
-
-ACCOUNT_NAME = "ACCOUNT"
 
 BASIS_POINTS = 10_000
 
@@ -148,7 +147,7 @@ def list_differences(
 
     Input:  answer: also of a run that was undone since it is not done; None if it failed otherwise.
     """
-    names = {**market.names, account: ACCOUNT_NAME}
+    names = {**market.names, account: ACCOUNT_HANDLE}
     lines = []
     for asked, made in zip_longest(expected, calls):
         if asked == made:

@@ -11,6 +11,7 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from precompiles.address_handles import ACCOUNT_HANDLE
 from precompiles.spec import MAX_HANDLE_CHARACTERS
 from pyevm_agents.contract_intelligence.untrusted_text import (
     NameTable,
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from pyevm_agents.contract_intelligence.capabilities import ContractIntelligence, TokenFacts
-
-ACCOUNT_HANDLE = "ACCOUNT"
-"""The name of the agent's account."""
 
 SEPARATORS = " -._"
 """Characters of a symbol that a handle may have in another form."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from precompiles.address_handles import ACCOUNT_HANDLE
 from precompiles.spec import MAX_TOOLS
 from pyevm_agents.contract_intelligence.access import ALWAYS_REVERTS, HAS_RUN
 from pyevm_agents.contract_intelligence.capabilities import (
@@ -26,7 +27,6 @@ from pyevm_agents.contract_intelligence.serialization import (
     choose_handles,
     name_accounts,
 )
-from pyevm_agents.contract_intelligence.token_symbols import ACCOUNT_HANDLE
 from pyevm_agents.contract_intelligence.tool_builder import (
     MAX_DESCRIPTION_CHARACTERS,
     NATIVE,

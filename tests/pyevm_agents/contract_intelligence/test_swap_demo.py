@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 import pytest
 from eth_utils import to_checksum_address
 
+from precompiles.address_handles import ACCOUNT_HANDLE
 from pyevm_agents.contract_intelligence.swap_agent import find_refusal
 from pyevm_agents.contract_intelligence.swap_demo import (
     SwapDemo,
     change_chain_id,
 )
 from pyevm_agents.contract_intelligence.swap_market import NATIVE_GIVEN
-from pyevm_agents.contract_intelligence.swap_requests import ACCOUNT_NAME, REQUESTS
+from pyevm_agents.contract_intelligence.swap_requests import REQUESTS
 from pyevm_agents.devnet.chain import build_model_profile, create_funded_chain
 from pyevm_agents.devnet.swap_world import SWAP_CHAIN_ID
 from pyevm_agents.models import ScriptedModel, answer, use
@@ -103,7 +104,7 @@ def test_the_ideal_of_each_request_one_after_the_other(demo: SwapDemo) -> None:
         last = run.after
         has_moved = run.before != run.after
         assert has_moved == (name in {"swap", "swap-back"})
-    start = demo.read_balances()[ACCOUNT_NAME]
+    start = demo.read_balances()[ACCOUNT_HANDLE]
     assert start[token] < 1_000 * demo.market.token_unit
     assert start["BNB"] > 5 * 10**18
 
@@ -141,5 +142,5 @@ def test_a_tool_that_reverts_is_a_difference(demo: SwapDemo) -> None:
 
 def test_contracts_and_tools_have_names(demo: SwapDemo) -> None:
     names = {*demo.names.values()}
-    assert {"USDT", "WETH", "UniswapV2Router02", "AdminSwitch", ACCOUNT_NAME} <= names
+    assert {"USDT", "WETH", "UniswapV2Router02", "AdminSwitch", ACCOUNT_HANDLE} <= names
     assert {tool.spec.name for _, tool in demo.tools} <= names
