@@ -10,13 +10,9 @@ Source: docs/architecture.md#short-format, #names-are-ascii.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from fractions import Fraction
 from heapq import merge
-from itertools import islice
 from typing import TYPE_CHECKING
-
-from precompiles.spec import MAX_COPIES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -76,25 +72,6 @@ _SCALE = re.compile(f" (?P<word>{_one_of(_SCALES)})", _FLAGS)
 _HALF = re.compile(" and a half(?![A-Za-z])", _FLAGS)
 _POINT = re.compile(f" point(?P<digits>(?: {_one_of(_DIGITS)}){{1,78}})", _FLAGS)
 _JOINT = re.compile(" (?P<and>and )?", _FLAGS)
-_UNIT = re.compile(" *(?:%|per ?cent(?![a-z])|(?P<word>[a-z]+))", _FLAGS)
-
-
-@dataclass(frozen=True, slots=True)
-class Quantity:
-    """A number in a text."""
-
-    value: Fraction
-    unit: str
-    """The word after it in lower case; `percent` for `%`; empty if none follows."""
-
-
-def find_quantities(text: str) -> tuple[Quantity, ...]:
-    """Return the first `MAX_COPIES` numbers of a text, in order.
-
-    Input:  a text whose quotations are masked (`clauses.mask_quotations`).
-    """
-    spans = islice(find_number_spans(text), MAX_COPIES)
-    return tuple(Quantity(value, _read_unit(text, end)) for _, end, value in spans)
 
 
 def find_number_spans(text: str) -> Iterator[tuple[int, int, Fraction]]:
@@ -104,13 +81,6 @@ def find_number_spans(text: str) -> Iterator[tuple[int, int, Fraction]]:
         if start >= reached:
             reached = end
             yield start, end, value
-
-
-def _read_unit(text: str, end: int) -> str:
-    match = _UNIT.match(text, end)
-    if match is None:
-        return ""
-    return match["word"].lower() if match["word"] else "percent"
 
 
 def _find_numerals(text: str) -> Iterator[tuple[int, int, Fraction]]:

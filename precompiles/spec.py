@@ -102,52 +102,12 @@ characters. A typed text has no other bound than those of its parts."""
 MAX_THOUGHT_CHARACTERS = 240
 """Upper bound of a thought. It ends a rambling thought well before `max_output_tokens` does."""
 
-MAX_PARTS = 16
-"""Upper bound of the parts of a question in the short format; the last one has the rest.
-
-Measured: 64 KiB of numbers, the slowest question, take 0.3 s to cut, 300 ns a gas of calldata."""
-
-MAX_CLAUSE_PARTS = 6
-"""Upper bound of the neighbouring parts of a clause: a list of six names is one clause."""
-
 MAX_COPIES = 64
 """Upper bound of the values among which an argument is chosen in the short format."""
 
 MAX_CHOSEN_NUMBERS = 1_024
 """Upper bound of the numbers of a stated range from which a model chooses in the short format:
 scores and percentages, no amounts. They are one terminal of the grammar, and no branches."""
-
-MAX_COPIED_WORDS = 12
-"""Upper bound of the words of a text that an argument copies in the short format."""
-
-MAX_SPAN_WORDS = 192
-"""Upper bound of the words of a question, and of a result, of which an argument can be a span."""
-
-MAX_SPAN_WORD_BYTES = 48
-"""Upper bound of such a word as UTF-8: a span is then shorter than `MAX_TEXT_CHARACTERS`, and the
-spans of question and result are smaller than `MAX_COPIED_BYTES`."""
-
-MAX_COPIED_BYTES = 262_144
-"""Upper bound of all different values of a step in the short format, as UTF-8, in bytes; a tool
-that would exceed it is left out for the clause.
-
-Measured: llguidance refuses grammars with some 450,000 bytes of values. At the limit, 512 lists of
-64 texts each, filling and compiling take 0.6 to 2 s on two busy cores, 380 ns a gas with the gas of
-the descriptions; a token of the default model takes 1,600 to 2,500."""
-
-COPIED_VALUE_BYTES = 4
-"""What a value of a typed text's leaf counts in `MAX_COPIED_BYTES` beyond its own bytes: many short
-values make a large grammar as well. A list has its items twice in its pattern, and counts so.
-
-Measured: llguidance refuses typed texts with some 100,000 values of 2 to 16 bytes. At the limit
-filling and compiling take 0.1 to 0.6 s on two busy cores, 10 to 60 ns a gas; a choice of token
-takes as long as in a list of texts."""
-
-MAX_BRANCHES = 4_096
-"""Upper bound of the rules for a clause and a tool in the short format; later clauses are left out.
-
-llguidance fails on grammars of 65,535 symbols. Measured: 7 clauses and 64 tools with 32 numbers
-each, the most, take 0.5 s, 40 ns a gas, as much as two ERC-20 transfers of equal gas."""
 
 BRANCH_PARAMETERS = 4
 """Parameters of a tool that are part of one rule in the short format, whose gas is charged for each

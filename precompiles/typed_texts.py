@@ -362,48 +362,6 @@ def unquote_text(text: str) -> str:
 # -- the short format -- #
 
 
-def measure_pattern(of: AbiType, leaf_sizes: Sequence[int]) -> int:
-    """Return the size of `build_pattern`, from those of the leaves' patterns."""
-    return len('""') + _measure_part(of, leaf_sizes, 0)
-
-
-def _measure_part(of: AbiType, leaf_sizes: Sequence[int], index: int) -> int:
-    if not of.parts:
-        return leaf_sizes[index]
-    if of.kind is Kind.TUPLE:
-        total = len("()")
-        for member in of.parts:
-            total += _measure_part(member, leaf_sizes, index) + len(", ")
-            index += len(member.leaves)
-        return total
-    copies = 1 if of.size == 1 else 2
-    return len("[]") + copies * (_measure_part(of.parts[0], leaf_sizes, index) + len(", "))
-
-
-def build_pattern(of: AbiType, leaf_patterns: Sequence[str]) -> str:
-    """Return a regular expression of typed texts in JSON, with at least one item in each list.
-
-    Input: the type, and a regular expression for each of its leaves, as a part of a text in JSON.
-    """
-    return f'"{_build_part(of, leaf_patterns, 0)}"'
-
-
-def _build_part(of: AbiType, leaf_patterns: Sequence[str], index: int) -> str:
-    if not of.parts:
-        return f"({leaf_patterns[index]})"
-    if of.kind is Kind.TUPLE:
-        members: list[str] = []
-        for member in of.parts:
-            members.append(_build_part(member, leaf_patterns, index))
-            index += len(member.leaves)
-        return rf"\({', '.join(members)}\)"
-    item = _build_part(of.parts[0], leaf_patterns, index)
-    if of.size == 1:
-        return rf"\[{item}\]"
-    more = f"{of.size - 1}" if of.size else f"0,{MAX_ARRAY_ITEMS - 1}"
-    return rf"\[{item}(, {item}){{{more}}}\]"
-
-
 def compose_typed_text(of: AbiType, values: Sequence[str]) -> str:
     """Return the typed text of values, each in JSON, in the order of the type's leaves."""
     return _compose(of, iter(values))

@@ -33,9 +33,7 @@ from precompiles.stated_values import limit_tools
 from precompiles.typed_texts import (
     TypedTextError,
     attach_types,
-    build_pattern,
     expand_typed_text,
-    measure_pattern,
     needs_address,
     quote_text,
     read_typed_text,
@@ -498,13 +496,6 @@ def test_tools_share_rules_and_terminals() -> None:
 @given(TEXTS)
 def test_a_quoted_text_is_unquoted(text: str) -> None:
     assert unquote_text(quote_text(text)) == text
-
-
-@given(TYPES)
-def test_the_size_of_a_pattern_is_bounded_by_its_measure(of: AbiType) -> None:
-    pattern = build_pattern(of, ["aaaa"] * len(of.leaves))
-    measured = measure_pattern(of, [4] * len(of.leaves))
-    assert pattern.count("aaaa") * 4 <= measured <= len(pattern)
 
 
 def test_errors_name_the_place_and_the_type() -> None:
