@@ -43,6 +43,7 @@ from precompiles.short_format.wording import (
     find_unexplained,
     find_unknown,
     has_name,
+    read_named_truth,
 )
 from precompiles.stated_values import is_free, to_json
 
@@ -105,7 +106,7 @@ class Filling:
 def list_items(scan: Scan, order: Order, known: KnownWords) -> tuple[Item, ...]:
     """Return the mentions of an order that have values, in order."""
     found: list[Item] = []
-    unit, declared = _find_unit_before(scan, order), ""
+    unit, declared, times = _find_unit_before(scan, order), "", ("", "")
     for part in order.parts:
         preposition = ""
         for place in range(part.first, part.end):
@@ -128,8 +129,11 @@ def list_items(scan: Scan, order: Order, known: KnownWords) -> tuple[Item, ...]:
             if mention.kind is MentionKind.QUANTITY:
                 if mention.unit is UnitKind.TOKEN:
                     unit = mention.unit_name
+                elif mention.unit is UnitKind.TIME:
+                    times = (mention.unit_name, preposition)
                 elif mention.unit is UnitKind.NONE:
-                    inherited = unit
+                    is_time = times[0] and times[1] == preposition != "" and not mention.labels
+                    inherited = times[0] if is_time else unit
             found.append(Item(mention, preposition, inherited))
             if mention.kind is not MentionKind.NAME:
                 preposition = ""
@@ -451,15 +455,23 @@ class _Binder:
         total += 2 * (not slot.labels.isdisjoint(item.mention.labels))
         total += 2 * (slot.role is ValueRole.RECIPIENT and item.preposition in {"to", "for"})
         total += 2 * (slot.role is ValueRole.SOURCE and item.preposition == "from")
+        said = {stem(token.word) for token in self._before(item.mention)}
+        total += 3 * (not slot.names.isdisjoint(said))
         total += 3 * (item.preposition in {"to", "until", "till"} and not names.isdisjoint(_STOPS))
         total += 3 * (
             item.preposition in {"from", "at", "between"} and not names.isdisjoint(_STARTS)
         )
         return total
 
+    def _before(self, mention: Mention) -> tuple[Token, ...]:
+        """Return the two tokens before a mention: `opens at 10`."""
+        return self._scan.tokens[max(mention.first - 2, 0) : mention.first]
+
     def _is_excused(self, item: Item) -> bool:
         """Return whether the tool needs no parameter for a value."""
         mention, tool = item.mention, self._tool
+        if item.is_told and mention.kind is MentionKind.NAME:
+            return True
         if mention.kind is MentionKind.NAME:
             is_context = (
                 item.preposition in _CONTEXT_PREPOSITIONS
@@ -666,7 +678,11 @@ class _Binder:
         """Return whether some of a slot's numbers have its name and others another one."""
         mentions = [self._items[place].mention for place in places]
         named = {not slot.labels.isdisjoint(one.labels) for one in mentions}
-        units = {one.unit for one in mentions} if slot.role is not ValueRole.AMOUNT else set()
+        units = {
+            self._items[place].mention.unit
+            for place in places
+            if slot.role is not ValueRole.AMOUNT and not self._items[place].inherited_unit
+        }
         if mentions[0].unit is UnitKind.NOUN and units == {UnitKind.NOUN, UnitKind.NONE}:
             units = set()
         return len(named) > 1 or len(units) > 1
@@ -720,7 +736,7 @@ class _Binder:
             )
         if slot.named:
             named = self._read_named(slot)
-            return () if named is None else (named,)
+            return self._read_named_each(slot, chosen) if named is None else (named,)
         prior = self._find_prior(slot)
         if prior:
             return prior
@@ -767,11 +783,17 @@ class _Binder:
         `memo: rent`.
         """
         slots = [each for each in self._slots if each.role is ValueRole.TEXT]
+        if self._context.told and len(slots) == 1:
+            return self._find_told(slot)
         if len(slots) != 1 or any(
             mention.kind is MentionKind.QUOTATION for mention in self._mentions
         ):
             return ()
         words = find_loose_words(self._scan, self._order, self._tool)
+        named = [run for run in words if self._scan.owners[run[0]] >= 0]
+        if self._tool.is_read and len(words) > 1 and len(named) == 1:
+            # `the score to beat in Skee Ball`
+            words = named
         if not slot.is_list and any(token.text == ":" for token in self._iter_tokens_between()):
             words = [run for run in words if len(words) == 1 and self._is_told_alone(run)]
         is_more = self._order.verb is not None and self._order.is_nominal
@@ -799,7 +821,7 @@ class _Binder:
             and not is_noun
         ):
             return ()
-        vague = english.ARTICLES | english.DEMONSTRATIVES | {"some", "any"}
+        vague = english.DETERMINERS - {"our", "my"}
         if any(first and self._scan.tokens[first - 1].word in vague for first, _ in words):
             # `about the terrace` tells what a text is about.
             return ()
@@ -813,6 +835,13 @@ class _Binder:
             return ()
         texts = [self._scan.show(*run) for run in words]
         return tuple(Value((to_json(text),)) for text in texts) if all(map(is_free, texts)) else ()
+
+    def _find_told(self, slot: ParameterSlot) -> tuple[Value, ...]:
+        """Return what the sentence before tells: one text, or for a list each."""
+        texts = self._context.told
+        if (len(texts) > 1 and not slot.is_list) or not all(map(is_free, texts)):
+            return ()
+        return tuple(Value((to_json(text),)) for text in texts)
 
     def _is_text(self, run: tuple[int, int], slot: ParameterSlot) -> bool:
         """Return whether words are surely a text: one, capitalised ones, a list's, or told ones."""
@@ -948,6 +977,9 @@ class _Binder:
                     and bool(words & own) != bool(words & other)
                 ):
                     return Value(("true" if words & own else "false",))
+        named = read_named_truth(self._scan, self._order, slot)
+        if named is not None and slot.names.isdisjoint(self._tool.name_words):
+            return Value(("true" if named else "false",))
         is_true = not words.isdisjoint(_TRUE | {"on"})
         is_false = not words.isdisjoint(_FALSE | {"off"})
         if is_true != is_false:
@@ -996,6 +1028,24 @@ class _Binder:
                 found.add(named["for"])
         return Value((str(found.pop()),)) if len(found) == 1 else None
 
+    def _read_named_each(
+        self, slot: ParameterSlot, chosen: Sequence[tuple[int, ...]]
+    ) -> tuple[Value, ...]:
+        """Return the integer that a word stands for after each value: `1: for, 2: against`."""
+        several = [of for of in chosen if len(of) > 1]
+        named = dict(slot.named)
+        if len(several) != 1:
+            return ()
+        starts = [self._items[place].mention.end for place in several[0]]
+        found: list[Value] = []
+        for start, end in pairwise((*starts, self._order.end)):
+            words = [stem(token.word) for token in self._scan.tokens[start:end]]
+            numbers = {named[word] for word in words if word in named}
+            if len(numbers) != 1:
+                return ()
+            found.append(Value((str(numbers.pop()),)))
+        return tuple(found)
+
     def _iter_tokens(self) -> Iterator[Token]:
         for part in self._order.parts:
             yield from self._scan.tokens[part.first : part.end]
@@ -1004,6 +1054,12 @@ class _Binder:
         """Return whether words are all between a colon and the next sign."""
         tokens = self._scan.tokens
         is_end = run[1] >= len(tokens) or tokens[run[1]].kind is TokenShape.SIGN
+        if is_end and self._order.end <= run[1] < len(tokens) - 1 and tokens[run[1]].text == ",":
+            # `note: boiler serviced, new filter fitted` goes on.
+            return False
+        if len(self._slots) > 1 and not is_end:
+            # `prices: barley up 2 cents`
+            is_end = self._scan.owners[run[1]] >= 0 or tokens[run[1]].word in english.PARTICLES
         is_counted = self._scan.owners[run[0]] >= 0
         return is_counted or (tokens[run[0] - 1].text == ":" and is_end)
 

@@ -89,6 +89,9 @@ NEGATIONS = _words(
 )
 """Closed: words of negation, and auxiliaries with `not`. Negating verbs are in `TALK`."""
 
+NEEDLESS = _phrases("no need for, no need of, not necessarily, no more")
+"""Phrases of negation. Open."""
+
 EXCEPTIONS = _phrases(
     "except, excepting, excluding, apart from, aside from, other than, anything but, all but, "
     "everything but, everyone but, instead, rather, besides, save for, barring, short of"
@@ -212,7 +215,8 @@ GREETINGS = _words(
     "quickly greetings howdy hiya thanks thx ty cheers good morning afternoon evening sir madam "
     "folks team agent bot assistant clerk there today also finally lastly first firstly second "
     "secondly third thirdly next then and but afterwards quick task "
-    "request reminder ps p.s. btw fyi yes yep yeah sure great perfect oh ah"
+    "request reminder ps p.s. btw fyi yes yep yeah sure great perfect oh ah omg wow therefore thus "
+    "hence"
 )
 """Words before an order that say nothing. Open."""
 
@@ -278,7 +282,8 @@ COURTESY = _phrases(
     "quarter, good luck, as agreed, as discussed, as promised, as usual please, as we agreed, as "
     "we discussed, like we said, like we agreed, like we discussed, as always, let's face it, "
     "while you're about it, while you are about it, while you're at it, while you are at it, this "
-    "one, one more thing, and one more thing, by the way, btw"
+    "one, one more thing, and one more thing, by the way, btw, after all, at the moment, for the "
+    "moment, at present, as of now, as it stands, these days"
 )
 """What is left out wherever it stands; longest first. Open."""
 
@@ -298,7 +303,8 @@ SEQUENCES = _phrases(
 REASONS = _phrases(
     "on top of, because, otherwise, or else, since, seeing that, seeing as, cause, cuz, 'cause, as "
     "i, as he, as she, as they, as we, as it, as this, as that, so that, in order to, so he, so "
-    "she, so i, so we, so they, so it, due to, owing to, thanks to, given"
+    "she, so i, so we, so they, so it, due to, owing to, thanks to, given the, given my, given "
+    "our, given his, given her, given their, given how"
 )
 """Beginnings of a clause that says why, up to the end of its part. Open: phrases such as `seeing
 that` are many."""
@@ -449,8 +455,8 @@ _VERBS = (
         "",
     ),
     (
-        "lend, loan",
-        "lend out",
+        "lend, loan, check out",
+        "lend out, hand out, book out, give out",
     ),
     (
         "borrow",
@@ -486,7 +492,10 @@ _VERBS = (
     ),
     (
         "cancel, revoke, void",
-        "take off the market, take off, call off, drop, delist, take down, undo, scrap",
+        (
+            "take off the market, withdraw from sale, take off sale, pull from sale, take off, "
+            "call off, drop, delist, take down, undo, scrap"
+        ),
     ),
     (
         "delegate",
@@ -494,7 +503,7 @@ _VERBS = (
     ),
     (
         "book, reserve, rent, hire",
-        "take, put down",
+        "take, put down, book in",
     ),
     (
         "note, write, record, log, register",
@@ -565,8 +574,8 @@ _VERBS = (
         "lengthen",
     ),
     (
-        "return",
-        "bring back, give back, hand back, hand in, take back",
+        "return, check in, take back",
+        "check back in, book in, book back in, bring back, give back, hand back, hand in, receive",
     ),
     (
         "rate, score, grade",
@@ -615,6 +624,29 @@ ACTIONS = {
     "release": "release",
 }  # fmt: skip
 """Nouns of what such an order does, and its verb. Open."""
+
+CHANGES = _words(
+    "set change update adjust switch alter turn put make fix bring get move push take keep let "
+    "have want need place leave rename retitle"
+)
+"""Verbs of a change that say nothing of its direction. Open."""
+
+COMPARATIVES = {
+    "cheaper": "lower", "lower": "lower", "cooler": "lower", "colder": "lower", "quieter": "lower",
+    "dearer": "raise", "higher": "raise", "warmer": "raise", "hotter": "raise", "louder": "raise",
+    "brighter": "raise", "darker": "lower", "pricier": "raise",
+}  # fmt: skip
+"""Adjectives of more and less, and the meaning of the verb. Open."""
+
+VERB_NOUNS: dict[str, tuple[str, ...]] = {
+    "cool": ("temperature",), "chill": ("temperature",), "heat": ("temperature",),
+    "warm": ("temperature",), "rename": ("name", "title"), "retitle": ("title",),
+    "reprice": ("price",), "promote": ("rank",), "demote": ("rank",),
+}  # fmt: skip
+"""Verbs that name the value that they change. Open."""
+
+DUE = _words("due payable valid starting beginning ending lasting")
+"""Words that begin a phrase about when, after an order. Open."""
 
 LIGHT_VERBS = _words("take use go grab get have come try open pick start begin look")
 """Verbs of a first part whose object is the second one's `it`: `take 5 USDC and swap it`. Open."""

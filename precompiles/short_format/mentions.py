@@ -213,6 +213,7 @@ class KnownWords:
         self.slots = tuple(slots)
         self.slot_names = frozenset(name for slot in slots for name in slot.names)
         self.labels = frozenset(label for slot in slots for label in slot.labels)
+        self.meanings = frozenset(meaning for tool in tools for meaning in tool.verbs)
 
     def find_name(self, tokens: Sequence[Token], at: int) -> tuple[int, str] | None:
         """Return the end and the handle of the longest name that begins at a token."""
@@ -301,7 +302,7 @@ _TABLE: PhraseTable[MentionKind] = PhraseTable(
         MentionKind.COURTESY: english.COURTESY,
         MentionKind.CORRECTION: english.CORRECTIONS,
         MentionKind.EXCEPTION: english.EXCEPTIONS,
-        MentionKind.NEGATION: english.NEGATIONS,
+        MentionKind.NEGATION: english.NEGATIONS | english.NEEDLESS,
         MentionKind.CONDITION: english.CONDITIONS,
         MentionKind.ALTERNATIVE: english.ALTERNATIVES,
         MentionKind.REPEAT: english.REPEATS,
@@ -352,6 +353,35 @@ def scan(text: str, vocabulary: KnownWords, *, is_result: bool = False) -> Scan:
     scanner = _Scanner(text, tokens, vocabulary, is_result=is_result)
     return scanner.scan()
 
+
+AFTER_IS = (
+    english.AUXILIARIES
+    | english.ARTICLES
+    | english.PREPOSITIONS
+    | {
+        *(
+            "had",
+            "got",
+            "not",
+            "ill",
+            "sick",
+            "late",
+            "away",
+            "gone",
+            "here",
+            "done",
+            "right",
+            "also",
+        )
+    }
+)
+"""What follows `'s` where it stands for `is` or `has`."""
+
+_ORDINALS = {"first": 1, "second": 2, "third": 3}
+"""Words that are ordinals before the name of a parameter: `third grade`."""
+
+_IN_TITLES = frozenset("of at the in on under over".split())  # noqa: SIM905
+"""Small words within a title."""
 
 _NAMING = frozenset("to from for by with of at @ is named called".split())  # noqa: SIM905
 """Words before a name, which is not corrected."""
@@ -461,6 +491,10 @@ class _Scanner:
             self._free(at - 1)
         if token.is_spelled and token.value == 1 and not self._is_counting(at):
             return at + 1
+        following = [one.kind for one in tokens[at + 2 : at + 3]]
+        if token.is_spelled and token.value == 1 and following == [TokenShape.NUMBER]:
+            # `another one of 41 FEED`
+            return self._add(Mention(MentionKind.COURTESY, at, at + 2))
         unit, name, handle, end, noun = self._read_unit(at)
         labels = self._find_labels(at, inherits=unit is UnitKind.NONE)
         if unit is UnitKind.PERCENT and name == "percent":
@@ -477,6 +511,7 @@ class _Scanner:
             unit is UnitKind.NOUN
             and not self._known.labels.isdisjoint(labels)
             and stem(noun) not in self._known.words
+            and not self._is_verb_before(at)
         ):
             # `room 4 now`: what follows a number that has a name is no unit.
             unit, name, end, noun = UnitKind.NONE, "", at + 1, ""
@@ -833,8 +868,10 @@ class _Scanner:
             if not self._is_pronoun(at):
                 return at + 1
             return self._add(Mention(MentionKind.IT, at, at + 1, text=token.word))
-        if token.word in english.HIM:
-            is_owner = token.word == "her" and after is not None and after.kind is TokenShape.WORD
+        if token.word in english.HIM or token.word == "his":
+            is_owner = (
+                token.word in {"her", "his"} and after is not None and after.kind is TokenShape.WORD
+            )
             if (
                 is_owner
                 and after is not None
@@ -859,8 +896,38 @@ class _Scanner:
                 if self._known.find_name(tokens, end) is not None:
                     break
                 end += 1
+            end = self._read_title(end)
             return self._add(Mention(MentionKind.STRANGER, at, end, text=self._show(at, end)))
         return at + 1
+
+    def _is_verb_before(self, at: int) -> bool:
+        """Return whether a verb of a tool begins a part before a number: `then order 50 sacks`."""
+        if not at or stem(self._tokens[at - 1].word) not in self._known.verbs:
+            return False
+        before = self._tokens[at - 2].word if at > 1 else ""
+        owner = self._owners[at - 2] if at > 1 else -1
+        is_said = owner >= 0 and self._found[owner].kind in {
+            MentionKind.SEQUENCE,
+            MentionKind.COURTESY,
+        }
+        return at == 1 or is_said or before in {"and", "then", "please", ",", ".", "to"}
+
+    def _read_title(self, end: int) -> int:
+        """Return the end of a title whose first words end at a token: `Tide at Dusk`."""
+        tokens, place = self._tokens, end
+        while place < len(tokens) and place - end < 2 and tokens[place].word in _IN_TITLES:  # noqa: PLR2004
+            place += 1
+        is_title = end < place < len(tokens) and tokens[place].kind is TokenShape.WORD
+        if not is_title or not self._is_stranger(place) or _TABLE.match(tokens, place) is not None:
+            return end
+        while (
+            place < len(tokens)
+            and tokens[place].kind is TokenShape.WORD
+            and self._is_capital(place)
+            and self._known.find_name(tokens, place) is None
+        ):
+            place += 1
+        return place
 
     def _read_whole(self, at: int) -> int | None:
         """Read `half an ether` and `a week`: a number that an article stands for."""
@@ -1024,6 +1091,14 @@ class _Scanner:
                 return contrast
         if kind is MentionKind.PART and at and tokens[at - 1].word == "how":
             return end
+        is_counted = at > 0 and tokens[at - 1].kind is TokenShape.NUMBER and end == at + 1
+        if kind is MentionKind.PART and is_counted and stem(said[0]) in self._known.labels:
+            return end
+        if kind is MentionKind.SEQUENCE and end == at + 1 and said[0] in _ORDINALS:
+            nouns = self._find_nouns(end)
+            if nouns and nouns[0] in self._known.slot_names:
+                value = Fraction(_ORDINALS[said[0]])
+                return self._add(Mention(MentionKind.ORDINAL, at, end, value, labels=nouns))
         if kind is MentionKind.SEQUENCE and at and tokens[at - 1].word in english.DETERMINERS:
             return end
         if kind is MentionKind.SEQUENCE and end == at + 1 and self._is_named_so(at):
@@ -1253,6 +1328,9 @@ class _Scanner:
         if end < len(tokens) and tokens[end].text == "'s":
             after = end + 1
             noun = tokens[after].word if after < len(tokens) else ""
+            if noun.endswith("ing") or noun in AFTER_IS or is_past(noun):
+                # `Priya's had a rough spring`
+                return self._add(Mention(MentionKind.NAME, at, end, text=handle))
             if noun in {"wallet", "account", "address"}:
                 return self._add(Mention(MentionKind.NAME, at, after + 1, text=handle))
             if stem(noun) in self._known.words and noun:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from precompiles.short_format import english
 from precompiles.short_format.mentions import (
+    AFTER_IS,
     BLOCKS,
     NUMBER_MARKS,
     UNKNOWN,
@@ -27,6 +28,7 @@ from precompiles.short_format.mentions import (
     UnitKind,
 )
 from precompiles.short_format.phrases import PhraseTable, is_past, stem
+from precompiles.short_format.roles import ValueRole
 from precompiles.short_format.tokens import TokenShape
 
 if TYPE_CHECKING:
@@ -240,7 +242,20 @@ def read_parts(scan: Scan, known: KnownWords) -> tuple[Part, ...]:
         if _is_comment(scan, known, part, has_order=any(one.mood is Mood.ORDER for one in found)):
             part = replace(part, mood=Mood.EMPTY, head=-1)
         found.append(part)
-    return tuple(found)
+    return tuple(_ask(found, scan))
+
+
+def _ask(parts: Sequence[Part], scan: Scan) -> Iterator[Part]:
+    """Yield parts; a sentence without a verb that ends with `?` asks: `2 goals for Mia?`."""
+    for part in parts:
+        after = scan.tokens[part.end].text if part.end < len(scan.tokens) else ""
+        is_asked = part.is_start and part.mood is Mood.NOMINAL and after == "?"
+        is_asked = is_asked and not any(
+            one.kind is MentionKind.COURTESY and one.first < part.end and one.first >= part.first
+            for one in scan.mentions
+        )
+        head = max(part.first, part.opener_end)
+        yield replace(part, mood=Mood.QUESTION, head=head) if is_asked else part
 
 
 _SAYING = frozenset(
@@ -299,7 +314,7 @@ def _is_comment(scan: Scan, known: KnownWords, part: Part, *, has_order: bool) -
         and not any(stem(word) in known.words for word in words)
     ):
         return True
-    is_known = _is_verb(words[0], known) or any(stem(word) in known.words for word in words)
+    is_known = is_any_verb(words[0], known) or any(stem(word) in known.words for word in words)
     is_sigh = before == "," and after in _SENTENCE_ENDS | {""} and not part.is_start
     if len(words) == 1 and is_sigh and not is_known and words[0] not in english.DETERMINERS:
         return True
@@ -354,7 +369,12 @@ def _read_part(  # noqa: PLR0913 - a part and what is around it
         opener = _match_opener(scan, at, end) if at < end else None
     if at == end:
         return Part(first, end, Mood.EMPTY, is_start=is_start)
-    if tokens[at].word == "to" and at + 1 < end and _is_verb(tokens[at + 1].word, known):
+    if at == start and tokens[at].word == "for":
+        # `For our book club I need room 4 reserved.`
+        at = _find_late_opener(scan, at, end)
+        if at == end:
+            return Part(first, end, Mood.EMPTY, is_start=is_start)
+    if tokens[at].word == "to" and at + 1 < end and is_any_verb(tokens[at + 1].word, known):
         at += 1
     has_opener = at > start or any(
         one.kind is MentionKind.COURTESY
@@ -375,8 +395,18 @@ def _read_part(  # noqa: PLR0913 - a part and what is around it
             at += 1
     if receiving is not None:
         return Part(first, end, Mood.RECEIVING, receiving, is_start=is_start, opener_end=at)
+    if kind is MentionKind.NEGATION and not is_start and _negates_truth(scan, known, at, end):
+        return Part(first, end, Mood.NOMINAL, is_start=is_start, opener_end=at)
     if word in {"nobody", "nothing", "none", "noone"} and not has_opener:
         return Part(first, end, Mood.STATEMENT, is_start=is_start, opener_end=at)
+    said = [token.word for token in tokens[at : min(at + 3, end)]]
+    if (
+        len(said) == 3  # noqa: PLR2004
+        and said[0] in {"can", "could", "may"}
+        and said[1] in {"i", "we"}
+        and said[2] in {"have", "get"}
+    ):
+        return Part(first, end, Mood.ORDER, at + 2, is_start=is_start, opener_end=at + 2)
     if (
         not has_opener
         and tokens[at].kind is TokenShape.WORD
@@ -404,7 +434,7 @@ def _read_part(  # noqa: PLR0913 - a part and what is around it
     if (
         not has_opener
         and word.endswith("ing")
-        and not _is_verb(word, known)
+        and not is_any_verb(word, known)
         and _is_label(scan, known, at + 1, end)
     ):
         return Part(first, end, Mood.NOMINAL, is_start=is_start, opener_end=at)
@@ -415,7 +445,10 @@ def _read_part(  # noqa: PLR0913 - a part and what is around it
         and tokens[at + 1].word in {"which", "whom", "whose", "what", "how"}
     ):
         return Part(first, end, Mood.QUESTION, at, is_start=is_start, opener_end=at)
-    is_parameter = is_label and stem(word) in known.slot_names and not is_start
+    if not has_opener and not is_start and _is_sum(scan, known, at, end):
+        return Part(first, end, Mood.NOMINAL, is_start=is_start, opener_end=at)
+    is_counted = is_english_verb(word) and _counts_thing(scan, known, at + 1, end)
+    is_parameter = is_label and stem(word) in known.slot_names and not is_start and not is_counted
     is_begun = is_start or has_opener
     is_verb = is_english_verb(word) or (is_begun and stem(word) in known.verbs - known.slot_names)
     if is_label and (
@@ -426,9 +459,15 @@ def _read_part(  # noqa: PLR0913 - a part and what is around it
         ):
             return Part(first, end, Mood.STATEMENT, is_start=is_start, opener_end=at)
         return Part(first, end, Mood.NOMINAL, is_start=is_start, opener_end=at)
+    is_alone = all(scan.owners[place] >= 0 for place in range(at + 1, end))
+    if not has_opener and not is_start and is_alone and _is_choice(known, word):
+        return Part(first, end, Mood.NOMINAL, is_start=is_start, opener_end=at)
+    if not has_opener and (_is_hour(scan, known, at, end) or _is_due(scan, at, end)):
+        return Part(first, end, Mood.NOMINAL, is_start=is_start, opener_end=at)
     if _begins_nominal(scan, at, end):
         if sign == ":" and not _has_value(scan, at, end) and _find_finite_verb(scan, at, end) < 0:
-            return Part(first, end, Mood.EMPTY, is_start=is_start)
+            mood = Mood.NOMINAL if _names_tool(scan, known, at, end) else Mood.EMPTY
+            return Part(first, end, mood, is_start=is_start, opener_end=at)
         passive = _find_passive(scan, at, end)
         if passive >= 0:
             return Part(first, end, Mood.ORDER, passive, is_start=is_start, opener_end=at)
@@ -442,15 +481,17 @@ def _read_part(  # noqa: PLR0913 - a part and what is around it
         return Part(first, end, mood, is_start=is_start, opener_end=at)
     if tokens[at].kind is not TokenShape.WORD:
         return Part(first, end, Mood.NOMINAL, is_start=is_start, opener_end=at)
+    if sign == ":" and not has_opener and end == at + 1 and stem(word) in known.slot_names:
+        return Part(first, end, Mood.NOMINAL, is_start=is_start, opener_end=at)
     is_header = sign == ":" and not has_opener and not _has_value(scan, at, end)
     if is_header and (word.endswith("ing") or not is_english_verb(word)):
         return Part(first, end, Mood.NOMINAL, is_start=is_start, opener_end=at)
-    if sign == "?" and not has_opener and not _is_verb(word, known):
+    if sign == "?" and not has_opener and not is_any_verb(word, known):
         return Part(first, end, Mood.QUESTION, at, is_start=is_start, opener_end=at)
     if (
         sign == ":"
         and end == at + 1
-        and not _is_verb(word, known)
+        and not is_any_verb(word, known)
         and stem(word) not in known.words
     ):
         return Part(first, end, Mood.EMPTY, is_start=is_start)
@@ -464,7 +505,7 @@ def _read_part(  # noqa: PLR0913 - a part and what is around it
         not has_opener
         and len(words) == end - at <= _FEW_WORDS
         and not is_start
-        and not _is_verb(word, known)
+        and not is_any_verb(word, known)
     ):
         return Part(first, end, Mood.NOMINAL, is_start=is_start, opener_end=at)
     if word in _TELL and all(
@@ -481,7 +522,7 @@ def _read_part(  # noqa: PLR0913 - a part and what is around it
         and not is_start
         and not is_followed
         and stem(word) not in known.words
-        and not _is_verb(word, known)
+        and not is_any_verb(word, known)
     ):
         return Part(first, end, Mood.NOMINAL, is_start=is_start, opener_end=at, is_loose=True)
     if stem(word) in _ASKING and any(
@@ -499,6 +540,8 @@ def _read_part(  # noqa: PLR0913 - a part and what is around it
         verb = _find_participle(scan, at, end)
         if verb >= 0:
             return Part(first, end, Mood.ORDER, verb, is_start=is_start, opener_end=at)
+    if not has_opener and _is_topic(scan, known, at, end):
+        return Part(first, end, Mood.NOMINAL, is_start=is_start, opener_end=at)
     return Part(first, end, Mood.ORDER, at, is_start=is_start, opener_end=at)
 
 
@@ -525,6 +568,79 @@ def _is_label(scan: Scan, known: KnownWords, at: int, end: int) -> bool:
     return word in known.slot_names and is_value
 
 
+def _counts_thing(scan: Scan, known: KnownWords, at: int, end: int) -> bool:
+    """Return whether a number counts things that are no parameter: `order 50 salt licks`."""
+    after = at + 1
+    return (
+        after < end
+        and scan.tokens[at].kind is TokenShape.NUMBER
+        and scan.tokens[after].kind is TokenShape.WORD
+        and scan.tokens[after].word not in english.PREPOSITIONS | english.AUXILIARIES
+        and scan.owners[after] < 0
+        and stem(scan.tokens[after].word) not in known.slot_names
+    )
+
+
+def _is_sum(scan: Scan, known: KnownWords, at: int, end: int) -> bool:
+    """Return whether a part names an amount that no tool's verb is: `deposit 0.08 ETH`."""
+    word = scan.tokens[at].word
+    owner = scan.owners[at + 1] if at + 1 < end else -1
+    is_amount = owner >= 0 and scan.mentions[owner].unit is UnitKind.TOKEN
+    is_act = stem(word) in known.verbs or any(
+        word in english.VERBS[meaning] for meaning in known.meanings
+    )
+    return is_amount and word in english.MONEY_NOUNS and not is_act
+
+
+def _negates_truth(scan: Scan, known: KnownWords, at: int, end: int) -> bool:
+    """Return whether a part says that a truth value is false: `not express`."""
+    names = {name for slot in known.slots if slot.role is ValueRole.TRUTH for name in slot.names}
+    start = scan.mentions[scan.owners[at]].end
+    words = {stem(token.word) for token in scan.tokens[start:end]}
+    return not words.isdisjoint(names) and all(
+        scan.owners[place] < 0 for place in range(start, end)
+    )
+
+
+def _is_choice(known: KnownWords, word: str) -> bool:
+    """Return whether a tool gives a word for a number: `1 = urgent`."""
+    named = {name for slot in known.slots for name, _ in slot.named}
+    return stem(word) in named and not is_any_verb(word, known)
+
+
+def _is_hour(scan: Scan, known: KnownWords, at: int, end: int) -> bool:
+    """Return whether a part says an hour by its name: `opens at 10`."""
+    after = scan.tokens[at + 1].word if at + 1 < end else ""
+    word = stem(scan.tokens[at].word)
+    return after in {"at", "from", "until", "till"} and any(
+        slot.role in {ValueRole.HOUR, ValueRole.COUNT} and word in slot.names
+        for slot in known.slots
+    )
+
+
+def _is_topic(scan: Scan, known: KnownWords, at: int, end: int) -> bool:
+    """Return whether a part begins with a noun of the tools that is no verb: `Night mode from 22`.
+
+    Nobody follows it, and no article: `Bill Bob` and `Bill the guests` have a verb.
+    """
+    word = scan.tokens[at].word
+    if is_any_verb(word, known) or stem(word) not in known.words or at + 1 >= end:
+        return False
+    if any(stem(word) == name for slot in known.slots for name, _ in slot.named):
+        return False
+    owner, after = scan.owners[at + 1], scan.tokens[at + 1]
+    if owner >= 0:
+        return (
+            scan.mentions[owner].kind is MentionKind.QUANTITY
+            and scan.mentions[owner].unit is not UnitKind.TOKEN
+        )
+    return (
+        after.kind is TokenShape.WORD
+        and (after.word in {"from", "at", "for"} or stem(after.word) in known.words)
+        and after.word not in english.DETERMINERS
+    )
+
+
 def _is_told(scan: Scan, at: int, end: int) -> bool:
     """Return whether a verb in the third person follows: `Quest 2 pays far too well`."""
     word = scan.tokens[at].word if at < end else ""
@@ -549,7 +665,8 @@ def _has_value(scan: Scan, at: int, end: int) -> bool:
     return False
 
 
-def _is_verb(word: str, known: KnownWords) -> bool:
+def is_any_verb(word: str, known: KnownWords) -> bool:
+    """Return whether a word is a verb of English that is known, or of a tool."""
     return stem(word) in known.verbs or is_english_verb(word)
 
 
@@ -574,6 +691,19 @@ def _find_participle(scan: Scan, at: int, end: int) -> int:
         ):
             return place
     return -1
+
+
+def _find_late_opener(scan: Scan, at: int, end: int) -> int:
+    """Return the end of `I need` after a phrase with `for` and without a value; else its start."""
+    for place in range(at + 1, end):
+        owner = scan.owners[place]
+        if owner >= 0 and scan.mentions[owner].kind in VALUES | UNKNOWN | BLOCKS:
+            return at
+        is_subject = scan.tokens[place].word.partition("'")[0] in {"i", "we"}
+        opener = _match_opener(scan, place, end) if is_subject else None
+        if opener is not None:
+            return _skip(scan, opener, end)
+    return at
 
 
 def _match_opener(scan: Scan, at: int, end: int) -> int | None:
@@ -655,6 +785,18 @@ def _find_receiving(scan: Scan, at: int, end: int) -> int | None:
     is_amount = scan.mentions[owner].kind is MentionKind.QUANTITY
     is_going = any(token.word in {"go", "goes"} for token in scan.tokens[place : found[0]])
     return None if is_amount and not is_going else place
+
+
+def _names_tool(scan: Scan, known: KnownWords, at: int, end: int) -> bool:
+    """Return whether a header says `new` of a noun of the tools: `new display: …`."""
+    words = [token.word for token in scan.tokens[at:end]]
+    return words[0] == "new" and any(stem(word) in known.words for word in words[1:])
+
+
+def _is_due(scan: Scan, at: int, end: int) -> bool:
+    """Return whether a part says until when: `due back by week 40`, `to be returned by …`."""
+    words = [token.word for token in scan.tokens[at : min(at + 3, end)]]
+    return words[0] in english.DUE or (words[:2] == ["to", "be"] and is_past(words[-1]))
 
 
 def _begins_nominal(scan: Scan, at: int, end: int) -> bool:
@@ -756,6 +898,8 @@ def _find_finite_verb(scan: Scan, at: int, end: int) -> int:
         owner = scan.owners[place]
         if owner >= 0 and scan.mentions[owner].kind is MentionKind.REASON:
             continue
+        if word == "'s" and place > at + 1 and _follows_is(scan, place + 1, end):
+            return place
         if word.endswith("n't") or (word in {"i", "we"} and place + 1 < end):
             return place
         if scan.owners[place] >= 0 or scan.tokens[place].kind is not TokenShape.WORD:
@@ -763,6 +907,12 @@ def _find_finite_verb(scan: Scan, at: int, end: int) -> int:
         if word in _FINITE or (is_past(word) and place > at and word not in _NAMED):
             return place
     return -1
+
+
+def _follows_is(scan: Scan, at: int, end: int) -> bool:
+    """Return whether `'s` before a word stands for `is` or `has`: `Priya's had enough`."""
+    word = scan.tokens[at].word if at < end else ""
+    return word in AFTER_IS or is_past(word) or word.endswith("ing")
 
 
 def gather_orders(

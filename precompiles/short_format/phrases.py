@@ -218,6 +218,7 @@ class Speller:
         """Index words by their first letters; shorter ones than five letters are not corrected."""
         self._words: dict[str, list[str]] = {}
         self._known = frozenset(words)
+        self._stems = frozenset(map(stem, self._known))
         for word in sorted(self._known):
             if len(word) >= _LEAST_CORRECTED:
                 self._words.setdefault(word[0], []).append(word)
@@ -226,8 +227,8 @@ class Speller:
         """Return the one known word that is near a word; the word itself if there is none."""
         if len(word) < _LEAST_CORRECTED or word in self._known or not word.isalpha():
             return word
+        if stem(word) in self._stems:
+            # Another form of a known word is no error: `closed`.
+            return word
         near = [one for one in self._words.get(word[0], ()) if is_near(word, one)]
-        stems = {stem(one) for one in near}
-        # Another form of a known word is no error: `closed`.
-        is_form = stem(word) in stems
-        return near[0] if len(stems) == 1 and not is_form else word
+        return near[0] if len({stem(one) for one in near}) == 1 else word

@@ -27,6 +27,7 @@ from precompiles.short_format.english import (
     DETERMINERS,
     LIGHT_VERBS,
     POSSESSIVES,
+    PREPOSITIONS,
     VERBS,
 )
 from precompiles.short_format.mentions import (
@@ -44,6 +45,7 @@ from precompiles.short_format.orders import (
     Order,
     drop_light_verb,
     gather_orders,
+    is_any_verb,
     list_mentions,
     merge_orders,
     read_parts,
@@ -51,6 +53,7 @@ from precompiles.short_format.orders import (
 from precompiles.short_format.phrases import is_past, stem
 from precompiles.short_format.roles import ValueRole
 from precompiles.short_format.tokens import TokenShape
+from precompiles.short_format.told import REFERENCES, find_told, read_told
 from precompiles.short_format.values import Context, Item, Obstacle
 from precompiles.short_format.wording import (
     Strength,
@@ -513,6 +516,16 @@ class Planner:
             if not isinstance(start, Obstacle):
                 waiting.append(replace(order, parts=order.parts[place:], verb=order.head_part))
                 return first, start
+        defined = self._find_definition(order) if found.reason in {"missing", "lengths"} else None
+        if defined is not None:
+            whole = replace(order, parts=(*order.parts, defined))
+            both = self._fill_order(whole, context)
+            if not isinstance(both, Obstacle):
+                return whole, both
+        if waiting and self._only_tells(order):
+            told = self._list_told(waiting[-1], context)
+            if told:
+                return waiting.pop(), told
         return NoPlan(found, self.scan.show(order.first, order.end))
 
     def _fill_with_balance(  # noqa: PLR0913, PLR0917 - an order and the steps so far
@@ -595,7 +608,7 @@ class Planner:
             for mention in following.list_mentions(self.scan)
             if mention.text.lower() not in POSSESSIVES
         }
-        is_from = not words.isdisjoint({"from", "out", "of", "back"})
+        is_from = not words.isdisjoint({"from", "out", "of", "back", "off", "away", "down"})
         is_own = following.head >= 0 and (
             self.scan.tokens[following.head].word != self.scan.tokens[order.head].word
         )
@@ -652,7 +665,7 @@ class Planner:
             filled = find_fillings(self.scan, order, tool, context, strength)
             if (
                 isinstance(filled, Obstacle)
-                and filled.reason == "missing"
+                and filled.reason in {"missing", "left", "reference", "noun"}
                 and strongest is Strength.STRONG
             ):
                 filled = self._fill_from_before(order, tool, context, filled)
@@ -738,11 +751,81 @@ class Planner:
     ) -> tuple[Filling, ...] | Obstacle:
         """Fill a tool, for an order whose only value is `it`, with those of the sentence before."""
         kinds = {mention.kind for mention in order.list_mentions(self.scan)} & VALUES
+        told = self._fill_told(order, tool, context)
+        if told is not None:
+            return told
         if not kinds or kinds - {MentionKind.IT} or not context.antecedents or self._calls:
             return failure
         return find_fillings(
             self.scan, order, tool, context, Strength.STRONG, items=context.antecedents[0]
         )
+
+    def _find_definition(self, order: Order) -> Part | None:
+        """Return the sentence after an order that gives a value: `The deposit is 0.08 ETH`."""
+        after = [part for part in self.statements if part.first > order.end]
+        following = [part for part in self._parts if part.first > order.end]
+        if not after or after[0] is not following[0]:
+            return None
+        part = after[0]
+        words = [token.word for token in self.scan.tokens[part.first : part.end]]
+        is_named = len(words) > 3 and words[0] in DETERMINERS and words[2] in {"is", "are", "="}  # noqa: PLR2004
+        is_label = is_named and stem(words[1]) in self._known.labels | _SUMS
+        kinds = {one.kind for one in list_mentions(self.scan, part.first, part.end)}
+        if not is_label or kinds & BLOCKS or not kinds & (VALUES | UNKNOWN):
+            return None
+        start = part.first + 3 + (words[3] in {"called", "named"})
+        if self.scan.owners[part.first] >= 0 and part.first != order.first:
+            return replace(part, first=start, mood=Mood.NOMINAL, opener_end=start)
+        return replace(part, mood=Mood.NOMINAL, first=part.first + 1, opener_end=part.first + 1)
+
+    def _only_tells(self, order: Order) -> bool:
+        """Return whether an order has no verb, though a word begins it: `haircut on the 17th`."""
+        if order.head < 0:
+            return order.verb is None
+        place = order.head + 1
+        after = self.scan.tokens[place].word if place < order.parts[0].end else ""
+        is_noun = place >= order.parts[0].end or after in PREPOSITIONS
+        return is_noun and not is_any_verb(self.scan.tokens[order.head].word, self._known)
+
+    def _list_told(self, order: Order, context: Context) -> list[Filling]:
+        """Return how the tools of an order's verb are filled with what is told before it."""
+        found: list[Filling] = []
+        for tool in self._tools:
+            if measure_strength(self.scan, order, tool) is Strength.STRONG:
+                found += self._fill_told(order, tool, replace(context, first=order.first)) or ()
+        return found
+
+    def _fill_told(
+        self, order: Order, tool: ToolRoles, context: Context
+    ) -> tuple[Filling, ...] | None:
+        """Fill a tool that moves nothing with what is told before an order; None if it is not."""
+        kinds = {mention.kind for mention in order.list_mentions(self.scan)}
+        if tool.is_read or tool.is_agent or not kinds & REFERENCES or self._calls:
+            return None
+        roles = {slot.role for slot in tool.slots}
+        if roles & {ValueRole.AMOUNT, ValueRole.TOKEN, ValueRole.SOURCE}:
+            return None
+        if ValueRole.RECIPIENT in roles and not kinds & {MentionKind.HIM, MentionKind.NAME}:
+            return None
+        parts = find_told(self._parts, order)
+        told = read_told(self.scan, parts, order, self._known)
+        if told is None:
+            return None
+        items, texts = told
+        own = [
+            item
+            for item in list_items(self.scan, order, self._known)
+            if item.mention.kind is not MentionKind.IT
+        ]
+        found = find_fillings(
+            self.scan,
+            order,
+            tool,
+            replace(context, told=tuple(texts)),
+            Strength.STRONG,
+            items=(*items, *own),
+        )
+        return None if isinstance(found, Obstacle) else found
 
     def _fill_search(self, order: Order, context: Context) -> list[Filling] | None:
         """Return the search that a question asks for, where no other tool answers it."""
@@ -821,10 +904,18 @@ class Planner:
             MentionKind.CONDITION,
         }
         verbs = frozenset(word for tool in self._tools for word in tool.name_words)
+        for part in self._parts[1:]:
+            # `2 goals for Mia. Or was it Jonas?`
+            if part.mood is Mood.QUESTION and self.scan.tokens[part.head].word == "or":
+                text = self.scan.show(part.first, part.end)
+                return NoPlan(Obstacle("alternative", text), text)
         asides = [part for part in self._parts if part.is_aside]
         for part in asides:
+            words = {self.scan.tokens[place].word for place in range(part.first, part.end)}
             for mention in list_mentions(self.scan, part.first, part.end):
-                if mention.kind in hard:
+                is_soft = mention.kind is MentionKind.NEGATION and not words & _COMMANDING
+                is_soft = is_soft and {stem(word) for word in words}.isdisjoint(verbs)
+                if mention.kind in hard and not (is_soft and part.mood is Mood.EMPTY):
                     failure = Obstacle(mention.kind.name.lower(), mention.text)
                     return NoPlan(failure, self.scan.show(part.first, part.end))
         for part in self.statements:
@@ -935,12 +1026,15 @@ class Planner:
 
     def _has_reference(self, place: int) -> bool:
         """Return whether what follows a token refers to something before it."""
-        kinds = {MentionKind.IT, MentionKind.SAME, MentionKind.HIM}
+        kinds = {MentionKind.IT, MentionKind.SAME, MentionKind.HIM, MentionKind.EACH}
         return any(one.first >= place and one.kind in kinds for one in self.scan.mentions)
 
     def _explain_empty(self) -> Obstacle:
         return Obstacle("report" if self.statements else "empty")
 
+
+_SUMS = frozenset(map(stem, ("amount", "price", "deposit", "payment", "value", "bid", "reward")))
+"""Nouns of an amount that a sentence gives."""
 
 _LISTING = frozenset((",", "and", "&", "n", "plus", "then"))
 _PRONOUNS = frozenset((MentionKind.IT, MentionKind.HIM, MentionKind.PLACE))

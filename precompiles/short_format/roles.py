@@ -581,7 +581,7 @@ def _read_slot(  # noqa: PLR0913 - a parameter and its leaf
 
 
 _NAMED = re.compile(
-    r"(?<![\w.])(?P<number>\d{1,3}) ?(?:=|is|means|:|for|stands for) (?:the )?"
+    r"(?<![\w.])(?P<number>\d{1,3}) ?(?:=|is|means|:|for|stands for|turns it) (?:the )?"
     r"(?P<word>[A-Za-z][A-Za-z-]+(?: [A-Za-z]+){0,2})",
     _FLAGS,
 )
@@ -619,8 +619,12 @@ def _find_named(description: str) -> tuple[tuple[str, int], ...]:
         if len(shifts) == 1:
             shift = shifts.pop()
             found.update({day: place + shift for place, day in enumerate(days)})
-    return tuple(found.items()) if len(found) > 1 else ()
+    is_enough = len(found) > 1 or not _NOTHING.isdisjoint(found)
+    return tuple(found.items()) if is_enough else ()
 
+
+_NOTHING = frozenset(("off", "none", "never"))
+"""Words for which one integer stands alone: `0 turns it off`."""
 
 _DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 

@@ -17,7 +17,13 @@ from precompiles.abi import ParamType
 from precompiles.short_format.english import ALL_WORDS, MEASURES, OF_RESULTS
 from precompiles.short_format.mentions import SUB_UNITS, Mention, MentionKind, UnitKind
 from precompiles.short_format.phrases import stem
-from precompiles.short_format.roles import ADDRESSES, NUMBERS, ParameterSlot, ValueRole
+from precompiles.short_format.roles import (
+    ADDRESSES,
+    NUMBERS,
+    ParameterSlot,
+    ValueRole,
+    split_words,
+)
 from precompiles.stated_values import is_free, to_json
 
 if TYPE_CHECKING:
@@ -67,6 +73,9 @@ class Item:
     inherited_unit: str = ""
     """The unit of the quantity before it, of a number without one: `6 DAI to Ann and 7 to Ben`."""
 
+    is_told: bool = False
+    """Whether a sentence before the order has it."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
@@ -106,6 +115,9 @@ class Context:
     before: int = -1
     """The first token of the sentence before the order; -1 for none."""
 
+    told: tuple[str, ...] = ()
+    """The texts that the sentence before tells the order."""
+
     is_after_read: bool = False
     """Whether the step before the order reads."""
 
@@ -134,6 +146,11 @@ _TIME_SECONDS = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400, "week"
 _UINT = range(2**256)
 _INT = range(-(2**255), 2**255)
 _HOUR_MINUTES = 60
+_NOON, _MIDNIGHT = 12, 24
+_BYTE = 255
+_NEAR = 3
+"""Tokens from one end of a span of hours to the other."""
+
 _MORNING = 8
 """Hours from this one on are read as of 24; `at 6` may be in the evening."""
 
@@ -214,7 +231,14 @@ def _fit_number(
     if mention.kind in {MentionKind.ALL, MentionKind.SAME, MentionKind.IT}:
         return _refer(slot, mention, context, tool)
     if mention.kind is MentionKind.CLOCK:
-        if slot.role is not ValueRole.HOUR or mention.value % _HOUR_MINUTES:
+        is_hour = slot.role is ValueRole.HOUR or (
+            # `opensAt` of a byte counts no seconds.
+            slot.role is ValueRole.COUNT
+            and split_words(slot.name)[-1:] == ("at",)
+            and slot.limits is not None
+            and slot.limits[-1] <= _BYTE
+        )
+        if not is_hour or mention.value % _HOUR_MINUTES:
             return Obstacle("unit", "")
         return _as_integer(slot, mention.value / _HOUR_MINUTES)
     if mention.kind is MentionKind.ORDINAL:
@@ -272,10 +296,13 @@ def convert(  # noqa: PLR0913 - a number and what tells its unit
             if name in _TIME_SECONDS and slot.unit.name in _TIME_SECONDS:
                 return value * _TIME_SECONDS[name] / _TIME_SECONDS[slot.unit.name]
             return Obstacle("unit", name)
-        return value if unit is UnitKind.NONE and is_named else Obstacle("unit", mention.text)
+        is_same = is_inherited == slot.unit.name
+        is_clear = is_named or is_same
+        return value if unit is UnitKind.NONE and is_clear else Obstacle("unit", mention.text)
     if slot.role is ValueRole.HOUR:
         is_clear = is_named or (
-            item_preposition in {"at", "to", "until", "from"} and value >= _MORNING
+            item_preposition in {"at", "to", "until", "from"}
+            and (value >= _MORNING or _has_full_clock(mention, context))
         )
         return value if unit is UnitKind.NONE and is_clear else Obstacle("unit", mention.text)
     if unit is UnitKind.NONE:
@@ -316,6 +343,17 @@ def convert(  # noqa: PLR0913 - a number and what tells its unit
     if unit is UnitKind.TOKEN and not name and mention.text in slot.labels:
         return value
     return Obstacle("unit", name or mention.text)
+
+
+def _has_full_clock(mention: Mention, context: Context) -> bool:
+    """Return whether an hour after noon is beside an hour: `from 22 to 6` counts to 24."""
+    return any(
+        one.unit is UnitKind.NONE
+        and not one.labels
+        and _NOON < one.value <= _MIDNIGHT
+        and 0 < abs(one.first - mention.first) <= _NEAR
+        for one in context.quantities
+    )
 
 
 def _is_named(slot: ParameterSlot, mention: Mention, tool: ToolRoles) -> bool:

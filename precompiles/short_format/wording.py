@@ -24,6 +24,7 @@ from precompiles.short_format.mentions import (
 from precompiles.short_format.orders import RECEIVES, Mood, is_english_verb
 from precompiles.short_format.phrases import stem
 from precompiles.short_format.roles import ValueRole, split_words
+from precompiles.short_format.setting import makes, sets, shifts
 from precompiles.short_format.tokens import TokenShape
 from precompiles.short_format.values import Obstacle
 
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
     from precompiles.short_format.mentions import Scan
     from precompiles.short_format.orders import Order, Part
-    from precompiles.short_format.roles import ToolRoles
+    from precompiles.short_format.roles import ParameterSlot, ToolRoles
 
 
 class Strength(IntEnum):
@@ -147,6 +148,8 @@ def measure_strength(scan: Scan, order: Order, tool: ToolRoles) -> Strength | Ob
         return Strength.STRONG
     if _appoints(scan, order, tool) or _asks_tool(scan, order, tool):
         return Strength.STRONG
+    if sets(scan, order, tool) or makes(scan, order, tool) or shifts(scan, order, tool):
+        return Strength.STRONG
     if _is_opposite(scan, order, tool):
         return Obstacle("verb", scan.tokens[head].text if head >= 0 else "", progress=1)
     if _is_form(scan, order, tool):
@@ -180,6 +183,8 @@ def measure_strength(scan: Scan, order: Order, tool: ToolRoles) -> Strength | Ob
             for one in actions
         ):
             return Strength.STRONG
+        if _says_choice(scan, order, tool):
+            return Strength.STRONG
         particles = [word for word in said if word in {"up", "down", "off", "on"}]
         if {"up", "down"} <= set(particles) or {"off", "on"} <= set(particles):
             # `Ann off, Ben on`: of each its own.
@@ -201,7 +206,7 @@ def measure_strength(scan: Scan, order: Order, tool: ToolRoles) -> Strength | Ob
     if tool.is_read:
         is_asked = (
             verb in tool.name_words
-            or scan.tokens[head].word in english.READ_VERBS
+            or scan.tokens[head].word in english.READ_VERBS | {"have"}
             or bool(meanings & tool.verbs)
         )
         return Strength.FAIR if is_asked else Obstacle("verb", shown, progress=1)
@@ -241,6 +246,18 @@ def measure_strength(scan: Scan, order: Order, tool: ToolRoles) -> Strength | Ob
     return Strength.WEAK
 
 
+def _says_choice(scan: Scan, order: Order, tool: ToolRoles) -> bool:
+    """Return whether an order says a word that a tool gives for a number: `proposal 1: for`."""
+    named = {word for slot in tool.slots for word, _ in slot.named}
+    return any(
+        stem(scan.tokens[place].word) in named
+        and (scan.tokens[place].word not in _FUNCTION or place + 1 == part.end)
+        for part in order.parts
+        for place in range(part.first, part.end)
+        if scan.owners[place] < 0 and scan.tokens[place].kind is TokenShape.WORD
+    )
+
+
 def _is_advice(scan: Scan, head: int, end: int) -> bool:
     """Return whether a question asks what is to be done: `Should I pay it`?"""
     words = [token.word for token in scan.tokens[head : min(head + 2, end)]]
@@ -270,7 +287,9 @@ def _first_nouns(scan: Scan, order: Order) -> list[str]:
         word = scan.tokens[place].word
         if scan.owners[place] >= 0 or word in english.PREPOSITIONS:
             break
-        found.append(word)
+        if not _is_label_at(scan, place):
+            # `proposal 1` names one that exists.
+            found.append(word)
     return found
 
 
@@ -287,7 +306,9 @@ def _has_truth(verb: str, tool: ToolRoles) -> bool:
 def _switches(scan: Scan, order: Order, tool: ToolRoles) -> bool:
     """Return whether an order turns something on or off, and a truth value of a tool says that."""
     truths = [slot for slot in tool.slots if slot.role is ValueRole.TRUTH]
-    says = any(not slot.labels.isdisjoint({"on", "off"}) for slot in truths)
+    says = any(not slot.labels.isdisjoint({"on", "off"}) for slot in truths) or any(
+        not {"on", "off"}.isdisjoint(dict(slot.named)) for slot in tool.slots
+    )
     words = {token.word for token in scan.tokens[order.head : order.end]}
     return (
         says and scan.tokens[order.head].word in {"turn", "switch"} and bool(words & {"on", "off"})
@@ -387,6 +408,9 @@ def _is_form(scan: Scan, order: Order, tool: ToolRoles) -> bool:
         if scan.tokens[place + 1].text in {":", "="}
     }
     names = [set(map(stem, split_words(parameter.name))) for parameter in tool.parameters]
+    if order.head < 0 and order.verb is None and not tool.is_read:
+        # `weekdays 2 and 4: open at 9 am, close at 8 pm`
+        labels |= {stem(scan.tokens[place].word) for place in _word_places(scan, order)}
     return len(names) > 1 and all(not of.isdisjoint(labels) for of in names)
 
 
@@ -583,6 +607,8 @@ def find_block(scan: Scan, order: Order, tool: ToolRoles) -> Obstacle | None:
             and _is_vote(scan, mention, tool)
         ):
             continue
+        if mention.kind is MentionKind.NEGATION and find_negated(scan, mention, tool.slots):
+            continue
         if mention.kind in _SOFT and (
             words & tool.words or words & {word for slot in tool.slots for word, _ in slot.named}
         ):
@@ -604,6 +630,32 @@ def find_block(scan: Scan, order: Order, tool: ToolRoles) -> Obstacle | None:
             continue
         return Obstacle(mention.kind.name.lower(), mention.text)
     return None
+
+
+_BEFORE_NAMED = 3
+
+
+def find_negated(scan: Scan, mention: Mention, slots: Sequence[ParameterSlot]) -> bool:
+    """Return whether a negation says that a truth value is false: `not express`."""
+    after = scan.tokens[mention.end : mention.end + _BEFORE_NAMED]
+    return any(
+        stem(token.word) in slot.names
+        for slot in slots
+        if slot.role is ValueRole.TRUTH
+        for token in after
+    )
+
+
+def read_named_truth(scan: Scan, order: Order, slot: ParameterSlot) -> bool | None:
+    """Return the truth value that an order names: `express`, `no express`; None if it does not."""
+    places = [
+        place for place in _word_places(scan, order) if stem(scan.tokens[place].word) in slot.names
+    ]
+    negations = [one for one in order.list_mentions(scan) if one.kind is MentionKind.NEGATION]
+    found = {
+        not any(one.end <= place < one.end + _BEFORE_NAMED for one in negations) for place in places
+    }
+    return found.pop() if len(found) == 1 else None
 
 
 def _has_own_amount(scan: Scan, order: Order) -> bool:
@@ -700,7 +752,10 @@ def is_text(scan: Scan, tool: ToolRoles, mention: Mention) -> bool:
     The tool takes no account, or the text's label is before it.
     """
     texts = [slot for slot in tool.slots if slot.role is ValueRole.TEXT]
-    label = stem(scan.tokens[mention.first - 1].word) if mention.first else ""
+    place = mention.first - 1
+    while place > 0 and scan.tokens[place].word in {"is", "are", "called", "named", "=", ":"}:
+        place -= 1
+    label = stem(scan.tokens[place].word) if place >= 0 else ""
     if any(one.kind is MentionKind.QUOTATION for one in scan.mentions):
         return False
     return bool(texts) and (not _has_party(tool) or any(label in slot.names for slot in texts))
@@ -797,8 +852,15 @@ def _is_loose(scan: Scan, order: Order, tool: ToolRoles, place: int) -> bool:
         or word in _PARTICLES
         or word in _OPPOSED
         or stem(word) in tool.words - tool.examples
+        or (tool.is_read and _asks_noun(word, tool))
     )
     return token.kind is TokenShape.WORD and not is_known
+
+
+def _asks_noun(word: str, tool: ToolRoles) -> bool:
+    """Return whether a word asks for a noun of a tool that reads: `cost` for its `price`."""
+    nouns = english.READ_NOUNS.get(stem(word), english.READ_NOUNS.get(word, ()))
+    return any(stem(noun) in tool.words for noun in nouns)
 
 
 def _is_compound(scan: Scan, tool: ToolRoles, place: int) -> bool:
@@ -948,6 +1010,7 @@ def find_unexplained(
                 or (word == "list" and any(slot.is_list for slot in tool.slots))
                 or _is_compound(scan, tool, place)
                 or (stem(word) in siblings and (not tool.moves or _is_label_at(scan, place)))
+                or (_is_label_at(scan, place) and any(slot.is_id for slot in tool.slots))
                 or word in english.MONEY_NOUNS
                 or word in english.ADVERBS
                 or word in english.AUXILIARIES

@@ -1,0 +1,106 @@
+"""Orders that say a value in place of an act: `rank 4 for Dana`, `lower the quorum to 20 %`.
+
+A tool that sets a value is meant by the name of the value, whatever the verb is that changes it. A
+verb with a direction needs the value that is reached: `lower the quorum by 5 %` sets nothing. A
+tool that makes something is meant by `new` and the name of the thing.
+
+Source: docs/architecture.md#short-format.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from precompiles.short_format import english
+from precompiles.short_format.mentions import MentionKind, UnitKind
+from precompiles.short_format.phrases import stem
+from precompiles.short_format.tokens import TokenShape
+
+if TYPE_CHECKING:
+    from precompiles.short_format.mentions import Scan
+    from precompiles.short_format.orders import Order
+    from precompiles.short_format.roles import ToolRoles
+
+_SETTING = frozenset(
+    map(stem, ("set", "change", "update", "adjust", "alter", "assign", "rename", "configure"))
+)
+_MAKING = frozenset(("append", "note", "book", "mint", "announce", "list", "open", "propose"))
+_CHANGES = frozenset(map(stem, english.CHANGES))
+_MOVES_VALUE = frozenset(
+    stem(verb.split()[0]) for meaning in ("raise", "lower") for verb in english.VERBS[meaning]
+) | frozenset(map(stem, english.VERB_NOUNS))
+_REACHED = frozenset(("to", "at", "on", ":", "=", "is", "be"))
+_NEW = frozenset(("new", "another", "additional"))
+
+
+def sets(scan: Scan, order: Order, tool: ToolRoles) -> bool:
+    """Return whether an order names the value that a tool sets, and what it becomes."""
+    if tool.is_read or tool.moves or tool.heads.isdisjoint(_SETTING) or not tool.slots:
+        return False
+    head = scan.tokens[order.head].word if order.head >= 0 else ""
+    verb = stem(head)
+    if head and verb not in _CHANGES | _MOVES_VALUE:
+        return False
+    nouns = tool.name_words - tool.heads - {"new"}
+    said = _list_nouns(scan, order) | frozenset(map(stem, english.VERB_NOUNS.get(head, ())))
+    if not nouns or not nouns <= said:
+        return False
+    return verb not in _MOVES_VALUE or _is_reached(scan, order)
+
+
+def shifts(scan: Scan, order: Order, tool: ToolRoles) -> bool:
+    """Return whether an order makes something more or less: `make apples 10 cents cheaper`."""
+    if tool.is_read or tool.verbs.isdisjoint({"raise", "lower"}) or order.head < 0:
+        return False
+    if stem(scan.tokens[order.head].word) not in _CHANGES:
+        return False
+    words = [token.word for part in order.parts for token in scan.tokens[part.first : part.end]]
+    found = {english.COMPARATIVES[word] for word in words if word in english.COMPARATIVES}
+    return len(found) == 1 and not found.isdisjoint(tool.verbs) and not _is_reached(scan, order)
+
+
+def makes(scan: Scan, order: Order, tool: ToolRoles) -> bool:
+    """Return whether an order without a verb names a new thing that a tool makes."""
+    if tool.is_read or order.head >= 0 or order.verb is not None:
+        return False
+    if tool.verbs.isdisjoint(_MAKING) and "new" not in tool.said:
+        return False
+    first = order.parts[0]
+    words = [scan.tokens[place].word for place in range(first.first, first.end)]
+    places = [place for place, word in enumerate(words) if word in _NEW]
+    after = {stem(word) for place in places[:1] for word in words[place + 1 : place + 3]}
+    return not after.isdisjoint(tool.words)
+
+
+def _list_nouns(scan: Scan, order: Order) -> frozenset[str]:
+    """Return the stems of an order's words: beside its values, and their labels and nouns."""
+    found: set[str] = set()
+    for part in order.parts:
+        for place in range(part.first, part.end):
+            owner, token = scan.owners[place], scan.tokens[place]
+            if owner < 0 and token.kind is TokenShape.WORD:
+                found.add(stem(token.word))
+    for mention in order.list_mentions(scan):
+        found |= set(mention.labels)
+        if mention.unit is UnitKind.NOUN:
+            found.add(stem(mention.text))
+            found |= {"temperatur"} if mention.text == "degree" else set()
+    return frozenset(found)
+
+
+def _is_reached(scan: Scan, order: Order) -> bool:
+    """Return whether the last value of an order says what is reached: `to 5`."""
+    values = [
+        one
+        for one in order.list_mentions(scan)
+        if one.kind in {MentionKind.QUANTITY, MentionKind.QUOTATION}
+    ]
+    if not values:
+        return False
+    place = values[-1].first - 1
+    while place > order.first and (
+        stem(scan.tokens[place].word) in values[-1].labels
+        or scan.tokens[place].word in english.DETERMINERS
+    ):
+        place -= 1
+    return scan.tokens[place].word in _REACHED

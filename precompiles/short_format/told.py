@@ -1,0 +1,168 @@
+"""What a sentence tells before an order refers to it: `We got 200 gloves. Please enter them`.
+
+The order has the verb, and a pronoun in place of its values. The sentence before it has the values:
+its numbers, its names, and one text. It acts on nobody's money: a tool that moves something takes
+values of its own order alone.
+
+Source: docs/architecture.md#short-format.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from precompiles.short_format import english
+from precompiles.short_format.binding import list_items
+from precompiles.short_format.mentions import BLOCKS, VALUES, Mention, MentionKind, UnitKind
+from precompiles.short_format.orders import Mood, Order, is_english_verb
+from precompiles.short_format.phrases import is_past, stem
+from precompiles.short_format.tokens import TokenShape
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from precompiles.short_format.mentions import KnownWords, Scan
+    from precompiles.short_format.orders import Part
+    from precompiles.short_format.values import Item
+
+REFERENCES = frozenset(
+    (MentionKind.IT, MentionKind.EACH, MentionKind.HIM, MentionKind.ALL, MentionKind.SAME)
+)
+_TELLING = frozenset((Mood.STATEMENT, Mood.NOMINAL, Mood.EMPTY, Mood.RECEIVING, Mood.ORDER))
+_UNSAID = (BLOCKS | {MentionKind.UNREAD}) - {MentionKind.EARLIER}
+_JOINTS = frozenset(("and", "&", ","))
+_MAX_WORDS = 3
+"""Words of a text that is told without quotes."""
+
+
+def find_told(parts: Sequence[Part], order: Order) -> tuple[Part, ...]:
+    """Return the parts that tell something before an order: of its sentence, or of the one before.
+
+    A header and the lines of its list are one sentence.
+    """
+    before = [part for part in parts if part.end <= order.first]
+    found: list[Part] = []
+    is_same = not order.parts[0].is_start
+    for part in reversed(before):
+        if part.mood is Mood.EMPTY and not found:
+            continue
+        found.append(part)
+        if part.is_start and part.before not in {"\n", "-"}:
+            if is_same and part.mood is Mood.EMPTY:
+                continue
+            break
+    return tuple(reversed(found))
+
+
+def read_told(
+    scan: Scan, parts: Sequence[Part], order: Order, known: KnownWords
+) -> tuple[list[Item], list[str]] | None:
+    """Return the values that parts tell an order, and their texts; None if they tell none surely.
+
+    Names are left out if the order has a name or a pronoun for somebody: it says who is meant.
+    """
+    if not parts or any(part.mood not in _TELLING for part in parts):
+        return None
+    if any(part.mood is Mood.ORDER and is_english_verb(_head(scan, part)) for part in parts):
+        return None
+    told = Order(tuple(replace(part, mood=Mood.NOMINAL, head=-1) for part in parts))
+    mentions = told.list_mentions(scan)
+    if any(one.kind in _UNSAID and one.text.lower() != "again" for one in mentions):
+        return None
+    own = {one.kind for one in order.list_mentions(scan)}
+    has_person = bool(own & {MentionKind.HIM, MentionKind.NAME})
+    items = [
+        replace(item, is_told=True)
+        for item in list_items(scan, told, known)
+        if not (has_person and item.mention.kind is MentionKind.NAME)
+        and item.mention.kind not in REFERENCES
+    ]
+    return items, _list_texts(scan, told, mentions, known)
+
+
+def _head(scan: Scan, part: Part) -> str:
+    return scan.tokens[part.head].word if part.head >= 0 else ""
+
+
+def _list_texts(
+    scan: Scan, told: Order, mentions: Sequence[Mention], known: KnownWords
+) -> list[str]:
+    """Return the texts of what is told: the nouns that are counted, else names that nobody has.
+
+    Else what stands after a colon, item by item; else the one noun after `the` or `a`.
+    """
+    lists = [part for part in told.parts if part.before in {":", "-", "\n", ",", "and", "&"}]
+    if any(part.before == ":" for part in told.parts) and not any(
+        one.kind in VALUES for one in mentions
+    ):
+        return [_show_bare(scan, part) for part in lists]
+    counted = [
+        one.text
+        for one in mentions
+        if one.unit is UnitKind.NOUN and one.unit_name and stem(one.text) not in known.labels
+    ]
+    if counted:
+        return [_show_noun(scan, one) for one in mentions if one.text in counted]
+    if any(_is_empty(part, mentions) and part.before in _JOINTS for part in told.parts):
+        # `Bread and chess` may be one text or two.
+        return []
+    strangers = [one for one in mentions if one.kind is MentionKind.STRANGER]
+    if strangers:
+        return [one.text for one in strangers]
+    nouns = [found for part in told.parts for found in _list_nouns(scan, part, known) if found]
+    return nouns if len(nouns) == 1 else []
+
+
+def _is_empty(part: Part, mentions: Sequence[Mention]) -> bool:
+    return not any(part.first <= one.first < part.end for one in mentions)
+
+
+def _show_noun(scan: Scan, mention: Mention) -> str:
+    first = next(
+        place
+        for place in range(mention.first, mention.end)
+        if scan.tokens[place].kind is TokenShape.WORD
+    )
+    return scan.show(first, mention.end)
+
+
+def _show_bare(scan: Scan, part: Part) -> str:
+    """Return the text of a part without its article."""
+    first = part.first
+    while first < part.end - 1 and scan.tokens[first].word in english.DETERMINERS:
+        first += 1
+    return scan.show(first, part.end)
+
+
+def _list_nouns(scan: Scan, part: Part, known: KnownWords) -> list[str]:
+    """Return the phrases after `the`, `of` or `a` up to a verb, a preposition or a sign."""
+    found: list[str] = []
+    place = part.first
+    while place < part.end:
+        word = scan.tokens[place].word
+        place += 1
+        is_opened = word in english.DETERMINERS or (
+            word == "of" and place < part.end and scan.tokens[place].word not in english.DETERMINERS
+        )
+        if not is_opened:
+            continue
+        first = place
+        while place < part.end and _is_noun(scan, place, known):
+            place += 1
+        if first < place <= first + _MAX_WORDS:
+            found.append(scan.show(first, place))
+    return found
+
+
+def _is_noun(scan: Scan, place: int, known: KnownWords) -> bool:
+    token = scan.tokens[place]
+    return (
+        token.kind is TokenShape.WORD
+        and scan.owners[place] < 0
+        and token.word not in english.PREPOSITIONS | english.AUXILIARIES | english.DETERMINERS
+        and token.word not in english.JOINTS | english.ADVERBS | english.SUBJECTS
+        and not is_past(token.word)
+        and not is_english_verb(token.word)
+        and stem(token.word) not in known.words
+    )
