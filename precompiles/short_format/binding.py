@@ -137,7 +137,22 @@ def list_items(scan: Scan, order: Order, known: KnownWords) -> tuple[Item, ...]:
             found.append(Item(mention, preposition, inherited))
             if mention.kind is not MentionKind.NAME:
                 preposition = ""
-    return tuple(_declare(found, declared))
+    return tuple(_declare(_share_unit(scan, found), declared))
+
+
+def _share_unit(scan: Scan, items: Sequence[Item]) -> list[Item]:
+    """Return items; a number before `and` has the unit of the next one: `900 and 1,100 EURC`."""
+    found = list(items)
+    for place in range(len(found) - 2, -1, -1):
+        mention, after = found[place].mention, found[place + 1]
+        between = [token.text for token in scan.tokens[mention.end : after.mention.first]]
+        unit = after.inherited_unit or (
+            after.mention.unit_name if after.mention.unit is UnitKind.TOKEN else ""
+        )
+        is_bare = mention.kind is MentionKind.QUANTITY and mention.unit is UnitKind.NONE
+        if is_bare and not found[place].inherited_unit and between in (["and"], [","], ["&"]):
+            found[place] = replace(found[place], inherited_unit=unit)
+    return found
 
 
 def _find_unit_before(scan: Scan, order: Order) -> str:
@@ -309,7 +324,13 @@ def _fill_agent(
         and not context.prior
     ):
         first = context.before
-    return _fill_text(tool, scan.show(first, order.end).strip())
+    end = order.end
+    if context.until > end and scan.tokens[end].text == ",":
+        # `Note: boiler serviced, new filter fitted` tells the agent both.
+        end = context.until
+        while scan.tokens[end - 1].word in english.JOINTS | {","}:
+            end -= 1
+    return _fill_text(tool, scan.show(first, end).strip())
 
 
 def _fill_text(tool: ToolRoles, text: str) -> list[tuple[PlannedCall, ...]] | Obstacle:
@@ -804,6 +825,9 @@ class _Binder:
             for run in words
             for token in self._scan.tokens[slice(*run)]
         )
+        paired = self._pair_words(words, chosen)
+        if paired and self._strength is Strength.STRONG:
+            return paired
         is_sure = self._strength is Strength.STRONG or (
             self._strength is Strength.FAIR and (self._tool.is_read or is_example)
         )
@@ -835,6 +859,24 @@ class _Binder:
             return ()
         texts = [self._scan.show(*run) for run in words]
         return tuple(Value((to_json(text),)) for text in texts) if all(map(is_free, texts)) else ()
+
+    def _pair_words(
+        self, words: Sequence[tuple[int, int]], chosen: Sequence[tuple[int, ...]]
+    ) -> tuple[Value, ...]:
+        """Return one text for each value: `card 15 Thunder Cat and card 4 Lucky`."""
+        several = [of for of in chosen if len(of) > 1]
+        if len(several) != 1 or len(several[0]) != len(words):
+            return ()
+        ends = [self._items[place].mention.end for place in several[0]]
+        tokens = self._scan.tokens
+        is_beside = all(
+            run[0] == end or (run[0] == end + 1 and tokens[end].text in _TELLING)
+            for run, end in zip(words, ends, strict=True)
+        )
+        texts = [self._scan.show(*run) for run in words]
+        if not is_beside or not all(map(is_free, texts)):
+            return ()
+        return tuple(Value((to_json(text),)) for text in texts)
 
     def _find_told(self, slot: ParameterSlot) -> tuple[Value, ...]:
         """Return what the sentence before tells: one text, or for a list each."""

@@ -215,8 +215,8 @@ GREETINGS = _words(
     "quickly greetings howdy hiya thanks thx ty cheers good morning afternoon evening sir madam "
     "folks team agent bot assistant clerk there today also finally lastly first firstly second "
     "secondly third thirdly next then and but afterwards quick task "
-    "request reminder ps p.s. btw fyi yes yep yeah sure great perfect oh ah omg wow therefore thus "
-    "hence"
+    "request reminder ps p.s. btw fyi yes yep yeah sure great perfect oh ah x xx xxx omg wow "
+    "therefore thus hence"
 )
 """Words before an order that say nothing. Open."""
 
@@ -249,7 +249,8 @@ OPENERS = _phrases(
     "like, i would like, we need, we want, we'd like, we would like, see to it that, see that, "
     "make sure, make sure that, ensure, ensure that, have to, need to, want to, wanna, gotta, am "
     "going to need you to, i'm going to need you to, i'll need you to, i will need you to, i am "
-    "to, we are to, you are to"
+    "to, we are to, you are to, would you "
+    "be so kind to"
 )
 """Beginnings after which an order's verb or object follows. Open."""
 
@@ -283,7 +284,8 @@ COURTESY = _phrases(
     "we discussed, like we said, like we agreed, like we discussed, as always, let's face it, "
     "while you're about it, while you are about it, while you're at it, while you are at it, this "
     "one, one more thing, and one more thing, by the way, btw, after all, at the moment, for the "
-    "moment, at present, as of now, as it stands, these days"
+    "moment, at present, as of now, as it stands, these days, thank you ever so much, ever so "
+    "much, sorry to be a nuisance, so sorry to be a nuisance, sorry to be a pain, sorry to ask"
 )
 """What is left out wherever it stands; longest first. Open."""
 
@@ -398,7 +400,8 @@ _VERBS = (
         (
             "wire, hand, hand over, compensate, credit, send over, pass, pass on, slip, spend, top "
             "up, refund, pay off, chip in, transmit, drop, ping, dish out, present, allocate, "
-            "assign, issue, release, fork over, push, venmo, shoot, beam, treat"
+            "assign, issue, release, fork over, push, venmo, shoot, beam, treat, put toward, put "
+            "towards"
         ),
     ),
     (
@@ -472,7 +475,7 @@ _VERBS = (
     ),
     (
         "unwrap",
-        "",
+        "turn back, change back, convert back, swap back",
     ),
     (
         "claim, harvest, collect",
@@ -494,7 +497,7 @@ _VERBS = (
         "cancel, revoke, void",
         (
             "take off the market, withdraw from sale, take off sale, pull from sale, take off, "
-            "call off, drop, delist, take down, undo, scrap"
+            "call off, drop, delist, take down, undo, scrap, withdraw"
         ),
     ),
     (
@@ -555,7 +558,7 @@ _VERBS = (
     ),
     (
         "admit, accept, enrol, enroll",
-        "let in, welcome, sign up",
+        "let in, welcome, sign up, make a member, add as a member, add as member",
     ),
     (
         "invite",
@@ -620,6 +623,7 @@ ACTIONS = {
     "contribution": "contribute", "loan": "lend", "booking": "book", "reservation": "reserve",
     "vote": "vote", "proposal": "propose", "announcement": "announce", "note": "note", "bid": "bid",
     "order": "order", "investment": "invest", "repayment": "repay", "conversion": "convert",
+    "bonus": "pay", "prize": "pay", "salary": "pay", "allowance": "pay",
     "instalment": "pay", "installment": "pay", "redemption": "redeem", "delivery": "deliver",
     "release": "release",
 }  # fmt: skip
@@ -644,6 +648,9 @@ VERB_NOUNS: dict[str, tuple[str, ...]] = {
     "reprice": ("price",), "promote": ("rank",), "demote": ("rank",),
 }  # fmt: skip
 """Verbs that name the value that they change. Open."""
+
+MAKES = _words("make create start open add post table submit file put raise need want")
+"""Verbs whose object is a new thing: `table a new proposal`. Open."""
 
 DUE = _words("due payable valid starting beginning ending lasting")
 """Words that begin a phrase about when, after an order. Open."""

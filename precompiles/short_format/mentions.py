@@ -207,13 +207,16 @@ class KnownWords:
         self._token_words = {handle.lower(): handle for handle in self.tokens}
         self.words = frozenset(word for tool in tools for word in tool.words)
         self.verbs = frozenset(word for tool in tools for word in tool.heads)
+        self.meanings = frozenset(meaning for tool in tools for meaning in tool.verbs)
         said = frozenset(word for tool in tools for word in tool.said)
         self.said = said
         self.speller = Speller(english.ALL_WORDS | said)
+        self.verb_speller = Speller(
+            verb for meaning in sorted(self.meanings) for verb in english.VERBS[meaning]
+        )
         self.slots = tuple(slots)
         self.slot_names = frozenset(name for slot in slots for name in slot.names)
         self.labels = frozenset(label for slot in slots for label in slot.labels)
-        self.meanings = frozenset(meaning for tool in tools for meaning in tool.verbs)
 
     def find_name(self, tokens: Sequence[Token], at: int) -> tuple[int, str] | None:
         """Return the end and the handle of the longest name that begins at a token."""
@@ -380,6 +383,9 @@ AFTER_IS = (
 _ORDINALS = {"first": 1, "second": 2, "third": 3}
 """Words that are ordinals before the name of a parameter: `third grade`."""
 
+_RANKING = frozenset("came come comes finished placed ended was is be".split())  # noqa: SIM905
+"""Verbs before `first` and `second` that tell a place: `Kai came first`."""
+
 _IN_TITLES = frozenset("of at the in on under over".split())  # noqa: SIM905
 """Small words within a title."""
 
@@ -395,7 +401,10 @@ def _correct(tokens: tuple[Token, ...], known: KnownWords) -> tuple[Token, ...]:
         is_plain = token.kind is TokenShape.WORD and (token.text.islower() or is_start)
         before = tokens[place - 1].word if place else ""
         if is_plain and before not in _NAMING and known.find_name(tokens, place) is None:
+            is_head = is_start or before in {"please", "pls", "plz"}
             word = known.speller.correct(token.word)
+            if is_head and word == token.word:
+                word = known.verb_speller.turn(word)
             if word != token.word and known.find_unit(token.word) is None:
                 found.append(replace(token, word=word))
                 continue
@@ -1099,7 +1108,11 @@ class _Scanner:
             if nouns and nouns[0] in self._known.slot_names:
                 value = Fraction(_ORDINALS[said[0]])
                 return self._add(Mention(MentionKind.ORDINAL, at, end, value, labels=nouns))
-        if kind is MentionKind.SEQUENCE and at and tokens[at - 1].word in english.DETERMINERS:
+        if (
+            kind is MentionKind.SEQUENCE
+            and at
+            and tokens[at - 1].word in (english.DETERMINERS | _RANKING)
+        ):
             return end
         if kind is MentionKind.SEQUENCE and end == at + 1 and self._is_named_so(at):
             return end
@@ -1331,7 +1344,10 @@ class _Scanner:
             if noun.endswith("ing") or noun in AFTER_IS or is_past(noun):
                 # `Priya's had a rough spring`
                 return self._add(Mention(MentionKind.NAME, at, end, text=handle))
-            if noun in {"wallet", "account", "address"}:
+            if noun in {"new", "own", "next", "current", "old"}:
+                # `Bruno's new role`
+                noun = tokens[after + 1].word if after + 1 < len(tokens) else ""
+            if noun in {"wallet", "account", "address"} and noun == tokens[after].word:
                 return self._add(Mention(MentionKind.NAME, at, after + 1, text=handle))
             if stem(noun) in self._known.words and noun:
                 return self._add(Mention(MentionKind.NAME, at, end + 1, text=handle))

@@ -141,6 +141,7 @@ _SENTENCE_ENDS = frozenset((".", "!", "?", "\n", ";"))
 _PART_ENDS = frozenset(
     (",", ":", "(", ")", "\u2014", "\u2013", "-", "\u2022", "*", "\u2192", ">", "|")
 )
+_BULLETS = frozenset(("-", "*", "\u2022", "\u2013"))
 _FEW_WORDS = 2
 """Words of a part that is no order without a verb that is known."""
 
@@ -213,7 +214,11 @@ def read_parts(scan: Scan, known: KnownWords) -> tuple[Part, ...]:
     found: list[Part] = []
     is_closed, looked = False, 0
     for first, end, is_start, sign in split_parts(scan)[: MAX_PARTS + 1]:
-        part = _read_part(scan, known, first, end, is_start=is_start, sign=sign)
+        is_open = (
+            bool(found) and found[-1].mood is Mood.ORDER and _is_polite(scan, found[-1], first)
+        )
+        said = "" if sign == "?" and is_open else sign
+        part = _read_part(scan, known, first, end, is_start=is_start, sign=said)
         opening = scan.tokens[_skip(scan, first, end)].word if _skip(scan, first, end) < end else ""
         part = replace(
             part,
@@ -243,6 +248,12 @@ def read_parts(scan: Scan, known: KnownWords) -> tuple[Part, ...]:
             part = replace(part, mood=Mood.EMPTY, head=-1)
         found.append(part)
     return tuple(_ask(found, scan))
+
+
+def _is_polite(scan: Scan, part: Part, end: int) -> bool:
+    """Return whether a sentence that goes on begins with `could you`: its `?` asks nothing."""
+    is_ended = any(token.text in _SENTENCE_ENDS for token in scan.tokens[part.end : end])
+    return not is_ended and scan.tokens[part.opener_end - 1].word == "you"
 
 
 def _ask(parts: Sequence[Part], scan: Scan) -> Iterator[Part]:
@@ -284,7 +295,7 @@ def _is_comment(scan: Scan, known: KnownWords, part: Part, *, has_order: bool) -
     """
     if part.mood is Mood.QUESTION and _is_courtesy(scan, part):
         return True
-    if part.mood not in {Mood.NOMINAL, Mood.ORDER}:
+    if part.mood not in {Mood.NOMINAL, Mood.ORDER} or part.before in _BULLETS:
         return False
     kinds = {mention.kind for mention in scan.mentions if part.first <= mention.first < part.end}
     blocks = {
@@ -293,6 +304,7 @@ def _is_comment(scan: Scan, known: KnownWords, part: Part, *, has_order: bool) -
         if part.first <= mention.first < part.end and mention.kind is MentionKind.REPEAT
     }
     if kinds - {
+        MentionKind.SELF,
         MentionKind.COURTESY,
         MentionKind.SEQUENCE,
         MentionKind.REPEAT,
@@ -338,6 +350,10 @@ def _skip(scan: Scan, at: int, end: int) -> int:
             MentionKind.SEQUENCE,
             MentionKind.REASON,
         }:
+            opener = _OPENERS.match(scan.tokens, at)
+            if opener is not None and mention.end < opener[0] <= end:
+                # `could you possibly`
+                return at
             at = min(end, mention.end)
         elif mention is None and (
             scan.tokens[at].word in english.GREETINGS or scan.tokens[at].kind is TokenShape.SIGN
@@ -624,7 +640,8 @@ def _is_topic(scan: Scan, known: KnownWords, at: int, end: int) -> bool:
     Nobody follows it, and no article: `Bill Bob` and `Bill the guests` have a verb.
     """
     word = scan.tokens[at].word
-    if is_any_verb(word, known) or stem(word) not in known.words or at + 1 >= end:
+    is_noun = stem(word) in known.words or word in english.ACTIONS
+    if is_any_verb(word, known) or not is_noun or at + 1 >= end:
         return False
     if any(stem(word) == name for slot in known.slots for name, _ in slot.named):
         return False
@@ -963,7 +980,7 @@ def gather_orders(
             waiting = []
         elif (part.is_start and _has_head_later(parts, index)) or waiting:
             waiting.append(part)
-        elif orders and not (part.is_start and part.before in {".", "!", ";"}):
+        elif orders and not (part.is_start and part.before in {".", "!", ";", "?"}):
             orders[-1].append(part)
         else:
             orders.append([part])

@@ -232,3 +232,13 @@ class Speller:
             return word
         near = [one for one in self._words.get(word[0], ()) if is_near(word, one)]
         return near[0] if len({stem(one) for one in near}) == 1 else word
+
+    def turn(self, word: str) -> str:
+        """Return the one known short word whose neighbouring letters are exchanged: `pya`."""
+        if not _LEAST <= len(word) < _LEAST_CORRECTED or word in self._known:
+            return word
+        turned = {
+            f"{word[:at]}{word[at + 1]}{word[at]}{word[at + 2 :]}" for at in range(len(word) - 1)
+        }
+        found = sorted(turned & self._known)
+        return found[0] if len(found) == 1 else word

@@ -204,7 +204,8 @@ class Planner:
             for word in slot.names
         )
         labelled = quote_labelled(self._question, labels)
-        for quoted in (*labelled, *quote_tails(self._question)):
+        firsts = quote_first(self._question)
+        for quoted in (*labelled, *quote_tails(self._question), *firsts):
             self._read(quoted)
             step = self.find_next((), _matches_none)
             is_text = (
@@ -218,6 +219,8 @@ class Planner:
             last = self.orders[-1].list_mentions(self.scan) if self.orders else []
             is_last = any(one.kind is MentionKind.QUOTATION for one in last)
             if is_text and (is_last or quoted in labelled):
+                return
+            if is_text and quoted in firsts and len(self._calls) == 1:
                 return
         self._read(self._question)
 
@@ -336,6 +339,17 @@ class Planner:
             list_items(self.scan, Order(tuple(of)), self._known) for of in reversed(sentences)
         )
 
+    def _find_end(self, order: Order) -> int:
+        """Return the end of an order's sentence; the next order, if one is in it."""
+        following = [one.first for one in self.orders if one.first >= order.end]
+        last = min(following, default=len(self.scan.tokens))
+        signs = [
+            place
+            for place in range(order.end, last)
+            if self.scan.tokens[place].text in {".", "!", "?", ";", "\n"}
+        ]
+        return min(signs, default=last)
+
     def _find_sentence(self, place: int) -> int:
         """Return the first token of the sentence before a token; -1 for none."""
         starts = [
@@ -452,6 +466,7 @@ class Planner:
             prior_tokens=self._prior_tokens,
             antecedents=self._find_antecedents(order.first),
             before=self._find_sentence(order.first),
+            until=self._find_end(order),
             people=tuple(dict.fromkeys(people)),
             quantities=tuple(quantities),
             results=found if has_result else (),
@@ -516,6 +531,18 @@ class Planner:
             if not isinstance(start, Obstacle):
                 waiting.append(replace(order, parts=order.parts[place:], verb=order.head_part))
                 return first, start
+        opening = self.scan.owners[order.first]
+        if (
+            order.verb is not None
+            and order.is_nominal
+            and opening >= 0
+            and self.scan.mentions[opening].kind is MentionKind.SEQUENCE
+        ):
+            # `Harvest the rewards, then 2 wNEAR for Ann`
+            bare = replace(order, verb=None)
+            alone = self._fill_order(bare, context)
+            if not isinstance(alone, Obstacle):
+                return bare, alone
         defined = self._find_definition(order) if found.reason in {"missing", "lengths"} else None
         if defined is not None:
             whole = replace(order, parts=(*order.parts, defined))
@@ -769,6 +796,9 @@ class Planner:
         part = after[0]
         words = [token.word for token in self.scan.tokens[part.first : part.end]]
         is_named = len(words) > 3 and words[0] in DETERMINERS and words[2] in {"is", "are", "="}  # noqa: PLR2004
+        kept = self._find_kept(part, words)
+        if kept is not None:
+            return kept
         is_label = is_named and stem(words[1]) in self._known.labels | _SUMS
         kinds = {one.kind for one in list_mentions(self.scan, part.first, part.end)}
         if not is_label or kinds & BLOCKS or not kinds & (VALUES | UNKNOWN):
@@ -777,6 +807,21 @@ class Planner:
         if self.scan.owners[part.first] >= 0 and part.first != order.first:
             return replace(part, first=start, mood=Mood.NOMINAL, opener_end=start)
         return replace(part, mood=Mood.NOMINAL, first=part.first + 1, opener_end=part.first + 1)
+
+    def _find_kept(self, part: Part, words: Sequence[str]) -> Part | None:
+        """Return the time in `He may have it until season 15`; None if a sentence says no such."""
+        place = 1 + (words[1:2] != [] and words[1] in {"can", "may", "will", "should"})
+        is_kept = words[:1] != [] and words[0] in {"he", "she", "they"}
+        if not is_kept or words[place : place + 1][:1] not in (
+            [verb] for verb in ("has", "have", "gets", "get", "keeps", "keep")
+        ):
+            return None
+        place += 1 + (words[place + 1 : place + 2] in (["it"], ["them"]))
+        start = part.first + place
+        kinds = {one.kind for one in list_mentions(self.scan, start, part.end)}
+        if kinds != {MentionKind.QUANTITY}:
+            return None
+        return replace(part, first=start, mood=Mood.NOMINAL, opener_end=start)
 
     def _only_tells(self, order: Order) -> bool:
         """Return whether an order has no verb, though a word begins it: `haircut on the 17th`."""
@@ -812,6 +857,15 @@ class Planner:
         if told is None:
             return None
         items, texts = told
+        said = {
+            stem(self.scan.tokens[at].word) for one in parts for at in range(one.first, one.end)
+        }
+        is_thing = bool(kinds & REFERENCES - {MentionKind.HIM})
+        if not is_thing and any(
+            slot.role is ValueRole.TEXT and slot.names.isdisjoint(said) for slot in tool.slots
+        ):
+            # `Make her a member` asks for no text of the sentence before.
+            return None
         own = [
             item
             for item in list_items(self.scan, order, self._known)
@@ -1021,6 +1075,7 @@ class Planner:
             word in subjects
             and (after in meanings or stem(after) in verbs or after not in _STATING)
             and not is_past(after)
+            and not after.endswith("n't")
             for word, after in pairwise(words)
         )
 
@@ -1157,6 +1212,11 @@ _LABELLED = re.compile(
     r"\b(?P<label>[A-Za-z]{2,30})[ \t]*[:=][ \t]*"
     r"(?P<text>[^\n,;.:=\"\u201c\u201d]+?)[ \t]*(?=[\n.]|\Z)"
 )
+_FIRST = re.compile(
+    r"\A[ \t]*(?i:(?:please )?(?:add |make |post |a )?new)\b[^:\n]{1,40}"
+    r":?[ \t]*(?:\n[ \t]*[-*\u2022])?"
+    r"[ \t]*(?P<text>[^\n,;.:=\d\"\u201c\u201d]+?)[ \t]*(?=[\n,])"
+)
 _LINES = re.compile(
     r":[ \t]*(?P<lines>(?:\n[ \t]*(?:[-*\u2022]|[0-9]{1,2}[.)])[ \t]*[^\n\"]+)+)\s*\Z"
 )
@@ -1176,6 +1236,15 @@ def quote_labelled(question: str, labels: frozenset[str]) -> tuple[str, ...]:
 
     quoted = _LABELLED.sub(quote, question)
     return () if quoted == question else (quoted,)
+
+
+def quote_first(question: str) -> tuple[str, ...]:
+    """Return a request with the first of several items after `new …:` as a quotation."""
+    found = _FIRST.search(question)
+    if found is None:
+        return ()
+    start, end = found.span("text")
+    return (f'{question[:start]}"{question[start:end]}"{question[end:]}',)
 
 
 def quote_tails(question: str) -> tuple[str, ...]:

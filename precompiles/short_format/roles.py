@@ -454,7 +454,8 @@ def _reads(named: Sequence[str], described: Sequence[str]) -> bool:
         "title",
         "name",
     }
-    return not is_given_back and not (named[:1] and named[0] in acts)
+    is_noun = tuple(named[1:2]) == ("of",)
+    return not is_given_back and (is_noun or not (named[:1] and named[0] in acts))
 
 
 def _find_nouns_after(described: Sequence[str], prepositions: frozenset[str]) -> frozenset[str]:
@@ -464,8 +465,10 @@ def _find_nouns_after(described: Sequence[str], prepositions: frozenset[str]) ->
             continue
         nouns: list[str] = []
         for each in described[place + 1 : place + 6]:
-            if each in DETERMINERS or (each == "of" and not nouns):
+            if (each in DETERMINERS or each == "of") and not nouns:
                 continue
+            if each in DETERMINERS:
+                break
             if each in _FUNCTION:
                 break
             nouns.append(stem(each))

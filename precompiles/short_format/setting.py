@@ -61,7 +61,8 @@ def shifts(scan: Scan, order: Order, tool: ToolRoles) -> bool:
 
 def makes(scan: Scan, order: Order, tool: ToolRoles) -> bool:
     """Return whether an order without a verb names a new thing that a tool makes."""
-    if tool.is_read or order.head >= 0 or order.verb is not None:
+    is_making = order.head >= 0 and scan.tokens[order.head].word in english.MAKES
+    if tool.is_read or not (is_making or (order.head < 0 and order.verb is None)):
         return False
     if tool.verbs.isdisjoint(_MAKING) and "new" not in tool.said:
         return False

@@ -323,7 +323,9 @@ _CONTRACTIONS = {
     "whos": "who's", "im": "i'm", "ive": "i've", "dont": "don't", "doesnt": "doesn't",
     "didnt": "didn't", "cant": "can't", "wont": "won't", "isnt": "isn't", "arent": "aren't",
     "shouldnt": "shouldn't", "wouldnt": "wouldn't", "couldnt": "couldn't", "youre": "you're",
-    "theyre": "they're", "hasnt": "hasn't", "havent": "haven't", "wasnt": "wasn't",
+    "theyre": "they're", "theyve": "they've", "weve": "we've", "youve": "you've", "itll": "it'll",
+    "hes": "he's", "shes": "she's", "thatll": "that'll",
+    "hasnt": "hasn't", "havent": "haven't", "wasnt": "wasn't",
 }  # fmt: skip
 """Contractions without their apostrophe."""
 

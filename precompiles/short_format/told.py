@@ -32,6 +32,13 @@ REFERENCES = frozenset(
 _TELLING = frozenset((Mood.STATEMENT, Mood.NOMINAL, Mood.EMPTY, Mood.RECEIVING, Mood.ORDER))
 _UNSAID = (BLOCKS | {MentionKind.UNREAD}) - {MentionKind.EARLIER}
 _JOINTS = frozenset(("and", "&", ","))
+_SMALL = (
+    english.PREPOSITIONS
+    | english.AUXILIARIES
+    | english.DETERMINERS
+    | english.SUBJECTS
+    | english.GREETINGS
+)
 _MAX_WORDS = 3
 """Words of a text that is told without quotes."""
 
@@ -78,7 +85,8 @@ def read_told(
         if not (has_person and item.mention.kind is MentionKind.NAME)
         and item.mention.kind not in REFERENCES
     ]
-    return items, _list_texts(scan, told, mentions, known)
+    is_statement = parts[0].mood is Mood.STATEMENT
+    return items, _list_texts(scan, told, mentions, known, is_statement=is_statement)
 
 
 def _head(scan: Scan, part: Part) -> str:
@@ -86,7 +94,12 @@ def _head(scan: Scan, part: Part) -> str:
 
 
 def _list_texts(
-    scan: Scan, told: Order, mentions: Sequence[Mention], known: KnownWords
+    scan: Scan,
+    told: Order,
+    mentions: Sequence[Mention],
+    known: KnownWords,
+    *,
+    is_statement: bool,
 ) -> list[str]:
     """Return the texts of what is told: the nouns that are counted, else names that nobody has.
 
@@ -107,15 +120,36 @@ def _list_texts(
     if any(_is_empty(part, mentions) and part.before in _JOINTS for part in told.parts):
         # `Bread and chess` may be one text or two.
         return []
-    strangers = [one for one in mentions if one.kind is MentionKind.STRANGER]
+    strangers = [
+        one for one in mentions if one.kind is MentionKind.STRANGER and "'s" not in one.text
+    ]
     if strangers:
         return [one.text for one in strangers]
+    topic = "" if is_statement else _show_topic(scan, told.parts[0])
+    if topic:
+        return [topic]
     nouns = [found for part in told.parts for found in _list_nouns(scan, part, known) if found]
     return nouns if len(nouns) == 1 else []
 
 
 def _is_empty(part: Part, mentions: Sequence[Mention]) -> bool:
     return not any(part.first <= one.first < part.end for one in mentions)
+
+
+def _show_topic(scan: Scan, part: Part) -> str:
+    """Return what a part is about that begins with a noun: `haircut on the 17th`."""
+    place = part.first
+    while (
+        place < part.end
+        and scan.owners[place] < 0
+        and scan.tokens[place].kind is TokenShape.WORD
+        and scan.tokens[place].word not in _SMALL
+        and not is_english_verb(scan.tokens[place].word)
+    ):
+        place += 1
+    is_followed = place < part.end and scan.tokens[place].word in english.PREPOSITIONS
+    is_noun = is_followed and part.first < place <= part.first + _MAX_WORDS
+    return scan.show(part.first, place) if is_noun else ""
 
 
 def _show_noun(scan: Scan, mention: Mention) -> str:
@@ -143,7 +177,9 @@ def _list_nouns(scan: Scan, part: Part, known: KnownWords) -> list[str]:
         word = scan.tokens[place].word
         place += 1
         is_opened = word in english.DETERMINERS or (
-            word == "of" and place < part.end and scan.tokens[place].word not in english.DETERMINERS
+            word in {"of", "on", "in", "at"}
+            and place < part.end
+            and scan.tokens[place].word not in english.DETERMINERS
         )
         if not is_opened:
             continue

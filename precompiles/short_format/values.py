@@ -112,6 +112,9 @@ class Context:
     antecedents: tuple[tuple[Item, ...], ...] = ()
     """The values of the parts before the order, the nearest first."""
 
+    until: int = 0
+    """The end of the order's sentence, or the next order's first token."""
+
     before: int = -1
     """The first token of the sentence before the order; -1 for none."""
 
@@ -426,6 +429,8 @@ def _refer(
         and mention.unit_name != slot.unit.name
     ):
         return Obstacle("token", mention.unit_name)
+    if slot.is_id and mention.kind is MentionKind.ALL:
+        return Obstacle("role")
     share = mention.value or Fraction(1)
     end = context.first if mention.kind is MentionKind.IT else mention.first
     before = [one for one in context.quantities if one.first < end and _is_antecedent(slot, one)]

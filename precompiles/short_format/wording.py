@@ -72,6 +72,9 @@ def _build_meanings() -> dict[tuple[str, ...], frozenset[str]]:
 _VERB_MEANINGS = _build_meanings()
 _LONG_MEANINGS = tuple((words, of) for words, of in _VERB_MEANINGS.items() if len(words) > 2)  # noqa: PLR2004
 _PARTICLES = english.PARTICLES
+_FAR = frozenset(("go", "toward", "towards"))
+"""Words that belong to a verb as particles do: `let seat 4 go`, `put 60 USDC toward it`."""
+
 _MIN_SPELLED = 4
 """Characters of a tool's name that an order may spell out."""
 
@@ -110,7 +113,7 @@ def find_meanings(scan: Scan, order: Order) -> tuple[str, frozenset[str]]:
             return verb, found
     for place in range(head + 1, part.end):
         word = scan.tokens[place].word
-        if word in _PARTICLES and (verb, word) in _VERB_MEANINGS:
+        if word in _PARTICLES | _FAR and (verb, word) in _VERB_MEANINGS:
             after = scan.tokens[place + 1].word if place + 1 < part.end else ""
             if word in {"in", "on", "over"} and after in english.DETERMINERS and place > head + 1:
                 continue
@@ -607,6 +610,10 @@ def find_block(scan: Scan, order: Order, tool: ToolRoles) -> Obstacle | None:
             and _is_vote(scan, mention, tool)
         ):
             continue
+        after = scan.tokens[mention.end].text if mention.end < len(scan.tokens) else ""
+        if mention.kind in _SOFT and after == "'s" and not tool.is_read:
+            # `yesterday's goals`
+            continue
         if mention.kind is MentionKind.NEGATION and find_negated(scan, mention, tool.slots):
             continue
         if mention.kind in _SOFT and (
@@ -1014,6 +1021,7 @@ def find_unexplained(
                 or word in english.MONEY_NOUNS
                 or word in english.ADVERBS
                 or word in english.AUXILIARIES
+                or (word == "person" and _has_party(tool))
                 or (word in _VOTES and any("against" in dict(slot.named) for slot in tool.slots))
             )
             if not is_known and not is_purpose:
