@@ -476,17 +476,21 @@ class _Binder:
         total += 2 * (not slot.labels.isdisjoint(item.mention.labels))
         total += 2 * (slot.role is ValueRole.RECIPIENT and item.preposition in {"to", "for"})
         total += 2 * (slot.role is ValueRole.SOURCE and item.preposition == "from")
-        said = {stem(token.word) for token in self._before(item.mention)}
-        total += 3 * (not slot.names.isdisjoint(said))
+        total += 3 * (slot.role in NUMBERS and self._is_said_of(slot, item.mention))
         total += 3 * (item.preposition in {"to", "until", "till"} and not names.isdisjoint(_STOPS))
         total += 3 * (
             item.preposition in {"from", "at", "between"} and not names.isdisjoint(_STARTS)
         )
         return total
 
-    def _before(self, mention: Mention) -> tuple[Token, ...]:
-        """Return the two tokens before a mention: `opens at 10`."""
-        return self._scan.tokens[max(mention.first - 2, 0) : mention.first]
+    def _is_said_of(self, slot: ParameterSlot, mention: Mention) -> bool:
+        """Return whether a word of a slot's name and `at` are before a number: `opens at 10`."""
+        before = self._scan.tokens[max(mention.first - 2, 0) : mention.first]
+        return (
+            len(before) > 1
+            and before[1].word in {"at", "from", "until", "till", "is", ":", "="}
+            and stem(before[0].word) in slot.names
+        )
 
     def _is_excused(self, item: Item) -> bool:
         """Return whether the tool needs no parameter for a value."""

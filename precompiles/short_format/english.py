@@ -497,7 +497,7 @@ _VERBS = (
         "cancel, revoke, void",
         (
             "take off the market, withdraw from sale, take off sale, pull from sale, take off, "
-            "call off, drop, delist, take down, undo, scrap, withdraw"
+            "call off, drop, delist, take down, undo, scrap"
         ),
     ),
     (

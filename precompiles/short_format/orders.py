@@ -619,8 +619,10 @@ def _negates_truth(scan: Scan, known: KnownWords, at: int, end: int) -> bool:
 
 
 def _is_choice(known: KnownWords, word: str) -> bool:
-    """Return whether a tool gives a word for a number: `1 = urgent`."""
+    """Return whether a word is a tool's for a number, or a truth value: `urgent`, `express`."""
     named = {name for slot in known.slots for name, _ in slot.named}
+    for slot in known.slots:
+        named |= slot.names if slot.role is ValueRole.TRUTH else frozenset()
     return stem(word) in named and not is_any_verb(word, known)
 
 

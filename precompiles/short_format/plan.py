@@ -273,6 +273,9 @@ class Planner:
                 return found
             order, fillings = found
             clause = self.scan.show(order.first, order.end)
+            if self._find_definition(order) is not None:
+                # `Send 5 USDC to Bob. The amount is 6 USDC.`
+                return NoPlan(Obstacle("statement"), clause)
             if self._is_quoted and not all(
                 self._tools[call.tool].is_read for one in fillings for call in one.calls
             ):
@@ -795,26 +798,32 @@ class Planner:
             return None
         part = after[0]
         words = [token.word for token in self.scan.tokens[part.first : part.end]]
-        is_named = len(words) > 3 and words[0] in DETERMINERS and words[2] in {"is", "are", "="}  # noqa: PLR2004
         kept = self._find_kept(part, words)
         if kept is not None:
             return kept
-        is_label = is_named and stem(words[1]) in self._known.labels | _SUMS
+        labels = self._known.labels | _SUMS
+        verb = next((place for place, word in enumerate(words) if word in {"is", "are"}), 0)
+        nouns = words[1:verb]
+        is_label = words[0] in DETERMINERS and 1 <= len(nouns) <= 2  # noqa: PLR2004
         kinds = {one.kind for one in list_mentions(self.scan, part.first, part.end)}
-        if not is_label or kinds & BLOCKS or not kinds & (VALUES | UNKNOWN):
+        if (
+            not is_label
+            or not any(stem(noun) in labels for noun in nouns)
+            or kinds & BLOCKS
+            or not kinds & (VALUES | UNKNOWN)
+        ):
             return None
-        start = part.first + 3 + (words[3] in {"called", "named"})
-        if self.scan.owners[part.first] >= 0 and part.first != order.first:
-            return replace(part, first=start, mood=Mood.NOMINAL, opener_end=start)
-        return replace(part, mood=Mood.NOMINAL, first=part.first + 1, opener_end=part.first + 1)
+        is_owned = self.scan.owners[part.first] >= 0
+        start = part.first + (verb + 1 if is_owned else 1)
+        start += is_owned and words[verb + 1 : verb + 2] in (["called"], ["named"])
+        return replace(part, first=start, mood=Mood.NOMINAL, opener_end=start)
 
     def _find_kept(self, part: Part, words: Sequence[str]) -> Part | None:
         """Return the time in `He may have it until season 15`; None if a sentence says no such."""
         place = 1 + (words[1:2] != [] and words[1] in {"can", "may", "will", "should"})
         is_kept = words[:1] != [] and words[0] in {"he", "she", "they"}
-        if not is_kept or words[place : place + 1][:1] not in (
-            [verb] for verb in ("has", "have", "gets", "get", "keeps", "keep")
-        ):
+        verb = words[place] if place < len(words) else ""
+        if not is_kept or verb not in {"has", "have", "gets", "get", "keeps", "keep"}:
             return None
         place += 1 + (words[place + 1 : place + 2] in (["it"], ["them"]))
         start = part.first + place
@@ -980,7 +989,8 @@ class Planner:
                 one.kind is MentionKind.QUANTITY and one.unit is UnitKind.TOKEN
                 for one in list_mentions(self.scan, part.first, part.end)
             )
-            is_wish = words & _WISHING and any(
+            told = words | self._list_following(part)
+            is_wish = told & _WISHING and any(
                 one.kind in VALUES - {MentionKind.IT, MentionKind.HIM, MentionKind.NAME}
                 for one in list_mentions(self.scan, part.first, part.end)
             )
@@ -1016,6 +1026,17 @@ class Planner:
                     failure = Obstacle(mention.kind.name.lower(), mention.text)
                     return NoPlan(failure, self.scan.show(part.first, part.end))
         return None
+
+    def _list_following(self, part: Part) -> set[str]:
+        """Return the words of the statements that go on in a part's sentence."""
+        found: set[str] = set()
+        for one in self.statements:
+            if one.first <= part.first:
+                continue
+            if one.is_start:
+                break
+            found |= {self.scan.tokens[place].word for place in range(one.first, one.end)}
+        return found
 
     def _is_about_person(self, part: Part) -> bool:
         """Return whether a sentence without a value is about people: `She left after lunch`."""

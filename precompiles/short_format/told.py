@@ -110,6 +110,9 @@ def _list_texts(
         one.kind in VALUES for one in mentions
     ):
         return [_show_bare(scan, part) for part in lists]
+    if any(_is_empty(part, mentions) and part.before in _JOINTS for part in told.parts):
+        # `Bread and chess` may be one text or two.
+        return []
     counted = [
         one.text
         for one in mentions
@@ -117,9 +120,6 @@ def _list_texts(
     ]
     if counted:
         return [_show_noun(scan, one) for one in mentions if one.text in counted]
-    if any(_is_empty(part, mentions) and part.before in _JOINTS for part in told.parts):
-        # `Bread and chess` may be one text or two.
-        return []
     strangers = [
         one for one in mentions if one.kind is MentionKind.STRANGER and "'s" not in one.text
     ]

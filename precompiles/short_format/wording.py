@@ -105,6 +105,8 @@ def find_meanings(scan: Scan, order: Order) -> tuple[str, frozenset[str]]:
     is_more = scan.tokens[head].word == "add" or not _MORE.isdisjoint(words)
     if has_time and scan.tokens[head].word in _GIVING and is_more:
         return "extend", frozenset(("extend",))
+    if verb == "withdraw" and _names_item(scan, order):
+        return verb, _VERB_MEANINGS[verb,] | {"cancel"}
     for phrase, found in _LONG_MEANINGS:
         rest = phrase[1:]
         if phrase[0] == verb and any(
@@ -124,6 +126,20 @@ def find_meanings(scan: Scan, order: Order) -> tuple[str, frozenset[str]]:
             )
             return verb, _VERB_MEANINGS[verb, word] | own
     return verb, _VERB_MEANINGS.get((verb,), frozenset())
+
+
+def _names_item(scan: Scan, order: Order) -> bool:
+    """Return whether the object of a verb is an item by its number: `withdraw proposal 3`."""
+    mentions = order.list_mentions(scan)
+    values = [one for one in mentions if one.kind in VALUES]
+    if not values or any(one.unit is not UnitKind.NONE or not one.labels for one in values):
+        return False
+    return all(
+        scan.owners[place] >= 0
+        or scan.tokens[place].word in english.DETERMINERS
+        or stem(scan.tokens[place].word) in values[0].labels
+        for place in range(order.head + 1, values[0].first)
+    )
 
 
 _ADDED = frozenset(("deposit", "investment", "contribution", "donation"))
