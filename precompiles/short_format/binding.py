@@ -40,6 +40,7 @@ from precompiles.short_format.wording import (
     find_agent,
     find_block,
     find_loose_words,
+    find_other_act,
     find_unexplained,
     find_unknown,
     has_name,
@@ -119,9 +120,11 @@ def list_items(scan: Scan, order: Order, known: KnownWords) -> tuple[Item, ...]:
             if mention.first != place or mention.kind not in VALUES:
                 continue
             is_object = not preposition and not found and order.head >= 0
+            after = scan.tokens[part.end].text if part.end < len(scan.tokens) else ""
+            is_header = not preposition and not found and after == ":" and part is order.parts[0]
             if (
                 mention.kind is MentionKind.NAME
-                and (preposition == "in" or is_object)
+                and (preposition == "in" or is_object or is_header)
                 and mention.text in known.tokens
             ):
                 declared = mention.text.lower()
@@ -232,6 +235,9 @@ def find_fillings(  # noqa: PLR0913 - what an order is filled from
     word = find_unexplained(scan, order, tool, texts, siblings)
     if word is not None:
         return replace(word, progress=6)
+    other = find_other_act(scan, order, tool, context.acts)
+    if other is not None:
+        return replace(other, progress=6)
     evidence = count_evidence(scan, order, tool)
     has_value = any(item.mention.kind not in _PRONOUNS for item in own)
     is_about_person = order.is_question and _asks_for_person(scan, order)
@@ -360,6 +366,8 @@ class _Binder:
         self._tool = tool
         self._context = context
         self._slots = tool.slots
+        own = ((part.first, part.end) for part in order.parts)
+        self._spans = (*context.told_spans, *own)
         self._own_words = (
             tool.words
             | {stem(handle) for handle in tool.handles}
@@ -760,8 +768,12 @@ class _Binder:
                 else self._find_tokens(chosen) or self._find_same_token(slot)
             )
         if slot.named:
+            each = self._read_named_each(slot, chosen)
+            if each:
+                return each
             named = self._read_named(slot)
-            return self._read_named_each(slot, chosen) if named is None else (named,)
+            is_mixed = any(len(of) > 1 for of in chosen) and self._says_for(slot)
+            return () if named is None or is_mixed else (named,)
         prior = self._find_prior(slot)
         if prior:
             return prior
@@ -809,7 +821,7 @@ class _Binder:
         """
         slots = [each for each in self._slots if each.role is ValueRole.TEXT]
         if self._context.told and len(slots) == 1:
-            return self._find_told(slot)
+            return self._find_told(slot, chosen)
         if len(slots) != 1 or any(
             mention.kind is MentionKind.QUOTATION for mention in self._mentions
         ):
@@ -819,6 +831,9 @@ class _Binder:
         if self._tool.is_read and len(words) > 1 and len(named) == 1:
             # `the score to beat in Skee Ball`
             words = named
+        paired = self._pair_words(words, chosen)
+        if paired and self._strength is Strength.STRONG:
+            return paired
         if not slot.is_list and any(token.text == ":" for token in self._iter_tokens_between()):
             words = [run for run in words if len(words) == 1 and self._is_told_alone(run)]
         is_more = self._order.verb is not None and self._order.is_nominal
@@ -829,9 +844,6 @@ class _Binder:
             for run in words
             for token in self._scan.tokens[slice(*run)]
         )
-        paired = self._pair_words(words, chosen)
-        if paired and self._strength is Strength.STRONG:
-            return paired
         is_sure = self._strength is Strength.STRONG or (
             self._strength is Strength.FAIR and (self._tool.is_read or is_example)
         )
@@ -869,23 +881,31 @@ class _Binder:
     ) -> tuple[Value, ...]:
         """Return one text for each value: `card 15 Thunder Cat and card 4 Lucky`."""
         several = [of for of in chosen if len(of) > 1]
-        if len(several) != 1 or len(several[0]) != len(words):
+        if not several or any(len(of) != len(words) for of in several):
             return ()
         ends = [self._items[place].mention.end for place in several[0]]
         tokens = self._scan.tokens
         is_beside = all(
             run[0] == end or (run[0] == end + 1 and tokens[end].text in _TELLING)
             for run, end in zip(words, ends, strict=True)
+        ) or all(
+            # `rye, 95 kg, grade 2`, each on its line
+            tokens[run[0] - 1].text in _BULLETS and run[0] > 0 and tokens[run[1]].text == ","
+            for run in words
         )
         texts = [self._scan.show(*run) for run in words]
         if not is_beside or not all(map(is_free, texts)):
             return ()
         return tuple(Value((to_json(text),)) for text in texts)
 
-    def _find_told(self, slot: ParameterSlot) -> tuple[Value, ...]:
+    def _find_told(
+        self, slot: ParameterSlot, chosen: Sequence[tuple[int, ...]]
+    ) -> tuple[Value, ...]:
         """Return what the sentence before tells: one text, or for a list each."""
         texts = self._context.told
-        if (len(texts) > 1 and not slot.is_list) or not all(map(is_free, texts)):
+        several = [of for of in chosen if len(of) > 1]
+        is_each = len(several) == 1 and len(several[0]) == len(texts)
+        if (len(texts) > 1 and not slot.is_list and not is_each) or not all(map(is_free, texts)):
             return ()
         return tuple(Value((to_json(text),)) for text in texts)
 
@@ -907,6 +927,7 @@ class _Binder:
             return False
         return (
             run[1] - run[0] == 1
+            or (self._tool.is_read and not self._tool.is_search)
             or is_named
             or is_counted
             or slot.is_list
@@ -1023,6 +1044,9 @@ class _Binder:
                     and bool(words & own) != bool(words & other)
                 ):
                     return Value(("true" if words & own else "false",))
+        said = {number for word, number in slot.named if word in words}
+        if len(said) == 1:
+            return Value(("true" if said.pop() else "false",))
         named = read_named_truth(self._scan, self._order, slot)
         if named is not None and slot.names.isdisjoint(self._tool.name_words):
             return Value(("true" if named else "false",))
@@ -1056,6 +1080,11 @@ class _Binder:
                 is_beside = (
                     place == self._order.head + 1
                     and self._scan.tokens[place - 1].word in _SWITCHING
+                ) or (
+                    self._order.head >= 0
+                    and self._scan.tokens[self._order.head].word in {"turn", "switch"}
+                    and after is not None
+                    and after.word in english.PREPOSITIONS
                 )
                 if word in {"on", "off"} and (is_last or is_beside or after is None):
                     found.add(word)
@@ -1074,27 +1103,47 @@ class _Binder:
                 found.add(named["for"])
         return Value((str(found.pop()),)) if len(found) == 1 else None
 
+    def _says_for(self, slot: ParameterSlot) -> bool:
+        """Return whether an order says both `for` and `against`: which is whose may be unclear."""
+        words = {token.word for token in self._iter_tokens()}
+        return {"for", "against"} <= words and "against" in dict(slot.named)
+
     def _read_named_each(
         self, slot: ParameterSlot, chosen: Sequence[tuple[int, ...]]
     ) -> tuple[Value, ...]:
-        """Return the integer that a word stands for after each value: `1: for, 2: against`."""
+        """Return the integer that a word stands for beside each value: `1: for, 2: against`.
+
+        The words are all before their values, in them, or all after them.
+        """
         several = [of for of in chosen if len(of) > 1]
-        named = dict(slot.named)
-        if len(several) != 1:
+        if not several or len({len(of) for of in several}) > 1:
             return ()
-        starts = [self._items[place].mention.end for place in several[0]]
+        mentions = [self._items[place].mention for place in several[0]]
+        firsts = [mention.first for mention in mentions]
+        spans = (
+            [*zip((self._order.first, *(one.end for one in mentions)), firsts, strict=False)],
+            [(one.first, one.end) for one in mentions],
+            [*pairwise((*(one.end for one in mentions), self._order.end))],
+        )
+        found = {of for span in spans if (of := self._read_named_in(slot, span))}
+        return found.pop() if len(found) == 1 else ()
+
+    def _read_named_in(
+        self, slot: ParameterSlot, spans: Sequence[tuple[int, int]]
+    ) -> tuple[Value, ...]:
+        """Return the one integer that a word in each span stands for; none if one has not one."""
         found: list[Value] = []
-        for start, end in pairwise((*starts, self._order.end)):
-            words = [stem(token.word) for token in self._scan.tokens[start:end]]
-            numbers = {named[word] for word in words if word in named}
+        for start, end in spans:
+            words = " ".join(stem(token.word) for token in self._scan.tokens[start:end])
+            numbers = {number for word, number in slot.named if f" {word} " in f" {words} "}
             if len(numbers) != 1:
                 return ()
             found.append(Value((str(numbers.pop()),)))
         return tuple(found)
 
     def _iter_tokens(self) -> Iterator[Token]:
-        for part in self._order.parts:
-            yield from self._scan.tokens[part.first : part.end]
+        for first, end in self._spans:
+            yield from self._scan.tokens[first:end]
 
     def _is_told_alone(self, run: tuple[int, int]) -> bool:
         """Return whether words are all between a colon and the next sign."""
@@ -1114,8 +1163,8 @@ class _Binder:
         return self._scan.tokens[self._order.first : self._order.end + 1]
 
     def _iter_words(self) -> Iterator[Token]:
-        for part in self._order.parts:
-            for place in range(part.first, part.end):
+        for first, end in self._spans:
+            for place in range(first, end):
                 token = self._scan.tokens[place]
                 if self._scan.owners[place] < 0 and token.kind is TokenShape.WORD:
                     yield token
@@ -1129,6 +1178,7 @@ def _alternate(places: Sequence[tuple[int, ...]]) -> bool:
     return all(len({index for _, index in group}) == size for group in groups)
 
 
+_BULLETS = frozenset(("-", "\u2022", "*", "\n"))
 _JOINED = frozenset((",", "and", "&", "n", "\n", "-", "\u2022", "*"))
 _PRONOUNS = frozenset((MentionKind.IT, MentionKind.HIM))
 _SWITCHING = frozenset("switch turn put set leave keep flip power".split())  # noqa: SIM905

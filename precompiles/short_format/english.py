@@ -190,6 +190,12 @@ LATER = _phrases(
 )
 """Open: there are endless expressions for a time to come."""
 
+PERIODS = _words("month week year quarter day fortnight season") | MONTHS
+"""Nouns of a span of time: `the last of the month`. Closed but for rare ones."""
+
+PERIOD_ENDS = _words("last first end beginning start middle close")
+"""What a time of a period is called. Open."""
+
 EARLIER = _phrases(
     "yesterday, ago, last week, last month, last year, last night, last time, last friday, last "
     "monday, earlier, previously, recently, this morning, just now, so far, the other day"
@@ -411,8 +417,8 @@ _VERBS = (
         ),
         (
             "place, deploy, park, tuck, tuck away, put away, lay by, put aside, set aside, pay in, "
-            "drop in, contribute, squirrel away, sock away, stow, chuck in, throw in, pour, fill, "
-            "charge, move in, plough"
+            "drop in, contribute, squirrel away, sock away, stow, stick, pop, chuck in, throw in, "
+            "pour, fill, charge, move in, plough"
         ),
     ),
     (
@@ -509,7 +515,7 @@ _VERBS = (
         "take, put down, book in",
     ),
     (
-        "note, write, record, log, register",
+        "note, write, record, log, register, enter",
         "note down, write down, jot, jot down, put, put down, enter, scribble",
     ),
     (
@@ -570,7 +576,7 @@ _VERBS = (
     ),
     (
         "append, include, insert, add",
-        "put, put on",
+        "put, put on, pop, pop on, stick on, stick",
     ),
     (
         "extend, prolong, renew",
@@ -649,6 +655,15 @@ VERB_NOUNS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 """Verbs that name the value that they change. Open."""
 
+PERFORMATIVES = _words("vote rate propose nominate choose abstain endorse second")
+"""Verbs that act by being said in the first person: `I vote for proposal 3`. Open."""
+
+WRITES = _words("write print ice engrave")
+"""Verbs of a text that is put on something: `write "Welcome" on cake 3`. Open."""
+
+GIVES = _words("give grant award hand credit")
+"""Verbs that add something to what somebody has. Open."""
+
 MAKES = _words("make create start open add post table submit file put raise need want")
 """Verbs whose object is a new thing: `table a new proposal`. Open."""
 
@@ -695,6 +710,7 @@ OPPOSITES: tuple[tuple[frozenset[str], frozenset[str]], ...] = (
 """Words that exclude each other: a tool of one is not meant by the other. Open."""
 
 READ_NOUNS: dict[str, tuple[str, ...]] = {
+    "weigh": ("weight",),
     "cost": ("price",), "ow": ("due", "debt"), "own": ("balance",), "have": ("balance",),
     "hold": ("balance",), "got": ("balance",), "get": ("balance",), "outstand": ("due",),
     "warm": ("temperature",), "cold": ("temperature",), "hot": ("temperature",),

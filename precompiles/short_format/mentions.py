@@ -19,7 +19,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from precompiles.short_format import english
-from precompiles.short_format.phrases import PhraseTable, Speller, is_past, stem
+from precompiles.short_format.phrases import PAST, PhraseTable, Speller, is_past, stem
 from precompiles.short_format.roles import ValueRole
 from precompiles.short_format.tokens import TokenShape, fold_case, read_tokens
 
@@ -210,7 +210,7 @@ class KnownWords:
         self.meanings = frozenset(meaning for tool in tools for meaning in tool.verbs)
         said = frozenset(word for tool in tools for word in tool.said)
         self.said = said
-        self.speller = Speller(english.ALL_WORDS | said)
+        self.speller = Speller(english.ALL_WORDS | said | PAST)
         self.verb_speller = Speller(
             verb for meaning in sorted(self.meanings) for verb in english.VERBS[meaning]
         )
@@ -383,6 +383,7 @@ AFTER_IS = (
 _ORDINALS = {"first": 1, "second": 2, "third": 3}
 """Words that are ordinals before the name of a parameter: `third grade`."""
 
+_POLITE = frozenset("please pls plz thanks thx now asap".split())  # noqa: SIM905
 _RANKING = frozenset("came come comes finished placed ended was is be".split())  # noqa: SIM905
 """Verbs before `first` and `second` that tell a place: `Kai came first`."""
 
@@ -659,6 +660,9 @@ class _Scanner:
                 found = self._read_of(UnitKind.NOUN, word.word, place + 1, word.word)
                 if found[0] is UnitKind.TOKEN:
                     return found
+            if self._is_act(place) and place == end:
+                # `visit 33 cancel please`
+                return UnitKind.NONE, "", "", end, ""
             kind = self._classify_unit(word.word, word.text, place + 1)
             after = tokens[kind[3]] if kind[3] < len(tokens) else None
             if kind[0] is UnitKind.NOUN and after is not None and after.kind is TokenShape.NUMBER:
@@ -670,6 +674,13 @@ class _Scanner:
         if before is not None:
             return UnitKind.TOKEN, before[0], before[1], end, ""
         return UnitKind.NONE, "", "", end, ""
+
+    def _is_act(self, at: int) -> bool:
+        """Return whether a word after a number is a verb at the end, or asks for a tool's noun."""
+        word, after = self._tokens[at].word, self._tokens[at + 1 : at + 2]
+        is_end = not after or after[0].kind is TokenShape.SIGN or after[0].word in _POLITE
+        is_verb = stem(word) in self._known.verbs - self._known.labels and not word.endswith("s")
+        return (is_verb and is_end) or word in english.READ_NOUNS
 
     def _classify_unit(self, word: str, said: str, end: int) -> tuple[UnitKind, str, str, int, str]:
         known = self._known
@@ -764,6 +775,8 @@ class _Scanner:
         """Return the stems of the nouns right before a number: `week 4`, `proposal no. 7`."""
         found: list[str] = []
         is_marked = is_told = False
+        if self._is_verb_before(at) and self._counts_more(at):
+            return self._inherit_labels(at) if inherits else ()
         place = at - 1
         while place >= 0 and len(found) < 3:  # noqa: PLR2004
             token = self._tokens[place]
@@ -857,6 +870,9 @@ class _Scanner:
                 return self._add(
                     Mention(MentionKind.INEXACT, at, inexact[0], text=self._show(at, inexact[0]))
                 )
+        period = self._read_period(at)
+        if period is not None:
+            return period
         found = _TABLE.match(tokens, at)
         if found is not None:
             return self._read_phrase(at, *found)
@@ -920,6 +936,16 @@ class _Scanner:
             MentionKind.COURTESY,
         }
         return at == 1 or is_said or before in {"and", "then", "please", ",", ".", "to"}
+
+    def _counts_more(self, at: int) -> bool:
+        """Return whether two nouns follow a number, none of them a parameter's: `50 salt licks`."""
+        nouns = self._tokens[at + 1 : at + 3]
+        return len(nouns) == 2 and all(  # noqa: PLR2004
+            one.kind is TokenShape.WORD
+            and one.word not in _FUNCTION_WORDS
+            and stem(one.word) not in self._known.labels
+            for one in nouns
+        )
 
     def _read_title(self, end: int) -> int:
         """Return the end of a title whose first words end at a token: `Tide at Dusk`."""
@@ -1000,6 +1026,21 @@ class _Scanner:
                 token_handle=unit[1],
             )
         )
+
+    def _read_period(self, at: int) -> int | None:
+        """Read `the last of the month`: a time to come."""
+        tokens = self._tokens
+        if tokens[at].word not in english.PERIOD_ENDS or at + 2 >= len(tokens):
+            return None
+        place = at + 1
+        if tokens[place].word != "of":
+            return None
+        place += 1
+        while place < len(tokens) and tokens[place].word in english.DETERMINERS | {"next", "each"}:
+            place += 1
+        if place >= len(tokens) or tokens[place].word not in english.PERIODS:
+            return None
+        return self._add(Mention(MentionKind.LATER, at, place + 1, text=self._show(at, place + 1)))
 
     def _read_part(self, at: int) -> int | None:
         """Read `half of it`, `a tenth of our MILK`, `all my USDC`: a share of what it names."""
@@ -1351,7 +1392,8 @@ class _Scanner:
                 return self._add(Mention(MentionKind.NAME, at, after + 1, text=handle))
             if stem(noun) in self._known.words and noun:
                 return self._add(Mention(MentionKind.NAME, at, end + 1, text=handle))
-            last = min(after + 1, len(tokens))
+            is_word = after < len(tokens) and tokens[after].kind is TokenShape.WORD
+            last = after + 1 if is_word else after
             return self._add(Mention(MentionKind.STRANGER, at, last, text=self._show(at, last)))
         if (
             end < len(tokens)

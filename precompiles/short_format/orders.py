@@ -142,6 +142,10 @@ _PART_ENDS = frozenset(
     (",", ":", "(", ")", "\u2014", "\u2013", "-", "\u2022", "*", "\u2192", ">", "|")
 )
 _BULLETS = frozenset(("-", "*", "\u2022", "\u2013"))
+_SWITCHES = frozenset(("on", "off", "up", "down", "in", "out"))
+_DEAR = 4
+"""Words of a salutation."""
+
 _FEW_WORDS = 2
 """Words of a part that is no order without a verb that is known."""
 
@@ -331,6 +335,10 @@ def _is_comment(scan: Scan, known: KnownWords, part: Part, *, has_order: bool) -
     if len(words) == 1 and is_sigh and not is_known and words[0] not in english.DETERMINERS:
         return True
     is_short = part.is_start and len(words) <= 3  # noqa: PLR2004
+    is_cry = after == "!" and not is_any_verb(words[0], known)
+    if is_short and is_cry and not kinds and _SWITCHES.isdisjoint(words):
+        # `Film night!`
+        return True
     return is_short and not is_known and not any(word in english.DETERMINERS for word in words)
 
 
@@ -377,6 +385,8 @@ def _read_part(  # noqa: PLR0913 - a part and what is around it
         and scan.tokens[at].word != "when"
     ):
         return Part(first, end, Mood.CONDITION, is_start=is_start, opener_end=at)
+    if is_start and sign in {",", "\n"} and tokens[first].word == "dear" and end - first <= _DEAR:
+        return Part(first, end, Mood.EMPTY, is_start=is_start)
     opener = _match_opener(scan, at, end)
     is_asked = sign == "?"
     start = at
@@ -439,6 +449,9 @@ def _read_part(  # noqa: PLR0913 - a part and what is around it
             or following in {"'s", "also"}
             or is_past(following)
         )
+        if word in {"i", "we"} and following in english.PERFORMATIVES:
+            # `I vote for proposal 3`
+            return Part(first, end, Mood.ORDER, at + 1, is_start=is_start, opener_end=at + 1)
         if is_subject or (
             word.partition("'")[0] in _PERSONS | {"it", "that", "there"} and "'" in word
         ):
@@ -467,6 +480,9 @@ def _read_part(  # noqa: PLR0913 - a part and what is around it
     is_parameter = is_label and stem(word) in known.slot_names and not is_start and not is_counted
     is_begun = is_start or has_opener
     is_verb = is_english_verb(word) or (is_begun and stem(word) in known.verbs - known.slot_names)
+    late = _find_late_verb(scan, known, at, end) if is_label and not has_opener else -1
+    if late >= 0:
+        return Part(first, end, Mood.ORDER, late, is_start=is_start, opener_end=at)
     if is_label and (
         not is_verb or is_parameter or (not has_opener and _find_finite_verb(scan, at, end) >= 0)
     ):
@@ -480,9 +496,14 @@ def _read_part(  # noqa: PLR0913 - a part and what is around it
         return Part(first, end, Mood.NOMINAL, is_start=is_start, opener_end=at)
     if not has_opener and (_is_hour(scan, known, at, end) or _is_due(scan, at, end)):
         return Part(first, end, Mood.NOMINAL, is_start=is_start, opener_end=at)
+    asked = _find_asked_verb(scan, known, at, end) if _begins_nominal(scan, at, end) else -1
+    if asked >= 0:
+        return Part(first, end, Mood.ORDER, asked, is_start=is_start, opener_end=at)
     if _begins_nominal(scan, at, end):
         if sign == ":" and not _has_value(scan, at, end) and _find_finite_verb(scan, at, end) < 0:
-            mood = Mood.NOMINAL if _names_tool(scan, known, at, end) else Mood.EMPTY
+            is_blocked = any(one.kind in BLOCKS for one in list_mentions(scan, at, end))
+            is_named = is_blocked or _names_tool(scan, known, at, end)
+            mood = Mood.NOMINAL if is_named else Mood.EMPTY
             return Part(first, end, mood, is_start=is_start, opener_end=at)
         passive = _find_passive(scan, at, end)
         if passive >= 0:
@@ -520,7 +541,7 @@ def _read_part(  # noqa: PLR0913 - a part and what is around it
     if (
         not has_opener
         and len(words) == end - at <= _FEW_WORDS
-        and not is_start
+        and (not is_start or (first and tokens[first - 1].text in _BULLETS))
         and not is_any_verb(word, known)
     ):
         return Part(first, end, Mood.NOMINAL, is_start=is_start, opener_end=at)
@@ -556,6 +577,15 @@ def _read_part(  # noqa: PLR0913 - a part and what is around it
         verb = _find_participle(scan, at, end)
         if verb >= 0:
             return Part(first, end, Mood.ORDER, verb, is_start=is_start, opener_end=at)
+    is_numbered = at + 1 < end and tokens[at + 1].kind is TokenShape.NUMBER
+    if (
+        not has_opener
+        and is_numbered
+        and not is_any_verb(word, known)
+        and _find_finite_verb(scan, at + 1, end) >= 0
+    ):
+        # `Artwork 4 has a new title`
+        return Part(first, end, Mood.STATEMENT, is_start=is_start, opener_end=at)
     if not has_opener and _is_topic(scan, known, at, end):
         return Part(first, end, Mood.NOMINAL, is_start=is_start, opener_end=at)
     return Part(first, end, Mood.ORDER, at, is_start=is_start, opener_end=at)
@@ -642,6 +672,11 @@ def _is_topic(scan: Scan, known: KnownWords, at: int, end: int) -> bool:
     Nobody follows it, and no article: `Bill Bob` and `Bill the guests` have a verb.
     """
     word = scan.tokens[at].word
+    particle = scan.tokens[at + 1].word if at + 1 < end else ""
+    is_counted = at + 2 < end and scan.tokens[at + 2].kind is TokenShape.NUMBER
+    if not is_any_verb(word, known) and particle in {"up", "down"} and is_counted:
+        # `oats up 3 cents`
+        return True
     is_noun = stem(word) in known.words or word in english.ACTIONS
     if is_any_verb(word, known) or not is_noun or at + 1 >= end:
         return False
@@ -804,6 +839,30 @@ def _find_receiving(scan: Scan, at: int, end: int) -> int | None:
     is_amount = scan.mentions[owner].kind is MentionKind.QUANTITY
     is_going = any(token.word in {"go", "goes"} for token in scan.tokens[place : found[0]])
     return None if is_amount and not is_going else place
+
+
+def _find_late_verb(scan: Scan, known: KnownWords, at: int, end: int) -> int:
+    """Return the token of the verb of `visit 33 cancel please`; -1 for none."""
+    last = end - 1
+    while last > at and (
+        scan.owners[last] >= 0 and scan.mentions[scan.owners[last]].kind is MentionKind.COURTESY
+    ):
+        last -= 1
+    is_after = scan.tokens[last - 1].kind is TokenShape.NUMBER and last == at + 2
+    word = scan.tokens[last].word
+    return last if is_after and stem(word) in known.verbs and not is_past(word) else -1
+
+
+def _find_asked_verb(scan: Scan, known: KnownWords, at: int, end: int) -> int:
+    """Return the token of the verb of `from batch 1 please deliver 200 kg`; -1 for none."""
+    if scan.tokens[at].word not in english.PREPOSITIONS:
+        return -1
+    for mention in list_mentions(scan, at, end):
+        verb = mention.end
+        is_asked = mention.kind is MentionKind.COURTESY and verb < end
+        if is_asked and scan.owners[verb] < 0 and is_any_verb(scan.tokens[verb].word, known):
+            return verb
+    return -1
 
 
 def _names_tool(scan: Scan, known: KnownWords, at: int, end: int) -> bool:
@@ -982,7 +1041,7 @@ def gather_orders(
             waiting = []
         elif (part.is_start and _has_head_later(parts, index)) or waiting:
             waiting.append(part)
-        elif orders and not (part.is_start and part.before in {".", "!", ";", "?"}):
+        elif orders and not (part.is_start and part.before in {".", "!", "?"}):
             orders[-1].append(part)
         else:
             orders.append([part])

@@ -142,6 +142,12 @@ PAST = frozenset(
 )
 """Irregular forms of the past, which begin a report."""
 
+PAST |= frozenset(
+    "bit blew bore bent bound bled bred clung crept dealt dug drew fed fought fled froze hung "  # noqa: SIM905
+    "kept knelt laid lent lit lost paid rang sank shone slid sought sold spent spun sprang stung "
+    "swept swung wept withdrew wound wrote".split()
+)
+
 _NO_PAST = frozenset(
     "need feed seed speed bleed embed shed wed bed red proceed exceed succeed".split()  # noqa: SIM905
 )
@@ -193,6 +199,21 @@ def is_past(word: str) -> bool:
 _LEAST_CORRECTED = 5
 
 
+_ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
+"""Keys beside each other on an English keyboard."""
+
+
+def _is_slip(letter: str, other: str) -> bool:
+    """Return whether a letter is typed for another: a vowel, or a key beside it."""
+    if letter in _VOWELS and other in _VOWELS:
+        return True
+    spots = {key: (row, place) for row, keys in enumerate(_ROWS) for place, key in enumerate(keys)}
+    if letter not in spots or other not in spots:
+        return False
+    (row, place), (other_row, other_place) = spots[letter], spots[other]
+    return abs(row - other_row) <= 1 and abs(place - other_place) <= 1
+
+
 def is_near(word: str, other: str) -> bool:
     """Return whether two words differ by one letter: another, a missing, or two exchanged ones."""
     if abs(len(word) - len(other)) > 1 or word == other:
@@ -206,7 +227,8 @@ def is_near(word: str, other: str) -> bool:
             word[start : start + 2] == other[start : start + 2][::-1]
             and word[start + 2 :] == other[start + 2 :]
         )
-        return word[start + 1 :] == other[start + 1 :] or is_swapped
+        is_wrong = word[start + 1 :] == other[start + 1 :]
+        return (is_wrong and _is_slip(word[start], other[start])) or is_swapped
     longer, shorter = (word, other) if len(word) > len(other) else (other, word)
     return longer[start + 1 :] == shorter[start:]
 

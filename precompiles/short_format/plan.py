@@ -146,6 +146,9 @@ class Planner:
             )
             for tool in tools
         }
+        self._acts = frozenset(
+            word for tool in tools if not tool.is_read for word in tool.name_words
+        )
         self._has_bare_amount = any(
             slot.role is ValueRole.COUNT and not slot.labels.isdisjoint(_AMOUNT_NAMES)
             for tool in tools
@@ -218,9 +221,8 @@ class Planner:
             )
             last = self.orders[-1].list_mentions(self.scan) if self.orders else []
             is_last = any(one.kind is MentionKind.QUOTATION for one in last)
-            if is_text and (is_last or quoted in labelled):
-                return
-            if is_text and quoted in firsts and len(self._calls) == 1:
+            is_one = quoted not in firsts or len(self._calls) == 1
+            if is_text and is_one and (is_last or quoted in labelled):
                 return
         self._read(self._question)
 
@@ -462,6 +464,7 @@ class Planner:
             forbidden=self._forbidden,
             unit_names=self._units,
             siblings=self._siblings,
+            acts=self._acts,
             has_bare_amount=self._has_bare_amount,
             first=order.first,
             is_after_read=self._is_after_read,
@@ -632,23 +635,28 @@ class Planner:
         """Return whether an order says what the next one is about: `take 5 USDC and send it`."""
         if order.head < 0 or self.scan.tokens[order.head].word not in LIGHT_VERBS:
             return False
-        words = {token.word for token in self.scan.tokens[order.first : order.end]}
         kinds = {
             mention.kind
             for mention in following.list_mentions(self.scan)
             if mention.text.lower() not in POSSESSIVES
         }
-        is_from = not words.isdisjoint({"from", "out", "of", "back", "off", "away", "down"})
         is_own = following.head >= 0 and (
             self.scan.tokens[following.head].word != self.scan.tokens[order.head].word
         )
-        return not following.is_nominal and not is_from and is_own and MentionKind.IT in kinds
+        is_taken = not following.is_nominal and is_own and MentionKind.IT in kinds
+        return is_taken and not self._is_from(order)
+
+    def _is_from(self, order: Order) -> bool:
+        """Return whether a light verb acts by itself: `take it back`, `take Ann off the list`."""
+        words = {token.word for token in self.scan.tokens[order.first : order.end]}
+        return not words.isdisjoint({"from", "out", "of", "back", "off", "away", "down"})
 
     def _can_merge(self, order: Order, following: Order) -> bool:
+        is_light = order.head >= 0 and self.scan.tokens[order.head].word in LIGHT_VERBS
         return (
             order.is_nominal
             or following.is_nominal
-            or self.scan.tokens[order.head].word in LIGHT_VERBS
+            or (is_light and (following.is_nominal or not self._is_from(order)))
         )
 
     def _fill_order(self, order: Order, context: Context) -> list[Filling] | Obstacle:
@@ -884,7 +892,11 @@ class Planner:
             self.scan,
             order,
             tool,
-            replace(context, told=tuple(texts)),
+            replace(
+                context,
+                told=tuple(texts),
+                told_spans=tuple((part.first, part.end) for part in parts),
+            ),
             Strength.STRONG,
             items=(*items, *own),
         )
@@ -942,7 +954,7 @@ class Planner:
             return False
         mentions = [*order.list_mentions(self.scan)]
         is_told = any(
-            one.kind in BLOCKS
+            (one.kind in BLOCKS and one.text.lower() != "again")
             or (
                 one.kind in VALUES | UNKNOWN
                 and (one.kind is not MentionKind.QUANTITY or one.unit is UnitKind.TOKEN)
@@ -1092,9 +1104,12 @@ class Planner:
         )
         words = [self.scan.tokens[place].word for place in range(part.first, part.end)]
         subjects = {"i", "we", "i'll", "we'll", "i'd"}
+        is_told = self._has_reference(part.end)
         return has_value and any(
             word in subjects
-            and (after in meanings or stem(after) in verbs or after not in _STATING)
+            and (
+                after in meanings or stem(after) in verbs or (after not in _STATING and not is_told)
+            )
             and not is_past(after)
             and not after.endswith("n't")
             for word, after in pairwise(words)

@@ -579,7 +579,11 @@ def _read_slot(  # noqa: PLR0913 - a parameter and its leaf
         is_id=role is ValueRole.COUNT
         and _ID.search(f"{' '.join(named)} {description}") is not None,
         options=_find_options(description) if kind is ParamType.STRING else (),
-        named=_find_named(description) if kind in {ParamType.INT, ParamType.UINT} else (),
+        named=_find_named(description)
+        if kind in {ParamType.INT, ParamType.UINT}
+        else _find_truths(description)
+        if role is ValueRole.TRUTH
+        else (),
     )
 
 
@@ -624,6 +628,22 @@ def _find_named(description: str) -> tuple[tuple[str, int], ...]:
             found.update({day: place + shift for place, day in enumerate(days)})
     is_enough = len(found) > 1 or not _NOTHING.isdisjoint(found)
     return tuple(found.items()) if is_enough else ()
+
+
+_TRUTHS = re.compile(
+    r"(?<![a-z])(?P<truth>true|false) (?:for|means|if|is|=|to) (?:the |a |it's )?"
+    r"(?P<word>[a-z]{2,30})",
+    _FLAGS,
+)
+
+
+def _find_truths(description: str) -> tuple[tuple[str, int], ...]:
+    """Return the words that a description gives for true and false: `true for the early shift`."""
+    found = {
+        stem(match["word"].lower()): int(match["truth"].lower() == "true")
+        for match in _TRUTHS.finditer(description)
+    }
+    return tuple(found.items()) if len(found) > 1 else ()
 
 
 _NOTHING = frozenset(("off", "none", "never"))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from precompiles.short_format import english
 from precompiles.short_format.mentions import MentionKind, UnitKind
 from precompiles.short_format.phrases import stem
+from precompiles.short_format.roles import ValueRole
 from precompiles.short_format.tokens import TokenShape
 
 if TYPE_CHECKING:
@@ -24,7 +25,10 @@ if TYPE_CHECKING:
 _SETTING = frozenset(
     map(stem, ("set", "change", "update", "adjust", "alter", "assign", "rename", "configure"))
 )
-_MAKING = frozenset(("append", "note", "book", "mint", "announce", "list", "open", "propose"))
+_MAKING = frozenset(("append", "note", "book", "mint", "announce", "list", "open"))
+_MAKING_HEADS = frozenset(
+    map(stem, ("place", "enter", "submit", "file", "create", "start", "plan"))
+)
 _CHANGES = frozenset(map(stem, english.CHANGES))
 _MOVES_VALUE = frozenset(
     stem(verb.split()[0]) for meaning in ("raise", "lower") for verb in english.VERBS[meaning]
@@ -39,11 +43,14 @@ def sets(scan: Scan, order: Order, tool: ToolRoles) -> bool:
         return False
     head = scan.tokens[order.head].word if order.head >= 0 else ""
     verb = stem(head)
-    if head and verb not in _CHANGES | _MOVES_VALUE:
+    if head and verb not in _CHANGES | _MOVES_VALUE and head not in english.WRITES:
         return False
     nouns = tool.name_words - tool.heads - {"new"}
     said = _list_nouns(scan, order) | frozenset(map(stem, english.VERB_NOUNS.get(head, ())))
-    if not nouns or not nouns <= said:
+    if head in english.WRITES and _is_written(order, scan, tool):
+        return True
+    is_named = bool(nouns) and nouns <= said
+    if not is_named and not _is_measured(scan, order, tool):
         return False
     return verb not in _MOVES_VALUE or _is_reached(scan, order)
 
@@ -59,18 +66,49 @@ def shifts(scan: Scan, order: Order, tool: ToolRoles) -> bool:
     return len(found) == 1 and not found.isdisjoint(tool.verbs) and not _is_reached(scan, order)
 
 
+def gives(scan: Scan, order: Order, tool: ToolRoles) -> bool:
+    """Return whether an order gives somebody what a tool adds: `give Ann 2 stamps`."""
+    if tool.is_read or tool.moves or order.head < 0:
+        return False
+    if scan.tokens[order.head].word not in english.GIVES:
+        return False
+    counted = {stem(one.text) for one in order.list_mentions(scan) if one.unit is UnitKind.NOUN}
+    has_party = any(slot.role is ValueRole.PARTY for slot in tool.slots)
+    return has_party and not counted.isdisjoint(tool.name_words - tool.heads)
+
+
 def makes(scan: Scan, order: Order, tool: ToolRoles) -> bool:
     """Return whether an order without a verb names a new thing that a tool makes."""
     is_making = order.head >= 0 and scan.tokens[order.head].word in english.MAKES
     if tool.is_read or not (is_making or (order.head < 0 and order.verb is None)):
         return False
-    if tool.verbs.isdisjoint(_MAKING) and "new" not in tool.said:
+    is_maker = not tool.verbs.isdisjoint(_MAKING) or not tool.heads.isdisjoint(_MAKING_HEADS)
+    if not is_maker and "new" not in tool.said:
         return False
     first = order.parts[0]
     words = [scan.tokens[place].word for place in range(first.first, first.end)]
     places = [place for place, word in enumerate(words) if word in _NEW]
     after = {stem(word) for place in places[:1] for word in words[place + 1 : place + 3]}
     return not after.isdisjoint(tool.words)
+
+
+def _is_written(order: Order, scan: Scan, tool: ToolRoles) -> bool:
+    """Return whether an order writes a quotation on an item that a tool has a text of.
+
+    `Write "Welcome" on cake 3`
+    """
+    mentions = order.list_mentions(scan)
+    labels = {label for one in mentions for label in one.labels}
+    has_text = any(slot.role is ValueRole.TEXT for slot in tool.slots)
+    has_item = any(slot.is_id and not slot.labels.isdisjoint(labels) for slot in tool.slots)
+    return has_text and has_item and any(one.kind is MentionKind.QUOTATION for one in mentions)
+
+
+def _is_measured(scan: Scan, order: Order, tool: ToolRoles) -> bool:
+    """Return whether an order reaches degrees, which a tool sets: `put room 6 on 22 degrees`."""
+    degrees = [one for one in order.list_mentions(scan) if one.text == "degree"]
+    is_taken = any("degre" in slot.labels for slot in tool.slots)
+    return len(degrees) == 1 and is_taken and _is_reached(scan, order)
 
 
 def _list_nouns(scan: Scan, order: Order) -> frozenset[str]:

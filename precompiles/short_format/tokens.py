@@ -125,11 +125,12 @@ _CLOCK = re.compile(
     re.IGNORECASE,
 )
 _HALF_DAY = re.compile(r"[ ]?(?P<half>am|pm|a\.m\.?|p\.m\.?)(?![0-9A-Za-z])", re.IGNORECASE)
+_O_CLOCK = re.compile("[ ]o['\u2019]?clock(?![0-9A-Za-z])", re.IGNORECASE)
 _ORDINAL = re.compile(r"(?P<digits>[0-9]{1,9})(?:st|nd|rd|th)", re.IGNORECASE)
 _LIST = re.compile(r"[0-9]{1,78}(?:,[0-9]{1,78}){2,}")
 _MANY = {"k": 10**3, "m": 10**6, "b": 10**9, "bn": 10**9}
 _LAST_HOUR = 24
-_NOON = 12
+_MORNING, _NOON = 8, 12
 _HOUR_MINUTES = 60
 _THOUSANDS = re.compile(r"[1-9][0-9]{0,2}\.[0-9]{2}0")
 """`2.500`: two and a half, or two thousand five hundred."""
@@ -304,7 +305,11 @@ class _Reader:
             if after is not None and int(clock["hour"]) <= _NOON:
                 half, end = after["half"], after.end()
         hour, minute = int(clock["hour"]), int(clock["minute"] or 0)
-        if half is None and clock["minute"] is None:
+        told = _O_CLOCK.match(self._masked, end) if half is None else None
+        if told is not None and _MORNING <= hour <= _LAST_HOUR:
+            # `6 o'clock` may be in the evening.
+            end = told.end()
+        elif half is None and clock["minute"] is None:
             return None
         if half is not None:
             if not 1 <= hour <= _NOON:

@@ -88,6 +88,9 @@ class Context:
     siblings: Mapping[int, frozenset[str]] = field(default_factory=dict)
     """Of each tool by its index, stems of the other tools of the same contract."""
 
+    acts: frozenset[str] = frozenset()
+    """Stems of the names of all tools that write."""
+
     forbidden: frozenset[str] = frozenset()
     """Handles of tokens and targets, which are no recipients."""
 
@@ -117,6 +120,9 @@ class Context:
 
     before: int = -1
     """The first token of the sentence before the order; -1 for none."""
+
+    told_spans: tuple[tuple[int, int], ...] = ()
+    """First token and end of each part of it."""
 
     told: tuple[str, ...] = ()
     """The texts that the sentence before tells the order."""
@@ -323,6 +329,12 @@ def convert(  # noqa: PLR0913 - a number and what tells its unit
             or noun in slot.labels
             or noun in {"unit", "piec", "token", "coin"}
             or _is_named(slot, mention, tool)
+            or any(
+                noun in word.split()
+                for one in tool.slots
+                if one is not slot
+                for word, _ in one.named
+            )
         )
         if noun == "degre":
             is_own = not slot.labels.isdisjoint({"degre", "celsiu", "celsius", "temperatur"})

@@ -24,7 +24,7 @@ from precompiles.short_format.mentions import (
 from precompiles.short_format.orders import RECEIVES, Mood, is_english_verb
 from precompiles.short_format.phrases import stem
 from precompiles.short_format.roles import ValueRole, split_words
-from precompiles.short_format.setting import makes, sets, shifts
+from precompiles.short_format.setting import gives, makes, sets, shifts
 from precompiles.short_format.tokens import TokenShape
 from precompiles.short_format.values import Obstacle
 
@@ -167,7 +167,7 @@ def measure_strength(scan: Scan, order: Order, tool: ToolRoles) -> Strength | Ob
         return Strength.STRONG
     if _appoints(scan, order, tool) or _asks_tool(scan, order, tool):
         return Strength.STRONG
-    if sets(scan, order, tool) or makes(scan, order, tool) or shifts(scan, order, tool):
+    if any(means(scan, order, tool) for means in (sets, makes, shifts, gives)):
         return Strength.STRONG
     if _is_opposite(scan, order, tool):
         return Obstacle("verb", scan.tokens[head].text if head >= 0 else "", progress=1)
@@ -211,7 +211,10 @@ def measure_strength(scan: Scan, order: Order, tool: ToolRoles) -> Strength | Ob
         if any(_VERB_MEANINGS.get((word,), frozenset()) & tool.verbs for word in particles):
             return Strength.STRONG
         is_payment = (
-            MentionKind.QUANTITY in kinds and MentionKind.NAME in kinds and "pay" in tool.verbs
+            MentionKind.QUANTITY in kinds
+            and kinds & {MentionKind.NAME, MentionKind.HIM}
+            and "pay" in tool.verbs
+            and (tool.moves or any(slot.role is ValueRole.AMOUNT for slot in tool.slots))
         )
         return Strength.STRONG if is_payment else Strength.WEAK
     verb, meanings = find_meanings(scan, order)
@@ -627,8 +630,14 @@ def find_block(scan: Scan, order: Order, tool: ToolRoles) -> Obstacle | None:
         ):
             continue
         after = scan.tokens[mention.end].text if mention.end < len(scan.tokens) else ""
-        if mention.kind in _SOFT and after == "'s" and not tool.is_read:
-            # `yesterday's goals`
+        before = scan.tokens[mention.first - 1].word if mention.first else ""
+        is_origin = mention.kind is MentionKind.EARLIER and before in {"from", "of"}
+        if mention.kind in _SOFT and (after == "'s" or is_origin) and not tool.is_read:
+            # `yesterday's goals`, `the stamps from this morning`
+            continue
+        named = {word for slot in tool.slots for word, _ in slot.named}
+        if mention.kind is MentionKind.NEGATION and words & named & {"non", "never", "no"}:
+            # `0 = none`
             continue
         if mention.kind is MentionKind.NEGATION and find_negated(scan, mention, tool.slots):
             continue
@@ -655,6 +664,7 @@ def find_block(scan: Scan, order: Order, tool: ToolRoles) -> Obstacle | None:
     return None
 
 
+_NATIVE = frozenset("eth ether native plain normal wrapped".split())  # noqa: SIM905
 _BEFORE_NAMED = 3
 
 
@@ -849,6 +859,11 @@ def _is_adjective(scan: Scan, tool: ToolRoles, run: tuple[int, int]) -> bool:
     """Return whether words stand before a tool's own noun, or after `a`: `a nice title`."""
     before = scan.tokens[run[0] - 1].word if run[0] else ""
     after = scan.tokens[run[1]].word if run[1] < len(scan.tokens) else ""
+    if tool.is_read and any(
+        slot.role is ValueRole.TEXT and stem(after) in slot.names for slot in tool.slots
+    ):
+        # `How much spelt flour is left?` asks for a flour's name.
+        return False
     return before in {"a", "an"} or stem(after) in tool.words
 
 
@@ -875,7 +890,7 @@ def _is_loose(scan: Scan, order: Order, tool: ToolRoles, place: int) -> bool:
         or word in _PARTICLES
         or word in _OPPOSED
         or stem(word) in tool.words - tool.examples
-        or (tool.is_read and _asks_noun(word, tool))
+        or (tool.is_read and (word in _ASKED_WORDS or _asks_noun(word, tool)))
     )
     return token.kind is TokenShape.WORD and not is_known
 
@@ -964,6 +979,30 @@ def _is_label_at(scan: Scan, place: int) -> bool:
     return owner >= 0 and stem(scan.tokens[place].word) in scan.mentions[owner].labels
 
 
+def find_other_act(
+    scan: Scan, order: Order, tool: ToolRoles, acts: frozenset[str]
+) -> Obstacle | None:
+    """Return the verb of another tool that an order is for: `give number 19 to Ann to foster`.
+
+    Input:  stems of the names of all tools that write.
+    """
+    if tool.is_read or tool.is_agent:
+        return None
+    for part in order.parts:
+        for place in range(max(part.first, part.opener_end), part.end - 1):
+            word = scan.tokens[place + 1].word
+            is_act = (
+                scan.tokens[place].word == "to"
+                and scan.owners[place] < 0
+                and scan.owners[place + 1] < 0
+                and place + 1 != order.head
+                and stem(word) in acts - tool.words
+            )
+            if is_act:
+                return Obstacle("word", scan.tokens[place + 1].text)
+    return None
+
+
 def find_unexplained(
     scan: Scan,
     order: Order,
@@ -1038,6 +1077,7 @@ def find_unexplained(
                 or word in english.ADVERBS
                 or word in english.AUXILIARIES
                 or (word == "person" and _has_party(tool))
+                or (word in _NATIVE and not tool.verbs.isdisjoint({"wrap", "unwrap"}))
                 or (word in _VOTES and any("against" in dict(slot.named) for slot in tool.slots))
             )
             if not is_known and not is_purpose:
