@@ -34,6 +34,7 @@ from precompiles.short_format.values import (
     is_got_token,
 )
 from precompiles.short_format.wording import (
+    OPPOSITES,
     Strength,
     count_evidence,
     count_strange,
@@ -1035,9 +1036,8 @@ class _Binder:
             stem(token.word) for token in self._iter_words() if token.word not in {"on", "off"}
         }
         words |= self._find_switches()
-        for left, right in english.OPPOSITES:
-            for mine, theirs in ((left, right), (right, left)):
-                own, other = frozenset(map(stem, mine)), frozenset(map(stem, theirs))
+        for left, right in OPPOSITES:
+            for own, other in ((left, right), (right, left)):
                 if (
                     slot.names & own
                     and not slot.names & other

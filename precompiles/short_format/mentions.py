@@ -156,6 +156,9 @@ class Mention:
     """The handle that a quantity's unit names; empty for none."""
 
 
+_ENGLISH = Speller(english.ALL_WORDS | PAST)
+
+
 class KnownWords:
     """The names and words that an agent knows."""
 
@@ -210,7 +213,7 @@ class KnownWords:
         self.meanings = frozenset(meaning for tool in tools for meaning in tool.verbs)
         said = frozenset(word for tool in tools for word in tool.said)
         self.said = said
-        self.speller = Speller(english.ALL_WORDS | said | PAST)
+        self.speller = Speller(said, _ENGLISH)
         self.verb_speller = Speller(
             verb for meaning in sorted(self.meanings) for verb in english.VERBS[meaning]
         )

@@ -236,24 +236,35 @@ def is_near(word: str, other: str) -> bool:
 class Speller:
     """Known words, to find the one that a word with a typing error is meant to be."""
 
-    def __init__(self, words: Iterable[str]) -> None:
-        """Index words by their first letters; shorter ones than five letters are not corrected."""
-        self._words: dict[str, list[str]] = {}
+    def __init__(self, words: Iterable[str], base: Speller | None = None) -> None:
+        """Index words by their first letters; shorter ones than five letters are not corrected.
+
+        Input:  words, and a speller whose words are known as well.
+        """
+        self._base = base
         self._known = frozenset(words)
         self._stems = frozenset(map(stem, self._known))
+        self._words: dict[str, list[str]] = {}
         for word in sorted(self._known):
             if len(word) >= _LEAST_CORRECTED:
                 self._words.setdefault(word[0], []).append(word)
 
+    def knows(self, word: str) -> bool:
+        """Return whether a word, or another form of it, is known: `closed`."""
+        is_own = word in self._known or stem(word) in self._stems
+        return is_own or (self._base is not None and self._base.knows(word))
+
+    def list_near(self, word: str) -> set[str]:
+        """Return the known words that differ from a word by one letter."""
+        own = {one for one in self._words.get(word[0], ()) if is_near(word, one)}
+        return own if self._base is None else own | self._base.list_near(word)
+
     def correct(self, word: str) -> str:
         """Return the one known word that is near a word; the word itself if there is none."""
-        if len(word) < _LEAST_CORRECTED or word in self._known or not word.isalpha():
+        if len(word) < _LEAST_CORRECTED or not word.isalpha() or self.knows(word):
             return word
-        if stem(word) in self._stems:
-            # Another form of a known word is no error: `closed`.
-            return word
-        near = [one for one in self._words.get(word[0], ()) if is_near(word, one)]
-        return near[0] if len({stem(one) for one in near}) == 1 else word
+        near = self.list_near(word)
+        return min(near) if len({stem(one) for one in near}) == 1 else word
 
     def turn(self, word: str) -> str:
         """Return the one known short word whose neighbouring letters are exchanged: `pya`."""

@@ -491,12 +491,13 @@ def _find_verbs(named: Sequence[str], described: Sequence[str]) -> frozenset[str
     if named[1:2] and named[1] in PARTICLES:
         first.add(f"{stem(named[0])} {named[1]}")
     # The name says more than the description, and a function's usual verb more than another.
-    for firsts, table in ((first, TOOL_VERBS), (own, TOOL_VERBS), (first, VERBS), (own, VERBS)):
-        found = {
-            meaning
-            for meaning, verbs in table.items()
-            if any(_stem_first(verb) in firsts for verb in verbs)
-        }
+    for firsts, table in (
+        (first, _TOOL_STEMS),
+        (own, _TOOL_STEMS),
+        (first, _VERB_STEMS),
+        (own, _VERB_STEMS),
+    ):
+        found = {meaning for meaning, verbs in table.items() if not verbs.isdisjoint(firsts)}
         if found:
             return frozenset(found | (own & {"wrap", "unwrap"}))
     return frozenset()
@@ -505,6 +506,10 @@ def _find_verbs(named: Sequence[str], described: Sequence[str]) -> frozenset[str
 def _stem_first(phrase: str) -> str:
     verb, _, particle = phrase.partition(" ")
     return f"{stem(verb)} {particle}".strip()
+
+
+_TOOL_STEMS = {of: frozenset(map(_stem_first, verbs)) for of, verbs in TOOL_VERBS.items()}
+_VERB_STEMS = {of: frozenset(map(_stem_first, verbs)) for of, verbs in VERBS.items()}
 
 
 def _find_handles(text: str, handles: Sequence[str]) -> frozenset[str]:

@@ -75,6 +75,11 @@ _PARTICLES = english.PARTICLES
 _FAR = frozenset(("go", "toward", "towards"))
 """Words that belong to a verb as particles do: `let seat 4 go`, `put 60 USDC toward it`."""
 
+OPPOSITES = tuple(
+    (frozenset(map(stem, left)), frozenset(map(stem, right))) for left, right in english.OPPOSITES
+)
+"""Stems of words that exclude each other."""
+
 _MIN_SPELLED = 4
 """Characters of a tool's name that an order may spell out."""
 
@@ -321,7 +326,7 @@ def _has_truth(verb: str, tool: ToolRoles) -> bool:
         return False
     return any(
         verb in both and not both.isdisjoint(tool.name_words)
-        for both in (frozenset(map(stem, left | right)) for left, right in english.OPPOSITES)
+        for both in (left | right for left, right in OPPOSITES)
     )
 
 
@@ -460,8 +465,7 @@ def _is_opposite(scan: Scan, order: Order, tool: ToolRoles) -> bool:
     if head >= 0 and stem(scan.tokens[head].word) in undone - tool.name_words:
         return True
     names = tool.name_words | set(map(stem, split_words(tool.name)))
-    for left, right in english.OPPOSITES:
-        one, other = set(map(stem, left)), set(map(stem, right))
+    for one, other in OPPOSITES:
         for mine, theirs in ((one, other), (other, one)):
             if names & mine and not names & theirs and said & theirs and not said & mine:
                 return True
