@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 MAX_RUNS = 40
 """Choices of a request that are tried."""
 
+CONTRACT_REFUSED = "toolcallfailed"
+"""What a run's revert begins with, in lower case, if a contract refused a call."""
+
 MIN_LETTERS = 3
 """Letters of a word that tells a reason."""
 
@@ -98,6 +101,10 @@ class Result:
         Of a request that states none, or that a contract refuses, any reason is right.
         """
         because, answer = self.request.because.lower(), self.final.answer.lower()
+        if self.request.reason == "refused" and answer.startswith(CONTRACT_REFUSED):
+            return True
+        # An answer is shown as a revert's argument, and has no `0x`.
+        answer = answer.replace("\\'", "'").replace("0\u2026", "0x")
         words = [
             word
             for word in because.replace("'s", " ").split()

@@ -695,7 +695,8 @@ class _Scanner:
                 "fahrenheit",
                 "kelvin",
             }:
-                return UnitKind.UNKNOWN, said, "", end + 1, said
+                other = self._tokens[end].text
+                return UnitKind.UNKNOWN, other, "", end + 1, other
             return UnitKind.NOUN, "degree", "", end, "degree"
         if word in english.ALL_WORDS and (word in _FINITE_WORDS or word in english.ADVERBS):
             return UnitKind.NONE, "", "", end - 1, ""

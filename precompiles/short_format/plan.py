@@ -158,6 +158,7 @@ class Planner:
         self._is_after_read = False
         self._prior: tuple[tuple[tuple[str, str], ...], ...] = ()
         self._prior_tokens: tuple[str, ...] = ()
+        self._cut: dict[int, NoPlan] = {}
         self._calls: tuple[PlannedCall, ...] = ()
         self.order_count = len(self.orders)
         """The orders as they are read at first, which are paid for."""
@@ -246,7 +247,7 @@ class Planner:
             return NoPlan(self._explain_empty(), self._question)
         if len(self.orders) > MAX_ORDERS:
             return NoPlan(Obstacle("many"), self._question)
-        self._prior, self._prior_tokens = (), ()
+        self._prior, self._prior_tokens, self._cut = (), (), {}
         self._is_after_read, self._calls = False, ()
         blocked = self._find_blocked_statement()
         if blocked is not None:
@@ -272,7 +273,7 @@ class Planner:
             if isinstance(found, NoPlan) and self._is_aside(order):
                 continue
             if isinstance(found, NoPlan):
-                return found
+                return self._cut.get(order.first, found)
             order, fillings = found
             clause = self.scan.show(order.first, order.end)
             if self._find_definition(order) is not None:
@@ -474,10 +475,25 @@ class Planner:
             before=self._find_sentence(order.first),
             until=self._find_end(order),
             people=tuple(dict.fromkeys(people)),
+            stranger=self._find_stranger(order),
             quantities=tuple(quantities),
             results=found if has_result else (),
             has_result=has_result,
         )
+
+    def _find_stranger(self, order: Order) -> str:
+        """Return who is named before an order, and is unknown: `Emeka is here, sign him up`."""
+        kinds = {MentionKind.STRANGER, MentionKind.SOMEBODY}
+        named = [
+            one.text for one in self.scan.mentions if one.kind in kinds and one.first < order.first
+        ]
+        subjects = [
+            self.scan.tokens[part.opener_end].text
+            for part in self.statements
+            if part.end <= order.first and part.is_start
+        ]
+        unknown = [one for one in subjects if one[:1].isupper() and one.lower() not in ALL_WORDS]
+        return (named or unknown or [""])[-1]
 
     def _read_result(self, result: str) -> list[Mention]:
         # A passage's number is the product's own: `[4] "Invoice of the plumber: 900 wei."`
@@ -535,7 +551,12 @@ class Planner:
             first = replace(order, parts=order.parts[:place])
             start = self._fill_order(first, context)
             if not isinstance(start, Obstacle):
-                waiting.append(replace(order, parts=order.parts[place:], verb=order.head_part))
+                rest = replace(order, parts=order.parts[place:], verb=order.head_part)
+                waiting.append(rest)
+                if found.reason in _SHARED:
+                    # `30 PAW for Ann and Ben`: what is left of it says less.
+                    clause = self.scan.show(order.first, order.end)
+                    self._cut[rest.first] = NoPlan(found, clause)
                 return first, start
         opening = self.scan.owners[order.first]
         if (
@@ -1126,6 +1147,9 @@ class Planner:
 
 _SUMS = frozenset(map(stem, ("amount", "price", "deposit", "payment", "value", "bid", "reward")))
 """Nouns of an amount that a sentence gives."""
+
+_SHARED = frozenset(("each", "lengths", "several amounts"))
+"""Reasons of a whole order that say more than what is left of it."""
 
 _LISTING = frozenset((",", "and", "&", "n", "plus", "then"))
 _PRONOUNS = frozenset((MentionKind.IT, MentionKind.HIM, MentionKind.PLACE))

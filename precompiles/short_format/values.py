@@ -100,6 +100,9 @@ class Context:
     has_bare_amount: bool = False
     """Whether a tool that writes has an amount without a unit."""
 
+    stranger: str = ""
+    """Who was named before the order, and is unknown."""
+
     people: tuple[str, ...] = ()
     """Handles that were named before the order, each once."""
 
@@ -211,6 +214,8 @@ def _fit_address(slot: ParameterSlot, item: Item, context: Context) -> Value | O
     if mention.kind in {MentionKind.HIM, MentionKind.PLACE}:
         if len(context.people) == 1:
             return Value((to_json(context.people[0]),))
+        if not context.people and context.stranger:
+            return Obstacle("person", context.stranger)
         return Obstacle("reference", mention.text)
     if mention.kind is not MentionKind.NAME:
         return Obstacle("role")
