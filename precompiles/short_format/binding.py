@@ -21,11 +21,13 @@ from typing import TYPE_CHECKING
 from precompiles.address_handles import ACCOUNT_HANDLE
 from precompiles.short_format import english
 from precompiles.short_format.mentions import VALUES, MentionKind, UnitKind
+from precompiles.short_format.parallel import find_misfit, is_misdirected
 from precompiles.short_format.phrases import stem
 from precompiles.short_format.roles import NUMBERS, ParameterSlot, ValueRole, split_words
 from precompiles.short_format.tokens import TokenShape
 from precompiles.short_format.values import (
     ALL_STEMS,
+    UNCLEAR,
     Context,
     Item,
     Obstacle,
@@ -114,7 +116,10 @@ def list_items(scan: Scan, order: Order, known: KnownWords) -> tuple[Item, ...]:
         for place in range(part.first, part.end):
             owner, token = scan.owners[place], scan.tokens[place]
             if owner < 0:
-                if token.kind is TokenShape.WORD:
+                is_label = place + 1 < part.end and scan.tokens[place + 1].kind is TokenShape.NUMBER
+                if token.kind is TokenShape.WORD and not (
+                    is_label and preposition in {"until", "till"}
+                ):
                     preposition = _follow(preposition, token.word)
                 continue
             mention = scan.mentions[owner]
@@ -132,7 +137,8 @@ def list_items(scan: Scan, order: Order, known: KnownWords) -> tuple[Item, ...]:
             inherited = ""
             if mention.kind is MentionKind.QUANTITY:
                 if mention.unit is UnitKind.TOKEN:
-                    unit = mention.unit_name
+                    # `5000 wei and 3000`: of which unit is not said.
+                    unit = UNCLEAR if mention.text else mention.unit_name
                 elif mention.unit is UnitKind.TIME:
                     times = (mention.unit_name, preposition)
                 elif mention.unit is UnitKind.NONE:
@@ -162,13 +168,13 @@ def _share_unit(scan: Scan, items: Sequence[Item]) -> list[Item]:
 def _find_unit_before(scan: Scan, order: Order) -> str:
     """Return the unit of the last amount before an order that continues another one."""
     before = [
-        one.unit_name
+        UNCLEAR if one.text else one.unit_name
         for one in scan.mentions
         if one.kind is MentionKind.QUANTITY
         and one.unit is UnitKind.TOKEN
         and one.first < order.first
     ]
-    return before[-1] if before and order.verb is not None and order.is_nominal else ""
+    return before[-1] if before and order.is_nominal else ""
 
 
 def _follow(preposition: str, word: str) -> str:
@@ -444,7 +450,9 @@ class _Binder:
         options = [
             index
             for index, value in enumerate(self._fits[place])
-            if isinstance(value, Value) and not self._is_worded(self._slots[index])
+            if isinstance(value, Value)
+            and not self._is_worded(self._slots[index])
+            and not is_misdirected(self._scan, self._slots[index], item, self._tool)
         ]
         own = [index for index in options if index in named]
         if self._is_target(item):
@@ -510,6 +518,7 @@ class _Binder:
             is_context = (
                 item.preposition in _CONTEXT_PREPOSITIONS
                 and mention.text not in self._context.known.tokens
+                and not any(slot.role in _PEOPLE for slot in self._slots)
             )
             return mention.text in tool.handles or is_context
         if self._is_tally(item):
@@ -526,6 +535,8 @@ class _Binder:
             self._is_possessive(mention) or (tool.is_read and self._has_name_before(mention))
         ):
             return True
+        if mention.kind is MentionKind.IT and self._is_joined_value(mention):
+            return False
         if mention.kind is MentionKind.IT and self._is_topped(mention):
             return True
         if mention.kind in {MentionKind.IT, MentionKind.PLACE} and self._is_inside(item):
@@ -566,6 +577,16 @@ class _Binder:
         return any(
             one.kind is MentionKind.NAME and one.first < mention.first for one in self._mentions
         )
+
+    def _is_joined_value(self, mention: Mention) -> bool:
+        """Return whether `it` is an item of a list: `send it and 5 to repair`."""
+        place = mention.end
+        is_and = place + 1 < len(self._scan.tokens) and self._scan.tokens[place].word in {
+            "and",
+            "&",
+        }
+        owner = self._scan.owners[place + 1] if is_and else -1
+        return owner >= 0 and self._scan.mentions[owner].kind is MentionKind.QUANTITY
 
     def _is_topped(self, mention: Mention) -> bool:
         """Return whether `it` is between verb and particle, with an amount: `top it up by 5`."""
@@ -608,6 +629,15 @@ class _Binder:
         if self._has_two_tokens(chosen):
             self._note(Obstacle("several tokens", progress=8))
             return
+        if self._has_article(chosen):
+            self._note(Obstacle("lengths", progress=8))
+            return
+        misfit = find_misfit(
+            self._scan, self._order, self._slots, self._items, chosen, has_each=self._has_each
+        )
+        if misfit is not None:
+            self._note(misfit)
+            return
         free: dict[int, tuple[Value, ...]] = {}
         for index, slot in enumerate(self._slots):
             if chosen[index]:
@@ -637,6 +667,18 @@ class _Binder:
         calls = tuple(self._make_call(chosen, free, number) for number in range(count))
         self._found.setdefault(calls, score)
         self._found[calls] = max(self._found[calls], score)
+
+    def _has_article(self, chosen: Sequence[tuple[int, ...]]) -> bool:
+        """Return whether `a match` is one of the numbers: `Ann for a match and Leo for 2`."""
+        if all(len(of) < 2 for of in chosen):  # noqa: PLR2004
+            return False
+        words = [token.word for token in self._iter_tokens()]
+        return any(
+            word in {"a", "an", "one"} and stem(after) in slot.labels
+            for slot, of in zip(self._slots, chosen, strict=True)
+            if slot.role in NUMBERS and len(of) == 1 and not slot.is_id
+            for word, after in pairwise(words)
+        )
 
     def _has_two_tokens(self, chosen: Sequence[tuple[int, ...]]) -> bool:
         """Return whether the one token of a call is another than the unit of its amount."""
@@ -676,7 +718,13 @@ class _Binder:
             return None
         shared = [slot for slot, of in single if len(of) == 1]
         several = [(slot, of) for slot, of in single if len(of) == most]
-        if any(slot.role is ValueRole.AMOUNT for slot in shared) and not self._has_each:
+        things = [self._items[of[0]].mention for slot, of in single if len(of) == 1]
+        is_counted = any(
+            one.unit is UnitKind.NOUN and one.text != "degree" and one.kind is MentionKind.QUANTITY
+            for one in things
+        ) and any(slot.role in _PEOPLE for slot, _ in several)
+        is_amount = any(slot.role is ValueRole.AMOUNT for slot in shared)
+        if (is_amount or is_counted) and not self._has_each:
             self._note(Obstacle("each", progress=8))
             return None
         is_set = not self._tool.verbs.isdisjoint({"rename", "set"}) and len(single) == 1
@@ -711,7 +759,12 @@ class _Binder:
     def _is_mixed(self, slot: ParameterSlot, places: Sequence[int]) -> bool:
         """Return whether some of a slot's numbers have its name and others another one."""
         mentions = [self._items[place].mention for place in places]
-        named = {not slot.labels.isdisjoint(one.labels) for one in mentions}
+        # Only later ones may lack the noun: `oven 3 to 220 and 4 to 180`.
+        named = {
+            not slot.labels.isdisjoint(one.labels)
+            for place, one in enumerate(mentions)
+            if one.labels or not place
+        }
         units = {
             self._items[place].mention.unit
             for place in places
@@ -760,6 +813,9 @@ class _Binder:
         """Return the values of a slot that no item fills: one, or one for each call."""
         if slot.role is ValueRole.TRUTH and slot.is_list:
             return self._read_truths()
+        if slot.role is ValueRole.TRUTH and self._is_said_between(slot, chosen):
+            each = self._read_named_each(slot, chosen) if slot.named else ()
+            return tuple(Value(("true" if one.texts == ("1",) else "false",)) for one in each)
         if slot.role is ValueRole.TRUTH:
             return (self._read_truth(slot),)
         if slot.role is ValueRole.TOKEN:
@@ -768,6 +824,8 @@ class _Binder:
                 if is_got_token(slot)
                 else self._find_tokens(chosen) or self._find_same_token(slot)
             )
+        if slot.named and self._is_said_between(slot, chosen):
+            return self._read_named_each(slot, chosen)
         if slot.named:
             each = self._read_named_each(slot, chosen)
             if each:
@@ -863,7 +921,12 @@ class _Binder:
         ):
             return ()
         vague = english.DETERMINERS - {"our", "my"}
-        if any(first and self._scan.tokens[first - 1].word in vague for first, _ in words):
+        if any(
+            first
+            and self._scan.tokens[first - 1].word in vague
+            and (self._scan.owners[first] < 0 or self._scan.tokens[first - 1].text[0].isupper())
+            for first, _ in words
+        ):
             # `about the terrace` tells what a text is about.
             return ()
         if any(
@@ -1015,18 +1078,19 @@ class _Binder:
             for item in items:
                 mention = item.mention
                 is_plain = mention.kind is MentionKind.QUANTITY and mention.unit is UnitKind.NONE
-                is_named = (
-                    not slot.labels.isdisjoint(mention.labels)
-                    or not set(mention.labels) - _NUMBER_WORDS - ALL_STEMS
-                )
+                is_named = not slot.labels.isdisjoint(mention.labels) or not set(
+                    mention.labels
+                ) - _NUMBER_WORDS - (ALL_STEMS - self._context.known.slot_names)
                 is_numbered = bool(mention.labels) and is_named
                 if not (is_plain and is_named) or not (
                     slot.is_id or is_numbered or not slot.labels.isdisjoint(mention.labels)
                 ):
                     continue
                 value = fit(slot, item, self._context, self._tool)
-                if isinstance(value, Value) and value.is_known:
-                    found.append(value.texts[0])
+                if not isinstance(value, Value) or not value.is_known:
+                    # It may be what is meant, and does not fit.
+                    return []
+                found.append(value.texts[0])
             if found:
                 return found
         return []
@@ -1073,7 +1137,8 @@ class _Binder:
                 word = self._scan.tokens[place].word
                 after = self._scan.tokens[place + 1] if place + 1 < part.end else None
                 is_last = (
-                    after is None
+                    place == part.first
+                    or after is None
                     or after.kind is not TokenShape.WORD
                     or self._scan.owners[place + 1] >= 0
                 )
@@ -1107,6 +1172,23 @@ class _Binder:
         """Return whether an order says both `for` and `against`: which is whose may be unclear."""
         words = {token.word for token in self._iter_tokens()}
         return {"for", "against"} <= words and "against" in dict(slot.named)
+
+    def _is_said_between(self, slot: ParameterSlot, chosen: Sequence[tuple[int, ...]]) -> bool:
+        """Return whether a word of a choice stands between the values of several calls."""
+        several = [of for of in chosen if len(of) > 1]
+        if not several or any(
+            s.is_list for s, of in zip(self._slots, chosen, strict=True) if of in several
+        ):
+            return False
+        firsts = [self._items[place].mention.first for of in several for place in of]
+        words = {word for name, _ in slot.named for word in name.split()}
+        if slot.role is ValueRole.TRUTH:
+            words |= slot.names | _TRUE | _FALSE | {"on", "off"}
+        return any(
+            min(firsts) < place < max(firsts) and stem(token.word) in words
+            for part in self._order.parts
+            for place, token in enumerate(self._scan.tokens[part.first : part.end], part.first)
+        )
 
     def _read_named_each(
         self, slot: ParameterSlot, chosen: Sequence[tuple[int, ...]]

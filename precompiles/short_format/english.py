@@ -147,7 +147,8 @@ PARTS = _phrases(
 UNKNOWN_PEOPLE = _words(
     "someone somebody anyone anybody everyone everybody whoever whomever people others nobody "
     "friend friends brother sister mother father mom mum dad wife husband son daughter cousin "
-    "uncle aunt boss landlord neighbour neighbor colleague roommate partner kid kids family team"
+    "uncle aunt guy bloke chap lady gentleman boss landlord neighbour neighbor colleague roommate "
+    "partner kid kids family team"
 )
 """Nouns for people; open, but a person whom nobody named is found by the place as well."""
 
@@ -257,7 +258,7 @@ OPENERS = _phrases(
     "make sure, make sure that, ensure, ensure that, have to, need to, want to, wanna, gotta, am "
     "going to need you to, i'm going to need you to, i'll need you to, i will need you to, i am "
     "to, we are to, you are to, would you "
-    "be so kind to"
+    "be so kind to, i would ask you to, i'd ask you to"
 )
 """Beginnings after which an order's verb or object follows. Open."""
 
@@ -665,6 +666,21 @@ WRITES = _words("write print ice engrave")
 GIVES = _words("give grant award hand credit")
 """Verbs that add something to what somebody has. Open."""
 
+GIVING = _words("pay pays send sends give gives owe owes lend lends transfer transfers contribute")
+"""Verbs whose subject is no recipient: `Mia pays 20`. Open."""
+
+CHANGED = _words(
+    "lost gained grew rose fell dropped increased decreased went up down more less fewer extra "
+    "another gone risen fallen grown sank climbed"
+)
+"""Words with which a number says by how much something changed. Open."""
+
+SETTLED = _words(
+    "paid done sent settled cancelled canceled void skip ignore ignored finished already old wrong "
+    "declined rejected pending draft tbc tbd not never no closed refunded received"
+)
+"""Words beside a line that say that it is no order. Open."""
+
 MAKES = _words("make create start open add post table submit file put raise need want")
 """Verbs whose object is a new thing: `table a new proposal`. Open."""
 
@@ -759,7 +775,8 @@ MEASURES: dict[str, tuple[str, int]] = {
     "kilos": ("kilogram", 1), "tonne": ("kilogram", 1_000), "tonnes": ("kilogram", 1_000),
     "g": ("gram", 1), "l": ("litre", 1), "liter": ("litre", 1), "liters": ("litre", 1),
     "km": ("kilometre", 1), "cm": ("centimetre", 1), "mm": ("millimetre", 1),
-    "ml": ("millilitre", 1), "pcs": ("piece", 1), "pc": ("piece", 1), "pts": ("point", 1),
+    "ml": ("millilitre", 1), "db": ("decibel", 1), "pcs": ("piece", 1), "pc": ("piece", 1),
+    "pts": ("point", 1),
 }  # fmt: skip
 """Short forms of measures: the noun, and how many of it one is. Open."""
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from precompiles.short_format import english
 from precompiles.short_format.phrases import PAST, PhraseTable, Speller, is_past, stem
-from precompiles.short_format.roles import ValueRole
+from precompiles.short_format.roles import NUMBERS, ValueRole
 from precompiles.short_format.tokens import TokenShape, fold_case, read_tokens
 
 if TYPE_CHECKING:
@@ -210,6 +210,9 @@ class KnownWords:
         self._token_words = {handle.lower(): handle for handle in self.tokens}
         self.words = frozenset(word for tool in tools for word in tool.words)
         self.verbs = frozenset(word for tool in tools for word in tool.heads)
+        self.number_labels = frozenset(
+            label for slot in slots if slot.role in NUMBERS for label in slot.labels
+        )
         self.meanings = frozenset(meaning for tool in tools for meaning in tool.verbs)
         said = frozenset(word for tool in tools for word in tool.said)
         self.said = said
@@ -611,13 +614,19 @@ class _Scanner:
         """Return whether the word `one` is a number, not a pronoun or an article."""
         before = self._tokens[at - 1] if at else None
         if before is not None and (
-            before.word in NUMBER_MARKS or stem(before.word) in self._known.labels
+            before.word in NUMBER_MARKS or stem(before.word) in self._known.number_labels
         ):
             return True
         after = self._tokens[at + 1] if at + 1 < len(self._tokens) else None
         if after is None or after.kind is not TokenShape.WORD:
             return False
         if after.word == "of":
+            return True
+        is_shared = after.word in {"for", "to"} and any(
+            one.kind is MentionKind.QUANTITY and one.unit is UnitKind.NOUN for one in self._found
+        )
+        if is_shared:
+            # `two bags for Ann and one for Ben`
             return True
         return (
             self._known.find_unit(after.word) is not None or stem(after.word) in self._known.labels
@@ -682,7 +691,8 @@ class _Scanner:
         """Return whether a word after a number is a verb at the end, or asks for a tool's noun."""
         word, after = self._tokens[at].word, self._tokens[at + 1 : at + 2]
         is_end = not after or after[0].kind is TokenShape.SIGN or after[0].word in _POLITE
-        is_verb = stem(word) in self._known.verbs - self._known.labels and not word.endswith("s")
+        is_verb = stem(word) in (self._known.verbs | _VERB_STEMS) - self._known.labels
+        is_verb = is_verb and not word.endswith("s")
         return (is_verb and is_end) or word in english.READ_NOUNS
 
     def _classify_unit(self, word: str, said: str, end: int) -> tuple[UnitKind, str, str, int, str]:
@@ -791,11 +801,16 @@ class _Scanner:
                 continue
             if token.kind is not TokenShape.WORD or token.word in _FUNCTION_WORDS:
                 break
-            if self._owners[place] >= 0 and self._found[self._owners[place]].kind not in {
-                MentionKind.COURTESY, MentionKind.PART, MentionKind.LATER,
+            label = stem(token.word)
+            kind = self._found[self._owners[place]].kind if self._owners[place] >= 0 else None
+            # `invoices 1 and 7` names what the contract `Invoices` counts.
+            is_noun = (
+                kind is MentionKind.NAME and token.text.islower() and (label in self._known.labels)
+            )
+            if not is_noun and kind not in {
+                None, MentionKind.COURTESY, MentionKind.PART, MentionKind.LATER,
             }:  # fmt: skip
                 break
-            label = stem(token.word)
             if label in _VERB_STEMS and not self._is_noun(place):
                 break
             if (
@@ -827,6 +842,12 @@ class _Scanner:
         while place >= 0 and self._tokens[place].word in {"and", "&", ",", "n"}:
             place -= 1
         if place == at - 1 or place < 0 or self._owners[place] < 0:
+            return ()
+        before = self._found[self._owners[place]]
+        after = self._tokens[at + 1].word if at + 1 < len(self._tokens) else ""
+        label = self._tokens[max(before.first - 1, 0)].word
+        if after == "of" or (after in english.PREPOSITIONS and not label.endswith("s")):
+            # `trip 4 and 30 to 5`: the number begins something else.
             return ()
         before = self._found[self._owners[place]]
         is_bare = (
@@ -868,12 +889,15 @@ class _Scanner:
         if ("@" in token.text or is_dotted) and token.word not in _ABBREVIATIONS:
             return self._add(Mention(MentionKind.STRANGER, at, at + 1, text=token.text))
         inexact = _INEXACT.match(tokens, at)
-        if inexact is not None and inexact[0] < len(tokens):
-            counted = tokens[inexact[0]]
-            if counted.kind is TokenShape.NUMBER and not self._is_label(at, inexact[0]):
-                return self._add(
-                    Mention(MentionKind.INEXACT, at, inexact[0], text=self._show(at, inexact[0]))
-                )
+        if (
+            inexact is not None
+            and inexact[0] < len(tokens)
+            and self._is_counted(inexact[0])
+            and not self._is_label(at, inexact[0])
+        ):
+            return self._add(
+                Mention(MentionKind.INEXACT, at, inexact[0], text=self._show(at, inexact[0]))
+            )
         period = self._read_period(at)
         if period is not None:
             return period
@@ -1031,6 +1055,15 @@ class _Scanner:
             )
         )
 
+    def _is_counted(self, at: int) -> bool:
+        """Return whether a quantity begins at a token: `5`, `half an hour`, `a week`."""
+        words = [one.word for one in self._tokens[at : at + 3]]
+        if self._tokens[at].kind is TokenShape.NUMBER or words[0] in {"half", "quarter"}:
+            return True
+        noun = words[1] if len(words) > 1 else ""
+        is_unit = noun in _TIMES or self._known.find_unit(noun) is not None
+        return words[0] in {"a", "an"} and (is_unit or noun in {"half", "quarter", "couple"})
+
     def _read_period(self, at: int) -> int | None:
         """Read `the last of the month`: a time to come."""
         tokens = self._tokens
@@ -1156,7 +1189,7 @@ class _Scanner:
         if (
             kind is MentionKind.SEQUENCE
             and at
-            and tokens[at - 1].word in (english.DETERMINERS | _RANKING)
+            and tokens[at - 1].word in (english.DETERMINERS | _RANKING | english.QUESTION_OPENERS)
         ):
             return end
         if kind is MentionKind.SEQUENCE and end == at + 1 and self._is_named_so(at):

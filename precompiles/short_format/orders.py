@@ -248,10 +248,17 @@ def read_parts(scan: Scan, known: KnownWords) -> tuple[Part, ...]:
             part = replace(part, mood=Mood.STATEMENT, head=-1)
         if found and found[-1].mood is Mood.QUESTION and _is_asked_again(scan, part):
             part = replace(part, mood=Mood.EMPTY, head=-1)
-        if _is_comment(scan, known, part, has_order=any(one.mood is Mood.ORDER for one in found)):
+        has_order = any(one.mood is Mood.ORDER for one in found)
+        is_listed = bool(found) and part.before == "," and not _has_mention(scan, found[-1])
+        if not is_listed and _is_comment(scan, known, part, has_order=has_order):
             part = replace(part, mood=Mood.EMPTY, head=-1)
         found.append(part)
     return tuple(_ask(found, scan))
+
+
+def _has_mention(scan: Scan, part: Part) -> bool:
+    """Return whether a part has a value: what follows one without may be the next item."""
+    return any(part.first <= one.first < part.end for one in scan.mentions)
 
 
 def _is_polite(scan: Scan, part: Part, end: int) -> bool:
@@ -317,9 +324,17 @@ def _is_comment(scan: Scan, known: KnownWords, part: Part, *, has_order: bool) -
         return False
     before = scan.tokens[part.first - 1].text if part.first else ""
     after = scan.tokens[part.end].text if part.end < len(scan.tokens) else ""
+    said = {token.word for token in scan.tokens[part.first : part.end]}
+    if said & english.SETTLED:
+        # `(already paid)` says that it is not to be done.
+        return False
     if before == "(" and after == ")":
         return True
     words = [scan.tokens[place].word for place in range(part.first, part.end)]
+    following = scan.owners[part.end + 1] if part.end + 1 < len(scan.tokens) else -1
+    if after == "," and following >= 0 and scan.mentions[following].kind in VALUES:
+        # `masks, 3, to Yusra`
+        return False
     has_place = any(word in {"to", "from", "into", "for"} for word in words)
     if (
         has_order
@@ -494,6 +509,8 @@ def _read_part(  # noqa: PLR0913 - a part and what is around it
     is_alone = all(scan.owners[place] >= 0 for place in range(at + 1, end))
     if not has_opener and not is_start and is_alone and _is_choice(known, word):
         return Part(first, end, Mood.NOMINAL, is_start=is_start, opener_end=at)
+    if not has_opener and _has_payer(scan, at, end):
+        return Part(first, end, Mood.STATEMENT, is_start=is_start, opener_end=at)
     if not has_opener and (_is_hour(scan, known, at, end) or _is_due(scan, at, end)):
         return Part(first, end, Mood.NOMINAL, is_start=is_start, opener_end=at)
     asked = _find_asked_verb(scan, known, at, end) if _begins_nominal(scan, at, end) else -1
@@ -648,6 +665,18 @@ def _negates_truth(scan: Scan, known: KnownWords, at: int, end: int) -> bool:
     )
 
 
+def _has_payer(scan: Scan, at: int, end: int) -> bool:
+    """Return whether somebody does something: `Jonas each pay 20`, `Mia sends 5`."""
+    owner = scan.owners[at]
+    if owner < 0 or scan.mentions[owner].kind is not MentionKind.NAME:
+        return False
+    place = scan.mentions[owner].end
+    while place < end and scan.tokens[place].word in {"each", "both", "all"}:
+        place += 1
+    word = scan.tokens[place].word if place < end else ""
+    return word in english.GIVING
+
+
 def _is_choice(known: KnownWords, word: str) -> bool:
     """Return whether a word is a tool's for a number, or a truth value: `urgent`, `express`."""
     named = {name for slot in known.slots for name, _ in slot.named}
@@ -740,6 +769,7 @@ def _find_participle(scan: Scan, at: int, end: int) -> int:
         word = scan.tokens[place].word
         if (
             scan.owners[place] < 0
+            and word not in _NAMED
             and (is_past(word) or word in {"have", "get"})
             and stem(word) in _KNOWN_VERBS
         ):

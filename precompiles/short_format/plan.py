@@ -24,10 +24,12 @@ from precompiles.short_format.binding import (
 from precompiles.short_format.english import (
     ALL_WORDS,
     AUXILIARIES,
+    CHANGED,
     DETERMINERS,
     LIGHT_VERBS,
     POSSESSIVES,
     PREPOSITIONS,
+    SETTLED,
     VERBS,
 )
 from precompiles.short_format.mentions import (
@@ -159,6 +161,7 @@ class Planner:
         self._prior: tuple[tuple[tuple[str, str], ...], ...] = ()
         self._prior_tokens: tuple[str, ...] = ()
         self._cut: dict[int, NoPlan] = {}
+        self._last_end, self._is_converted, self._had_several = 0, False, False
         self._calls: tuple[PlannedCall, ...] = ()
         self.order_count = len(self.orders)
         """The orders as they are read at first, which are paid for."""
@@ -223,9 +226,23 @@ class Planner:
             last = self.orders[-1].list_mentions(self.scan) if self.orders else []
             is_last = any(one.kind is MentionKind.QUOTATION for one in last)
             is_one = quoted not in firsts or len(self._calls) == 1
+            is_one = is_one and not (_NEXT.search(self._question) and self._has_lost(quoted))
             if is_text and is_one and (is_last or quoted in labelled):
                 return
         self._read(self._question)
+
+    def _has_lost(self, quoted: str) -> bool:
+        """Return whether a sentence after a quoted text is no order: it may belong to the text."""
+        quotations = [one.end for one in self.scan.mentions if one.kind is MentionKind.QUOTATION]
+        last = max(quotations, default=0)
+        return (
+            any(
+                part.first >= last and part.mood not in {Mood.ORDER, Mood.NOMINAL}
+                for part in self._parts
+                if part.is_start
+            )
+            or ": " in quoted.rpartition('"')[2]
+        )
 
     def find_next(
         self, results: Sequence[str], matches: Callable[[PlannedCall, int], bool]
@@ -249,6 +266,7 @@ class Planner:
             return NoPlan(Obstacle("many"), self._question)
         self._prior, self._prior_tokens, self._cut = (), (), {}
         self._is_after_read, self._calls = False, ()
+        self._last_end, self._is_converted, self._had_several = 0, False, False
         blocked = self._find_blocked_statement()
         if blocked is not None:
             return blocked
@@ -264,7 +282,7 @@ class Planner:
             context = self._make_context(
                 order, results, done, last_write, has_result=has_result, is_open=step is not None
             )
-            found = self._fill(order, waiting, context)
+            found = self._find_same_of_several(order) or self._fill(order, waiting, context)
             if isinstance(found, NoPlan):
                 found = (
                     self._fill_with_balance(order, waiting, context, results, done, matches)
@@ -288,7 +306,14 @@ class Planner:
             index = 0
             if self._is_restated(order, fillings):
                 continue
+            self._had_several = self._last_end > 0 and not order.parts[0].is_start
+            self._last_end = order.end
             self._is_after_read = all(self._tools[one.calls[-1].tool].is_read for one in fillings)
+            self._is_converted = any(
+                not self._tools[call.tool].verbs.isdisjoint(_CONVERSIONS)
+                for one in fillings
+                for call in one.calls
+            )
             self._calls = fillings[0].calls if len(fillings) == 1 else ()
             self._prior_tokens = self._list_tokens(self._calls)
             if not self._is_after_read or fillings[0].calls:
@@ -452,6 +477,13 @@ class Planner:
         ]
         people += [found[1] for found in owners if found and found[1] not in self._forbidden]
         quantities = [one for one in self.scan.mentions if one.kind is MentionKind.QUANTITY]
+        told = [
+            one
+            for part in self.statements
+            if self._last_end <= part.first < order.first
+            for one in list_mentions(self.scan, part.first, part.end)
+            if one.kind is MentionKind.QUANTITY
+        ]
         found: tuple[Mention, ...] | None = None
         if not is_open:
             read: list[Mention] = []
@@ -469,7 +501,9 @@ class Planner:
             has_bare_amount=self._has_bare_amount,
             first=order.first,
             is_after_read=self._is_after_read,
-            prior=self._prior,
+            is_converted=self._is_converted,
+            # What is told since the last order is nearer than what it had.
+            prior=() if told else self._prior,
             prior_tokens=self._prior_tokens,
             antecedents=self._find_antecedents(order.first),
             before=self._find_sentence(order.first),
@@ -674,8 +708,12 @@ class Planner:
 
     def _can_merge(self, order: Order, following: Order) -> bool:
         is_light = order.head >= 0 and self.scan.tokens[order.head].word in LIGHT_VERBS
+        has_value = any(one.kind in VALUES for one in order.list_mentions(self.scan))
+        words = {stem(token.word) for token in self.scan.tokens[order.first : order.end]}
+        # A phrase that tells nothing of the tools says why: `Huge crash coming, sell everything`.
+        has_value = has_value or (order.verb is None and not words & self._known.labels)
         return (
-            order.is_nominal
+            (order.is_nominal and has_value)
             or following.is_nominal
             or (is_light and (following.is_nominal or not self._is_from(order)))
         )
@@ -684,10 +722,17 @@ class Planner:
         """Return how an order is filled by the tools that its words speak for most."""
         found: dict[Strength, list[ToolRoles]] = {}
         best = Obstacle("no tool")
-        is_more = order.is_nominal and not order.is_question and len(self.orders) > 1
+        is_first = bool(self.orders) and order.first == self.orders[0].first
+        is_more = order.is_nominal and not order.is_question
+        is_more = is_more and (len(self.orders) > 1 or not is_first)
+        only = self._find_same_tools(order)
+        words = {token.word for token in self.scan.tokens[order.first : order.end]}
+        if order.is_nominal and order.verb is not None and "back" in words:
+            # `Swap 5 gold for silver and 3 back`
+            return Obstacle("word", "back", progress=8)
         for tool in self._tools:
             strength = measure_strength(self.scan, order, tool)
-            if is_more and tool.is_read:
+            if (is_more and tool.is_read) or (only and tool.index not in only):
                 continue
             is_doubt = order.head >= 0 or not self._is_spoken_of(order, tool)
             if strength is Strength.WEAK and is_doubt and not tool.is_read:
@@ -759,8 +804,46 @@ class Planner:
             return sorted(fillings, key=lambda one: (-one.strength, -one.evidence))[:MAX_OFFERED]
         least = min(one.excused for one in fillings)
         fillings = [one for one in fillings if one.excused == least]
+        if all(self._tools[one.calls[0].tool].moves for one in fillings if one.calls):
+            unsaid = [self._count_unsaid(order, one) for one in fillings]
+            fillings = [
+                one for one, count in zip(fillings, unsaid, strict=True) if count == min(unsaid)
+            ]
         highest = max(one.evidence for one in fillings)
         return [one for one in fillings if one.evidence == highest][:MAX_OFFERED]
+
+    def _count_unsaid(self, order: Order, filling: Filling) -> int:
+        """Return how many nouns of a tool's name an order does not say: `shareTips` for `pay`."""
+        said = {stem(token.word) for token in self.scan.tokens[order.first : order.end]}
+        if not filling.calls:
+            return 0
+        tool = self._tools[filling.calls[0].tool]
+        handles = {stem(handle.lower()) for handle in tool.handles}
+        nouns = tool.name_words - tool.heads - handles - {stem(one) for one in self._units}
+        return len(nouns - said)
+
+    def _find_same_tools(self, order: Order) -> frozenset[int]:
+        """Return the only tools that may go on with an order: those before a number without a noun.
+
+        `Donate 0.1 ETH to appeals 2 and 3` pays no bill 3.
+        """
+        is_rest = order.is_nominal and order.first != self.orders[0].first
+        is_bare = any(
+            one.kind is MentionKind.QUANTITY
+            and one.unit is UnitKind.NONE
+            and not self._is_labelled(one)
+            for one in order.list_mentions(self.scan)
+        )
+        kinds = {one.kind for one in order.list_mentions(self.scan)}
+        is_bound = is_bare or MentionKind.SAME in kinds
+        tools = frozenset(call.tool for call in self._calls)
+        return tools if is_rest and is_bound and order.verb is not None else frozenset()
+
+    def _is_labelled(self, mention: Mention) -> bool:
+        """Return whether a noun that is written stands before a number."""
+        before = self.scan.tokens[mention.first - 1] if mention.first else None
+        word = "" if before is None else stem(before.word)
+        return word in mention.labels and word in self._known.labels
 
     def _fill_reading(
         self, order: Order, found: Mapping[Strength, Sequence[ToolRoles]], context: Context
@@ -815,9 +898,18 @@ class Planner:
             return told
         if not kinds or kinds - {MentionKind.IT} or not context.antecedents or self._calls:
             return failure
-        return find_fillings(
+        before = find_told(self._parts, order)
+        words = {self.scan.tokens[at].word for part in before for at in range(part.first, part.end)}
+        if words & CHANGED:
+            return failure
+        found = find_fillings(
             self.scan, order, tool, context, Strength.STRONG, items=context.antecedents[0]
         )
+        is_several = not isinstance(found, Obstacle) and any(len(one.calls) > 1 for one in found)
+        return failure if is_several and "it" in self._list_said(order) else found
+
+    def _list_said(self, order: Order) -> set[str]:
+        return {one.text.lower() for one in order.list_mentions(self.scan)}
 
     def _find_definition(self, order: Order) -> Part | None:
         """Return the sentence after an order that gives a value: `The deposit is 0.08 ETH`."""
@@ -921,7 +1013,11 @@ class Planner:
             Strength.STRONG,
             items=(*items, *own),
         )
-        return None if isinstance(found, Obstacle) else found
+        if isinstance(found, Obstacle):
+            return None
+        said = self._list_said(order)
+        is_single = "it" in said and not said & {"both", "each", "them"}
+        return None if is_single and any(len(one.calls) > 1 for one in found) else found
 
     def _fill_search(self, order: Order, context: Context) -> list[Filling] | None:
         """Return the search that a question asks for, where no other tool answers it."""
@@ -946,6 +1042,11 @@ class Planner:
         ]
         units = {(item.mention.unit_name or item.inherited_unit) for item in quantities}
         if len(quantities) < 2 or len(units) != len(quantities):  # noqa: PLR2004
+            return None
+        kinds = {one.kind for one in order.list_mentions(self.scan)}
+        is_exchange = any(not tool.verbs.isdisjoint(_CONVERSIONS) for tool in tools)
+        if is_exchange or MentionKind.SAME in kinds:
+            # `Trade 2 BNB for 600 USDT` is no two trades.
             return None
         calls: list[PlannedCall] = []
         for quantity in quantities:
@@ -1005,6 +1106,10 @@ class Planner:
             if part.mood is Mood.QUESTION and self.scan.tokens[part.head].word == "or":
                 text = self.scan.show(part.first, part.end)
                 return NoPlan(Obstacle("alternative", text), text)
+        for part in self._parts:
+            settled = self._find_settled(part)
+            if settled is not None:
+                return settled
         asides = [part for part in self._parts if part.is_aside]
         for part in asides:
             words = {self.scan.tokens[place].word for place in range(part.first, part.end)}
@@ -1059,6 +1164,38 @@ class Planner:
                     failure = Obstacle(mention.kind.name.lower(), mention.text)
                     return NoPlan(failure, self.scan.show(part.first, part.end))
         return None
+
+    def _find_same_of_several(self, order: Order) -> NoPlan | None:
+        """Return why `vault 4 the same` is unclear: several orders are before it."""
+        kinds = {one.kind for one in order.list_mentions(self.scan)}
+        start = order.parts[0].is_start
+        before = [
+            one
+            for one in self.orders
+            if one.end <= order.first and one.first >= self._find_sentence_start(order)
+        ]
+        is_several = len({one.first for one in before}) > 1 or self._had_several
+        if MentionKind.SAME not in kinds or start or not is_several or not order.is_nominal:
+            return None
+        text = self.scan.show(order.first, order.end)
+        return NoPlan(Obstacle("reference", text), text)
+
+    def _find_sentence_start(self, order: Order) -> int:
+        starts = [part.first for part in self._parts if part.is_start and part.first <= order.first]
+        return starts[-1] if starts else 0
+
+    def _find_settled(self, part: Part) -> NoPlan | None:
+        """Return why a line with `(already paid)` or `[cancelled]` is none to be done."""
+        before = self.scan.tokens[part.first - 1].text if part.first else ""
+        after = self.scan.tokens[part.end].text if part.end < len(self.scan.tokens) else ""
+        words = {token.word for token in self.scan.tokens[part.first : part.end]}
+        has_value = any(
+            one.kind in VALUES for one in list_mentions(self.scan, part.first, part.end)
+        )
+        if before not in {"(", "["} or after not in {")", "]"} or has_value or not words & SETTLED:
+            return None
+        text = self.scan.show(part.first, part.end)
+        return NoPlan(Obstacle("report"), text)
 
     def _list_following(self, part: Part) -> set[str]:
         """Return the words of the statements that go on in a part's sentence."""
@@ -1147,6 +1284,9 @@ class Planner:
 
 _SUMS = frozenset(map(stem, ("amount", "price", "deposit", "payment", "value", "bid", "reward")))
 """Nouns of an amount that a sentence gives."""
+
+_CONVERSIONS = frozenset(("wrap", "unwrap", "swap", "buy", "sell", "mint"))
+"""Meanings of tools after which `it` may be what was given, or what was got."""
 
 _SHARED = frozenset(("each", "lengths", "several amounts"))
 """Reasons of a whole order that say more than what is left of it."""
@@ -1277,6 +1417,7 @@ _FIRST = re.compile(
     r":?[ \t]*(?:\n[ \t]*[-*\u2022])?"
     r"[ \t]*(?P<text>[^\n,;.:=\d\"\u201c\u201d]+?)[ \t]*(?=[\n,])"
 )
+_NEXT = re.compile(r"[.!?][ \t]+(?=[A-Za-z])")
 _LINES = re.compile(
     r":[ \t]*(?P<lines>(?:\n[ \t]*(?:[-*\u2022]|[0-9]{1,2}[.)])[ \t]*[^\n\"]+)+)\s*\Z"
 )
@@ -1316,4 +1457,9 @@ def quote_tails(question: str) -> tuple[str, ...]:
     tail = _TAIL.search(question)
     if tail is None:
         return ()
-    return (f'{question[: tail.start("tail")]}"{tail["tail"]}"',)
+    start, text = tail.start("tail"), tail["tail"]
+    more = _NEXT.search(text)
+    if more is None:
+        return (f'{question[:start]}"{text}"',)
+    # `Log: wind from the north. Close shower 3.` has an order after the text.
+    return (f'{question[:start]}"{text[: more.start()]}"{text[more.start() :]}',)

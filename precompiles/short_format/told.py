@@ -10,6 +10,7 @@ Source: docs/architecture.md#short-format.
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from precompiles.short_format import english
@@ -75,6 +76,10 @@ def read_told(
         return None
     told = Order(tuple(replace(part, mood=Mood.NOMINAL, head=-1) for part in parts))
     mentions = told.list_mentions(scan)
+    words = {token.word for part in parts for token in scan.tokens[part.first : part.end]}
+    if words & english.CHANGED:
+        # `Animal 4 lost 200 grams`: by how much, and not how much.
+        return None
     if any(one.kind in _UNSAID and one.text.lower() != "again" for one in mentions):
         return None
     own = {one.kind for one in order.list_mentions(scan)}
@@ -113,6 +118,11 @@ def _list_texts(
     if any(_is_empty(part, mentions) and part.before in _JOINTS for part in told.parts):
         # `Bread and chess` may be one text or two.
         return []
+    for before, after in pairwise(told.parts):
+        is_pair = _counts(before, mentions) and _counts(after, mentions)
+        if after.before in {"and", "&"} and not is_pair:
+            # `Heron and Swift are both in the way`
+            return []
     counted = [
         one.text
         for one in mentions
@@ -130,6 +140,11 @@ def _list_texts(
         return [topic]
     nouns = [found for part in told.parts for found in _list_nouns(scan, part, known) if found]
     return nouns if len(nouns) == 1 else []
+
+
+def _counts(part: Part, mentions: Sequence[Mention]) -> bool:
+    kinds = {one.kind for one in mentions if part.first <= one.first < part.end}
+    return bool(kinds & {MentionKind.QUANTITY, MentionKind.QUOTATION})
 
 
 def _is_empty(part: Part, mentions: Sequence[Mention]) -> bool:

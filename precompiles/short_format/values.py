@@ -133,12 +133,19 @@ class Context:
     is_after_read: bool = False
     """Whether the step before the order reads."""
 
+    is_converted: bool = False
+    """Whether the order before changes an amount into another."""
+
     has_result: bool = False
     """Whether a step before the order has a result that may hold an amount."""
 
     results: tuple[Mention, ...] | None = None
     """The mentions of the results since the last write; None while they are not known."""
 
+
+_PAYS = frozenset(map(stem, ("pay", "pays", "settle", "reimburse", "repay")))
+UNCLEAR = "?"
+"""The unit of a number after one in a sub-unit."""
 
 ALL_STEMS = frozenset(map(stem, ALL_WORDS))
 _GENERAL = frozenset(
@@ -287,6 +294,8 @@ def convert(  # noqa: PLR0913 - a number and what tells its unit
     """Return a quantity in a slot's unit, exactly."""
     value, unit = mention.value, mention.unit
     name = mention.unit_name
+    if unit is UnitKind.NONE and is_inherited == UNCLEAR and slot.role is ValueRole.AMOUNT:
+        return Obstacle("no unit")
     if unit is UnitKind.NONE and is_inherited and slot.role is ValueRole.AMOUNT:
         unit, name = UnitKind.TOKEN, is_inherited
     is_named = not slot.labels.isdisjoint(mention.labels)
@@ -319,6 +328,14 @@ def convert(  # noqa: PLR0913 - a number and what tells its unit
             and (value >= _MORNING or _has_full_clock(mention, context))
         )
         return value if unit is UnitKind.NONE and is_clear else Obstacle("unit", mention.text)
+    is_payment = not tool.heads.isdisjoint(_PAYS) and slot.is_id and not mention.labels
+    if (
+        unit is UnitKind.NONE
+        and is_payment
+        and not any(one.role is ValueRole.AMOUNT for one in tool.slots)
+    ):
+        # `Pay 20`: of what?
+        return Obstacle("no unit")
     if unit is UnitKind.NONE:
         return value
     if unit is UnitKind.PERCENT and name == "percent" and "percent" in slot.labels:
@@ -328,6 +345,9 @@ def convert(  # noqa: PLR0913 - a number and what tells its unit
         return Obstacle("noun", mention.text)
     if unit is UnitKind.NOUN:
         noun = stem(mention.text)
+        if _counts_items(slot, mention):
+            # `2 seats` says how many.
+            return Obstacle("noun", mention.text)
         value *= MEASURES.get(mention.unit_name, ("", 1))[1]
         is_own = (
             (noun in tool.words and not slot.labels - _GENERAL)
@@ -345,7 +365,8 @@ def convert(  # noqa: PLR0913 - a number and what tells its unit
             is_own = not slot.labels.isdisjoint({"degre", "celsiu", "celsius", "temperatur"})
         return value if is_own or is_named else Obstacle("noun", mention.text)
     is_item = slot.is_id and name not in context.unit_names and mention.labels[:1] == (name,)
-    is_stated = slot.role is ValueRole.COUNT and name in slot.labels
+    is_one = name in split_words(slot.name) and not mention.labels and value != 1
+    is_stated = slot.role is ValueRole.COUNT and name in slot.labels and not is_one
     if unit is UnitKind.TOKEN and not mention.text and (is_item or is_stated):
         return value
     if unit is UnitKind.TOKEN and not mention.text:
@@ -357,12 +378,27 @@ def convert(  # noqa: PLR0913 - a number and what tells its unit
             else Obstacle("unit", name)
         )
     if unit is UnitKind.TIME and name in slot.labels:
-        return value
+        # `for 2 weeks` is no week of the year.
+        words = split_words(slot.name)
+        is_length = f"{name}s" in words or (name not in words and f"{name}s" in tool.said)
+        return value if is_length or is_named else Obstacle("unit", name)
     if unit is UnitKind.UNKNOWN and stem(mention.text) in slot.labels:
         return value
     if unit is UnitKind.TOKEN and not name and mention.text in slot.labels:
         return value
     return Obstacle("unit", name or mention.text)
+
+
+def _counts_items(slot: ParameterSlot, mention: Mention) -> bool:
+    """Return whether a number counts what a slot names one by one: `2 seats`, `two tables`."""
+    said, words = mention.text.lower(), split_words(slot.name)
+    is_plural = said.endswith("s") and mention.value != 1
+    is_one = said.removesuffix("s") in words and said not in words
+    return (
+        is_plural
+        and slot.role is ValueRole.COUNT
+        and (is_one or (slot.is_list and stem(said) in slot.labels))
+    )
 
 
 def _has_full_clock(mention: Mention, context: Context) -> bool:
@@ -448,6 +484,8 @@ def _refer(
         return Obstacle("token", mention.unit_name)
     if slot.is_id and mention.kind is MentionKind.ALL:
         return Obstacle("role")
+    if context.is_converted and mention.kind is not MentionKind.ALL:
+        return Obstacle("reference", mention.text or "it")
     share = mention.value or Fraction(1)
     end = context.first if mention.kind is MentionKind.IT else mention.first
     before = [one for one in context.quantities if one.first < end and _is_antecedent(slot, one)]

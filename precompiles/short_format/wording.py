@@ -1051,6 +1051,10 @@ def find_unexplained(
                 previous_owner = owner
                 preposition, is_purpose, has_article = "", False, False
                 continue
+            is_thing = token.text.lower() in {"one", "ones"} and "pay" in tool.verbs
+            if is_thing and tool.moves:
+                # `Give Ann a new one for 60 USDC` gives no money.
+                return Obstacle("word", token.text)
             if token.kind is not TokenShape.WORD:
                 previous_owner = -1
                 continue
@@ -1075,7 +1079,10 @@ def find_unexplained(
                 stem(word) in tool.words
                 or (word == "list" and any(slot.is_list for slot in tool.slots))
                 or _is_compound(scan, tool, place)
-                or (stem(word) in siblings and (not tool.moves or _is_label_at(scan, place)))
+                or (
+                    stem(word) in siblings
+                    and ((not tool.moves and previous_owner < 0) or _is_label_at(scan, place))
+                )
                 or (_is_label_at(scan, place) and any(slot.is_id for slot in tool.slots))
                 or word in english.MONEY_NOUNS
                 or word in english.ADVERBS
@@ -1105,6 +1112,15 @@ def find_unexplained(
                         return Obstacle(
                             "person", scan.show(scan.mentions[previous_owner].first, place + 1)
                         )
+                    return Obstacle("word", token.text)
+                is_beside = (
+                    previous_owner >= 0
+                    and scan.mentions[previous_owner].kind is MentionKind.NAME
+                    and not texts
+                )
+                is_subject = word.partition("'")[0] in english.SUBJECTS
+                if is_beside or (not tool.slots and not is_subject):
+                    # `Leo vice captain`, `sell all gold`
                     return Obstacle("word", token.text)
                 is_manner = preposition in _OF_MANNER and not has_article and has_value
                 if is_manner or (has_article and preposition in _BEFORE_THINGS):

@@ -1,0 +1,201 @@
+"""Whether the values of several calls are said in parallel, and in the direction of their slots.
+
+    Set oven 3 to 220 and 4 to 180      (3, 220) and (4, 180)
+    Contribute 50 to trip 4 and 30 to 5 (4, 50) and (5, 30), and never (30, 5)
+    Discard batches 4 to 7              neither [4, 7] nor anything else: a range
+    Raise the reward to 50              is no raise by 50
+
+A value that could belong to two items, or to two parameters, belongs to none.
+
+Source: docs/architecture.md#short-format.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from precompiles.short_format import english
+from precompiles.short_format.mentions import Mention, MentionKind, UnitKind
+from precompiles.short_format.phrases import stem
+from precompiles.short_format.roles import NUMBERS, ValueRole, split_words
+from precompiles.short_format.values import Obstacle
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from precompiles.short_format.mentions import Scan
+    from precompiles.short_format.orders import Order
+    from precompiles.short_format.roles import ParameterSlot, ToolRoles
+    from precompiles.short_format.values import Item
+
+_STEPS = frozenset(
+    "by extra more add added additional increase increment step grow growth plus".split()  # noqa: SIM905
+)
+"""Words of a parameter that says by how much."""
+
+_ENDS = frozenset(
+    "until till to end ends due close closes closing last expiry expires deadline".split()  # noqa: SIM905
+)
+"""Words of a parameter that says until when."""
+
+_LENGTHS = frozenset("number days nights weeks minutes hours seasons months".split())  # noqa: SIM905
+_SETTERS = frozenset(map(stem, ("set", "change", "update", "adjust", "alter", "dim")))
+_RANGES = frozenset(("to", "through", "thru", "till", "until", "-", "\u2013"))
+_COMPARED = frozenset(english.COMPARATIVES) | {"less", "more", "fewer", "longer", "shorter"}
+_VALUES = frozenset(
+    (MentionKind.QUANTITY, MentionKind.ORDINAL, MentionKind.CLOCK, MentionKind.QUOTATION)
+)
+
+
+def is_misdirected(scan: Scan, slot: ParameterSlot, item: Item, tool: ToolRoles) -> bool:
+    """Return whether a number's preposition says another thing than a slot takes.
+
+    `to 50` is no step, `by 5` no new value, `until the 12th` no length.
+    """
+    if tool.is_read or slot.role not in NUMBERS or item.is_told:
+        return False
+    mention, names = item.mention, frozenset(split_words(slot.name))
+    if mention.kind is MentionKind.ORDINAL and not names.isdisjoint(_LENGTHS):
+        return True
+    after = scan.tokens[mention.end].word if mention.end < len(scan.tokens) else ""
+    if after in _COMPARED and tool.verbs.isdisjoint({"raise", "lower", "extend"}):
+        # `two degrees colder`
+        return True
+    if mention.kind is not MentionKind.QUANTITY and mention.kind is not MentionKind.ORDINAL:
+        return False
+    is_labelled = not slot.names.isdisjoint(mention.labels)
+    if item.preposition in {"until", "till"}:
+        return names.isdisjoint(_ENDS) and slot.role is not ValueRole.HOUR
+    if mention.unit is UnitKind.TIME and item.preposition == "for":
+        # `for 12 weeks` is no week in which it is due.
+        return not names.isdisjoint(_ENDS)
+    is_step = not names.isdisjoint(_STEPS) or (
+        not tool.verbs.isdisjoint({"raise", "lower"})
+        and not slot.is_id
+        and slot.role is not ValueRole.PERCENT
+        and names.isdisjoint({"new", "target", "value"})
+        and not tool.heads & _SETTERS
+    )
+    if item.preposition == "to":
+        return is_step and not is_labelled
+    is_absolute = bool(tool.heads & _SETTERS) or not names.isdisjoint(_ENDS | {"new", "target"})
+    return item.preposition == "by" and is_absolute and not is_labelled
+
+
+def find_misfit(  # noqa: PLR0913 - an assignment and what is around it
+    scan: Scan,
+    order: Order,
+    slots: Sequence[ParameterSlot],
+    items: Sequence[Item],
+    chosen: Sequence[tuple[int, ...]],
+    *,
+    has_each: bool,
+) -> Obstacle | None:
+    """Return why values can't belong to slots as they are assigned; None if they can.
+
+    Input:  of each slot, the places of its items.
+    """
+    for slot, places in zip(slots, chosen, strict=True):
+        mentions = [items[place].mention for place in places]
+        if _is_range(scan, mentions):
+            return Obstacle("unread", scan.show(mentions[0].first, mentions[-1].end), progress=8)
+        if len({one.kind for one in mentions} & _VALUES) > 1 and slot.role in NUMBERS:
+            return Obstacle("lengths", progress=8)
+        if not _is_regular([items[place] for place in places]):
+            return Obstacle("lengths", progress=8)
+        if slot.role is ValueRole.AMOUNT and any(
+            items[place].preposition == "of" for place in places[1:]
+        ):
+            # `5 USDC of the 10 USDC`
+            return Obstacle("several amounts", progress=8)
+    several = [(slot, of) for slot, of in zip(slots, chosen, strict=True) if len(of) > 1]
+    numbers = [of for slot, of in several if slot.role in NUMBERS and not slot.is_list]
+    if len(numbers) > 1 and not _is_repeated(numbers):
+        return Obstacle("lengths", progress=8)
+    if _is_unclear(slots, items, chosen):
+        return Obstacle("lengths", progress=8)
+    if _is_bare_rest(order, slots, items, chosen):
+        return Obstacle("lengths", progress=8)
+    shared = [
+        of[0]
+        for slot, of in zip(slots, chosen, strict=True)
+        if len(of) == 1 and not slot.is_list and items[of[0]].mention.kind in _VALUES
+    ]
+    if not has_each and any(not slot.is_list and is_between(of, shared) for slot, of in several):
+        return Obstacle("lengths", progress=8)
+    return None
+
+
+def is_between(places: Sequence[int], others: Sequence[int]) -> bool:
+    """Return whether one of some values stands between those that it would be shared by."""
+    return any(min(places) < other < max(places) for other in others)
+
+
+def _is_range(scan: Scan, mentions: Sequence[Mention]) -> bool:
+    """Return whether two numbers beside each other are the ends of a range: `4 to 7`."""
+    return any(
+        one.kind is MentionKind.QUANTITY
+        and other.first == one.end + 1
+        and scan.tokens[one.end].text.lower() in _RANGES
+        for one, other in pairwise(mentions)
+    )
+
+
+def _is_regular(items: Sequence[Item]) -> bool:
+    """Return whether the prepositions of a slot's values are all the same, or only the first's."""
+    prepositions = [item.preposition for item in items]
+    return len(set(prepositions)) <= 1 or (prepositions[0] != "" and not any(prepositions[1:]))
+
+
+def _is_repeated(several: Sequence[tuple[int, ...]]) -> bool:
+    """Return whether the values of several slots follow each other in each group alike."""
+    size = len(several)
+    ordered = [
+        index
+        for _, index in sorted((place, index) for index, of in enumerate(several) for place in of)
+    ]
+    groups = [tuple(ordered[start : start + size]) for start in range(0, len(ordered), size)]
+    listed = [index for index, _ in pairwise(ordered) if index == _]
+    return len(set(groups)) == 1 or len(listed) == len(ordered) - size
+
+
+def _is_unclear(
+    slots: Sequence[ParameterSlot],
+    items: Sequence[Item],
+    chosen: Sequence[tuple[int, ...]],
+) -> bool:
+    """Return whether a later number could be a shared one as well: `seat 5 in row 3, and 6`."""
+    pairs = [pair for pair in zip(slots, chosen, strict=True) if pair[0].role is ValueRole.COUNT]
+    shared = [slot for slot, of in pairs if len(of) == 1]
+    for slot, of in pairs:
+        if len(of) < 2 or slot.is_list or not shared:  # noqa: PLR2004
+            continue
+        mentions = [items[place].mention for place in of]
+        if mentions[0].labels and any(
+            one.kind is MentionKind.QUANTITY and one.unit is UnitKind.NONE and not one.labels
+            for one in mentions[1:]
+        ):
+            return True
+    return False
+
+
+def _is_bare_rest(
+    order: Order,
+    slots: Sequence[ParameterSlot],
+    items: Sequence[Item],
+    chosen: Sequence[tuple[int, ...]],
+) -> bool:
+    """Return whether a part that goes on has two numbers that nothing tells apart: `30 to 5`."""
+    if order.verb is None or not order.is_nominal:
+        return False
+    bare = {
+        index
+        for index, (slot, of) in enumerate(zip(slots, chosen, strict=True))
+        for place in of
+        if slot.role in NUMBERS
+        and items[place].mention.kind is MentionKind.QUANTITY
+        and items[place].mention.unit is UnitKind.NONE
+        and slot.names.isdisjoint(items[place].mention.labels)
+    }
+    return len(bare) > 1
