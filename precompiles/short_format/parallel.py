@@ -110,6 +110,9 @@ def find_misfit(  # noqa: PLR0913 - an assignment and what is around it
             # `5 USDC of the 10 USDC`
             return Obstacle("several amounts", progress=8)
     several = [(slot, of) for slot, of in zip(slots, chosen, strict=True) if len(of) > 1]
+    if has_each and any(slot.role is ValueRole.AMOUNT for slot, _ in several):
+        # `20 USDC each, in total 40`
+        return Obstacle("several amounts", progress=8)
     numbers = [of for slot, of in several if slot.role in NUMBERS and not slot.is_list]
     if len(numbers) > 1 and not _is_repeated(numbers):
         return Obstacle("lengths", progress=8)

@@ -224,7 +224,8 @@ class Planner:
                 )
             )
             last = self.orders[-1].list_mentions(self.scan) if self.orders else []
-            is_last = any(one.kind is MentionKind.QUOTATION for one in last)
+            has_next = _NEXT.search(self._question) is not None
+            is_last = has_next or any(one.kind is MentionKind.QUOTATION for one in last)
             is_one = quoted not in firsts or len(self._calls) == 1
             is_one = is_one and not (_NEXT.search(self._question) and self._has_lost(quoted))
             if is_text and is_one and (is_last or quoted in labelled):
@@ -501,6 +502,7 @@ class Planner:
             has_bare_amount=self._has_bare_amount,
             first=order.first,
             is_after_read=self._is_after_read,
+            is_changed=bool(self._list_told_words(order) & CHANGED),
             is_converted=self._is_converted,
             # What is told since the last order is nearer than what it had.
             prior=() if told else self._prior,
@@ -898,15 +900,22 @@ class Planner:
             return told
         if not kinds or kinds - {MentionKind.IT} or not context.antecedents or self._calls:
             return failure
-        before = find_told(self._parts, order)
-        words = {self.scan.tokens[at].word for part in before for at in range(part.first, part.end)}
-        if words & CHANGED:
+        if self._list_told_words(order) & CHANGED:
             return failure
         found = find_fillings(
             self.scan, order, tool, context, Strength.STRONG, items=context.antecedents[0]
         )
         is_several = not isinstance(found, Obstacle) and any(len(one.calls) > 1 for one in found)
-        return failure if is_several and "it" in self._list_said(order) else found
+        return failure if is_several and self._list_said(order) & _SINGLE else found
+
+    def _list_told_words(self, order: Order) -> set[str]:
+        """Return the words of what is told before an order."""
+        return {
+            self.scan.tokens[at].word
+            for part in find_told(self._parts, order)
+            if part.mood is not Mood.ORDER
+            for at in range(part.first, part.end)
+        }
 
     def _list_said(self, order: Order) -> set[str]:
         return {one.text.lower() for one in order.list_mentions(self.scan)}
@@ -1016,7 +1025,7 @@ class Planner:
         if isinstance(found, Obstacle):
             return None
         said = self._list_said(order)
-        is_single = "it" in said and not said & {"both", "each", "them"}
+        is_single = bool(said & _SINGLE) and not said & {"both", "each", "them"}
         return None if is_single and any(len(one.calls) > 1 for one in found) else found
 
     def _fill_search(self, order: Order, context: Context) -> list[Filling] | None:
@@ -1287,6 +1296,9 @@ _SUMS = frozenset(map(stem, ("amount", "price", "deposit", "payment", "value", "
 
 _CONVERSIONS = frozenset(("wrap", "unwrap", "swap", "buy", "sell", "mint"))
 """Meanings of tools after which `it` may be what was given, or what was got."""
+
+_SINGLE = frozenset(("it", "that", "this"))
+"""Pronouns of one thing."""
 
 _SHARED = frozenset(("each", "lengths", "several amounts"))
 """Reasons of a whole order that say more than what is left of it."""

@@ -133,6 +133,9 @@ class Context:
     is_after_read: bool = False
     """Whether the step before the order reads."""
 
+    is_changed: bool = False
+    """Whether the sentence before says by how much something changed."""
+
     is_converted: bool = False
     """Whether the order before changes an amount into another."""
 
@@ -496,6 +499,14 @@ def _refer(
         and not (context.is_after_read and before[-1].first < context.first)
     ):
         last = before[-1]
+        later = [
+            one
+            for one in context.quantities
+            if last.end <= one.first < end and one.unit is UnitKind.NONE and not one.labels
+        ]
+        if mention.kind is MentionKind.IT and (context.is_changed or later):
+            # `Invoice 4 is fine, 5 isn't. Dispute that.`
+            return Obstacle("reference", mention.text or "it")
         if mention.kind is MentionKind.IT and len(before) > 1 and _is_beside(before[-2], last):
             # `loans 4 and 5, then end it`
             return Obstacle("reference", mention.text or "it")

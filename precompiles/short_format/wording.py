@@ -1078,7 +1078,7 @@ def find_unexplained(
             is_known = (
                 stem(word) in tool.words
                 or (word == "list" and any(slot.is_list for slot in tool.slots))
-                or _is_compound(scan, tool, place)
+                or (previous_owner < 0 and _is_compound(scan, tool, place))
                 or (
                     stem(word) in siblings
                     and ((not tool.moves and previous_owner < 0) or _is_label_at(scan, place))
