@@ -44,6 +44,7 @@ from precompiles.short_format.wording import (
     find_block,
     find_loose_words,
     find_other_act,
+    find_other_noun,
     find_unexplained,
     find_unknown,
     has_name,
@@ -242,7 +243,9 @@ def find_fillings(  # noqa: PLR0913 - what an order is filled from
     word = find_unexplained(scan, order, tool, texts, siblings)
     if word is not None:
         return replace(word, progress=6)
-    other = find_other_act(scan, order, tool, context.acts)
+    other = find_other_act(scan, order, tool, context.acts) or find_other_noun(
+        scan, order, tool, context.known.slot_names, context.acts
+    )
     if other is not None:
         return replace(other, progress=6)
     evidence = count_evidence(scan, order, tool)
@@ -375,11 +378,10 @@ class _Binder:
         self._slots = tool.slots
         own = ((part.first, part.end) for part in order.parts)
         self._spans = (*context.told_spans, *own)
-        self._own_words = (
-            tool.words
-            | {stem(handle) for handle in tool.handles}
-            | context.siblings.get(tool.index, frozenset())
-        )
+        self._own_words = tool.words | {stem(handle) for handle in tool.handles}
+        if any(slot.names and slot.names <= _GENERIC for slot in tool.slots):
+            # A token's number has the noun that its contract uses elsewhere: `card 4`.
+            self._own_words |= context.siblings.get(tool.index, frozenset())
         self._mentions = tuple(mention for mention in scan.mentions if order.holds(mention))
         self._has_each = any(mention.kind is MentionKind.EACH for mention in self._mentions)
         self._items = tuple(self._expand_people(items))
@@ -457,13 +459,12 @@ class _Binder:
         own = [index for index in options if index in named]
         if self._is_target(item):
             return []
+        if item.mention.kind is MentionKind.QUOTATION:
+            options = [index for index in options if not self._is_label_of_other(index, item)]
         said = [one for one in item.mention.labels if one not in {"extra", "another"}]
         label = next(iter(said), "")
-        is_other = (
-            label in self._context.known.slot_names | self._context.known.words
-            and not named
-            and label not in self._own_words
-        )
+        is_noun = label in self._context.known.slot_names | self._context.known.words
+        is_other = is_noun and not named and label not in self._own_words
         if is_other and item.mention.kind in {MentionKind.QUANTITY, MentionKind.ORDINAL}:
             return []
         if own and item.mention.kind in {
@@ -482,9 +483,24 @@ class _Binder:
         is_amount = mention.kind is MentionKind.QUANTITY and mention.unit is UnitKind.TOKEN
         return is_amount and self._tool.moves and before == "to" and not is_set
 
+    def _is_label_of_other(self, index: int, item: Item) -> bool:
+        """Return whether a quotation has the name of another value: `title: "Waves"`."""
+        place = item.mention.first - 1
+        if place < 1 or self._scan.tokens[place].text not in {":", "="}:
+            return False
+        label = stem(self._scan.tokens[place - 1].word)
+        slot = self._slots[index]
+        return (
+            label in self._context.known.slot_names
+            and label not in slot.names | slot.labels
+            and label not in self._tool.words
+        )
+
     def _is_worded(self, slot: ParameterSlot) -> bool:
         """Return whether a word of the order gives a slot its value already."""
-        return bool(slot.named) and self._read_named(slot) is not None
+        words = f" {' '.join(stem(token.word) for token in self._iter_tokens())} "
+        is_said = any(f" {word} " in words for word, _ in slot.named if word != "for")
+        return is_said or (bool(slot.named) and self._read_named(slot) is not None)
 
     def _weigh(self, slot: ParameterSlot, item: Item) -> int:
         """Return how much the words beside a value speak for a slot."""
@@ -731,6 +747,12 @@ class _Binder:
         if len(several) == 1 and several[0][0].role is ValueRole.TEXT and is_set:
             self._note(Obstacle("lengths", progress=8))
             return None
+        is_item = any(slot.role is ValueRole.COUNT and slot.is_id for slot in shared)
+        is_given = not self._tool.heads.isdisjoint(_HANDS)
+        if len(several) == 1 and several[0][0].role in _PEOPLE and is_item and is_given:
+            # `Hand animal 4 over to Ann and Bob`
+            self._note(Obstacle("lengths", progress=8))
+            return None
         if len(several) == 1 and several[0][0].role is ValueRole.AMOUNT:
             self._note(Obstacle("several amounts", progress=8))
             return None
@@ -759,7 +781,10 @@ class _Binder:
     def _is_mixed(self, slot: ParameterSlot, places: Sequence[int]) -> bool:
         """Return whether some of a slot's numbers have its name and others another one."""
         mentions = [self._items[place].mention for place in places]
-        # Only later ones may lack the noun: `oven 3 to 220 and 4 to 180`.
+        # Only the last ones may lack the noun: `oven 3 to 220 and 4 to 180`.
+        labelled = [bool(one.labels) for one in mentions]
+        if labelled != sorted(labelled, reverse=True):
+            return True
         named = {
             not slot.labels.isdisjoint(one.labels)
             for place, one in enumerate(mentions)
@@ -923,7 +948,7 @@ class _Binder:
         vague = english.DETERMINERS - {"our", "my"}
         if any(
             first
-            and self._scan.tokens[first - 1].word in vague
+            and self._scan.tokens[first - 1 - self._is_renewed(first)].word in vague
             and (self._scan.owners[first] < 0 or self._scan.tokens[first - 1].text[0].isupper())
             for first, _ in words
         ):
@@ -962,6 +987,11 @@ class _Binder:
             return ()
         return tuple(Value((to_json(text),)) for text in texts)
 
+    def _is_renewed(self, first: int) -> bool:
+        """Return whether `new` or the like is before a word: `announce the new motto`."""
+        word = self._scan.tokens[first - 1].word
+        return first > 1 and word in {"new", "latest", "next", "last", "old", "current"}
+
     def _find_told(
         self, slot: ParameterSlot, chosen: Sequence[tuple[int, ...]]
     ) -> tuple[Value, ...]:
@@ -984,6 +1014,23 @@ class _Binder:
             and after.text in {"-", "+", "/"}
         ):
             return False
+        if after is not None and after.text in {"(", "["}:
+            # `Dunes (1920)`
+            return False
+        following = tokens[run[1] + 1] if run[1] + 1 < len(tokens) else None
+        if (
+            not slot.is_list
+            and after is not None
+            and after.word in {"and", "&"}
+            and following is not None
+            and following.kind is TokenShape.WORD
+            and (following.text[:1].isupper() or following.word == "back")
+            and stem(following.word) not in self._context.known.verbs
+        ):
+            # `the Smith and Jones parties`
+            owner = self._scan.owners[run[1] + 1]
+            if owner < 0 or self._scan.mentions[owner].kind is MentionKind.STRANGER:
+                return False
         is_counted = self._scan.owners[run[0]] >= 0
         is_named = all(token.text[:1].isupper() for token in tokens[run[0] : run[1]])
         is_target = tokens[run[0] - 1].word in {"to", "into", "in", "from"} if run[0] else False
@@ -1260,6 +1307,8 @@ def _alternate(places: Sequence[tuple[int, ...]]) -> bool:
     return all(len({index for _, index in group}) == size for group in groups)
 
 
+_HANDS = frozenset(map(stem, ("hand", "give", "transfer", "send", "pass", "move")))
+_GENERIC = frozenset(map(stem, ("token", "tokens", "item", "items")))
 _BULLETS = frozenset(("-", "\u2022", "*", "\n"))
 _JOINED = frozenset((",", "and", "&", "n", "\n", "-", "\u2022", "*"))
 _PRONOUNS = frozenset((MentionKind.IT, MentionKind.HIM))

@@ -128,6 +128,7 @@ INEXACT = _phrases(
 """Words directly before a number that make it inexact. Open."""
 
 INEXACT_AFTER = _phrases(
+    "below, under, above, beneath, "
     "or so, or more, or less, at least, at most, max, maximum, min, minimum, tops, minus, and a "
     "bit, and change, -ish, ish, odd, plus, "
     "etc, etc., and so on, and so forth, onwards, onward, less, fewer, higher, lower, ff"

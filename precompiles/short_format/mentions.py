@@ -505,6 +505,9 @@ class _Scanner:
             return self._add(Mention(MentionKind.UNREAD, at, end, text=self._show(at, end)))
         if at and tokens[at - 1].word in {"another", "extra"}:
             self._free(at - 1)
+        if [one.word for one in tokens[at + 1 : at + 3]] in (["of", "each"], ["of", "both"]):
+            # `5 of each`: of what is told elsewhere.
+            return self._add(Mention(MentionKind.UNREAD, at, at + 3, text=self._show(at, at + 3)))
         if token.is_spelled and token.value == 1 and not self._is_counting(at):
             return at + 1
         following = [one.kind for one in tokens[at + 2 : at + 3]]

@@ -328,8 +328,9 @@ def _is_comment(scan: Scan, known: KnownWords, part: Part, *, has_order: bool) -
     if said & english.SETTLED:
         # `(already paid)` says that it is not to be done.
         return False
+    is_tools = any(stem(word) in known.labels for word in said)
     if before == "(" and after == ")":
-        return True
+        return not is_tools
     words = [scan.tokens[place].word for place in range(part.first, part.end)]
     following = scan.owners[part.end + 1] if part.end + 1 < len(scan.tokens) else -1
     if after == "," and following >= 0 and scan.mentions[following].kind in VALUES:
@@ -1067,6 +1068,10 @@ def gather_orders(
         if part.mood in {Mood.ORDER, Mood.QUESTION} or (
             part.mood is Mood.RECEIVING and part.is_start
         ):
+            orders.append([*waiting, part])
+            waiting = []
+        elif part.mood is Mood.NOMINAL and scan.tokens[part.end - 1].word in {"on", "off"}:
+            # `Shore power of 4 off and free it`
             orders.append([*waiting, part])
             waiting = []
         elif (part.is_start and _has_head_later(parts, index)) or waiting:

@@ -59,7 +59,9 @@ def is_misdirected(scan: Scan, slot: ParameterSlot, item: Item, tool: ToolRoles)
     if mention.kind is MentionKind.ORDINAL and not names.isdisjoint(_LENGTHS):
         return True
     after = scan.tokens[mention.end].word if mention.end < len(scan.tokens) else ""
-    if after in _COMPARED and tool.verbs.isdisjoint({"raise", "lower", "extend"}):
+    follows = scan.tokens[mention.end + 1].word if mention.end + 1 < len(scan.tokens) else ""
+    is_turned = after in {"up", "down"} and follows != "to" and not slot.is_id
+    if (after in _COMPARED or is_turned) and tool.verbs.isdisjoint({"raise", "lower", "extend"}):
         # `two degrees colder`
         return True
     if mention.kind is not MentionKind.QUANTITY and mention.kind is not MentionKind.ORDINAL:
@@ -102,6 +104,23 @@ def find_misfit(  # noqa: PLR0913 - an assignment and what is around it
             return Obstacle("unread", scan.show(mentions[0].first, mentions[-1].end), progress=8)
         if len({one.kind for one in mentions} & _VALUES) > 1 and slot.role in NUMBERS:
             return Obstacle("lengths", progress=8)
+        if slot.role in NUMBERS and any(
+            _begins_pair(scan, items, items[place], items[places[0]]) for place in places[1:]
+        ):
+            return Obstacle("lengths", progress=8)
+        owned = {scan.tokens[one.end - 1].text == "'s" for one in mentions}
+        if slot.role not in NUMBERS and len(owned) > 1:
+            # `Give Bob Ann's seat 4`
+            return Obstacle("lengths", progress=8)
+        written = [_has_noun(scan, one) for one in mentions]
+        if slot.role in NUMBERS and written != sorted(written, reverse=True):
+            # `seat 4, and 13, seat 5`
+            return Obstacle("lengths", progress=8)
+        units = {one.unit for one in mentions if one.kind is MentionKind.QUANTITY}
+        nouns = {stem(one.text) for one in mentions if one.unit is UnitKind.NOUN}
+        if slot.is_list and len(units) > 1 and not nouns <= slot.labels:
+            # `batch 4 of gloves, 20 pieces`
+            return Obstacle("lengths", progress=8)
         if not _is_regular([items[place] for place in places]):
             return Obstacle("lengths", progress=8)
         if slot.role is ValueRole.AMOUNT and any(
@@ -128,6 +147,21 @@ def find_misfit(  # noqa: PLR0913 - an assignment and what is around it
     if not has_each and any(not slot.is_list and is_between(of, shared) for slot, of in several):
         return Obstacle("lengths", progress=8)
     return None
+
+
+def _begins_pair(scan: Scan, items: Sequence[Item], item: Item, first: Item) -> bool:
+    """Return whether a number begins a pair of its own: `oven 3 to 220 and 4 to hot`."""
+    after = scan.tokens[item.mention.end].word if item.mention.end < len(scan.tokens) else ""
+    is_said = bool(first.preposition) and not item.preposition and not item.mention.labels
+    is_opened = after in {"to", "at", "by", "on", "off"}
+    places = {one.mention.first for one in items}
+    return is_said and is_opened and item.mention.end + 1 not in places
+
+
+def _has_noun(scan: Scan, mention: Mention) -> bool:
+    """Return whether a number has its own noun before it: `seat 4`."""
+    before = scan.tokens[mention.first - 1].word if mention.first else ""
+    return stem(before) in mention.labels
 
 
 def is_between(places: Sequence[int], others: Sequence[int]) -> bool:

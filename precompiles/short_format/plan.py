@@ -400,6 +400,7 @@ class Planner:
         tools = {call.tool for call in self._calls}
         if (
             len(tools) != 1
+            or order.is_nominal
             or not kinds & _PRONOUNS
             or kinds & (VALUES | UNKNOWN | BLOCKS) - _PRONOUNS
         ):
@@ -561,7 +562,7 @@ class Planner:
 
         Input:  the orders after it, the next one last; changed where it is put together or cut.
         """
-        if waiting and self._is_taken(order, waiting[-1]):
+        if waiting and self._is_taken(order, waiting[-1]) and not self._acts_itself(order):
             merged = merge_orders((drop_light_verb(self.scan, order), waiting[-1]))
             both = self._fill_order(merged, context)
             if not isinstance(both, Obstacle):
@@ -708,12 +709,24 @@ class Planner:
         words = {token.word for token in self.scan.tokens[order.first : order.end]}
         return not words.isdisjoint({"from", "out", "of", "back", "off", "away", "down"})
 
+    def _acts_itself(self, order: Order) -> bool:
+        """Return whether a light verb is a tool's own: `open vault 2 and lock vault 3`."""
+        head = stem(self.scan.tokens[order.head].word)
+        return any(head in tool.heads for tool in self._tools if not tool.is_read)
+
     def _can_merge(self, order: Order, following: Order) -> bool:
         is_light = order.head >= 0 and self.scan.tokens[order.head].word in LIGHT_VERBS
+        is_light = is_light and not self._acts_itself(order)
+        said = {token.word for token in self.scan.tokens[order.first : order.end]}
+        if order.is_nominal and not following.is_nominal and said & {"on", "off", "up", "down"}:
+            # `Shore power of 4 off and free it`
+            return False
         has_value = any(one.kind in VALUES for one in order.list_mentions(self.scan))
         words = {stem(token.word) for token in self.scan.tokens[order.first : order.end]}
         # A phrase that tells nothing of the tools says why: `Huge crash coming, sell everything`.
-        has_value = has_value or (order.verb is None and not words & self._known.labels)
+        is_header = any(token.text == ":" for token in self.scan.tokens[order.first : order.end])
+        is_plain = order.verb is None and not words & self._known.labels and not is_header
+        has_value = has_value or is_plain
         return (
             (order.is_nominal and has_value)
             or following.is_nominal
@@ -800,6 +813,15 @@ class Planner:
         unknown = next((one for _, one in failures if one.reason == "person"), None)
         if unknown is not None and fillings and self._has_stranger(order):
             return unknown
+        is_item = any(
+            slot.role is ValueRole.COUNT
+            for tool in chosen
+            if tool.moves
+            for slot in tool.slots
+            if all(one.role is not ValueRole.AMOUNT for one in tool.slots)
+        )
+        if is_item and self._has_bare_before_unit(order):
+            return Obstacle("no unit", progress=8)
         if self._is_bare_doubt(order, fillings):
             return Obstacle("no unit", progress=8)
         if strongest is not Strength.STRONG:
@@ -879,6 +901,16 @@ class Planner:
         said = {stem(token.word) for token in self.scan.tokens[order.first : order.end]}
         named = {word for slot in tool.slots for word, _ in slot.named}
         return bool(said & named) or count_evidence(self.scan, order, tool) > 0
+
+    def _has_bare_before_unit(self, order: Order) -> bool:
+        """Return whether a bare number is before an amount: `send 4 to Ann and 50 EURC to Ben`."""
+        amounts = [
+            one
+            for one in order.list_mentions(self.scan)
+            if one.kind is MentionKind.QUANTITY and not one.labels
+        ]
+        units = [one.unit for one in amounts]
+        return UnitKind.TOKEN in units and UnitKind.NONE in units[: units.index(UnitKind.TOKEN)]
 
     def _is_bare_doubt(self, order: Order, fillings: Sequence[Filling]) -> bool:
         """Return whether a number without a unit is an amount for some tools only."""
@@ -965,7 +997,8 @@ class Planner:
     def _only_tells(self, order: Order) -> bool:
         """Return whether an order has no verb, though a word begins it: `haircut on the 17th`."""
         if order.head < 0:
-            return order.verb is None
+            said = {token.word for token in self.scan.tokens[order.first : order.end]}
+            return order.verb is None and not said & {"on", "off", "up", "down"}
         place = order.head + 1
         after = self.scan.tokens[place].word if place < order.parts[0].end else ""
         is_noun = place >= order.parts[0].end or after in PREPOSITIONS
@@ -1129,7 +1162,9 @@ class Planner:
                     failure = Obstacle(mention.kind.name.lower(), mention.text)
                     return NoPlan(failure, self.scan.show(part.first, part.end))
         for part in self.statements:
-            if self._is_joined(part):
+            is_told = part.before == ":" and self._names_tool_before(part)
+            is_alone = part.before in {"and", "&"} and self._is_participle(part)
+            if self._is_joined(part) or is_told or is_alone:
                 return NoPlan(Obstacle("statement"), self.scan.show(part.first, part.end))
             words = {self.scan.tokens[place].word for place in range(part.first, part.end)}
             has_value = any(
@@ -1184,7 +1219,9 @@ class Planner:
             if one.end <= order.first and one.first >= self._find_sentence_start(order)
         ]
         is_several = len({one.first for one in before}) > 1 or self._had_several
-        if MentionKind.SAME not in kinds or start or not is_several or not order.is_nominal:
+        has_own = MentionKind.QUANTITY in kinds
+        is_same = MentionKind.SAME in kinds or (MentionKind.EACH in kinds and not has_own)
+        if not is_same or start or not is_several or not order.is_nominal:
             return None
         text = self.scan.show(order.first, order.end)
         return NoPlan(Obstacle("reference", text), text)
@@ -1192,6 +1229,18 @@ class Planner:
     def _find_sentence_start(self, order: Order) -> int:
         starts = [part.first for part in self._parts if part.is_start and part.first <= order.first]
         return starts[-1] if starts else 0
+
+    def _names_tool_before(self, part: Part) -> bool:
+        """Return whether a header of one word is a tool's noun: `Diary: slept well`."""
+        place = part.first - 2
+        starts = {one.first for one in self._parts if one.is_start}
+        return place in starts and stem(self.scan.tokens[place].word) in self._known.words
+
+    def _is_participle(self, part: Part) -> bool:
+        """Return whether a part is one word that says what is done: `and locked`."""
+        token = self.scan.tokens[part.first]
+        is_one = part.end - part.first == 1 and not part.is_start
+        return is_one and token.kind is TokenShape.WORD and self.scan.owners[part.first] < 0
 
     def _find_settled(self, part: Part) -> NoPlan | None:
         """Return why a line with `(already paid)` or `[cancelled]` is none to be done."""
@@ -1429,7 +1478,8 @@ _FIRST = re.compile(
     r":?[ \t]*(?:\n[ \t]*[-*\u2022])?"
     r"[ \t]*(?P<text>[^\n,;.:=\d\"\u201c\u201d]+?)[ \t]*(?=[\n,])"
 )
-_NEXT = re.compile(r"[.!?][ \t]+(?=[A-Za-z])")
+_NEXT = re.compile(r"[.!?;][ \t]+(?=[A-Za-z])")
+_LABEL_IN = re.compile(r"[A-Za-z]:[ \t]")
 _LINES = re.compile(
     r":[ \t]*(?P<lines>(?:\n[ \t]*(?:[-*\u2022]|[0-9]{1,2}[.)])[ \t]*[^\n\"]+)+)\s*\Z"
 )
@@ -1470,6 +1520,9 @@ def quote_tails(question: str) -> tuple[str, ...]:
     if tail is None:
         return ()
     start, text = tail.start("tail"), tail["tail"]
+    if _LABEL_IN.search(text):
+        # `Tags: oil, sea; title: Waves` has two texts.
+        return ()
     more = _NEXT.search(text)
     if more is None:
         return (f'{question[:start]}"{text}"',)

@@ -194,7 +194,12 @@ class _Reader:
             return
         piece = match[0]
         if match["numeric"] and piece.endswith(("'s", "\u2019s")):
+            # `vault 4's temperature`
             piece = piece[:-2]
+            yield from self._read_numeric(piece, start, is_spaced=is_spaced)
+            cut = start + len(piece)
+            yield Token(TokenShape.SIGN, cut, cut + 2, "'s", "'s", is_spaced=False)
+            return
         trailing = _TRAILING.search(piece)
         if trailing and trailing.start() > 0:
             piece = piece[: trailing.start()]

@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from precompiles.abi import ParamType
-from precompiles.short_format.english import ALL_WORDS, MEASURES, OF_RESULTS
+from precompiles.short_format.english import ALL_WORDS, MEASURES, MONEY_NOUNS, OF_RESULTS
 from precompiles.short_format.mentions import SUB_UNITS, Mention, MentionKind, UnitKind
 from precompiles.short_format.phrases import stem
 from precompiles.short_format.roles import (
@@ -146,6 +146,7 @@ class Context:
     """The mentions of the results since the last write; None while they are not known."""
 
 
+_MONEY = frozenset(map(stem, MONEY_NOUNS))
 _PAYS = frozenset(map(stem, ("pay", "pays", "settle", "reimburse", "repay")))
 UNCLEAR = "?"
 """The unit of a number after one in a sub-unit."""
@@ -302,6 +303,14 @@ def convert(  # noqa: PLR0913 - a number and what tells its unit
     if unit is UnitKind.NONE and is_inherited and slot.role is ValueRole.AMOUNT:
         unit, name = UnitKind.TOKEN, is_inherited
     is_named = not slot.labels.isdisjoint(mention.labels)
+    if (
+        slot.role is ValueRole.AMOUNT
+        and mention.unit is UnitKind.NONE
+        and not set(mention.labels[:1]) <= slot.labels | _MONEY | slot.names
+        and mention.labels[0] in context.known.labels
+    ):
+        # `Omar's invoice 5` is no 5 USDC.
+        return Obstacle("unit", mention.text)
     if slot.role is ValueRole.AMOUNT:
         return _convert_amount(slot, mention, unit, name, context)
     if slot.role is ValueRole.PERCENT and "number" in mention.labels:
@@ -355,7 +364,7 @@ def convert(  # noqa: PLR0913 - a number and what tells its unit
         is_own = (
             (noun in tool.words and not slot.labels - _GENERAL)
             or noun in slot.labels
-            or noun in {"unit", "piec", "token", "coin"}
+            or (noun in {"unit", "piec", "token", "coin"} and not slot.is_list)
             or _is_named(slot, mention, tool)
             or any(
                 noun in word.split()

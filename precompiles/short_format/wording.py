@@ -669,6 +669,7 @@ def find_block(scan: Scan, order: Order, tool: ToolRoles) -> Obstacle | None:
 
 
 _NATIVE = frozenset("eth ether native plain normal wrapped".split())  # noqa: SIM905
+_MONEY_STEMS = frozenset(map(stem, english.MONEY_NOUNS))
 _BEFORE_NAMED = 3
 
 
@@ -977,6 +978,23 @@ def _is_item_without_value(scan: Scan, part: Part, told: set[int]) -> bool:
     )
 
 
+def _is_participle_alone(scan: Scan, part: Part, tool: ToolRoles) -> bool:
+    """Return whether a part is one word that a tool does not have: `and locked`."""
+    words = [
+        scan.tokens[place].word for place in range(part.first, part.end) if scan.owners[place] < 0
+    ]
+    has_mention = any(part.first <= one.first < part.end for one in scan.mentions)
+    is_joined = part.before in {"and", "&", "plus"} and part.mood is Mood.NOMINAL
+    return (
+        is_joined
+        and not has_mention
+        and len(words) == 1
+        and not any(slot.is_list for slot in tool.slots)
+        and stem(words[0]) not in tool.words
+        and words[0] not in english.ADVERBS
+    )
+
+
 def _is_label_at(scan: Scan, place: int) -> bool:
     """Return whether a word names the number after it: `card 4`."""
     owner = scan.owners[place + 1] if place + 1 < len(scan.tokens) else -1
@@ -1004,6 +1022,45 @@ def find_other_act(
             )
             if is_act:
                 return Obstacle("word", scan.tokens[place + 1].text)
+    return None
+
+
+def find_other_noun(
+    scan: Scan, order: Order, tool: ToolRoles, nouns: frozenset[str], acts: frozenset[str]
+) -> Obstacle | None:
+    """Return the noun of another tool that an order is about: `cancel my note on appointment 4`.
+
+    Input:  stems of the names of the values that other tools write; of the names of all tools that
+            write.
+    """
+    if tool.is_read or tool.is_agent:
+        return None
+    for place in range(order.first + 1, order.end - 1):
+        word = scan.tokens[place + 1].word
+        is_owned = scan.tokens[place].text == "'s" and scan.owners[place - 1] >= 0
+        owner = scan.mentions[scan.owners[place - 1]] if is_owned else None
+        if (
+            owner is not None
+            and owner.kind is MentionKind.QUANTITY
+            and (stem(word) not in tool.words)
+        ):
+            # `hand 4's papers over`
+            return Obstacle("word", scan.tokens[place + 1].text)
+    for place in _word_places(scan, order):
+        word, before = scan.tokens[place].word, scan.tokens[place - 1].word if place else ""
+        after = scan.tokens[place + 1].word if place + 1 < order.end else ""
+        is_object = before in {"its", "my", "his", "her", "their", "our"} or (
+            before in {"the", "of"} and after in {"of", "on"}
+        )
+        outward = scan.tokens[place - 2].word if place > 1 else ""
+        is_place = outward in {"from", "off"} and before in english.DETERMINERS
+        is_object = is_object or (is_place and word != "list")
+        is_object = is_object and place > order.head
+        is_other = stem(word) in (nouns | acts) - tool.words - _MONEY_STEMS
+        if is_object and is_other and place != order.head and not _is_label_at(scan, place):
+            is_list = after == "of" and stem(word) in acts
+            if not is_list:
+                return Obstacle("word", scan.tokens[place].text)
     return None
 
 
@@ -1037,6 +1094,9 @@ def find_unexplained(
         if part.is_loose and part.opener_end not in told:
             return Obstacle("verb", scan.tokens[part.opener_end].text)
         if _is_item_without_value(scan, part, told):
+            return Obstacle("word", scan.show(part.first, part.end))
+        if part is not order.parts[0] and _is_participle_alone(scan, part, tool):
+            # `Hangar to 15 and locked`
             return Obstacle("word", scan.show(part.first, part.end))
         purpose = _find_purpose(scan, part)
         verb_end = _find_receiving_end(scan, part)

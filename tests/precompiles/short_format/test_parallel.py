@@ -182,6 +182,17 @@ UNCLEAR: list[tuple[tuple[Tool, ...], str]] = [
     ((TRANSFER,), "On the last of the month transfer the bonus: Bob 5 USDC"),
     ((LOG,), "Log: wind from the north. It may rain."),
     ((CHANGE,), "Change order 7 to about half an hour"),
+    # Parts that another tool, or none, would do.
+    ((BILL, TRANSFER), "Send Bob 20 USDC and Ann's bill 5"),
+    ((OVEN,), "Set oven 3 to 220 and 4 to hot"),
+    ((OVEN, POWER), "Set oven 3 to 220 and its power off"),
+    ((KENNEL,), "Move animal 4's bed into kennel 5"),
+    ((SEAT,), "Give Bob Ann's seat 4 in row 2"),
+    ((BATCHES,), "Discard batch 4 of gloves, 20 pieces"),
+    ((OVEN,), "Set oven 3 to 20 below"),
+    ((OVEN,), "Set oven 3 to 220 and locked"),
+    ((HOLD, LEAVE), "Cancel my leave on batch 4"),
+    ((SEAT,), "Give Bob seat 4, and 13, seat 5, in row 2"),
 ]
 
 
