@@ -126,7 +126,9 @@ def list_items(scan: Scan, order: Order, known: KnownWords) -> tuple[Item, ...]:
             mention = scan.mentions[owner]
             if mention.first != place or mention.kind not in VALUES:
                 continue
-            is_object = not preposition and not found and order.head >= 0
+            following = [one.word for one in scan.tokens[order.head + 1 : order.head + 2]]
+            is_particle = preposition in english.PARTICLES and following == [preposition]
+            is_object = (not preposition or is_particle) and not found and order.head >= 0
             after = scan.tokens[part.end].text if part.end < len(scan.tokens) else ""
             is_header = not preposition and not found and after == ":" and part is order.parts[0]
             if (
@@ -559,8 +561,18 @@ class _Binder:
             return True
         if mention.kind in {MentionKind.IT, MentionKind.PLACE}:
             return not any(slot.role is ValueRole.AMOUNT for slot in self._slots)
+        if mention.kind is MentionKind.ALL and self._is_in_purpose(mention):
+            return True
         is_own = mention.kind is MentionKind.ALL and stem(mention.text.lower()) in tool.words
         return is_own or (tool.is_read and mention.kind in {MentionKind.ALL, MentionKind.SAME})
+
+    def _is_in_purpose(self, mention: Mention) -> bool:
+        """Return whether `for` and a verb are before a mention: `for carrying all those boxes`."""
+        tokens = self._scan.tokens
+        return any(
+            tokens[place].word == "for" and tokens[place + 1].word.endswith("ing")
+            for place in range(self._order.first, mention.first - 1)
+        )
 
     def _is_tally(self, item: Item) -> bool:
         """Return whether a number says how many calls follow one by one: `2 tickets: …`."""
@@ -946,6 +958,10 @@ class _Binder:
         ):
             return ()
         vague = english.DETERMINERS - {"our", "my"}
+        objects = [run for run in words if self._is_object(run, slot)]
+        if len(words) == len(objects) == 1 and self._strength is Strength.STRONG:
+            text = self._scan.show(*words[0])
+            return (Value((to_json(text),)),) if is_free(text) else ()
         if any(
             first
             and self._scan.tokens[first - 1 - self._is_renewed(first)].word in vague
@@ -974,18 +990,42 @@ class _Binder:
             return ()
         ends = [self._items[place].mention.end for place in several[0]]
         tokens = self._scan.tokens
-        is_beside = all(
-            run[0] == end or (run[0] == end + 1 and tokens[end].text in _TELLING)
-            for run, end in zip(words, ends, strict=True)
-        ) or all(
-            # `rye, 95 kg, grade 2`, each on its line
-            tokens[run[0] - 1].text in _BULLETS and run[0] > 0 and tokens[run[1]].text == ","
-            for run in words
+        mentions = [self._items[place].mention for place in several[0]]
+        is_beside = (
+            all(one.first < run[0] < one.end for run, one in zip(words, mentions, strict=True))
+            or all(
+                run[0] == end or (run[0] == end + 1 and tokens[end].text in _TELLING)
+                for run, end in zip(words, ends, strict=True)
+            )
+            or all(
+                # `rye, 95 kg, grade 2`, each on its line
+                tokens[run[0] - 1].text in _BULLETS and run[0] > 0 and tokens[run[1]].text == ","
+                for run in words
+            )
         )
         texts = [self._scan.show(*run) for run in words]
         if not is_beside or not all(map(is_free, texts)):
             return ()
         return tuple(Value((to_json(text),)) for text in texts)
+
+    def _is_object(self, run: tuple[int, int], slot: ParameterSlot) -> bool:
+        """Return whether words are the object of the verb, of a tool for things: `lend the drill`.
+
+        What follows is a preposition or the end, and the text is no prose.
+        """
+        tokens, head = self._scan.tokens, self._order.head
+        if slot.is_list or not slot.names.isdisjoint(_PROSE) or head < 0:
+            return False
+        before = [token.word for token in tokens[head + 1 : run[0]]]
+        after = tokens[run[1]] if run[1] < len(tokens) else None
+        is_end = (
+            after is None or run[1] >= self._order.end or after.word in {"to", "for", "from", "by"}
+        ) and (after is None or after.text not in {"and", "&", ","})
+        words = [token.word for token in tokens[run[0] : run[1]]]
+        is_plain = not any(stem(word) in self._context.known.verbs for word in words)
+        return before in (["the"], ["a"], ["an"], ["back", "the"], ["out", "the"]) and (
+            is_end and is_plain
+        )
 
     def _is_renewed(self, first: int) -> bool:
         """Return whether `new` or the like is before a word: `announce the new motto`."""
@@ -1306,6 +1346,17 @@ def _alternate(places: Sequence[tuple[int, ...]]) -> bool:
     groups = [ordered[start : start + size] for start in range(0, len(ordered), size)]
     return all(len({index for _, index in group}) == size for group in groups)
 
+
+_PROSE = frozenset(
+    map(
+        stem,
+        (  # noqa: SIM905
+            "text note message memo reason description title entry headline purpose comment motto "
+            "inscription nickname query prompt name role tags"
+        ).split(),
+    )
+)
+"""Names of texts that say something, and name no thing."""
 
 _HANDS = frozenset(map(stem, ("hand", "give", "transfer", "send", "pass", "move")))
 _GENERIC = frozenset(map(stem, ("token", "tokens", "item", "items")))

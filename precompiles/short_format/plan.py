@@ -233,17 +233,22 @@ class Planner:
         self._read(self._question)
 
     def _has_lost(self, quoted: str) -> bool:
-        """Return whether a sentence after a quoted text is no order: it may belong to the text."""
-        quotations = [one.end for one in self.scan.mentions if one.kind is MentionKind.QUOTATION]
-        last = max(quotations, default=0)
-        return (
-            any(
-                part.first >= last and part.mood not in {Mood.ORDER, Mood.NOMINAL}
-                for part in self._parts
-                if part.is_start
-            )
-            or ": " in quoted.rpartition('"')[2]
-        )
+        """Return whether what follows a quoted text is no order: it may belong to the text.
+
+        An order with a pronoun, `Dentist: the 14th, 9 am. Enter it`, takes its values from it.
+        """
+        ends = [one.end for one in self.scan.mentions if one.kind is MentionKind.QUOTATION]
+        after = [
+            part for part in self._parts if part.is_start and part.first >= max(ends, default=0)
+        ]
+        pronouns = [
+            one
+            for part in after
+            for one in list_mentions(self.scan, part.first, part.end)
+            if one.kind is MentionKind.IT
+        ]
+        is_told = any(part.mood not in {Mood.ORDER, Mood.NOMINAL} for part in after)
+        return is_told or bool(pronouns) or ": " in quoted.rpartition('"')[2]
 
     def find_next(
         self, results: Sequence[str], matches: Callable[[PlannedCall, int], bool]
@@ -503,7 +508,7 @@ class Planner:
             has_bare_amount=self._has_bare_amount,
             first=order.first,
             is_after_read=self._is_after_read,
-            is_changed=bool(self._list_told_words(order) & CHANGED),
+            is_changed=bool(self._list_told_words(order) & CHANGED) or self._is_told_vaguely(order),
             is_converted=self._is_converted,
             # What is told since the last order is nearer than what it had.
             prior=() if told else self._prior,
@@ -932,7 +937,7 @@ class Planner:
             return told
         if not kinds or kinds - {MentionKind.IT} or not context.antecedents or self._calls:
             return failure
-        if self._list_told_words(order) & CHANGED:
+        if context.is_changed:
             return failure
         found = find_fillings(
             self.scan, order, tool, context, Strength.STRONG, items=context.antecedents[0]
@@ -948,6 +953,15 @@ class Planner:
             if part.mood is not Mood.ORDER
             for at in range(part.first, part.end)
         }
+
+    def _is_told_vaguely(self, order: Order) -> bool:
+        """Return whether what is told before an order is not exact: `about 17 degrees`."""
+        return any(
+            one.kind is MentionKind.INEXACT
+            for part in find_told(self._parts, order)
+            if part.mood is not Mood.ORDER
+            for one in list_mentions(self.scan, part.first, part.end)
+        )
 
     def _list_said(self, order: Order) -> set[str]:
         return {one.text.lower() for one in order.list_mentions(self.scan)}
@@ -1164,7 +1178,7 @@ class Planner:
         for part in self.statements:
             is_told = part.before == ":" and self._names_tool_before(part)
             is_alone = part.before in {"and", "&"} and self._is_participle(part)
-            if self._is_joined(part) or is_told or is_alone:
+            if self._is_joined(part) or is_told or is_alone or self._obliges(part):
                 return NoPlan(Obstacle("statement"), self.scan.show(part.first, part.end))
             words = {self.scan.tokens[place].word for place in range(part.first, part.end)}
             has_value = any(
@@ -1229,6 +1243,20 @@ class Planner:
     def _find_sentence_start(self, order: Order) -> int:
         starts = [part.first for part in self._parts if part.is_start and part.first <= order.first]
         return starts[-1] if starts else 0
+
+    def _obliges(self, part: Part) -> bool:
+        """Return whether something has to be done to a thing: `it can go back`, `7 has to move`."""
+        first = max(part.first, part.opener_end)
+        owner = self.scan.owners[first + 1] if first + 1 < part.end else -1
+        is_item = owner >= 0 and self.scan.mentions[owner].kind is MentionKind.QUANTITY
+        is_it = self.scan.tokens[first].word in {"it", "they", "these", "both"}
+        words = [token.word for token in self.scan.tokens[first : part.end]]
+        is_modal = any(
+            word in {"can", "may", "must", "should", "could", "shall"}
+            or (word in {"has", "have", "needs", "need", "ought"} and after == "to")
+            for word, after in pairwise(words)
+        )
+        return (is_item or is_it) and is_modal
 
     def _names_tool_before(self, part: Part) -> bool:
         """Return whether a header of one word is a tool's noun: `Diary: slept well`."""
