@@ -782,12 +782,28 @@ class _Binder:
     def _is_listed(self, places: Sequence[int]) -> bool:
         """Return whether values are a list: in one sentence, after the same preposition."""
         items = [self._items[place] for place in places]
+        if any(
+            self._has_word_between(one.mention, other.mention) for one, other in pairwise(items)
+        ):
+            return False
         first, last = items[0].mention.first, items[-1].mention.first
         is_cut = any(token.text in {".", "!", "?"} for token in self._scan.tokens[first:last])
         return (
             not is_cut
             and len({item.preposition for item in items} - {""}) <= 1
             and (not any(item.preposition for item in items[1:]) or bool(items[0].preposition))
+        )
+
+    def _has_word_between(self, one: Mention, other: Mention) -> bool:
+        """Return whether a word that is no noun of a number stands between two of a list."""
+        return any(
+            token.kind is TokenShape.WORD
+            and self._scan.owners[place] < 0
+            and token.word not in english.DETERMINERS | english.PREPOSITIONS | english.JOINTS
+            and token.word not in english.GREETINGS | english.ADVERBS
+            and stem(token.word) not in {*one.labels, *other.labels, "no", "nr", "number"}
+            and stem(token.word) not in self._tool.words
+            for place, token in enumerate(self._scan.tokens[one.end : other.first], start=one.end)
         )
 
     def _is_mixed(self, slot: ParameterSlot, places: Sequence[int]) -> bool:

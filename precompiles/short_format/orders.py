@@ -328,6 +328,9 @@ def _is_comment(scan: Scan, known: KnownWords, part: Part, *, has_order: bool) -
     if said & english.SETTLED:
         # `(already paid)` says that it is not to be done.
         return False
+    if part.is_wish and after == ",":
+        # `we need sponges, sun cream, put them on the list`
+        return False
     is_tools = any(stem(word) in known.labels for word in said)
     if before == "(" and after == ")":
         return not is_tools

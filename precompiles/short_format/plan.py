@@ -25,6 +25,7 @@ from precompiles.short_format.english import (
     ALL_WORDS,
     AUXILIARIES,
     CHANGED,
+    CHANGES,
     DETERMINERS,
     LIGHT_VERBS,
     POSSESSIVES,
@@ -212,7 +213,8 @@ class Planner:
         )
         labelled = quote_labelled(self._question, labels)
         firsts = quote_first(self._question)
-        for quoted in (*labelled, *quote_tails(self._question), *firsts):
+        tails = tuple(one for one in quote_tails(self._question) if not self._begins_order(one))
+        for quoted in (*labelled, *tails, *firsts):
             self._read(quoted)
             step = self.find_next((), _matches_none)
             is_text = (
@@ -227,10 +229,28 @@ class Planner:
             has_next = _NEXT.search(self._question) is not None
             is_last = has_next or any(one.kind is MentionKind.QUOTATION for one in last)
             is_one = quoted not in firsts or len(self._calls) == 1
+            # `tags: harbour, fog` is a list, and no text.
+            is_one = is_one and not self._joins_list()
             is_one = is_one and not (_NEXT.search(self._question) and self._has_lost(quoted))
             if is_text and is_one and (is_last or quoted in labelled):
                 return
         self._read(self._question)
+
+    def _joins_list(self) -> bool:
+        """Return whether a quoted tail is one text of a list, and has commas."""
+        has_commas = any(
+            one.kind is MentionKind.QUOTATION and "," in one.text for one in self.scan.mentions
+        )
+        return has_commas and any(
+            slot.is_list and slot.role is ValueRole.TEXT
+            for call in self._calls
+            for slot in self._tools[call.tool].slots
+        )
+
+    def _begins_order(self, quoted: str) -> bool:
+        """Return whether a quoted tail begins with a tool's verb: `Guest list: add Ann`."""
+        words = quoted.partition('"')[2].split()
+        return bool(words) and stem(words[0].lower()) in self._known.verbs
 
     def _has_lost(self, quoted: str) -> bool:
         """Return whether what follows a quoted text is no order: it may belong to the text.
@@ -839,6 +859,15 @@ class Planner:
                 one for one, count in zip(fillings, unsaid, strict=True) if count == min(unsaid)
             ]
         highest = max(one.evidence for one in fillings)
+        best_tools = {
+            one.calls[0].tool for one in fillings if one.evidence == highest and one.calls
+        }
+        head = self.scan.tokens[order.head].word if order.head >= 0 else ""
+        is_known = all(call.is_known for one in fillings for call in one.calls)
+        is_vague = head in CHANGES and not order.is_nominal and is_known
+        if len(best_tools) > 1 and is_vague:
+            # `Set it to 22`: the target, or the blinds?
+            return Obstacle("ambiguous", progress=8)
         return [one for one in fillings if one.evidence == highest][:MAX_OFFERED]
 
     def _count_unsaid(self, order: Order, filling: Filling) -> int:

@@ -669,6 +669,9 @@ def find_block(scan: Scan, order: Order, tool: ToolRoles) -> Obstacle | None:
 
 
 _NATIVE = frozenset("eth ether native plain normal wrapped".split())  # noqa: SIM905
+_OWN = frozenset("account wallet balance money funds cash tokens token".split())  # noqa: SIM905
+"""What somebody pays from without saying more."""
+
 _MONEY_STEMS = frozenset(map(stem, english.MONEY_NOUNS))
 _BEFORE_NAMED = 3
 
@@ -1109,7 +1112,8 @@ def find_unexplained(
                 if mention.kind in VALUES:
                     has_value = True
                 previous_owner = owner
-                preposition, is_purpose, has_article = "", False, False
+                if mention.text.lower() not in english.POSSESSIVES:
+                    preposition, is_purpose, has_article = "", False, False
                 continue
             is_thing = token.text.lower() in {"one", "ones"} and "pay" in tool.verbs
             if is_thing and tool.moves:
@@ -1151,6 +1155,10 @@ def find_unexplained(
                 or (word in _NATIVE and not tool.verbs.isdisjoint({"wrap", "unwrap"}))
                 or (word in _VOTES and any("against" in dict(slot.named) for slot in tool.slots))
             )
+            is_source = preposition in {"from", "out"} and word in english.MONEY_NOUNS
+            if is_source and stem(word) not in tool.words and word not in _OWN:
+                # `From its fund pay the Hostel 180 EURS`
+                return Obstacle("place", token.text)
             if not is_known and not is_purpose:
                 if tool.moves:
                     if preposition in {
