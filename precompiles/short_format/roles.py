@@ -436,11 +436,15 @@ def _reads(named: Sequence[str], described: Sequence[str]) -> bool:
     is_named_so = (
         named[:1] != [] and named[0] in {"search", "find", "lookup"} and described[:1] == ["finds"]
     )
-    is_looking = is_named_so or (
-        described[:1] != []
-        and described[0] in LOOK_STARTS
-        and described[1:2] != []
-        and described[1] in LOOKED
+    is_looking = (
+        is_named_so
+        or described[:2] == ["adds", "up"]
+        or (
+            described[:1] != []
+            and described[0] in LOOK_STARTS
+            and described[1:2] != []
+            and described[1] in LOOKED
+        )
     )
     if not described or not (described[0] in READ_STARTS or is_looking):
         return False
