@@ -1039,6 +1039,9 @@ class _Binder:
         ) and (after is None or after.text not in {"and", "&", ","})
         words = [token.word for token in tokens[run[0] : run[1]]]
         is_plain = not any(stem(word) in self._context.known.verbs for word in words)
+        if not (slot.names | slot.labels | {"name"}).isdisjoint(map(stem, words)):
+            # `the name zephyr`
+            return False
         return before in (["the"], ["a"], ["an"], ["back", "the"], ["out", "the"]) and (
             is_end and is_plain
         )

@@ -555,6 +555,9 @@ def _find_in_results(
         if slot.role is ValueRole.AMOUNT and one.unit is UnitKind.NONE:
             # What it counts is not said.
             continue
+        if slot.is_id and slot.labels.isdisjoint(one.labels):
+            # `38467 left` is no number of a contract.
+            continue
         value = convert(slot, one, context, tool) if one.kind is MentionKind.QUANTITY else None
         if isinstance(value, Fraction):
             found.add(value)
