@@ -109,6 +109,10 @@ MAX_CHOSEN_NUMBERS = 1_024
 """Upper bound of the numbers of a stated range from which a model chooses in the short format:
 scores and percentages, no amounts. They are one terminal of the grammar, and no branches."""
 
+BRANCH_TOKENS = 64
+"""Words, numbers and signs of an order in the short format that are read once more for each tool at
+the price of a pair: an order of 2,048 characters has a thousand."""
+
 BRANCH_PARAMETERS = 4
 """Parameters of a tool that are part of one rule in the short format, whose gas is charged for each
 clause."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
@@ -153,8 +154,11 @@ _NO_PAST = frozenset(
 )
 _VOWELS = frozenset("aeiouy")
 _LEAST = 3
+_KEPT_STEMS = 4_096
+"""Stems of words that are kept: a request of 2,048 characters has at most 1,024 words."""
 
 
+@lru_cache(maxsize=_KEPT_STEMS)
 def stem(word: str) -> str:
     """Return a stem that the forms of a word share: `deposits`, `depositing`, `deposited`.
 

@@ -65,6 +65,7 @@ from precompiles.short_format.wording import (
     find_block,
     measure_strength,
 )
+from precompiles.spec import BRANCH_TOKENS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -164,8 +165,9 @@ class Planner:
         self._cut: dict[int, NoPlan] = {}
         self._last_end, self._is_converted, self._had_several = 0, False, False
         self._calls: tuple[PlannedCall, ...] = ()
-        self.order_count = len(self.orders)
-        """The orders as they are read at first, which are paid for."""
+        self.order_size = sum(1 + (one.end - one.first) // BRANCH_TOKENS for one in self.orders)
+        """The orders as they are read at first, which are paid for: each counts once, and as many
+        times again as it has `BRANCH_TOKENS`."""
         self._is_quoted_text = False
 
     @property

@@ -117,9 +117,12 @@ class ShortFormat:
 
     @cached_property
     def branches(self) -> int:
-        """Number of pairs of an order and a tool; as many again for each `BRANCH_PARAMETERS`."""
+        """Number of pairs of an order and a tool.
+
+        As many again for each `BRANCH_TOKENS` of the order, and for each `BRANCH_PARAMETERS`.
+        """
         sizes = sum(1 + tool.leaf_count // BRANCH_PARAMETERS for tool in self._tools)
-        return self._planner.order_count * sizes
+        return self._planner.order_size * sizes
 
     # -- the plan -- #
 

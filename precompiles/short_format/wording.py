@@ -419,9 +419,9 @@ def _exchanges(scan: Scan, order: Order, tool: ToolRoles, *, is_bought: bool) ->
 
 def find_agent(scan: Scan, first: int, end: int, tool: ToolRoles) -> int:
     """Return the end of an agent's name among some tokens, 0 if none: `Ask the Counting Agent`."""
-    name = tuple(map(stem, split_words(tool.name)))
-    words = [stem(token.word) for token in scan.tokens[first:end]]
-    for start in range(len(words) - len(name) + 1) if name and tool.is_agent else ():
+    name = tuple(map(stem, split_words(tool.name))) if tool.is_agent else ()
+    words = [stem(token.word) for token in scan.tokens[first:end]] if name else []
+    for start in range(len(words) - len(name) + 1) if name else ():
         if tuple(words[start : start + len(name)]) == name:
             return first + start + len(name)
     return 0

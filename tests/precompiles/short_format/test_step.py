@@ -448,6 +448,12 @@ def test_branches_are_of_orders_tools_and_every_four_parameters(
     assert make_form("", tools).branches == 0
 
 
+@pytest.mark.parametrize(("tokens", "branches"), [(2, 1), (63, 1), (64, 2), (127, 2), (128, 3)])
+def test_branches_are_of_every_64_tokens_of_an_order(tokens: int, branches: int) -> None:
+    form = make_form(" ".join(["Note", *["oats"] * (tokens - 1)]), [NOTE])
+    assert form.branches == branches
+
+
 def test_characters_are_those_of_the_request_and_of_the_results_that_are_read() -> None:
     assert make_form("Note 5").characters == len("Note 5")
     assert make_form("x" * 5_000).characters == MAX_REQUEST_CHARACTERS == 2_048
