@@ -380,11 +380,12 @@ class _Binder:
         self._slots = tool.slots
         own = ((part.first, part.end) for part in order.parts)
         self._spans = (*context.told_spans, *own)
+        self._stems = f" {' '.join(stem(token.word) for token in self._iter_tokens())} "
         self._own_words = tool.words | {stem(handle) for handle in tool.handles}
         if any(slot.names and slot.names <= _GENERIC for slot in tool.slots):
             # A token's number has the noun that its contract uses elsewhere: `card 4`.
             self._own_words |= context.siblings.get(tool.index, frozenset())
-        self._mentions = tuple(mention for mention in scan.mentions if order.holds(mention))
+        self._mentions = tuple(order.list_mentions(scan))
         self._has_each = any(mention.kind is MentionKind.EACH for mention in self._mentions)
         self._items = tuple(self._expand_people(items))
         self._fits = tuple(
@@ -500,8 +501,7 @@ class _Binder:
 
     def _is_worded(self, slot: ParameterSlot) -> bool:
         """Return whether a word of the order gives a slot its value already."""
-        words = f" {' '.join(stem(token.word) for token in self._iter_tokens())} "
-        is_said = any(f" {word} " in words for word, _ in slot.named if word != "for")
+        is_said = any(f" {word} " in self._stems for word, _ in slot.named if word != "for")
         return is_said or (bool(slot.named) and self._read_named(slot) is not None)
 
     def _weigh(self, slot: ParameterSlot, item: Item) -> int:

@@ -90,6 +90,10 @@ class Part:
     before: str = ""
     """The sign or the word before it, such as a comma or `and`."""
 
+    def holds(self, mention: Mention) -> bool:
+        """Return whether a mention stands in it."""
+        return self.first <= mention.first < self.end
+
 
 @dataclass(frozen=True, slots=True)
 class Order:
@@ -112,7 +116,7 @@ class Order:
 
     def holds(self, mention: Mention) -> bool:
         """Return whether a mention stands in one of its parts."""
-        return any(part.first <= mention.first < part.end for part in self.parts)
+        return any(part.holds(mention) for part in self.parts)
 
     def list_mentions(self, scan: Scan) -> list[Mention]:
         """Return the mentions of its parts."""
@@ -258,7 +262,7 @@ def read_parts(scan: Scan, known: KnownWords) -> tuple[Part, ...]:
 
 def _has_mention(scan: Scan, part: Part) -> bool:
     """Return whether a part has a value: what follows one without may be the next item."""
-    return any(part.first <= one.first < part.end for one in scan.mentions)
+    return any(part.holds(one) for one in scan.mentions)
 
 
 def _is_polite(scan: Scan, part: Part, end: int) -> bool:
@@ -308,12 +312,9 @@ def _is_comment(scan: Scan, known: KnownWords, part: Part, *, has_order: bool) -
         return True
     if part.mood not in {Mood.NOMINAL, Mood.ORDER} or part.before in _BULLETS:
         return False
-    kinds = {mention.kind for mention in scan.mentions if part.first <= mention.first < part.end}
-    blocks = {
-        mention.text.lower()
-        for mention in scan.mentions
-        if part.first <= mention.first < part.end and mention.kind is MentionKind.REPEAT
-    }
+    mentions = [mention for mention in scan.mentions if part.holds(mention)]
+    kinds = {mention.kind for mention in mentions}
+    blocks = {one.text.lower() for one in mentions if one.kind is MentionKind.REPEAT}
     if kinds - {
         MentionKind.SELF,
         MentionKind.COURTESY,
@@ -363,7 +364,7 @@ def _is_comment(scan: Scan, known: KnownWords, part: Part, *, has_order: bool) -
 
 def _is_courtesy(scan: Scan, part: Part) -> bool:
     """Return whether a question, `Pretty please?`, only asks nicely."""
-    kinds = {mention.kind for mention in scan.mentions if part.first <= mention.first < part.end}
+    kinds = {mention.kind for mention in scan.mentions if part.holds(mention)}
     return kinds == {MentionKind.COURTESY} and part.end - part.first <= 2  # noqa: PLR2004
 
 
@@ -1148,10 +1149,7 @@ def _is_goal(scan: Scan, order: Sequence[Part], parts: Sequence[Part]) -> bool:
     part = order[0]
     if part.mood is Mood.NOMINAL:
         return _is_need(scan, part, parts)
-    if any(
-        part.first <= one.first < part.end and one.kind is not MentionKind.COURTESY
-        for one in scan.mentions
-    ):
+    if any(part.holds(one) and one.kind is not MentionKind.COURTESY for one in scan.mentions):
         return False
     index = parts.index(part)
     after = parts[index + 1] if index + 1 < len(parts) else None
@@ -1179,9 +1177,7 @@ def _is_need(scan: Scan, part: Part, parts: Sequence[Part]) -> bool:
     """
     index = parts.index(part)
     is_alone = part.is_start and (index + 1 == len(parts) or parts[index + 1].is_start)
-    has_value = any(
-        part.first <= one.first < part.end and one.kind in VALUES | UNKNOWN for one in scan.mentions
-    )
+    has_value = any(part.holds(one) and one.kind in VALUES | UNKNOWN for one in scan.mentions)
     return is_alone and not has_value and any(one.mood is Mood.ORDER for one in parts)
 
 

@@ -43,6 +43,9 @@ _LENGTHS = frozenset("number days nights weeks minutes hours seasons months".spl
 _SETTERS = frozenset(map(stem, ("set", "change", "update", "adjust", "alter", "dim")))
 _RANGES = frozenset(("to", "through", "thru", "till", "until", "-", "\u2013"))
 _COMPARED = frozenset(english.COMPARATIVES) | {"less", "more", "fewer", "longer", "shorter"}
+_UNEVEN = Obstacle("lengths", progress=8)
+"""It is unclear which value belongs to which item."""
+
 _VALUES = frozenset(
     (MentionKind.QUANTITY, MentionKind.ORDINAL, MentionKind.CLOCK, MentionKind.QUOTATION)
 )
@@ -103,26 +106,26 @@ def find_misfit(  # noqa: PLR0913 - an assignment and what is around it
         if _is_range(scan, mentions):
             return Obstacle("unread", scan.show(mentions[0].first, mentions[-1].end), progress=8)
         if len({one.kind for one in mentions} & _VALUES) > 1 and slot.role in NUMBERS:
-            return Obstacle("lengths", progress=8)
+            return _UNEVEN
         if slot.role in NUMBERS and any(
             _begins_pair(scan, items, items[place], items[places[0]]) for place in places[1:]
         ):
-            return Obstacle("lengths", progress=8)
+            return _UNEVEN
         owned = {scan.tokens[one.end - 1].text == "'s" for one in mentions}
         if slot.role not in NUMBERS and len(owned) > 1:
             # `Give Bob Ann's seat 4`
-            return Obstacle("lengths", progress=8)
+            return _UNEVEN
         written = [_has_noun(scan, one) for one in mentions]
         if slot.role in NUMBERS and written != sorted(written, reverse=True):
             # `seat 4, and 13, seat 5`
-            return Obstacle("lengths", progress=8)
+            return _UNEVEN
         units = {one.unit for one in mentions if one.kind is MentionKind.QUANTITY}
         nouns = {stem(one.text) for one in mentions if one.unit is UnitKind.NOUN}
         if slot.is_list and len(units) > 1 and not nouns <= slot.labels:
             # `batch 4 of gloves, 20 pieces`
-            return Obstacle("lengths", progress=8)
+            return _UNEVEN
         if not _is_regular([items[place] for place in places]):
-            return Obstacle("lengths", progress=8)
+            return _UNEVEN
         if slot.role is ValueRole.AMOUNT and any(
             items[place].preposition == "of" for place in places[1:]
         ):
@@ -134,18 +137,18 @@ def find_misfit(  # noqa: PLR0913 - an assignment and what is around it
         return Obstacle("several amounts", progress=8)
     numbers = [of for slot, of in several if slot.role in NUMBERS and not slot.is_list]
     if len(numbers) > 1 and not _is_repeated(numbers):
-        return Obstacle("lengths", progress=8)
+        return _UNEVEN
     if _is_unclear(slots, items, chosen):
-        return Obstacle("lengths", progress=8)
+        return _UNEVEN
     if _is_bare_rest(order, slots, items, chosen):
-        return Obstacle("lengths", progress=8)
+        return _UNEVEN
     shared = [
         of[0]
         for slot, of in zip(slots, chosen, strict=True)
         if len(of) == 1 and not slot.is_list and items[of[0]].mention.kind in _VALUES
     ]
     if not has_each and any(not slot.is_list and is_between(of, shared) for slot, of in several):
-        return Obstacle("lengths", progress=8)
+        return _UNEVEN
     return None
 
 
@@ -193,7 +196,7 @@ def _is_repeated(several: Sequence[tuple[int, ...]]) -> bool:
         for _, index in sorted((place, index) for index, of in enumerate(several) for place in of)
     ]
     groups = [tuple(ordered[start : start + size]) for start in range(0, len(ordered), size)]
-    listed = [index for index, _ in pairwise(ordered) if index == _]
+    listed = [index for index, after in pairwise(ordered) if index == after]
     return len(set(groups)) == 1 or len(listed) == len(ordered) - size
 
 

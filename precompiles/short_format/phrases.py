@@ -60,94 +60,15 @@ _IRREGULAR = {
     "swept": "sweep", "fed": "feed", "drew": "draw", "drawn": "draw", "rang": "ring", "hid": "hide",
 }  # fmt: skip
 PAST = frozenset(
-    [
-        "paid",
-        "sent",
-        "gave",
-        "given",
-        "took",
-        "taken",
-        "bought",
-        "sold",
-        "lent",
-        "made",
-        "withdrew",
-        "withdrawn",
-        "got",
-        "told",
-        "wrote",
-        "written",
-        "spent",
-        "went",
-        "did",
-        "done",
-        "had",
-        "was",
-        "were",
-        "been",
-        "lost",
-        "kept",
-        "found",
-        "won",
-        "fed",
-        "drew",
-        "rang",
-        "came",
-        "said",
-        "thought",
-        "meant",
-        "knew",
-        "saw",
-        "ran",
-        "began",
-        "drove",
-        "broke",
-        "fell",
-        "felt",
-        "sang",
-        "swam",
-        "sat",
-        "stood",
-        "wore",
-        "grew",
-        "threw",
-        "flew",
-        "ate",
-        "drank",
-        "slept",
-        "spoke",
-        "stole",
-        "woke",
-        "chose",
-        "rose",
-        "forgot",
-        "brought",
-        "caught",
-        "taught",
-        "built",
-        "led",
-        "met",
-        "heard",
-        "held",
-        "hid",
-        "left",
-        "rode",
-        "shook",
-        "shot",
-        "stuck",
-        "struck",
-        "swore",
-        "tore",
-        "understood",
-    ]
+    "ate been began bent bit bled blew bore bought bound bred broke brought built came caught "  # noqa: SIM905
+    "chose clung crept dealt did done drank drew drove dug fed fell felt fled flew forgot "
+    "fought found froze gave given got grew had heard held hid hung kept knelt knew laid led "
+    "left lent lit lost made meant met paid ran rang rode rose said sang sank sat saw sent "
+    "shone shook shot slept slid sold sought spent spoke sprang spun stole stood struck stuck "
+    "stung swam swept swore swung taken taught thought threw told took tore understood was "
+    "went wept were withdrawn withdrew woke won wore wound written wrote".split()
 )
 """Irregular forms of the past, which begin a report."""
-
-PAST |= frozenset(
-    "bit blew bore bent bound bled bred clung crept dealt dug drew fed fought fled froze hung "  # noqa: SIM905
-    "kept knelt laid lent lit lost paid rang sank shone slid sought sold spent spun sprang stung "
-    "swept swung wept withdrew wound wrote".split()
-)
 
 _NO_PAST = frozenset(
     "need feed seed speed bleed embed shed wed bed red proceed exceed succeed".split()  # noqa: SIM905
@@ -204,17 +125,17 @@ _LEAST_CORRECTED = 5
 
 
 _ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
-"""Keys beside each other on an English keyboard."""
+_KEYS = {key: (row, place) for row, keys in enumerate(_ROWS) for place, key in enumerate(keys)}
+"""Where the keys of an English keyboard are: row and place."""
 
 
 def _is_slip(letter: str, other: str) -> bool:
     """Return whether a letter is typed for another: a vowel, or a key beside it."""
     if letter in _VOWELS and other in _VOWELS:
         return True
-    spots = {key: (row, place) for row, keys in enumerate(_ROWS) for place, key in enumerate(keys)}
-    if letter not in spots or other not in spots:
+    if letter not in _KEYS or other not in _KEYS:
         return False
-    (row, place), (other_row, other_place) = spots[letter], spots[other]
+    (row, place), (other_row, other_place) = _KEYS[letter], _KEYS[other]
     return abs(row - other_row) <= 1 and abs(place - other_place) <= 1
 
 

@@ -806,9 +806,10 @@ class Planner:
         fillings: list[Filling] = []
         failures: list[tuple[Strength, Obstacle]] = []
         unitless: Obstacle | None = None
+        items = list_items(self.scan, order, self._known)
         for tool in chosen:
             strength = next(one for one in found if tool in found[one])
-            filled = find_fillings(self.scan, order, tool, context, strength)
+            filled = find_fillings(self.scan, order, tool, context, strength, items=items)
             if (
                 isinstance(filled, Obstacle)
                 and filled.reason in {"missing", "left", "reference", "noun"}
@@ -912,8 +913,9 @@ class Planner:
         if order.head < 0 or self.scan.tokens[order.head].word not in {"get", "give", "fetch"}:
             return []
         fillings: list[Filling] = []
+        items = list_items(self.scan, order, self._known)
         for tool in found.get(Strength.FAIR, ()):
-            filled = find_fillings(self.scan, order, tool, context, Strength.FAIR)
+            filled = find_fillings(self.scan, order, tool, context, Strength.FAIR, items=items)
             if tool.is_read and not isinstance(filled, Obstacle):
                 fillings += filled
         most = max((one.evidence for one in fillings), default=0)

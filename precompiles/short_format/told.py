@@ -143,12 +143,12 @@ def _list_texts(
 
 
 def _counts(part: Part, mentions: Sequence[Mention]) -> bool:
-    kinds = {one.kind for one in mentions if part.first <= one.first < part.end}
+    kinds = {one.kind for one in mentions if part.holds(one)}
     return bool(kinds & {MentionKind.QUANTITY, MentionKind.QUOTATION})
 
 
 def _is_empty(part: Part, mentions: Sequence[Mention]) -> bool:
-    return not any(part.first <= one.first < part.end for one in mentions)
+    return not any(part.holds(one) for one in mentions)
 
 
 def _show_topic(scan: Scan, part: Part) -> str:

@@ -198,7 +198,7 @@ def measure_strength(scan: Scan, order: Order, tool: ToolRoles) -> Strength | Ob
             return Obstacle("verb")
         if tool.is_read:
             return Strength.FAIR if words & tool.words else Strength.WEAK
-        kinds = {mention.kind for mention in scan.mentions if order.holds(mention)}
+        kinds = {mention.kind for mention in order.list_mentions(scan)}
         actions = [
             english.ACTIONS[word] for word in _first_nouns(scan, order) if word in english.ACTIONS
         ]
@@ -528,9 +528,8 @@ def count_evidence(scan: Scan, order: Order, tool: ToolRoles) -> int:
 
     Nouns beside a value that it takes, such as `vault 5`, do not count for a tool that reads.
     """
-    labels = {
-        label for mention in scan.mentions if order.holds(mention) for label in mention.labels
-    }
+    own_mentions = order.list_mentions(scan)
+    labels = {label for mention in own_mentions for label in mention.labels}
     words = {
         stem(scan.tokens[place].word)
         for place in _word_places(scan, order)
@@ -545,7 +544,6 @@ def count_evidence(scan: Scan, order: Order, tool: ToolRoles) -> int:
     opening = scan.tokens[max(order.first, order.parts[0].opener_end)].word
     if tool.is_read and opening in {"who", "whose", "whom", "where", "when", "why"}:
         words -= labels
-    own_mentions = [mention for mention in scan.mentions if order.holds(mention)]
     handles = {mention.text for mention in own_mentions if mention.kind is MentionKind.NAME}
     if not tool.is_read:
         words |= labels | {
@@ -807,7 +805,7 @@ def _is_purpose(scan: Scan, order: Order, mention: Mention) -> bool:
 
     `for` and an article come after all values of the part.
     """
-    part = next((part for part in order.parts if part.first <= mention.first < part.end), None)
+    part = next((part for part in order.parts if part.holds(mention)), None)
     if part is None:
         return True
     values = [
@@ -922,11 +920,7 @@ def _is_compound(scan: Scan, tool: ToolRoles, place: int) -> bool:
 
 def _find_purpose(scan: Scan, part: Part) -> int:
     """Return where what an amount is for begins: after a part's values; else a large number."""
-    values = [
-        one.end
-        for one in scan.mentions
-        if part.first <= one.first < part.end and one.kind in VALUES | UNKNOWN
-    ]
+    values = [one.end for one in scan.mentions if part.holds(one) and one.kind in VALUES | UNKNOWN]
     if not values:
         return part.end
     starts = [
@@ -968,9 +962,7 @@ def _is_clause(scan: Scan, order: Order) -> bool:
 
 def _is_item_without_value(scan: Scan, part: Part, told: set[int]) -> bool:
     """Return whether a part is an item without a value: `3, 14 and the next number`."""
-    has_value = any(
-        one.kind in VALUES and part.first <= one.first < part.end for one in scan.mentions
-    )
+    has_value = any(one.kind in VALUES and part.holds(one) for one in scan.mentions)
     is_item = part.before in {"and", "&", "n", "plus"} and part.mood is Mood.NOMINAL
     is_told = not told.isdisjoint(range(part.first, part.end))
     return (
@@ -986,7 +978,7 @@ def _is_participle_alone(scan: Scan, part: Part, tool: ToolRoles) -> bool:
     words = [
         scan.tokens[place].word for place in range(part.first, part.end) if scan.owners[place] < 0
     ]
-    has_mention = any(part.first <= one.first < part.end for one in scan.mentions)
+    has_mention = any(part.holds(one) for one in scan.mentions)
     is_joined = part.before in {"and", "&", "plus"} and part.mood is Mood.NOMINAL
     return (
         is_joined

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -17,6 +17,7 @@ from tests.precompiles.short_format.small_agents import (
     TRANSFER,
     UINT,
     UINTS,
+    Call,
     address_of,
     list_runs,
     make_tool,
@@ -99,7 +100,6 @@ KENNEL = make_tool(
     (UINT, "animalId", ""), (UINT, "kennel", ""), mode=MODE,
 )  # fmt: skip
 
-Call = tuple[str, tuple[Any, ...]]
 Case = tuple[tuple["Tool", ...], str, tuple[Call, ...]]
 
 IN_PARALLEL: list[Case] = [

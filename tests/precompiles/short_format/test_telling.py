@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -16,6 +16,7 @@ from tests.precompiles.short_format.small_agents import (
     UINT,
     USDC,
     VOTE,
+    Call,
     address_of,
     list_runs,
     make_tool,
@@ -93,7 +94,6 @@ LEND = make_tool(
 
 CLUB = (RANK, QUORUM, WARM, VOTE, NICKNAME, PROPOSE, HOURS, MATCH, TRANSFER)
 SHOP = (RAISE, LOWER, RECEIVE, HAND_OUT, ORDER, LIST, LEND, TRANSFER)
-Call = tuple[str, tuple[Any, ...]]
 
 DONE: list[tuple[Sequence[Tool], str, tuple[Call, ...]]] = [
     # A value by its name, whatever changes it.
