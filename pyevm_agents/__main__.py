@@ -5,6 +5,7 @@ It handles Ctrl-C while the command line is imported, which takes most of a seco
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import sys
@@ -20,7 +21,12 @@ STDERR = 2
 
 
 def main() -> None:
-    """Run the command line. Ctrl-C ends it with the line `Stopped.` and status 130."""
+    """Run the command line. Ctrl-C ends it with the line `Stopped.` and status 130.
+
+    As Python finalizes, it would set SIGINT to its default, which kills the process. What was
+    registered first runs last: by then nothing is left to stop.
+    """
+    atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
     try:
         _import_command_line()()
     except (KeyboardInterrupt, RuntimeError) as error:
@@ -28,6 +34,9 @@ def main() -> None:
             raise
         sys.stderr.flush()
         _stop()
+    finally:
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            signal.signal(signal.SIGINT, _stop)
 
 
 def _import_command_line() -> Callable[[], None]:

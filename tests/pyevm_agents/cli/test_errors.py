@@ -212,6 +212,22 @@ def test_ctrl_c_at_any_time(
     sample.figures.update({"moments": sample.count})
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="starts a session of its own")
+def test_ctrl_c_as_python_finalizes_changes_nothing(
+    start: Callable[..., subprocess.Popen[str]],
+) -> None:
+    """By then SIGINT would have its default, which kills."""
+    for moment in range(10):
+        process = start("--version")
+        assert process.stdout is not None
+        printed = process.stdout.readline()
+        time.sleep(0.003 * moment)
+        ended = stop(process)
+        assert printed
+        assert ended.status in {0, 130}, ended
+
+
 def run(command: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run the command line in a shell; `$C` is the command."""
     return subprocess.run(
