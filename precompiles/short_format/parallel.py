@@ -46,6 +46,9 @@ _COMPARED = frozenset(english.COMPARATIVES) | {"less", "more", "fewer", "longer"
 _UNEVEN = Obstacle("lengths", progress=8)
 """It is unclear which value belongs to which item."""
 
+_NEAR = 3
+"""Tokens before a number in which its preposition is: `into the trip 4`."""
+
 _VALUES = frozenset(
     (MentionKind.QUANTITY, MentionKind.ORDINAL, MentionKind.CLOCK, MentionKind.QUOTATION)
 )
@@ -131,6 +134,8 @@ def find_misfit(  # noqa: PLR0913 - an assignment and what is around it
         ):
             # `5 USDC of the 10 USDC`
             return Obstacle("several amounts", progress=8)
+    if _pays_out_of_inside(scan, slots, items, chosen):
+        return Obstacle("direction", progress=8)
     several = [(slot, of) for slot, of in zip(slots, chosen, strict=True) if len(of) > 1]
     if has_each and any(slot.role is ValueRole.AMOUNT for slot, _ in several):
         # `20 USDC each, in total 40`
@@ -150,6 +155,34 @@ def find_misfit(  # noqa: PLR0913 - an assignment and what is around it
     if not has_each and any(not slot.is_list and is_between(of, shared) for slot, of in several):
         return _UNEVEN
     return None
+
+
+def _pays_out_of_inside(
+    scan: Scan,
+    slots: Sequence[ParameterSlot],
+    items: Sequence[Item],
+    chosen: Sequence[tuple[int, ...]],
+) -> bool:
+    """Return whether what is paid to somebody goes into an item: `20 USDC into trip 4 for Ann`."""
+    has_amount = any(
+        slot.role is ValueRole.AMOUNT and of for slot, of in zip(slots, chosen, strict=True)
+    )
+    has_recipient = any(
+        slot.role is ValueRole.RECIPIENT and of for slot, of in zip(slots, chosen, strict=True)
+    )
+    if not (has_amount and has_recipient):
+        return False
+    numbered = [
+        items[place].mention
+        for slot, of in zip(slots, chosen, strict=True)
+        if slot.role is ValueRole.COUNT
+        for place in of
+    ]
+    return any(
+        {"into", "onto", "towards", "toward"}
+        & {token.word for token in scan.tokens[max(one.first - _NEAR, 0) : one.first]}
+        for one in numbered
+    )
 
 
 def _begins_pair(scan: Scan, items: Sequence[Item], item: Item, first: Item) -> bool:

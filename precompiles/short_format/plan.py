@@ -768,9 +768,7 @@ class Planner:
         is_more = order.is_nominal and not order.is_question
         is_more = is_more and (len(self.orders) > 1 or not is_first)
         only = self._find_same_tools(order)
-        words = {token.word for token in self.scan.tokens[order.first : order.end]}
-        if order.is_nominal and order.verb is not None and "back" in words:
-            # `Swap 5 gold for silver and 3 back`
+        if self._turns_back(order):
             return Obstacle("word", "back", progress=8)
         for tool in self._tools:
             strength = measure_strength(self.scan, order, tool)
@@ -872,6 +870,18 @@ class Planner:
             # `Set it to 22`: the target, or the blinds?
             return Obstacle("ambiguous", progress=8)
         return [one for one in fillings if one.evidence == highest][:MAX_OFFERED]
+
+    def _turns_back(self, order: Order) -> bool:
+        """Return whether a part without a verb goes back: `Swap 5 gold for silver and 3 back`."""
+        heads = [part for part in order.parts if part.head >= 0]
+        rest = order.parts if order.verb is not None and not heads else order.parts[1:]
+        return any(
+            part.head < 0 and self.scan.tokens[part.end - 1].word == "back" for part in rest
+        ) and not any(
+            self.scan.tokens[place].word == "back"
+            for part in heads
+            for place in range(part.first, part.end)
+        )
 
     def _count_unsaid(self, order: Order, filling: Filling) -> int:
         """Return how many nouns of a tool's name an order does not say: `shareTips` for `pay`."""
@@ -1268,10 +1278,19 @@ class Planner:
         is_several = len({one.first for one in before}) > 1 or self._had_several
         has_own = MentionKind.QUANTITY in kinds
         is_same = MentionKind.SAME in kinds or (MentionKind.EACH in kinds and not has_own)
-        if not is_same or start or not is_several or not order.is_nominal:
+        is_both = self._last_end > 0 and any(self._has_both_alone(part) for part in order.parts[1:])
+        if start or not order.is_nominal or not (is_both or (is_same and is_several)):
             return None
         text = self.scan.show(order.first, order.end)
         return NoPlan(Obstacle("reference", text), text)
+
+    def _has_both_alone(self, part: Part) -> bool:
+        """Return whether a part says `both` of what is before it: `…, Carol both`."""
+        mentions = [*list_mentions(self.scan, part.first, part.end)]
+        is_both = any(
+            one.kind is MentionKind.EACH and one.text.lower() in {"both", "all"} for one in mentions
+        )
+        return is_both and all(one.kind is not MentionKind.QUANTITY for one in mentions)
 
     def _find_sentence_start(self, order: Order) -> int:
         starts = [part.first for part in self._parts if part.is_start and part.first <= order.first]

@@ -1052,11 +1052,26 @@ def find_other_noun(
         is_object = is_object or (is_place and word != "list")
         is_object = is_object and place > order.head
         is_other = stem(word) in (nouns | acts) - tool.words - _MONEY_STEMS
+        if stem(word) in acts - tool.name_words and _is_part_of(scan, order, tool, place):
+            return Obstacle("word", scan.tokens[place].text)
         if is_object and is_other and place != order.head and not _is_label_at(scan, place):
             is_list = after == "of" and stem(word) in acts
             if not is_list:
                 return Obstacle("word", scan.tokens[place].text)
     return None
+
+
+def _is_part_of(scan: Scan, order: Order, tool: ToolRoles, place: int) -> bool:
+    """Return whether a verb's object belongs to what a tool acts on: `cancel my bid on lot 4`."""
+    is_object = place == order.head + 2 and scan.tokens[place - 1].word in english.DETERMINERS
+    if not is_object or place + 2 >= order.end:
+        return False
+    if scan.tokens[place + 1].word not in {"on", "of", "for", "in", "at", "to"}:
+        return False
+    return any(
+        stem(scan.tokens[at].word) in tool.name_words and _is_label_at(scan, at)
+        for at in range(place + 2, order.end)
+    )
 
 
 def find_unexplained(
