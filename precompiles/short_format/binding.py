@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from precompiles.address_handles import ACCOUNT_HANDLE
 from precompiles.short_format import english
 from precompiles.short_format.mentions import VALUES, MentionKind, UnitKind
-from precompiles.short_format.parallel import find_misfit, is_misdirected
+from precompiles.short_format.parallel import SETTERS, find_misfit, is_misdirected
 from precompiles.short_format.phrases import stem
 from precompiles.short_format.roles import NUMBERS, ParameterSlot, ValueRole, split_words
 from precompiles.short_format.tokens import TokenShape
@@ -760,6 +760,11 @@ class _Binder:
             self._note(Obstacle("lengths", progress=8))
             return None
         is_item = any(slot.role is ValueRole.COUNT and slot.is_id for slot in shared)
+        is_put = is_item and bool(self._tool.heads & SETTERS or "set" in self._tool.verbs)
+        if len(several) == 1 and is_put and not several[0][0].is_id:
+            # `Set room 3 to 20 -2`
+            self._note(Obstacle("lengths", progress=8))
+            return None
         is_given = not self._tool.heads.isdisjoint(_HANDS)
         if len(several) == 1 and several[0][0].role in _PEOPLE and is_item and is_given:
             # `Hand animal 4 over to Ann and Bob`

@@ -141,7 +141,8 @@ PARTS = _phrases(
     "leftovers, difference, average, sum of, equally, evenly, split, divide, divided, multiplied, "
     "minus, surplus, excess, several, few, couple, many, lots, plenty, bunch, worth, as much as, "
     "as many as, per, combined, plus, something, anything, stuff, the usual, whatever, however, "
-    "enough, extra, another"
+    "enough, extra, another, halfway, half way, half-way, midway, partly, partially, slightly, "
+    "somewhat, a bit, a little, a touch, mostly, altogether, all together"
 )
 """Amounts that would have to be computed or guessed. Open."""
 

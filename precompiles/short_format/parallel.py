@@ -40,7 +40,9 @@ _ENDS = frozenset(
 """Words of a parameter that says until when."""
 
 _LENGTHS = frozenset("number days nights weeks minutes hours seasons months".split())  # noqa: SIM905
-_SETTERS = frozenset(map(stem, ("set", "change", "update", "adjust", "alter", "dim")))
+SETTERS = frozenset(map(stem, ("set", "change", "update", "adjust", "alter", "dim")))
+"""Verbs of tools that give a thing a value: it can have one only."""
+
 _RANGES = frozenset(("to", "through", "thru", "till", "until", "-", "\u2013"))
 _COMPARED = frozenset(english.COMPARATIVES) | {"less", "more", "fewer", "longer", "shorter"}
 _UNEVEN = Obstacle("lengths", progress=8)
@@ -83,11 +85,11 @@ def is_misdirected(scan: Scan, slot: ParameterSlot, item: Item, tool: ToolRoles)
         and not slot.is_id
         and slot.role is not ValueRole.PERCENT
         and names.isdisjoint({"new", "target", "value"})
-        and not tool.heads & _SETTERS
+        and not tool.heads & SETTERS
     )
     if item.preposition == "to":
         return is_step and not is_labelled
-    is_absolute = bool(tool.heads & _SETTERS) or not names.isdisjoint(_ENDS | {"new", "target"})
+    is_absolute = bool(tool.heads & SETTERS) or not names.isdisjoint(_ENDS | {"new", "target"})
     return item.preposition == "by" and is_absolute and not is_labelled
 
 

@@ -643,8 +643,14 @@ def find_block(scan: Scan, order: Order, tool: ToolRoles) -> Obstacle | None:
             continue
         if mention.kind is MentionKind.NEGATION and find_negated(scan, mention, tool.slots):
             continue
-        if mention.kind in _SOFT and (
-            words & tool.words or words & {word for slot in tool.slots for word, _ in slot.named}
+        is_other_time = bool(words & {"next", "last"} - tool.words)
+        if (
+            mention.kind in _SOFT
+            and not is_other_time
+            and (
+                words & tool.words
+                or words & {word for slot in tool.slots for word, _ in slot.named}
+            )
         ):
             continue
         if tool.is_read and mention.kind not in {
@@ -1061,6 +1067,47 @@ def find_other_noun(
     return None
 
 
+def _find_unplaced(scan: Scan, order: Order, tool: ToolRoles, told: set[int]) -> Obstacle | None:
+    """Return what an order says that a tool which moves no money has no place for.
+
+    The bare object of the verb beside a quotation, `add descaler to the list`; and for how long,
+    `keep room 2 at 22 for the next hour`.
+    """
+    place = order.head + 1
+    if 0 < place < order.end and scan.owners[place] < 0 and place not in told:
+        token = scan.tokens[place]
+        is_quoted = any(one.kind is MentionKind.QUOTATION for one in order.list_mentions(scan))
+        after = scan.tokens[place + 1].word if place + 1 < order.end else ""
+        is_object = token.kind is TokenShape.WORD and after in english.INWARD
+        if is_quoted and is_object and _is_unexplained(token.word, tool):
+            return Obstacle("word", token.text)
+    if any(slot.role in {ValueRole.TIME, ValueRole.TEXT} for slot in tool.slots):
+        return None
+    for at in range(max(order.head, order.first), order.end - 2):
+        words = [token.word for token in scan.tokens[at : at + 4]]
+        noun = next((one for one in words[2:] if one not in {"next", "whole", "coming"}), "")
+        is_span = words[0] == "for" and words[1] in {"the", "a", "an", "this", "one"}
+        if is_span and stem(noun) in _SPANS and stem(noun) not in tool.words:
+            return Obstacle("word", scan.show(at, min(at + 4, order.end)))
+    return None
+
+
+def _is_unexplained(word: str, tool: ToolRoles) -> bool:
+    """Return whether a word is neither grammar nor a tool's own."""
+    return (
+        word not in _FUNCTION
+        and word not in english.ADVERBS
+        and word not in _PARTICLES
+        and stem(word) not in tool.words
+    )
+
+
+_SPANS = frozenset(
+    map(stem, ("hour", "minute", "day", "night", "week", "weekend", "month", "evening", "season"))
+)
+"""Nouns of how long something lasts."""
+
+
 def _is_part_of(scan: Scan, order: Order, tool: ToolRoles, place: int) -> bool:
     """Return whether a verb's object belongs to what a tool acts on: `cancel my bid on lot 4`."""
     is_object = place == order.head + 2 and scan.tokens[place - 1].word in english.DETERMINERS
@@ -1091,8 +1138,11 @@ def find_unexplained(
     told = {place for first, end in texts for place in range(first, end)}
     if tool.is_read or tool.is_agent:
         return None
-    if not tool.moves and not texts and _is_clause(scan, order):
+    if not tool.moves and _is_clause(scan, order):
         return Obstacle("statement")
+    unplaced = None if tool.moves else _find_unplaced(scan, order, tool, told)
+    if unplaced is not None:
+        return unplaced
     head = order.head
     has_value = False
     is_purpose = False
