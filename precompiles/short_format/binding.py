@@ -242,7 +242,14 @@ def find_fillings(  # noqa: PLR0913 - what an order is filled from
         return bound
     texts = _list_texts(scan, order, tool, own)
     siblings = context.siblings.get(tool.index, frozenset())
-    word = find_unexplained(scan, order, tool, texts, siblings)
+    # A quantity that another tool takes has its noun: `16 degrees, 45 percent humidity`.
+    taken = {item.mention.first for item in own}
+    left = [
+        (one.end, one.end + 1)
+        for one in order.list_mentions(scan)
+        if one.kind is MentionKind.QUANTITY and one.first not in taken
+    ]
+    word = find_unexplained(scan, order, tool, [*texts, *left], siblings)
     if word is not None:
         return replace(word, progress=6)
     other = find_other_act(scan, order, tool, context.acts) or find_other_noun(

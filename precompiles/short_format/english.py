@@ -226,7 +226,7 @@ GREETINGS = _words(
     "folks team agent bot assistant clerk there today also finally lastly first firstly second "
     "secondly third thirdly next then and but afterwards quick task "
     "request reminder ps p.s. btw fyi yes yep yeah sure great perfect oh ah x xx xxx omg wow "
-    "therefore thus hence"
+    "therefore thus hence darling mate buddy honey"
 )
 """Words before an order that say nothing. Open."""
 
@@ -342,7 +342,8 @@ TASKS = _words(
 ADVERBS = _words(
     "now today immediately asap quickly directly straight right away over back just exactly "
     "precisely only also too together please kindly here there safely properly manually quietly "
-    "already plain accordingly"
+    "already plain accordingly obviously clearly naturally completely fully entirely totally "
+    "wholly course"
 )
 """Words that change nothing about what an order does. Open."""
 
@@ -623,7 +624,7 @@ TOOL_VERBS = {own.partition(",")[0]: _phrases(own) for own, _ in _VERBS}
 VERBS = {own.partition(",")[0]: _phrases(f"{own}, {said}") for own, said in _VERBS}
 """Of each meaning, all its verbs. Open: what is missing is declined where money moves."""
 
-PERFORM = _words("make do perform execute initiate process arrange complete carry")
+PERFORM = _words("make do perform execute initiate process arrange complete carry effect")
 """Verbs whose object is the order: `make a transfer`. Open."""
 
 ACTIONS = {

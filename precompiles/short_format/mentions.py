@@ -1168,6 +1168,14 @@ class _Scanner:
         )
         return self._add(Mention(MentionKind.COURTESY, at, last)) if is_end and is_other else None
 
+    def _is_period(self, at: int, end: int) -> bool:
+        """Return whether a quarter is three months: `the profit of the quarter`."""
+        tokens = self._tokens
+        before = [token.word for token in tokens[max(at - 2, 0) : at]]
+        after = tokens[end].word if end < len(tokens) else ""
+        is_noun = before[-1:] in (["the"], ["this"]) and before[:1] in (["of"], ["for"])
+        return tokens[at].word == "quarter" and is_noun and after != "of"
+
     def _read_phrase(self, at: int, end: int, kind: MentionKind) -> int:
         tokens = self._tokens
         said = [token.word for token in tokens[at:end]]
@@ -1182,7 +1190,11 @@ class _Scanner:
         if kind is MentionKind.PART and at and tokens[at - 1].word == "how":
             return end
         is_counted = at > 0 and tokens[at - 1].kind is TokenShape.NUMBER and end == at + 1
+        is_numbered = end < len(tokens) and tokens[end].kind is TokenShape.NUMBER
+        is_counted |= is_numbered and said[0] in {"part", "share", "portion", "quarter"}
         if kind is MentionKind.PART and is_counted and stem(said[0]) in self._known.labels:
+            return end
+        if kind is MentionKind.PART and self._is_period(at, end):
             return end
         if kind is MentionKind.SEQUENCE and end == at + 1 and said[0] in _ORDINALS:
             nouns = self._find_nouns(end)

@@ -354,6 +354,10 @@ def _is_comment(scan: Scan, known: KnownWords, part: Part, *, has_order: bool) -
     is_sigh = before == "," and after in _SENTENCE_ENDS | {""} and not part.is_start
     if len(words) == 1 and is_sigh and not is_known and words[0] not in english.DETERMINERS:
         return True
+    if before == "," and after in _SENTENCE_ENDS | {""} and len(words) > 1 and not is_known:
+        # `…, guests arriving`
+        is_happening = words[-1].endswith("ing") and words[0] not in english.PREPOSITIONS
+        return is_happening and part.mood is Mood.NOMINAL
     is_short = part.is_start and len(words) <= 3  # noqa: PLR2004
     is_cry = after == "!" and not is_any_verb(words[0], known)
     if is_short and is_cry and not kinds and _SWITCHES.isdisjoint(words):
@@ -476,6 +480,9 @@ def _read_part(  # noqa: PLR0913 - a part and what is around it
             word.partition("'")[0] in _PERSONS | {"it", "that", "there"} and "'" in word
         ):
             return Part(first, end, Mood.STATEMENT, is_start=is_start, opener_end=at)
+    said_next = tokens[at + 1].word if at + 1 < end else ""
+    if not has_opener and _is_contracted(tokens[at].text.lower(), said_next):
+        return Part(first, end, Mood.STATEMENT, is_start=is_start, opener_end=at)
     is_label = _is_label(scan, known, at, end)
     if is_label and sign == ":" and end == at + 2 and is_start:
         # `loan 3: extend it to week 34`
@@ -611,6 +618,25 @@ def _read_part(  # noqa: PLR0913 - a part and what is around it
     if not has_opener and _is_topic(scan, known, at, end):
         return Part(first, end, Mood.NOMINAL, is_start=is_start, opener_end=at)
     return Part(first, end, Mood.ORDER, at, is_start=is_start, opener_end=at)
+
+
+def _is_contracted(word: str, following: str) -> bool:
+    """Return whether a part begins with a subject and `is` in one word: `its too dark`."""
+    is_told = following in AFTER_IS | {"too", "so", "very", "really", "getting"} or is_past(
+        following
+    )
+    is_told = is_told or following.endswith("ing")
+    subject = word.partition("'")[0]
+    is_person = "'" in word and subject in {
+        "everybody",
+        "everyone",
+        "somebody",
+        "someone",
+        "nobody",
+    }
+    return word in {"theres", "thats", "ive", "im", "weve"} or (
+        is_told and (is_person or word in {"its", "hes", "shes", "youre", "theyre"})
+    )
 
 
 def _is_label(scan: Scan, known: KnownWords, at: int, end: int) -> bool:
@@ -963,6 +989,11 @@ def _find_passive(scan: Scan, at: int, end: int) -> int:
 _NAMED = frozenset("called named titled labelled dated priced worded".split())  # noqa: SIM905
 _FINITE = english.AUXILIARIES | frozenset(
     [
+        "smells",
+        "smell",
+        "sounds",
+        "hurts",
+        "leaks",
         "needs",
         "need",
         "wants",

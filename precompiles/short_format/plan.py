@@ -22,12 +22,14 @@ from precompiles.short_format.binding import (
     list_items,
 )
 from precompiles.short_format.english import (
+    ACTIONS,
     ALL_WORDS,
     AUXILIARIES,
     CHANGED,
     CHANGES,
     DETERMINERS,
     LIGHT_VERBS,
+    PERFORM,
     POSSESSIVES,
     PREPOSITIONS,
     SETTLED,
@@ -428,7 +430,7 @@ class Planner:
         if (
             len(tools) != 1
             or order.is_nominal
-            or not kinds & _PRONOUNS
+            or not (kinds & _PRONOUNS or self._names_act(order))
             or kinds & (VALUES | UNKNOWN | BLOCKS) - _PRONOUNS
         ):
             return False
@@ -440,6 +442,12 @@ class Planner:
             for other in self._tools
             if other is not tool and not other.is_read and not other.slots
         )
+
+    def _names_act(self, order: Order) -> bool:
+        """Return whether an order's object is the act before it: `Kindly effect the payment`."""
+        words = [token.word for token in self.scan.tokens[order.head : order.end]]
+        is_done = words[0] in PERFORM and words[1:2] in (["the"], ["this"], ["that"])
+        return is_done and words[2:3] != [] and words[2] in ACTIONS
 
     def _is_restated(self, order: Order, fillings: Sequence[Filling]) -> bool:
         """Return whether an order names no value, and its calls are those of the order before."""
@@ -1526,6 +1534,8 @@ def _choose_failure(
     strong = [one for strength, one in failures if strength is Strength.STRONG]
     fitting = [one for one in strong if one.reason in _FITTING]
     left = [one for one in strong if one.reason == "left"]
+    own = [one for one in strong if one.reason not in {"token", "unit"}]
+    failures = [pair for pair in failures if pair[1] in own] if own else failures
     for one in fitting or left or [one for _, one in failures]:
         best = one if one.progress > best.progress or fitting or left else best
     return Obstacle("question") if is_question and best.reason == "left" else best

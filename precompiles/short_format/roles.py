@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 from precompiles.abi import ParamType
 from precompiles.abi_types import Kind
 from precompiles.short_format.english import (
+    ACTIONS,
     AUXILIARIES,
     DETERMINERS,
     INWARD,
@@ -494,6 +495,8 @@ def _find_verbs(named: Sequence[str], described: Sequence[str]) -> frozenset[str
     first = {stem(word) for word in named[:1] if len(named) == 1 or stem(word) not in _GENERIC}
     if named[1:2] and named[1] in PARTICLES:
         first.add(f"{stem(named[0])} {named[1]}")
+    acts = {ACTIONS[word] for word in named[1:] if word in ACTIONS} if first & _LIGHT else set()
+    made = {of for of, verbs in _TOOL_STEMS.items() if not verbs.isdisjoint(map(stem, acts))}
     # The name says more than the description, and a function's usual verb more than another.
     for firsts, table in (
         (first, _TOOL_STEMS),
@@ -503,8 +506,14 @@ def _find_verbs(named: Sequence[str], described: Sequence[str]) -> frozenset[str
     ):
         found = {meaning for meaning, verbs in table.items() if not verbs.isdisjoint(firsts)}
         if found:
-            return frozenset(found | (own & {"wrap", "unwrap"}))
-    return frozenset()
+            return frozenset(found | made | (own & {"wrap", "unwrap"}))
+    return frozenset(made)
+
+
+_LIGHT = frozenset(
+    map(stem, ("add", "create", "place", "issue", "post", "write", "record", "file", "submit"))
+)
+"""First words of names whose noun is what the tool does: `add_note`, `placeBid`."""
 
 
 def _stem_first(phrase: str) -> str:

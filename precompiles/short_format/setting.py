@@ -27,7 +27,12 @@ _SETTING = frozenset(
 )
 _MAKING = frozenset(("append", "note", "book", "mint", "announce", "list", "open"))
 _MAKING_HEADS = frozenset(
-    map(stem, ("place", "enter", "submit", "file", "create", "start", "plan"))
+    map(
+        stem,
+        (  # noqa: SIM905
+            "place enter submit file create start plan issue grant award schedule reserve order"
+        ).split(),
+    )
 )
 _CHANGES = frozenset(map(stem, english.CHANGES))
 _MOVES_VALUE = frozenset(
@@ -86,10 +91,23 @@ def makes(scan: Scan, order: Order, tool: ToolRoles) -> bool:
     if not is_maker and "new" not in tool.said:
         return False
     first = order.parts[0]
+    if not is_making and _names_made(scan, order, tool):
+        return True
     words = [scan.tokens[place].word for place in range(first.first, first.end)]
     places = [place for place, word in enumerate(words) if word in _NEW]
     after = {stem(word) for place in places[:1] for word in words[place + 1 : place + 3]}
     return not after.isdisjoint(tool.words)
+
+
+def _names_made(scan: Scan, order: Order, tool: ToolRoles) -> bool:
+    """Return whether an order begins with what a tool makes: `2 tickets for Ann`."""
+    quantities = [one for one in order.list_mentions(scan) if one.kind is MentionKind.QUANTITY]
+    counted = {stem(one.text) for one in quantities[:1] if one.unit is UnitKind.NOUN}
+    place = max(order.first, order.parts[0].opener_end)
+    following = scan.tokens[place + 1] if place + 1 < order.end else None
+    if scan.owners[place] < 0 and (following is None or following.kind is TokenShape.WORD):
+        counted.add(stem(scan.tokens[place].word))
+    return not counted.isdisjoint(tool.name_words - tool.heads)
 
 
 def _is_written(order: Order, scan: Scan, tool: ToolRoles) -> bool:

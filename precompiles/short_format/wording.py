@@ -133,6 +133,21 @@ def find_meanings(scan: Scan, order: Order) -> tuple[str, frozenset[str]]:
     return verb, _VERB_MEANINGS.get((verb,), frozenset())
 
 
+def _find_phrase(scan: Scan, order: Order) -> range:
+    """Return the tokens of a verb of several words, but its first: `off sale` of `take off sale`."""
+    part = order.head_part
+    if part is None or order.head < 0:
+        return range(0)
+    verb = stem(scan.tokens[order.head].word)
+    words = tuple(token.word for token in scan.tokens[order.head + 1 : part.end])
+    for phrase, _ in _LONG_MEANINGS:
+        rest = phrase[1:]
+        for at in range(len(words) - len(rest) + 1):
+            if phrase[0] == verb and words[at : at + len(rest)] == rest:
+                return range(order.head + 1 + at, order.head + 1 + at + len(rest))
+    return range(0)
+
+
 def _names_item(scan: Scan, order: Order) -> bool:
     """Return whether the object of a verb is an item by its number: `withdraw proposal 3`."""
     mentions = order.list_mentions(scan)
@@ -1067,6 +1082,48 @@ def find_other_noun(
     return None
 
 
+def _is_plain_word(scan: Scan, tool: ToolRoles, place: int) -> bool:
+    """Return whether a word says nothing of its own, of a tool that moves no money."""
+    word = scan.tokens[place].word
+    has_text = any(slot.role is ValueRole.TEXT for slot in tool.slots)
+    following = scan.tokens[place + 1] if place + 1 < len(scan.tokens) else None
+    is_numbered = following is not None and (
+        following.text == "#" or following.kind is TokenShape.NUMBER
+    )
+    owner = scan.owners[place + 1] if following is not None else -1
+    is_it = owner >= 0 and scan.mentions[owner].kind is MentionKind.IT
+    return (
+        _is_label_at(scan, place)
+        or (
+            # `inv #6`
+            is_numbered
+            and len(word) >= _LEAST_SHORTENED
+            and any(one.startswith(word) for one in tool.words)
+        )
+        or (word in {"bearing", "numbered"} and _leads_to_number(scan, place))
+        or (word == "enter" and is_it)
+        or word.partition("'")[0] in english.SUBJECTS
+        or english.COMPARATIVES.get(word, "") in tool.verbs
+        or (has_text and word in _CALLED)
+    )
+
+
+_LEAST_SHORTENED = 3
+"""Letters of a shortened noun."""
+
+
+def _leads_to_number(scan: Scan, place: int) -> bool:
+    """Return whether only `the` and `number` are between a word and a number."""
+    place += 1
+    while place < len(scan.tokens) and scan.tokens[place].word in {"the", "a", "number", "no"}:
+        place += 1
+    return place < len(scan.tokens) and scan.tokens[place].kind is TokenShape.NUMBER
+
+
+_CALLED = frozenset("called named titled worded saying reading".split())  # noqa: SIM905
+"""Participles before a text."""
+
+
 def _find_unplaced(scan: Scan, order: Order, tool: ToolRoles, told: set[int]) -> Obstacle | None:
     """Return what an order says that a tool which moves no money has no place for.
 
@@ -1144,7 +1201,7 @@ def find_unexplained(
     if unplaced is not None:
         return unplaced
     head = order.head
-    has_value = False
+    phrase = _find_phrase(scan, order)
     is_purpose = False
     preposition = ""
     has_article = False
@@ -1166,8 +1223,6 @@ def find_unexplained(
                 continue
             if owner >= 0:
                 mention = scan.mentions[owner]
-                if mention.kind in VALUES:
-                    has_value = True
                 previous_owner = owner
                 if mention.text.lower() not in english.POSSESSIVES:
                     preposition, is_purpose, has_article = "", False, False
@@ -1211,6 +1266,7 @@ def find_unexplained(
                 or (word == "person" and _has_party(tool))
                 or (word in _NATIVE and not tool.verbs.isdisjoint({"wrap", "unwrap"}))
                 or (word in _VOTES and any("against" in dict(slot.named) for slot in tool.slots))
+                or (not tool.moves and (place in phrase or _is_plain_word(scan, tool, place)))
             )
             is_source = preposition in {"from", "out"} and word in english.MONEY_NOUNS
             if is_source and stem(word) not in tool.words and word not in _OWN:
@@ -1247,9 +1303,7 @@ def find_unexplained(
                 if is_beside or (not tool.slots and not is_subject):
                     # `Leo vice captain`, `sell all gold`
                     return Obstacle("word", token.text)
-                is_manner = preposition in _OF_MANNER and not has_article and has_value
-                if is_manner or (has_article and preposition in _BEFORE_THINGS):
-                    return Obstacle("word", token.text)
+                return Obstacle("word", token.text)
             previous_owner = -1
             has_article = False
     return None
