@@ -768,7 +768,7 @@ class _Binder:
             return None
         is_item = any(slot.role is ValueRole.COUNT and slot.is_id for slot in shared)
         is_put = is_item and bool(self._tool.heads & SETTERS or "set" in self._tool.verbs)
-        if len(several) == 1 and is_put and not several[0][0].is_id:
+        if several and is_put and not any(slot.is_id for slot, _ in several):
             # `Set room 3 to 20 -2`
             self._note(Obstacle("lengths", progress=8))
             return None
@@ -882,7 +882,8 @@ class _Binder:
             each = self._read_named_each(slot, chosen) if slot.named else ()
             return tuple(Value(("true" if one.texts == ("1",) else "false",)) for one in each)
         if slot.role is ValueRole.TRUTH:
-            return (self._read_truth(slot),)
+            truth = self._read_truth(slot)
+            return () if truth is None else (truth,)
         if slot.role is ValueRole.TOKEN:
             return (
                 ()
@@ -1213,7 +1214,8 @@ class _Binder:
                 return found
         return []
 
-    def _read_truth(self, slot: ParameterSlot) -> Value:
+    def _read_truth(self, slot: ParameterSlot) -> Value | None:
+        """Return the truth value that an order says, or both; None if it says both."""
         words = {
             stem(token.word) for token in self._iter_words() if token.word not in {"on", "off"}
         }
@@ -1234,9 +1236,9 @@ class _Binder:
             return Value(("true" if named else "false",))
         is_true = not words.isdisjoint(_TRUE | {"on"})
         is_false = not words.isdisjoint(_FALSE | {"off"})
-        if is_true != is_false:
-            return Value(("true" if is_true else "false",))
-        return Value(("true", "false"))
+        if is_true and is_false:
+            return None
+        return Value(("true",) if is_true else ("false",) if is_false else ("true", "false"))
 
     def _read_truths(self) -> tuple[Value, ...]:
         """Return the truth values that an order lists, in order."""
@@ -1342,8 +1344,13 @@ class _Binder:
         return tuple(found)
 
     def _iter_tokens(self) -> Iterator[Token]:
+        """Yield the tokens of the order without its courtesies: `as soon as possible`."""
         for first, end in self._spans:
-            yield from self._scan.tokens[first:end]
+            for place in range(first, end):
+                owner = self._scan.owners[place]
+                mention = self._scan.mentions[owner] if owner >= 0 else None
+                if mention is None or mention.kind is not MentionKind.COURTESY:
+                    yield self._scan.tokens[place]
 
     def _is_told_alone(self, run: tuple[int, int]) -> bool:
         """Return whether words are all between a colon and the next sign."""

@@ -101,7 +101,8 @@ EXCEPTIONS = _phrases(
 CONDITIONS = _phrases(
     "if, unless, when, whenever, until, till, once, before, after, while, whilst, provided, "
     "providing, assuming, supposing, in case, as long as, as soon as, depending, in the event, "
-    "else, whether, whichever, given that, so long as, subject to, pending, on condition"
+    "else, whether, whichever, given that, so long as, subject to, pending, on condition, upon, on "
+    "request, on demand, on delivery, on arrival, on receipt"
 )
 """Closed as far as conjunctions go; phrases such as `in the event` are open."""
 
@@ -142,7 +143,9 @@ PARTS = _phrases(
     "minus, surplus, excess, several, few, couple, many, lots, plenty, bunch, worth, as much as, "
     "as many as, per, combined, plus, something, anything, stuff, the usual, whatever, however, "
     "enough, extra, another, halfway, half way, half-way, midway, partly, partially, slightly, "
-    "somewhat, a bit, a little, a touch, mostly, altogether, all together"
+    "somewhat, a bit, a little, a touch, mostly, altogether, all together, "
+    "less fees, minus fees, plus fees, before fees, after fees, net of, less tax, before tax, "
+    "after tax, of which"
 )
 """Amounts that would have to be computed or guessed. Open."""
 
@@ -332,6 +335,9 @@ MONEY_NOUNS = _words(
     "crypto order currency stake bit"
 )
 """Nouns beside an amount that say nothing. Open."""
+
+PLAIN_NOUNS = _words("new one ones following number figure quantity unit units piece pieces value")
+"""Words before or beside a value that say nothing, whatever it is of. Open."""
 
 TASKS = _words(
     "thing things task tasks job jobs favour favours favor favors order orders errand errands "

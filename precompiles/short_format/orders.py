@@ -247,6 +247,9 @@ def read_parts(scan: Scan, known: KnownWords) -> tuple[Part, ...]:
             )
         ):
             part = replace(part, mood=Mood.EMPTY, head=-1, is_aside=True)
+        if part.mood is Mood.QUESTION and sign == "," and opening in {"should", "were", "had"}:
+            # `Should Ann be ill, book Ben`
+            part = replace(part, mood=Mood.CONDITION, head=-1)
         is_said = found and not part.is_start and found[-1].mood is Mood.STATEMENT
         if is_said and part.before == ":" and _says(scan, found[-1]):
             part = replace(part, mood=Mood.STATEMENT, head=-1)
@@ -322,6 +325,9 @@ def _is_comment(scan: Scan, known: KnownWords, part: Part, *, has_order: bool) -
         MentionKind.REPEAT,
         MentionKind.EARLIER,
     } or not blocks <= {"again"}:
+        return False
+    if MentionKind.SEQUENCE in kinds and not part.is_start:
+        # `treble -3, then neutral`
         return False
     before = scan.tokens[part.first - 1].text if part.first else ""
     after = scan.tokens[part.end].text if part.end < len(scan.tokens) else ""
@@ -509,7 +515,8 @@ def _read_part(  # noqa: PLR0913 - a part and what is around it
     is_verb = is_english_verb(word) or (is_begun and stem(word) in known.verbs - known.slot_names)
     late = _find_late_verb(scan, known, at, end) if is_label and not has_opener else -1
     if late >= 0:
-        return Part(first, end, Mood.ORDER, late, is_start=is_start, opener_end=at)
+        mood = Mood.QUESTION if sign == "?" else Mood.ORDER
+        return Part(first, end, mood, late, is_start=is_start, opener_end=at)
     if is_label and (
         not is_verb or is_parameter or (not has_opener and _find_finite_verb(scan, at, end) >= 0)
     ):

@@ -22,7 +22,7 @@ from precompiles.short_format.mentions import (
     UnitKind,
 )
 from precompiles.short_format.orders import RECEIVES, Mood, is_english_verb
-from precompiles.short_format.phrases import stem
+from precompiles.short_format.phrases import is_past, stem
 from precompiles.short_format.roles import ValueRole, split_words
 from precompiles.short_format.setting import gives, makes, sets, shifts
 from precompiles.short_format.tokens import TokenShape
@@ -134,7 +134,7 @@ def find_meanings(scan: Scan, order: Order) -> tuple[str, frozenset[str]]:
 
 
 def _find_phrase(scan: Scan, order: Order) -> range:
-    """Return the tokens of a verb of several words, but its first: `off sale` of `take off sale`."""
+    """Return the tokens of a verb of several words without its first: `take it off sale`."""
     part = order.head_part
     if part is None or order.head < 0:
         return range(0)
@@ -649,7 +649,8 @@ def find_block(scan: Scan, order: Order, tool: ToolRoles) -> Obstacle | None:
         after = scan.tokens[mention.end].text if mention.end < len(scan.tokens) else ""
         before = scan.tokens[mention.first - 1].word if mention.first else ""
         is_origin = mention.kind is MentionKind.EARLIER and before in {"from", "of"}
-        if mention.kind in _SOFT and (after == "'s" or is_origin) and not tool.is_read:
+        is_origin = is_origin or (after == "'s" and mention.kind is not MentionKind.LATER)
+        if mention.kind in _SOFT and is_origin and not tool.is_read:
             # `yesterday's goals`, `the stamps from this morning`
             continue
         named = {word for slot in tool.slots for word, _ in slot.named}
@@ -968,11 +969,25 @@ def _has_article(scan: Scan, place: int) -> bool:
     return place < len(scan.tokens) and scan.tokens[place].word in english.ARTICLES
 
 
-def _is_clause(scan: Scan, order: Order) -> bool:
+_CLAUSE_SUBJECTS = frozenset("i i'm i've i'll we we're we've we'll he she they".split())  # noqa: SIM905
+
+
+def _is_clause(scan: Scan, order: Order, tool: ToolRoles) -> bool:
     """Return whether `that` and what somebody does follow a verb: `admit that Bob was right`."""
     place = order.head + 1
-    if order.head < 0 or place + 1 >= order.end or scan.tokens[place].word != "that":
+    if order.head < 0 or place + 1 >= order.end:
         return False
+    if scan.tokens[place].word in _CLAUSE_SUBJECTS:
+        # `note I have to buy milk`
+        return True
+    if scan.tokens[place].word != "that":
+        return False
+    following = [scan.tokens[at].word for at in range(place + 2, order.end)]
+    if any(
+        word in english.AUXILIARIES or (is_past(word) and stem(word) not in tool.words)
+        for word in following
+    ):
+        return True
     after = scan.tokens[place + 1].word
     owner = scan.owners[place + 1]
     is_name = owner >= 0 and scan.mentions[owner].kind is MentionKind.NAME
@@ -1195,7 +1210,7 @@ def find_unexplained(
     told = {place for first, end in texts for place in range(first, end)}
     if tool.is_read or tool.is_agent:
         return None
-    if not tool.moves and _is_clause(scan, order):
+    if not tool.moves and _is_clause(scan, order, tool):
         return Obstacle("statement")
     unplaced = None if tool.moves else _find_unplaced(scan, order, tool, told)
     if unplaced is not None:
@@ -1260,7 +1275,7 @@ def find_unexplained(
                     and ((not tool.moves and previous_owner < 0) or _is_label_at(scan, place))
                 )
                 or (_is_label_at(scan, place) and any(slot.is_id for slot in tool.slots))
-                or word in english.MONEY_NOUNS
+                or word in (english.MONEY_NOUNS if tool.moves else english.PLAIN_NOUNS)
                 or word in english.ADVERBS
                 or word in english.AUXILIARIES
                 or (word == "person" and _has_party(tool))
