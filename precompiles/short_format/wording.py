@@ -953,6 +953,19 @@ def _find_purpose(scan: Scan, part: Part) -> int:
     return starts[0] if starts else part.end
 
 
+def _books_for(scan: Scan, part: Part, tool: ToolRoles) -> bool:
+    """Return whether a part says what something is booked for: `table 7 for the poker round`.
+
+    `for the next film` and `for Friday` say which one.
+    """
+    words = {token.word for token in scan.tokens[part.first : part.end]}
+    is_other = words & (_RANKS | english.WEEKDAYS)
+    return not tool.verbs.isdisjoint({"book", "invite"}) and not is_other
+
+
+_RANKS = frozenset("second third fourth fifth next last other previous following".split())  # noqa: SIM905
+
+
 def _find_receiving_end(scan: Scan, part: Part) -> int:
     """Return the end of the verb of `Bob is to get 5`."""
     if part.mood is not Mood.RECEIVING:
@@ -1135,8 +1148,10 @@ def _leads_to_number(scan: Scan, place: int) -> bool:
     return place < len(scan.tokens) and scan.tokens[place].kind is TokenShape.NUMBER
 
 
-_CALLED = frozenset("called named titled worded saying reading".split())  # noqa: SIM905
-"""Participles before a text."""
+_CALLED = frozenset(
+    "called named titled worded saying reading text words message wording".split()  # noqa: SIM905
+)
+"""Words before a text."""
 
 
 def _find_unplaced(scan: Scan, order: Order, tool: ToolRoles, told: set[int]) -> Obstacle | None:
@@ -1230,7 +1245,8 @@ def find_unexplained(
         if part is not order.parts[0] and _is_participle_alone(scan, part, tool):
             # `Hangar to 15 and locked`
             return Obstacle("word", scan.show(part.first, part.end))
-        purpose = _find_purpose(scan, part)
+        has_purpose = tool.moves or _books_for(scan, part, tool)
+        purpose = _find_purpose(scan, part) if has_purpose else part.end
         verb_end = _find_receiving_end(scan, part)
         for place in range(max(part.first, part.opener_end), min(part.end, purpose)):
             token, owner = scan.tokens[place], scan.owners[place]
@@ -1259,7 +1275,7 @@ def find_unexplained(
                 continue
             if word in english.PREPOSITIONS:
                 preposition = word
-                is_purpose = (
+                is_purpose = has_purpose and (
                     word in english.PURPOSES
                     or word in {"with", "by"}
                     or (word == "as" and "pay" in tool.verbs and _has_article(scan, place + 1))
