@@ -37,6 +37,7 @@ from precompiles.short_format.values import (
 )
 from precompiles.short_format.wording import (
     OPPOSITES,
+    SPANS,
     Strength,
     count_evidence,
     count_strange,
@@ -48,6 +49,7 @@ from precompiles.short_format.wording import (
     find_unexplained,
     find_unknown,
     has_name,
+    is_word_of,
     read_named_truth,
 )
 from precompiles.stated_values import is_free, to_json
@@ -475,6 +477,8 @@ class _Binder:
         label = next(iter(said), "")
         is_noun = label in self._context.known.slot_names | self._context.known.words
         is_other = is_noun and not named and label not in self._own_words
+        if self._has_foreign_noun(item):
+            options = [index for index in options if self._slots[index].names <= _GENERIC]
         if is_other and item.mention.kind in {MentionKind.QUANTITY, MentionKind.ORDINAL}:
             return []
         if own and item.mention.kind in {
@@ -484,6 +488,28 @@ class _Binder:
         }:
             options = own
         return [(index, self._weigh(self._slots[index], item)) for index in options]
+
+    def _has_foreign_noun(self, item: Item) -> bool:
+        """Return whether the noun before a number is none of the tool: `cancel meeting 3`."""
+        mention = item.mention
+        is_number = mention.kind is MentionKind.QUANTITY and mention.unit is UnitKind.NONE
+        if self._tool.is_read or not is_number or item.is_told:
+            return False
+        place = mention.first - 1
+        token = self._scan.tokens[place] if place >= self._order.first else None
+        if token is None or self._scan.owners[place] >= 0 or token.kind is not TokenShape.WORD:
+            return False
+        noun = stem(token.word)
+        is_plain = (
+            token.word in english.PREPOSITIONS | english.DETERMINERS | english.AUXILIARIES
+            or token.word in english.JOINTS | english.ADVERBS | english.GREETINGS | english.IT
+            or token.word in english.PLAIN_NOUNS | {"no", "nr", "item", "items", "numbers"}
+            or place == self._order.head
+        )
+        near = self._context.known.speller.list_near(token.word)
+        said = {noun, *map(stem, near)}
+        is_own = any(is_word_of(one, self._own_words) for one in said)
+        return noun in mention.labels and not is_plain and not is_own
 
     def _is_target(self, item: Item) -> bool:
         """Return whether an amount says what is to be reached: `top up Ann to 30 USDC`."""
@@ -555,7 +581,8 @@ class _Binder:
             )
             after = self._scan.tokens[mention.end : mention.end + 1]
             is_work = mention.unit is UnitKind.TIME and [one.word for one in after] == ["of"]
-            return (mention.unit is UnitKind.NOUN or is_work) and not is_own
+            is_span = stem(mention.text) in SPANS
+            return (mention.unit is UnitKind.NOUN or is_work) and not is_own and not is_span
         if mention.kind is MentionKind.HIM and (
             self._is_possessive(mention) or (tool.is_read and self._has_name_before(mention))
         ):
@@ -1220,25 +1247,26 @@ class _Binder:
             stem(token.word) for token in self._iter_words() if token.word not in {"on", "off"}
         }
         words |= self._find_switches()
+        found: set[bool] = set()
         for left, right in OPPOSITES:
             for own, other in ((left, right), (right, left)):
-                if (
-                    slot.names & own
-                    and not slot.names & other
-                    and bool(words & own) != bool(words & other)
-                ):
-                    return Value(("true" if words & own else "false",))
-        said = {number for word, number in slot.named if word in words}
-        if len(said) == 1:
-            return Value(("true" if said.pop() else "false",))
+                if slot.names & own and not slot.names & other and words & (own | other):
+                    found |= {True} if words & own else set()
+                    found |= {False} if words & other else set()
+        found |= {bool(number) for word, number in slot.named if word in words}
         named = read_named_truth(self._scan, self._order, slot)
-        if named is not None and slot.names.isdisjoint(self._tool.name_words):
-            return Value(("true" if named else "false",))
-        is_true = not words.isdisjoint(_TRUE | {"on"})
-        is_false = not words.isdisjoint(_FALSE | {"off"})
-        if is_true and is_false:
+        is_negated = any(one.kind is MentionKind.NEGATION for one in self._mentions)
+        if is_negated:
+            # `not express`: what is negated says it alone.
+            return None if named is None else Value(("true" if named else "false",))
+        if not found and named is not None and slot.names.isdisjoint(self._tool.name_words):
+            found.add(named)
+        if not found or not {"on", "off"}.isdisjoint(words):
+            found |= {True} if not words.isdisjoint(_TRUE | {"on"}) else set()
+            found |= {False} if not words.isdisjoint(_FALSE | {"off"}) else set()
+        if len(found) > 1:
             return None
-        return Value(("true",) if is_true else ("false",) if is_false else ("true", "false"))
+        return Value(("true",) if True in found else ("false",) if found else ("true", "false"))
 
     def _read_truths(self) -> tuple[Value, ...]:
         """Return the truth values that an order lists, in order."""
@@ -1281,6 +1309,11 @@ class _Binder:
         said, text = set(words), f" {' '.join(words)} "
         named = dict(slot.named)
         found = {number for word, number in slot.named if f" {word} " in text and word != "for"}
+        head = self._order.head
+        after = self._scan.tokens[head + 1].word if 0 <= head < self._order.end - 1 else ""
+        if found and "for" in named and after == "for":
+            # `vote for 3 because I am against 4`
+            return None
         if not found and "for" in named and "against" in named:
             found |= {named["for"]} if said & _YES else set()
             found |= {named["against"]} if said & _NO else set()

@@ -363,6 +363,8 @@ def scan(text: str, vocabulary: KnownWords, *, is_result: bool = False) -> Scan:
     return scanner.scan()
 
 
+_MINUS = frozenset(("-", "\u2212", "\u2013", "\u2014"))
+
 AFTER_IS = (
     english.AUXILIARIES
     | english.ARTICLES
@@ -498,6 +500,12 @@ class _Scanner:
         token = tokens[at]
         if self._is_enumerator(at):
             return self._add(Mention(MentionKind.COURTESY, at, at + 2))
+        before = [one.text.lower() for one in tokens[max(at - 2, 0) : at]]
+        if before[1:] and before[1] in _MINUS and before[0] in english.PREPOSITIONS | {"is"}:
+            # `to - 3 degrees`: a sign, or a dash?
+            return self._add(
+                Mention(MentionKind.UNREAD, at, at + 1, text=self._show(at - 1, at + 1))
+            )
         if at + 1 < len(tokens) and self._is_split(at):
             end = at + 1
             while end < len(tokens) and self._is_split(end - 1):

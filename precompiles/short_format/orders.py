@@ -276,15 +276,50 @@ def _is_polite(scan: Scan, part: Part, end: int) -> bool:
 
 def _ask(parts: Sequence[Part], scan: Scan) -> Iterator[Part]:
     """Yield parts; a sentence without a verb that ends with `?` asks: `2 goals for Mia?`."""
+    asked = _find_asked(parts, scan)
     for part in parts:
         after = scan.tokens[part.end].text if part.end < len(scan.tokens) else ""
         is_asked = part.is_start and part.mood is Mood.NOMINAL and after == "?"
+        is_asked = is_asked or (part in asked and part.mood in {Mood.NOMINAL, Mood.ORDER})
         is_asked = is_asked and not any(
             one.kind is MentionKind.COURTESY and one.first < part.end and one.first >= part.first
             for one in scan.mentions
         )
         head = max(part.first, part.opener_end)
         yield replace(part, mood=Mood.QUESTION, head=head) if is_asked else part
+
+
+def _find_asked(parts: Sequence[Part], scan: Scan) -> list[Part]:
+    """Return the parts of sentences that end with `?` and have no opener and no courtesy.
+
+    `Give Ann 5 USDC?` asks whether to; `Could you give Ann 5 USDC?` is an order.
+    """
+    found: list[Part] = []
+    sentence: list[Part] = []
+    for part in parts:
+        if part.first and scan.tokens[part.first - 1].text in _SENTENCE_ENDS:
+            sentence = []
+        sentence.append(part)
+        after = scan.tokens[part.end].text if part.end < len(scan.tokens) else ""
+        if after != "?":
+            continue
+        is_plain = all(
+            one.mood in {Mood.NOMINAL, Mood.ORDER, Mood.RECEIVING} and not one.is_wish
+            for one in sentence
+        )
+        is_polite = any(
+            mention.kind is MentionKind.COURTESY and sentence[0].first <= mention.first < part.end
+            for mention in scan.mentions
+        ) or any(_is_opened(scan, one) for one in sentence)
+        if is_plain and not is_polite:
+            found += sentence
+    return found
+
+
+def _is_opened(scan: Scan, part: Part) -> bool:
+    """Return whether a part begins with `could you` or the like."""
+    opener = _match_opener(scan, _skip(scan, part.first, part.end), part.end)
+    return opener is not None
 
 
 _SAYING = frozenset(

@@ -40,6 +40,8 @@ _ENDS = frozenset(
 """Words of a parameter that says until when."""
 
 _LENGTHS = frozenset("number days nights weeks minutes hours seasons months".split())  # noqa: SIM905
+_STARTS = frozenset("from start starts begin begins since open opens first".split())  # noqa: SIM905
+_SAID_LENGTHS = frozenset("length duration count number for in max min".split())  # noqa: SIM905
 SETTERS = frozenset(map(stem, ("set", "change", "update", "adjust", "alter", "dim")))
 """Verbs of tools that give a thing a value: it can have one only."""
 
@@ -66,9 +68,15 @@ def is_misdirected(scan: Scan, slot: ParameterSlot, item: Item, tool: ToolRoles)
     mention, names = item.mention, frozenset(split_words(slot.name))
     if mention.kind is MentionKind.ORDINAL and not names.isdisjoint(_LENGTHS):
         return True
+    if mention.unit is UnitKind.TIME and (item.preposition == "in" or _is_index(names, mention)):
+        # `in 20 minutes` is later, and `12 weeks` is no week.
+        return True
+    if item.preposition in {"from", "since"} and not names.isdisjoint(_ENDS - {"to"}):
+        return names.isdisjoint(_STARTS)
     after = scan.tokens[mention.end].word if mention.end < len(scan.tokens) else ""
     follows = scan.tokens[mention.end + 1].word if mention.end + 1 < len(scan.tokens) else ""
-    is_turned = after in {"up", "down"} and follows != "to" and not slot.is_id
+    is_turned = after in {"up", "down"} and follows != "to"
+    is_turned = is_turned and (not slot.is_id or mention.unit is UnitKind.NOUN)
     if (after in _COMPARED or is_turned) and tool.verbs.isdisjoint({"raise", "lower", "extend"}):
         # `two degrees colder`
         return True
@@ -76,7 +84,7 @@ def is_misdirected(scan: Scan, slot: ParameterSlot, item: Item, tool: ToolRoles)
         return False
     is_labelled = not slot.names.isdisjoint(mention.labels)
     if item.preposition in {"until", "till"}:
-        return names.isdisjoint(_ENDS) and slot.role is not ValueRole.HOUR
+        return names.isdisjoint(_ENDS)
     if mention.unit is UnitKind.TIME and item.preposition == "for":
         # `for 12 weeks` is no week in which it is due.
         return not names.isdisjoint(_ENDS)
@@ -91,6 +99,12 @@ def is_misdirected(scan: Scan, slot: ParameterSlot, item: Item, tool: ToolRoles)
         return is_step and not is_labelled
     is_absolute = bool(tool.heads & SETTERS) or not names.isdisjoint(_ENDS | {"new", "target"})
     return item.preposition == "by" and is_absolute and not is_labelled
+
+
+def _is_index(names: frozenset[str], mention: Mention) -> bool:
+    """Return whether a parameter names one span of time, such as a week of the year."""
+    unit = mention.unit_name
+    return unit in names and f"{unit}s" not in names and names.isdisjoint(_SAID_LENGTHS)
 
 
 def find_misfit(  # noqa: PLR0913 - an assignment and what is around it

@@ -930,6 +930,10 @@ class Planner:
         """Return how the tools that read are filled, if the verb may ask: `get me a quote`."""
         if order.head < 0 or self.scan.tokens[order.head].word not in {"get", "give", "fetch"}:
             return []
+        owner = self.scan.owners[order.head + 1] if order.head + 1 < order.end else -1
+        if owner >= 0 and self.scan.mentions[owner].kind is not MentionKind.SELF:
+            # `give Ann and Ben 2 stamps`
+            return []
         fillings: list[Filling] = []
         items = list_items(self.scan, order, self._known)
         for tool in found.get(Strength.FAIR, ()):
@@ -1390,7 +1394,8 @@ class Planner:
             MentionKind.PART,
         }
         is_named = bool(mentions) and mentions[0].kind in {MentionKind.NAME, MentionKind.STRANGER}
-        return is_named and any(one.kind in amounts for one in mentions)
+        is_open = any(one.kind is MentionKind.SOMEBODY for one in mentions)
+        return (is_named or is_open) and any(one.kind in amounts for one in mentions)
 
     def _is_performed(self, part: Part) -> bool:
         """Return whether a statement has values and a tool's present verb: `I give it 3 stars`."""

@@ -1174,7 +1174,7 @@ def _find_unplaced(scan: Scan, order: Order, tool: ToolRoles, told: set[int]) ->
         words = [token.word for token in scan.tokens[at : at + 4]]
         noun = next((one for one in words[2:] if one not in {"next", "whole", "coming"}), "")
         is_span = words[0] == "for" and words[1] in {"the", "a", "an", "this", "one"}
-        if is_span and stem(noun) in _SPANS and stem(noun) not in tool.words:
+        if is_span and stem(noun) in SPANS and stem(noun) not in tool.words:
             return Obstacle("word", scan.show(at, min(at + 4, order.end)))
     return None
 
@@ -1189,7 +1189,7 @@ def _is_unexplained(word: str, tool: ToolRoles) -> bool:
     )
 
 
-_SPANS = frozenset(
+SPANS = frozenset(
     map(stem, ("hour", "minute", "day", "night", "week", "weekend", "month", "evening", "season"))
 )
 """Nouns of how long something lasts."""
