@@ -500,6 +500,10 @@ class _Binder:
         if token is None or self._scan.owners[place] >= 0 or token.kind is not TokenShape.WORD:
             return False
         noun = stem(token.word)
+        named = [slot for slot in self._slots if noun in slot.labels]
+        if noun in mention.labels and noun in self._context.known.slot_names and not named:
+            # `bid on card 3`, where auctions have numbers of their own.
+            return True
         is_plain = (
             token.word in english.PREPOSITIONS | english.DETERMINERS | english.AUXILIARIES
             or token.word in english.JOINTS | english.ADVERBS | english.GREETINGS | english.IT
@@ -774,6 +778,11 @@ class _Binder:
             self._note(Obstacle("lengths", progress=8))
             return None
         if most == 1:
+            is_amount = any(slot.role is ValueRole.AMOUNT and of for slot, of in single)
+            if is_amount and not lists and self._has_text("each"):
+                # `20 USDC each for 10 pupils`
+                self._note(Obstacle("each", progress=8))
+                return None
             return 1
         if lists or most > MAX_CALLS or counts - {1, most}:
             self._note(Obstacle("lengths", progress=8))
@@ -804,6 +813,15 @@ class _Binder:
             # `Hand animal 4 over to Ann and Bob`
             self._note(Obstacle("lengths", progress=8))
             return None
+        if (
+            len(several) == 1
+            and several[0][0].role in NUMBERS
+            and not several[0][0].is_id
+            and self._says_again(several[0][1])
+        ):
+            # `by 2 days (48 hours)`
+            self._note(Obstacle("lengths", progress=8))
+            return None
         if len(several) == 1 and several[0][0].role is ValueRole.AMOUNT:
             self._note(Obstacle("several amounts", progress=8))
             return None
@@ -817,6 +835,18 @@ class _Binder:
             self._note(Obstacle("lengths", progress=8))
             return None
         return most
+
+    def _has_text(self, text: str) -> bool:
+        return any(one.text.lower() == text for one in self._mentions)
+
+    def _says_again(self, places: Sequence[int]) -> bool:
+        """Return whether only a bracket or an equals sign is between two values."""
+        mentions = [self._items[place].mention for place in places]
+        return any(
+            {token.text for token in self._scan.tokens[one.end : other.first]}
+            & {"(", "[", "=", "/", ":", "-", "\u2013", "\u2014", ">"}
+            for one, other in pairwise(mentions)
+        )
 
     def _is_listed(self, places: Sequence[int]) -> bool:
         """Return whether values are a list: in one sentence, after the same preposition."""

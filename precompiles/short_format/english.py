@@ -412,7 +412,7 @@ _VERBS = (
     (
         (
             "pay, send, transfer, give, tip, donate, distribute, disburse, reward, grant, payout, "
-            "pay out, contribute, award, remit, reimburse, gift, forward, deliver, settle"
+            "send out, pay out, contribute, award, remit, reimburse, gift, forward, deliver, settle"
         ),
         (
             "wire, hand, hand over, compensate, credit, send over, pass, pass on, slip, spend, top "

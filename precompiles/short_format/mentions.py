@@ -500,6 +500,18 @@ class _Scanner:
         token = tokens[at]
         if self._is_enumerator(at):
             return self._add(Mention(MentionKind.COURTESY, at, at + 2))
+        is_no = at > 1 and tokens[at - 1].word == "no" and tokens[at - 1].text.lower() == "no"
+        if (
+            is_no
+            and self._found
+            and self._found[-1].kind is MentionKind.QUANTITY
+            and tokens[at - 2].kind is not TokenShape.WORD
+            and tokens[self._found[-1].first - 1].word != "no"
+        ):
+            # `Stake 20, no 25`
+            return self._add(
+                Mention(MentionKind.UNREAD, at, at + 1, text=self._show(at - 1, at + 1))
+            )
         before = [one.text.lower() for one in tokens[max(at - 2, 0) : at]]
         if before[1:] and before[1] in _MINUS and before[0] in english.PREPOSITIONS | {"is"}:
             # `to - 3 degrees`: a sign, or a dash?

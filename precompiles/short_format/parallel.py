@@ -96,9 +96,18 @@ def is_misdirected(scan: Scan, slot: ParameterSlot, item: Item, tool: ToolRoles)
         and not tool.heads & SETTERS
     )
     if item.preposition == "to":
-        return is_step and not is_labelled
+        return (is_step and not is_labelled) or _is_reached(slot, names, tool)
     is_absolute = bool(tool.heads & SETTERS) or not names.isdisjoint(_ENDS | {"new", "target"})
     return item.preposition == "by" and is_absolute and not is_labelled
+
+
+def _is_reached(slot: ParameterSlot, names: frozenset[str], tool: ToolRoles) -> bool:
+    """Return whether a tool adds where `to` says what is reached: `extend berth 3 to 6 nights`."""
+    is_sum = slot.role in {ValueRole.COUNT, ValueRole.TIME} and not slot.is_id
+    is_set = bool(tool.heads & SETTERS) or not tool.verbs.isdisjoint({"set", "move"})
+    is_goal = not names.isdisjoint(_ENDS | {"new", "target", "level", "value"})
+    adds = not tool.verbs.isdisjoint({"append", "extend", "raise", "lower", "mint", "burn"})
+    return is_sum and adds and not is_set and not is_goal
 
 
 def _is_index(names: frozenset[str], mention: Mention) -> bool:

@@ -166,6 +166,7 @@ class Planner:
         self._prior_tokens: tuple[str, ...] = ()
         self._cut: dict[int, NoPlan] = {}
         self._last_end, self._is_converted, self._had_several = 0, False, False
+        self._group = 0
         self._calls: tuple[PlannedCall, ...] = ()
         self.order_size = sum(1 + (one.end - one.first) // BRANCH_TOKENS for one in self.orders)
         """The orders as they are read at first, which are paid for: each counts once, and as many
@@ -297,6 +298,7 @@ class Planner:
         self._prior, self._prior_tokens, self._cut = (), (), {}
         self._is_after_read, self._calls = False, ()
         self._last_end, self._is_converted, self._had_several = 0, False, False
+        self._group = 0
         blocked = self._find_blocked_statement()
         if blocked is not None:
             return blocked
@@ -337,6 +339,7 @@ class Planner:
             if self._is_restated(order, fillings):
                 continue
             self._had_several = self._last_end > 0 and not order.parts[0].is_start
+            self._group = 1 if order.parts[0].is_start else self._group + 1
             self._last_end = order.end
             self._is_after_read = all(self._tools[one.calls[-1].tool].is_read for one in fillings)
             self._is_converted = any(
@@ -618,7 +621,7 @@ class Planner:
         last = len(order.parts) - 1
         for place in range(last, max(0, last - MAX_CUTS), -1):
             part = order.parts[place]
-            if part.mood is not Mood.NOMINAL:
+            if part.mood is not Mood.NOMINAL or self._explains(part):
                 continue
             first = replace(order, parts=order.parts[:place])
             start = self._fill_order(first, context)
@@ -653,6 +656,17 @@ class Planner:
             if told:
                 return waiting.pop(), told
         return NoPlan(found, self.scan.show(order.first, order.end))
+
+    def _explains(self, part: Part) -> bool:
+        """Return whether a part says the one before it once more: `20 milk (8 USDC)`, `= 48 hours`.
+
+        A dash begins a line of a list, or explains.
+        """
+        if part.before in {"(", "[", "=", "/", ":", "->", "=>", "\u2192", ">", "|"}:
+            return True
+        place = part.first - 1
+        is_line = place < 1 or self.scan.tokens[place - 1].text in {"\n", ":"}
+        return part.before in {"-", "\u2013", "\u2014"} and not is_line
 
     def _fill_with_balance(  # noqa: PLR0913, PLR0917 - an order and the steps so far
         self,
@@ -776,8 +790,11 @@ class Planner:
         is_more = order.is_nominal and not order.is_question
         is_more = is_more and (len(self.orders) > 1 or not is_first)
         only = self._find_same_tools(order)
-        if self._turns_back(order):
-            return Obstacle("word", "back", progress=8)
+        if order.is_nominal and order.verb is not None and self._takes_of_it(order):
+            return Obstacle("reference", "of it", progress=8)
+        turn = self._turns_back(order)
+        if turn:
+            return Obstacle("word", turn, progress=8)
         for tool in self._tools:
             strength = measure_strength(self.scan, order, tool)
             if (is_more and tool.is_read) or (only and tool.index not in only):
@@ -879,17 +896,38 @@ class Planner:
             return Obstacle("ambiguous", progress=8)
         return [one for one in fillings if one.evidence == highest][:MAX_OFFERED]
 
-    def _turns_back(self, order: Order) -> bool:
-        """Return whether a part without a verb goes back: `Swap 5 gold for silver and 3 back`."""
+    def _is_adverb(self, part: Part, place: int) -> bool:
+        """Return whether a particle stands after a value, and before nothing that it governs."""
+        is_after = place == part.first or self.scan.owners[place - 1] >= 0
+        after = self.scan.tokens[place + 1].word if place + 1 < part.end else ""
+        is_again = after in _TURNS or (
+            place > part.first and self.scan.tokens[place - 1].word == "back"
+        )
+        return (is_after or is_again) and (not after or after in {"by", "again"} | _TURNS)
+
+    def _takes_of_it(self, order: Order) -> bool:
+        """Return whether a part that goes on takes from what is before: `… and Omar 20 of it`."""
+        words = [token.word for token in self.scan.tokens[order.first : order.end]]
+        return any(
+            word == "of" and after in {"it", "them", "that", "those", "these", "which"}
+            for word, after in pairwise(words)
+        )
+
+    def _turns_back(self, order: Order) -> str:
+        """Return the adverb with which a part without a verb turns: `Stake 20 in, 5 out`."""
+        head = order.head_part
         heads = [part for part in order.parts if part.head >= 0]
         rest = order.parts if order.verb is not None and not heads else order.parts[1:]
-        return any(
-            part.head < 0 and self.scan.tokens[part.end - 1].word == "back" for part in rest
-        ) and not any(
-            self.scan.tokens[place].word == "back"
-            for part in heads
-            for place in range(part.first, part.end)
-        )
+        said = {token.word for token in self.scan.tokens[head.first : head.end]} if head else set()
+        for part in rest if head else ():
+            turns = [
+                self.scan.tokens[place].word
+                for place in range(part.first, part.end)
+                if self.scan.tokens[place].word in _TURNS and self._is_adverb(part, place)
+            ]
+            if part.head < 0 and turns and turns[0] not in said:
+                return turns[0]
+        return ""
 
     def _count_unsaid(self, order: Order, filling: Filling) -> int:
         """Return how many nouns of a tool's name an order does not say: `shareTips` for `pay`."""
@@ -1231,7 +1269,9 @@ class Planner:
                     failure = Obstacle(mention.kind.name.lower(), mention.text)
                     return NoPlan(failure, self.scan.show(part.first, part.end))
         for part in self.statements:
-            is_told = part.before == ":" and self._names_tool_before(part)
+            is_told = part.before == ":" and (
+                self._names_tool_before(part) or self._says_nothing(part)
+            )
             is_alone = part.before in {"and", "&"} and self._is_participle(part)
             if self._is_joined(part) or is_told or is_alone or self._obliges(part):
                 return NoPlan(Obstacle("statement"), self.scan.show(part.first, part.end))
@@ -1290,7 +1330,21 @@ class Planner:
         is_several = len({one.first for one in before}) > 1 or self._had_several
         has_own = MentionKind.QUANTITY in kinds
         is_same = MentionKind.SAME in kinds or (MentionKind.EACH in kinds and not has_own)
-        is_both = self._last_end > 0 and any(self._has_both_alone(part) for part in order.parts[1:])
+        opening = self.scan.owners[order.first]
+        is_next = opening >= 0 and self.scan.mentions[opening].kind is MentionKind.SEQUENCE
+        is_both = (
+            self._last_end > 0
+            and not is_next
+            and any(
+                self._has_both_alone(part)
+                or (self._has_same_alone(part) and part is not order.parts[0])
+                for part in order.parts
+            )
+        )
+        if is_same and start and self._group > 1:
+            # `Ann gets 5 USDC and 3 DAI. Ben gets the same.`
+            text = self.scan.show(order.first, order.end)
+            return NoPlan(Obstacle("reference", text), text)
         if start or not order.is_nominal or not (is_both or (is_same and is_several)):
             return None
         text = self.scan.show(order.first, order.end)
@@ -1303,6 +1357,11 @@ class Planner:
             one.kind is MentionKind.EACH and one.text.lower() in {"both", "all"} for one in mentions
         )
         return is_both and all(one.kind is not MentionKind.QUANTITY for one in mentions)
+
+    def _has_same_alone(self, part: Part) -> bool:
+        """Return whether a part says `the same` and no amount: `…, Omar the same`."""
+        kinds = {one.kind for one in list_mentions(self.scan, part.first, part.end)}
+        return MentionKind.SAME in kinds and MentionKind.QUANTITY not in kinds
 
     def _find_sentence_start(self, order: Order) -> int:
         starts = [part.first for part in self._parts if part.is_start and part.first <= order.first]
@@ -1327,6 +1386,11 @@ class Planner:
         place = part.first - 2
         starts = {one.first for one in self._parts if one.is_start}
         return place in starts and stem(self.scan.tokens[place].word) in self._known.words
+
+    def _says_nothing(self, part: Part) -> bool:
+        """Return whether an item of a list gets nothing, or has it: `Ann: 5. Ben: nothing`."""
+        words = [self.scan.tokens[place].word for place in range(part.first, part.end)]
+        return words[0] in {"nothing", "none"} | SETTLED
 
     def _is_participle(self, part: Part) -> bool:
         """Return whether a part is one word that says what is done: `and locked`."""
@@ -1432,6 +1496,9 @@ class Planner:
     def _explain_empty(self) -> Obstacle:
         return Obstacle("report" if self.statements else "empty")
 
+
+_TURNS = frozenset(("in", "out", "back", "up", "down", "off"))
+"""Adverbs with which what follows goes the other way."""
 
 _SUMS = frozenset(map(stem, ("amount", "price", "deposit", "payment", "value", "bid", "reward")))
 """Nouns of an amount that a sentence gives."""

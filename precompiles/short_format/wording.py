@@ -49,6 +49,7 @@ class Strength(IntEnum):
     """Its own verb is the order's, or means the same."""
 
 
+_OTHERS = frozenset((MentionKind.NAME, MentionKind.HIM, MentionKind.STRANGER))
 _TALK = english.TALK
 _MODALS = frozenset("can could may might shall should will would must".split())  # noqa: SIM905
 
@@ -239,6 +240,11 @@ def measure_strength(scan: Scan, order: Order, tool: ToolRoles) -> Strength | Ob
         return Strength.STRONG if is_payment else Strength.WEAK
     verb, meanings = find_meanings(scan, order)
     shown = scan.tokens[head].text
+    if tool.is_read and scan.tokens[head].word in {"give", "get", "hand"}:
+        owner = scan.owners[head + 1] if head + 1 < order.end else -1
+        if owner >= 0 and scan.mentions[owner].kind in _OTHERS:
+            # `give Ann and Ben 2 stamps`
+            return Obstacle("verb", shown, progress=1)
     if tool.is_read and scan.tokens[head].word in english.READ_VERBS - english.ASK_VERBS:
         after = scan.owners[head + 1] if head + 1 < order.end else -1
         place = head + 1 + (after >= 0 and scan.mentions[after].kind is MentionKind.SELF)
@@ -1179,6 +1185,39 @@ def _find_unplaced(scan: Scan, order: Order, tool: ToolRoles, told: set[int]) ->
     return None
 
 
+_TURNS = frozenset("off out away down back".split())  # noqa: SIM905
+
+
+def _find_turn(scan: Scan, order: Order, tool: ToolRoles) -> Obstacle | None:
+    """Return an adverb that turns what a verb does: `sign Ann off`, `send 12 back`, `rent it out`.
+
+    The verb has it in no list, and the tool's words lack it.
+    """
+    part = order.head_part
+    if order.head < 0 or part is None or not order.parts[0].first <= order.head < order.end:
+        return None
+    verb = stem(scan.tokens[order.head].word)
+    for place in range(order.head + 1, part.end):
+        word = scan.tokens[place].word
+        if scan.owners[place] >= 0 or word not in _TURNS or word in tool.said:
+            continue
+        owner = scan.owners[place + 1] if place + 1 < order.end else -1
+        following = scan.tokens[place + 1].word if place + 1 < order.end else ""
+        is_preposition = place > order.head + 1 and (
+            owner >= 0 or following in english.DETERMINERS or following == "of"
+        )
+        is_goal = following == "to" and bool({"set"} & (tool.verbs | tool.heads))
+        is_known = (
+            is_goal
+            or (verb, word) in _VERB_MEANINGS
+            or any(phrase[0] == verb and word in phrase for phrase, _ in _LONG_MEANINGS)
+        )
+        has_truth = any(slot.role is ValueRole.TRUTH or slot.named for slot in tool.slots)
+        if not is_preposition and not is_known and not has_truth:
+            return Obstacle("word", scan.tokens[place].text)
+    return None
+
+
 def _is_unexplained(word: str, tool: ToolRoles) -> bool:
     """Return whether a word is neither grammar nor a tool's own."""
     return (
@@ -1228,6 +1267,7 @@ def find_unexplained(
     if not tool.moves and _is_clause(scan, order, tool):
         return Obstacle("statement")
     unplaced = None if tool.moves else _find_unplaced(scan, order, tool, told)
+    unplaced = unplaced or _find_turn(scan, order, tool)
     if unplaced is not None:
         return unplaced
     head = order.head
