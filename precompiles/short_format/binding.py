@@ -243,7 +243,7 @@ def find_fillings(  # noqa: PLR0913 - what an order is filled from
     if isinstance(bound, Obstacle):
         return bound
     texts = _list_texts(scan, order, tool, own)
-    siblings = context.siblings.get(tool.index, frozenset())
+    siblings = context.siblings.get(tool.index, frozenset()) - context.acts
     # A quantity that another tool takes has its noun: `16 degrees, 45 percent humidity`.
     taken = {item.mention.first for item in own}
     left = [
@@ -503,6 +503,12 @@ class _Binder:
         named = [slot for slot in self._slots if noun in slot.labels]
         if noun in mention.labels and noun in self._context.known.slot_names and not named:
             # `bid on card 3`, where auctions have numbers of their own.
+            return True
+        if (
+            noun in mention.labels
+            and noun in self._context.acts - self._tool.name_words
+            and not named
+        ):
             return True
         is_plain = (
             token.word in english.PREPOSITIONS | english.DETERMINERS | english.AUXILIARIES
@@ -1296,7 +1302,9 @@ class _Binder:
             found |= {False} if not words.isdisjoint(_FALSE | {"off"}) else set()
         if len(found) > 1:
             return None
-        return Value(("true",) if True in found else ("false",) if found else ("true", "false"))
+        if found:
+            return Value(("true" if True in found else "false",))
+        return None if slot.names.isdisjoint(_EXTRAS) else Value(("false",))
 
     def _read_truths(self) -> tuple[Value, ...]:
         """Return the truth values that an order lists, in order."""
@@ -1329,7 +1337,8 @@ class _Binder:
                     and after is not None
                     and after.word in english.PREPOSITIONS
                 )
-                if word in {"on", "off"} and (is_last or is_beside or after is None):
+                is_switch = after is not None and after.word in {"for", "in", "at", "by"}
+                if word in {"on", "off"} and (is_last or is_beside or is_switch):
                     found.add(word)
         return found
 
@@ -1468,6 +1477,9 @@ _SWITCHING = frozenset("switch turn put set leave keep flip power".split())  # n
 _TELLING = frozenset((":", "=", "-", "\u2013", "\u2014"))
 _PEOPLE = frozenset((ValueRole.PARTY, ValueRole.RECIPIENT, ValueRole.SOURCE))
 _NUMBER_WORDS = frozenset(map(stem, ("number", "numbers", "no", "nr", "item", "id")))
+_EXTRAS = frozenset(map(stem, ("express", "urgent", "rush", "priority", "gift", "insured")))
+"""Names of truth values that are false where nothing is said."""
+
 _TRUE = frozenset(map(stem, english.TRUE_WORDS))
 _FALSE = frozenset(map(stem, english.FALSE_WORDS))
 _YES = frozenset(map(stem, ("yes", "favour", "favor", "pro", "aye", "support", "back")))

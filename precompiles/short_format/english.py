@@ -144,6 +144,8 @@ PARTS = _phrases(
     "as many as, per, combined, plus, something, anything, stuff, the usual, whatever, however, "
     "enough, extra, another, halfway, half way, half-way, midway, partly, partially, slightly, "
     "somewhat, a bit, a little, a touch, mostly, altogether, all together, "
+    "in total, in all, together, this week only, today only, wherever, where it was, as before, "
+    "as usual, "
     "less fees, minus fees, plus fees, before fees, after fees, net of, less tax, before tax, "
     "after tax, of which"
 )

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from precompiles.short_format import english
 from precompiles.short_format.mentions import Mention, MentionKind, UnitKind
+from precompiles.short_format.orders import is_english_verb
 from precompiles.short_format.phrases import stem
 from precompiles.short_format.roles import NUMBERS, ValueRole, split_words
 from precompiles.short_format.values import Obstacle
@@ -82,6 +83,14 @@ def is_misdirected(scan: Scan, slot: ParameterSlot, item: Item, tool: ToolRoles)
         return True
     if mention.kind is not MentionKind.QUANTITY and mention.kind is not MentionKind.ORDINAL:
         return False
+    before = scan.tokens[mention.first - 1].word if mention.first else ""
+    is_shift = before in {"up", "down"} and not slot.is_id
+    is_shift = is_shift and not is_english_verb(scan.tokens[mention.first - 2].word)
+    if is_shift and tool.verbs.isdisjoint({"raise", "lower"}):
+        # `treble down 3`
+        return True
+    if _is_label_of_one(scan, slot, mention):
+        return True
     is_labelled = not slot.names.isdisjoint(mention.labels)
     if item.preposition in {"until", "till"}:
         return names.isdisjoint(_ENDS)
@@ -99,6 +108,16 @@ def is_misdirected(scan: Scan, slot: ParameterSlot, item: Item, tool: ToolRoles)
         return (is_step and not is_labelled) or _is_reached(slot, names, tool)
     is_absolute = bool(tool.heads & SETTERS) or not names.isdisjoint(_ENDS | {"new", "target"})
     return item.preposition == "by" and is_absolute and not is_labelled
+
+
+def _is_label_of_one(scan: Scan, slot: ParameterSlot, mention: Mention) -> bool:
+    """Return whether a number names one thing where a slot counts them: `match 2`, `day 5`."""
+    place = mention.first - 1
+    while place > 0 and scan.tokens[place].word in {"number", "no", "no.", "nr", "#"}:
+        place -= 1
+    word = scan.tokens[place].word if place >= 0 else ""
+    is_plural = f"{word}s" in split_words(slot.name) or f"{word}es" in split_words(slot.name)
+    return bool(word) and is_plural and stem(word) in mention.labels and not slot.is_list
 
 
 def _is_reached(slot: ParameterSlot, names: frozenset[str], tool: ToolRoles) -> bool:

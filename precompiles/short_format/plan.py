@@ -218,7 +218,11 @@ class Planner:
         )
         labelled = quote_labelled(self._question, labels)
         firsts = quote_first(self._question)
-        tails = tuple(one for one in quote_tails(self._question) if not self._begins_order(one))
+        tails = tuple(
+            one
+            for one in quote_tails(self._question)
+            if not self._begins_order(one) and not self._has_order(one)
+        )
         for quoted in (*labelled, *tails, *firsts):
             self._read(quoted)
             step = self.find_next((), _matches_none)
@@ -256,6 +260,14 @@ class Planner:
         """Return whether a quoted tail begins with a tool's verb: `Guest list: add Ann`."""
         words = quoted.partition('"')[2].split()
         return bool(words) and stem(words[0].lower()) in self._known.verbs
+
+    def _has_order(self, quoted: str) -> bool:
+        """Return whether a quoted tail has an order: `note on 3: allergic, and cancel 4`."""
+        words = quoted.partition('"')[2].lower().replace(",", " ,").split()
+        return any(
+            (word in {"and", "then"} or before == ",") and stem(after) in self._known.verbs
+            for before, word, after in zip(words, words[1:], words[2:], strict=False)
+        )
 
     def _has_lost(self, quoted: str) -> bool:
         """Return whether what follows a quoted text is no order: it may belong to the text.
@@ -651,7 +663,7 @@ class Planner:
             both = self._fill_order(whole, context)
             if not isinstance(both, Obstacle):
                 return whole, both
-        if waiting and self._only_tells(order):
+        if waiting and self._only_tells(order) and not self._names_act_of(order):
             told = self._list_told(waiting[-1], context)
             if told:
                 return waiting.pop(), told
@@ -1110,6 +1122,14 @@ class Planner:
         after = self.scan.tokens[place].word if place < order.parts[0].end else ""
         is_noun = place >= order.parts[0].end or after in PREPOSITIONS
         return is_noun and not is_any_verb(self.scan.tokens[order.head].word, self._known)
+
+    def _names_act_of(self, order: Order) -> bool:
+        """Return whether an order's words are surely those of a tool that writes."""
+        return order.head >= 0 and any(
+            measure_strength(self.scan, order, tool) is Strength.STRONG
+            for tool in self._tools
+            if not tool.is_read
+        )
 
     def _list_told(self, order: Order, context: Context) -> list[Filling]:
         """Return how the tools of an order's verb are filled with what is told before it."""
@@ -1641,7 +1661,7 @@ _FIRST = re.compile(
     r"[ \t]*(?P<text>[^\n,;.:=\d\"\u201c\u201d]+?)[ \t]*(?=[\n,])"
 )
 _NEXT = re.compile(r"[.!?;][ \t]+(?=[A-Za-z])")
-_LABEL_IN = re.compile(r"[A-Za-z]:[ \t]")
+_LABEL_IN = re.compile(r"[A-Za-z0-9]:[ \t]")
 _LINES = re.compile(
     r":[ \t]*(?P<lines>(?:\n[ \t]*(?:[-*\u2022]|[0-9]{1,2}[.)])[ \t]*[^\n\"]+)+)\s*\Z"
 )

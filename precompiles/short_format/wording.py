@@ -262,6 +262,9 @@ def measure_strength(scan: Scan, order: Order, tool: ToolRoles) -> Strength | Ob
         return Obstacle("talk", shown, progress=3)
     has_particle = meanings and meanings != _VERB_MEANINGS.get((verb,), frozenset())
     own = tool.heads if is_english_verb(scan.tokens[head].word) else tool.name_words
+    if tool.particle and verb in tool.heads and not _says_particle(scan, order, tool):
+        # `check 2` does not check in
+        return Obstacle("verb", shown, progress=1)
     is_own = (
         _has_truth(verb, tool)
         or _switches(scan, order, tool)
@@ -292,6 +295,23 @@ def measure_strength(scan: Scan, order: Order, tool: ToolRoles) -> Strength | Ob
     if scan.tokens[head].word in (english.READ_VERBS if tool.moves else english.ASK_VERBS):
         return Obstacle("verb", shown, progress=1)
     return Strength.WEAK
+
+
+def _says_particle(scan: Scan, order: Order, tool: ToolRoles) -> bool:
+    """Return whether an order has the particle of a tool's verb: `check Ann in`."""
+    part = order.head_part
+    assert part is not None  # noqa: S101 - it has a head
+    verb = stem(scan.tokens[order.head].word)
+    words = [scan.tokens[place].word for place in range(order.head + 1, part.end)]
+    following = dict(zip(words, [*words[1:], ""], strict=True))
+    if verb not in _OPEN_VERBS:
+        return True
+    is_in = tool.particle == "in" and following.get("in") in {"on", "with"}
+    return tool.particle in words and not is_in
+
+
+_OPEN_VERBS = frozenset(("check", "sign", "log"))
+"""Stems of verbs that do another thing without a particle: `check 2` does not check in."""
 
 
 def _says_choice(scan: Scan, order: Order, tool: ToolRoles) -> bool:
@@ -965,7 +985,9 @@ def _books_for(scan: Scan, part: Part, tool: ToolRoles) -> bool:
     `for the next film` and `for Friday` say which one.
     """
     words = {token.word for token in scan.tokens[part.first : part.end]}
-    is_other = words & (_RANKS | english.WEEKDAYS)
+    is_other = words & (_RANKS | english.WEEKDAYS | {"'s"}) or any(
+        word.endswith("'s") for word in words
+    )
     return not tool.verbs.isdisjoint({"book", "invite"}) and not is_other
 
 
@@ -996,6 +1018,13 @@ def _is_clause(scan: Scan, order: Order, tool: ToolRoles) -> bool:
     place = order.head + 1
     if order.head < 0 or place + 1 >= order.end:
         return False
+    words = [scan.tokens[at].word for at in range(place, order.end)]
+    if any(
+        word == "that" and (after in english.AUXILIARIES or before == "is")
+        for word, after, before in zip(words, [*words[2:], "", ""], [*words[1:], ""], strict=True)
+    ):
+        # `pass on to Ann that 12 is late`
+        return True
     if scan.tokens[place].word in _CLAUSE_SUBJECTS:
         # `note I have to buy milk`
         return True
@@ -1294,6 +1323,13 @@ def find_unexplained(
                 continue
             if owner >= 0:
                 mention = scan.mentions[owner]
+                if (
+                    mention.kind is MentionKind.COURTESY
+                    and not tool.moves
+                    and token.word in english.WEEKDAYS
+                    and stem(token.word) not in tool.words
+                ):
+                    return Obstacle("later", token.text)
                 previous_owner = owner
                 if mention.text.lower() not in english.POSSESSIVES:
                     preposition, is_purpose, has_article = "", False, False
@@ -1306,7 +1342,13 @@ def find_unexplained(
                 previous_owner = -1
                 continue
             word = token.word
-            if place == head or (word in _FUNCTION and word not in english.PREPOSITIONS):
+            if word in english.ARTICLES and place + 1 == part.end and not tool.moves:
+                # `add a, b and c`
+                return Obstacle("word", token.text)
+            is_other = word in _RANKS | {"first"} and has_article and not tool.moves
+            if place == head or (
+                word in _FUNCTION and word not in english.PREPOSITIONS and not is_other
+            ):
                 has_article = word in english.DETERMINERS
                 previous_owner = -1
                 continue
@@ -1324,8 +1366,9 @@ def find_unexplained(
                 continue
             is_known = (
                 stem(word) in tool.words
+                or word in split_words(tool.name)
                 or (word == "list" and any(slot.is_list for slot in tool.slots))
-                or (previous_owner < 0 and _is_compound(scan, tool, place))
+                or (tool.moves and previous_owner < 0 and _is_compound(scan, tool, place))
                 or (
                     stem(word) in siblings
                     and ((not tool.moves and previous_owner < 0) or _is_label_at(scan, place))
