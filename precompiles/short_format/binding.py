@@ -790,6 +790,9 @@ class _Binder:
                 self._note(Obstacle("each", progress=8))
                 return None
             return 1
+        if any(one.text.lower() == "in total" for one in self._mentions):
+            self._note(Obstacle("each", progress=8))
+            return None
         if lists or most > MAX_CALLS or counts - {1, most}:
             self._note(Obstacle("lengths", progress=8))
             return None
@@ -812,6 +815,11 @@ class _Binder:
         is_put = is_item and bool(self._tool.heads & SETTERS or "set" in self._tool.verbs)
         if several and is_put and not any(slot.is_id for slot, _ in several):
             # `Set room 3 to 20 -2`
+            self._note(Obstacle("lengths", progress=8))
+            return None
+        is_one = bool(self._tool.heads & (SETTERS | _POSTING)) or "set" in self._tool.verbs
+        if len(several) == 1 and several[0][0].role in _PEOPLE and is_one and len(single) == 1:
+            # `Make Ann and Ben captain`
             self._note(Obstacle("lengths", progress=8))
             return None
         is_given = not self._tool.heads.isdisjoint(_HANDS)
@@ -1468,6 +1476,7 @@ _PROSE = frozenset(
 )
 """Names of texts that say something, and name no thing."""
 
+_POSTING = frozenset(map(stem, ("assign", "delegate", "appoint", "elect")))
 _HANDS = frozenset(map(stem, ("hand", "give", "transfer", "send", "pass", "move")))
 _GENERIC = frozenset(map(stem, ("token", "tokens", "item", "items")))
 _BULLETS = frozenset(("-", "\u2022", "*", "\n"))

@@ -63,6 +63,14 @@ AUXILIARIES = _words(
 )
 """Closed: the forms of `be`, `do` and `have`, and the modal verbs."""
 
+UNORDERED = _words(
+    "hold held cancelled canceled rejected declined obsolete mistake wrong forbidden spam scam "
+    "suggestion suggestions proposal idea ideas motion thought thoughts hypothetical scenario "
+    "simulation dry example goal question reminder subject budget forecast balance owed debt debts "
+    "draft template test quote estimate pending planned done paid settled history past fiction joke"
+)
+"""Words of a header under which nothing is to be done: `On hold: pay Ann`. Open."""
+
 SUBJECTS = _words("i we he she they it you u there who that this these those everybody everyone")
 """Pronouns that begin a statement. Closed: those of all persons, and of everybody."""
 

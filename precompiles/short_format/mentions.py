@@ -500,6 +500,13 @@ class _Scanner:
         token = tokens[at]
         if self._is_enumerator(at):
             return self._add(Mention(MentionKind.COURTESY, at, at + 2))
+        chain = [one.word for one in tokens[max(at - 3, 0) : at]]
+        is_chain = chain[:1] == ["to"] == chain[2:] and at > 3  # noqa: PLR2004
+        if is_chain and {tokens[at - 2].kind, tokens[at - 4].kind} == {TokenShape.NUMBER}:
+            # `2 to 5 to 10`
+            return self._add(
+                Mention(MentionKind.UNREAD, at, at + 1, text=self._show(at - 4, at + 1))
+            )
         is_no = at > 1 and tokens[at - 1].word == "no" and tokens[at - 1].text.lower() == "no"
         if (
             is_no

@@ -20,6 +20,7 @@ from precompiles.short_format.mentions import Mention, MentionKind, UnitKind
 from precompiles.short_format.orders import is_english_verb
 from precompiles.short_format.phrases import stem
 from precompiles.short_format.roles import NUMBERS, ValueRole, split_words
+from precompiles.short_format.tokens import TokenShape
 from precompiles.short_format.values import Obstacle
 
 if TYPE_CHECKING:
@@ -67,7 +68,8 @@ def is_misdirected(scan: Scan, slot: ParameterSlot, item: Item, tool: ToolRoles)
     if tool.is_read or slot.role not in NUMBERS or item.is_told:
         return False
     mention, names = item.mention, frozenset(split_words(slot.name))
-    if mention.kind is MentionKind.ORDINAL and not names.isdisjoint(_LENGTHS):
+    counts = not names.isdisjoint(_LENGTHS) or split_words(slot.name)[-1:][0].endswith("s")
+    if mention.kind is MentionKind.ORDINAL and counts and not slot.is_list:
         return True
     if mention.unit is UnitKind.TIME and (item.preposition == "in" or _is_index(names, mention)):
         # `in 20 minutes` is later, and `12 weeks` is no week.
@@ -78,7 +80,8 @@ def is_misdirected(scan: Scan, slot: ParameterSlot, item: Item, tool: ToolRoles)
     follows = scan.tokens[mention.end + 1].word if mention.end + 1 < len(scan.tokens) else ""
     is_turned = after in {"up", "down"} and follows != "to"
     is_turned = is_turned and (not slot.is_id or mention.unit is UnitKind.NOUN)
-    if (after in _COMPARED or is_turned) and tool.verbs.isdisjoint({"raise", "lower", "extend"}):
+    moves = not tool.verbs.isdisjoint({"raise", "lower", "extend"}) and "sets" not in tool.said
+    if (after in _COMPARED or is_turned) and not moves:
         # `two degrees colder`
         return True
     if mention.kind is not MentionKind.QUANTITY and mention.kind is not MentionKind.ORDINAL:
@@ -86,8 +89,13 @@ def is_misdirected(scan: Scan, slot: ParameterSlot, item: Item, tool: ToolRoles)
     before = scan.tokens[mention.first - 1].word if mention.first else ""
     is_shift = before in {"up", "down"} and not slot.is_id
     is_shift = is_shift and not is_english_verb(scan.tokens[mention.first - 2].word)
-    if is_shift and tool.verbs.isdisjoint({"raise", "lower"}):
+    shifts = not tool.verbs.isdisjoint({"raise", "lower"}) and "sets" not in tool.said
+    if is_shift and not shifts:
         # `treble down 3`
+        return True
+    is_ranked = before in {"first", "last", "top"} and mention.first > 1
+    if is_ranked and scan.tokens[mention.first - 2].kind is TokenShape.WORD:
+        # `drop first 3`
         return True
     if _is_label_of_one(scan, slot, mention):
         return True
@@ -173,6 +181,8 @@ def find_misfit(  # noqa: PLR0913 - an assignment and what is around it
             return _UNEVEN
         if not _is_regular([items[place] for place in places]):
             return _UNEVEN
+        if slot.role in NUMBERS and not slot.is_id and _adds_another(scan, mentions):
+            return _UNEVEN
         if slot.role is ValueRole.AMOUNT and any(
             items[place].preposition == "of" for place in places[1:]
         ):
@@ -199,6 +209,16 @@ def find_misfit(  # noqa: PLR0913 - an assignment and what is around it
     if not has_each and any(not slot.is_list and is_between(of, shared) for slot, of in several):
         return _UNEVEN
     return None
+
+
+def _adds_another(scan: Scan, mentions: Sequence[Mention]) -> bool:
+    """Return whether a bare number after others says one more: `lower 1 by 20 and 2 too`."""
+    return any(
+        one.unit is UnitKind.NONE
+        and one.end < len(scan.tokens)
+        and scan.tokens[one.end].word in {"too", "also", "as"}
+        for one in mentions[1:]
+    )
 
 
 def _pays_out_of_inside(

@@ -33,6 +33,7 @@ from precompiles.short_format.english import (
     POSSESSIVES,
     PREPOSITIONS,
     SETTLED,
+    UNORDERED,
     VERBS,
 )
 from precompiles.short_format.mentions import (
@@ -154,6 +155,14 @@ class Planner:
         }
         self._acts = frozenset(
             word for tool in tools if not tool.is_read for word in tool.name_words
+        )
+        self._dictated = frozenset(
+            word
+            for tool in tools
+            if not tool.is_read
+            for slot in tool.slots
+            if slot.role is ValueRole.TEXT and not slot.options
+            for word in (tool.name_words - tool.heads) | slot.names
         )
         self._has_bare_amount = any(
             slot.role is ValueRole.COUNT and not slot.labels.isdisjoint(_AMOUNT_NAMES)
@@ -1275,6 +1284,9 @@ class Planner:
             if part.mood is Mood.QUESTION and self.scan.tokens[part.head].word == "or":
                 text = self.scan.show(part.first, part.end)
                 return NoPlan(Obstacle("alternative", text), text)
+        dictated = self._find_dictated()
+        if dictated is not None:
+            return dictated
         for part in self._parts:
             settled = self._find_settled(part)
             if settled is not None:
@@ -1336,6 +1348,35 @@ class Planner:
                 if mention.kind in hard and not (is_context and is_soft):
                     failure = Obstacle(mention.kind.name.lower(), mention.text)
                     return NoPlan(failure, self.scan.show(part.first, part.end))
+        return None
+
+    def _find_dictated(self) -> NoPlan | None:
+        """Return why an order after a header is none: `Diary: close run 3`, `On hold: pay Ann`.
+
+        The header names what takes a text, or says that nothing is to be done.
+        """
+        for header, part in pairwise(self._parts):
+            is_same_line = part.before == ":" and not part.is_start
+            if not is_same_line or part.mood is not Mood.ORDER or header.mood is Mood.ORDER:
+                continue
+            if any(
+                one.kind in VALUES for one in list_mentions(self.scan, header.first, header.end)
+            ):
+                continue
+            words = [
+                self.scan.tokens[place].word
+                for place in range(header.first, header.end)
+                if self.scan.owners[place] < 0 and self.scan.tokens[place].kind is TokenShape.WORD
+            ]
+            is_polite = any(
+                one.kind is MentionKind.COURTESY
+                for one in list_mentions(self.scan, part.first, part.end)
+            )
+            is_dictated = bool(self._dictated & set(map(stem, words))) and not is_polite
+            is_put_off = not UNORDERED.isdisjoint(words)
+            if header.is_start and (is_dictated or is_put_off):
+                text = self.scan.show(header.first, header.end)
+                return NoPlan(Obstacle("quoted", text), text)
         return None
 
     def _find_same_of_several(self, order: Order) -> NoPlan | None:
@@ -1478,7 +1519,8 @@ class Planner:
             MentionKind.PART,
         }
         is_named = bool(mentions) and mentions[0].kind in {MentionKind.NAME, MentionKind.STRANGER}
-        is_open = any(one.kind is MentionKind.SOMEBODY for one in mentions)
+        is_open = any(one.kind in {MentionKind.SOMEBODY, MentionKind.QUOTATION} for one in mentions)
+        amounts.add(MentionKind.QUOTATION)
         return (is_named or is_open) and any(one.kind in amounts for one in mentions)
 
     def _is_performed(self, part: Part) -> bool:

@@ -676,6 +676,7 @@ def find_block(scan: Scan, order: Order, tool: ToolRoles) -> Obstacle | None:
         before = scan.tokens[mention.first - 1].word if mention.first else ""
         is_origin = mention.kind is MentionKind.EARLIER and before in {"from", "of"}
         is_origin = is_origin or (after == "'s" and mention.kind is not MentionKind.LATER)
+        is_origin = is_origin and tool.verbs.isdisjoint({"book"})
         if mention.kind in _SOFT and is_origin and not tool.is_read:
             # `yesterday's goals`, `the stamps from this morning`
             continue
@@ -685,7 +686,7 @@ def find_block(scan: Scan, order: Order, tool: ToolRoles) -> Obstacle | None:
             continue
         if mention.kind is MentionKind.NEGATION and find_negated(scan, mention, tool.slots):
             continue
-        is_other_time = bool(words & {"next", "last"} - tool.words)
+        is_other_time = bool(words & {"next", "last", "after", "before"} - tool.words)
         if (
             mention.kind in _SOFT
             and not is_other_time
@@ -1142,6 +1143,10 @@ def find_other_noun(
             is_list = after == "of" and stem(word) in acts
             if not is_list:
                 return Obstacle("word", scan.tokens[place].text)
+        act = stem(english.ACTIONS.get(word, ""))
+        if outward == "as" and before in english.ARTICLES and act in acts - tool.words:
+            # `give Ann card 4 as a loan`
+            return Obstacle("word", scan.tokens[place].text)
     return None
 
 
@@ -1205,6 +1210,13 @@ def _find_unplaced(scan: Scan, order: Order, tool: ToolRoles, told: set[int]) ->
             return Obstacle("word", token.text)
     if any(slot.role in {ValueRole.TIME, ValueRole.TEXT} for slot in tool.slots):
         return None
+    for at in range(order.first, order.end - 1):
+        noun = scan.tokens[at + 1].word.removesuffix("'s")
+        is_span = stem(noun) in SPANS or noun in english.WEEKDAYS
+        before = scan.tokens[at - 1].word if at else ""
+        is_span = is_span and stem(noun) not in tool.words and before not in {"from", "of"}
+        if scan.tokens[at].word == "this" and is_span:
+            return Obstacle("later", scan.show(at, at + 2))
     for at in range(max(order.head, order.first), order.end - 2):
         words = [token.word for token in scan.tokens[at : at + 4]]
         noun = next((one for one in words[2:] if one not in {"next", "whole", "coming"}), "")
@@ -1242,6 +1254,12 @@ def _find_turn(scan: Scan, order: Order, tool: ToolRoles) -> Obstacle | None:
             or any(phrase[0] == verb and word in phrase for phrase, _ in _LONG_MEANINGS)
         )
         has_truth = any(slot.role is ValueRole.TRUTH or slot.named for slot in tool.slots)
+        is_taken = (
+            word == "off" and is_preposition and not tool.verbs.isdisjoint({"append", "mint"})
+        )
+        if is_taken:
+            # `load 20 credits off Ann's card`
+            return Obstacle("direction")
         if not is_preposition and not is_known and not has_truth:
             return Obstacle("word", scan.tokens[place].text)
     return None
@@ -1258,7 +1276,12 @@ def _is_unexplained(word: str, tool: ToolRoles) -> bool:
 
 
 SPANS = frozenset(
-    map(stem, ("hour", "minute", "day", "night", "week", "weekend", "month", "evening", "season"))
+    map(
+        stem,
+        (  # noqa: SIM905
+            "hour minute day night week weekend month evening season afternoon morning holiday"
+        ).split(),
+    )
 )
 """Nouns of how long something lasts."""
 
@@ -1345,7 +1368,8 @@ def find_unexplained(
             if word in english.ARTICLES and place + 1 == part.end and not tool.moves:
                 # `add a, b and c`
                 return Obstacle("word", token.text)
-            is_other = word in _RANKS | {"first"} and has_article and not tool.moves
+            is_last = place + 1 == part.end and place > part.opener_end and place != part.first
+            is_other = word in _RANKS | {"first"} and (has_article or is_last) and not tool.moves
             if place == head or (
                 word in _FUNCTION and word not in english.PREPOSITIONS and not is_other
             ):
@@ -1355,6 +1379,9 @@ def find_unexplained(
             if word in _PARTICLES and place == head + 1:
                 previous_owner = -1
                 continue
+            if word == "back" and has_article and not tool.moves:
+                # `row 3 from the back`
+                return Obstacle("word", token.text)
             if word in english.PREPOSITIONS:
                 preposition = word
                 is_purpose = has_purpose and (
