@@ -469,7 +469,7 @@ class _Binder:
             and not is_misdirected(self._scan, self._slots[index], item, self._tool)
         ]
         own = [index for index in options if index in named]
-        if self._is_target(item):
+        if self._is_target(item) or self._is_tally_of_ids(item):
             return []
         if item.mention.kind is MentionKind.QUOTATION:
             options = [index for index in options if not self._is_label_of_other(index, item)]
@@ -478,7 +478,7 @@ class _Binder:
         is_noun = label in self._context.known.slot_names | self._context.known.words
         is_other = is_noun and not named and label not in self._own_words
         if self._has_foreign_noun(item):
-            options = [index for index in options if self._slots[index].names <= _GENERIC]
+            options = [index for index in options if self._slots[index].names <= _TOKEN_IDS]
         if is_other and item.mention.kind in {MentionKind.QUANTITY, MentionKind.ORDINAL}:
             return []
         if own and item.mention.kind in {
@@ -521,13 +521,20 @@ class _Binder:
         is_own = any(is_word_of(one, self._own_words) for one in said)
         return noun in mention.labels and not is_plain and not is_own
 
+    def _is_tally_of_ids(self, item: Item) -> bool:
+        """Return whether a number says how many numbers follow: `scrap 2 items: 1 and 3`."""
+        noun = stem(item.mention.text)
+        return self._is_tally(item) and any(
+            slot.is_id and (noun in slot.labels or noun in slot.names) for slot in self._slots
+        )
+
     def _is_target(self, item: Item) -> bool:
         """Return whether an amount says what is to be reached: `top up Ann to 30 USDC`."""
         mention = item.mention
         before = self._scan.tokens[mention.first - 1].word if mention.first else ""
         is_set = not self._tool.verbs.isdisjoint({"set", "raise", "lower", "list", "extend"})
         is_amount = mention.kind is MentionKind.QUANTITY and mention.unit is UnitKind.TOKEN
-        return is_amount and self._tool.moves and before == "to" and not is_set
+        return is_amount and self._tool.moves and before in {"to", "at"} and not is_set
 
     def _is_label_of_other(self, index: int, item: Item) -> bool:
         """Return whether a quotation has the name of another value: `title: "Waves"`."""
@@ -831,7 +838,7 @@ class _Binder:
             len(several) == 1
             and several[0][0].role in NUMBERS
             and not several[0][0].is_id
-            and self._says_again(several[0][1])
+            and (is_item or self._says_again(several[0][1]))
         ):
             # `by 2 days (48 hours)`
             self._note(Obstacle("lengths", progress=8))
@@ -1478,6 +1485,7 @@ _PROSE = frozenset(
 
 _POSTING = frozenset(map(stem, ("assign", "delegate", "appoint", "elect")))
 _HANDS = frozenset(map(stem, ("hand", "give", "transfer", "send", "pass", "move")))
+_TOKEN_IDS = frozenset(map(stem, ("token", "tokens", "id")))
 _GENERIC = frozenset(map(stem, ("token", "tokens", "item", "items")))
 _BULLETS = frozenset(("-", "\u2022", "*", "\n"))
 _JOINED = frozenset((",", "and", "&", "n", "\n", "-", "\u2022", "*"))

@@ -63,6 +63,23 @@ AUXILIARIES = _words(
 )
 """Closed: the forms of `be`, `do` and `have`, and the modal verbs."""
 
+RETRACTIONS = _words(
+    "refused refuses disagrees disagree disagreed rejected declined cancelled canceled withdrawn "
+    "scam fraud fake joke joking kidding fool nah nope wrong mistake settled decide decides "
+    "confirm approve enough optional myself himself hmm maybe unsure oops vetoed objected objects "
+    "protests hesitates undecided"
+)
+"""Words of what is said after an order that may take it back. Open."""
+
+CONSENTS = _words("agreed agree approved confirmed signed accepted decided")
+"""Words that take an order back if they are negated: `he hasn't agreed`. Open."""
+
+SAYING = _words(
+    "says said say wrote writes told tells demands demanded suggests suggested texted replied "
+    "claims claimed"
+)
+"""Verbs of what somebody else said. Open."""
+
 UNORDERED = _words(
     "hold held cancelled canceled rejected declined obsolete mistake wrong forbidden spam scam "
     "suggestion suggestions proposal idea ideas motion thought thoughts hypothetical scenario "

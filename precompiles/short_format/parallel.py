@@ -188,6 +188,8 @@ def find_misfit(  # noqa: PLR0913 - an assignment and what is around it
         ):
             # `5 USDC of the 10 USDC`
             return Obstacle("several amounts", progress=8)
+    if _splits_list(scan, slots, items, chosen):
+        return _UNEVEN
     if _pays_out_of_inside(scan, slots, items, chosen):
         return Obstacle("direction", progress=8)
     several = [(slot, of) for slot, of in zip(slots, chosen, strict=True) if len(of) > 1]
@@ -209,6 +211,35 @@ def find_misfit(  # noqa: PLR0913 - an assignment and what is around it
     if not has_each and any(not slot.is_list and is_between(of, shared) for slot, of in several):
         return _UNEVEN
     return None
+
+
+def _splits_list(
+    scan: Scan,
+    slots: Sequence[ParameterSlot],
+    items: Sequence[Item],
+    chosen: Sequence[tuple[int, ...]],
+) -> bool:
+    """Return whether a bare number after a labelled one is another thing: `item 1 and 7`."""
+    of = {place: slot for slot, places in zip(slots, chosen, strict=True) for place in places}
+    for place, (one, other) in enumerate(pairwise(items)):
+        first, second = one.mention, other.mention
+        is_bare = (
+            second.kind is MentionKind.QUANTITY
+            and second.unit is UnitKind.NONE
+            and not other.preposition
+            and not _has_noun(scan, second)
+            and not other.inherited_unit
+        )
+        between = [token.text for token in scan.tokens[first.end : second.first]]
+        is_joined = first.kind is MentionKind.QUANTITY and between in (["and"], [","], ["&"])
+        if (
+            is_bare
+            and is_joined
+            and _has_noun(scan, first)
+            and of.get(place) is not of.get(place + 1)
+        ):
+            return True
+    return False
 
 
 def _adds_another(scan: Scan, mentions: Sequence[Mention]) -> bool:

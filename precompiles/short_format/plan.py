@@ -27,11 +27,15 @@ from precompiles.short_format.english import (
     AUXILIARIES,
     CHANGED,
     CHANGES,
+    CONSENTS,
     DETERMINERS,
     LIGHT_VERBS,
     PERFORM,
     POSSESSIVES,
     PREPOSITIONS,
+    QUESTION_WORDS,
+    RETRACTIONS,
+    SAYING,
     SETTLED,
     UNORDERED,
     VERBS,
@@ -359,6 +363,9 @@ class Planner:
             index = 0
             if self._is_restated(order, fillings):
                 continue
+            if self._describes(order, fillings):
+                # `Settle invoice 7. 15 USDC to Nora.`
+                return NoPlan(Obstacle("several amounts"), clause)
             self._had_several = self._last_end > 0 and not order.parts[0].is_start
             self._group = 1 if order.parts[0].is_start else self._group + 1
             self._last_end = order.end
@@ -465,6 +472,24 @@ class Planner:
             measure_strength(self.scan, order, other) is Strength.STRONG
             for other in self._tools
             if other is not tool and not other.is_read and not other.slots
+        )
+
+    def _describes(self, order: Order, fillings: Sequence[Filling]) -> bool:
+        """Return whether an order without a verb may describe the one before it.
+
+        It moves money in another way, and is joined by no `and`.
+        """
+        if not order.is_nominal or order.verb is None or not self._calls:
+            return False
+        opening = self.scan.owners[order.first]
+        is_next = opening >= 0 and self.scan.mentions[opening].kind is MentionKind.SEQUENCE
+        if order.parts[0].before in _ADDING or is_next:
+            return False
+        before = self._tools[self._calls[-1].tool]
+        return any(
+            self._tools[call.tool].moves and not _is_alike(before, self._tools[call.tool])
+            for one in fillings
+            for call in one.calls
         )
 
     def _names_act(self, order: Order) -> bool:
@@ -1241,6 +1266,16 @@ class Planner:
         is_cut = any(token.text in {".", "!", "?"} for token in self.scan.tokens[first:last])
         if is_cut or len({call.tool for call in calls}) < len(calls):
             return None
+        used = [self._tools[call.tool] for call in calls]
+        for quantity, following in pairwise(quantities):
+            between = self.scan.tokens[quantity.mention.end : following.mention.first]
+            if any(token.text.lower() in _WORTH for token in between):
+                # `Pay Omar 100 PTS for 10 DAI` pays no DAI.
+                return None
+            is_listed = any(token.word in _ADDING for token in between)
+            is_listed = is_listed or not any(tool.moves for tool in used)
+            if not is_listed and not all(_is_alike(used[0], one) for one in used[1:]):
+                return None
         return [Filling(tuple(calls), strength)]
 
     def _is_aside(self, order: Order) -> bool:
@@ -1284,7 +1319,10 @@ class Planner:
             if part.mood is Mood.QUESTION and self.scan.tokens[part.head].word == "or":
                 text = self.scan.show(part.first, part.end)
                 return NoPlan(Obstacle("alternative", text), text)
-        dictated = self._find_dictated()
+        tick = next((one.text for one in self.scan.tokens if one.text in _TICKS), "")
+        if tick or _TICKED.search(self._question):
+            return NoPlan(Obstacle("report", tick or "[x]"), self._question)
+        dictated = self._find_dictated() or self._find_tail()
         if dictated is not None:
             return dictated
         for part in self._parts:
@@ -1350,14 +1388,61 @@ class Planner:
                     return NoPlan(failure, self.scan.show(part.first, part.end))
         return None
 
+    def _find_tail(self) -> NoPlan | None:
+        """Return what is said after an order that may take it back, or say that it is done.
+
+        `Send Ann 40 USDC. 35 is enough.`, `…, Omar will do that.`, `Pay invoice 7. Done.`
+        """
+        first = min((one.first for one in self.orders), default=0)
+        end = max((one.end for one in self.orders), default=0)
+        for part in self._parts:
+            if part.first <= first or part.mood not in {Mood.STATEMENT, Mood.EMPTY, Mood.QUESTION}:
+                continue
+            words = [self.scan.tokens[place].word for place in range(part.first, part.end)]
+            said = set(words)
+            mentions = [*list_mentions(self.scan, part.first, part.end)]
+            is_amount = any(
+                one.kind is MentionKind.QUANTITY
+                and (one.unit is UnitKind.TOKEN or (one.unit is UnitKind.NONE and not one.labels))
+                and self.scan.tokens[one.first - 1].word not in {"at", "until", "till"}
+                for one in mentions
+            ) and _SUMS.isdisjoint(map(stem, words))
+            is_last = part.first >= end or part.mood is Mood.STATEMENT
+            is_negated = any(one.kind is MentionKind.NEGATION for one in mentions)
+            is_open = {"first", "check"} & said and said & _OBLIGING
+            is_taken_back = (
+                not said.isdisjoint(RETRACTIONS)
+                or _says_done(words)
+                or (is_negated and not said.isdisjoint(CONSENTS | SAYING))
+                or is_open
+                or ("too", "much") in pairwise(words)
+            )
+            is_said = part.mood is Mood.STATEMENT and words[-1] in SAYING
+            is_opinion = part.mood is Mood.QUESTION and (
+                "think" in said or (len(words) <= 2 and not said & QUESTION_WORDS)  # noqa: PLR2004
+            )
+            is_told = part.mood is Mood.STATEMENT and is_amount
+            is_other = is_told or (is_last and (is_taken_back or is_said)) or is_opinion
+            if is_other and not self._has_reference_after(part):
+                text = self.scan.show(part.first, part.end)
+                return NoPlan(Obstacle("statement", text), text)
+        return None
+
+    def _has_reference_after(self, part: Part) -> bool:
+        """Return whether an order follows a statement: it may tell what that order is about."""
+        return any(one.first >= part.end for one in self.orders)
+
     def _find_dictated(self) -> NoPlan | None:
         """Return why an order after a header is none: `Diary: close run 3`, `On hold: pay Ann`.
 
         The header names what takes a text, or says that nothing is to be done.
         """
         for header, part in pairwise(self._parts):
-            is_same_line = part.before == ":" and not part.is_start
-            if not is_same_line or part.mood is not Mood.ORDER or header.mood is Mood.ORDER:
+            is_short = header.end - header.first <= 2  # noqa: PLR2004
+            is_same_line = part.before == ":" or (part.before in {"-", "\u2013"} and is_short)
+            is_same_line = is_same_line and not part.is_start
+            is_order = part.mood in {Mood.ORDER, Mood.NOMINAL, Mood.RECEIVING}
+            if not is_same_line or not is_order or header.mood is Mood.ORDER:
                 continue
             if any(
                 one.kind in VALUES for one in list_mentions(self.scan, header.first, header.end)
@@ -1373,7 +1458,11 @@ class Planner:
                 for one in list_mentions(self.scan, part.first, part.end)
             )
             is_dictated = bool(self._dictated & set(map(stem, words))) and not is_polite
-            is_put_off = not UNORDERED.isdisjoint(words)
+            is_dictated = is_dictated and part.mood is Mood.ORDER and part.before == ":"
+            kinds = {one.kind for one in list_mentions(self.scan, header.first, header.end)}
+            is_put_off = any(
+                word in UNORDERED and stem(word) not in self._known.words for word in words
+            ) or (bool(kinds & {MentionKind.EARLIER, MentionKind.DOUBT}))
             if header.is_start and (is_dictated or is_put_off):
                 text = self.scan.show(header.first, header.end)
                 return NoPlan(Obstacle("quoted", text), text)
@@ -1559,8 +1648,28 @@ class Planner:
         return Obstacle("report" if self.statements else "empty")
 
 
+_WORTH = frozenset(("(", "[", "=", "/", ">", "->", "=>", "for", "at", "worth", "into", "by", "per"))
+"""What stands between an amount and what it is worth."""
+
+_ADDING = frozenset(("and", "&", "plus", "n", "then", "also"))
+"""What stands between two things to be done."""
+
 _TURNS = frozenset(("in", "out", "back", "up", "down", "off"))
 """Adverbs with which what follows goes the other way."""
+
+
+_OBLIGING = frozenset("needs need must has have should will 'll he'll she'll i'll let".split())  # noqa: SIM905
+
+
+def _says_done(words: Sequence[str]) -> bool:
+    """Return whether words say that somebody does it, or that it is done: `Omar will do that`."""
+    acts = {"do", "does", "did", "doing", "done", "handle", "handles", "handled"}
+    is_all = words[-1] in acts or any(
+        word in acts and after in {"it", "that", "this", "so", "them"}
+        for word, after in pairwise(words)
+    )
+    return is_all or words[-2:] == ["on", "it"]
+
 
 _SUMS = frozenset(map(stem, ("amount", "price", "deposit", "payment", "value", "bid", "reward")))
 """Nouns of an amount that a sentence gives."""
@@ -1658,6 +1767,17 @@ _FITTING = frozenset(
 """Reasons of a tool that the units of an order's amounts fit."""
 
 
+def _is_alike(tool: ToolRoles, other: ToolRoles) -> bool:
+    """Return whether two tools do the same to different tokens: both pay somebody an amount."""
+    roles = [
+        {slot.role for slot in one.slots} & {ValueRole.RECIPIENT, ValueRole.AMOUNT}
+        for one in (tool, other)
+    ]
+    is_payment = len(roles[0]) == len(roles[1]) == 2  # noqa: PLR2004
+    is_same = tool.heads == other.heads and not tool.verbs.isdisjoint(other.verbs)
+    return tool is other or is_same or (is_payment and not tool.verbs.isdisjoint(other.verbs))
+
+
 def _choose_failure(
     best: Obstacle, failures: Sequence[tuple[Strength, Obstacle]], *, is_question: bool
 ) -> Obstacle:
@@ -1691,6 +1811,10 @@ _QUOTED_QUESTION = re.compile(r"\AQuestion: \"(?P<text>[^\"\\]+)\"\.")
 
 _OPTIONS = re.compile(r"[ \t]*\(OPTIONS: [^()\n]*\)[ \t]*\Z")
 """The choices of a council's question, which its contract writes: data for who answers."""
+
+_TICKS = frozenset("\u2713\u2714\u2705\u2611\u2717\u2718\u274c")
+_TICKED = re.compile(r"\[[xX]\]")
+"""A line of a list that is done."""
 
 _TAIL = re.compile(r"\A[^:\n]*:[ \t]*(?P<tail>[^\n\"\u201c\u201d]+?)\s*\Z")
 _LABELLED = re.compile(

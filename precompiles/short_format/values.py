@@ -171,6 +171,7 @@ _INT = range(-(2**255), 2**255)
 _HOUR_MINUTES = 60
 _NOON, _MIDNIGHT = 12, 24
 _BYTE = 255
+_SPANS = frozenset(map(stem, ("night", "season", "month", "year", "day", "week", "hour")))
 _NEAR = 3
 """Tokens from one end of a span of hours to the other."""
 
@@ -184,7 +185,7 @@ def fit(slot: ParameterSlot, item: Item, context: Context, tool: ToolRoles) -> V
     if slot.role in NUMBERS:
         return _fit_number(slot, item, context, tool)
     if slot.role in ADDRESSES:
-        return _fit_address(slot, item, context)
+        return _fit_address(slot, item, context, tool)
     if slot.role is ValueRole.TEXT and mention.kind is MentionKind.QUOTATION:
         return (
             Value((to_json(mention.text),))
@@ -213,7 +214,9 @@ def _fit_data(slot: ParameterSlot, item: Item) -> Value | Obstacle:
     return Value((digits,))
 
 
-def _fit_address(slot: ParameterSlot, item: Item, context: Context) -> Value | Obstacle:
+def _fit_address(
+    slot: ParameterSlot, item: Item, context: Context, tool: ToolRoles
+) -> Value | Obstacle:
     mention = item.mention
     if slot.role is ValueRole.TOKEN:
         if mention.kind is MentionKind.NAME and mention.text in context.known.tokens:
@@ -232,6 +235,13 @@ def _fit_address(slot: ParameterSlot, item: Item, context: Context) -> Value | O
         return Obstacle("role")
     if slot.role is not ValueRole.CONTRACT and mention.text in context.forbidden:
         return Obstacle("not a recipient", mention.text)
+    if slot.role is ValueRole.PARTY and not tool.is_read:
+        removes = not tool.verbs.isdisjoint({"remove", "release", "cancel"})
+        adds = not tool.verbs.isdisjoint({"lend", "append", "pay", "assign"})
+        if (item.preposition == "to" and removes and not adds) or (
+            item.preposition == "from" and adds and not removes
+        ):
+            return Obstacle("direction", mention.text)
     if slot.role is ValueRole.RECIPIENT and item.preposition == "from":
         return Obstacle("direction", mention.text)
     if slot.role is ValueRole.SOURCE and item.preposition in {"to", "for", "into"}:
@@ -357,6 +367,9 @@ def convert(  # noqa: PLR0913 - a number and what tells its unit
         return Obstacle("noun", mention.text)
     if unit is UnitKind.NOUN:
         noun = stem(mention.text)
+        if noun in _SPANS and (noun not in slot.labels or _is_one_span(slot, noun)):
+            # `for 9 seasons` is no season, and no 9 pieces.
+            return Obstacle("noun", mention.text)
         if _counts_items(slot, mention):
             # `2 seats` says how many.
             return Obstacle("noun", mention.text)
@@ -399,6 +412,12 @@ def convert(  # noqa: PLR0913 - a number and what tells its unit
     if unit is UnitKind.TOKEN and not name and mention.text in slot.labels:
         return value
     return Obstacle("unit", name or mention.text)
+
+
+def _is_one_span(slot: ParameterSlot, noun: str) -> bool:
+    """Return whether a slot names one span of time: `untilSeason`."""
+    words = split_words(slot.name)
+    return any(stem(word) == noun and not word.endswith("s") for word in words)
 
 
 def _counts_items(slot: ParameterSlot, mention: Mention) -> bool:
