@@ -478,7 +478,7 @@ class _Binder:
         is_noun = label in self._context.known.slot_names | self._context.known.words
         is_other = is_noun and not named and label not in self._own_words
         if self._has_foreign_noun(item):
-            options = [index for index in options if self._slots[index].names <= _TOKEN_IDS]
+            options = []
         if is_other and item.mention.kind in {MentionKind.QUANTITY, MentionKind.ORDINAL}:
             return []
         if own and item.mention.kind in {
@@ -500,7 +500,13 @@ class _Binder:
         if token is None or self._scan.owners[place] >= 0 or token.kind is not TokenShape.WORD:
             return False
         noun = stem(token.word)
-        named = [slot for slot in self._slots if noun in slot.labels]
+        named = [slot for slot in self._slots if noun in slot.labels] or [
+            slot
+            for slot in self._slots
+            if slot.names and slot.names <= _GENERIC and noun in self._own_words
+        ]
+        if token.word in {"number", "numbers"}:
+            return False
         if noun in mention.labels and noun in self._context.known.slot_names and not named:
             # `bid on card 3`, where auctions have numbers of their own.
             return True
@@ -514,6 +520,7 @@ class _Binder:
             token.word in english.PREPOSITIONS | english.DETERMINERS | english.AUXILIARIES
             or token.word in english.JOINTS | english.ADVERBS | english.GREETINGS | english.IT
             or token.word in english.PLAIN_NOUNS | {"no", "nr", "item", "items", "numbers"}
+            or noun in _TOKEN_NOUNS
             or place == self._order.head
         )
         near = self._context.known.speller.list_near(token.word)
@@ -1158,6 +1165,13 @@ class _Binder:
         tokens = self._scan.tokens
         after = tokens[run[1]] if run[1] < len(tokens) else None
         if (
+            run[1] - run[0] == 1
+            and tokens[run[0]].word.endswith("ly")
+            and not self._is_told(run[0], slot)
+        ):
+            # `donate 5 ETH anonymously`
+            return False
+        if (
             after is not None
             and after.kind is TokenShape.SIGN
             and not after.is_spaced
@@ -1485,7 +1499,7 @@ _PROSE = frozenset(
 
 _POSTING = frozenset(map(stem, ("assign", "delegate", "appoint", "elect")))
 _HANDS = frozenset(map(stem, ("hand", "give", "transfer", "send", "pass", "move")))
-_TOKEN_IDS = frozenset(map(stem, ("token", "tokens", "id")))
+_TOKEN_NOUNS = frozenset(map(stem, ("nft", "piece", "work", "item", "copy", "edition", "one")))
 _GENERIC = frozenset(map(stem, ("token", "tokens", "item", "items")))
 _BULLETS = frozenset(("-", "\u2022", "*", "\n"))
 _JOINED = frozenset((",", "and", "&", "n", "\n", "-", "\u2022", "*"))

@@ -127,7 +127,7 @@ CONDITIONS = _phrases(
     "if, unless, when, whenever, until, till, once, before, after, while, whilst, provided, "
     "providing, assuming, supposing, in case, as long as, as soon as, depending, in the event, "
     "else, whether, whichever, given that, so long as, subject to, pending, on condition, upon, on "
-    "request, on demand, on delivery, on arrival, on receipt"
+    "request, on demand, on delivery, on arrival, on receipt, permitting, allowing"
 )
 """Closed as far as conjunctions go; phrases such as `in the event` are open."""
 

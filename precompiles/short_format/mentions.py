@@ -507,13 +507,13 @@ class _Scanner:
             return self._add(
                 Mention(MentionKind.UNREAD, at, at + 1, text=self._show(at - 4, at + 1))
             )
-        is_no = at > 1 and tokens[at - 1].word == "no" and tokens[at - 1].text.lower() == "no"
+        is_no = at > 1 and tokens[at - 1].text.lower() == "no"
         if (
             is_no
             and self._found
             and self._found[-1].kind is MentionKind.QUANTITY
             and tokens[at - 2].kind is not TokenShape.WORD
-            and tokens[self._found[-1].first - 1].word != "no"
+            and tokens[self._found[-1].first - 1].text.lower() != "no"
         ):
             # `Stake 20, no 25`
             return self._add(

@@ -363,6 +363,9 @@ class Planner:
             index = 0
             if self._is_restated(order, fillings):
                 continue
+            if self._sets_again(order, fillings):
+                # `Delegate to Ann and Ben`
+                return NoPlan(Obstacle("lengths"), clause)
             if self._describes(order, fillings):
                 # `Settle invoice 7. 15 USDC to Nora.`
                 return NoPlan(Obstacle("several amounts"), clause)
@@ -473,6 +476,21 @@ class Planner:
             for other in self._tools
             if other is not tool and not other.is_read and not other.slots
         )
+
+    def _sets_again(self, order: Order, fillings: Sequence[Filling]) -> bool:
+        """Return whether one order and what continues it set one thing to several values."""
+        if order.verb is None or len(fillings) != 1 or not self._calls:
+            return False
+        for call in fillings[0].calls:
+            tool = self._tools[call.tool]
+            if not (tool.heads & _SINGLE_HEADS or "set" in tool.verbs):
+                continue
+            ids = [place for place, one in enumerate(tool.slots) if one.is_id]
+            for before in self._calls:
+                is_same = before.tool == call.tool and len(tool.slots) == len(call.values)
+                if is_same and all(before.values[at] == call.values[at] for at in ids):
+                    return before.values != call.values
+        return False
 
     def _describes(self, order: Order, fillings: Sequence[Filling]) -> bool:
         """Return whether an order without a verb may describe the one before it.
@@ -710,6 +728,8 @@ class Planner:
         """
         if part.before in {"(", "[", "=", "/", ":", "->", "=>", "\u2192", ">", "|"}:
             return True
+        if self.scan.tokens[part.first].word in _EXPLAINING:
+            return True
         place = part.first - 1
         is_line = place < 1 or self.scan.tokens[place - 1].text in {"\n", ":"}
         return part.before in {"-", "\u2013", "\u2014"} and not is_line
@@ -836,7 +856,7 @@ class Planner:
         is_more = order.is_nominal and not order.is_question
         is_more = is_more and (len(self.orders) > 1 or not is_first)
         only = self._find_same_tools(order)
-        if order.is_nominal and order.verb is not None and self._takes_of_it(order):
+        if self._takes_of_it(order):
             return Obstacle("reference", "of it", progress=8)
         turn = self._turns_back(order)
         if turn:
@@ -890,6 +910,9 @@ class Planner:
                 unitless = filled if filled.reason == "no unit" else unitless
             else:
                 fillings += filled
+        own = self._find_own_failure(order, chosen, fillings, items, context)
+        if own is not None:
+            return own
         best = _choose_failure(best, failures, is_question=order.is_question)
         if unitless is not None and any(
             self._tools[one.calls[0].tool].moves for one in fillings if one.calls
@@ -953,11 +976,42 @@ class Planner:
 
     def _takes_of_it(self, order: Order) -> bool:
         """Return whether a part that goes on takes from what is before: `… and Omar 20 of it`."""
-        words = [token.word for token in self.scan.tokens[order.first : order.end]]
+        is_more = order.is_nominal and order.verb is not None
+        rest = order.parts if is_more else order.parts[1:]
+        words = [
+            self.scan.tokens[place].word
+            for part in rest
+            if part.head < 0 and order.head >= 0
+            for place in range(part.first, part.end)
+        ]
         return any(
             word == "of" and after in {"it", "them", "that", "those", "these", "which"}
             for word, after in pairwise(words)
         )
+
+    def _find_own_failure(
+        self,
+        order: Order,
+        chosen: Sequence[ToolRoles],
+        fillings: Sequence[Filling],
+        items: Sequence[Item],
+        context: Context,
+    ) -> Obstacle | None:
+        """Return what is left over by the one tool that has the verb itself, if others mean it.
+
+        `Contribute 100 USDC to trip 1 for Ann` pays nobody, because `contribute` takes no Ann.
+        """
+        head = stem(self.scan.tokens[order.head].word) if order.head >= 0 else ""
+        if not head or self.scan.tokens[order.head].word in _GENERAL_VERBS:
+            return None
+        own = [tool for tool in chosen if head in tool.heads]
+        used = {one.calls[0].tool for one in fillings if one.calls}
+        is_money = any(self._tools[index].moves for index in used)
+        if len(own) != 1 or not is_money or own[0].index in used:
+            return None
+        filled = find_fillings(self.scan, order, own[0], context, Strength.STRONG, items=items)
+        is_left = isinstance(filled, Obstacle) and filled.reason == "left"
+        return filled if is_left and isinstance(filled, Obstacle) else None
 
     def _turns_back(self, order: Order) -> str:
         """Return the adverb with which a part without a verb turns: `Stake 20 in, 5 out`."""
@@ -1269,7 +1323,8 @@ class Planner:
         used = [self._tools[call.tool] for call in calls]
         for quantity, following in pairwise(quantities):
             between = self.scan.tokens[quantity.mention.end : following.mention.first]
-            if any(token.text.lower() in _WORTH for token in between):
+            is_arrow = bool(between) and between[-1].word in {"to", "->", "=>"}
+            if is_arrow or any(token.text.lower() in _WORTH for token in between):
                 # `Pay Omar 100 PTS for 10 DAI` pays no DAI.
                 return None
             is_listed = any(token.word in _ADDING for token in between)
@@ -1445,7 +1500,10 @@ class Planner:
             if not is_same_line or not is_order or header.mood is Mood.ORDER:
                 continue
             if any(
-                one.kind in VALUES for one in list_mentions(self.scan, header.first, header.end)
+                one.kind in VALUES - {MentionKind.CLOCK}
+                for one in list_mentions(self.scan, header.first, header.end)
+            ) and not any(
+                self.scan.tokens[place].word in _DATES for place in range(header.first, header.end)
             ):
                 continue
             words = [
@@ -1462,7 +1520,11 @@ class Planner:
             kinds = {one.kind for one in list_mentions(self.scan, header.first, header.end)}
             is_put_off = any(
                 word in UNORDERED and stem(word) not in self._known.words for word in words
-            ) or (bool(kinds & {MentionKind.EARLIER, MentionKind.DOUBT}))
+            ) or (
+                bool(kinds & {MentionKind.EARLIER, MentionKind.DOUBT, MentionKind.LATER})
+                or not _DATES.isdisjoint(words)
+                or MentionKind.CLOCK in kinds
+            )
             if header.is_start and (is_dictated or is_put_off):
                 text = self.scan.show(header.first, header.end)
                 return NoPlan(Obstacle("quoted", text), text)
@@ -1491,7 +1553,8 @@ class Planner:
                 for part in order.parts
             )
         )
-        if is_same and start and self._group > 1:
+        is_mixed = len({call.tool for call in self._calls}) > 1
+        if is_same and ((start and self._group > 1) or is_mixed):
             # `Ann gets 5 USDC and 3 DAI. Ben gets the same.`
             text = self.scan.show(order.first, order.end)
             return NoPlan(Obstacle("reference", text), text)
@@ -1647,6 +1710,24 @@ class Planner:
     def _explain_empty(self) -> Obstacle:
         return Obstacle("report" if self.statements else "empty")
 
+
+_EXPLAINING = frozenset(
+    "so total value against from of on like as at worth ie i.e. meaning equals making".split()  # noqa: SIM905
+)
+"""First words of what says an amount once more: `…, so 20 USDC`."""
+
+_SINGLE_HEADS = frozenset(map(stem, ("set", "change", "update", "delegate", "appoint", "elect")))
+"""First words of tools that give one thing one value."""
+
+_DATES = frozenset(
+    "jan feb mar apr jun jul aug sep sept oct nov dec mon tue tues wed thu thur fri sat sun".split()  # noqa: SIM905
+)
+"""Short names of months and days."""
+
+_GENERAL_VERBS = frozenset(
+    "send give pay put take transfer move get add make set book hand tip".split()  # noqa: SIM905
+)
+"""Verbs that many tools are meant by."""
 
 _WORTH = frozenset(("(", "[", "=", "/", ">", "->", "=>", "for", "at", "worth", "into", "by", "per"))
 """What stands between an amount and what it is worth."""

@@ -265,6 +265,9 @@ def measure_strength(scan: Scan, order: Order, tool: ToolRoles) -> Strength | Ob
     if tool.particle and verb in tool.heads and not _says_particle(scan, order, tool):
         # `check 2` does not check in
         return Obstacle("verb", shown, progress=1)
+    if "back" in split_words(tool.name)[1:] and _goes_to(scan, order):
+        # `Take 30 kg of batch 2 to Ann` takes nothing back.
+        return Obstacle("verb", shown, progress=1)
     is_own = (
         _has_truth(verb, tool)
         or _switches(scan, order, tool)
@@ -295,6 +298,22 @@ def measure_strength(scan: Scan, order: Order, tool: ToolRoles) -> Strength | Ob
     if scan.tokens[head].word in (english.READ_VERBS if tool.moves else english.ASK_VERBS):
         return Obstacle("verb", shown, progress=1)
     return Strength.WEAK
+
+
+def _goes_to(scan: Scan, order: Order) -> bool:
+    """Return whether an order goes to somebody: `to Ann`, or whom the verb has as its object."""
+    return any(
+        mention.kind is MentionKind.NAME
+        and mention.first
+        and (
+            any(
+                token.word == "to"
+                for token in scan.tokens[max(mention.first - 2, order.head) : mention.first]
+            )
+            or mention.first in {order.head + 1, order.head + 2}
+        )
+        for mention in order.list_mentions(scan)
+    )
 
 
 def _says_particle(scan: Scan, order: Order, tool: ToolRoles) -> bool:
@@ -1229,6 +1248,21 @@ def _find_unplaced(scan: Scan, order: Order, tool: ToolRoles, told: set[int]) ->
 _TURNS = frozenset("off out away down back".split())  # noqa: SIM905
 
 
+_MANNERS = frozenset(
+    "cheque check card cash voucher vouchers post mail bank instalments installments".split()  # noqa: SIM905
+)
+"""What money is sent as or by. Open."""
+
+_PAPERS = frozenset("bill request reminder receipt quote invoice cheque task".split())  # noqa: SIM905
+
+
+def _sends(scan: Scan, head: int, place: int) -> bool:
+    """Return whether a noun has a determiner, and the verb of it does not pay it."""
+    before = scan.tokens[place - 1].word
+    is_noun = before in english.DETERMINERS or before == "payment"
+    return is_noun and scan.tokens[head].word not in {"pay", "settle", "cover", "clear"}
+
+
 def _find_turn(scan: Scan, order: Order, tool: ToolRoles) -> Obstacle | None:
     """Return an adverb that turns what a verb does: `sign Ann off`, `send 12 back`, `rent it out`.
 
@@ -1240,6 +1274,12 @@ def _find_turn(scan: Scan, order: Order, tool: ToolRoles) -> Obstacle | None:
     verb = stem(scan.tokens[order.head].word)
     for place in range(order.head + 1, part.end):
         word = scan.tokens[place].word
+        following = scan.tokens[place + 1].word if place + 1 < order.end else ""
+        if word == "instead" and following == "of" and not tool.moves:
+            # `Put Ann on quest 1 instead of Ben`
+            return Obstacle("exception", scan.tokens[place].text)
+        if verb == "toggl" and word in {"on", "off"}:
+            return Obstacle("word", scan.tokens[place].text)
         if scan.owners[place] >= 0 or word not in _TURNS or word in tool.said:
             continue
         owner = scan.owners[place + 1] if place + 1 < order.end else -1
@@ -1253,13 +1293,20 @@ def _find_turn(scan: Scan, order: Order, tool: ToolRoles) -> Obstacle | None:
             or (verb, word) in _VERB_MEANINGS
             or any(phrase[0] == verb and word in phrase for phrase, _ in _LONG_MEANINGS)
         )
-        has_truth = any(slot.role is ValueRole.TRUTH or slot.named for slot in tool.slots)
+        has_truth = any(
+            slot.role is ValueRole.TRUTH or not {"on", "off"}.isdisjoint(dict(slot.named))
+            for slot in tool.slots
+        )
         is_taken = (
             word == "off" and is_preposition and not tool.verbs.isdisjoint({"append", "mint"})
         )
         if is_taken:
             # `load 20 credits off Ann's card`
             return Obstacle("direction")
+        has_party = _has_party(tool) or any(slot.role is ValueRole.AMOUNT for slot in tool.slots)
+        if word == "back" and is_known and not has_party:
+            # `Pay invoice 2 back`
+            is_known = bool(_VERB_MEANINGS.get((verb, word), frozenset()) & tool.verbs)
         if not is_preposition and not is_known and not has_truth:
             return Obstacle("word", scan.tokens[place].text)
     return None
@@ -1346,6 +1393,10 @@ def find_unexplained(
                 continue
             if owner >= 0:
                 mention = scan.mentions[owner]
+                is_one = mention.kind is MentionKind.COURTESY and token.text.lower() == "one"
+                if tool.moves and is_one and part.head >= 0:
+                    # `issue one of 60 USDC to Ann`
+                    return Obstacle("word", token.text)
                 if (
                     mention.kind is MentionKind.COURTESY
                     and not tool.moves
@@ -1357,6 +1408,10 @@ def find_unexplained(
                 if mention.text.lower() not in english.POSSESSIVES:
                     preposition, is_purpose, has_article = "", False, False
                 continue
+            is_paper = token.word in _PAPERS and place > head >= 0 and not is_purpose
+            if is_paper and token.word not in tool.said and _sends(scan, head, place):
+                # `Send Ann a bill of 10 USDC`, `cancel the reminder for order 6`
+                return Obstacle("word", token.text)
             is_thing = token.text.lower() in {"one", "ones"} and "pay" in tool.verbs
             if is_thing and tool.moves:
                 # `Give Ann a new one for 60 USDC` gives no money.
@@ -1379,9 +1434,21 @@ def find_unexplained(
             if word in _PARTICLES and place == head + 1:
                 previous_owner = -1
                 continue
+            after = scan.tokens[place + 1].word if place + 1 < part.end else ""
+            is_due = word == "for" and after.endswith("ing") and stem(after) in tool.name_words
+            is_due = is_due or (word == "as" and after in {"to", "due", "needing", "almost"})
+            if is_due and not tool.moves:
+                # `mark oven 1 for cleaning`
+                return Obstacle("later", scan.show(place, place + 2))
             if word == "back" and has_article and not tool.moves:
                 # `row 3 from the back`
                 return Obstacle("word", token.text)
+            following = scan.tokens[place + 1].word if place + 1 < part.end else ""
+            noun = scan.tokens[place + 2].word if place + 2 < part.end else ""
+            noun = noun if following in english.ARTICLES else following
+            if tool.moves and word in {"by", "as", "via", "in"} and noun in _MANNERS - tool.said:
+                # `Pay Ann 50 USDC by cheque`
+                return Obstacle("word", noun)
             if word in english.PREPOSITIONS:
                 preposition = word
                 is_purpose = has_purpose and (
