@@ -507,6 +507,9 @@ class _Binder:
         ]
         if token.word in {"number", "numbers"}:
             return False
+        if noun in mention.labels and noun in _PAPER_NOUNS and not named:
+            # `Pay Ann's bill 3` is paid from no trip 3.
+            return True
         if noun in mention.labels and noun in self._context.known.slot_names and not named:
             # `bid on card 3`, where auctions have numbers of their own.
             return True
@@ -1499,6 +1502,7 @@ _PROSE = frozenset(
 
 _POSTING = frozenset(map(stem, ("assign", "delegate", "appoint", "elect")))
 _HANDS = frozenset(map(stem, ("hand", "give", "transfer", "send", "pass", "move")))
+_PAPER_NOUNS = frozenset(map(stem, ("bill", "invoice", "receipt", "course")))
 _TOKEN_NOUNS = frozenset(map(stem, ("nft", "piece", "work", "item", "copy", "edition", "one")))
 _GENERIC = frozenset(map(stem, ("token", "tokens", "item", "items")))
 _BULLETS = frozenset(("-", "\u2022", "*", "\n"))

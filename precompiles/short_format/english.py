@@ -140,7 +140,7 @@ CORRECTIONS = _phrases(
     "thoughts, i mean, i meant, oops, ignore that, hold on, hang on, my mistake, my bad, "
     "disregard, or rather, take that back, changed my mind, change of plan, change of plans, undo "
     "that, "
-    "leave it, leave it as it is, leave that, oh wait, "
+    "leave it, leave it as it is, leave that, oh wait, we'll see, "
     "jk, just kidding, only kidding, kidding, joke, a joke, only a test, just a test"
 )
 """Open: there are always more ways to take a word back."""

@@ -500,6 +500,10 @@ class _Scanner:
         token = tokens[at]
         if self._is_enumerator(at):
             return self._add(Mention(MentionKind.COURTESY, at, at + 2))
+        is_times = token.word == "x" or (at and tokens[at - 1].text.lower() in {"x", "\u00d7"})
+        if is_times:
+            # `2x`, `3 x 100 kg`
+            return self._add(Mention(MentionKind.UNREAD, at, at + 1, text=self._show(at, at + 1)))
         chain = [one.word for one in tokens[max(at - 3, 0) : at]]
         is_chain = chain[:1] == ["to"] == chain[2:] and at > 3  # noqa: PLR2004
         if is_chain and {tokens[at - 2].kind, tokens[at - 4].kind} == {TokenShape.NUMBER}:
@@ -507,13 +511,13 @@ class _Scanner:
             return self._add(
                 Mention(MentionKind.UNREAD, at, at + 1, text=self._show(at - 4, at + 1))
             )
-        is_no = at > 1 and tokens[at - 1].text.lower() == "no"
+        is_no = at > 1 and tokens[at - 1].word == "no"
         if (
             is_no
             and self._found
             and self._found[-1].kind is MentionKind.QUANTITY
             and tokens[at - 2].kind is not TokenShape.WORD
-            and tokens[self._found[-1].first - 1].text.lower() != "no"
+            and tokens[self._found[-1].first - 1].word != "no"
         ):
             # `Stake 20, no 25`
             return self._add(
@@ -644,7 +648,9 @@ class _Scanner:
         """Return whether the word `one` is a number, not a pronoun or an article."""
         before = self._tokens[at - 1] if at else None
         if before is not None and (
-            before.word in NUMBER_MARKS or stem(before.word) in self._known.number_labels
+            before.word in NUMBER_MARKS
+            or before.text == "#"
+            or stem(before.word) in self._known.number_labels
         ):
             return True
         after = self._tokens[at + 1] if at + 1 < len(self._tokens) else None

@@ -108,6 +108,10 @@ def is_misdirected(scan: Scan, slot: ParameterSlot, item: Item, tool: ToolRoles)
         return True
     if _is_label_of_one(scan, slot, mention):
         return True
+    is_numbered = "number" in mention.labels and not slot.is_id
+    if is_numbered and {"number", "num", "no"}.isdisjoint(slot.names | names | slot.labels):
+        # `oats no. 2` has no grade, and `no 25` is no amount.
+        return True
     is_labelled = not slot.names.isdisjoint(mention.labels)
     if item.preposition in {"until", "till"}:
         return names.isdisjoint(_ENDS)
@@ -195,6 +199,10 @@ def find_misfit(  # noqa: PLR0913 - an assignment and what is around it
             # `batch 4 of gloves, 20 pieces`
             return _UNEVEN
         if not _is_regular([items[place] for place in places]):
+            return _UNEVEN
+        refused = [one.first and scan.tokens[one.first - 1].word == "no" for one in mentions]
+        if any(refused[1:]) and not refused[0]:
+            # `showers 1, 2, no 3`
             return _UNEVEN
         if slot.role in NUMBERS and not slot.is_id and _adds_another(scan, mentions):
             return _UNEVEN

@@ -166,7 +166,7 @@ class Planner:
             if not tool.is_read
             for slot in tool.slots
             if slot.role is ValueRole.TEXT and not slot.options
-            for word in (tool.name_words - tool.heads) | slot.names
+            for word in tool.words | slot.names
         )
         self._has_bare_amount = any(
             slot.role is ValueRole.COUNT and not slot.labels.isdisjoint(_AMOUNT_NAMES)
@@ -728,7 +728,8 @@ class Planner:
         """
         if part.before in {"(", "[", "=", "/", ":", "->", "=>", "\u2192", ">", "|"}:
             return True
-        if self.scan.tokens[part.first].word in _EXPLAINING:
+        opening = self.scan.tokens[part.first]
+        if opening.word in _EXPLAINING or opening.word == "no":
             return True
         place = part.first - 1
         is_line = place < 1 or self.scan.tokens[place - 1].text in {"\n", ":"}
@@ -1324,7 +1325,8 @@ class Planner:
         for quantity, following in pairwise(quantities):
             between = self.scan.tokens[quantity.mention.end : following.mention.first]
             is_arrow = bool(between) and between[-1].word in {"to", "->", "=>"}
-            if is_arrow or any(token.text.lower() in _WORTH for token in between):
+            said = {token.text.lower() for token in between} | {token.word for token in between}
+            if is_arrow or said & (_WORTH | _EXPLAINING):
                 # `Pay Omar 100 PTS for 10 DAI` pays no DAI.
                 return None
             is_listed = any(token.word in _ADDING for token in between)
@@ -1518,11 +1520,16 @@ class Planner:
             is_dictated = bool(self._dictated & set(map(stem, words))) and not is_polite
             is_dictated = is_dictated and part.mood is Mood.ORDER and part.before == ":"
             kinds = {one.kind for one in list_mentions(self.scan, header.first, header.end)}
+            is_decided = "decided" in words or "agreed" in words
+            is_dictated = is_dictated and not is_decided
             is_put_off = any(
                 word in UNORDERED and stem(word) not in self._known.words for word in words
             ) or (
                 bool(kinds & {MentionKind.EARLIER, MentionKind.DOUBT, MentionKind.LATER})
-                or not _DATES.isdisjoint(words)
+                or any(
+                    self.scan.tokens[place].word in _DATES
+                    for place in range(header.first, header.end)
+                )
                 or MentionKind.CLOCK in kinds
             )
             if header.is_start and (is_dictated or is_put_off):
@@ -1619,7 +1626,8 @@ class Planner:
         has_value = any(
             one.kind in VALUES for one in list_mentions(self.scan, part.first, part.end)
         )
-        if before not in {"(", "["} or after not in {")", "]"} or has_value or not words & SETTLED:
+        is_plain = has_value and not words & {"paid", "done", "settled", "sent"}
+        if before not in {"(", "["} or after not in {")", "]"} or is_plain or not words & SETTLED:
             return None
         text = self.scan.show(part.first, part.end)
         return NoPlan(Obstacle("report"), text)
@@ -1729,7 +1737,9 @@ _GENERAL_VERBS = frozenset(
 )
 """Verbs that many tools are meant by."""
 
-_WORTH = frozenset(("(", "[", "=", "/", ">", "->", "=>", "for", "at", "worth", "into", "by", "per"))
+_WORTH = frozenset(
+    ("\u2192", "(", "[", "=", "/", ">", "->", "=>", "for", "at", "worth", "into", "by", "per")
+)
 """What stands between an amount and what it is worth."""
 
 _ADDING = frozenset(("and", "&", "plus", "n", "then", "also"))

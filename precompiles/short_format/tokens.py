@@ -182,7 +182,9 @@ class _Reader:
             yield Token(TokenShape.SIGN, start, match.end(), "\u2192", "\u2192")
             return
         if match["mark"]:
-            yield Token(TokenShape.SIGN, start, match.end(), "#", "#", is_spaced=is_spaced)
+            # `no 5` may be a number's mark, or take back what is before it.
+            said = "no" if match["mark"].lower() == "no" else "#"
+            yield Token(TokenShape.SIGN, start, match.end(), "#", said, is_spaced=is_spaced)
             return
         if match["sign"]:
             kind = TokenShape.UNREAD if _is_odd(match[0]) else TokenShape.SIGN

@@ -1294,7 +1294,8 @@ def _find_turn(scan: Scan, order: Order, tool: ToolRoles) -> Obstacle | None:
             or any(phrase[0] == verb and word in phrase for phrase, _ in _LONG_MEANINGS)
         )
         has_truth = any(
-            slot.role is ValueRole.TRUTH or not {"on", "off"}.isdisjoint(dict(slot.named))
+            (slot.role is ValueRole.TRUTH and not slot.named)
+            or not {"on", "off"}.isdisjoint(dict(slot.named))
             for slot in tool.slots
         )
         is_taken = (
