@@ -486,6 +486,8 @@ class Planner:
             if not (tool.heads & _SINGLE_HEADS or "set" in tool.verbs):
                 continue
             ids = [place for place, one in enumerate(tool.slots) if one.is_id]
+            if not ids and len(tool.slots) > 1:
+                continue
             for before in self._calls:
                 is_same = before.tool == call.tool and len(tool.slots) == len(call.values)
                 if is_same and all(before.values[at] == call.values[at] for at in ids):
@@ -1462,6 +1464,11 @@ class Planner:
                 one.kind is MentionKind.QUANTITY
                 and (one.unit is UnitKind.TOKEN or (one.unit is UnitKind.NONE and not one.labels))
                 and self.scan.tokens[one.first - 1].word not in {"at", "until", "till"}
+                and not (
+                    # `The due week is 40` says what the order lacks.
+                    words[0] in DETERMINERS
+                    and self.scan.tokens[one.first - 1].word in {"is", "are"}
+                )
                 for one in mentions
             ) and _SUMS.isdisjoint(map(stem, words))
             is_last = part.first >= end or part.mood is Mood.STATEMENT

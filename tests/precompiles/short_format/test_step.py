@@ -219,10 +219,6 @@ def test_more_steps_than_orders_end_the_run() -> None:
         ),
         ("Set the mood to happy", None),
         ('Set the mood to "very sad"', None),
-        (
-            "Switch the light",
-            [call("Switch the light", "setLight", on=on) for on in (True, False)],
-        ),
     ],
 )
 def test_the_model_chooses_among_what_is_open_or_declines(
