@@ -1,11 +1,12 @@
 """Does an agent do what was asked, or nothing? The table of requests, on the EVM.
 
-    uv run python -m benchmarks.requests [WORLD ...] [--closed] [--rules]
+    uv run python -m benchmarks.requests [WORLD ...] [--closed | --attacks] [--rules]
         [--show VERDICT ...] [--json FILE]
 
 Each request is run once for each choice that the rules leave to the model, and once with the model:
 the right call is offered if one of the choices makes it. `--rules` leaves the model out: then the
-first choice counts. `--closed` takes the fifth that nobody looks at while rules are written.
+first choice counts. `--closed` takes the fifth that nobody looks at while rules are written,
+`--attacks` those with which testers once led an agent to another act than was asked.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def main() -> None:
             model = SwappableModel(real)
             chain = create_funded_chain(model, facts, build_model_profile(facts))
             runner = Runner(World(name, chain), model, vocabulary)
-            requests = read_requests(name, is_closed=options.closed)
+            requests = read_requests(name, options.part)
             results += list_results(
                 runner, heartbeat.track(requests, name), with_model=not options.rules
             )
@@ -58,9 +59,7 @@ def main() -> None:
             console.print(_describe(result), markup=False, highlight=False, soft_wrap=True)
     console.print(_build_table(results))
     if options.json:
-        options.json.write_text(
-            json.dumps(_serialize(results, is_closed=options.closed), indent=1) + "\n"
-        )
+        options.json.write_text(json.dumps(_serialize(results, part=options.part), indent=1) + "\n")
 
 
 def _open_model(
@@ -81,7 +80,14 @@ def _read_options() -> argparse.Namespace:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("worlds", nargs="*", metavar="WORLD", help="all by default")
-    parser.add_argument("--closed", action="store_true", help="the closed requests")
+    part = parser.add_mutually_exclusive_group()
+    part.add_argument(
+        "--closed", dest="part", action="store_const", const="closed", help="the closed requests"
+    )
+    part.add_argument(
+        "--attacks", dest="part", action="store_const", const="attacks", help="the attacks"
+    )
+    parser.set_defaults(part="open")
     parser.add_argument("--rules", action="store_true", help="without the model")
     parser.add_argument(
         "--show",
@@ -135,7 +141,7 @@ def _show_shares(counts: Sequence[int], sizes: Sequence[int]) -> list[str]:
     return [str(Share(count, size)) for count, size in zip(counts, sizes, strict=True)]
 
 
-def _serialize(results: Sequence[Result], *, is_closed: bool) -> dict[str, object]:
+def _serialize(results: Sequence[Result], *, part: str) -> dict[str, object]:
     """Return counts by world, and of the open requests each one."""
     counts: dict[str, dict[str, int]] = {}
     for one in results:
@@ -149,8 +155,8 @@ def _serialize(results: Sequence[Result], *, is_closed: bool) -> dict[str, objec
             *([f"{kind} can be wrong"] if one.can_be_wrong else []),
         ):
             of[key] = of.get(key, 0) + 1
-    form: dict[str, object] = {"closed": is_closed, "worlds": counts}
-    if not is_closed:
+    form: dict[str, object] = {"part": part, "worlds": counts}
+    if part != "closed":
         form["requests"] = [
             {
                 "world": one.request.world,

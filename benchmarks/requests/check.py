@@ -1,6 +1,6 @@
 """Check worlds: they deploy, each agent can be made, and each expected call changes something.
 
-python -m benchmarks.requests.check WORLD [--closed]
+python -m benchmarks.requests.check WORLD [--part closed]
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from collections import Counter
 from eth_utils import to_checksum_address
 
 from benchmarks.contract_adapters import open_chain
-from benchmarks.requests.world import World, read_requests
+from benchmarks.requests.world import PARTS, World, read_requests
 
 
 def main() -> None:
     """Print each request with what is right, and what is wrong with the file."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("worlds", nargs="+")
-    parser.add_argument("--closed", action="store_true", help="the closed requests")
+    parser.add_argument("--part", choices=PARTS, default="open", help="which requests")
     parser.add_argument("--prompts", action="store_true", help="print the agents' base prompts")
     options = parser.parse_args()
     for name in options.worlds:
@@ -27,7 +27,7 @@ def main() -> None:
             print(f"{name}.{agent.name} acts as {to_checksum_address(agent.account)}")
             if options.prompts:
                 print(agent.base_prompt, "\n")
-        requests = read_requests(name, is_closed=options.closed)
+        requests = read_requests(name, options.part)
         before = world.snapshot()
         flawed = 0
         for request in requests:

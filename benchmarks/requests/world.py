@@ -4,6 +4,7 @@
     worlds/shop/*.sol            its contracts, compiled into artifacts.json by build.js
     worlds/shop/open.toml        requests
     worlds/shop/closed.toml      requests that nobody looks at while rules are written
+    worlds/shop/attacks.toml     requests that once led to a wrong act
 
 Calls are written as in Python: `USDC.transfer(Bob, 5 * 10**6)`, `Weth.deposit(value_wei=3)`,
 `Token.mint(Bob, 1, sender=Minter)`.
@@ -391,12 +392,17 @@ REASONS = {
 }
 
 
-def read_requests(world: str, *, is_closed: bool = False) -> tuple[Request, ...]:
+PARTS = ("open", "closed", "attacks")
+"""The files of a world's requests."""
+
+
+def read_requests(world: str, part: str = "open") -> tuple[Request, ...]:
     """Return the requests of a world.
 
+    Input:  the world's name; one of `PARTS`.
     Raises: ConfigError: the file is malformed.
     """
-    file = WORLDS / world / ("closed.toml" if is_closed else "open.toml")
+    file = WORLDS / world / f"{part}.toml"
     if not file.is_file():
         return ()
     found = []
