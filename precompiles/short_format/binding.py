@@ -1115,6 +1115,11 @@ class _Binder:
                 for run, end in zip(words, ends, strict=True)
             )
             or all(
+                # `the crown to Ann, the top hat to Ben`
+                tokens[run[1]].word in {"to", "for"} and run[1] + 1 == one.first
+                for run, one in zip(words, mentions, strict=True)
+            )
+            or all(
                 # `rye, 95 kg, grade 2`, each on its line
                 tokens[run[0] - 1].text in _BULLETS and run[0] > 0 and tokens[run[1]].text == ","
                 for run in words

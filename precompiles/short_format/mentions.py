@@ -1228,7 +1228,7 @@ class _Scanner:
         if kind is MentionKind.PART and is_counted and stem(said[0]) in self._known.labels:
             return end
         if kind is MentionKind.PART and self._is_period(at, end):
-            return end
+            return self._add(Mention(MentionKind.COURTESY, at, end))
         if kind is MentionKind.SEQUENCE and end == at + 1 and said[0] in _ORDINALS:
             nouns = self._find_nouns(end)
             if nouns and nouns[0] in self._known.slot_names:
@@ -1473,6 +1473,9 @@ class _Scanner:
             if noun in {"new", "own", "next", "current", "old"}:
                 # `Bruno's new role`
                 noun = tokens[after + 1].word if after + 1 < len(tokens) else ""
+            if noun in {"name", "behalf"} and at and tokens[at - 1].word in {"in", "on"}:
+                # `book seat 4 in Ann's name`
+                return self._add(Mention(MentionKind.NAME, at, after + 1, text=handle))
             if noun in {"wallet", "account", "address"} and noun == tokens[after].word:
                 return self._add(Mention(MentionKind.NAME, at, after + 1, text=handle))
             if stem(noun) in self._known.words and noun:

@@ -522,7 +522,10 @@ def _read_part(  # noqa: PLR0913 - a part and what is around it
         ):
             return Part(first, end, Mood.STATEMENT, is_start=is_start, opener_end=at)
     said_next = tokens[at + 1].word if at + 1 < end else ""
-    if not has_opener and _is_contracted(tokens[at].text.lower(), said_next):
+    is_told = (word.endswith("ing") and said_next in {"is", "was", "are", "were"}) or (
+        is_start and word == "time" and said_next == "for"
+    )
+    if not has_opener and (is_told or _is_contracted(tokens[at].text.lower(), said_next)):
         return Part(first, end, Mood.STATEMENT, is_start=is_start, opener_end=at)
     is_label = _is_label(scan, known, at, end)
     if is_label and sign == ":" and end == at + 2 and is_start:

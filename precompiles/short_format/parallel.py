@@ -108,7 +108,7 @@ def is_misdirected(scan: Scan, slot: ParameterSlot, item: Item, tool: ToolRoles)
         return True
     if _is_label_of_one(scan, slot, mention):
         return True
-    is_numbered = "number" in mention.labels and not slot.is_id
+    is_numbered = "number" in mention.labels and not slot.is_id and slot is not tool.slots[0]
     if is_numbered and {"number", "num", "no"}.isdisjoint(slot.names | names | slot.labels):
         # `oats no. 2` has no grade, and `no 25` is no amount.
         return True

@@ -999,6 +999,14 @@ def _find_purpose(scan: Scan, part: Part) -> int:
     return starts[0] if starts else part.end
 
 
+def _is_list_header(scan: Scan, part: Part) -> bool:
+    """Return whether a part is a line that ends with a colon, and has no value."""
+    end = part.end
+    is_header = end + 1 < len(scan.tokens) and scan.tokens[end].text == ":"
+    is_header = is_header and scan.tokens[end + 1].text == "\n"
+    return is_header and not any(part.holds(one) for one in scan.mentions)
+
+
 def _books_for(scan: Scan, part: Part, tool: ToolRoles) -> bool:
     """Return whether a part says what something is booked for: `table 7 for the poker round`.
 
@@ -1387,6 +1395,8 @@ def find_unexplained(
             return Obstacle("word", scan.show(part.first, part.end))
         has_purpose = tool.moves or _books_for(scan, part, tool)
         purpose = _find_purpose(scan, part) if has_purpose else part.end
+        if part is order.parts[0] and order.head < 0 and _is_list_header(scan, part):
+            continue
         verb_end = _find_receiving_end(scan, part)
         for place in range(max(part.first, part.opener_end), min(part.end, purpose)):
             token, owner = scan.tokens[place], scan.owners[place]
