@@ -15,6 +15,7 @@ Source: docs/architecture.md#short-format.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,7 @@ from precompiles.short_format.roles import NUMBERS, ParameterSlot, ValueRole, sp
 from precompiles.short_format.tokens import TokenShape
 from precompiles.short_format.values import (
     ALL_STEMS,
+    HOUR_MINUTES,
     UNCLEAR,
     Context,
     Item,
@@ -396,7 +398,7 @@ class _Binder:
             self._own_words |= context.siblings.get(tool.index, frozenset())
         self._mentions = tuple(order.list_mentions(scan))
         self._has_each = any(mention.kind is MentionKind.EACH for mention in self._mentions)
-        self._items = tuple(self._expand_people(items))
+        self._items = tuple(self._expand_clocks([*self._expand_people(items)]))
         self._fits = tuple(
             tuple(fit(slot, item, context, tool) for slot in self._slots) for item in self._items
         )
@@ -429,6 +431,28 @@ class _Binder:
                     )
             else:
                 yield item
+
+    def _expand_clocks(self, items: Sequence[Item]) -> Iterator[Item]:
+        """Yield items, a time of day as hour and minute where a tool takes both: `at 9:30`."""
+        hours = [slot for slot in self._slots if split_words(slot.name)[-1:] == ("hour",)]
+        minutes = [slot for slot in self._slots if split_words(slot.name)[-1:] == ("minute",)]
+        is_split = len(hours) == len(minutes) == 1
+        for item in items:
+            mention = item.mention
+            if not is_split or mention.kind is not MentionKind.CLOCK:
+                yield item
+                continue
+            for slot, value in (
+                (hours[0], mention.value // HOUR_MINUTES),
+                (minutes[0], mention.value % HOUR_MINUTES),
+            ):
+                number = replace(
+                    mention,
+                    kind=MentionKind.QUANTITY,
+                    value=Fraction(value),
+                    labels=tuple(sorted(slot.names & {stem("hour"), stem("minute")})),
+                )
+                yield replace(item, mention=number, preposition="")
 
     # -- each value a slot -- #
 
@@ -469,7 +493,7 @@ class _Binder:
             and not is_misdirected(self._scan, self._slots[index], item, self._tool)
         ]
         own = [index for index in options if index in named]
-        if self._is_target(item) or self._is_tally_of_ids(item):
+        if self._is_target(item) or self._is_tally_of_ids(item) or self._is_own_account(item):
             return []
         if item.mention.kind is MentionKind.QUOTATION:
             options = [index for index in options if not self._is_label_of_other(index, item)]
@@ -531,6 +555,12 @@ class _Binder:
         is_own = any(is_word_of(one, self._own_words) for one in said)
         return noun in mention.labels and not is_plain and not is_own
 
+    def _is_own_account(self, item: Item) -> bool:
+        """Return whether an order says that it is paid `from our account`, as all is."""
+        is_out = item.preposition in {"from", "of", "out"}
+        has_source = any(slot.role is ValueRole.SOURCE for slot in self._slots)
+        return item.mention.text == ACCOUNT_HANDLE and is_out and not has_source
+
     def _is_tally_of_ids(self, item: Item) -> bool:
         """Return whether a number says how many numbers follow: `scrap 2 items: 1 and 3`."""
         noun = stem(item.mention.text)
@@ -549,10 +579,15 @@ class _Binder:
     def _is_label_of_other(self, index: int, item: Item) -> bool:
         """Return whether a quotation has the name of another value: `title: "Waves"`."""
         place = item.mention.first - 1
+        slot = self._slots[index]
+        before = stem(self._scan.tokens[place].word) if place >= 0 else ""
+        others = [one for one in self._slots if one is not slot and one.role is ValueRole.TEXT]
+        if before not in slot.names and any(before in one.names for one in others):
+            # `visitor "Ann", message "Hello"`
+            return True
         if place < 1 or self._scan.tokens[place].text not in {":", "="}:
             return False
         label = stem(self._scan.tokens[place - 1].word)
-        slot = self._slots[index]
         return (
             label in self._context.known.slot_names
             and label not in slot.names | slot.labels
@@ -591,6 +626,8 @@ class _Binder:
         """Return whether the tool needs no parameter for a value."""
         mention, tool = item.mention, self._tool
         if item.is_told and mention.kind is MentionKind.NAME:
+            return True
+        if self._is_own_account(item):
             return True
         if mention.kind is MentionKind.NAME:
             is_context = (

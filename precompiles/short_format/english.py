@@ -65,11 +65,14 @@ AUXILIARIES = _words(
 
 RETRACTIONS = _words(
     "refused refuses disagrees disagree disagreed rejected declined cancelled canceled withdrawn "
-    "scam fraud fake joke joking kidding fool nah nope wrong mistake settled decide decides "
-    "confirm approve enough optional myself himself hmm maybe unsure oops vetoed objected objects "
+    "joke joking kidding fool nah nope decide decides confirm approve optional myself himself hmm "
+    "maybe unsure oops vetoed objected objects "
     "protests hesitates undecided"
 )
 """Words of what is said after an order that may take it back. Open."""
+
+DISMISSALS = _words("wrong mistake scam fraud fake settled enough")
+"""Words of a short remark after an order that take it back: `that's a scam`. Open."""
 
 CONSENTS = _words("agreed agree approved confirmed signed accepted decided")
 """Words that take an order back if they are negated: `he hasn't agreed`. Open."""
@@ -558,7 +561,7 @@ _VERBS = (
     ),
     (
         "announce, post, publish, broadcast",
-        "proclaim, spread the word",
+        "proclaim, spread the word, pin, pin up, put up, hang up",
     ),
     (
         "rename, name, title",
@@ -611,6 +614,10 @@ _VERBS = (
     (
         "remove, delete, kick, expel, strike, erase, evict",
         "kick out, throw out, take off, strike off, drop, cross off, cross out",
+    ),
+    (
+        "discard, dispose, trash",
+        "throw out, throw away, chuck out, toss out, get rid of",
     ),
     (
         "append, include, insert, add",

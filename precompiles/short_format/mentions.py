@@ -925,6 +925,10 @@ class _Scanner:
         if ("@" in token.text or is_dotted) and token.word not in _ABBREVIATIONS:
             return self._add(Mention(MentionKind.STRANGER, at, at + 1, text=token.text))
         inexact = _INEXACT.match(tokens, at)
+        is_reached = token.word == "up" and bool(self._found) and self._found[-1].end == at
+        if is_reached and self._found[-1].kind in {MentionKind.QUANTITY, MentionKind.IT}:
+            # `tank 1 up to 21 degrees` says what is reached.
+            inexact = None
         if (
             inexact is not None
             and inexact[0] < len(tokens)

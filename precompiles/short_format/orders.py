@@ -1225,8 +1225,7 @@ def _is_goal(scan: Scan, order: Sequence[Part], parts: Sequence[Part]) -> bool:
     part = order[0]
     if part.mood is Mood.NOMINAL:
         return _is_need(scan, part, parts)
-    if any(part.holds(one) and one.kind is not MentionKind.COURTESY for one in scan.mentions):
-        return False
+    kinds = {one.kind for one in scan.mentions if part.holds(one)}
     index = parts.index(part)
     after = parts[index + 1] if index + 1 < len(parts) else None
     before = parts[index - 1] if index else None
@@ -1243,7 +1242,9 @@ def _is_goal(scan: Scan, order: Sequence[Part], parts: Sequence[Part]) -> bool:
         and part.before == ","
         and before.mood in {Mood.ORDER, Mood.NOMINAL}
     )
-    return is_first or is_last
+    # `Set tank 6 to -3 degrees, we want it clear`
+    is_last = is_last and kinds <= {MentionKind.COURTESY, MentionKind.IT, MentionKind.SELF}
+    return (is_first and kinds <= {MentionKind.COURTESY}) or is_last
 
 
 def _is_need(scan: Scan, part: Part, parts: Sequence[Part]) -> bool:

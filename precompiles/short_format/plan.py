@@ -29,6 +29,7 @@ from precompiles.short_format.english import (
     CHANGES,
     CONSENTS,
     DETERMINERS,
+    DISMISSALS,
     LIGHT_VERBS,
     PERFORM,
     POSSESSIVES,
@@ -363,6 +364,9 @@ class Planner:
             index = 0
             if self._is_restated(order, fillings):
                 continue
+            if self._drops_person(order, fillings, context):
+                # `Glassworks wants to be paid: 0.75 ETH, please pay that` contributes nothing.
+                return NoPlan(Obstacle("reference", clause), clause)
             if self._sets_again(order, fillings):
                 # `Delegate to Ann and Ben`
                 return NoPlan(Obstacle("lengths"), clause)
@@ -475,6 +479,19 @@ class Planner:
             measure_strength(self.scan, order, other) is Strength.STRONG
             for other in self._tools
             if other is not tool and not other.is_read and not other.slots
+        )
+
+    def _drops_person(self, order: Order, fillings: Sequence[Filling], context: Context) -> bool:
+        """Return whether `pay that` takes what a sentence told of somebody, and pays nobody."""
+        kinds = {one.kind for one in order.list_mentions(self.scan)} - {MentionKind.COURTESY}
+        if kinds != {MentionKind.IT} or not context.people or self._calls:
+            return False
+        tools = [self._tools[call.tool] for one in fillings for call in one.calls]
+        return any(
+            any(slot.role is ValueRole.AMOUNT for slot in tool.slots)
+            and not any(slot.role in {ValueRole.RECIPIENT, ValueRole.PARTY} for slot in tool.slots)
+            for tool in tools
+            if not tool.is_read
         )
 
     def _sets_again(self, order: Order, fillings: Sequence[Filling]) -> bool:
@@ -1381,6 +1398,12 @@ class Planner:
         tick = next((one.text for one in self.scan.tokens if one.text in _TICKS), "")
         if tick or _TICKED.search(self._question):
             return NoPlan(Obstacle("report", tick or "[x]"), self._question)
+        for part in self._parts:
+            words = {self.scan.tokens[place].word for place in range(part.first, part.end)}
+            if part.mood is Mood.QUESTION and "think" in words:
+                # `Do you think we ought to vote for proposal 8?`
+                text = self.scan.show(part.first, part.end)
+                return NoPlan(Obstacle("question", text), text)
         dictated = self._find_dictated() or self._find_tail()
         if dictated is not None:
             return dictated
@@ -1476,7 +1499,8 @@ class Planner:
             is_open = {"first", "check"} & said and said & _OBLIGING
             is_taken_back = (
                 not said.isdisjoint(RETRACTIONS)
-                or _says_done(words)
+                or (len(words) <= _REMARK and not said.isdisjoint(DISMISSALS))
+                or (_says_done(words) and words != ["do", "it"])
                 or (is_negated and not said.isdisjoint(CONSENTS | SAYING))
                 or is_open
                 or ("too", "much") in pairwise(words)
@@ -1757,6 +1781,10 @@ _TURNS = frozenset(("in", "out", "back", "up", "down", "off"))
 
 
 _OBLIGING = frozenset("needs need must has have should will 'll he'll she'll i'll let".split())  # noqa: SIM905
+
+
+_REMARK = 5
+"""Words of a short remark."""
 
 
 def _says_done(words: Sequence[str]) -> bool:

@@ -168,7 +168,7 @@ _GOT = frozenset(map(stem, ("get", "out", "to", "buy", "receive", "target", "out
 _TIME_SECONDS = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400, "week": 604_800}
 _UINT = range(2**256)
 _INT = range(-(2**255), 2**255)
-_HOUR_MINUTES = 60
+HOUR_MINUTES = 60
 _NOON, _MIDNIGHT = 12, 24
 _BYTE = 255
 _SPANS = frozenset(map(stem, ("night", "season", "month", "year", "day", "week", "hour")))
@@ -273,9 +273,9 @@ def _fit_number(
             and slot.limits is not None
             and slot.limits[-1] <= _BYTE
         )
-        if not is_hour or mention.value % _HOUR_MINUTES:
+        if not is_hour or mention.value % HOUR_MINUTES:
             return Obstacle("unit", "")
-        return _as_integer(slot, mention.value / _HOUR_MINUTES)
+        return _as_integer(slot, mention.value / HOUR_MINUTES)
     if mention.kind is MentionKind.ORDINAL:
         is_free_label = not mention.labels or mention.labels[0] not in context.known.slot_names
         is_date = slot.names.isdisjoint({"num", "number"})

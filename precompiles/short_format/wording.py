@@ -536,7 +536,15 @@ def _clashes(scan: Scan, order: Order, tool: ToolRoles) -> bool:
     """Return whether an order goes out of what a tool goes into, or the other way round."""
     inward, outward = _directions(scan, order)
     own_inward, own_outward = _own_directions(tool)
+    pays_in = tool.moves and "pay" in tool.verbs and not _has_recipient(tool)
+    if pays_in and outward & tool.words - own_outward:
+        # `0.5 ETH from the fund, please pay that` contributes nothing.
+        return True
     return bool(inward & own_outward - own_inward) or bool(outward & own_inward - own_outward)
+
+
+def _has_recipient(tool: ToolRoles) -> bool:
+    return any(slot.role in {ValueRole.RECIPIENT, ValueRole.PARTY} for slot in tool.slots)
 
 
 def _has_direction(scan: Scan, order: Order, tool: ToolRoles) -> bool:
@@ -1022,6 +1030,14 @@ def _books_for(scan: Scan, part: Part, tool: ToolRoles) -> bool:
 _RANKS = frozenset("second third fourth fifth next last other previous following".split())  # noqa: SIM905
 
 
+def _describes_new(scan: Scan, order: Order, tool: ToolRoles) -> bool:
+    """Return whether `a` and a noun follow the verb of what gets a title: `schedule a concert`."""
+    is_quoted = any(one.kind is MentionKind.QUOTATION for one in order.list_mentions(scan))
+    has_text = any(slot.role is ValueRole.TEXT for slot in tool.slots)
+    is_new = scan.tokens[order.head + 1].word in {"a", "an"}
+    return is_quoted and has_text and is_new and not tool.moves
+
+
 def _find_receiving_end(scan: Scan, part: Part) -> int:
     """Return the end of the verb of `Bob is to get 5`."""
     if part.mood is not Mood.RECEIVING:
@@ -1486,6 +1502,7 @@ def find_unexplained(
                 or (word in _NATIVE and not tool.verbs.isdisjoint({"wrap", "unwrap"}))
                 or (word in _VOTES and any("against" in dict(slot.named) for slot in tool.slots))
                 or (not tool.moves and (place in phrase or _is_plain_word(scan, tool, place)))
+                or (place == head + 2 and _describes_new(scan, order, tool))
             )
             is_source = preposition in {"from", "out"} and word in english.MONEY_NOUNS
             if is_source and stem(word) not in tool.words and word not in _OWN:
