@@ -1378,6 +1378,9 @@ class _Binder:
             return None
         if found:
             return Value(("true" if True in found else "false",))
+        if self._context.has_result:
+            # `Read the criteria and decide on the loan`: what is read says which.
+            return Value(("true", "false"))
         return None if slot.names.isdisjoint(_EXTRAS) else Value(("false",))
 
     def _read_truths(self) -> tuple[Value, ...]:

@@ -979,7 +979,12 @@ class Planner:
         }
         head = self.scan.tokens[order.head].word if order.head >= 0 else ""
         is_known = all(call.is_known for one in fillings for call in one.calls)
-        is_vague = head in CHANGES and not order.is_nominal and is_known
+        makers = [one for one in best_tools if not self._tools[one].verbs.isdisjoint(_MAKERS)]
+        if order.head < 0 and len(makers) == 1:
+            # `Two seats: row 5, seats 7 and 8` are booked.
+            best_tools = set(makers)
+            fillings = [one for one in fillings if one.calls and one.calls[0].tool in best_tools]
+        is_vague = (head in CHANGES or order.head < 0) and is_known
         if len(best_tools) > 1 and is_vague:
             # `Set it to 22`: the target, or the blinds?
             return Obstacle("ambiguous", progress=8)
@@ -1754,6 +1759,9 @@ _EXPLAINING = frozenset(
     "so total value against from of on like as at worth ie i.e. meaning equals making".split()  # noqa: SIM905
 )
 """First words of what says an amount once more: `…, so 20 USDC`."""
+
+_MAKERS = frozenset(("book", "append", "note", "mint", "announce"))
+"""Meanings of tools that an order without a verb asks for, rather than for their opposites."""
 
 _SINGLE_HEADS = frozenset(map(stem, ("set", "change", "update", "delegate", "appoint", "elect")))
 """First words of tools that give one thing one value."""
