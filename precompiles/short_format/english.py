@@ -530,7 +530,7 @@ _VERBS = (
     ),
     (
         "release",
-        "let go, free",
+        "let go, free, give up",
     ),
     (
         "refund, reimburse",

@@ -294,7 +294,9 @@ _TIMES = {
     "day": "day", "d": "day", "week": "week", "wk": "week", "wks": "week", "month": "month",
     "year": "year", "yr": "year", "yrs": "year",
 }  # fmt: skip
-_BETWEEN = frozenset("more whole of my our your the these those extra additional full".split())  # noqa: SIM905
+_BETWEEN = frozenset(
+    "more whole of my our your the these those extra additional full new fresh free".split()  # noqa: SIM905
+)
 _MAX_LINES = 100
 """A number from this one on counts no lines of a list."""
 
@@ -1246,11 +1248,24 @@ class _Scanner:
             return end
         if kind is MentionKind.SEQUENCE and end == at + 1 and self._is_named_so(at):
             return end
+        is_noun = at > 0 and tokens[at - 1].word in english.ARTICLES | english.POSSESSIVES | {"'s"}
+        is_noun = is_noun or (at > 0 and tokens[at - 1].word.endswith("'s"))
         if (
             kind is MentionKind.CONDITION
             and tokens[at].word in {"until", "till"}
-            and self._has_value_after(end)
+            and (is_noun or self._has_value_after(end))
         ):
+            # `the till of shop 4`
+            return end
+        after = tokens[end] if end < len(tokens) else None
+        is_feast = tokens[at].word in {"christmas", "easter"} and after is not None
+        if (
+            kind is MentionKind.LATER
+            and is_feast
+            and after is not None
+            and (after.kind is TokenShape.WORD and after.word not in _FUNCTION_WORDS)
+        ):
+            # `the tips from the christmas market`
             return end
         if (
             kind is MentionKind.CONDITION

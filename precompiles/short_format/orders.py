@@ -255,12 +255,32 @@ def read_parts(scan: Scan, known: KnownWords) -> tuple[Part, ...]:
             part = replace(part, mood=Mood.STATEMENT, head=-1)
         if found and found[-1].mood is Mood.QUESTION and _is_asked_again(scan, part):
             part = replace(part, mood=Mood.EMPTY, head=-1)
+        if (
+            part.before == "so"
+            and part.mood is Mood.ORDER
+            and found
+            and _says_why(scan, known, found)
+        ):
+            # `Baguettes go in soon, so set oven 1 to 250`
+            found[-1] = replace(found[-1], mood=Mood.STATEMENT, head=-1)
         has_order = any(one.mood is Mood.ORDER for one in found)
         is_listed = bool(found) and part.before == "," and not _has_mention(scan, found[-1])
         if not is_listed and _is_comment(scan, known, part, has_order=has_order):
             part = replace(part, mood=Mood.EMPTY, head=-1)
         found.append(part)
     return tuple(_ask(found, scan))
+
+
+def _says_why(scan: Scan, known: KnownWords, found: Sequence[Part]) -> bool:
+    """Return whether what is before `so` is a sentence that gives a reason, and no order."""
+    part = found[-1]
+    is_one = part.is_start and part.mood in {Mood.NOMINAL, Mood.ORDER} and not part.is_wish
+    has_value = any(
+        part.holds(one) and one.kind in VALUES - {MentionKind.IT, MentionKind.HIM}
+        for one in scan.mentions
+    )
+    is_act = part.head >= 0 and is_any_verb(scan.tokens[part.head].word, known)
+    return is_one and not has_value and not is_act and part.end - part.first > _FEW_WORDS
 
 
 def _has_mention(scan: Scan, part: Part) -> bool:
@@ -503,6 +523,13 @@ def _read_part(  # noqa: PLR0913 - a part and what is around it
         and tokens[at].kind is TokenShape.WORD
         and kind in {None, MentionKind.IT, MentionKind.NEGATION, MentionKind.HIM}
     ):
+        is_relative = not is_start and sign != "?" and word in {"who", "which", "whose"}
+        if is_relative and first and tokens[first - 1].text == ",":
+            # `to Ann, who delivered the clay`
+            return Part(first, end, Mood.STATEMENT, is_start=is_start, opener_end=at)
+        if word == "what" and sign == "!" and at + 1 < end and tokens[at + 1].word == "a":
+            # `what a match!`
+            return Part(first, end, Mood.EMPTY, is_start=is_start)
         if word in english.QUESTION_WORDS or (
             word in english.QUESTION_OPENERS and _is_inverted(scan, at, end, is_asked=is_asked)
         ):

@@ -38,6 +38,7 @@ from precompiles.short_format.english import (
     RETRACTIONS,
     SAYING,
     SETTLED,
+    SUBJECTS,
     UNORDERED,
     VERBS,
 )
@@ -1035,7 +1036,7 @@ class Planner:
         if len(own) != 1 or not is_money or own[0].index in used:
             return None
         filled = find_fillings(self.scan, order, own[0], context, Strength.STRONG, items=items)
-        is_left = isinstance(filled, Obstacle) and filled.reason == "left"
+        is_left = isinstance(filled, Obstacle) and filled.reason in {"left", "missing"}
         return filled if is_left and isinstance(filled, Obstacle) else None
 
     def _turns_back(self, order: Order) -> str:
@@ -1558,9 +1559,11 @@ class Planner:
             kinds = {one.kind for one in list_mentions(self.scan, header.first, header.end)}
             is_decided = "decided" in words or "agreed" in words
             is_dictated = is_dictated and not is_decided
-            is_put_off = any(
+            is_clause = bool(words) and words[0].partition("'")[0] in SUBJECTS
+            is_listed = any(
                 word in UNORDERED and stem(word) not in self._known.words for word in words
-            ) or (
+            )
+            is_put_off = (is_listed and not is_clause) or (
                 bool(kinds & {MentionKind.EARLIER, MentionKind.DOUBT, MentionKind.LATER})
                 or any(
                     self.scan.tokens[place].word in _DATES
@@ -1714,6 +1717,10 @@ class Planner:
             MentionKind.EACH,
             MentionKind.PART,
         }
+        has_number = any(one.kind is MentionKind.QUANTITY for one in mentions)
+        if has_number and mentions[0].kind in {MentionKind.EACH, MentionKind.SAME}:
+            # `…, both out of the till of shop 3`
+            return True
         is_named = bool(mentions) and mentions[0].kind in {MentionKind.NAME, MentionKind.STRANGER}
         is_open = any(one.kind in {MentionKind.SOMEBODY, MentionKind.QUOTATION} for one in mentions)
         amounts.add(MentionKind.QUOTATION)

@@ -85,6 +85,11 @@ def gives(scan: Scan, order: Order, tool: ToolRoles) -> bool:
 def makes(scan: Scan, order: Order, tool: ToolRoles) -> bool:
     """Return whether an order without a verb names a new thing that a tool makes."""
     is_making = order.head >= 0 and scan.tokens[order.head].word in english.MAKES
+    nouns = tool.name_words - tool.heads
+    is_entered = order.head >= 0 and scan.tokens[order.head].word in {"enter", "register", "log"}
+    if is_entered and not tool.is_read and not tool.moves and nouns:
+        # `enter the machine rentals: …`
+        return nouns <= _list_nouns(scan, order)
     if tool.is_read or not (is_making or (order.head < 0 and order.verb is None)):
         return False
     is_maker = not tool.verbs.isdisjoint(_MAKING) or not tool.heads.isdisjoint(_MAKING_HEADS)

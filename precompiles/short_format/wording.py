@@ -113,6 +113,10 @@ def find_meanings(scan: Scan, order: Order) -> tuple[str, frozenset[str]]:
         return "extend", frozenset(("extend",))
     if verb == "withdraw" and _names_item(scan, order):
         return verb, _VERB_MEANINGS[verb,] | {"cancel"}
+    before = scan.tokens[head - 1].word if head else ""
+    if scan.tokens[head].word in {"get", "have"} and before in {"i", "we"}:
+        # `can I get court 6 at 19`
+        return verb, _VERB_MEANINGS.get((verb,), frozenset()) | {"book"}
     for phrase, found in _LONG_MEANINGS:
         rest = phrase[1:]
         if phrase[0] == verb and any(
@@ -1269,6 +1273,7 @@ def _find_unplaced(scan: Scan, order: Order, tool: ToolRoles, told: set[int]) ->
     return None
 
 
+_RETURNS = frozenset(("withdraw", "unstake", "claim", "refund", "return", "repay", "unwrap"))
 _TURNS = frozenset("off out away down back".split())  # noqa: SIM905
 
 
@@ -1332,6 +1337,8 @@ def _find_turn(scan: Scan, order: Order, tool: ToolRoles) -> Obstacle | None:
         if word == "back" and is_known and not has_party:
             # `Pay invoice 2 back`
             is_known = bool(_VERB_MEANINGS.get((verb, word), frozenset()) & tool.verbs)
+        is_returned = word == "back" and not tool.verbs.isdisjoint(_RETURNS)
+        is_known = is_known or is_returned
         if not is_preposition and not is_known and not has_truth:
             return Obstacle("word", scan.tokens[place].text)
     return None
@@ -1476,7 +1483,8 @@ def find_unexplained(
             if tool.moves and word in {"by", "as", "via", "in"} and noun in _MANNERS - tool.said:
                 # `Pay Ann 50 USDC by cheque`
                 return Obstacle("word", noun)
-            if word in english.PREPOSITIONS:
+            is_till = word == "till" and (has_article or scan.tokens[place - 1].word.endswith("'s"))
+            if word in english.PREPOSITIONS and not is_till:
                 preposition = word
                 is_purpose = has_purpose and (
                     word in english.PURPOSES
