@@ -342,10 +342,7 @@ def _is_opened(scan: Scan, part: Part) -> bool:
     return opener is not None
 
 
-_SAYING = frozenset(
-    "says said say wrote writes asks asked told tells wants wanted demands demanded orders ordered "  # noqa: SIM905
-    "suggests suggested texted replied".split()
-)
+_SAYING = english.SAYING | {"asks", "asked", "wants", "wanted", "orders", "ordered"}
 
 
 def _says(scan: Scan, part: Part) -> bool:
