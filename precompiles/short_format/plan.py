@@ -24,22 +24,13 @@ from precompiles.short_format.binding import (
 from precompiles.short_format.english import (
     ACTIONS,
     ALL_WORDS,
-    AUXILIARIES,
     CHANGED,
     CHANGES,
-    CONSENTS,
     DETERMINERS,
-    DISMISSALS,
     LIGHT_VERBS,
     PERFORM,
     POSSESSIVES,
     PREPOSITIONS,
-    QUESTION_WORDS,
-    RETRACTIONS,
-    SAYING,
-    SETTLED,
-    SUBJECTS,
-    UNORDERED,
     VERBS,
 )
 from precompiles.short_format.mentions import (
@@ -62,11 +53,13 @@ from precompiles.short_format.orders import (
     merge_orders,
     read_parts,
 )
-from precompiles.short_format.phrases import is_past, stem
+from precompiles.short_format.phrases import stem
+from precompiles.short_format.quoting import NEXT, quote_first, quote_labelled, quote_tails
+from precompiles.short_format.remarks import Remarks
 from precompiles.short_format.roles import ValueRole
 from precompiles.short_format.tokens import TokenShape
 from precompiles.short_format.told import REFERENCES, find_told, read_told
-from precompiles.short_format.values import Context, Item, Obstacle
+from precompiles.short_format.values import SUMS, Context, Item, Obstacle
 from precompiles.short_format.wording import (
     Strength,
     count_evidence,
@@ -81,6 +74,7 @@ if TYPE_CHECKING:
 
     from precompiles.short_format.mentions import KnownWords, Scan
     from precompiles.short_format.orders import Part
+    from precompiles.short_format.remarks import Remark
     from precompiles.short_format.roles import ToolRoles
 
 MAX_ORDERS = 16
@@ -162,14 +156,6 @@ class Planner:
         self._acts = frozenset(
             word for tool in tools if not tool.is_read for word in tool.name_words
         )
-        self._dictated = frozenset(
-            word
-            for tool in tools
-            if not tool.is_read
-            for slot in tool.slots
-            if slot.role is ValueRole.TEXT and not slot.options
-            for word in tool.words | slot.names
-        )
         self._has_bare_amount = any(
             slot.role is ValueRole.COUNT and not slot.labels.isdisjoint(_AMOUNT_NAMES)
             for tool in tools
@@ -250,12 +236,12 @@ class Planner:
                 )
             )
             last = self.orders[-1].list_mentions(self.scan) if self.orders else []
-            has_next = _NEXT.search(self._question) is not None
+            has_next = NEXT.search(self._question) is not None
             is_last = has_next or any(one.kind is MentionKind.QUOTATION for one in last)
             is_one = quoted not in firsts or len(self._calls) == 1
             # `tags: harbour, fog` is a list, and no text.
             is_one = is_one and not self._joins_list()
-            is_one = is_one and not (_NEXT.search(self._question) and self._has_lost(quoted))
+            is_one = is_one and not (NEXT.search(self._question) and self._has_lost(quoted))
             if is_text and is_one and (is_last or quoted in labelled):
                 return
         self._read(self._question)
@@ -326,9 +312,9 @@ class Planner:
         self._is_after_read, self._calls = False, ()
         self._last_end, self._is_converted, self._had_several = 0, False, False
         self._group = 0
-        blocked = self._find_blocked_statement()
-        if blocked is not None:
-            return blocked
+        remark = self._find_remark()
+        if remark is not None:
+            return NoPlan(remark.failure, remark.clause)
         done = 0
         step: Step | None = None
         seen: list[Mention] = []
@@ -418,6 +404,19 @@ class Planner:
         if done < len(results):
             return NoPlan(Obstacle("history"), "")
         return Done()
+
+    def _find_remark(self) -> Remark | None:
+        """Return what is said around the orders, if it lets nothing be done."""
+        return Remarks(
+            question=self._question,
+            scan=self.scan,
+            parts=self._parts,
+            orders=self.orders,
+            statements=self.statements,
+            tools=self._tools,
+            known=self._known,
+            forbidden=self._forbidden,
+        ).find_obstacle()
 
     def _is_meant(self, filling: Filling) -> bool:
         """Return whether an order's words speak for its calls so much that no model is asked."""
@@ -1196,7 +1195,7 @@ class Planner:
         kept = self._find_kept(part, words)
         if kept is not None:
             return kept
-        labels = self._known.labels | _SUMS
+        labels = self._known.labels | SUMS
         verb = next((place for place, word in enumerate(words) if word in {"is", "are"}), 0)
         nouns = words[1:verb]
         is_label = words[0] in DETERMINERS and 1 <= len(nouns) <= 2  # noqa: PLR2004
@@ -1388,194 +1387,6 @@ class Planner:
         ]
         return not is_told and words[:1] != [] and words[0] in DETERMINERS and len(strange) > 1
 
-    def _find_blocked_statement(self) -> NoPlan | None:
-        hard = {
-            MentionKind.NEGATION,
-            MentionKind.EXCEPTION,
-            MentionKind.CORRECTION,
-            MentionKind.CONDITION,
-        }
-        verbs = frozenset(word for tool in self._tools for word in tool.name_words)
-        for part in self._parts[1:]:
-            # `2 goals for Mia. Or was it Jonas?`
-            if part.mood is Mood.QUESTION and self.scan.tokens[part.head].word == "or":
-                text = self.scan.show(part.first, part.end)
-                return NoPlan(Obstacle("alternative", text), text)
-        tick = next((one.text for one in self.scan.tokens if one.text in _TICKS), "")
-        if tick or _TICKED.search(self._question):
-            return NoPlan(Obstacle("report", tick or "[x]"), self._question)
-        for part in self._parts:
-            words = {self.scan.tokens[place].word for place in range(part.first, part.end)}
-            if part.mood is Mood.QUESTION and "think" in words:
-                # `Do you think we ought to vote for proposal 8?`
-                text = self.scan.show(part.first, part.end)
-                return NoPlan(Obstacle("question", text), text)
-        dictated = self._find_dictated() or self._find_tail()
-        if dictated is not None:
-            return dictated
-        for part in self._parts:
-            settled = self._find_settled(part)
-            if settled is not None:
-                return settled
-        asides = [part for part in self._parts if part.is_aside]
-        for part in asides:
-            words = {self.scan.tokens[place].word for place in range(part.first, part.end)}
-            for mention in list_mentions(self.scan, part.first, part.end):
-                is_soft = mention.kind is MentionKind.NEGATION and not words & _COMMANDING
-                is_soft = is_soft and {stem(word) for word in words}.isdisjoint(verbs)
-                if mention.kind in hard and not (is_soft and part.mood is Mood.EMPTY):
-                    failure = Obstacle(mention.kind.name.lower(), mention.text)
-                    return NoPlan(failure, self.scan.show(part.first, part.end))
-        for part in self.statements:
-            is_told = part.before == ":" and (
-                self._names_tool_before(part) or self._says_nothing(part)
-            )
-            is_alone = part.before in {"and", "&"} and self._is_participle(part)
-            if self._is_joined(part) or is_told or is_alone or self._obliges(part):
-                return NoPlan(Obstacle("statement"), self.scan.show(part.first, part.end))
-            words = {self.scan.tokens[place].word for place in range(part.first, part.end)}
-            has_value = any(
-                one.kind is MentionKind.QUANTITY and one.unit is UnitKind.TOKEN
-                for one in list_mentions(self.scan, part.first, part.end)
-            )
-            told = words | self._list_following(part)
-            is_wish = told & _WISHING and any(
-                one.kind in VALUES - {MentionKind.IT, MentionKind.HIM, MentionKind.NAME}
-                for one in list_mentions(self.scan, part.first, part.end)
-            )
-            if (is_wish or (has_value and words & _COMMANDING)) and not self._has_reference(
-                part.end
-            ):
-                return NoPlan(Obstacle("statement"), self.scan.show(part.first, part.end))
-            has_any = any(
-                one.kind in VALUES - {MentionKind.IT, MentionKind.HIM}
-                for one in list_mentions(self.scan, part.first, part.end)
-            )
-            opening = self.scan.tokens[max(part.first, part.opener_end)].word.partition("'")[0]
-            is_named = any(
-                one.kind is MentionKind.NAME and one.text not in self._forbidden
-                for one in list_mentions(self.scan, part.first, part.end)
-            )
-            if is_named and opening in {"it", "that", "this", "they", "these", "those"}:
-                # `It is for Ann` may say who is meant.
-                return NoPlan(Obstacle("statement"), self.scan.show(part.first, part.end))
-            if self._is_performed(part):
-                return NoPlan(Obstacle("statement"), self.scan.show(part.first, part.end))
-            is_mine = bool(words & {"i", "we", "you", "i'm", "i'd", "we're", "we'd"}) and bool(
-                {stem(word) for word in words} & verbs
-            )
-            is_context = not words & _COMMANDING and not is_mine
-            for mention in list_mentions(self.scan, part.first, part.end):
-                is_soft = (
-                    mention.kind is MentionKind.NEGATION
-                    or (mention.kind is MentionKind.EXCEPTION and not has_any)
-                    or (mention.kind is MentionKind.CONDITION and self._is_about_person(part))
-                )
-                if mention.kind in hard and not (is_context and is_soft):
-                    failure = Obstacle(mention.kind.name.lower(), mention.text)
-                    return NoPlan(failure, self.scan.show(part.first, part.end))
-        return None
-
-    def _find_tail(self) -> NoPlan | None:
-        """Return what is said after an order that may take it back, or say that it is done.
-
-        `Send Ann 40 USDC. 35 is enough.`, `…, Omar will do that.`, `Pay invoice 7. Done.`
-        """
-        first = min((one.first for one in self.orders), default=0)
-        end = max((one.end for one in self.orders), default=0)
-        for part in self._parts:
-            if part.first <= first or part.mood not in {Mood.STATEMENT, Mood.EMPTY, Mood.QUESTION}:
-                continue
-            words = [self.scan.tokens[place].word for place in range(part.first, part.end)]
-            said = set(words)
-            mentions = [*list_mentions(self.scan, part.first, part.end)]
-            is_amount = any(
-                one.kind is MentionKind.QUANTITY
-                and (one.unit is UnitKind.TOKEN or (one.unit is UnitKind.NONE and not one.labels))
-                and self.scan.tokens[one.first - 1].word not in {"at", "until", "till"}
-                and not (
-                    # `The due week is 40` says what the order lacks.
-                    words[0] in DETERMINERS
-                    and self.scan.tokens[one.first - 1].word in {"is", "are"}
-                )
-                for one in mentions
-            ) and _SUMS.isdisjoint(map(stem, words))
-            is_last = part.first >= end or part.mood is Mood.STATEMENT
-            is_negated = any(one.kind is MentionKind.NEGATION for one in mentions)
-            is_open = {"first", "check"} & said and said & _OBLIGING
-            is_taken_back = (
-                not said.isdisjoint(RETRACTIONS)
-                or (len(words) <= _REMARK and not said.isdisjoint(DISMISSALS))
-                or (_says_done(words) and words != ["do", "it"])
-                or (is_negated and not said.isdisjoint(CONSENTS | SAYING))
-                or is_open
-                or ("too", "much") in pairwise(words)
-            )
-            is_said = part.mood is Mood.STATEMENT and words[-1] in SAYING
-            is_opinion = part.mood is Mood.QUESTION and (
-                "think" in said or (len(words) <= 2 and not said & QUESTION_WORDS)  # noqa: PLR2004
-            )
-            is_told = part.mood is Mood.STATEMENT and is_amount
-            is_other = is_told or (is_last and (is_taken_back or is_said)) or is_opinion
-            if is_other and not self._has_reference_after(part):
-                text = self.scan.show(part.first, part.end)
-                return NoPlan(Obstacle("statement", text), text)
-        return None
-
-    def _has_reference_after(self, part: Part) -> bool:
-        """Return whether an order follows a statement: it may tell what that order is about."""
-        return any(one.first >= part.end for one in self.orders)
-
-    def _find_dictated(self) -> NoPlan | None:
-        """Return why an order after a header is none: `Diary: close run 3`, `On hold: pay Ann`.
-
-        The header names what takes a text, or says that nothing is to be done.
-        """
-        for header, part in pairwise(self._parts):
-            is_short = header.end - header.first <= 2  # noqa: PLR2004
-            is_same_line = part.before == ":" or (part.before in {"-", "\u2013"} and is_short)
-            is_same_line = is_same_line and not part.is_start
-            is_order = part.mood in {Mood.ORDER, Mood.NOMINAL, Mood.RECEIVING}
-            if not is_same_line or not is_order or header.mood is Mood.ORDER:
-                continue
-            if any(
-                one.kind in VALUES - {MentionKind.CLOCK}
-                for one in list_mentions(self.scan, header.first, header.end)
-            ) and not any(
-                self.scan.tokens[place].word in _DATES for place in range(header.first, header.end)
-            ):
-                continue
-            words = [
-                self.scan.tokens[place].word
-                for place in range(header.first, header.end)
-                if self.scan.owners[place] < 0 and self.scan.tokens[place].kind is TokenShape.WORD
-            ]
-            is_polite = any(
-                one.kind is MentionKind.COURTESY
-                for one in list_mentions(self.scan, part.first, part.end)
-            )
-            is_dictated = bool(self._dictated & set(map(stem, words))) and not is_polite
-            is_dictated = is_dictated and part.mood is Mood.ORDER and part.before == ":"
-            kinds = {one.kind for one in list_mentions(self.scan, header.first, header.end)}
-            is_decided = "decided" in words or "agreed" in words
-            is_dictated = is_dictated and not is_decided
-            is_clause = bool(words) and words[0].partition("'")[0] in SUBJECTS
-            is_listed = any(
-                word in UNORDERED and stem(word) not in self._known.words for word in words
-            )
-            is_put_off = (is_listed and not is_clause) or (
-                bool(kinds & {MentionKind.EARLIER, MentionKind.DOUBT, MentionKind.LATER})
-                or any(
-                    self.scan.tokens[place].word in _DATES
-                    for place in range(header.first, header.end)
-                )
-                or MentionKind.CLOCK in kinds
-            )
-            if header.is_start and (is_dictated or is_put_off):
-                text = self.scan.show(header.first, header.end)
-                return NoPlan(Obstacle("quoted", text), text)
-        return None
-
     def _find_same_of_several(self, order: Order) -> NoPlan | None:
         """Return why `vault 4 the same` is unclear: several orders are before it."""
         kinds = {one.kind for one in order.list_mentions(self.scan)}
@@ -1626,138 +1437,6 @@ class Planner:
         starts = [part.first for part in self._parts if part.is_start and part.first <= order.first]
         return starts[-1] if starts else 0
 
-    def _obliges(self, part: Part) -> bool:
-        """Return whether something has to be done to a thing: `it can go back`, `7 has to move`."""
-        first = max(part.first, part.opener_end)
-        owner = self.scan.owners[first + 1] if first + 1 < part.end else -1
-        is_item = owner >= 0 and self.scan.mentions[owner].kind is MentionKind.QUANTITY
-        is_it = self.scan.tokens[first].word in {"it", "they", "these", "both"}
-        words = [token.word for token in self.scan.tokens[first : part.end]]
-        is_modal = any(
-            word in {"can", "may", "must", "should", "could", "shall"}
-            or (word in {"has", "have", "needs", "need", "ought"} and after == "to")
-            for word, after in pairwise(words)
-        )
-        return (is_item or is_it) and is_modal
-
-    def _names_tool_before(self, part: Part) -> bool:
-        """Return whether a header of one word is a tool's noun: `Diary: slept well`."""
-        place = part.first - 2
-        starts = {one.first for one in self._parts if one.is_start}
-        return place in starts and stem(self.scan.tokens[place].word) in self._known.words
-
-    def _says_nothing(self, part: Part) -> bool:
-        """Return whether an item of a list gets nothing, or has it: `Ann: 5. Ben: nothing`."""
-        words = [self.scan.tokens[place].word for place in range(part.first, part.end)]
-        return words[0] in {"nothing", "none"} | SETTLED
-
-    def _is_participle(self, part: Part) -> bool:
-        """Return whether a part is one word that says what is done: `and locked`."""
-        token = self.scan.tokens[part.first]
-        is_one = part.end - part.first == 1 and not part.is_start
-        return is_one and token.kind is TokenShape.WORD and self.scan.owners[part.first] < 0
-
-    def _find_settled(self, part: Part) -> NoPlan | None:
-        """Return why a line with `(already paid)` or `[cancelled]` is none to be done."""
-        before = self.scan.tokens[part.first - 1].text if part.first else ""
-        after = self.scan.tokens[part.end].text if part.end < len(self.scan.tokens) else ""
-        words = {token.word for token in self.scan.tokens[part.first : part.end]}
-        has_value = any(
-            one.kind in VALUES for one in list_mentions(self.scan, part.first, part.end)
-        )
-        is_plain = has_value and not words & {"paid", "done", "settled", "sent"}
-        if before not in {"(", "["} or after not in {")", "]"} or is_plain or not words & SETTLED:
-            return None
-        text = self.scan.show(part.first, part.end)
-        return NoPlan(Obstacle("report"), text)
-
-    def _list_following(self, part: Part) -> set[str]:
-        """Return the words of the statements that go on in a part's sentence."""
-        found: set[str] = set()
-        for one in self.statements:
-            if one.first <= part.first:
-                continue
-            if one.is_start:
-                break
-            found |= {self.scan.tokens[place].word for place in range(one.first, one.end)}
-        return found
-
-    def _is_about_person(self, part: Part) -> bool:
-        """Return whether a sentence without a value is about people: `She left after lunch`."""
-        word = self.scan.tokens[max(part.first, part.opener_end)].word
-        has_value = any(
-            one.kind in VALUES - {MentionKind.HIM}
-            for one in list_mentions(self.scan, part.first, part.end)
-        )
-        is_person = word.partition("'")[0] in {"he", "she", "they", "we", "i"}
-        return part.is_start and is_person and not has_value
-
-    def _is_joined(self, part: Part) -> bool:
-        """Return whether a statement belongs to an order before it: `… and Vex the same`."""
-        if part.is_start:
-            return False
-        index = self._parts.index(part)
-        before: list[Part] = []
-        for one in reversed(self._parts[:index]):
-            before.append(one)
-            if one.is_start:
-                break
-        if not any(one.mood in {Mood.ORDER, Mood.RECEIVING, Mood.QUESTION} for one in before):
-            return False
-        mentions = [*list_mentions(self.scan, part.first, part.end)]
-        if part.before in {"and", "&", "n", "plus"}:
-            return any(
-                one.kind in (VALUES | UNKNOWN) - {MentionKind.IT, MentionKind.SELF, MentionKind.HIM}
-                for one in mentions
-            )
-        amounts = {
-            MentionKind.QUANTITY,
-            MentionKind.SAME,
-            MentionKind.ALL,
-            MentionKind.EACH,
-            MentionKind.PART,
-        }
-        has_number = any(one.kind is MentionKind.QUANTITY for one in mentions)
-        if has_number and mentions[0].kind in {MentionKind.EACH, MentionKind.SAME}:
-            # `…, both out of the till of shop 3`
-            return True
-        is_named = bool(mentions) and mentions[0].kind in {MentionKind.NAME, MentionKind.STRANGER}
-        is_open = any(one.kind in {MentionKind.SOMEBODY, MentionKind.QUOTATION} for one in mentions)
-        amounts.add(MentionKind.QUOTATION)
-        return (is_named or is_open) and any(one.kind in amounts for one in mentions)
-
-    def _is_performed(self, part: Part) -> bool:
-        """Return whether a statement has values and a tool's present verb: `I give it 3 stars`."""
-        verbs = {word for tool in self._tools if not tool.is_read for word in tool.name_words}
-        meanings = {
-            verb
-            for tool in self._tools
-            if not tool.is_read
-            for name in tool.verbs
-            for verb in VERBS[name]
-        }
-        has_value = any(
-            one.kind in VALUES - {MentionKind.IT, MentionKind.HIM}
-            for one in list_mentions(self.scan, part.first, part.end)
-        )
-        words = [self.scan.tokens[place].word for place in range(part.first, part.end)]
-        subjects = {"i", "we", "i'll", "we'll", "i'd"}
-        is_told = self._has_reference(part.end)
-        return has_value and any(
-            word in subjects
-            and (
-                after in meanings or stem(after) in verbs or (after not in _STATING and not is_told)
-            )
-            and not is_past(after)
-            and not after.endswith("n't")
-            for word, after in pairwise(words)
-        )
-
-    def _has_reference(self, place: int) -> bool:
-        """Return whether what follows a token refers to something before it."""
-        kinds = {MentionKind.IT, MentionKind.SAME, MentionKind.HIM, MentionKind.EACH}
-        return any(one.first >= place and one.kind in kinds for one in self.scan.mentions)
-
     def _explain_empty(self) -> Obstacle:
         return Obstacle("report" if self.statements else "empty")
 
@@ -1772,11 +1451,6 @@ _MAKERS = frozenset(("book", "append", "note", "mint", "announce"))
 
 _SINGLE_HEADS = frozenset(map(stem, ("set", "change", "update", "delegate", "appoint", "elect")))
 """First words of tools that give one thing one value."""
-
-_DATES = frozenset(
-    "jan feb mar apr jun jul aug sep sept oct nov dec mon tue tues wed thu thur fri sat sun".split()  # noqa: SIM905
-)
-"""Short names of months and days."""
 
 _GENERAL_VERBS = frozenset(
     "send give pay put take transfer move get add make set book hand tip".split()  # noqa: SIM905
@@ -1795,26 +1469,6 @@ _TURNS = frozenset(("in", "out", "back", "up", "down", "off"))
 """Adverbs with which what follows goes the other way."""
 
 
-_OBLIGING = frozenset("needs need must has have should will 'll he'll she'll i'll let".split())  # noqa: SIM905
-
-
-_REMARK = 5
-"""Words of a short remark."""
-
-
-def _says_done(words: Sequence[str]) -> bool:
-    """Return whether words say that somebody does it, or that it is done: `Omar will do that`."""
-    acts = {"do", "does", "did", "doing", "done", "handle", "handles", "handled"}
-    is_all = words[-1] in acts or any(
-        word in acts and after in {"it", "that", "this", "so", "them"}
-        for word, after in pairwise(words)
-    )
-    return is_all or words[-2:] == ["on", "it"]
-
-
-_SUMS = frozenset(map(stem, ("amount", "price", "deposit", "payment", "value", "bid", "reward")))
-"""Nouns of an amount that a sentence gives."""
-
 _CONVERSIONS = frozenset(("wrap", "unwrap", "swap", "buy", "sell", "mint"))
 """Meanings of tools after which `it` may be what was given, or what was got."""
 
@@ -1828,47 +1482,6 @@ _LISTING = frozenset((",", "and", "&", "n", "plus", "then"))
 _PRONOUNS = frozenset((MentionKind.IT, MentionKind.HIM, MentionKind.PLACE))
 _KNOWN_PROGRESS = 4
 """Progress of a failure that is one for every tool: a block, an unknown person."""
-
-_STATING = AUXILIARIES | frozenset(
-    [
-        "owe",
-        "need",
-        "want",
-        "like",
-        "know",
-        "think",
-        "hope",
-        "guess",
-        "believe",
-        "feel",
-        "see",
-        "got",
-        "also",
-        "still",
-        "really",
-        "already",
-        "never",
-        "just",
-        "only",
-        "'ve",
-        "'m",
-        "'d",
-        "'ll",
-        "work",
-        "live",
-        "come",
-        "go",
-        "usually",
-        "always",
-        "often",
-        "prefer",
-        "love",
-        "hate",
-        "understand",
-        "remember",
-    ]
-)
-"""What follows the subject of a statement that is no act."""
 
 _MODALS = frozenset("can could may might shall should will would must".split())  # noqa: SIM905
 _SHOWING = frozenset("tell show find look check read".split())  # noqa: SIM905
@@ -1891,15 +1504,6 @@ _AMOUNT_NAMES = frozenset(
     )
 )
 """Names of amounts."""
-
-_WISHING = frozenset("should must shall needs wants".split())  # noqa: SIM905
-"""Words of a statement that wants something done."""
-
-_COMMANDING = frozenset(
-    "should must may shall let get gets receive receives "  # noqa: SIM905
-    "send pay give allow allowed please stop".split()
-)
-"""Words with which a negated statement is about an order."""
 
 
 _FITTING = frozenset(
@@ -1952,68 +1556,3 @@ _QUOTED_QUESTION = re.compile(r"\AQuestion: \"(?P<text>[^\"\\]+)\"\.")
 
 _OPTIONS = re.compile(r"[ \t]*\(OPTIONS: [^()\n]*\)[ \t]*\Z")
 """The choices of a council's question, which its contract writes: data for who answers."""
-
-_TICKS = frozenset("\u2713\u2714\u2705\u2611\u2717\u2718\u274c")
-_TICKED = re.compile(r"\[[xX]\]")
-"""A line of a list that is done."""
-
-_TAIL = re.compile(r"\A[^:\n]*:[ \t]*(?P<tail>[^\n\"\u201c\u201d]+?)\s*\Z")
-_LABELLED = re.compile(
-    r"\b(?P<label>[A-Za-z]{2,30})[ \t]*[:=][ \t]*"
-    r"(?P<text>[^\n,;.:=\"\u201c\u201d]+?)[ \t]*(?=[\n.]|\Z)"
-)
-_FIRST = re.compile(
-    r"\A[ \t]*(?i:(?:please )?(?:add |make |post |a )?new)\b[^:\n]{1,40}"
-    r":?[ \t]*(?:\n[ \t]*[-*\u2022])?"
-    r"[ \t]*(?P<text>[^\n,;.:=\d\"\u201c\u201d]+?)[ \t]*(?=[\n,])"
-)
-_NEXT = re.compile(r"[.!?;][ \t]+(?=[A-Za-z])")
-_LABEL_IN = re.compile(r"[A-Za-z0-9]:[ \t]")
-_LINES = re.compile(
-    r":[ \t]*(?P<lines>(?:\n[ \t]*(?:[-*\u2022]|[0-9]{1,2}[.)])[ \t]*[^\n\"]+)+)\s*\Z"
-)
-_BULLET = re.compile(r"\n[ \t]*(?:[-*\u2022]|[0-9]{1,2}[.)])[ \t]*")
-
-
-def quote_labelled(question: str, labels: frozenset[str]) -> tuple[str, ...]:
-    """Return a request with what follows the names of texts and a colon as quotations.
-
-    `title: Tax roll of 1788` up to the end of the sentence, if it has no comma.
-    """
-
-    def quote(found: re.Match[str]) -> str:
-        if stem(found["label"].lower()) not in labels:
-            return found[0]
-        return f'{found["label"]}: "{found["text"]}"'
-
-    quoted = _LABELLED.sub(quote, question)
-    return () if quoted == question else (quoted,)
-
-
-def quote_first(question: str) -> tuple[str, ...]:
-    """Return a request with the first of several items after `new …:` as a quotation."""
-    found = _FIRST.search(question)
-    if found is None:
-        return ()
-    start, end = found.span("text")
-    return (f'{question[:start]}"{question[start:end]}"{question[end:]}',)
-
-
-def quote_tails(question: str) -> tuple[str, ...]:
-    """Return a request with what follows its first colon as a quotation, or its lines as some."""
-    lines = _LINES.search(question)
-    if lines is not None:
-        items = [item.strip() for item in _BULLET.split(lines["lines"]) if item.strip()]
-        return (question[: lines.start()] + ": " + ", ".join(f'"{item}"' for item in items),)
-    tail = _TAIL.search(question)
-    if tail is None:
-        return ()
-    start, text = tail.start("tail"), tail["tail"]
-    if _LABEL_IN.search(text):
-        # `Tags: oil, sea; title: Waves` has two texts.
-        return ()
-    more = _NEXT.search(text)
-    if more is None:
-        return (f'{question[:start]}"{text}"',)
-    # `Log: wind from the north. Close shower 3.` has an order after the text.
-    return (f'{question[:start]}"{text[: more.start()]}"{text[more.start() :]}',)

@@ -148,6 +148,9 @@ class Context:
 
 _MONEY = frozenset(map(stem, MONEY_NOUNS))
 _PAYS = frozenset(map(stem, ("pay", "pays", "settle", "reimburse", "repay")))
+SUMS = frozenset(map(stem, ("amount", "price", "deposit", "payment", "value", "bid", "reward")))
+"""Nouns of an amount that a sentence gives."""
+
 UNCLEAR = "?"
 """The unit of a number after one in a sub-unit."""
 
