@@ -1199,6 +1199,9 @@ class _Binder:
     ) -> tuple[Value, ...]:
         """Return what the sentence before tells: one text, or for a list each."""
         texts = self._context.told
+        if not slot.names.isdisjoint(_GROUNDS):
+            # `The discussion on 3 is over. Vote for it` states no reason.
+            return ()
         several = [of for of in chosen if len(of) > 1]
         is_each = len(several) == 1 and len(several[0]) == len(texts)
         if (len(texts) > 1 and not slot.is_list and not is_each) or not all(map(is_free, texts)):
@@ -1544,6 +1547,9 @@ _PROSE = frozenset(
     )
 )
 """Names of texts that say something, and name no thing."""
+
+_GROUNDS = frozenset(map(stem, ("reason", "comment", "memo", "remark")))
+"""Names of texts that say why: a noun of the sentence before is none."""
 
 _POSTING = frozenset(map(stem, ("assign", "delegate", "appoint", "elect")))
 _HANDS = frozenset(map(stem, ("hand", "give", "transfer", "send", "pass", "move")))
