@@ -82,7 +82,8 @@ def explain(failure: Obstacle, clause: str) -> str:
     shown = " ".join(clause.split())
     if len(shown) > MAX_QUOTED_CHARACTERS:
         shown = shown[: MAX_QUOTED_CHARACTERS - 1].rpartition(" ")[0] + "\u2026"
-    has_clause = bool(shown) and fold_case(shown) != fold_case(text)
+    is_shown = "{text}" in TEXTS[failure.reason] and fold_case(shown) == fold_case(text)
+    has_clause = bool(shown) and not is_shown
     place = f', in "{shown}"' if has_clause else ""
     answer = f"{START}{reason}{place}."
     return answer.replace("0x", "0\u2026").replace("0X", "0\u2026")

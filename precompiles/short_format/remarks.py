@@ -262,7 +262,7 @@ class Remarks:
             )
             if header.is_start and (is_dictated or is_put_off):
                 text = self.scan.show(header.first, header.end)
-                return Remark(Obstacle("quoted", text), text)
+                return Remark(Obstacle("quoted" if is_dictated else "report", text), text)
         return None
 
     def _obliges(self, part: Part) -> bool:
