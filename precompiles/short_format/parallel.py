@@ -102,7 +102,7 @@ def is_misdirected(scan: Scan, slot: ParameterSlot, item: Item, tool: ToolRoles)
         slot.is_id
         and nouns[1:] == ["for"]
         and stem(nouns[0]) in slot.labels
-        and not is_labelled_at(scan, mention)
+        and not _has_noun(scan, mention)
     ):
         # `a table for 5`
         return True
@@ -129,12 +129,6 @@ def is_misdirected(scan: Scan, slot: ParameterSlot, item: Item, tool: ToolRoles)
         return (is_step and not is_labelled) or _is_reached(slot, names, tool)
     is_absolute = bool(tool.heads & SETTERS) or not names.isdisjoint(_ENDS | {"new", "target"})
     return item.preposition == "by" and is_absolute and not is_labelled
-
-
-def is_labelled_at(scan: Scan, mention: Mention) -> bool:
-    """Return whether the word before a number is one of its labels."""
-    before = scan.tokens[mention.first - 1].word if mention.first else ""
-    return stem(before) in mention.labels
 
 
 def _is_label_of_one(scan: Scan, slot: ParameterSlot, mention: Mention) -> bool:

@@ -241,7 +241,7 @@ class Planner:
             is_one = quoted not in firsts or len(self._calls) == 1
             # `tags: harbour, fog` is a list, and no text.
             is_one = is_one and not self._joins_list()
-            is_one = is_one and not (NEXT.search(self._question) and self._has_lost(quoted))
+            is_one = is_one and not (has_next and self._has_lost(quoted))
             if is_text and is_one and (is_last or quoted in labelled):
                 return
         self._read(self._question)
@@ -518,9 +518,7 @@ class Planner:
         """
         if not order.is_nominal or order.verb is None or not self._calls:
             return False
-        opening = self.scan.owners[order.first]
-        is_next = opening >= 0 and self.scan.mentions[opening].kind is MentionKind.SEQUENCE
-        if order.parts[0].before in _ADDING or is_next:
+        if order.parts[0].before in _ADDING or self._is_next(order):
             return False
         before = self._tools[self._calls[-1].tool]
         return any(
@@ -528,6 +526,11 @@ class Planner:
             for one in fillings
             for call in one.calls
         )
+
+    def _is_next(self, order: Order) -> bool:
+        """Return whether an order begins with `then` or the like."""
+        opening = self.scan.owners[order.first]
+        return opening >= 0 and self.scan.mentions[opening].kind is MentionKind.SEQUENCE
 
     def _names_act(self, order: Order) -> bool:
         """Return whether an order's object is the act before it: `Kindly effect the payment`."""
@@ -716,13 +719,7 @@ class Planner:
                     clause = self.scan.show(order.first, order.end)
                     self._cut[rest.first] = NoPlan(found, clause)
                 return first, start
-        opening = self.scan.owners[order.first]
-        if (
-            order.verb is not None
-            and order.is_nominal
-            and opening >= 0
-            and self.scan.mentions[opening].kind is MentionKind.SEQUENCE
-        ):
+        if order.verb is not None and order.is_nominal and self._is_next(order):
             # `Harvest the rewards, then 2 wNEAR for Ann`
             bare = replace(order, verb=None)
             alone = self._fill_order(bare, context)
@@ -745,7 +742,7 @@ class Planner:
 
         A dash begins a line of a list, or explains.
         """
-        if part.before in {"(", "[", "=", "/", ":", "->", "=>", "\u2192", ">", "|"}:
+        if part.before in {"(", "[", "=", "/", ":", "\u2192", ">", "|"}:
             return True
         opening = self.scan.tokens[part.first]
         if opening.word in _EXPLAINING or opening.word == "no":
@@ -1348,9 +1345,9 @@ class Planner:
         used = [self._tools[call.tool] for call in calls]
         for quantity, following in pairwise(quantities):
             between = self.scan.tokens[quantity.mention.end : following.mention.first]
-            is_arrow = bool(between) and between[-1].word in {"to", "->", "=>"}
+            is_reached = bool(between) and between[-1].word == "to"
             said = {token.text.lower() for token in between} | {token.word for token in between}
-            if is_arrow or said & (_WORTH | _EXPLAINING):
+            if is_reached or said & (_WORTH | _EXPLAINING):
                 # `Pay Omar 100 PTS for 10 DAI` pays no DAI.
                 return None
             is_listed = any(token.word in _ADDING for token in between)
@@ -1399,11 +1396,9 @@ class Planner:
         is_several = len({one.first for one in before}) > 1 or self._had_several
         has_own = MentionKind.QUANTITY in kinds
         is_same = MentionKind.SAME in kinds or (MentionKind.EACH in kinds and not has_own)
-        opening = self.scan.owners[order.first]
-        is_next = opening >= 0 and self.scan.mentions[opening].kind is MentionKind.SEQUENCE
         is_both = (
             self._last_end > 0
-            and not is_next
+            and not self._is_next(order)
             and any(
                 self._has_both_alone(part)
                 or (self._has_same_alone(part) and part is not order.parts[0])
@@ -1457,9 +1452,7 @@ _GENERAL_VERBS = frozenset(
 )
 """Verbs that many tools are meant by."""
 
-_WORTH = frozenset(
-    ("\u2192", "(", "[", "=", "/", ">", "->", "=>", "for", "at", "worth", "into", "by", "per")
-)
+_WORTH = frozenset(("\u2192", "(", "[", "=", "/", ">", "for", "at", "worth", "into", "by", "per"))
 """What stands between an amount and what it is worth."""
 
 _ADDING = frozenset(("and", "&", "plus", "n", "then", "also"))

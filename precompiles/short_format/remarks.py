@@ -208,7 +208,7 @@ class Remarks:
             is_other = is_told or (is_last and (is_taken_back or is_said)) or is_opinion
             if is_other and not self._has_reference_after(part):
                 text = self.scan.show(part.first, part.end)
-                return Remark(Obstacle("statement", text), text)
+                return Remark(Obstacle("statement"), text)
         return None
 
     def _has_reference_after(self, part: Part) -> bool:

@@ -1312,7 +1312,6 @@ def _find_turn(scan: Scan, order: Order, tool: ToolRoles) -> Obstacle | None:
         if scan.owners[place] >= 0 or word not in _TURNS or word in tool.said:
             continue
         owner = scan.owners[place + 1] if place + 1 < order.end else -1
-        following = scan.tokens[place + 1].word if place + 1 < order.end else ""
         is_preposition = place > order.head + 1 and (
             owner >= 0 or following in english.DETERMINERS or following == "of"
         )
@@ -1468,16 +1467,17 @@ def find_unexplained(
             if word in _PARTICLES and place == head + 1:
                 previous_owner = -1
                 continue
-            after = scan.tokens[place + 1].word if place + 1 < part.end else ""
-            is_due = word == "for" and after.endswith("ing") and stem(after) in tool.name_words
-            is_due = is_due or (word == "as" and after in {"to", "due", "needing", "almost"})
+            following = scan.tokens[place + 1].word if place + 1 < part.end else ""
+            is_act = following.endswith("ing") and stem(following) in tool.name_words
+            is_due = (word == "for" and is_act) or (
+                word == "as" and following in {"to", "due", "needing", "almost"}
+            )
             if is_due and not tool.moves:
                 # `mark oven 1 for cleaning`
                 return Obstacle("later", scan.show(place, place + 2))
             if word == "back" and has_article and not tool.moves:
                 # `row 3 from the back`
                 return Obstacle("word", token.text)
-            following = scan.tokens[place + 1].word if place + 1 < part.end else ""
             noun = scan.tokens[place + 2].word if place + 2 < part.end else ""
             noun = noun if following in english.ARTICLES else following
             if tool.moves and word in {"by", "as", "via", "in"} and noun in _MANNERS - tool.said:
