@@ -11,7 +11,8 @@ from benchmarks import reliability
 from benchmarks.accuracy_report import tables_of
 from benchmarks.shares import percent
 from pyevm_agents.atomic_files import write_output_file
-from pyevm_agents.bench.report.document import (
+from pyevm_agents.bench.report.plots import draw_plot
+from pyevm_agents.reports.document import (
     Cell,
     Chapter,
     Document,
@@ -20,8 +21,7 @@ from pyevm_agents.bench.report.document import (
     make_text_cell,
     make_text_columns,
 )
-from pyevm_agents.bench.report.html import as_html
-from pyevm_agents.bench.report.plots import draw_plot
+from pyevm_agents.reports.html import as_html
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks.shares import percent
 from pyevm_agents.bench.report.plots.axes import set_linear
-from pyevm_agents.bench.report.plots.palette import LIGHT
+from pyevm_agents.reports.palette import LIGHT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -53,8 +53,8 @@ from benchmarks.contenders import CONTENDERS, Settings, check, find_rival
 from benchmarks.task_files import read_tasks, write_tasks
 from pyevm_agents.bench.heartbeat import Heartbeat, open_heartbeat
 from pyevm_agents.bench.report.plots import require_matplotlib
-from pyevm_agents.devnet.model_registry import NAME, ModelChoice, open_registry
 from pyevm_agents.errors import AgentsError, ConfigError
+from pyevm_agents.model_registry.registry import NAME, ModelChoice, open_registry
 from training.sample import held_out
 
 if TYPE_CHECKING:

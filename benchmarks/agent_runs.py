@@ -13,12 +13,12 @@ from eth_abi.exceptions import DecodingError
 from precompiles.abi import ToolUse
 from precompiles.react import GrammarViolationError
 from precompiles.spec import EXECUTOR_ADDRESS
-from pyevm_agents.agents.not_done import find_answer
-from pyevm_agents.agents.revert_reasons import decode_revert
+from pyevm_agents.abi.bundled import load_artifact
+from pyevm_agents.abi.revert_reasons import decode_revert
+from pyevm_agents.agents.failures import find_answer
 from pyevm_agents.agents.trace import extract_agent_steps
-from pyevm_agents.contracts import load_artifact
-from pyevm_agents.devnet.chain import ALIASES
 from pyevm_agents.errors import GrammarError
+from pyevm_agents.model_registry.profiles import ALIASES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -17,13 +17,9 @@ from precompiles.abi import RUN_NEXT_ITERATION_SELECTOR
 from precompiles.language_model import Generation, GenerationRequest
 from precompiles.spec import EXECUTOR_ADDRESS
 from pyevm_agents.chain import Call
-from pyevm_agents.devnet.chain import (
-    DEVELOPMENT_ADDRESS,
-    DevelopmentAccount,
-    build_model_profile,
-    create_funded_chain,
-)
+from pyevm_agents.devnet.chain import DEVELOPMENT_ADDRESS, DevelopmentAccount, create_funded_chain
 from pyevm_agents.errors import EngineFault
+from pyevm_agents.model_registry.profiles import build_model_profile
 from pyevm_agents.models import LlamaModel
 from pyevm_agents.models.fakes.recorded import Exchange, RecordingModel
 

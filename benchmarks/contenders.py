@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from benchmarks.random_choice import random_model
 from precompiles.decoding_rules import MAX_SURPRISAL
-from pyevm_agents.devnet.chain import build_model_profile, create_funded_chain
-from pyevm_agents.devnet.model_registry import open_registry
+from pyevm_agents.devnet.chain import create_funded_chain
 from pyevm_agents.errors import ConfigError
+from pyevm_agents.model_registry.profiles import build_model_profile
+from pyevm_agents.model_registry.registry import open_registry
 from pyevm_agents.models import NO_ADAPTER, ScriptedModel, Vocabulary, answer, use
 from pyevm_agents.models.gguf.files import check_file, resolve_path
 from pyevm_agents.models.gguf.header import read_first_entries
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from precompiles.language_model import GenerationRequest
     from pyevm_agents.chain import Chain
-    from pyevm_agents.devnet.model_registry import ModelChoice
+    from pyevm_agents.model_registry.registry import ModelChoice
     from pyevm_agents.models import LlamaModel
     from pyevm_agents.models.fakes.script_steps import Step
     from training.tasks import Task

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from eth_utils import to_checksum_address
 
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.contract_intelligence.access import analyse_functions
 from pyevm_agents.contract_intelligence.capabilities import ContractIntelligence, ContractKind
 from pyevm_agents.contract_intelligence.function_abi import read_interface
-from pyevm_agents.contracts import load_artifact
 from pyevm_agents.devnet.chain import DEVELOPMENT_ADDRESS, DEVELOPMENT_BALANCE_WEI
 
 if TYPE_CHECKING:
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     from benchmarks.contract_encoding import TextEncoder
     from benchmarks.contract_world import ContractWorld
+    from pyevm_agents.abi.bundled import Artifact
     from pyevm_agents.contract_intelligence.capabilities import FunctionCapability
     from pyevm_agents.contract_intelligence.function_abi import ContractInterface
-    from pyevm_agents.contracts import Artifact
     from pyevm_agents.devnet.chain import DevelopmentAccount
 
 TEXTS_CONTRACT = "AbiTexts"

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pyevm_agents.contract_intelligence.swap_agent import deploy_swap_agent, find_refusal
-from pyevm_agents.contract_intelligence.swap_market import describe_world
 from pyevm_agents.devnet.chain import DevelopmentAccount
-from pyevm_agents.devnet.swap_world import SwapWorld
+from pyevm_agents.scenarios.swap.agent import deploy_swap_agent, find_refusal
+from pyevm_agents.scenarios.swap.market import describe_world
+from pyevm_agents.scenarios.swap.world import SwapWorld
 
 if TYPE_CHECKING:
     from pyevm_agents.chain import Chain
-    from pyevm_agents.contract_intelligence.swap_agent import SwapAgent
-    from pyevm_agents.contract_intelligence.swap_market import SwapMarket
+    from pyevm_agents.scenarios.swap.agent import SwapAgent
+    from pyevm_agents.scenarios.swap.market import SwapMarket
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

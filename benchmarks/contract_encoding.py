@@ -36,7 +36,7 @@ from precompiles.tool_metadata import Tool
 from precompiles.typed_texts import TypedTextError, attach_types
 from pyevm_agents.contract_intelligence.tool_builder import ToolOptions, build_tool_spec
 from pyevm_agents.contract_intelligence.tool_spec import SELECTOR_BYTES, CallValue
-from pyevm_agents.devnet.swap_world import UNISWAP_CONTRACTS
+from pyevm_agents.scenarios.swap.world import UNISWAP_CONTRACTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -47,8 +47,8 @@ from benchmarks.contract_world import ContractWorld
 from benchmarks.evidence import describe_commit
 from pyevm_agents.bench.heartbeat import Heartbeat
 from pyevm_agents.devnet.chain import DevelopmentAccount
-from pyevm_agents.devnet.model_registry import ModelChoice, open_registry
 from pyevm_agents.errors import AgentsError
+from pyevm_agents.model_registry.registry import ModelChoice, open_registry
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

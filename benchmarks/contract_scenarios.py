@@ -9,17 +9,16 @@ from eth_abi import decode, encode
 
 from precompiles.abi import ParamType
 from precompiles.react import GrammarViolationError
-from pyevm_agents.agents.not_done import find_answer
-from pyevm_agents.agents.revert_reasons import explain_failure
+from pyevm_agents.abi.bundled import load_artifact
+from pyevm_agents.agents.failures import explain_failure, find_answer
 from pyevm_agents.agents.trace import extract_agent_steps
-from pyevm_agents.contract_intelligence.swap_agent import APPROVE, extract_calls
-from pyevm_agents.contract_intelligence.swap_requests import (
+from pyevm_agents.errors import GrammarError
+from pyevm_agents.scenarios.swap.agent import APPROVE, extract_calls
+from pyevm_agents.scenarios.swap.requests import (
     CallLimits,
     is_ideal,
     list_expected_calls,
 )
-from pyevm_agents.contracts import load_artifact
-from pyevm_agents.errors import GrammarError
 from training.tasks import Task, TaskStep
 
 if TYPE_CHECKING:
@@ -27,8 +26,8 @@ if TYPE_CHECKING:
 
     from benchmarks.contenders import Contender
     from benchmarks.contract_agent import SwapStage
-    from pyevm_agents.contract_intelligence.swap_agent import AgentFunction, SwapAgent
-    from pyevm_agents.contract_intelligence.swap_requests import ExpectedCall
+    from pyevm_agents.scenarios.swap.agent import AgentFunction, SwapAgent
+    from pyevm_agents.scenarios.swap.requests import ExpectedCall
     from training.tasks import Argument
 
 

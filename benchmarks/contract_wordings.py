@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
-from pyevm_agents.contract_intelligence.swap_requests import NATIVE_WORD, REQUESTS
+from pyevm_agents.scenarios.swap.requests import NATIVE_WORD, REQUESTS
 
 WORDINGS_FILE = Path(__file__).with_name("contract_wordings.toml")
 

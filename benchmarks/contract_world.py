@@ -12,8 +12,8 @@ from eth_abi import encode
 from eth_typing import Address
 from eth_utils import keccak
 
-from pyevm_agents.contracts import load_artifact
-from pyevm_agents.devnet.swap_world import (
+from pyevm_agents.abi.bundled import load_artifact
+from pyevm_agents.scenarios.swap.world import (
     TOKENS,
     UNISWAP_CONTRACTS,
     WRAPPED,
@@ -24,8 +24,8 @@ from pyevm_agents.devnet.swap_world import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pyevm_agents.contracts import Artifact
-    from pyevm_agents.devnet.chain import ContractAccount
+    from pyevm_agents.abi.bundled import Artifact
+    from pyevm_agents.client.accounts import ContractAccount
 
 REAL_CONTRACTS = (
     "AdminProxy",

@@ -25,11 +25,12 @@ from rich.table import Table
 from benchmarks.council_attacks import ANSWERS, QUERIES, QUESTIONS, SPECIFICATIONS, Lie
 from benchmarks.decisions import add_decision_options, report_decisions
 from precompiles.spec import EXECUTOR_ADDRESS
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.agents.trace import extract_agent_steps
 from pyevm_agents.chain import Call
-from pyevm_agents.contracts import load_artifact
-from pyevm_agents.devnet.chain import ALIASES, DevelopmentAccount, create_development_chain
-from pyevm_agents.devnet.council_world import JUDGE_PROMPT, NO_ADDRESS, DemoTerms
+from pyevm_agents.devnet.chain import DevelopmentAccount, create_development_chain
+from pyevm_agents.model_registry.profiles import ALIASES
+from pyevm_agents.scenarios.council.world import JUDGE_PROMPT, NO_ADDRESS, DemoTerms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
     from pyevm_agents.bench.heartbeat import Heartbeat
     from pyevm_agents.chain import Chain
-    from pyevm_agents.devnet.model_registry import ModelChoice
+    from pyevm_agents.model_registry.registry import ModelChoice
 
 JUDGE, INFO_AGENT = "judge", "info agent"
 OUTCOMES: Mapping[str, Sequence[str]] = {

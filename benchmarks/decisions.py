@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from benchmarks.evidence import describe_commit
 from pyevm_agents.bench.heartbeat import Heartbeat
-from pyevm_agents.devnet.model_registry import ModelChoice, open_registry
 from pyevm_agents.errors import AgentsError
+from pyevm_agents.model_registry.registry import ModelChoice, open_registry
 
 if TYPE_CHECKING:
     import argparse

@@ -31,11 +31,11 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.bytecode import bytecode_kept
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.bench.heartbeat import open_heartbeat
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.chain.lmdb import LmdbRows
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.contracts import load_artifact
 from pyevm_agents.node import DEFAULT_MNEMONIC, Keys, Node
 from pyevm_agents.node.keys import derive_keys
 from pyevm_agents.rpc.methods.registry import build_node_service

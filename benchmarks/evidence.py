@@ -214,7 +214,7 @@ ENTRIES = {
         shows="No words of the trading agent's model exceed the limits of its desk",
         count=400,
         seed=24,
-        test="tests/pyevm_agents/devnet/test_trading_demo.py"
+        test="tests/pyevm_agents/scenarios/trading/test_demo.py"
         "::test_no_words_of_the_model_exceed_the_limits",
     ),
     "trading-invariants": Entry(
@@ -228,7 +228,7 @@ ENTRIES = {
         shows="No words of the loan agents' model make the pool pay against its policy",
         count=200,
         seed=25,
-        test="tests/pyevm_agents/devnet/test_loan_demo.py"
+        test="tests/pyevm_agents/scenarios/loan/test_demo.py"
         "::test_no_words_of_the_model_pay_against_the_policy",
     ),
     "retrieval-ranks": Entry(
@@ -247,7 +247,7 @@ ENTRIES = {
         shows="An instruction by callback has the embedded run's prompts, answers and balances",
         count=20,
         seed=0,
-        test="tests/pyevm_agents/oracle/test_callback_wallet.py"
+        test="tests/pyevm_agents/scenarios/callback/test_wallet.py"
         "::test_instructions_by_callback_have_the_embedded_steps",
     ),
     "generations": Entry(

@@ -47,11 +47,8 @@ from benchmarks.wallet import (
 )
 from benchmarks.yardstick import Yardstick
 from pyevm_agents.bench.heartbeat import Heartbeat
-from pyevm_agents.devnet.chain import (
-    build_model_profile,
-    create_development_chain,
-    create_funded_chain,
-)
+from pyevm_agents.devnet.chain import create_development_chain, create_funded_chain
+from pyevm_agents.model_registry.profiles import build_model_profile
 from pyevm_agents.models import NO_ADAPTER, LlamaModel, Store
 from pyevm_agents.models.fakes.recorded import Exchange, RecordedModel, RecordingModel
 from pyevm_agents.models.llama.build_profile import BATCH_TOKENS

@@ -21,11 +21,11 @@ from rich.table import Table
 
 from pyevm_agents.bench.heartbeat import Heartbeat
 from pyevm_agents.devnet.chain import create_development_chain
-from pyevm_agents.devnet.wallet_demo import WalletDemo
 from pyevm_agents.models import LlamaModel
+from pyevm_agents.scenarios.wallet import WalletDemo
 
 if TYPE_CHECKING:
-    from pyevm_agents.devnet.wallet_demo import DemoRun
+    from pyevm_agents.scenarios.wallet import DemoRun
 
 Wanted = list[tuple[str, str, int | None]]
 

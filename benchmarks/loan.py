@@ -23,17 +23,17 @@ from rich.table import Table
 
 from benchmarks.decisions import add_decision_options, report_decisions
 from pyevm_agents.devnet.chain import create_development_chain
-from pyevm_agents.devnet.loan_applications import KINDS, read_applications
-from pyevm_agents.devnet.loan_demo import BEFORE, LoanDemo
-from pyevm_agents.devnet.loan_runs import CHECK_TOOLS, CREDIT, DECIDE, READ
+from pyevm_agents.scenarios.loan.applications import KINDS, read_applications
+from pyevm_agents.scenarios.loan.demo import BEFORE, LoanDemo
+from pyevm_agents.scenarios.loan.runs import CHECK_TOOLS, CREDIT, DECIDE, READ
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from pyevm_agents.bench.heartbeat import Heartbeat
-    from pyevm_agents.devnet.loan_applications import Application
-    from pyevm_agents.devnet.loan_runs import LoanRun
-    from pyevm_agents.devnet.model_registry import ModelChoice
+    from pyevm_agents.model_registry.registry import ModelChoice
+    from pyevm_agents.scenarios.loan.applications import Application
+    from pyevm_agents.scenarios.loan.runs import LoanRun
 
 HALVES = ("tuned", "unseen")
 

@@ -13,9 +13,9 @@ from eth_typing import Address
 from eth_utils import keccak, to_checksum_address
 from rlp import encode
 
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.chain.transactions import DYNAMIC_FEE_TYPE, TransactionFields, sign
 from pyevm_agents.cli.lazy_group import choose_hash_backend
-from pyevm_agents.contracts import load_artifact
 from pyevm_agents.node import DEFAULT_MNEMONIC
 from pyevm_agents.node.keys import derive_keys
 

@@ -21,7 +21,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pyevm_agents.contracts import load_artifact
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.devnet.node_process import find_anvil, find_npm_anvil, run_anvil
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from eth_utils import function_signature_to_4byte_selector
 
 from precompiles.abi import ParamDescription, ParamType
-from pyevm_agents.contracts import load_artifact
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.devnet.chain import DevelopmentAccount
 
 if TYPE_CHECKING:

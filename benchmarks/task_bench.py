@@ -12,7 +12,7 @@ from eth_abi import encode
 from eth_utils import keccak, to_canonical_address
 
 from benchmarks.agent_runs import deploy_agent, run_agent
-from pyevm_agents.contracts import load_artifact
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.devnet.chain import DevelopmentAccount
 
 if TYPE_CHECKING:

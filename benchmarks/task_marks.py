@@ -10,8 +10,7 @@ from eth_utils import keccak
 
 from benchmarks.task_bench import encode_arguments
 from precompiles.address_handles import AddressBook
-from precompiles.gate import UNSURE
-from precompiles.outcome import is_done
+from precompiles.outcome import UNSURE, is_done
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -21,16 +21,16 @@ from rich.table import Table
 
 from benchmarks.decisions import add_decision_options, report_decisions
 from pyevm_agents.devnet.chain import create_development_chain
-from pyevm_agents.devnet.trading_demo import TradingDemo
-from pyevm_agents.devnet.trading_posts import read_posts
+from pyevm_agents.scenarios.trading.demo import TradingDemo
+from pyevm_agents.scenarios.trading.posts import read_posts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from pyevm_agents.bench.heartbeat import Heartbeat
-    from pyevm_agents.devnet.model_registry import ModelChoice
-    from pyevm_agents.devnet.trading_demo import TradingRun
-    from pyevm_agents.devnet.trading_posts import Post
+    from pyevm_agents.model_registry.registry import ModelChoice
+    from pyevm_agents.scenarios.trading.demo import TradingRun
+    from pyevm_agents.scenarios.trading.posts import Post
 
 POSTS = read_posts().posts
 TUNED_COUNT = len(POSTS) // 2

@@ -10,10 +10,10 @@ import re
 from typing import TYPE_CHECKING
 
 from precompiles.spec import EXECUTOR_ADDRESS
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.chain import Call
-from pyevm_agents.contracts import load_artifact
 from pyevm_agents.devnet.chain import DEVELOPMENT_ADDRESS
-from pyevm_agents.devnet.wallet_demo import WalletDemo
+from pyevm_agents.scenarios.wallet import WalletDemo
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

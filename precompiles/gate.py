@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from precompiles.abi import FinalAnswer
 from precompiles.language_model import Scoring
+from precompiles.outcome import UNSURE
 from precompiles.step_answers import compose_answer
 
 if TYPE_CHECKING:
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from precompiles.react import HistoryStep
     from precompiles.tool_metadata import Tool
 
-UNSURE = "UNSURE:"
-"""Beginning of an answer that asks back instead of acting."""
 
 DONE_BEFORE = "; done before: "
 """Joint between an answer that is not of a finished run and its steps."""

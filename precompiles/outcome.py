@@ -11,10 +11,11 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from precompiles.gate import UNSURE
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+UNSURE = "UNSURE:"
+"""Beginning of an answer that asks back instead of acting."""
 
 NOT_DONE: Mapping[str, str] = MappingProxyType(
     {

@@ -4,7 +4,7 @@ python scripts/uniswap_artifacts.py NODE_MODULES
 
 `NODE_MODULES` has `@uniswap/v2-core` 1.0.1 and `@uniswap/v2-periphery` 1.1.0-beta.0. ABI and
 creation code are kept, unmodified. They are under GPL-3.0-or-later:
-`pyevm_agents/devnet/uniswap_v2/`.
+`pyevm_agents/scenarios/swap/uniswap_v2/`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import json
 import sys
 from pathlib import Path
 
-FOLDER = Path(__file__).parents[1] / "pyevm_agents" / "devnet" / "uniswap_v2"
+FOLDER = Path(__file__).parents[1] / "pyevm_agents" / "scenarios" / "swap" / "uniswap_v2"
 
 PACKAGES = {
     "UniswapV2Factory": "v2-core",

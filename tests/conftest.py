@@ -16,9 +16,9 @@ from eth_typing import Address
 from hypothesis import HealthCheck, settings
 
 from precompiles.gas import DEFAULT_SCHEDULE
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.chain import Call, Chain, GenesisAccount
 from pyevm_agents.config import DEFAULT_FORK, ChainConfig
-from pyevm_agents.contracts import load_artifact
 from pyevm_agents.models import LlamaModel, Vocabulary
 from pyevm_agents.models.gguf import adapter as gguf_adapter
 from pyevm_agents.models.llama import model as llama_model

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from eth_abi import decode
 from eth_utils import to_checksum_address
 
-from pyevm_agents.contracts import load_artifact
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.council.council_client import CouncilClient
 from pyevm_agents.council.messages import RequestPhase, compute_commitment
 from tests.pyevm_agents.council.council_chain import (

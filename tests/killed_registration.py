@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 from pyevm_agents.cli.agent.register import RemoteIdentityAccount
 from pyevm_agents.cli.app import main
+from pyevm_agents.client.accounts import SendingAccount
 from pyevm_agents.control import identity
 from pyevm_agents.manifests import agent_folder
-from pyevm_agents.oracle.accounts import SendingAccount
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -13,7 +13,7 @@ from eth_typing import Address
 from precompiles.numeric_gas import DEFAULT_NUMERIC_SCHEDULE, NumericGasSchedule
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import DEFAULT_FORK, ChainConfig
-from pyevm_agents.devnet.chain import build_numeric_profiles
+from pyevm_agents.model_registry.profiles import build_numeric_profiles
 from tests.byte_model import PROFILE, ByteModel
 from tests.conftest import OWNER, STRANGER, Bench
 

@@ -17,7 +17,7 @@ from precompiles.react import build_prompt
 from precompiles.short_format.tool_words import read_tool_words
 from precompiles.stated_values import to_json
 from precompiles.tool_metadata import Tool
-from pyevm_agents.devnet.chain import build_model_profile
+from pyevm_agents.model_registry.profiles import build_model_profile
 from pyevm_agents.models.decoding.router import FEATURES, UNIT, WEIGHT_UNIT, WIDTH, RouterWeights
 from pyevm_agents.models.gguf.adapter import DECODING
 from pyevm_agents.models.llama import router_file

@@ -20,11 +20,11 @@ from typing import Any
 from eth_keys.datatypes import PrivateKey
 
 from pyevm_agents.cli.oracle.run import run_until_signal
+from pyevm_agents.client.transactions import FeeSettings
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.oracle.oracle_client import OracleClient
 from pyevm_agents.oracle.recomputation import ForkComputer, HostedModels, open_computer
 from pyevm_agents.oracle.store import StoreIdentity, WorkerStore
-from pyevm_agents.oracle.transactions import FeeSettings
 from pyevm_agents.oracle.worker import Worker, WorkerSettings
 from tests.byte_model import PROFILE, ByteModel
 from tests.pyevm_agents.oracle.oracle_chain import count_and_answer

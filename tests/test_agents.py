@@ -10,9 +10,9 @@ from eth_abi import decode, encode
 from eth_typing import Address
 from eth_utils import keccak, to_checksum_address
 
-from pyevm_agents.agents.revert_reasons import decode_revert
+from pyevm_agents.abi.bundled import load_artifact
+from pyevm_agents.abi.revert_reasons import decode_revert
 from pyevm_agents.agents.trace import extract_agent_steps
-from pyevm_agents.contracts import load_artifact
 from tests.conftest import STRANGER_KEY
 
 if TYPE_CHECKING:

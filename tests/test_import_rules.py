@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 PLANTED_FILES = {
     "Layers: each imports only those below it": {
         "pyevm_agents.vm.planted": "import pyevm_agents.chain.chain",
-        "pyevm_agents.node.planted": "def f():\n    import pyevm_agents.devnet.chain",
+        "pyevm_agents.node.planted": "def f():\n    import pyevm_agents.rpc.errors",
         "pyevm_agents.tracing.planted": TYPES_ONLY.format("pyevm_agents.rpc.errors"),
         "pyevm_agents.planted_top": "",
         "pyevm_agents.planted_folder.__init__": "",
@@ -77,12 +77,20 @@ PLANTED_FILES = {
         "precompiles.planted_node": "import pyevm_agents.errors",
     },
     "Models import nothing of the chain": {
-        "pyevm_agents.models.planted_progress": "import pyevm_agents.contracts",
+        "pyevm_agents.models.planted_progress": "import pyevm_agents.abi.bundled",
         "pyevm_agents.models.llama.planted": "import pyevm_agents.chain.records",
-        "pyevm_agents.models.store.planted": "import pyevm_agents.agents.revert_reasons",
+        "pyevm_agents.models.store.planted": "import pyevm_agents.agents.failures",
         "pyevm_agents.models.store.planted_state": "import pyevm_agents.state.trie_nodes",
         "pyevm_agents.models.gguf.planted": "import pyevm_agents.vm.stack_depth",
         "pyevm_agents.models.fakes.planted": "from eth.abc import VirtualMachineAPI",
+    },
+    "The client imports nothing of the chain": {
+        "pyevm_agents.client.planted_vm": "import eth.vm.base",
+        "pyevm_agents.client.planted_chain": "from pyevm_agents.vm import FORKS",
+    },
+    "No library knows a scenario": {
+        "pyevm_agents.oracle.planted_scenario": "import pyevm_agents.scenarios.recorded",
+        "pyevm_agents.testing.planted_scenario": TYPES_ONLY.format("pyevm_agents.scenarios.wallet"),
     },
     "Decoding imports nothing of the engine's process, the store or the fakes": {
         "pyevm_agents.models.decoding.planted_process": (
@@ -99,7 +107,7 @@ PLANTED_FILES = {
         "pyevm_agents.models.llama.planted_engine": "import llama_cpp",
         "pyevm_agents.bench.inference.planted_engine": "from llama_cpp import llama_cpp",
     },
-    "Only bench and models import jinja2, llguidance and numpy": {
+    "Only bench, models and reports import jinja2, llguidance and numpy": {
         "pyevm_agents.rpc.planted_numpy": "import numpy",
         "pyevm_agents.cli.planted_jinja2": "from jinja2 import Environment",
         "pyevm_agents.testing.planted_llguidance": "import llguidance",
@@ -272,7 +280,8 @@ def forbidden_plants(contract: dict[str, Any], _graph: ImportGraph) -> Iterator[
 
 def protected_plants(contract: dict[str, Any], _graph: ImportGraph) -> Iterator[Plant]:
     """Yield imports of every protected module by each package that may not."""
-    allowed = set[str]().union(*map(packages_in, contract["allowed_importers"]))
+    inside = [*contract["allowed_importers"], *contract["protected_modules"]]
+    allowed = set[str]().union(*map(packages_in, inside))
     for package in sorted(PACKAGES - allowed):
         for module in contract["protected_modules"]:
             yield ((f"{package}.planted", module),)

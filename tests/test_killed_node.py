@@ -27,8 +27,8 @@ from eth_abi import encode
 from eth_utils import to_hex
 
 from precompiles.spec import EXECUTOR_ADDRESS
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.chain.lmdb import LmdbRows
-from pyevm_agents.contracts import load_artifact
 from tests.deadlines import HANG_SECONDS
 from tests.kept_node import KEYS, kept_chain
 

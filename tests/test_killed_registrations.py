@@ -15,11 +15,12 @@ import pytest
 from click.testing import CliRunner
 from eth_utils import to_checksum_address
 
+from pyevm_agents.abi.registries import REGISTRY_ADDRESSES, TESTNET
 from pyevm_agents.cli.app import main
 from pyevm_agents.control.pending_registration import PENDING_FILE, REGISTERED
 from pyevm_agents.devnet.chain import DEVELOPMENT_KEY
 from pyevm_agents.devnet.node_process import run_anvil
-from pyevm_agents.devnet.registries import REGISTRY_ADDRESSES, TESTNET, build_registries
+from pyevm_agents.devnet.registries import build_registries
 from pyevm_agents.manifests.agent_folder import AgentFolder, validate_folder
 from tests.clients.packages import foundry_program
 from tests.clients.running_node import RunningNode, running_node

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.agents.trace import extract_agent_steps
 from pyevm_agents.chain import Call
-from pyevm_agents.contracts import load_artifact
 from pyevm_agents.devnet.chain import DEVELOPMENT_ADDRESS, create_development_chain
-from pyevm_agents.devnet.wallet_demo import DEFAULT_INSTRUCTION, WalletDemo
 from pyevm_agents.models import LlamaModel, Store
 from pyevm_agents.models.gguf.files import FREE_ADAPTER
+from pyevm_agents.scenarios.wallet import DEFAULT_INSTRUCTION, WalletDemo
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

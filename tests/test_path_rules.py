@@ -25,6 +25,8 @@ BANNED_ALLOWED = {
     "pyevm_agents/control": "tells the time to runs and makes IDs of tasks, off the chain",
     "pyevm_agents/models/llama": "starts the engine's process and measures it",
     "pyevm_agents/models/store": "dates generations",
+    "pyevm_agents/client": "waits for nodes, off the chain",
+    "pyevm_agents/workers": "waits between rounds, off the chain",
     "pyevm_agents/oracle": "waits for blocks and measures inference, off the chain",
 }
 """Folders of the product that may use the banned modules."""

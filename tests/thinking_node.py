@@ -10,9 +10,9 @@ from eth_abi import encode
 from eth_utils import to_hex
 
 from precompiles.spec import EXECUTOR_ADDRESS
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import DEFAULT_FORK, ChainConfig
-from pyevm_agents.contracts import load_artifact
 from pyevm_agents.node import DEFAULT_MNEMONIC, Keys, MiningMode, Node
 from pyevm_agents.node.keys import derive_keys
 from pyevm_agents.rpc.methods.registry import build_node_service

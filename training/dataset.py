@@ -24,7 +24,7 @@ from rich.progress import track
 from precompiles.decoding_rules import SHORT_FORMAT
 from precompiles.language_model import GenerationRequest, Segment
 from precompiles.react import GrammarViolationError
-from pyevm_agents.devnet.chain import build_model_profile
+from pyevm_agents.model_registry.profiles import build_model_profile
 from pyevm_agents.models import Vocabulary
 from training.kinds.account_tools import account_groups
 from training.kinds.judgement import judgement_groups

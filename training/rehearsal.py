@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, TypeAlias
 from benchmarks.shares import share_of
 from precompiles.abi import FinalAnswer
 from precompiles.decoding_rules import SHORT_FORMAT, DecodingRules
-from precompiles.gate import UNSURE, withhold
+from precompiles.gate import withhold
 from precompiles.language_model import NAT, GenerationRequest
-from pyevm_agents.devnet.chain import build_model_profile
+from precompiles.outcome import UNSURE
+from pyevm_agents.model_registry.profiles import build_model_profile
 from pyevm_agents.models import LlamaModel
 from training.runs import build_tools, prepare_step
 from training.sample import calibration, held_out

@@ -25,7 +25,8 @@ from benchmarks.requests.outcomes import Runner, Verdict, list_results
 from benchmarks.requests.world import WORLDS, World, read_requests
 from benchmarks.shares import Share
 from pyevm_agents.bench.heartbeat import Heartbeat
-from pyevm_agents.devnet.chain import build_model_profile, create_funded_chain
+from pyevm_agents.devnet.chain import create_funded_chain
+from pyevm_agents.model_registry.profiles import build_model_profile
 from pyevm_agents.models import CachingModel, LlamaModel, Vocabulary
 from pyevm_agents.models.fakes.swappable import SwappableModel
 

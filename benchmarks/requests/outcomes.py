@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 from benchmarks.requests.choices import ChoosingModel
 from precompiles.outcome import is_done
-from pyevm_agents.agents.revert_reasons import decode_revert
+from pyevm_agents.abi.bundled import load_artifact
+from pyevm_agents.abi.revert_reasons import decode_revert
 from pyevm_agents.agents.run_calls import encode_run
 from pyevm_agents.chain import Call
-from pyevm_agents.contracts import load_artifact
 from pyevm_agents.devnet.chain import DEVELOPMENT_ADDRESS
 
 if TYPE_CHECKING:

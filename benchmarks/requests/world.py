@@ -24,6 +24,7 @@ from eth_typing import Address
 from eth_utils import keccak, to_canonical_address, to_checksum_address
 
 from precompiles.spec import EXECUTOR_ADDRESS
+from pyevm_agents.abi.bundled import Artifact, load_artifact, load_artifact_form
 from pyevm_agents.chain import Call
 from pyevm_agents.chain.calls import as_spoofed_transaction
 from pyevm_agents.chain.transactions import LEGACY_TYPE, TransactionFields, build_impersonated
@@ -40,9 +41,9 @@ from pyevm_agents.contract_intelligence.chain_metadata import get_chain_metadata
 from pyevm_agents.contract_intelligence.function_abi import read_interface
 from pyevm_agents.contract_intelligence.inspection import InspectedContract, inspect_contracts
 from pyevm_agents.contract_intelligence.tool_plan import PlanOptions, plan_agent
-from pyevm_agents.contracts import Artifact, load_artifact, load_artifact_form
-from pyevm_agents.devnet.chain import ALIASES, DevelopmentAccount
+from pyevm_agents.devnet.chain import DevelopmentAccount
 from pyevm_agents.errors import ConfigError
+from pyevm_agents.model_registry.profiles import ALIASES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

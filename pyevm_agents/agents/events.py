@@ -25,7 +25,8 @@ from eth_utils import ValidationError
 
 from precompiles.abi import ToolUse
 from precompiles.spec import EXECUTOR_ADDRESS
-from pyevm_agents.agents.revert_reasons import BUNDLED, explain_failure
+from pyevm_agents.abi.revert_reasons import BUNDLED
+from pyevm_agents.agents.failures import explain_failure
 from pyevm_agents.agents.trace import decode_tool_result, extract_decision
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
     from precompiles.executor import Inference, PromptCharged
     from precompiles.language_model import Generation, GenerationRequest
-    from pyevm_agents.agents.known_contracts import KnownContracts
+    from pyevm_agents.abi.known_contracts import KnownContracts
     from pyevm_agents.agents.trace import StepDecision
 
     EventListener = Callable[["Event"], None]

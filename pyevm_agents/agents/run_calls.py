@@ -5,7 +5,7 @@ from __future__ import annotations
 from eth_abi import encode
 
 from precompiles.abi import ParamType
-from pyevm_agents.contracts import load_artifact
+from pyevm_agents.abi.bundled import load_artifact
 
 NO_HANDLER = bytes(20)
 """The callback address of `run`: the agent answers in the same transaction."""

@@ -15,7 +15,8 @@ from eth_abi.exceptions import DecodingError
 from precompiles.abi import FinalAnswer, ToolUse
 from precompiles.language_model import NAT
 from precompiles.react import extract_thought
-from pyevm_agents.agents.revert_reasons import BUNDLED, Failure, read_failure
+from pyevm_agents.abi.revert_reasons import BUNDLED
+from pyevm_agents.agents.failures import Failure, read_failure
 from pyevm_agents.vm import AgentComputation
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     from precompiles.executor import Inference
     from precompiles.language_model import Confidence, LanguageModel, Margin, Segment
-    from pyevm_agents.agents.known_contracts import KnownContracts
+    from pyevm_agents.abi.known_contracts import KnownContracts
     from pyevm_agents.models.timing import Timing
 
 

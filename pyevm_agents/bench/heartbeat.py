@@ -11,7 +11,7 @@ import time
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Self, TypeVar
 
-from pyevm_agents.bench.report.number_format import format_seconds
+from pyevm_agents.reports.number_format import format_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator

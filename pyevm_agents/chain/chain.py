@@ -19,8 +19,8 @@ from eth.db.schema import SchemaV1
 from eth.rlp.sedes import chain_gaps
 from eth_typing import BlockNumber
 
+from pyevm_agents.abi.known_contracts import KnownContracts
 from pyevm_agents.agents.events import AgentEventBus
-from pyevm_agents.agents.known_contracts import KnownContracts
 from pyevm_agents.agents.trace import extract_inferences, trace_agents
 from pyevm_agents.chain.block_rlp import decode_block, require_same
 from pyevm_agents.chain.bootstrap import (

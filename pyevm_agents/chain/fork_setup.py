@@ -6,6 +6,7 @@ its own.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from eth.db.atomic import AtomicDB
@@ -16,7 +17,7 @@ from precompiles.spec import EXECUTOR_ADDRESS
 from pyevm_agents.chain.bootstrap import require_config, require_supported
 from pyevm_agents.chain.database import CONFIG_KEY, FORK_STATE_KEY, HEAD_STATE_KEY
 from pyevm_agents.chain.genesis import list_precompile_codes
-from pyevm_agents.config import DEFAULT_FORK
+from pyevm_agents.config import DEFAULT_BLOCK_GAS_LIMIT, DEFAULT_FORK, ChainConfig
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.state import write_origin
 
@@ -178,3 +179,18 @@ def _require_same_start(stored: bytes, root: bytes) -> None:
             f"0x{root.hex()}; start it with the accounts that it was created with (a node's follow "
             "from --accounts, --balance and --mnemonic), or store a new chain elsewhere"
         )
+
+
+def build_fork_config(
+    hosted: ChainConfig, block: ForkBlock, *, hardfork: str | None = None
+) -> ChainConfig:
+    """Return the config of a fork: the remote chain's, with the models of `hosted`."""
+    origin, header = block.origin, block.header
+    return replace(
+        hosted,
+        chain_id=origin.chain_id,
+        block_gas_limit=max(DEFAULT_BLOCK_GAS_LIMIT, header.gas_limit),
+        genesis_timestamp_seconds=header.timestamp,
+        fork=choose_hardfork(origin, header) if hardfork is None else hardfork,
+        origin=origin,
+    )

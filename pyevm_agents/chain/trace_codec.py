@@ -24,7 +24,7 @@ from rlp.exceptions import DecodingError, DeserializationError
 from rlp.sedes import Binary, CountableList, List, big_endian_int, boolean
 
 from precompiles.language_model import Confidence, Margin
-from pyevm_agents.agents.revert_reasons import Failure, RevertContext
+from pyevm_agents.agents.failures import Failure, RevertContext
 from pyevm_agents.agents.trace import AgentTrace, InferenceUsage, StepDecision, TracedStep
 from pyevm_agents.errors import EngineFault
 

@@ -11,10 +11,10 @@ from rich.table import Table
 from pyevm_agents.cli.cache_folder import get_facts_folder
 from pyevm_agents.cli.output import StatusLine, out, print_table
 from pyevm_agents.cli.rpc_client import print_json
-from pyevm_agents.devnet.model_registry import ModelChoice, open_registry
+from pyevm_agents.client.json_rpc import RemoteClient
 from pyevm_agents.display import pluralize, sanitize
 from pyevm_agents.forking import open_fork
-from pyevm_agents.forking.remote_client import RemoteClient
+from pyevm_agents.model_registry.registry import ModelChoice, open_registry
 from pyevm_agents.oracle.callback_estimate import serialize_estimate
 from pyevm_agents.oracle.callback_simulation import CallbackEstimator
 from pyevm_agents.oracle.recomputation import ForkComputer, ModelOptions, RequestExecutor

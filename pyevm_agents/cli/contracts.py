@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from pyevm_agents.contracts import IMPORT_PREFIX, find_sources
+from pyevm_agents.abi.bundled import IMPORT_PREFIX, find_sources
 
 EXAMPLES = """\b
 Examples:

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pyevm_agents.agents.known_contracts import KnownContracts
+from pyevm_agents.abi.known_contracts import KnownContracts
+from pyevm_agents.client.json_rpc import RemoteError
 from pyevm_agents.contract_intelligence.abi_files import read_abis
-from pyevm_agents.forking.remote_client import RemoteError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from pyevm_agents.cli.oracle.session import OracleSession
+    from pyevm_agents.cli.options.sender import OracleSession
     from pyevm_agents.contract_intelligence.abi_files import ContractAbi
 
 ADD_ABI = "agent_addAbi"

@@ -13,19 +13,19 @@ from pyevm_agents.cli.cache_folder import get_facts_folder
 from pyevm_agents.cli.model_convert import convert
 from pyevm_agents.cli.model_inspect import inspect_file
 from pyevm_agents.cli.model_solidity import solidity
+from pyevm_agents.cli.options.models import adapter_option
 from pyevm_agents.cli.output import StatusLine, out
-from pyevm_agents.cli.shared_options import adapter_option
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.devnet.chain import add_models, normalize_model_name
-from pyevm_agents.devnet.model_registry import (
+from pyevm_agents.display import sanitize
+from pyevm_agents.errors import ConfigError
+from pyevm_agents.model_registry.profiles import add_models, normalize_model_name
+from pyevm_agents.model_registry.registry import (
     BUILT_IN,
     ModelChoice,
     RegisteredFile,
     RegisteredModel,
     open_registry,
 )
-from pyevm_agents.display import sanitize
-from pyevm_agents.errors import ConfigError
 from pyevm_agents.models.gguf.files import resolve_path
 from pyevm_agents.models.gguf.summary import ModelSummary, read_summary
 from pyevm_agents.models.llama.model import DEFAULT_PREFIX_CACHE_BYTES

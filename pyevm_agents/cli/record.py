@@ -8,32 +8,32 @@ from typing import TYPE_CHECKING
 import click
 from rich.markup import escape
 
-from pyevm_agents.cli.output import StatusLine, out
-from pyevm_agents.cli.shared_options import (
+from pyevm_agents.cli.options.models import (
     adapter_option,
     gas_limit_option,
     is_given,
     model_option,
     schedule_option,
 )
-from pyevm_agents.contract_intelligence.swap_demo import SWAP
-from pyevm_agents.devnet import scenarios
-from pyevm_agents.devnet.chain import add_models
-from pyevm_agents.devnet.council_demo import COUNCIL
-from pyevm_agents.devnet.loan_demo import LOAN
-from pyevm_agents.devnet.scenarios import record_scenario
-from pyevm_agents.devnet.trading_demo import TRADING
+from pyevm_agents.cli.output import StatusLine, out
 from pyevm_agents.display import pluralize
 from pyevm_agents.errors import ConfigError, FixtureError
-from pyevm_agents.lifecycle.run_demo import RUN
+from pyevm_agents.model_registry.profiles import add_models
 from pyevm_agents.models import CachingModel
-from pyevm_agents.oracle.scenario import CALLBACK
 from pyevm_agents.recordings import mine_again, read_fixture, record_chain, write_fixture
 from pyevm_agents.recordings.bundled import normalize_fixture_name
+from pyevm_agents.scenarios import recorded as scenarios
+from pyevm_agents.scenarios.callback.recorded import CALLBACK
+from pyevm_agents.scenarios.council.demo import COUNCIL
+from pyevm_agents.scenarios.loan.demo import LOAN
+from pyevm_agents.scenarios.recorded import record_scenario
+from pyevm_agents.scenarios.run.demo import RUN
+from pyevm_agents.scenarios.swap.demo import SWAP
+from pyevm_agents.scenarios.trading.demo import TRADING
 
 if TYPE_CHECKING:
     from pyevm_agents.config.schedule_file import ScheduleFile
-    from pyevm_agents.devnet.model_registry import ModelChoice
+    from pyevm_agents.model_registry.registry import ModelChoice
     from pyevm_agents.models import Adapter, LlamaModel
     from pyevm_agents.recordings import Fixture
 

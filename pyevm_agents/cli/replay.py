@@ -14,14 +14,14 @@ from rich.markup import escape
 from rich.table import Table
 
 from precompiles.escaping import escape_line
-from pyevm_agents.cli.output import err, out, print_table
-from pyevm_agents.cli.shared_options import (
+from pyevm_agents.cli.options.models import (
     DEFAULT_MODEL_HELP,
     adapter_option,
     is_given,
     require_single_model,
     resolve_models,
 )
+from pyevm_agents.cli.output import err, out, print_table
 from pyevm_agents.config.chain_config import get_fingerprint
 from pyevm_agents.display import pluralize
 from pyevm_agents.errors import AgentsError, ConfigError
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from precompiles.language_model import LanguageModel, ModelProfile
-    from pyevm_agents.devnet.model_registry import ModelChoice
+    from pyevm_agents.model_registry.registry import ModelChoice
     from pyevm_agents.models import Adapter
     from pyevm_agents.recordings import Fixture
 

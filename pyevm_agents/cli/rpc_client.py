@@ -89,7 +89,7 @@ def _find_not_done(error: object) -> str | None:
     data = error.get("data") if isinstance(error, dict) else None
     if not isinstance(data, str) or not REVERT_DATA.fullmatch(data):
         return None
-    from pyevm_agents.agents.not_done import find_not_done  # noqa: PLC0415 - slow to import
+    from pyevm_agents.abi.not_done import find_not_done  # noqa: PLC0415 - slow to import
 
     return find_not_done(bytes.fromhex(data[2:]))
 

@@ -14,8 +14,8 @@ from rich.table import Table
 
 from precompiles.language_model import GenerationRequest
 from pyevm_agents.cli.cache_folder import get_generations_path
+from pyevm_agents.cli.options.models import adapter_option, model_option
 from pyevm_agents.cli.output import StatusLine, err, out, print_table
-from pyevm_agents.cli.shared_options import adapter_option, model_option
 from pyevm_agents.display import pluralize
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import Store
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from precompiles.language_model import Generation
-    from pyevm_agents.devnet.model_registry import ModelChoice
+    from pyevm_agents.model_registry.registry import ModelChoice
     from pyevm_agents.models import Adapter, LlamaModel
 
 DEFAULT_SAMPLE = 10

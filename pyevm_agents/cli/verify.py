@@ -11,13 +11,13 @@ from eth_utils import to_checksum_address
 from rich.markup import escape
 from rich.table import Table
 
-from pyevm_agents.cli.oracle_options import add_model_options, hardfork_option
+from pyevm_agents.cli.options.worker_models import add_model_options, hardfork_option
 from pyevm_agents.cli.output import StatusLine, err, out, print_table
 from pyevm_agents.cli.rpc_client import RpcClient, json_option, print_json, rpc_option
 from pyevm_agents.cli.trace import HASH
+from pyevm_agents.client.json_rpc import RemoteClient
 from pyevm_agents.display import sanitize
 from pyevm_agents.errors import AgentsError, ConfigError
-from pyevm_agents.forking.remote_client import RemoteClient
 from pyevm_agents.oracle.recomputation import open_computer
 from pyevm_agents.oracle.verification import (
     describe_answer,

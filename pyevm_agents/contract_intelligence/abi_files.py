@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from pyevm_agents.abi import parse_abi_entry
-from pyevm_agents.artifacts import (
+from pyevm_agents.abi.artifacts import (
     DEBUG_SUFFIX,
     MAX_FILE_CONTRACTS,
     find_output_folders,
@@ -19,6 +18,7 @@ from pyevm_agents.artifacts import (
     iter_output_forms,
     read_artifact,
 )
+from pyevm_agents.abi.values import parse_abi_entry
 from pyevm_agents.contract_intelligence.function_abi import ContractInterface, read_interface
 from pyevm_agents.contract_intelligence.human_readable_abi import expand_entry
 from pyevm_agents.contract_intelligence.untrusted_text import clean_text
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from pyevm_agents.artifacts import ContractDescription
+    from pyevm_agents.abi.artifacts import ContractDescription
 
 MAX_FILE_BYTES = 256 << 20
 """Bytes of a file that is read. Build infos of large projects have some 100 MB."""

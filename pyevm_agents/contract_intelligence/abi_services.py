@@ -17,15 +17,15 @@ import orjson
 from eth_utils import keccak, to_checksum_address
 
 from pyevm_agents.atomic_files import replace_atomically
+from pyevm_agents.client.http_transport import AnswerTooLargeError, HttpTransport, TransportError
 from pyevm_agents.contract_intelligence.function_abi import ContractInterface, read_interface
 from pyevm_agents.contract_intelligence.untrusted_text import clean_text
 from pyevm_agents.errors import AgentsError
-from pyevm_agents.forking.http_transport import AnswerTooLargeError, HttpTransport, TransportError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pyevm_agents.forking.http_transport import HttpAnswer
+    from pyevm_agents.client.http_transport import HttpAnswer
 
 DEFAULT_TIMEOUT_SECONDS = 20.0
 """Seconds for one request. Etherscan answers within two."""

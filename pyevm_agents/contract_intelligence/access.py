@@ -16,7 +16,7 @@ from eth_keys.datatypes import PrivateKey
 from eth_typing import Address
 from eth_utils import keccak, to_canonical_address
 
-from pyevm_agents.abi import decode_values, get_max_decoded_bytes
+from pyevm_agents.abi.values import decode_values, get_max_decoded_bytes
 from pyevm_agents.contract_intelligence.argument_derivation import derive_arguments
 from pyevm_agents.contract_intelligence.asset_needs import find_needs, name_amounts
 from pyevm_agents.contract_intelligence.call_search import (

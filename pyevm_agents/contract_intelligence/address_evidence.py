@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from eth_utils import to_canonical_address
 
-from pyevm_agents.abi import compute_topic
+from pyevm_agents.abi.values import compute_topic
 from pyevm_agents.contract_intelligence.argument_derivation import MARKER
 from pyevm_agents.contract_intelligence.asset_movements import list_movements
 from pyevm_agents.contract_intelligence.calldata_layout import get_at, list_leaves

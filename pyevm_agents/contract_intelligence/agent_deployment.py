@@ -13,14 +13,14 @@ from eth_typing import Address
 from eth_utils import to_canonical_address, to_checksum_address
 
 from precompiles.spec import EXECUTOR_ADDRESS
-from pyevm_agents.contracts import load_artifact
+from pyevm_agents.abi.bundled import load_artifact
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from pyevm_agents.client.accounts import ContractAccount
     from pyevm_agents.contract_intelligence.tool_plan import AgentPlan
     from pyevm_agents.contract_intelligence.tool_spec import ToolSpec
-    from pyevm_agents.devnet.chain import ContractAccount
 
 DESCRIPTION = "Acts through an account for its owner"
 INPUT_DESCRIPTION = "the instruction"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from evmole import BlockType, contract_info
 
-from pyevm_agents.abi import is_abi_type
+from pyevm_agents.abi.values import is_abi_type
 from pyevm_agents.contract_intelligence.capabilities import FunctionCapability
 from pyevm_agents.contract_intelligence.function_abi import (
     READ_ONLY,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from eth_abi import encode
 from eth_abi.grammar import BasicType, TupleType, parse
 
-from pyevm_agents.abi import is_abi_type
+from pyevm_agents.abi.values import is_abi_type
 
 if TYPE_CHECKING:
     from eth_abi.grammar import ABIType

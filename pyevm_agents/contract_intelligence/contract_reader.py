@@ -14,8 +14,8 @@ from eth_abi import encode
 from eth_typing import Address
 from eth_utils import to_checksum_address
 
-from pyevm_agents.abi import compute_topic, decode_values
-from pyevm_agents.artifacts import SELECTOR_BYTES
+from pyevm_agents.abi.artifacts import SELECTOR_BYTES
+from pyevm_agents.abi.values import compute_topic, decode_values
 from pyevm_agents.chain import Call
 from pyevm_agents.contract_intelligence.capabilities import TokenFacts
 from pyevm_agents.contract_intelligence.function_abi import split_types

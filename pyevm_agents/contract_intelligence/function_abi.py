@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from precompiles.spec import MAX_NAME_BYTES
-from pyevm_agents.abi import (
+from pyevm_agents.abi.artifacts import SELECTOR_BYTES
+from pyevm_agents.abi.values import (
     MAX_ABI_ENTRIES,
     ErrorDefinition,
     FunctionDefinition,
@@ -23,7 +24,6 @@ from pyevm_agents.abi import (
     normalize_entry,
     parse_abi_entry,
 )
-from pyevm_agents.artifacts import SELECTOR_BYTES
 from pyevm_agents.contract_intelligence.capabilities import FunctionCapability, Parameter
 from pyevm_agents.contract_intelligence.human_readable_abi import expand_entry
 from pyevm_agents.contract_intelligence.natspec_text import clean_comment, find_choices

@@ -16,7 +16,7 @@ from eth.vm import opcode_values as op
 from eth_abi import encode
 from eth_abi.exceptions import EncodingError
 
-from pyevm_agents.abi import decode_values
+from pyevm_agents.abi.values import decode_values
 from pyevm_agents.contract_intelligence.calldata_layout import get_at, list_leaves, replace_at
 from pyevm_agents.contract_intelligence.caller_taint import CALLDATA_FLAG, Expression
 from pyevm_agents.contract_intelligence.conditions import (

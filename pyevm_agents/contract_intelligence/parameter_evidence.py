@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from eth_utils import is_address
 
-from pyevm_agents.abi import decode_values
+from pyevm_agents.abi.values import decode_values
 from pyevm_agents.contract_intelligence.address_evidence import (
     list_tokens,
     name_token,

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from eth_typing import Address
 from eth_utils import ValidationError, to_checksum_address
 
-from pyevm_agents.agents.revert_reasons import BUNDLED, explain_failure
+from pyevm_agents.abi.revert_reasons import BUNDLED
+from pyevm_agents.agents.failures import explain_failure
 from pyevm_agents.chain import AccountOverride, Call
 from pyevm_agents.contract_intelligence.caller_taint import TaintTape
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from eth.abc import BlockHeaderAPI
 
-    from pyevm_agents.agents.known_contracts import KnownContracts
+    from pyevm_agents.abi.known_contracts import KnownContracts
     from pyevm_agents.chain import ChainSimulator
     from pyevm_agents.contract_intelligence.caller_taint import TracedCall
     from pyevm_agents.vm import AgentVM

@@ -19,8 +19,8 @@ from eth.vm import opcode_values as op
 from eth_typing import Address
 from eth_utils import keccak, to_checksum_address
 
-from pyevm_agents.abi import compute_topic
-from pyevm_agents.artifacts import SELECTOR_BYTES
+from pyevm_agents.abi.artifacts import SELECTOR_BYTES
+from pyevm_agents.abi.values import compute_topic
 from pyevm_agents.chain import Call
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyevm_agents.abi import compute_topic
+from pyevm_agents.abi.values import compute_topic
 from pyevm_agents.chain import Chain
+from pyevm_agents.client.json_rpc import RemoteError
 from pyevm_agents.errors import RemoteFault
 from pyevm_agents.forking import RemoteFork
-from pyevm_agents.forking.remote_client import RemoteError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from eth_abi.exceptions import EncodingError
 from eth_utils import keccak
 
-from pyevm_agents.abi import compute_topic
+from pyevm_agents.abi.values import compute_topic
 from pyevm_agents.contract_intelligence.calldata_layout import SELECTOR_BYTES, encode_arguments
 from pyevm_agents.contract_intelligence.capabilities import FunctionCapability
 from pyevm_agents.contract_intelligence.function_abi import build_parameters

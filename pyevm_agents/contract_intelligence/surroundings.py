@@ -13,7 +13,7 @@ from eth_abi.exceptions import EncodingError
 from eth_typing import Address
 from eth_utils import to_canonical_address, to_checksum_address
 
-from pyevm_agents.abi import decode_values
+from pyevm_agents.abi.values import decode_values
 from pyevm_agents.contract_intelligence.bytecode import list_reverting, list_writers
 from pyevm_agents.contract_intelligence.call_search import KnownAddresses
 from pyevm_agents.contract_intelligence.calldata_layout import encode_arguments

@@ -20,7 +20,8 @@ from precompiles.abi import ParamDescription, ParamType
 from precompiles.spec import MAX_METADATA_BYTES, MAX_PARAMETERS
 from precompiles.tool_metadata import compute_look, find_name_flaw
 from precompiles.typed_texts import attach_types
-from pyevm_agents.abi import is_abi_type
+from pyevm_agents.abi.bundled import load_artifact
+from pyevm_agents.abi.values import is_abi_type
 from pyevm_agents.contract_intelligence.capabilities import ApprovalKind, Source
 from pyevm_agents.contract_intelligence.tool_limits import (
     LAST_PRECOMPILE,
@@ -30,7 +31,6 @@ from pyevm_agents.contract_intelligence.tool_limits import (
     MAX_SPEC_BYTES,
     find_type_flaw,
 )
-from pyevm_agents.contracts import load_artifact
 from pyevm_agents.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from eth_abi import decode, encode
 from eth_abi.exceptions import DecodingError
 from eth_utils import function_signature_to_4byte_selector, to_checksum_address
 
+from pyevm_agents.client.accounts import RevertedError
 from pyevm_agents.control.pending_registration import (
     PENDING_FILE,
     REGISTERED,
@@ -27,7 +28,6 @@ from pyevm_agents.errors import AgentsError, ConfigError, EngineFault
 from pyevm_agents.lifecycle.chain_port import CallFailedError
 from pyevm_agents.manifests.agent_manifest import PackageIdentity
 from pyevm_agents.manifests.registration import build_data_uri
-from pyevm_agents.oracle.accounts import RevertedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

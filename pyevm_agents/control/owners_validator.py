@@ -12,7 +12,7 @@ from pyevm_agents.lifecycle.registry_trust import RegistryValidator, read, read_
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pyevm_agents.devnet.registries import RegistryAddresses
+    from pyevm_agents.abi.registries import RegistryAddresses
     from pyevm_agents.lifecycle.chain_port import ChainPort
 
     JsonForm = dict[str, Any]

@@ -11,7 +11,7 @@ from eth_utils import (
     to_checksum_address,
 )
 
-from pyevm_agents.contracts import load_artifact
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.errors import AgentsError, ConfigError
 from pyevm_agents.lifecycle.policy import SYSTEM_LIMITS
 from pyevm_agents.lifecycle.registry_trust import read
@@ -19,8 +19,8 @@ from pyevm_agents.lifecycle.registry_trust import read
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from pyevm_agents.client.accounts import ContractAccount
     from pyevm_agents.control.treasury_policy import TreasuryPolicy
-    from pyevm_agents.devnet.chain import ContractAccount
     from pyevm_agents.lifecycle.chain_port import ChainPort
 
     JsonForm = dict[str, Any]

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Protocol
 from eth_utils import keccak
 
 from precompiles.outcome import is_done
+from pyevm_agents.abi.bundled import load_artifact
+from pyevm_agents.abi.not_done import describe_not_done
+from pyevm_agents.abi.revert_reasons import decode_revert
 from pyevm_agents.agents.iteration_results import decode_iteration
-from pyevm_agents.agents.not_done import describe_not_done
-from pyevm_agents.agents.revert_reasons import decode_revert
-from pyevm_agents.contracts import load_artifact
 from pyevm_agents.council.messages import MAX_ANSWER_BYTES, describe_request
 from pyevm_agents.display import sanitize
 from pyevm_agents.errors import AgentsError, ConfigError

@@ -8,7 +8,10 @@ import rlp
 from eth_abi.exceptions import DecodingError
 from eth_utils import to_canonical_address, to_checksum_address
 
-from pyevm_agents.contracts import load_artifact
+from pyevm_agents.abi.bundled import load_artifact
+from pyevm_agents.client.chain_client import RETRIES, ChainClient, read_view
+from pyevm_agents.client.contract import RemoteContract, require_code
+from pyevm_agents.client.json_rpc import DEFAULT_TIMEOUT_SECONDS, RemoteError
 from pyevm_agents.council.messages import (
     NOBODY,
     CouncilRequest,
@@ -19,9 +22,6 @@ from pyevm_agents.council.messages import (
 )
 from pyevm_agents.errors import AgentsError, ConfigError, RemoteFault
 from pyevm_agents.forking.headers import HeaderMismatchError, parse_header
-from pyevm_agents.forking.remote_client import DEFAULT_TIMEOUT_SECONDS, RemoteError
-from pyevm_agents.oracle.oracle_client import RETRIES, ChainClient, read_view
-from pyevm_agents.oracle.remote_contract import RemoteContract, require_code
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

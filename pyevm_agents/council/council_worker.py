@@ -14,7 +14,16 @@ from typing import TYPE_CHECKING
 
 from eth_utils import to_checksum_address
 
-from pyevm_agents.contracts import load_artifact
+from pyevm_agents.abi.bundled import load_artifact
+from pyevm_agents.client.chain_client import RejectedCallError, UnsignedCall
+from pyevm_agents.client.transactions import (
+    FINAL_BLOCKS,
+    FeeSettings,
+    PlannedTransaction,
+    TransactionManager,
+    add_gas_margin,
+    quote_fees,
+)
 from pyevm_agents.council.council_client import CONTRACT
 from pyevm_agents.council.decisions import (
     Act,
@@ -28,28 +37,19 @@ from pyevm_agents.council.messages import (
     Verdict,
 )
 from pyevm_agents.display import format_amount
-from pyevm_agents.oracle.oracle_client import RejectedCallError, UnsignedCall
-from pyevm_agents.oracle.rounds import ComputingThread, Delays, RoundLoop
-from pyevm_agents.oracle.transactions import (
-    FINAL_BLOCKS,
-    FeeSettings,
-    PlannedTransaction,
-    TransactionManager,
-    add_gas_margin,
-    quote_fees,
-)
 from pyevm_agents.oracle.worker import MAX_REVERTS, PRUNE_BLOCKS, explain_rejection
+from pyevm_agents.workers.round_loop import ComputingThread, Delays, RoundLoop
 
 if TYPE_CHECKING:
     from eth_keys.datatypes import PrivateKey
 
+    from pyevm_agents.client.chain_client import RemoteHeader
+    from pyevm_agents.client.event_log import WorkerLog
+    from pyevm_agents.client.transaction_store import Slot
     from pyevm_agents.council.council_client import CouncilClient
     from pyevm_agents.council.limits import RequestLimits
     from pyevm_agents.council.messages import RequestView
     from pyevm_agents.council.store import CouncilStore
-    from pyevm_agents.oracle.oracle_client import RemoteHeader
-    from pyevm_agents.oracle.transaction_store import Slot
-    from pyevm_agents.oracle.worker_log import WorkerLog
 
 MAX_FAULTS = 3
 """Failures to compute after which a single pass does not wait for one more try."""

@@ -18,17 +18,17 @@ from precompiles.numeric_model import NumericFaultError
 from precompiles.outcome import is_done
 from precompiles.react import GrammarViolationError
 from precompiles.spec import EXECUTOR_ADDRESS
-from pyevm_agents.agents.not_done import describe_not_done, find_not_done
-from pyevm_agents.agents.revert_reasons import decode_revert
+from pyevm_agents.abi.bundled import load_artifact
+from pyevm_agents.abi.not_done import describe_not_done, find_not_done
+from pyevm_agents.abi.revert_reasons import decode_revert
 from pyevm_agents.agents.run_calls import encode_run
 from pyevm_agents.chain import Call
-from pyevm_agents.contracts import load_artifact
+from pyevm_agents.client.contract import RemoteContract, require_code
 from pyevm_agents.council.answers import NoAnswerError, find_option, fit_options
 from pyevm_agents.display import sanitize
 from pyevm_agents.errors import AgentsError, ConfigError, EngineFault, RemoteFault
 from pyevm_agents.forking import open_fork
 from pyevm_agents.oracle.recomputation import COMPUTATION_GAS, RequestExecutor
-from pyevm_agents.oracle.remote_contract import RemoteContract, require_code
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

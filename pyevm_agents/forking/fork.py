@@ -12,12 +12,7 @@ from typing import TYPE_CHECKING
 import orjson
 import rlp
 
-from pyevm_agents.config.optional_sections import ForkOrigin
-from pyevm_agents.errors import ConfigError, RemoteFault
-from pyevm_agents.forking.cache import AnswerCache
-from pyevm_agents.forking.headers import HeaderMismatchError, decode_header, parse_header
-from pyevm_agents.forking.remembered_state import RememberedState
-from pyevm_agents.forking.remote_client import (
+from pyevm_agents.client.json_rpc import (
     DEFAULT_RETRIES,
     DEFAULT_TIMEOUT_SECONDS,
     MAX_BATCH,
@@ -26,6 +21,11 @@ from pyevm_agents.forking.remote_client import (
     Request,
     split,
 )
+from pyevm_agents.config.optional_sections import ForkOrigin
+from pyevm_agents.errors import ConfigError, RemoteFault
+from pyevm_agents.forking.cache import AnswerCache
+from pyevm_agents.forking.headers import HeaderMismatchError, decode_header, parse_header
+from pyevm_agents.forking.remembered_state import RememberedState
 from pyevm_agents.forking.state_reader import StateReader
 
 if TYPE_CHECKING:

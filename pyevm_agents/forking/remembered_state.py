@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyevm_agents.forking.remote_client import split
+from pyevm_agents.client.json_rpc import split
 from pyevm_agents.forking.state_reader import (
     ACCOUNTS_IN_BATCH,
     MAX_ANCESTORS,

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, TypeVar
 from eth_hash.auto import keccak
 
 from precompiles import spec
+from pyevm_agents.client.json_rpc import MAX_BATCH, RemoteError, Request
 from pyevm_agents.forking.headers import HeaderMismatchError, parse_header
 from pyevm_agents.forking.proofs import ProofError, verify_account, verify_slots
-from pyevm_agents.forking.remote_client import MAX_BATCH, RemoteError, Request
 from pyevm_agents.state.remote_state import RemoteAccount
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from eth.abc import BlockHeaderAPI
     from eth_typing import Address
 
+    from pyevm_agents.client.json_rpc import RemoteClient
     from pyevm_agents.errors import RemoteFault
-    from pyevm_agents.forking.remote_client import RemoteClient
 
 Value = TypeVar("Value")
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
-from pyevm_agents.agents.not_done import describe_not_done
+from pyevm_agents.abi.not_done import describe_not_done
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.lifecycle.agent_answers import AgentFailedError, ask_agent, read_answer
 from pyevm_agents.lifecycle.budget import RunStoppedError

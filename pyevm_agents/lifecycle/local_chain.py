@@ -10,7 +10,7 @@ from eth.exceptions import TransactionNotFound
 from eth_typing import Address
 from eth_utils import ValidationError
 
-from pyevm_agents.agents.revert_reasons import explain_failure
+from pyevm_agents.agents.failures import explain_failure
 from pyevm_agents.chain import BlockSettings, Call
 from pyevm_agents.chain.transactions import (
     LEGACY_TYPE,
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from eth.abc import BlockHeaderAPI, ComputationAPI, SignedTransactionAPI
     from eth_keys.datatypes import PrivateKey
 
-    from pyevm_agents.agents.known_contracts import KnownContracts
+    from pyevm_agents.abi.known_contracts import KnownContracts
     from pyevm_agents.chain import Chain, MinedBlock
     from pyevm_agents.chain.reader import VMClassWrapper
     from pyevm_agents.node import Node

@@ -16,7 +16,7 @@ from eth_abi import decode
 from eth_abi.exceptions import DecodingError
 
 from precompiles.outcome import is_done
-from pyevm_agents.agents.not_done import describe_not_done, find_not_done
+from pyevm_agents.abi.not_done import describe_not_done, find_not_done
 from pyevm_agents.agents.run_calls import encode_run
 from pyevm_agents.errors import AgentsError, NotDoneError
 from pyevm_agents.lifecycle.chain_port import FrameCall

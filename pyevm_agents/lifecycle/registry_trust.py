@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from eth_abi import encode
 from eth_utils import keccak, to_canonical_address
 
-from pyevm_agents.contracts import load_artifact
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.lifecycle.chain_port import (
     CallFailedError,
@@ -32,7 +32,7 @@ from pyevm_agents.lifecycle.trust import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pyevm_agents.devnet.registries import RegistryAddresses
+    from pyevm_agents.abi.registries import RegistryAddresses
     from pyevm_agents.lifecycle.chain_port import ChainPort
     from pyevm_agents.lifecycle.manifest import AgentManifest
     from pyevm_agents.lifecycle.trust import TrustedSources

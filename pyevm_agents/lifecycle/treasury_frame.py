@@ -16,7 +16,7 @@ from eth_abi import decode, encode
 from eth_keys.constants import SECPK1_N
 from eth_utils import function_signature_to_4byte_selector, to_checksum_address
 
-from pyevm_agents.contracts import load_artifact
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.lifecycle.budget import MILLISECONDS
 from pyevm_agents.lifecycle.chain_port import CallFailedError, FrameCall
@@ -33,7 +33,7 @@ from pyevm_agents.lifecycle.treasury_refusals import explain_refusal
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pyevm_agents.contracts import Artifact
+    from pyevm_agents.abi.bundled import Artifact
     from pyevm_agents.lifecycle.chain_port import ChainPort
     from pyevm_agents.lifecycle.frames import Confirmation, DryRunDigests, RunTerms
     from pyevm_agents.recordings.canonical_json import Json

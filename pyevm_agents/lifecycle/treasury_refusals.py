@@ -10,8 +10,8 @@ from eth_abi.exceptions import DecodingError
 from eth_utils import function_signature_to_4byte_selector, to_checksum_address
 from eth_utils.abi import abi_to_signature, get_abi_input_types
 
-from pyevm_agents.agents.revert_reasons import decode_revert
-from pyevm_agents.contracts import load_artifact
+from pyevm_agents.abi.bundled import load_artifact
+from pyevm_agents.abi.revert_reasons import decode_revert
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyevm_agents.agents.revert_reasons import RevertContext
+from pyevm_agents.agents.failures import RevertContext
 from pyevm_agents.errors import AgentsError, ConfigError
 
 if TYPE_CHECKING:

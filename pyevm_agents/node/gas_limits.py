@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from eth.exceptions import OutOfGas, VMError
 from eth_utils import ValidationError
 
-from pyevm_agents.agents.revert_reasons import read_revert_context
+from pyevm_agents.agents.failures import read_revert_context
 from pyevm_agents.node.errors import (
     AllowanceError,
     ExecutionFailedError,

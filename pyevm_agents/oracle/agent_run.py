@@ -10,15 +10,16 @@ from eth_utils import to_canonical_address
 from precompiles.address_handles import AddressBook
 from precompiles.escaping import unescape_line
 from precompiles.outcome import is_done
-from pyevm_agents.agents.address_names import NUMBERED_HANDLE
-from pyevm_agents.agents.revert_reasons import BUNDLED
+from pyevm_agents.abi.address_names import NUMBERED_HANDLE
+from pyevm_agents.abi.revert_reasons import BUNDLED
+from pyevm_agents.client.contract import RemoteContract
 from pyevm_agents.errors import AgentsError
-from pyevm_agents.oracle.remote_contract import RemoteContract
+from pyevm_agents.oracle.contracts import is_agent_v1
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pyevm_agents.agents.known_contracts import KnownContracts
+    from pyevm_agents.abi.known_contracts import KnownContracts
 
 STATUSES = (
     *("None", "AskingModel", "UsingTool", "AwaitingTool", "Answered", "ToolFailed", "Refused"),
@@ -103,7 +104,7 @@ def read_run(agent: RemoteContract, run_id: int) -> FollowedRun:
     status, steps, result, facts = agent.read_all(
         [(name, (run_id,)) for name in ("statusOf", "stepsOf", "resultOf", "runOf")]
     )
-    reasoning, results = _split_steps(steps) if agent.is_agent_v1 else steps
+    reasoning, results = _split_steps(steps) if is_agent_v1(agent) else steps
     _, _, _, _, deadline, request_id, budget_id = facts
     return FollowedRun(
         run_id=run_id,
@@ -166,7 +167,7 @@ def read_names(agent: RemoteContract) -> dict[str, str]:
 
     Version-1 agents have their description as their base prompt.
     """
-    prompt = agent.read("description" if agent.is_agent_v1 else "basePrompt")
+    prompt = agent.read("description" if is_agent_v1(agent) else "basePrompt")
     handles = AddressBook(prompt, ()).handles
     return {address: name for name, address in handles if not NUMBERED_HANDLE.fullmatch(name)}
 

@@ -42,12 +42,12 @@ from eth_keys.datatypes import PrivateKey
 from eth_typing import Address
 from eth_utils import ValidationError, keccak, to_checksum_address
 
-from pyevm_agents.agents.revert_reasons import explain_failure
+from pyevm_agents.abi.bundled import load_artifact
+from pyevm_agents.agents.failures import explain_failure
 from pyevm_agents.chain import AccountOverride, BlockSettings, Call, Chain
 from pyevm_agents.chain.calls import BlockOverride
 from pyevm_agents.chain.gas_estimation import GasTrial, find_least_gas
 from pyevm_agents.chain.transactions import impersonate
-from pyevm_agents.contracts import load_artifact
 from pyevm_agents.errors import AgentsError
 from pyevm_agents.oracle.agent_run import STATUSES
 from pyevm_agents.oracle.callback_estimate import (

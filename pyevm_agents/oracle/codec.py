@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from eth_abi import encode
 from eth_utils import keccak, to_canonical_address
 
-from pyevm_agents.abi import compute_topic, decode_event, decode_values
-from pyevm_agents.artifacts import describe_contract
-from pyevm_agents.contracts import load_artifact
+from pyevm_agents.abi.artifacts import describe_contract
+from pyevm_agents.abi.bundled import load_artifact
+from pyevm_agents.abi.values import compute_topic, decode_event, decode_values
 from pyevm_agents.errors import AgentsError
 from pyevm_agents.oracle.messages import (
     AgentRequest,
@@ -29,8 +29,8 @@ from pyevm_agents.oracle.messages import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pyevm_agents.abi import EventDefinition, FunctionDefinition
-    from pyevm_agents.artifacts import ContractDescription
+    from pyevm_agents.abi.artifacts import ContractDescription
+    from pyevm_agents.abi.values import EventDefinition, FunctionDefinition
 
 INTERFACE = "IAgentOracle"
 SELECTOR_BYTES = 4

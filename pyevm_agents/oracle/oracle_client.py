@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from eth_abi.exceptions import DecodingError
@@ -11,76 +11,32 @@ from eth_utils import (
     to_checksum_address,
 )
 
-from pyevm_agents.contracts import load_artifact
-from pyevm_agents.errors import AgentsError, RemoteFault
-from pyevm_agents.forking.remote_client import (
+from pyevm_agents.abi.bundled import load_artifact
+from pyevm_agents.client.chain_client import (
+    RETRIES,
+    ChainClient,
+    _bytes,
+    _hex,
+    read_view,
+)
+from pyevm_agents.client.contract import RemoteContract
+from pyevm_agents.client.json_rpc import (
     DEFAULT_TIMEOUT_SECONDS,
-    MAX_BATCH,
-    RemoteClient,
-    RemoteError,
-    Request,
-    split,
 )
 from pyevm_agents.oracle.codec import decode_request, get_topic
-from pyevm_agents.oracle.remote_contract import RemoteContract, open_oracle
+from pyevm_agents.oracle.contracts import open_oracle
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
+    from pyevm_agents.errors import RemoteFault
     from pyevm_agents.oracle.messages import AgentRequest, Commitment
 
-RETRIES = 2
-"""Of each request. A worker's loop has its own back-off."""
 
 CONTRACT = "ChallengeableOracle"
 """The artifact that has the functions of both kinds of oracles."""
 
 """The interface that no contract has. Source: ERC-165."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RemoteHeader:
-    """A block of the remote chain."""
-
-    number: int
-    hash: bytes
-    parent_hash: bytes
-    timestamp: int
-    gas_limit: int
-    base_fee: int | None
-    """In wei; None before EIP-1559."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnsignedCall:
-    """A call of a contract that is to become a transaction."""
-
-    sender: bytes
-    to: bytes | None
-    data: bytes
-    value_wei: int = 0
-
-    def serialize(self) -> dict[str, str]:
-        """Return the call in JSON-RPC."""
-        form = {
-            "from": _hex(self.sender),
-            "data": _hex(self.data),
-            "value": hex(self.value_wei),
-        }
-        return form if self.to is None else {**form, "to": _hex(self.to)}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RemoteReceipt:
-    """A mined transaction."""
-
-    hash: bytes
-    block_number: int
-    block_hash: bytes
-    succeeded: bool
-    gas_used: int
-    contract_address: str | None
-    logs: Sequence[dict[str, Any]] = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,144 +81,6 @@ class ChallengeTerms:
     arbiter: bytes
     bond: int
     """In wei."""
-
-
-class RejectedCallError(AgentsError):
-    """A simulated call fails: a revert with data, or another error of the node."""
-
-    def __init__(self, message: str, data: bytes = b"") -> None:
-        """Input: the node's message; the revert data."""
-        super().__init__(message)
-        self.data = data
-
-
-class ChainClient(RemoteClient):
-    """JSON-RPC with the values of a worker. Thread-safe."""
-
-    def __init__(
-        self, url: str, *, retries: int = RETRIES, timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS
-    ) -> None:
-        """Send nothing yet. Input and errors: as for `RemoteClient`."""
-        super().__init__(url, retries=retries, timeout_seconds=timeout_seconds)
-
-    def read_chain_id(self) -> int:
-        """Return the chain ID."""
-        return self._read_quantity("eth_chainId", [])
-
-    def read_genesis_hash(self) -> bytes:
-        """Return the hash of block 0. Raises: RemoteFault: the node has none."""
-        genesis = self.read_header(0)
-        if genesis is None:
-            raise self.build_fault("eth_getBlockByNumber", "no block 0", "pass another node's URL")
-        return genesis.hash
-
-    def read_header(self, number: int | str = "latest") -> RemoteHeader | None:
-        """Return a block's header; None if the chain has no such block."""
-        return self.read_headers([number])[0]
-
-    def read_head(self) -> RemoteHeader:
-        """Return the latest header. Raises: RemoteFault: the node has none."""
-        head = self.read_header()
-        if head is None:
-            raise self.build_fault("eth_getBlockByNumber", "no latest block", "try later")
-        return head
-
-    def read_pending_time(self) -> int | None:
-        """Return the timestamp that the next block would have; None where the node does not say."""
-        try:
-            block: Any = self.request("eth_getBlockByNumber", ["pending", False])
-            return int(block["timestamp"], 16)
-        except (RemoteError, TypeError, KeyError, ValueError):
-            return None
-
-    def read_headers(self, numbers: Sequence[int | str]) -> list[RemoteHeader | None]:
-        """Return the headers of blocks; None for those that the chain does not have."""
-        names = [each if isinstance(each, str) else hex(each) for each in numbers]
-        answers = self._request_each("eth_getBlockByNumber", [[name, False] for name in names])
-        return [None if each is None else self._parse_header(each) for each in answers]
-
-    def read_balance(self, address: bytes) -> int:
-        """Return an account's balance in wei."""
-        return self._read_quantity("eth_getBalance", [_hex(address), "latest"])
-
-    def read_nonce(self, address: bytes) -> int:
-        """Return an account's nonce after the latest block."""
-        return self._read_quantity("eth_getTransactionCount", [_hex(address), "latest"])
-
-    def read_priority_fee(self) -> int | None:
-        """Return the priority fee that the node suggests; None if it suggests none."""
-        try:
-            return self._read_quantity("eth_maxPriorityFeePerGas", [])
-        except RemoteError:
-            return None
-
-    def read_gas_price(self) -> int:
-        """Return the gas price that the node suggests."""
-        return self._read_quantity("eth_gasPrice", [])
-
-    def call(self, call: UnsignedCall) -> bytes:
-        """Return the output of a call. Raises: RejectedCallError: it fails."""
-        try:
-            return _bytes(self.request("eth_call", [call.serialize(), "latest"]))
-        except RemoteError as error:
-            raise RejectedCallError(error.message, find_revert_data(error)) from error
-
-    def estimate_gas(self, call: UnsignedCall) -> int:
-        """Return the least gas limit of a transaction. Raises: RejectedCallError: it fails."""
-        try:
-            return self._read_quantity("eth_estimateGas", [call.serialize(), "latest"])
-        except RemoteError as error:
-            data = find_revert_data(error)
-            if not data:  # Some nodes have the data for calls alone.
-                self.call(call)
-            raise RejectedCallError(error.message, data) from error
-
-    def send_raw(self, raw: bytes) -> None:
-        """Send a signed transaction. Raises: RemoteError: the node refuses it."""
-        self.request("eth_sendRawTransaction", [_hex(raw)])
-
-    def read_receipts(self, hashes: Sequence[bytes]) -> list[RemoteReceipt | None]:
-        """Return receipts of transactions; None for those that are not mined."""
-        answers = self._request_each("eth_getTransactionReceipt", [[_hex(each)] for each in hashes])
-        return [_parse_receipt(each) for each in answers]
-
-    def knows_transactions(self, hashes: Sequence[bytes]) -> list[bool]:
-        """Return for transactions whether the node has them, mined or waiting."""
-        answers = self._request_each("eth_getTransactionByHash", [[_hex(each)] for each in hashes])
-        return [each is not None for each in answers]
-
-    def _request_each(self, method: str, params: Iterable[Sequence[object]]) -> list[Any]:
-        """Call a method for each entry. Raises: RemoteError: one is refused. RemoteFault."""
-        results: list[Any] = []
-        for part in split([Request(method, each) for each in params], MAX_BATCH):
-            for result in self.request_all(part):
-                if isinstance(result, RemoteError):
-                    raise result
-                results.append(result)
-        return results
-
-    def _read_quantity(self, method: str, params: Sequence[object]) -> int:
-        result = self.request(method, params)
-        try:
-            return int(str(result), 16)
-        except ValueError as error:
-            raise self.build_fault(method, "not a quantity", "pass the URL of a node") from error
-
-    def _parse_header(self, block: Any) -> RemoteHeader:  # noqa: ANN401 - JSON
-        try:
-            base_fee = block.get("baseFeePerGas")
-            return RemoteHeader(
-                number=int(block["number"], 16),
-                hash=_bytes(block["hash"]),
-                parent_hash=_bytes(block["parentHash"]),
-                timestamp=int(block["timestamp"], 16),
-                gas_limit=int(block["gasLimit"], 16),
-                base_fee=None if base_fee is None else int(base_fee, 16),
-            )
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise self.build_fault(
-                "eth_getBlockByNumber", "not a block", "pass the URL of a node"
-            ) from error
 
 
 class OracleClient(ChainClient):
@@ -378,19 +196,6 @@ class OracleClient(ChainClient):
         )
 
 
-def read_view(
-    client: ChainClient, address: bytes, contract: str, function: str, *arguments: object
-) -> Any:  # noqa: ANN401 - what Solidity returns
-    """Call a view of a bundled contract; return its result.
-
-    Raises: RejectedCallError: the call fails. DecodingError: the output is not of its type.
-    """
-    artifact = load_artifact(contract)
-    data = artifact.encode_call(function, *arguments)
-    output = client.call(UnsignedCall(sender=bytes(20), to=address, data=data))
-    return artifact.decode_result(function, output)
-
-
 def _parse_proposal(values: Sequence[Any]) -> ProposedAnswer | None:
     """Return a `Proposal`; None if the request has none."""
     proposal_id, _, answer_hash, worker, until, status, _, challenger, ruleable, _ = values
@@ -405,39 +210,3 @@ def _parse_proposal(values: Sequence[Any]) -> ProposedAnswer | None:
         challenger=to_canonical_address(challenger),
         ruleable_until=ruleable,
     )
-
-
-def find_revert_data(error: RemoteError) -> bytes:
-    """Return the revert data of a node's error; empty if it has none."""
-    data = error.data
-    while isinstance(data, dict):  # Hardhat wraps them.
-        data = data.get("data")
-    try:
-        return _bytes(data) if isinstance(data, str) else b""
-    except ValueError:
-        return b""
-
-
-def _parse_receipt(form: Any) -> RemoteReceipt | None:  # noqa: ANN401 - JSON
-    if not isinstance(form, dict) or form.get("blockHash") is None:
-        return None
-    try:
-        return RemoteReceipt(
-            hash=_bytes(form["transactionHash"]),
-            block_number=int(form["blockNumber"], 16),
-            block_hash=_bytes(form["blockHash"]),
-            succeeded=form.get("status") == "0x1",
-            gas_used=int(form["gasUsed"], 16),
-            contract_address=form.get("contractAddress"),
-            logs=form.get("logs", []),
-        )
-    except (KeyError, TypeError, ValueError) as error:
-        raise RemoteFault("a receipt of the node is malformed; pass the URL of a node") from error
-
-
-def _hex(data: bytes) -> str:
-    return "0x" + data.hex()
-
-
-def _bytes(text: object) -> bytes:
-    return bytes.fromhex(str(text).removeprefix("0x"))

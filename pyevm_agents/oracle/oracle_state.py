@@ -12,8 +12,8 @@ from pyevm_agents.oracle.codec import build_commitment, hash_commitment
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from pyevm_agents.client.contract import RemoteContract
     from pyevm_agents.oracle.messages import Commitment
-    from pyevm_agents.oracle.remote_contract import RemoteContract
 
 OUTCOMES = ("none", "answered", "refused", "expired")
 """`Outcome` of contracts/callback/IAgentOracleClient.sol."""

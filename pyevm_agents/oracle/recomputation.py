@@ -13,7 +13,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 
 from eth.exceptions import Revert
@@ -26,14 +26,14 @@ from precompiles.react import GrammarViolationError
 from precompiles.spec import EXECUTOR_ADDRESS, MAX_CALLDATA_BYTES
 from precompiles.versions import decode_request
 from pyevm_agents.chain import Call, Chain
-from pyevm_agents.chain.fork_setup import choose_hardfork
-from pyevm_agents.config import DEFAULT_BLOCK_GAS_LIMIT, ChainConfig
+from pyevm_agents.chain.fork_setup import build_fork_config
+from pyevm_agents.client.json_rpc import RemoteClient
+from pyevm_agents.config import ChainConfig
 from pyevm_agents.config.chain_config import get_fingerprint
-from pyevm_agents.devnet.chain import add_models, build_numeric_profiles
-from pyevm_agents.devnet.model_registry import ModelChoice, build_profiles
 from pyevm_agents.errors import AgentsError, ConfigError, EngineFault
 from pyevm_agents.forking import DEFAULT_RETRIES, DEFAULT_TIMEOUT_SECONDS, open_fork
-from pyevm_agents.forking.remote_client import RemoteClient
+from pyevm_agents.model_registry.profiles import add_models, build_numeric_profiles
+from pyevm_agents.model_registry.registry import ModelChoice, build_profiles
 from pyevm_agents.models import CachingModel, ScriptedModel, Vocabulary
 from pyevm_agents.models.fakes.recorded import RecordingModel
 from pyevm_agents.oracle.messages import Answer, ComputedAnswer, Evidence
@@ -411,21 +411,6 @@ def open_computer(
             timeout_seconds=timeout_seconds,
             resources=resources.pop_all(),
         )
-
-
-def build_fork_config(
-    hosted: ChainConfig, block: ForkBlock, *, hardfork: str | None = None
-) -> ChainConfig:
-    """Return the config of a fork: the remote chain's, with the models of `hosted`."""
-    origin, header = block.origin, block.header
-    return replace(
-        hosted,
-        chain_id=origin.chain_id,
-        block_gas_limit=max(DEFAULT_BLOCK_GAS_LIMIT, header.gas_limit),
-        genesis_timestamp_seconds=header.timestamp,
-        fork=choose_hardfork(origin, header) if hardfork is None else hardfork,
-        origin=origin,
-    )
 
 
 def hash_fingerprint(fingerprint: str) -> bytes:

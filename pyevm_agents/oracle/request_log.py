@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 
 from eth_utils import keccak
 
-from pyevm_agents.forking.remote_client import MAX_BATCH, RemoteError, split
+from pyevm_agents.client.json_rpc import MAX_BATCH, RemoteError, split
 
 if TYPE_CHECKING:
+    from pyevm_agents.client.chain_client import RemoteHeader
+    from pyevm_agents.client.event_log import WorkerLog
     from pyevm_agents.oracle.messages import AgentRequest
-    from pyevm_agents.oracle.oracle_client import OracleClient, RemoteHeader
+    from pyevm_agents.oracle.oracle_client import OracleClient
     from pyevm_agents.oracle.store import WorkerStore
-    from pyevm_agents.oracle.worker_log import WorkerLog
 
 FIRST_RANGE, MAX_RANGE = 1_000, 10_000
 """Blocks of one search. It is halved where the node refuses, and doubled where it answers."""

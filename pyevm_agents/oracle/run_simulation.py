@@ -15,7 +15,7 @@ from eth_typing import Address
 from eth_utils import to_canonical_address
 
 from precompiles.address_handles import AddressBook
-from pyevm_agents.agents.address_names import AddressNames
+from pyevm_agents.abi.address_names import AddressNames
 from pyevm_agents.agents.iteration_results import MalformedIterationError, decode_iteration
 from pyevm_agents.node import Node
 from pyevm_agents.node.state_view import StateView

@@ -6,6 +6,7 @@ import sqlite3
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pyevm_agents.client.transaction_store import TransactionStore
 from pyevm_agents.oracle.messages import (
     AgentRequest,
     Answer,
@@ -13,7 +14,6 @@ from pyevm_agents.oracle.messages import (
     ComputedAnswer,
     Evidence,
 )
-from pyevm_agents.oracle.transaction_store import TransactionStore
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from eth_utils import keccak, to_checksum_address
 
+from pyevm_agents.abi.revert_reasons import decode_revert
 from pyevm_agents.agents.iteration_results import MalformedIterationError, decode_iteration
-from pyevm_agents.agents.revert_reasons import decode_revert
+from pyevm_agents.client.json_rpc import RemoteError
 from pyevm_agents.errors import AgentsError
-from pyevm_agents.forking.remote_client import RemoteError
 from pyevm_agents.oracle.codec import (
     MessageError,
     decode_answer,
@@ -31,7 +31,7 @@ from pyevm_agents.oracle.signatures import compute_digest, recover_signer
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from pyevm_agents.forking.remote_client import RemoteClient
+    from pyevm_agents.client.json_rpc import RemoteClient
     from pyevm_agents.oracle.messages import (
         AgentRequest,
         AnswerComputer,

@@ -18,8 +18,16 @@ from typing import TYPE_CHECKING
 from eth_abi import encode
 from eth_utils import keccak
 
-from pyevm_agents.agents.revert_reasons import decode_revert
-from pyevm_agents.contracts import load_artifact
+from pyevm_agents.abi.bundled import load_artifact
+from pyevm_agents.abi.revert_reasons import decode_revert
+from pyevm_agents.client.chain_client import RejectedCallError, UnsignedCall
+from pyevm_agents.client.transactions import (
+    FINAL_BLOCKS,
+    PlannedTransaction,
+    TransactionManager,
+    add_gas_margin,
+    classify_refusal,
+)
 from pyevm_agents.oracle.codec import (
     encode_answer,
     encode_expire,
@@ -27,35 +35,24 @@ from pyevm_agents.oracle.codec import (
     hash_commitment,
 )
 from pyevm_agents.oracle.decisions import NONE, Action, Role, Situation, decide
-from pyevm_agents.oracle.oracle_client import CONTRACT, RejectedCallError, UnsignedCall
+from pyevm_agents.oracle.oracle_client import CONTRACT
 from pyevm_agents.oracle.request_log import RequestScanner
-from pyevm_agents.oracle.rounds import ComputingThread, Delays, RoundLoop
 from pyevm_agents.oracle.signatures import sign_evidence
 from pyevm_agents.oracle.store import WORD
-from pyevm_agents.oracle.transactions import (
-    FINAL_BLOCKS,
-    PlannedTransaction,
-    TransactionManager,
-    add_gas_margin,
-    classify_refusal,
-)
+from pyevm_agents.workers.round_loop import ComputingThread, Delays, RoundLoop
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from eth_keys.datatypes import PrivateKey
 
+    from pyevm_agents.client.chain_client import RemoteHeader
+    from pyevm_agents.client.event_log import WorkerLog
+    from pyevm_agents.client.transaction_store import Slot
+    from pyevm_agents.client.transactions import FeeSettings
     from pyevm_agents.oracle.messages import Answer, AnswerComputer, ComputedAnswer
-    from pyevm_agents.oracle.oracle_client import (
-        ChallengeTerms,
-        OracleClient,
-        RemoteHeader,
-        RequestState,
-    )
+    from pyevm_agents.oracle.oracle_client import ChallengeTerms, OracleClient, RequestState
     from pyevm_agents.oracle.store import StoredRequest, WorkerStore
-    from pyevm_agents.oracle.transaction_store import Slot
-    from pyevm_agents.oracle.transactions import FeeSettings
-    from pyevm_agents.oracle.worker_log import WorkerLog
 
 HEALTHY_SECONDS = 60.0
 """Seconds beyond the poll interval that a round of a healthy worker may take."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from eth_typing import Address
 
     from precompiles.abi import ParamDescription
-    from pyevm_agents.agents.address_names import AddressNames
+    from pyevm_agents.abi.address_names import AddressNames
     from pyevm_agents.rpc.serializers import Json
     from pyevm_agents.rpc.view_calls import ViewCalls
 

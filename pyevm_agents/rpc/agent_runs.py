@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from eth_typing import Address
 
     from precompiles.language_model import ModelProfile
-    from pyevm_agents.agents.address_names import AddressNames
+    from pyevm_agents.abi.address_names import AddressNames
     from pyevm_agents.agents.trace import TracedStep
     from pyevm_agents.chain import BlockRecord, Chain
     from pyevm_agents.rpc.serializers import Json

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from eth_utils import to_checksum_address
 
-from pyevm_agents.agents.address_names import AddressNames, list_addresses
-from pyevm_agents.agents.revert_reasons import BUNDLED
+from pyevm_agents.abi.address_names import AddressNames, list_addresses
+from pyevm_agents.abi.revert_reasons import BUNDLED
 from pyevm_agents.agents.trace import find_closest_step, serialize_confidence
 from pyevm_agents.models.timing import Timing
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from eth_typing import Address
 
     from precompiles.language_model import Margin
-    from pyevm_agents.agents.revert_reasons import Failure
+    from pyevm_agents.agents.failures import Failure
     from pyevm_agents.agents.trace import AgentTrace, InferenceUsage, TracedStep
     from pyevm_agents.rpc.serializers import Json
 

@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING
 
 from eth.exceptions import Revert
 
-from pyevm_agents.agents.revert_reasons import decode_revert, explain_revert
+from pyevm_agents.abi.revert_reasons import decode_revert
+from pyevm_agents.agents.failures import explain_revert
 from pyevm_agents.errors import AgentsError
 from pyevm_agents.node.errors import ExecutionFailedError, OutOfGasError
 
 if TYPE_CHECKING:
     from eth.exceptions import VMError
 
-    from pyevm_agents.agents.known_contracts import KnownContracts
-    from pyevm_agents.agents.revert_reasons import RevertContext
+    from pyevm_agents.abi.known_contracts import KnownContracts
+    from pyevm_agents.agents.failures import RevertContext
     from pyevm_agents.node.errors import RequestError
 
 

@@ -12,9 +12,9 @@ from eth_utils import to_checksum_address
 
 from precompiles.numeric_spec import NUMERIC_MODELS_ADDRESS
 from precompiles.spec import EXECUTOR_ADDRESS
-from pyevm_agents.abi import decode_values, is_hashed_topic
-from pyevm_agents.agents.address_names import MAX_ADDRESSES
-from pyevm_agents.agents.revert_reasons import decode_revert
+from pyevm_agents.abi.address_names import MAX_ADDRESSES
+from pyevm_agents.abi.revert_reasons import decode_revert
+from pyevm_agents.abi.values import decode_values, is_hashed_topic
 from pyevm_agents.rpc.serializers import encode_data, encode_word
 from pyevm_agents.tracing.call_names import SELECTOR_BYTES, assign_steps, get_precompile_name
 from pyevm_agents.tracing.call_tracer import CREATIONS
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from eth_typing import Address
 
-    from pyevm_agents.abi import Members
+    from pyevm_agents.abi.values import Members
     from pyevm_agents.rpc.serializers import Json
     from pyevm_agents.tracing.budget import TraceBudget
     from pyevm_agents.tracing.call_names import CallNames

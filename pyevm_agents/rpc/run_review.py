@@ -18,7 +18,7 @@ from eth.constants import ZERO_ADDRESS
 from eth_typing import Address
 from eth_utils import to_canonical_address
 
-from pyevm_agents.agents.address_names import NUMBERED_HANDLE
+from pyevm_agents.abi.address_names import NUMBERED_HANDLE
 from pyevm_agents.agents.asset_moves import NATIVE_DECIMALS, NATIVE_SCALE, TokenScale
 from pyevm_agents.agents.request_check import RunEffects, find_differences
 from pyevm_agents.agents.request_reading import AmountUnit

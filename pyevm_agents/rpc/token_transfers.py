@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from eth_typing import Address
 
-from pyevm_agents.abi import compute_topic, decode_values
+from pyevm_agents.abi.values import compute_topic, decode_values
 from pyevm_agents.agents.asset_moves import TokenApproval, Transfer
 from pyevm_agents.tracing.call_tracer import CallNode
 

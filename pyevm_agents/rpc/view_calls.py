@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from eth_utils import ValidationError
 
 from precompiles.spec import EXECUTOR_ADDRESS
-from pyevm_agents.abi import compute_topic, decode_values
+from pyevm_agents.abi.values import compute_topic, decode_values
 from pyevm_agents.chain.calls import AccountOverride, Call
 from pyevm_agents.errors import UnrecordedFault
 

@@ -8,8 +8,8 @@ from eth_abi.exceptions import DecodingError
 from eth_typing import Address
 from eth_utils import to_canonical_address, to_checksum_address
 
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.chain import Call
-from pyevm_agents.contracts import load_artifact
 from pyevm_agents.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pyevm_agents.artifacts import find_output_folders, get_contract_name, iter_artifact_files
-from pyevm_agents.contracts import list_artifacts, load_artifact
+from pyevm_agents.abi.artifacts import find_output_folders, get_contract_name, iter_artifact_files
+from pyevm_agents.abi.bundled import list_artifacts, load_artifact
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.testing.compiled_contract import CompiledContract, read_contract
 from pyevm_agents.testing.inputs import format_value

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any, Self, cast
 from eth.exceptions import VMError
 from eth_utils import ValidationError, to_canonical_address, to_checksum_address
 
+from pyevm_agents.abi.artifacts import describe_contract
 from pyevm_agents.agents.trace import extract_agent_steps
-from pyevm_agents.artifacts import describe_contract
 from pyevm_agents.chain import Call
 from pyevm_agents.chain.calls import BlockOverride
 from pyevm_agents.chain.fork_setup import choose_hardfork

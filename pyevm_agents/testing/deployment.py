@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from eth.exceptions import Revert
 from eth_utils import to_checksum_address
 
-from pyevm_agents.agents.revert_reasons import decode_revert
+from pyevm_agents.abi.revert_reasons import decode_revert
 from pyevm_agents.errors import AgentsError
 from pyevm_agents.testing.inputs import parse_address
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from eth.abc import ComputationAPI
     from eth_typing import ChecksumAddress
 
-    from pyevm_agents.agents.known_contracts import KnownContracts
+    from pyevm_agents.abi.known_contracts import KnownContracts
     from pyevm_agents.testing.inputs import AddressLike
 
 

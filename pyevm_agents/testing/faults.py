@@ -25,7 +25,7 @@ from eth_utils import (
 
 from precompiles.abi import DESCRIPTION_SELECTOR, NAME_SELECTOR
 from precompiles.spec import MAX_TEXT_CHARACTERS, MAX_THOUGHT_CHARACTERS
-from pyevm_agents.contracts import load_artifact
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import again, answer
 from pyevm_agents.testing import inputs

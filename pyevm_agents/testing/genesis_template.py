@@ -19,15 +19,12 @@ from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.chain.database import MemoryRows
 from pyevm_agents.config import DEFAULT_FORK, ChainConfig
 from pyevm_agents.config.schedule_file import ScheduleFile, read_schedule
-from pyevm_agents.devnet.chain import (
-    DEVELOPMENT_BALANCE_WEI,
-    build_numeric_profiles,
-    build_predeploys,
-)
-from pyevm_agents.devnet.model_registry import ModelChoice, open_registry
+from pyevm_agents.devnet.chain import DEVELOPMENT_BALANCE_WEI, build_predeploys
 from pyevm_agents.devnet.registries import build_registries, choose_network
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.forking import RemoteFork, open_fork
+from pyevm_agents.model_registry.profiles import build_numeric_profiles
+from pyevm_agents.model_registry.registry import ModelChoice, open_registry
 from pyevm_agents.node.keys import DEFAULT_MNEMONIC, derive_keys
 from pyevm_agents.testing.cached_vocabulary import CachingVocabulary
 from pyevm_agents.testing.inputs import require_text

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from eth_typing import Address
 from eth_utils import is_address, keccak, to_checksum_address
 
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.chain import Call
-from pyevm_agents.contracts import load_artifact
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models.fakes.script_steps import STEP_TYPES
 from pyevm_agents.testing.agent_tools import NOBODY, UNREADABLE, call_view, find_tool

@@ -18,9 +18,10 @@ from weakref import WeakSet
 
 from eth.exceptions import OutOfGas
 
+from pyevm_agents.abi.not_done import find_not_done
+from pyevm_agents.abi.revert_reasons import BUNDLED
 from pyevm_agents.agents.events import RunEnded, RunFaulted, StepDecided, ToolReturned
-from pyevm_agents.agents.not_done import find_not_done
-from pyevm_agents.agents.revert_reasons import BUNDLED, explain_failure, find_starved_call
+from pyevm_agents.agents.failures import explain_failure, find_starved_call
 from pyevm_agents.agents.trace import AgentStep, extract_agent_steps
 from pyevm_agents.display import pluralize
 from pyevm_agents.errors import ConfigError
@@ -34,8 +35,8 @@ if TYPE_CHECKING:
     from eth.abc import ComputationAPI
     from eth_typing import Address
 
+    from pyevm_agents.abi.known_contracts import KnownContracts
     from pyevm_agents.agents.events import Event, Purpose
-    from pyevm_agents.agents.known_contracts import KnownContracts
     from pyevm_agents.chain import MinedBlock
     from pyevm_agents.node import Node
     from pyevm_agents.testing.gas_snapshot import AgentCost

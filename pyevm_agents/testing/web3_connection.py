@@ -15,7 +15,7 @@ from web3._utils.error_formatters_utils import raise_contract_logic_error_on_rev
 from web3.exceptions import ContractLogicError, Web3RPCError
 from web3.middleware.buffered_gas_estimate import BufferedGasEstimateMiddleware
 
-from pyevm_agents.agents.revert_reasons import read_revert_context
+from pyevm_agents.agents.failures import read_revert_context
 from pyevm_agents.rpc.errors import execution_error
 from pyevm_agents.rpc.web3_provider import AgentProvider
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, TypeVar
 from precompiles.numeric_abi import DESCRIBE_MODEL_SELECTOR, RUN_MODEL_SELECTOR
 from precompiles.numeric_spec import NUMERIC_MODELS_ADDRESS
 from precompiles.spec import EXECUTOR_ADDRESS
-from pyevm_agents.abi import FunctionDefinition, decode_event
-from pyevm_agents.agents.address_names import MAX_ADDRESSES
+from pyevm_agents.abi.address_names import MAX_ADDRESSES
+from pyevm_agents.abi.values import FunctionDefinition, decode_event
 from pyevm_agents.tracing.console_log import CONSOLE_ADDRESS
 
 if TYPE_CHECKING:
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from eth_typing import Address
 
-    from pyevm_agents.abi import EventDefinition
-    from pyevm_agents.agents.address_names import AddressNames
+    from pyevm_agents.abi.address_names import AddressNames
+    from pyevm_agents.abi.values import EventDefinition
     from pyevm_agents.tracing.call_tracer import CallTree
     from pyevm_agents.tracing.tracer import CallFrame, TracedLog
 

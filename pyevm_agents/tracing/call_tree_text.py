@@ -19,9 +19,9 @@ from eth.constants import CREATE_CONTRACT_ADDRESS
 from eth_utils import to_canonical_address, to_checksum_address
 
 from precompiles.spec import EXECUTOR_ADDRESS
-from pyevm_agents.abi import decode_values, format_arguments, format_bytes
-from pyevm_agents.agents.address_names import list_addresses
-from pyevm_agents.agents.revert_reasons import decode_revert
+from pyevm_agents.abi.address_names import list_addresses
+from pyevm_agents.abi.revert_reasons import decode_revert
+from pyevm_agents.abi.values import decode_values, format_arguments, format_bytes
 from pyevm_agents.display import name_addresses, sanitize
 from pyevm_agents.tracing.call_names import CallNames, assign_steps, get_precompile_name
 from pyevm_agents.tracing.call_tracer import CREATIONS
@@ -31,7 +31,7 @@ from pyevm_agents.tracing.error_messages import REVERTED
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pyevm_agents.agents.address_names import AddressNames
+    from pyevm_agents.abi.address_names import AddressNames
     from pyevm_agents.agents.trace import TracedStep
     from pyevm_agents.tracing.call_tracer import CallNode, CallTree
     from pyevm_agents.tracing.tracer import CallFrame, TracedLog

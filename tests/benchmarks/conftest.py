@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from benchmarks.task_bench import TaskBench
-from pyevm_agents.devnet.chain import build_model_profile, create_funded_chain
+from pyevm_agents.devnet.chain import create_funded_chain
+from pyevm_agents.model_registry.profiles import build_model_profile
 from pyevm_agents.models import ScriptedModel
 
 if TYPE_CHECKING:

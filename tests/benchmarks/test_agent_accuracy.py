@@ -28,9 +28,9 @@ from benchmarks.task_bench import TaskBench, TaskRun
 from benchmarks.task_files import write_tasks
 from benchmarks.task_marks import Marks
 from precompiles.decoding_rules import SHORT_FORMAT
-from pyevm_agents.devnet.chain import BASE_MODEL_NAME
-from pyevm_agents.devnet.model_registry import ModelChoice
 from pyevm_agents.errors import EngineFault
+from pyevm_agents.model_registry.profiles import BASE_MODEL_NAME
+from pyevm_agents.model_registry.registry import ModelChoice
 from pyevm_agents.models import NO_ADAPTER
 from pyevm_agents.models.gguf.files import (
     DEFAULT_ADAPTER,

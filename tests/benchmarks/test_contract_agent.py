@@ -13,13 +13,14 @@ from benchmarks.contract_intelligence import measure_encoding, read_options
 from benchmarks.contract_scenarios import build_task, run_request, run_scenarios
 from benchmarks.contract_wordings import read_wordings
 from pyevm_agents.bench.heartbeat import Heartbeat
-from pyevm_agents.contract_intelligence.swap_requests import (
+from pyevm_agents.devnet.chain import create_funded_chain
+from pyevm_agents.model_registry.profiles import build_model_profile
+from pyevm_agents.models import ScriptedModel
+from pyevm_agents.scenarios.swap.requests import (
     REQUESTS,
     CallLimits,
     list_expected_calls,
 )
-from pyevm_agents.devnet.chain import build_model_profile, create_funded_chain
-from pyevm_agents.models import ScriptedModel
 
 if TYPE_CHECKING:
     from benchmarks.contract_agent import SwapStage

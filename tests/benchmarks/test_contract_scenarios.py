@@ -16,23 +16,24 @@ from benchmarks.contract_agent import SwapStage
 from benchmarks.contract_scenarios import build_task, run_request, run_scenarios
 from benchmarks.contract_wordings import read_wordings
 from precompiles.abi import ParamDescription, ParamType
-from pyevm_agents.contract_intelligence.swap_agent import AgentFunction, SwapAgent
-from pyevm_agents.contract_intelligence.swap_market import (
+from pyevm_agents.abi.bundled import load_artifact
+from pyevm_agents.devnet.chain import DevelopmentAccount, create_funded_chain
+from pyevm_agents.model_registry.profiles import build_model_profile
+from pyevm_agents.models import ScriptedModel
+from pyevm_agents.scenarios.swap.agent import AgentFunction, SwapAgent
+from pyevm_agents.scenarios.swap.market import (
     NATIVE_GIVEN,
     TOKENS_GIVEN,
     describe_world,
 )
-from pyevm_agents.contract_intelligence.swap_requests import (
+from pyevm_agents.scenarios.swap.requests import (
     NATIVE_WORD,
     REQUESTS,
     CallLimits,
     ExpectedCall,
     list_expected_calls,
 )
-from pyevm_agents.contracts import load_artifact
-from pyevm_agents.devnet.chain import DevelopmentAccount, build_model_profile, create_funded_chain
-from pyevm_agents.devnet.swap_world import WRAPPED, SwapWorld
-from pyevm_agents.models import ScriptedModel
+from pyevm_agents.scenarios.swap.world import WRAPPED, SwapWorld
 
 if TYPE_CHECKING:
     from pyevm_agents.models import Vocabulary

@@ -20,7 +20,7 @@ from benchmarks.contract_world import (
 )
 from pyevm_agents.chain import Call
 from pyevm_agents.devnet.chain import DevelopmentAccount
-from pyevm_agents.devnet.swap_world import NO_DEADLINE, UNISWAP_CONTRACTS
+from pyevm_agents.scenarios.swap.world import NO_DEADLINE, UNISWAP_CONTRACTS
 from tests.golden.byte_chain import open_bench
 
 if TYPE_CHECKING:

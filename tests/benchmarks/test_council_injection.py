@@ -23,7 +23,8 @@ from benchmarks.council_injection import (
 )
 from precompiles.language_model import Segment
 from pyevm_agents.bench.heartbeat import Heartbeat
-from pyevm_agents.devnet.chain import build_model_profile, create_development_chain
+from pyevm_agents.devnet.chain import create_development_chain
+from pyevm_agents.model_registry.profiles import build_model_profile
 from pyevm_agents.models import ScriptedModel, answer
 
 if TYPE_CHECKING:

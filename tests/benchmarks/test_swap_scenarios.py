@@ -9,7 +9,8 @@ import pytest
 
 from benchmarks.contenders import Player
 from benchmarks.swap_scenarios import SwapBench
-from pyevm_agents.devnet.chain import build_model_profile, create_funded_chain
+from pyevm_agents.devnet.chain import create_funded_chain
+from pyevm_agents.model_registry.profiles import build_model_profile
 from pyevm_agents.models import ScriptedModel
 
 if TYPE_CHECKING:

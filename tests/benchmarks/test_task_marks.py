@@ -14,8 +14,9 @@ from benchmarks.contenders import Player
 from benchmarks.task_bench import TaskBench
 from benchmarks.task_marks import is_word_of, marks_of, right_ledger
 from precompiles.react import GrammarViolationError
-from pyevm_agents.devnet.chain import build_model_profile, create_funded_chain
+from pyevm_agents.devnet.chain import create_funded_chain
 from pyevm_agents.errors import GrammarError
+from pyevm_agents.model_registry.profiles import build_model_profile
 from pyevm_agents.models import ScriptedModel, answer, use
 from tests.benchmarks import sample_tasks as tasks
 from tests.benchmarks.sample_tasks import ALICE, DAI, USDC

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pyevm_agents.devnet.wallet_demo import BASE_PROMPT
+from pyevm_agents.scenarios.wallet import BASE_PROMPT
 from tests.clients.anvil_node import running_anvil
 from tests.clients.packages import HERE, installed, node_program, without_colours
 from tests.clients.running_node import RunningNode, running_node

@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pyevm_agents.devnet.wallet_demo import BASE_PROMPT
+from pyevm_agents.scenarios.wallet import BASE_PROMPT
 from tests.clients.packages import HERE
 
 if TYPE_CHECKING:

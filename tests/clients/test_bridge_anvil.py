@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from eth_abi import decode, encode
 
-from pyevm_agents.contracts import load_artifact
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.recordings import record_state
 from pyevm_agents.recordings.bundled import load_bundled_fixture
 from tests.clients.anvil_node import running_anvil

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pyevm_agents.contracts import load_artifact
-from pyevm_agents.devnet.wallet_demo import BASE_PROMPT
+from pyevm_agents.abi.bundled import load_artifact
+from pyevm_agents.scenarios.wallet import BASE_PROMPT
 from tests.clients.foundry_project import FIRST_KEY, FailedError, Foundry
 from tests.clients.stories import (
     FIRST,

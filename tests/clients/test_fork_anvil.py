@@ -8,7 +8,7 @@ import pytest
 from eth_abi import decode, encode
 from eth_utils import function_signature_to_4byte_selector, keccak
 
-from pyevm_agents.contracts import load_artifact
+from pyevm_agents.abi.bundled import load_artifact
 from tests.clients.anvil_node import running_anvil
 from tests.pyevm_agents.forking.forked_node import forked_node
 

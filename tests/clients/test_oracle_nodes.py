@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import rlp
 
-from pyevm_agents.forking.remote_client import RemoteClient
+from pyevm_agents.client.json_rpc import RemoteClient
 from pyevm_agents.oracle.recomputation import ForkComputer
 from pyevm_agents.oracle.verification import find_answers, verify_answer
 from tests.byte_model import ByteModel

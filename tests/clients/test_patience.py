@@ -12,7 +12,7 @@ import pytest
 import requests
 from eth_utils import to_checksum_address
 
-from pyevm_agents.contracts import load_artifact
+from pyevm_agents.abi.bundled import load_artifact
 from tests.clients.running_node import RunningNode
 from tests.clients.stories import FIRST, MICRO_USDC
 from tests.clients.thinking import STEPS, ThinkingNode, thinking_node

@@ -14,7 +14,9 @@ from eth_utils import to_canonical_address, to_checksum_address
 
 from benchmarks.contract_truth import read_truth
 from benchmarks.contract_world import ContractWorld
-from pyevm_agents.devnet.swap_world import (
+from pyevm_agents.client.accounts import UnlockedAccount
+from pyevm_agents.client.json_rpc import RemoteClient
+from pyevm_agents.scenarios.swap.world import (
     ACCOUNT_NATIVE_WEI,
     NATIVE,
     NO_DEADLINE,
@@ -22,8 +24,6 @@ from pyevm_agents.devnet.swap_world import (
     UNISWAP_FOLDER,
     WRAPPED,
 )
-from pyevm_agents.forking.remote_client import RemoteClient
-from pyevm_agents.oracle.accounts import UnlockedAccount
 from scripts.uniswap_artifacts import PACKAGES, format_artifact
 from tests.clients.anvil_node import running_anvil
 from tests.clients.packages import installed

@@ -16,7 +16,7 @@ from eth_utils import (
 )
 from eth_utils.abi import get_abi_input_types
 
-from pyevm_agents.devnet.wallet_demo import BASE_PROMPT
+from pyevm_agents.scenarios.wallet import BASE_PROMPT
 from tests.clients.conftest import ARTIFACTS, ON_BOTH
 from tests.clients.stories import (
     FIRST,

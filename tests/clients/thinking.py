@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.devnet.chain import DEVELOPMENT_ADDRESS, build_model_profile
-from pyevm_agents.devnet.wallet_demo import WalletDemo
+from pyevm_agents.devnet.chain import DEVELOPMENT_ADDRESS
 from pyevm_agents.errors import EngineFault
+from pyevm_agents.model_registry.profiles import build_model_profile
 from pyevm_agents.models import CachingModel, ScriptedModel, SwappableModel, answer, use
 from pyevm_agents.node import DEFAULT_MNEMONIC, Keys, Node
 from pyevm_agents.node.keys import derive_keys
 from pyevm_agents.rpc.methods.registry import build_node_service
+from pyevm_agents.scenarios.wallet import WalletDemo
 from tests.deadlines import HANG_SECONDS
 from tests.serving import serve_in_thread
 

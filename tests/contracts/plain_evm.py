@@ -19,7 +19,7 @@ from eth_keys.datatypes import PrivateKey
 from eth_utils import event_abi_to_log_topic, function_abi_to_4byte_selector, to_canonical_address
 from eth_utils.abi import collapse_if_tuple, get_abi_input_types
 
-from pyevm_agents.contracts import Artifact, load_artifact
+from pyevm_agents.abi.bundled import Artifact, load_artifact
 from pyevm_agents.vm.fast_opcodes import add_fast_opcodes
 from tests.contracts.artifact_files import ARTIFACT_NAMES
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from click.testing import CliRunner
 
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.cli.app import main
-from pyevm_agents.contracts import load_artifact
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from precompiles.escaping import ADDRESS, escape_line, unescape_line
 from precompiles.react import GrammarViolationError
 from precompiles.spec import EXECUTOR_ADDRESS
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.agents.iteration_results import decode_iteration
-from pyevm_agents.contracts import load_artifact
 from pyevm_agents.models import answer, use
 from tests.contracts.plain_evm import ZERO, RevertedError, decode_error, reverts, text_input
 from tests.contracts.recorded_steps import exported, record_argument

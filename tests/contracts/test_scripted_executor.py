@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from precompiles.abi import ParamType
 from precompiles.react import GrammarViolationError
 from precompiles.spec import EXECUTOR_ADDRESS
-from pyevm_agents.contracts import load_artifact
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.models import answer, use
 from tests.contracts.plain_evm import ZERO, decode_error, reverts, text_input
 from tests.contracts.spoken import (

@@ -12,7 +12,7 @@ import pytest
 from web3.exceptions import ContractCustomError, ContractLogicError, Web3RPCError
 from web3.logs import DISCARD
 
-from precompiles.gate import UNSURE
+from precompiles.outcome import UNSURE
 from pyevm_agents.models.fakes.parsed_request import parse_prompt
 from pyevm_agents.testing import AgentChain, Deploy, ModelStub, answer, assert_agent, faults, use
 

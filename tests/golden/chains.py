@@ -11,8 +11,9 @@ from eth_utils import to_checksum_address
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.chain.block_rlp import decode_block
 from pyevm_agents.config import FORKS, ChainConfig
-from pyevm_agents.devnet import chain as development
-from pyevm_agents.devnet.chain import build_model_profile, build_predeploys, create_funded_chain
+from pyevm_agents.devnet.chain import DEVELOPMENT_BALANCE_WEI, build_predeploys, create_funded_chain
+from pyevm_agents.model_registry import profiles
+from pyevm_agents.model_registry.profiles import build_model_profile
 from pyevm_agents.node import DEFAULT_MNEMONIC
 from pyevm_agents.node.keys import DEFAULT_PATH, derive_keys
 from pyevm_agents.recordings import read_fixture
@@ -50,11 +51,11 @@ def collect_chains(vocabulary: Vocabulary) -> Mapping[str, object]:
         "names of development": {
             "mnemonic": DEFAULT_MNEMONIC,
             "derivation path": DEFAULT_PATH,
-            "aliases of a model": list(development.ALIASES),
-            "default model": development.DEFAULT_MODEL_NAME,
-            "base model": development.BASE_MODEL_NAME,
-            "digest of the base model": "0x" + development.BASE_MODEL_DIGEST.hex(),
-            "balance in wei": str(development.DEVELOPMENT_BALANCE_WEI),
+            "aliases of a model": list(profiles.ALIASES),
+            "default model": profiles.DEFAULT_MODEL_NAME,
+            "base model": profiles.BASE_MODEL_NAME,
+            "digest of the base model": "0x" + profiles.BASE_MODEL_DIGEST.hex(),
+            "balance in wei": str(DEVELOPMENT_BALANCE_WEI),
         },
         "recorded": {path.stem: _recorded(path) for path in sorted(FIXTURES.glob("*.json"))},
     }

@@ -13,8 +13,8 @@ from click.testing import CliRunner
 from pyevm_agents.cli.app import main
 from pyevm_agents.cli.errors import FAULT_STATUS, MISTAKE_STATUS
 from pyevm_agents.cli.interrupt import STOPPED_STATUS
-from pyevm_agents.devnet.wallet_demo import run_atomic_demo, serialize_run
 from pyevm_agents.oracle.recomputation import ForkComputer, ModelOptions
+from pyevm_agents.scenarios.wallet import run_atomic_demo, serialize_run
 from tests.byte_model import ByteModel
 from tests.golden.json_values import Json, structure_of
 from tests.pyevm_agents.cli.agent_node import AgentNode

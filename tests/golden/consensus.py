@@ -25,8 +25,8 @@ from precompiles.versions import (
     RUN_NEXT_ITERATION_V1_SELECTOR,
     SUPPORTS_INTERFACE_SELECTOR,
 )
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.contracts import load_artifact
 from tests.byte_model import PROFILE
 from tests.conftest import OWNER
 from tests.golden.byte_chain import ANSWER, EVERY_TYPE, EXECUTOR, deploy_tool, open_bench

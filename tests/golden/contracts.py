@@ -8,16 +8,16 @@ from eth_utils import keccak, to_canonical_address, to_checksum_address
 from eth_utils.abi import abi_to_signature
 
 from precompiles.abi import decode_input_description, decode_string
+from pyevm_agents.abi.bundled import list_artifacts, load_artifact
 from pyevm_agents.cli.record import SCENARIOS
-from pyevm_agents.contracts import list_artifacts, load_artifact
-from pyevm_agents.devnet.scenarios import (
+from pyevm_agents.scenarios.recorded import (
     ASKING_PROMPT,
     COUNTING_PROMPT,
     INSTRUCTIONS,
     NESTED_INSTRUCTION,
     ROLLBACK_INSTRUCTION,
 )
-from pyevm_agents.devnet.wallet_demo import BASE_PROMPT, DEFAULT_INSTRUCTION, WalletDemo
+from pyevm_agents.scenarios.wallet import BASE_PROMPT, DEFAULT_INSTRUCTION, WalletDemo
 from tests.golden.byte_chain import EXECUTOR, Parameter, deploy_tool, open_bench
 from tests.golden.json_values import digest_of
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from eth_typing import Address
 
-    from pyevm_agents.contracts import Artifact
+    from pyevm_agents.abi.bundled import Artifact
     from pyevm_agents.models import Vocabulary
     from tests.conftest import Bench
 

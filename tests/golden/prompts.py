@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from eth_abi import encode
 from eth_utils import to_checksum_address
 
-from pyevm_agents.contracts import load_artifact
-from pyevm_agents.devnet.chain import DEFAULT_MODEL_NAME, build_model_profile
-from pyevm_agents.devnet.wallet_demo import WalletDemo
+from pyevm_agents.abi.bundled import load_artifact
+from pyevm_agents.model_registry.profiles import DEFAULT_MODEL_NAME, build_model_profile
+from pyevm_agents.scenarios.wallet import WalletDemo
 from tests.byte_model import PROFILE
 from tests.golden.byte_chain import ANSWER, EVERY_TYPE, EXECUTOR, deploy_tool, open_bench
 from tests.golden.consensus import encode_request

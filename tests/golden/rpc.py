@@ -6,17 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from eth_utils import to_checksum_address, to_hex
 
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.contracts import load_artifact
-from pyevm_agents.devnet.chain import (
-    DEVELOPMENT_ADDRESS,
-    DEVELOPMENT_BALANCE_WEI,
-    DEVELOPMENT_KEY,
-    build_model_profile,
-)
-from pyevm_agents.devnet.wallet_demo import WalletDemo
+from pyevm_agents.devnet.chain import DEVELOPMENT_ADDRESS, DEVELOPMENT_BALANCE_WEI, DEVELOPMENT_KEY
 from pyevm_agents.errors import EngineFault
+from pyevm_agents.model_registry.profiles import build_model_profile
 from pyevm_agents.models import ScriptedModel, SwappableModel, answer
 from pyevm_agents.node import DEFAULT_MNEMONIC, Keys, Node
 from pyevm_agents.node.keys import derive_keys
@@ -27,6 +22,7 @@ from pyevm_agents.rpc.method_table import OptionalParam
 from pyevm_agents.rpc.methods.registry import build_node_service
 from pyevm_agents.rpc.session import Session
 from pyevm_agents.rpc.unsupported import UNSUPPORTED_METHODS
+from pyevm_agents.scenarios.wallet import WalletDemo
 from pyevm_agents.simulation import validation
 from pyevm_agents.tracing.registry import TRACERS
 from scripts.list_methods import collect_all

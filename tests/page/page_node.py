@@ -11,16 +11,16 @@ from eth_abi import encode
 from eth_utils import keccak, to_checksum_address
 
 from precompiles.spec import EXECUTOR_ADDRESS
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.contracts import load_artifact
 from pyevm_agents.devnet.chain import DEVELOPMENT_BALANCE_WEI, DevelopmentAccount
-from pyevm_agents.devnet.wallet_demo import WalletDemo
 from pyevm_agents.models import SwappableModel
 from pyevm_agents.node import DEFAULT_MNEMONIC, Keys, Node
 from pyevm_agents.node.keys import derive_keys
 from pyevm_agents.rpc.methods.registry import build_node_service
 from pyevm_agents.rpc.session import Session
+from pyevm_agents.scenarios.wallet import WalletDemo
 from pyevm_agents.server import Server, ServerOptions
 from tests.byte_model import PROFILE, ByteModel
 from tests.deadlines import HANG_SECONDS

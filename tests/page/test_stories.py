@@ -8,7 +8,7 @@ import pytest
 from eth_utils import to_canonical_address
 
 from precompiles.spec import EXECUTOR_ADDRESS
-from pyevm_agents.contracts import load_artifact
+from pyevm_agents.abi.bundled import load_artifact
 
 if TYPE_CHECKING:
     from tests.page.browser import Browser

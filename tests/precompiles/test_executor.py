@@ -14,9 +14,9 @@ from eth_utils import keccak, to_checksum_address
 
 from precompiles.executor import Executor
 from precompiles.react import GrammarViolationError
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.agents.trace import extract_inferences
 from pyevm_agents.chain import Call
-from pyevm_agents.contracts import load_artifact
 from pyevm_agents.vm import build_vm_class
 from tests.byte_model import PROFILE, ByteModel
 from tests.conftest import OWNER, STRANGER

@@ -29,10 +29,10 @@ from precompiles.spec import EXECUTOR_ADDRESS
 from precompiles.tool_metadata import Tool
 from precompiles.typed_texts import needs_address, quote_text
 from precompiles.versions import RUN_V1_SELECTOR, decode_request
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.bench.measurement.assembly import assemble
 from pyevm_agents.bench.measurement.tool_contracts import build_answering_code
 from pyevm_agents.chain import AccountOverride, Call
-from pyevm_agents.contracts import load_artifact
 from pyevm_agents.models.fakes.parsed_request import AllowedParameter, AllowedTool, parse_grammar
 from tests import byte_model
 from tests.byte_model import ByteModel

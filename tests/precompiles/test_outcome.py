@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from precompiles.gate import UNSURE
-from precompiles.outcome import NOT_DONE, is_done
+from precompiles.outcome import NOT_DONE, UNSURE, is_done
 from tests.run_answers import ANSWERS
 
 

@@ -12,7 +12,7 @@ from eth_abi import encode
 from eth_typing import Address
 
 from precompiles.tool_metadata import compute_look, find_name_flaw
-from pyevm_agents.contracts import load_artifact
+from pyevm_agents.abi.bundled import load_artifact
 from tests.precompiles.test_executor import (
     ANSWER,
     CALL,

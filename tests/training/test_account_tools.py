@@ -16,7 +16,7 @@ from benchmarks.contract_wordings import WORDINGS_FILE
 from precompiles.address_handles import AddressBook
 from precompiles.decoding_rules import SHORT_FORMAT
 from precompiles.react import GrammarViolationError
-from pyevm_agents.devnet.swap_world import TOKENS as WORLD_TOKENS
+from pyevm_agents.scenarios.swap.world import TOKENS as WORLD_TOKENS
 from tests.byte_model import PROFILE, ByteModel
 from training.kinds.account_tools import NATIVE_DECIMALS, NATIVES, TOKENS, account_groups
 from training.rehearsal import rehearse

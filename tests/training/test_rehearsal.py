@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from precompiles.decoding_rules import SHORT_FORMAT
-from precompiles.gate import UNSURE
 from precompiles.language_model import Confidence, Generation, GenerationRequest
+from precompiles.outcome import UNSURE
 from precompiles.react import GrammarViolationError
 from precompiles.short_format.step import REFUSAL
 from tests.byte_model import PROFILE, ByteModel

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from eth._utils.address import generate_contract_address
 
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.bench.evm import precompile_inputs as inputs
 from pyevm_agents.bench.evm.case import (
     BenchTransaction,
@@ -15,7 +16,6 @@ from pyevm_agents.bench.evm.case import (
 )
 from pyevm_agents.bench.evm.worst_cases import WORST_CASES
 from pyevm_agents.bench.measurement.assembly import build_loop, build_precompile_loop, format_push
-from pyevm_agents.contracts import load_artifact
 from pyevm_agents.devnet.chain import DEVELOPMENT_ADDRESS
 
 if TYPE_CHECKING:

@@ -21,12 +21,8 @@ from pyevm_agents.bench.measurement.results import OWN_VM, Yardstick
 from pyevm_agents.bench.measurement.rounds import time_in_rounds, time_work
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import DEFAULT_CHAIN_ID, ChainConfig
-from pyevm_agents.devnet.chain import (
-    DEVELOPMENT_ADDRESS,
-    DEVELOPMENT_BALANCE_WEI,
-    DEVELOPMENT_KEY,
-    build_numeric_profiles,
-)
+from pyevm_agents.devnet.chain import DEVELOPMENT_ADDRESS, DEVELOPMENT_BALANCE_WEI, DEVELOPMENT_KEY
+from pyevm_agents.model_registry.profiles import build_numeric_profiles
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -35,9 +31,9 @@ if TYPE_CHECKING:
 
     from precompiles.numeric_model import NumericModel
     from pyevm_agents.bench.evm.case import BenchTransaction, EvmCase
-    from pyevm_agents.bench.measurement.results import Interval
     from pyevm_agents.bench.measurement.rounds import BenchSettings
     from pyevm_agents.chain import MinedBlock
+    from pyevm_agents.reports.number_format import Interval
 
 BLOCK_GAS = 300_000_000
 """More gas than any case uses: the fullness of a block does not matter here."""

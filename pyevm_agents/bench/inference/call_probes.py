@@ -32,12 +32,9 @@ from pyevm_agents.bench.measurement.usage import (
 )
 from pyevm_agents.chain import Call, Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.devnet.chain import (
-    ALIASES,
-    DEVELOPMENT_ADDRESS,
-    DEVELOPMENT_BALANCE_WEI,
-)
+from pyevm_agents.devnet.chain import DEVELOPMENT_ADDRESS, DEVELOPMENT_BALANCE_WEI
 from pyevm_agents.errors import EngineFault
+from pyevm_agents.model_registry.profiles import ALIASES
 from pyevm_agents.models import CachingModel
 
 if TYPE_CHECKING:

@@ -12,8 +12,9 @@ import numpy as np
 from pyevm_agents.bench.inference.call_probes import ARRAYS, OF_NOBODY, SPELLED
 from pyevm_agents.bench.measurement.fit_result import NS, ProbeFit
 from pyevm_agents.bench.measurement.intervals import scale_interval
-from pyevm_agents.bench.measurement.results import Interval, Point, Term
+from pyevm_agents.bench.measurement.results import Point, Term
 from pyevm_agents.bench.measurement.usage import READS_OF_TOOL
+from pyevm_agents.reports.number_format import Interval
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

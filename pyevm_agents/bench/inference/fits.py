@@ -22,13 +22,14 @@ from pyevm_agents.bench.inference.call_terms import (
 from pyevm_agents.bench.inference.engine_probes import KEPT, NUMBERS, RESTORED
 from pyevm_agents.bench.measurement.fit_result import NS, ProbeFit
 from pyevm_agents.bench.measurement.intervals import scale_interval
-from pyevm_agents.bench.measurement.results import TERMS, Interval, Point, Term
+from pyevm_agents.bench.measurement.results import TERMS, Point, Term
 from pyevm_agents.bench.measurement.usage import READS_OF_TOOL, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from pyevm_agents.bench.measurement.results import Probe
+    from pyevm_agents.reports.number_format import Interval
 
 PROMPT_AXIS = "tokens before it"
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pyevm_agents.bench.measurement.intervals import HIGH_PERCENT, LOW_PERCENT, resample_medians
-from pyevm_agents.bench.measurement.results import Interval
+from pyevm_agents.reports.number_format import Interval
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

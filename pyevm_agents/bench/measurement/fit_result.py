@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pyevm_agents.bench.measurement.least_squares import LeastSquaresFit
-    from pyevm_agents.bench.measurement.results import Interval, Probe
+    from pyevm_agents.bench.measurement.results import Probe
+    from pyevm_agents.reports.number_format import Interval
 
 NS = 1e9
 

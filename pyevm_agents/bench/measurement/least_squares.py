@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pyevm_agents.bench.measurement.results import Interval
+    from pyevm_agents.reports.number_format import Interval
 
     Numbers = NDArray[np.float64]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pyevm_agents.devnet.chain import build_model_profile
+from pyevm_agents.model_registry.profiles import build_model_profile
 
 if TYPE_CHECKING:
     from precompiles.language_model import ModelProfile

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pyevm_agents.bench.measurement.usage import Usage  # noqa: TC001 - JSON is read by the fields' types
+from pyevm_agents.reports.number_format import Interval  # noqa: TC001 - as above
 
 FORM = 1
 """Version of the JSON form."""
@@ -19,23 +20,6 @@ OWN_VM = "pyevm-agents"
 
 BLOCK_GAS = 30_000_000
 """Gas for which an attacker's seconds are given: a block's, as Ethereum had it for years."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Interval:
-    """A median or an estimate, with its 95 % confidence interval."""
-
-    middle: float
-    low: float
-    high: float
-
-    @property
-    def is_upper_bound(self) -> bool:
-        """Whether the figure is not distinguishable from zero: only `high` is known.
-
-        Text, HTML and Markdown then show "< high". The JSON form has the interval with a low of 0.
-        """
-        return self.low <= 0 < self.high
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,7 +24,7 @@ from precompiles.numeric_spec import MAX_NUMERIC_CALLDATA_BYTES, NUMERIC_MODELS_
 from pyevm_agents.bench.evm.case import BenchTransaction, EvmCase, derive_address
 from pyevm_agents.bench.measurement.assembly import assemble, build_loop, format_push
 from pyevm_agents.bench.numeric.model_files import MAKERS, MOST_VALUES
-from pyevm_agents.devnet.chain import build_numeric_profiles
+from pyevm_agents.model_registry.profiles import build_numeric_profiles
 from pyevm_agents.models.numeric import SHIPPED, NumericFile, open_shipped
 
 if TYPE_CHECKING:

@@ -14,8 +14,9 @@ from pyevm_agents.bench.measurement.intervals import (
     scale_interval,
 )
 from pyevm_agents.bench.measurement.least_squares import fit
-from pyevm_agents.bench.measurement.results import NUMERIC_PRICES, Interval, NumericPrice
+from pyevm_agents.bench.measurement.results import NUMERIC_PRICES, NumericPrice
 from pyevm_agents.bench.pricing.parity import OPERATIONS_PER_GAS, get_reference_ns_per_gas
+from pyevm_agents.reports.number_format import Interval
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -37,7 +37,7 @@ from pyevm_agents.bench.numeric.usage import (
     multiply_usage,
 )
 from pyevm_agents.bench.pricing.parity import build_numeric_schedules
-from pyevm_agents.devnet.chain import build_numeric_profiles
+from pyevm_agents.model_registry.profiles import build_numeric_profiles
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -17,10 +17,11 @@ from precompiles.numeric_gas import NumericGasSchedule
 from pyevm_agents import __version__
 from pyevm_agents.bench.inference.fits import compute_marginal_ns, find_longest_measured
 from pyevm_agents.bench.measurement.intervals import divide_intervals, scale_interval
-from pyevm_agents.bench.measurement.results import OWN_VM, REFERENCES, Interval, Price
+from pyevm_agents.bench.measurement.results import OWN_VM, REFERENCES, Price
 from pyevm_agents.bench.measurement.usage import READS_OF_TOOL
 from pyevm_agents.config.schedule_file import ScheduleFile
 from pyevm_agents.errors import ConfigError
+from pyevm_agents.reports.number_format import Interval
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

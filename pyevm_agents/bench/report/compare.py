@@ -11,8 +11,9 @@ from pyevm_agents.bench.measurement.intervals import (
     estimate_median,
     scale_interval,
 )
-from pyevm_agents.bench.measurement.results import NUMERIC_UNITS, REFERENCES, TERMS, Interval
+from pyevm_agents.bench.measurement.results import NUMERIC_UNITS, REFERENCES, TERMS
 from pyevm_agents.bench.report.findings import PRICES
+from pyevm_agents.reports.number_format import Interval
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
     from pyevm_agents.bench.measurement.results import (
         Attack,
-        Interval,
         Noise,
         NumericTransaction,
         Price,
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
         Term,
         Yardstick,
     )
+    from pyevm_agents.reports.number_format import Interval
 
 BoughtWork: TypeAlias = "Attack | NumericTransaction"
 """Work of which the seconds for 30 million gas are known."""

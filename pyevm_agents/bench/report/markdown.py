@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from pyevm_agents.atomic_files import write_output_file
 from pyevm_agents.bench.report.chapters import build_document
-from pyevm_agents.bench.report.document import Picture, Strong
 from pyevm_agents.bench.report.plots import as_file, draw_plots
 from pyevm_agents.errors import AgentsError
+from pyevm_agents.reports.document import Picture, Strong
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from pyevm_agents.bench.measurement.results import Report
     from pyevm_agents.bench.report.compare import ReportComparison
-    from pyevm_agents.bench.report.document import (
+    from pyevm_agents.reports.document import (
         Cell,
         Chapter,
         Column,

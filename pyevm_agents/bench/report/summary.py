@@ -8,14 +8,16 @@ import numpy as np
 
 from pyevm_agents.bench.measurement.intervals import estimate_median, scale_interval
 from pyevm_agents.bench.pricing.parity import find_reference
-from pyevm_agents.bench.report import findings, number_format
-from pyevm_agents.bench.report.document import Headline, Strong
+from pyevm_agents.bench.report import findings
+from pyevm_agents.reports import number_format
+from pyevm_agents.reports.document import Headline, Strong
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pyevm_agents.bench.measurement.results import Interval, Report, Run
-    from pyevm_agents.bench.report.document import Paragraph
+    from pyevm_agents.bench.measurement.results import Report, Run
+    from pyevm_agents.reports.document import Paragraph
+    from pyevm_agents.reports.number_format import Interval
 
 TOKENS = {"cold": "a cold prompt token", "warm": "a warm one", "output": "an output token"}
 """The main units of a run, by names of prices."""

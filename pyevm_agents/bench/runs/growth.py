@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from eth_typing import Address
 
-    from pyevm_agents.bench.measurement.results import Interval
     from pyevm_agents.bench.measurement.rounds import BenchSettings
+    from pyevm_agents.reports.number_format import Interval
 
 STEPS = (1, 2, 4, 8, 16, 32)
 TOOLS = (1, 2, 4, 8, 16, 32, 64)

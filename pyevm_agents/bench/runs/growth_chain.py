@@ -14,6 +14,7 @@ from eth_utils import to_checksum_address
 
 from precompiles.abi import ParamType
 from precompiles.spec import EXECUTOR_ADDRESS
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.agents.run_calls import encode_run
 from pyevm_agents.bench.measurement.models import DictatedModel, OwnAnswer
 from pyevm_agents.bench.measurement.profile import build_measured_profile
@@ -21,14 +22,13 @@ from pyevm_agents.bench.measurement.usage import count_usage
 from pyevm_agents.bench.pricing.schedules import add_evm_gas
 from pyevm_agents.chain import Call, Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.contracts import load_artifact
 from pyevm_agents.devnet.chain import (
-    ALIASES,
     DEVELOPMENT_ADDRESS,
     DEVELOPMENT_BALANCE_WEI,
     DEVELOPMENT_KEY,
     DevelopmentAccount,
 )
+from pyevm_agents.model_registry.profiles import ALIASES
 from pyevm_agents.models import use
 from pyevm_agents.models.fakes.parsed_request import AllowedParameter, parse_grammar, parse_prompt
 

@@ -28,13 +28,14 @@ from pyevm_agents.bench.inference.random_models import require_gguf, write_model
 from pyevm_agents.bench.inference.synthetic_vocabulary import build_synthetic_vocabulary
 from pyevm_agents.bench.measurement.intervals import divide_intervals, estimate_median
 from pyevm_agents.bench.measurement.machine import describe_model
-from pyevm_agents.bench.measurement.results import Interval, ModelSize
+from pyevm_agents.bench.measurement.results import ModelSize
 from pyevm_agents.bench.measurement.rounds import time_in_rounds, time_with_result
 from pyevm_agents.bench.pricing.parity import get_reference_ns_per_gas
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import LlamaModel
 from pyevm_agents.models.gguf.files import find_default_model
 from pyevm_agents.models.gguf.header import read_header
+from pyevm_agents.reports.number_format import Interval
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

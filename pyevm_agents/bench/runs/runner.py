@@ -13,6 +13,7 @@ from eth_abi import encode
 
 from precompiles.abi import ParamType
 from precompiles.spec import EXECUTOR_ADDRESS, MAX_TEXT_CHARACTERS
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.bench.measurement.budget import RUN_SHARE
 from pyevm_agents.bench.measurement.intervals import estimate_median
 from pyevm_agents.bench.measurement.models import (
@@ -27,16 +28,12 @@ from pyevm_agents.bench.measurement.results import Run
 from pyevm_agents.bench.measurement.rounds import time_with_result
 from pyevm_agents.bench.measurement.usage import count_usage
 from pyevm_agents.bench.pricing.schedules import add_evm_gas, compute_costs
-from pyevm_agents.contracts import load_artifact
-from pyevm_agents.devnet.chain import (
-    ALIASES,
-    DevelopmentAccount,
-    create_funded_chain,
-)
-from pyevm_agents.devnet.wallet_demo import WalletDemo
+from pyevm_agents.devnet.chain import DevelopmentAccount, create_funded_chain
 from pyevm_agents.errors import ConfigError
+from pyevm_agents.model_registry.profiles import ALIASES
 from pyevm_agents.models import use
 from pyevm_agents.models.fakes.parsed_request import parse_grammar, parse_prompt
+from pyevm_agents.scenarios.wallet import WalletDemo
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pyevm_agents.cli.oracle.param_types import ADDRESS_TYPE
+from pyevm_agents.cli.options.types import ADDRESS_TYPE
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem

@@ -13,6 +13,7 @@ import click
 from eth_typing import Address
 from eth_utils import to_canonical_address, to_checksum_address
 
+from pyevm_agents.abi.registries import REGISTRY_ADDRESSES, TESTNET
 from pyevm_agents.chain import GenesisAccount
 from pyevm_agents.chain.lmdb import LmdbRows
 from pyevm_agents.cli.agent.agent_opener import open_agents, require_agents
@@ -21,7 +22,7 @@ from pyevm_agents.cli.cache_folder import get_facts_folder
 from pyevm_agents.cli.known_abis import add_known_abis
 from pyevm_agents.cli.node.chain import ChainOptions, NodeSetup
 from pyevm_agents.cli.node.command import report_damage
-from pyevm_agents.cli.shared_options import is_given
+from pyevm_agents.cli.options.models import is_given
 from pyevm_agents.cli.store import open_run_store
 from pyevm_agents.config import (
     DEFAULT_BASE_FEE_WEI,
@@ -37,7 +38,7 @@ from pyevm_agents.control.owners_validator import OwnersValidator
 from pyevm_agents.control.plane import ControlPlane, PlaneOptions
 from pyevm_agents.control.treasury import describe_treasury
 from pyevm_agents.devnet.chain import DEVELOPMENT_BALANCE_WEI, DEVELOPMENT_KEY, build_predeploys
-from pyevm_agents.devnet.registries import REGISTRY_ADDRESSES, TESTNET, build_registries
+from pyevm_agents.devnet.registries import build_registries
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.lifecycle.frames import PlainRunFrame
 from pyevm_agents.lifecycle.host import ignore_event
@@ -53,13 +54,13 @@ if TYPE_CHECKING:
 
     from eth_keys.datatypes import PrivateKey
 
+    from pyevm_agents.abi.registries import RegistryAddresses
     from pyevm_agents.cli.agent.agent_type import DeployedChoice
     from pyevm_agents.cli.agent.plane_options import PlaneChoices
     from pyevm_agents.cli.agent.treasury_options import TreasuryChoices
-    from pyevm_agents.devnet.model_registry import ModelChoice
-    from pyevm_agents.devnet.registries import RegistryAddresses
     from pyevm_agents.lifecycle.host import RunEvent
     from pyevm_agents.manifests.agent_folder import AgentFolder
+    from pyevm_agents.model_registry.registry import ModelChoice
     from pyevm_agents.models import LlamaModel, Progress
 
 ACCOUNTS = 10

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 from pyevm_agents.cli.known_abis import abi_option
-from pyevm_agents.cli.option_group import add_option_group
-from pyevm_agents.cli.oracle.param_types import ADDRESS_TYPE
-from pyevm_agents.cli.shared_options import adapter_option, models_option
+from pyevm_agents.cli.options.group import add_option_group
+from pyevm_agents.cli.options.models import adapter_option, models_option
+from pyevm_agents.cli.options.types import ADDRESS_TYPE
 from pyevm_agents.cli.store import store_option
 from pyevm_agents.lifecycle.trust import TrustedSources, TrustThreshold
 from pyevm_agents.recordings.bundled import load_bundled_fixture
@@ -19,7 +19,7 @@ from pyevm_agents.recordings.bundled import load_bundled_fixture
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pyevm_agents.devnet.model_registry import ModelChoice
+    from pyevm_agents.model_registry.registry import ModelChoice
     from pyevm_agents.models import Adapter
     from pyevm_agents.recordings import Fixture
 

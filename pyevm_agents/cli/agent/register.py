@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING, Any
 import click
 from eth_utils import to_canonical_address, to_checksum_address
 
-from pyevm_agents.cli.oracle.param_types import ADDRESS_TYPE
-from pyevm_agents.cli.oracle.session import add_sender_options, json_option
-from pyevm_agents.cli.oracle.transactions import TransactionList
+from pyevm_agents.abi.registries import REGISTRY_ADDRESSES, TESTNET
+from pyevm_agents.cli.options.sender import add_sender_options, json_option
+from pyevm_agents.cli.options.sent_transactions import TransactionList
+from pyevm_agents.cli.options.types import ADDRESS_TYPE
 from pyevm_agents.cli.output import StatusLine, err, out
+from pyevm_agents.client.contract import require_code
+from pyevm_agents.client.json_rpc import RemoteError
 from pyevm_agents.control.identity import register_agent
 from pyevm_agents.control.identity_account import AccountNonces, ContractLog, FoundLog, MinedCall
-from pyevm_agents.devnet.registries import REGISTRY_ADDRESSES, TESTNET
 from pyevm_agents.errors import AgentsError
-from pyevm_agents.forking.remote_client import RemoteError
 from pyevm_agents.manifests.agent_folder import AgentFolder
-from pyevm_agents.oracle.remote_contract import require_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from pyevm_agents.cli.oracle.session import OracleSession
+    from pyevm_agents.cli.options.sender import OracleSession
     from pyevm_agents.control.identity import RegistrationResult
 
 EXAMPLES = """\b

@@ -14,8 +14,8 @@ from pyevm_agents.cli.agent.agent_type import AGENT_TYPE
 from pyevm_agents.cli.agent.plane_opener import open_plane
 from pyevm_agents.cli.agent.plane_options import add_plane_options
 from pyevm_agents.cli.agent.treasury_options import add_treasury_options
+from pyevm_agents.cli.options.models import allow_host_option, allow_origin_option
 from pyevm_agents.cli.output import StatusLine, err
-from pyevm_agents.cli.shared_options import allow_host_option, allow_origin_option
 from pyevm_agents.control.access import MCP_PATH
 from pyevm_agents.control.agent_template import DEFAULT_PORT
 from pyevm_agents.control.app import bind_socket, build_app, build_server

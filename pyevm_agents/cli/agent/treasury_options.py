@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import click
 from eth_utils import function_signature_to_4byte_selector, to_checksum_address
 
-from pyevm_agents.cli.option_group import add_option_group
-from pyevm_agents.cli.oracle.keystore_options import password_file_option, unlock
-from pyevm_agents.cli.oracle.param_types import ADDRESS_TYPE
+from pyevm_agents.cli.options.group import add_option_group
+from pyevm_agents.cli.options.keystore import password_file_option, unlock
+from pyevm_agents.cli.options.types import ADDRESS_TYPE
 from pyevm_agents.control.treasury_policy import TokenCap, TreasuryPolicy
 
 if TYPE_CHECKING:

@@ -18,19 +18,19 @@ from pyevm_agents.bench.measurement.results_json import read_report
 from pyevm_agents.bench.measurement.rounds import BenchSettings
 from pyevm_agents.bench.report.compare import compare
 from pyevm_agents.bench.report.findings import BUSY_SHARE
-from pyevm_agents.bench.report.number_format import format_seconds, join_names
 from pyevm_agents.bench.suite import PARTS, BenchmarkSuite, get_skip_reasons, require_extras
 from pyevm_agents.cli.bench.outputs import BenchOutputs
 from pyevm_agents.cli.bench.progress import BenchProgress
 from pyevm_agents.cli.bench.summary import print_comparison, print_summary
+from pyevm_agents.cli.options.models import adapter_option, is_given, model_option
 from pyevm_agents.cli.output import StatusLine, err, out
-from pyevm_agents.cli.shared_options import adapter_option, is_given, model_option
 from pyevm_agents.devnet.node_process import AnvilError, find_anvil, read_version
 from pyevm_agents.errors import ConfigError
+from pyevm_agents.reports.number_format import format_seconds, join_names
 
 if TYPE_CHECKING:
     from pyevm_agents.bench.measurement.results import Report
-    from pyevm_agents.devnet.model_registry import ModelChoice
+    from pyevm_agents.model_registry.registry import ModelChoice
     from pyevm_agents.models import Adapter
 
 MEASURING = {

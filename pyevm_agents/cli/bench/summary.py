@@ -10,23 +10,25 @@ from rich.table import Table
 from pyevm_agents.bench.measurement.intervals import estimate_median, scale_interval
 from pyevm_agents.bench.measurement.results import NUMERIC_UNITS, REFERENCES, TERMS
 from pyevm_agents.bench.pricing.parity import OPERATIONS_PER_GAS
-from pyevm_agents.bench.report import findings, number_format
+from pyevm_agents.bench.report import findings
 from pyevm_agents.bench.report.chapters import TITLE, list_warnings
 from pyevm_agents.bench.report.chapters.changes import (
     abbreviate,
     describe_comparison,
     format_amount,
 )
-from pyevm_agents.bench.report.document import Strong
 from pyevm_agents.bench.report.summary import build_summary
 from pyevm_agents.cli.output import out, print_table
+from pyevm_agents.reports import number_format
+from pyevm_agents.reports.document import Strong
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pyevm_agents.bench.measurement.results import Interval, NumericResults, Price, Report
+    from pyevm_agents.bench.measurement.results import NumericResults, Price, Report
     from pyevm_agents.bench.report.compare import ReportComparison
     from pyevm_agents.bench.report.findings import BoughtWork
+    from pyevm_agents.reports.number_format import Interval
 
 TOO_LITTLE, TOO_MUCH = 1.25, 0.8
 """Factors of parity over default from which a default price is marked as too low or too high."""

@@ -11,26 +11,26 @@ from eth_abi.exceptions import DecodingError
 from eth_typing import Address
 from eth_utils import function_signature_to_4byte_selector, to_checksum_address
 
-from pyevm_agents.abi import compute_topic
+from pyevm_agents.abi.bundled import load_artifact
+from pyevm_agents.abi.values import compute_topic
 from pyevm_agents.cli.council.participation import oracle_option
-from pyevm_agents.cli.oracle.amounts import AMOUNT_TYPE
-from pyevm_agents.cli.oracle.param_types import ADDRESS_TYPE, DURATION_TYPE, format_time
-from pyevm_agents.cli.oracle.session import OracleSession, add_sender_options, json_option
-from pyevm_agents.cli.oracle.transactions import TransactionList
+from pyevm_agents.cli.options.amounts import AMOUNT_TYPE
+from pyevm_agents.cli.options.sender import OracleSession, add_sender_options, json_option
+from pyevm_agents.cli.options.sent_transactions import TransactionList
+from pyevm_agents.cli.options.types import ADDRESS_TYPE, DURATION_TYPE, format_time
 from pyevm_agents.cli.output import out
-from pyevm_agents.contracts import load_artifact
+from pyevm_agents.client.accounts import RevertedError
+from pyevm_agents.client.contract import require_code
+from pyevm_agents.client.json_rpc import RemoteError
 from pyevm_agents.council.council_client import CONTRACT, CouncilClient
 from pyevm_agents.council.messages import NOBODY, OPTIONS_PREFIX
 from pyevm_agents.display import format_amount
 from pyevm_agents.errors import ConfigError, RemoteFault
-from pyevm_agents.forking.remote_client import RemoteError
-from pyevm_agents.oracle.accounts import RevertedError
-from pyevm_agents.oracle.remote_contract import require_code
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pyevm_agents.oracle.accounts import SentTransaction
+    from pyevm_agents.client.accounts import SentTransaction
 
 ALLOWANCE = function_signature_to_4byte_selector("allowance(address,address)")
 APPROVE = function_signature_to_4byte_selector("approve(address,uint256)")

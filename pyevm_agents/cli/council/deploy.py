@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 import click
 from eth_utils import to_canonical_address, to_checksum_address
 
-from pyevm_agents.cli.oracle.amounts import AMOUNT_TYPE
-from pyevm_agents.cli.oracle.param_types import ADDRESS_TYPE, DURATION_TYPE
-from pyevm_agents.cli.oracle.session import OracleSession, add_sender_options, json_option
-from pyevm_agents.cli.oracle.transactions import TransactionList
+from pyevm_agents.abi.bundled import load_artifact
+from pyevm_agents.cli.options.amounts import AMOUNT_TYPE
+from pyevm_agents.cli.options.sender import OracleSession, add_sender_options, json_option
+from pyevm_agents.cli.options.sent_transactions import TransactionList
+from pyevm_agents.cli.options.types import ADDRESS_TYPE, DURATION_TYPE
 from pyevm_agents.cli.output import out
-from pyevm_agents.contracts import load_artifact
+from pyevm_agents.client.contract import require_code
 from pyevm_agents.council.council_client import CONTRACT
 from pyevm_agents.council.messages import NOBODY
 from pyevm_agents.display import format_amount
-from pyevm_agents.oracle.remote_contract import require_code
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -20,10 +20,12 @@ from pyevm_agents.cli.council.participation import (
     take_part,
     turn_option,
 )
-from pyevm_agents.cli.oracle.amounts import AMOUNT_TYPE
-from pyevm_agents.cli.oracle.keystore_options import add_keystore_options
+from pyevm_agents.cli.options.amounts import AMOUNT_TYPE
+from pyevm_agents.cli.options.keystore import add_keystore_options
 from pyevm_agents.cli.oracle.run import chain_id_option, max_fee_option, poll_option
 from pyevm_agents.cli.rpc_client import RpcClient, rpc_option
+from pyevm_agents.client.chain_client import RejectedCallError, UnsignedCall
+from pyevm_agents.client.transactions import GWEI, FeeSettings, add_gas_margin, quote_fees
 from pyevm_agents.council.council_worker import CouncilSettings
 from pyevm_agents.council.disputes import (
     DisputeCase,
@@ -39,8 +41,6 @@ from pyevm_agents.council.limits import RequestLimits
 from pyevm_agents.council.messages import NOBODY
 from pyevm_agents.display import format_amount, sanitize
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.oracle.oracle_client import RejectedCallError, UnsignedCall
-from pyevm_agents.oracle.transactions import GWEI, FeeSettings, add_gas_margin, quote_fees
 from pyevm_agents.oracle.worker import explain_rejection
 
 if TYPE_CHECKING:

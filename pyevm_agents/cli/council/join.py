@@ -15,8 +15,8 @@ from pyevm_agents.cli.council.participation import (
     take_part,
     timeout_option,
 )
-from pyevm_agents.cli.oracle.param_types import ADDRESS_TYPE
-from pyevm_agents.cli.oracle_options import add_model_options, hardfork_option
+from pyevm_agents.cli.options.types import ADDRESS_TYPE
+from pyevm_agents.cli.options.worker_models import add_model_options, hardfork_option
 from pyevm_agents.council.answers import (
     BASE_PROMPT,
     AskedModel,

@@ -14,7 +14,7 @@ from pyevm_agents.cli.council.participation import (
     take_part,
     timeout_option,
 )
-from pyevm_agents.cli.oracle_options import add_model_options, hardfork_option
+from pyevm_agents.cli.options.worker_models import add_model_options, hardfork_option
 from pyevm_agents.council.answers import AskedModel
 from pyevm_agents.council.participants import Judge
 from pyevm_agents.council.verdicts import JUDGE_PROMPT, CommandVerdict, ModelVerdict

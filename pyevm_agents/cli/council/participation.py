@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pyevm_agents.cli.council.output import CouncilOutput
-from pyevm_agents.cli.oracle.amounts import AMOUNT_TYPE
-from pyevm_agents.cli.oracle.keystore_options import add_keystore_options
-from pyevm_agents.cli.oracle.param_types import ADDRESS_TYPE
+from pyevm_agents.cli.options.amounts import AMOUNT_TYPE
+from pyevm_agents.cli.options.keystore import add_keystore_options
+from pyevm_agents.cli.options.types import ADDRESS_TYPE
 from pyevm_agents.cli.oracle.run import (
     MAX_CONFIRMATIONS,
     WEEK_SECONDS,
@@ -27,11 +27,11 @@ from pyevm_agents.cli.oracle.run import (
     run_until_signal,
 )
 from pyevm_agents.cli.rpc_client import RpcClient, rpc_option
+from pyevm_agents.client.transactions import GWEI, FeeSettings
 from pyevm_agents.council.council_client import CouncilClient
 from pyevm_agents.council.council_worker import CouncilSettings
 from pyevm_agents.council.limits import RequestLimits
 from pyevm_agents.council.store import CouncilIdentity, CouncilStore
-from pyevm_agents.oracle.transactions import GWEI, FeeSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -23,16 +23,17 @@ from pyevm_agents.cli.council.participation import (
     take_part,
     turn_option,
 )
-from pyevm_agents.cli.oracle.keystore_options import password_file_option, unlock
+from pyevm_agents.cli.options.keystore import password_file_option, unlock
+from pyevm_agents.cli.options.sender import keystore_option
 from pyevm_agents.cli.oracle.run import (
     chain_id_option,
     max_fee_option,
     poll_option,
     require_chain,
 )
-from pyevm_agents.cli.oracle.session import keystore_option
 from pyevm_agents.cli.output import err, out, print_table
 from pyevm_agents.cli.rpc_client import RpcClient, rpc_option
+from pyevm_agents.client.transactions import GWEI, FeeSettings
 from pyevm_agents.council.council_client import CouncilClient
 from pyevm_agents.council.council_worker import CouncilSettings
 from pyevm_agents.council.decisions import is_overdue, list_actors, pass_time
@@ -41,7 +42,6 @@ from pyevm_agents.council.messages import NOBODY, RequestView, describe_request
 from pyevm_agents.council.participants import Keeper
 from pyevm_agents.display import format_amount, sanitize
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.oracle.transactions import GWEI, FeeSettings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

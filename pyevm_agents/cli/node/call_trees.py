@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from eth.abc import SignedTransactionAPI
 
-    from pyevm_agents.agents.address_names import AddressNames
+    from pyevm_agents.abi.address_names import AddressNames
     from pyevm_agents.node import Node
 
 MAX_TREE_BYTES = 64 * 2**20

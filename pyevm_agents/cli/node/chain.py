@@ -11,9 +11,9 @@ from pyevm_agents.chain.fork_setup import choose_hardfork
 from pyevm_agents.config import DEFAULT_CODE_SIZE_BYTES, ChainConfig
 from pyevm_agents.config.chain_config import get_fingerprint
 from pyevm_agents.config.schedule_file import ScheduleFile
-from pyevm_agents.devnet.chain import add_models, build_numeric_profiles
-from pyevm_agents.devnet.model_registry import build_profiles
 from pyevm_agents.errors import ConfigError
+from pyevm_agents.model_registry.profiles import add_models, build_numeric_profiles
+from pyevm_agents.model_registry.registry import build_profiles
 from pyevm_agents.models import CachingModel, LlamaModel, SwappableModel
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from precompiles.numeric_model import NumericModel
     from pyevm_agents.chain import GenesisAccount
     from pyevm_agents.chain.database import Rows
-    from pyevm_agents.devnet.model_registry import ModelChoice
     from pyevm_agents.forking import RemoteFork
+    from pyevm_agents.model_registry.registry import ModelChoice
     from pyevm_agents.models import Store
     from pyevm_agents.recordings import Fixture
 

@@ -12,18 +12,19 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pyevm_agents.agents.known_contracts import ArtifactFolders
+from pyevm_agents.abi.known_contracts import ArtifactFolders
+from pyevm_agents.abi.registries import REGISTRY_ADDRESSES, TESTNET
 from pyevm_agents.chain import GenesisAccount
 from pyevm_agents.chain.lmdb import LmdbRows, UnreadableChainError
 from pyevm_agents.cli.cache_folder import get_facts_folder
-from pyevm_agents.cli.fork_options import FORK_OPTIONS, ForkOpener, add_fork_options
 from pyevm_agents.cli.node.banner import write_config
 from pyevm_agents.cli.node.chain import WEI, ChainOptions, NodeChain, NodeSetup
 from pyevm_agents.cli.node.genesis_file import GenesisFile, read_genesis
 from pyevm_agents.cli.node.run import NodeOutput, NodeRun
 from pyevm_agents.cli.node.state_file import read_state, require_writable
 from pyevm_agents.cli.node.unsupported_options import NodeCommand
-from pyevm_agents.cli.shared_options import (
+from pyevm_agents.cli.options.fork import FORK_OPTIONS, ForkOpener, add_fork_options
+from pyevm_agents.cli.options.models import (
     adapter_option,
     allow_host_option,
     allow_origin_option,
@@ -46,7 +47,7 @@ from pyevm_agents.config import (
     MIN_BLOCK_GAS_LIMIT,
 )
 from pyevm_agents.devnet.chain import build_predeploys
-from pyevm_agents.devnet.registries import REGISTRY_ADDRESSES, TESTNET, build_registries
+from pyevm_agents.devnet.registries import build_registries
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.node import DEFAULT_MNEMONIC, Keys, MiningMode, Node
 from pyevm_agents.node.journal import Journal
@@ -69,9 +70,9 @@ from pyevm_agents.tracing.budget import DEFAULT_POOL_BYTES
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from pyevm_agents.cli.fork_options import ForkOptions
+    from pyevm_agents.cli.options.fork import ForkOptions
     from pyevm_agents.config.schedule_file import ScheduleFile
-    from pyevm_agents.devnet.model_registry import ModelChoice
+    from pyevm_agents.model_registry.registry import ModelChoice
     from pyevm_agents.models import Adapter, LlamaModel
     from pyevm_agents.recordings import Fixture
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pyevm_agents.agents.address_names import AddressNames
+from pyevm_agents.abi.address_names import AddressNames
 from pyevm_agents.cli.node.call_trees import CallTrees
 from pyevm_agents.cli.node.log_format import NodeLogFormatter, iter_mined_transactions
 from pyevm_agents.errors import EngineFault

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from eth_utils import to_checksum_address
 
-from pyevm_agents.agents.address_names import list_addresses
+from pyevm_agents.abi.address_names import list_addresses
 from pyevm_agents.agents.events import (
     RunEnded,
     RunFaulted,
@@ -18,7 +18,7 @@ from pyevm_agents.agents.events import (
     StepStarted,
     ToolReturned,
 )
-from pyevm_agents.agents.revert_reasons import read_failure
+from pyevm_agents.agents.failures import read_failure
 from pyevm_agents.agents.trace import extract_inferences
 from pyevm_agents.display import name_addresses, sanitize
 from pyevm_agents.node.listeners import find_warning
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
     from eth_typing import Address
 
-    from pyevm_agents.agents.address_names import AddressNames
+    from pyevm_agents.abi.address_names import AddressNames
+    from pyevm_agents.abi.known_contracts import KnownContracts
     from pyevm_agents.agents.events import Event, StepLocation
-    from pyevm_agents.agents.known_contracts import KnownContracts
-    from pyevm_agents.agents.revert_reasons import Failure
+    from pyevm_agents.agents.failures import Failure
     from pyevm_agents.chain import MinedBlock
     from pyevm_agents.cli.output import LiveOutput
     from pyevm_agents.rpc.dispatcher import RequestLogEntry

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 from eth_typing import Address
 
-from pyevm_agents.cli.oracle.param_types import ADDRESS_TYPE, DURATION_TYPE
-from pyevm_agents.cli.oracle.session import oracle_option
-from pyevm_agents.cli.shared_options import is_given
+from pyevm_agents.cli.options.models import is_given
+from pyevm_agents.cli.options.sender import oracle_option
+from pyevm_agents.cli.options.types import ADDRESS_TYPE, DURATION_TYPE
 from pyevm_agents.contract_intelligence.agent_deployment import MAX_ITERATIONS, OracleSettings
 
 if TYPE_CHECKING:

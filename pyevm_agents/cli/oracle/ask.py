@@ -7,24 +7,24 @@ from typing import TYPE_CHECKING
 import click
 from eth_abi import encode
 
-from pyevm_agents.cli.oracle.param_types import ADDRESS_TYPE
-from pyevm_agents.cli.oracle.run_output import show_run
-from pyevm_agents.cli.oracle.session import (
+from pyevm_agents.cli.options.sender import (
     OracleSession,
     add_client_option,
     add_sender_options,
     from_block_option,
     json_option,
 )
+from pyevm_agents.cli.options.types import ADDRESS_TYPE
+from pyevm_agents.cli.oracle.run_output import show_run
 from pyevm_agents.cli.output import err
 from pyevm_agents.errors import RemoteFault
 from pyevm_agents.oracle.agent_run import find_started_run, open_agents_oracle
-from pyevm_agents.oracle.remote_contract import open_agent
+from pyevm_agents.oracle.contracts import is_agent_v1, open_agent
 
 if TYPE_CHECKING:
-    from pyevm_agents.forking.remote_client import RemoteClient
+    from pyevm_agents.client.contract import RemoteContract
+    from pyevm_agents.client.json_rpc import RemoteClient
     from pyevm_agents.oracle.agent_run import StartedRun
-    from pyevm_agents.oracle.remote_contract import RemoteContract
 
 STRING = 0
 """`IERCAgentTool.ParamType.STRING`."""
@@ -136,7 +136,7 @@ def start_run(  # noqa: PLR0913 - keyword arguments
     if from_subscription:
         value, text = 0, encode(["string"], [prompt])
         params = [(STRING, text)]
-        run_input = (params,) if agent.is_agent_v1 else (params, text)
+        run_input = (params,) if is_agent_v1(agent) else (params, text)
         call = agent.artifact.encode_call("run", run_input, handler)
     else:
         value = agent.read("costOfRun")

@@ -8,30 +8,26 @@ from typing import TYPE_CHECKING
 import click
 from eth_utils import to_checksum_address
 
+from pyevm_agents.abi.bundled import list_artifacts, load_artifact
+from pyevm_agents.cli.options.sender import OracleSession, add_sender_options, json_option
+from pyevm_agents.cli.options.sent_transactions import TransactionList
+from pyevm_agents.cli.options.types import ADDRESS, ADDRESS_TYPE, DURATION_TYPE
 from pyevm_agents.cli.oracle.agent_options import (
     add_oracle_settings,
     build_model_option,
     iterations_option,
 )
-from pyevm_agents.cli.oracle.param_types import ADDRESS, ADDRESS_TYPE, DURATION_TYPE
-from pyevm_agents.cli.oracle.session import OracleSession, add_sender_options, json_option
-from pyevm_agents.cli.oracle.transactions import TransactionList
 from pyevm_agents.cli.output import out
-from pyevm_agents.contracts import list_artifacts, load_artifact
+from pyevm_agents.client.contract import RemoteContract, require_code
 from pyevm_agents.display import format_amount
 from pyevm_agents.errors import AgentsError, ConfigError
-from pyevm_agents.oracle.remote_contract import (
-    AGENT_V1,
-    RemoteContract,
-    open_oracle,
-    require_code,
-)
+from pyevm_agents.oracle.contracts import AGENT_V1, open_oracle
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from pyevm_agents.abi.bundled import Artifact
     from pyevm_agents.contract_intelligence.agent_deployment import OracleSettings
-    from pyevm_agents.contracts import Artifact
 
 CALLBACK_GAS = 1_500_000
 """Enough for a tool of 500,000 gas, such as the wallet's, and the next request."""

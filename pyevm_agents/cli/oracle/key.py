@@ -8,10 +8,10 @@ from pathlib import Path
 import click
 from eth_keys.datatypes import PrivateKey
 
-from pyevm_agents.cli.oracle.keystore_options import password_file_option, read_password, unlock
+from pyevm_agents.cli.options.keystore import password_file_option, read_password, unlock
 from pyevm_agents.cli.output import err
+from pyevm_agents.client.keystore import create_keystore, read_keystore_address, refuse_existing
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.oracle.keystore import create_keystore, read_keystore_address, refuse_existing
 
 PRIVATE_KEY = re.compile(r"(?:0x)?[0-9a-fA-F]{64}")
 GROUP_ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141

@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING
 import click
 from eth_utils import to_checksum_address
 
-from pyevm_agents.cli.oracle.amounts import AMOUNT_TYPE
-from pyevm_agents.cli.oracle.param_types import ADDRESS_TYPE
-from pyevm_agents.cli.oracle.session import (
+from pyevm_agents.cli.options.amounts import AMOUNT_TYPE
+from pyevm_agents.cli.options.sender import (
     OracleSession,
     add_sender_options,
     oracle_option,
     print_sent,
 )
+from pyevm_agents.cli.options.types import ADDRESS_TYPE
 from pyevm_agents.cli.output import out
 from pyevm_agents.display import format_amount
 from pyevm_agents.errors import ConfigError
+from pyevm_agents.oracle.contracts import open_oracle
 from pyevm_agents.oracle.oracle_state import has_challenges
-from pyevm_agents.oracle.remote_contract import open_oracle
 
 if TYPE_CHECKING:
-    from pyevm_agents.oracle.remote_contract import RemoteContract
+    from pyevm_agents.client.contract import RemoteContract
 
 
 @click.command(

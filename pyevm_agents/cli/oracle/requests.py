@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from eth_utils import to_checksum_address
 
-from pyevm_agents.cli.oracle.param_types import REQUEST_TYPE, format_request
-from pyevm_agents.cli.oracle.session import (
+from pyevm_agents.cli.options.sender import (
     OracleSession,
     add_sender_options,
     explain_reverts,
@@ -16,18 +15,19 @@ from pyevm_agents.cli.oracle.session import (
     oracle_option,
     print_sent,
 )
+from pyevm_agents.cli.options.types import REQUEST_TYPE, format_request
 from pyevm_agents.cli.output import out
+from pyevm_agents.client.accounts import MAX_TRANSACTION_GAS
 from pyevm_agents.display import format_amount, sanitize
 from pyevm_agents.errors import AgentsError
-from pyevm_agents.oracle.accounts import MAX_TRANSACTION_GAS
 from pyevm_agents.oracle.codec import encode_expire
+from pyevm_agents.oracle.contracts import open_oracle
 from pyevm_agents.oracle.oracle_state import find_commitment, read_requests
-from pyevm_agents.oracle.remote_contract import open_oracle
 
 if TYPE_CHECKING:
-    from pyevm_agents.oracle.accounts import SentTransaction
+    from pyevm_agents.client.accounts import SentTransaction
+    from pyevm_agents.client.contract import RemoteContract
     from pyevm_agents.oracle.oracle_state import UnsettledRequest
-    from pyevm_agents.oracle.remote_contract import RemoteContract
 
 request_argument = click.argument("request_id", type=REQUEST_TYPE, metavar="REQUEST")
 
@@ -158,7 +158,7 @@ def _is_delivered(oracle: RemoteContract, sent: SentTransaction) -> bool:
 
 def _describe_failure(oracle: RemoteContract, request_id: int, first_block: int) -> str:
     """Return the reason of the last failure, as the oracle logged it."""
-    from pyevm_agents.agents.revert_reasons import decode_revert  # noqa: PLC0415 - slow to import
+    from pyevm_agents.abi.revert_reasons import decode_revert  # noqa: PLC0415 - slow to import
 
     logs = oracle.find_logs("CallbackFinished", request_id, first=first_block)
     if not logs or not logs[-1].values[2]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import click
 from eth_utils import to_checksum_address
 
-from pyevm_agents.cli.oracle.param_types import ADDRESS_TYPE, format_time
-from pyevm_agents.cli.oracle.session import OracleSession, add_sender_options, print_sent
+from pyevm_agents.cli.options.sender import OracleSession, add_sender_options, print_sent
+from pyevm_agents.cli.options.types import ADDRESS_TYPE, format_time
 from pyevm_agents.cli.output import out
 from pyevm_agents.display import sanitize
 from pyevm_agents.errors import AgentsError
-from pyevm_agents.oracle.remote_contract import open_human_tool
+from pyevm_agents.oracle.contracts import open_human_tool
 
 EXAMPLES = """\b
 Examples:

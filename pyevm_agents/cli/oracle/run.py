@@ -16,28 +16,28 @@ from typing import TYPE_CHECKING, Any
 import click
 from eth_utils import to_checksum_address
 
-from pyevm_agents.cli.oracle.keystore_options import add_keystore_options
-from pyevm_agents.cli.oracle.param_types import ADDRESS_TYPE
+from pyevm_agents.cli.options.keystore import add_keystore_options
+from pyevm_agents.cli.options.types import ADDRESS_TYPE
+from pyevm_agents.cli.options.worker_models import add_model_options, hardfork_option
 from pyevm_agents.cli.oracle.worker_output import WorkerOutput
-from pyevm_agents.cli.oracle_options import add_model_options, hardfork_option
 from pyevm_agents.cli.rpc_client import RpcClient, rpc_option
+from pyevm_agents.client.head_subscription import HeadSubscription
+from pyevm_agents.client.transactions import GWEI, FeeSettings
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.oracle.head_subscription import HeadSubscription
-from pyevm_agents.oracle.metrics_server import MetricsServer
 from pyevm_agents.oracle.oracle_client import OracleClient
 from pyevm_agents.oracle.recomputation import ModelOptions, open_computer
 from pyevm_agents.oracle.store import StoreIdentity, WorkerStore
-from pyevm_agents.oracle.transactions import GWEI, FeeSettings
 from pyevm_agents.oracle.worker import Worker, WorkerSettings
+from pyevm_agents.workers.metrics_server import MetricsServer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from eth_keys.datatypes import PrivateKey
 
+    from pyevm_agents.client.chain_client import ChainClient
     from pyevm_agents.oracle.messages import AnswerComputer
-    from pyevm_agents.oracle.oracle_client import ChainClient
-    from pyevm_agents.oracle.rounds import RoundLoop
+    from pyevm_agents.workers.round_loop import RoundLoop
 
 SOCKET_URL = re.compile(r"wss?://\S+")
 MAX_CONFIRMATIONS = 10_000

@@ -9,16 +9,16 @@ from eth_typing import Address
 from eth_utils import to_canonical_address, to_checksum_address
 from rich.markup import escape
 
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.agents.iteration_results import decode_iteration
 from pyevm_agents.cli.errors import FAULT_STATUS, NOT_DONE_STATUS
-from pyevm_agents.cli.oracle.param_types import format_request, format_time
+from pyevm_agents.cli.options.types import format_request, format_time
 from pyevm_agents.cli.output import StatusLine, err, is_live, out
 from pyevm_agents.cli.rpc_client import print_json
-from pyevm_agents.contracts import load_artifact
+from pyevm_agents.client.accounts import RevertedError, SendingAccount
+from pyevm_agents.client.json_rpc import RemoteError
 from pyevm_agents.display import format_amount, name_addresses, pluralize, sanitize
 from pyevm_agents.errors import AgentsError
-from pyevm_agents.forking.remote_client import RemoteError
-from pyevm_agents.oracle.accounts import RevertedError, SendingAccount
 from pyevm_agents.oracle.agent_run import (
     find_awaited_tool,
     read_chain_time,
@@ -26,13 +26,13 @@ from pyevm_agents.oracle.agent_run import (
     read_refund,
     read_run,
 )
-from pyevm_agents.oracle.remote_contract import open_human_tool
+from pyevm_agents.oracle.contracts import is_agent_v1, open_human_tool
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from pyevm_agents.client.contract import RemoteContract
     from pyevm_agents.oracle.agent_run import FollowedRun, StartedRun
-    from pyevm_agents.oracle.remote_contract import RemoteContract
 
 POLL_SECONDS = 0.5
 HINT_SECONDS = 15.0
@@ -299,7 +299,7 @@ def explain_failure(started: StartedRun, run: FollowedRun) -> list[str]:
     output: bytes = started.oracle.read("answerOf", run.request_id)[1]
     if run.status == "ToolFailed":
         return _explain_tool_failure(started, output)
-    from pyevm_agents.agents.revert_reasons import decode_revert  # noqa: PLC0415 - slow to import
+    from pyevm_agents.abi.revert_reasons import decode_revert  # noqa: PLC0415 - slow to import
 
     return [decode_revert(output, started.known)]
 
@@ -324,7 +324,7 @@ def _explain_tool_failure(started: StartedRun, answer: bytes) -> list[str]:
 
 def _encode_tool_call(agent: RemoteContract, answer: bytes) -> tuple[str, bytes]:
     """Return the tool that an answer chose, and the calldata with which the agent called it."""
-    if agent.is_agent_v1:
+    if is_agent_v1(agent):
         chosen = decode_iteration(answer)
         artifact = load_artifact("IERCAgentToolV1")
         return chosen.tool, artifact.encode_call("run", (chosen.params,), agent.address)

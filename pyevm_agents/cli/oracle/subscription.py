@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 from eth_utils import to_checksum_address
 
-from pyevm_agents.cli.oracle.amounts import AMOUNT_TYPE
-from pyevm_agents.cli.oracle.param_types import ADDRESS_TYPE
-from pyevm_agents.cli.oracle.session import (
+from pyevm_agents.cli.options.amounts import AMOUNT_TYPE
+from pyevm_agents.cli.options.sender import (
     OracleSession,
     add_sender_options,
     oracle_option,
     print_sent,
 )
+from pyevm_agents.cli.options.types import ADDRESS_TYPE
 from pyevm_agents.cli.output import out
 from pyevm_agents.display import format_amount
 from pyevm_agents.errors import AgentsError
-from pyevm_agents.oracle.remote_contract import RemoteContract, open_agent, open_oracle
+from pyevm_agents.oracle.contracts import open_agent, open_oracle
+
+if TYPE_CHECKING:
+    from pyevm_agents.client.contract import RemoteContract
 
 OPTIONS = "--oracle 0x5FbDB2315678afecb367f032d93F642f64180aa3 --keystore owner.json"
 AGENT = "0xDc64a140Aa3E981100a9becA4E685f962f0cF6C9"

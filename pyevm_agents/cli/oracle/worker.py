@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import click
 from eth_utils import to_checksum_address
 
-from pyevm_agents.cli.oracle.amounts import AMOUNT_TYPE
-from pyevm_agents.cli.oracle.param_types import ADDRESS_TYPE
-from pyevm_agents.cli.oracle.session import OracleSession, add_sender_options, oracle_option
-from pyevm_agents.cli.oracle.transactions import TransactionList
+from pyevm_agents.cli.options.amounts import AMOUNT_TYPE
+from pyevm_agents.cli.options.sender import OracleSession, add_sender_options, oracle_option
+from pyevm_agents.cli.options.sent_transactions import TransactionList
+from pyevm_agents.cli.options.types import ADDRESS_TYPE
 from pyevm_agents.cli.output import out
 from pyevm_agents.display import format_amount
-from pyevm_agents.oracle.remote_contract import open_oracle
+from pyevm_agents.oracle.contracts import open_oracle
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import click
 from eth_utils import to_checksum_address
 
-from pyevm_agents.cli.oracle.session import add_sender_options, json_option
-from pyevm_agents.cli.oracle.transactions import TransactionList
+from pyevm_agents.cli.options.sender import add_sender_options, json_option
+from pyevm_agents.cli.options.sent_transactions import TransactionList
 from pyevm_agents.cli.output import out
 from pyevm_agents.contract_intelligence.agent_deployment import deploy_account
 
 if TYPE_CHECKING:
-    from pyevm_agents.cli.oracle.session import OracleSession
+    from pyevm_agents.cli.options.sender import OracleSession
 
 EXAMPLES = """\b
 Examples:

@@ -9,18 +9,18 @@ import click
 from eth_utils import to_canonical_address, to_checksum_address
 from rich.markup import escape
 
-from pyevm_agents.agents.not_done import describe_not_done
+from pyevm_agents.abi.not_done import describe_not_done
 from pyevm_agents.cli.known_abis import abi_option, learn_abis
-from pyevm_agents.cli.oracle.ask import NOBODY, start_run
-from pyevm_agents.cli.oracle.param_types import ADDRESS_TYPE
-from pyevm_agents.cli.oracle.run_output import show_run
-from pyevm_agents.cli.oracle.session import (
+from pyevm_agents.cli.options.sender import (
     OracleSession,
     add_advice,
     add_sender_options,
     explain_reverts,
     json_option,
 )
+from pyevm_agents.cli.options.types import ADDRESS_TYPE
+from pyevm_agents.cli.oracle.ask import NOBODY, start_run
+from pyevm_agents.cli.oracle.run_output import show_run
 from pyevm_agents.cli.output import err, out, show_waiting
 from pyevm_agents.cli.rpc_client import print_json
 from pyevm_agents.cli.run_preview import (
@@ -35,12 +35,13 @@ from pyevm_agents.cli.run_preview import (
     refuse_to_send,
     yes_option,
 )
+from pyevm_agents.client.accounts import RevertedError
+from pyevm_agents.client.contract import RemoteContract, require_code
+from pyevm_agents.client.json_rpc import RemoteError
 from pyevm_agents.contract_intelligence.chain_metadata import get_chain_metadata
 from pyevm_agents.display import name_addresses, sanitize
 from pyevm_agents.errors import AgentsError, ConfigError, NotDoneError, RemoteFault
-from pyevm_agents.forking.remote_client import RemoteError
-from pyevm_agents.oracle.accounts import RevertedError
-from pyevm_agents.oracle.remote_contract import RemoteContract, open_agent, require_code
+from pyevm_agents.oracle.contracts import open_agent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

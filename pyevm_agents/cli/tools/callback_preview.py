@@ -11,11 +11,12 @@ from pyevm_agents.cli.run_preview import read_preview
 from pyevm_agents.cli.tools.inspect import SlowStatus
 from pyevm_agents.cli.trace import TraceView, format_line
 from pyevm_agents.contract_intelligence.chain_metadata import get_chain_metadata
-from pyevm_agents.devnet.chain import ALIASES
-from pyevm_agents.devnet.model_registry import ModelChoice, open_registry
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.forking import open_fork
+from pyevm_agents.model_registry.profiles import ALIASES
+from pyevm_agents.model_registry.registry import ModelChoice, open_registry
 from pyevm_agents.oracle.callback_simulation import CallbackEstimator
+from pyevm_agents.oracle.contracts import is_agent_v1
 from pyevm_agents.oracle.recomputation import ModelOptions, RequestExecutor
 from pyevm_agents.oracle.run_simulation import simulate_run
 
@@ -24,9 +25,9 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from pyevm_agents.cli.oracle.session import OracleSession
+    from pyevm_agents.cli.options.sender import OracleSession
     from pyevm_agents.cli.run_preview import RunPreview
-    from pyevm_agents.oracle.remote_contract import RemoteContract
+    from pyevm_agents.client.contract import RemoteContract
     from pyevm_agents.oracle.run_simulation import SimulatedRun
 
 ANSWERED, NOT_DONE = "Answered", "NotDone"
@@ -43,7 +44,7 @@ def simulate_callback_run(
 
     Raises: AgentsError: the model is not on this machine, or the agent can't be simulated.
     """
-    if agent.is_agent_v1:
+    if is_agent_v1(agent):
         raise ConfigError(
             f"{agent.checksum_address}: a version-1 agent; only version 2 is simulated"
         )

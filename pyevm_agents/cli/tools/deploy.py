@@ -15,20 +15,22 @@ from rich.table import Table
 
 from precompiles.spec import EXECUTOR_ADDRESS
 from pyevm_agents.cli.known_abis import learn_abis
+from pyevm_agents.cli.options.amounts import AMOUNT_TYPE
+from pyevm_agents.cli.options.sender import OracleSession, add_sender_options, json_option
+from pyevm_agents.cli.options.sent_transactions import TransactionList
+from pyevm_agents.cli.options.types import ADDRESS_TYPE, DURATION_TYPE
 from pyevm_agents.cli.oracle.agent_options import (
     add_oracle_settings,
     build_model_option,
     iterations_option,
 )
-from pyevm_agents.cli.oracle.amounts import AMOUNT_TYPE
 from pyevm_agents.cli.oracle.ask import warn_without_workers
-from pyevm_agents.cli.oracle.param_types import ADDRESS_TYPE, DURATION_TYPE
-from pyevm_agents.cli.oracle.session import OracleSession, add_sender_options, json_option
-from pyevm_agents.cli.oracle.transactions import TransactionList
 from pyevm_agents.cli.output import err, out, print_table
 from pyevm_agents.cli.rpc_client import print_json
 from pyevm_agents.cli.tools.handle_options import add_handle_options
 from pyevm_agents.cli.tools.inspect import ContractOptions, add_contract_options, open_inspection
+from pyevm_agents.client.contract import RemoteContract, require_code
+from pyevm_agents.client.json_rpc import RemoteError
 from pyevm_agents.contract_intelligence.agent_deployment import (
     CALLBACK_GAS,
     AgentSettings,
@@ -46,8 +48,7 @@ from pyevm_agents.contract_intelligence.tool_spec import MAX_WORD
 from pyevm_agents.contract_intelligence.untrusted_text import clean_text
 from pyevm_agents.display import format_amount, pluralize
 from pyevm_agents.errors import ConfigError, RemoteFault
-from pyevm_agents.forking.remote_client import RemoteError
-from pyevm_agents.oracle.remote_contract import RemoteContract, open_oracle, require_code
+from pyevm_agents.oracle.contracts import open_oracle
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

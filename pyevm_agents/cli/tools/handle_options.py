@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import click
 from eth_utils import to_checksum_address
 
-from pyevm_agents.cli.option_group import add_option_group
-from pyevm_agents.cli.oracle.param_types import ADDRESS_TYPE
+from pyevm_agents.cli.options.group import add_option_group
+from pyevm_agents.cli.options.types import ADDRESS_TYPE
 from pyevm_agents.contract_intelligence.contract_reader import ContractReader
 from pyevm_agents.contract_intelligence.ens import resolve_name
 from pyevm_agents.contract_intelligence.people import parse_handle, read_handles, resolve_people

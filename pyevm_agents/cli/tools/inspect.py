@@ -15,9 +15,10 @@ import click
 from eth_utils import to_checksum_address
 
 from pyevm_agents.chain import Chain
+from pyevm_agents.chain.fork_setup import build_fork_config
 from pyevm_agents.cli.cache_folder import get_abis_folder
-from pyevm_agents.cli.fork_options import ForkOptions, split_url
-from pyevm_agents.cli.oracle.param_types import ADDRESS_TYPE
+from pyevm_agents.cli.options.fork import ForkOptions, split_url
+from pyevm_agents.cli.options.types import ADDRESS_TYPE
 from pyevm_agents.cli.output import StatusLine
 from pyevm_agents.cli.tools.inspection_text import print_contracts
 from pyevm_agents.config import ChainConfig
@@ -38,7 +39,6 @@ from pyevm_agents.contract_intelligence.inspection import (
 )
 from pyevm_agents.contract_intelligence.serialization import build_context, serialize_inspection
 from pyevm_agents.devnet.chain import DEVELOPMENT_ADDRESS
-from pyevm_agents.oracle.recomputation import build_fork_config
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from precompiles import spec
 from precompiles.escaping import ADDRESS
 from precompiles.numeric_executor import compute_run_gas
-from pyevm_agents.agents.address_names import AddressNames
-from pyevm_agents.agents.revert_reasons import read_revert_context
+from pyevm_agents.abi.address_names import AddressNames
+from pyevm_agents.agents.failures import read_revert_context
 from pyevm_agents.agents.trace import extract_inferences, sum_usage
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import CachingModel, ScriptedModel, SwappableModel, answer, use

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from eth_utils import ValidationError
 
 from precompiles.spec import EXECUTOR_ADDRESS
-from pyevm_agents.agents.address_names import AddressNames
+from pyevm_agents.abi.address_names import AddressNames
 from pyevm_agents.agents.trace import trace_agents
 from pyevm_agents.node.state_view import StateView
 from pyevm_agents.rpc.agent_description import DESCRIPTION_GAS, AgentDescriber

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyevm_agents.abi import (
+from pyevm_agents.abi.artifacts import MAX_CODE_BYTES, describe_contract, read_artifact
+from pyevm_agents.abi.values import (
     MAX_ABI_ENTRIES,
     MAX_NAME_CHARACTERS,
     is_contract_name,
     parse_abi_entry,
 )
-from pyevm_agents.artifacts import MAX_CODE_BYTES, describe_contract, read_artifact
 from pyevm_agents.rpc.method_table import MethodTable, optional
 from pyevm_agents.rpc.params import (
     accept_any,
@@ -24,7 +24,7 @@ from pyevm_agents.rpc.params import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from pyevm_agents.artifacts import ContractDescription
+    from pyevm_agents.abi.artifacts import ContractDescription
     from pyevm_agents.rpc.context import RequestContext
 
 METHODS = MethodTable()

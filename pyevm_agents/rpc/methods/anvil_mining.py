@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from eth.exceptions import Revert
 
-from pyevm_agents.agents.revert_reasons import read_revert_context
+from pyevm_agents.agents.failures import read_revert_context
 from pyevm_agents.chain import BlockRecord
 from pyevm_agents.node import MiningMode
 from pyevm_agents.rpc import serializers
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from eth_typing import Address
 
-    from pyevm_agents.agents.known_contracts import KnownContracts
+    from pyevm_agents.abi.known_contracts import KnownContracts
     from pyevm_agents.chain import MinedBlock
     from pyevm_agents.rpc.context import RequestContext
     from pyevm_agents.rpc.serializers import Json

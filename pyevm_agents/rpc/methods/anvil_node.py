@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
-from pyevm_agents.forking.remote_client import FIRST_DELAY_SECONDS
+from pyevm_agents.client.json_rpc import FIRST_DELAY_SECONDS
 from pyevm_agents.node.transaction_defaults import (
     prepare_transaction,
     suggest_gas_price,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from eth.exceptions import Revert
 from eth_utils import ValidationError, to_checksum_address
 
-from pyevm_agents.agents.revert_reasons import read_revert_context
+from pyevm_agents.agents.failures import read_revert_context
 from pyevm_agents.node.gas_limits import estimate_gas as estimate_gas_limit
 from pyevm_agents.node.gas_limits import get_sender_balance
 from pyevm_agents.node.listeners import find_warning, warn_of_missing_code

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from eth_utils import ValidationError
 
-from pyevm_agents.agents.revert_reasons import read_revert_context
+from pyevm_agents.agents.failures import read_revert_context
 from pyevm_agents.node.listeners import find_warning
 from pyevm_agents.rpc import serializers
 from pyevm_agents.rpc.block_views import resolve_view

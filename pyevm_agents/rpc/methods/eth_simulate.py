@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from eth.exceptions import InvalidInstruction, Revert
 from eth.vm.forks.shanghai.withdrawals import Withdrawal
 
-from pyevm_agents.agents.revert_reasons import read_revert_context
+from pyevm_agents.agents.failures import read_revert_context
 from pyevm_agents.chain import BlockRecord
 from pyevm_agents.rpc import serializers
 from pyevm_agents.rpc.block_views import resolve_sealed_view
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from eth.exceptions import VMError
     from eth_typing import Address
 
-    from pyevm_agents.agents.known_contracts import KnownContracts
+    from pyevm_agents.abi.known_contracts import KnownContracts
     from pyevm_agents.node.transaction_defaults import TransactionRequest
     from pyevm_agents.rpc.context import RequestContext
     from pyevm_agents.rpc.serializers import Json

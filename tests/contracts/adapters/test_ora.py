@@ -7,7 +7,7 @@ from eth_abi import encode
 from eth_utils import function_signature_to_4byte_selector
 from eth_utils.abi import abi_to_signature
 
-from pyevm_agents.contracts import load_artifact
+from pyevm_agents.abi.bundled import load_artifact
 from tests.contracts.adapters.adapter_bench import MODEL, TIMEOUT, AdapterBench, ora_bench
 from tests.contracts.callback.oracle_bench import ITERATION_TYPE, OTHER_WORKER, WORKER
 from tests.contracts.challenge.challenge_bench import WINDOW, ChallengeBench, hash_answer

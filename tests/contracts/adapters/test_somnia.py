@@ -9,7 +9,7 @@ from eth_abi import decode, encode
 from eth_utils import function_signature_to_4byte_selector
 from eth_utils.abi import abi_to_signature
 
-from pyevm_agents.contracts import load_artifact
+from pyevm_agents.abi.bundled import load_artifact
 from tests.contracts.adapters.adapter_bench import MODEL, TIMEOUT, AdapterBench, somnia_bench
 from tests.contracts.callback.oracle_bench import WORKER
 from tests.contracts.plain_evm import OWNER, STRANGER, Contract, reverts, use_tool

@@ -9,7 +9,7 @@ from eth_abi import decode, encode
 from eth_utils import function_signature_to_4byte_selector
 
 from precompiles.spec import EXECUTOR_ADDRESS
-from pyevm_agents.contracts import load_artifact
+from pyevm_agents.abi.bundled import load_artifact
 from tests.byte_model import PROFILE
 from tests.contracts.adapters.test_somnia import (
     RESULT_TYPES,

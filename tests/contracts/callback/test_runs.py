@@ -8,7 +8,7 @@ import pytest
 from eth_abi import decode, encode
 from eth_utils import function_abi_to_4byte_selector, function_signature_to_4byte_selector
 
-from pyevm_agents.contracts import load_artifact
+from pyevm_agents.abi.bundled import load_artifact
 from tests.contracts.callback.oracle_bench import (
     AGENT_GAS,
     LIFETIME,

@@ -10,7 +10,7 @@ from eth_utils import (
     to_canonical_address,
 )
 
-from pyevm_agents.contracts import load_artifact
+from pyevm_agents.abi.bundled import load_artifact
 from tests.contracts.callback.oracle_bench import (
     ANSWERED,
     EXPIRED,

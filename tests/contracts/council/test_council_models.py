@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from precompiles.spec import EXECUTOR_ADDRESS
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.agents.trace import extract_agent_steps
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.contracts import load_artifact
 from pyevm_agents.devnet.chain import (
     DEVELOPMENT_ADDRESS,
     DEVELOPMENT_BALANCE_WEI,
     DevelopmentAccount,
-    add_models,
 )
-from pyevm_agents.devnet.council_world import K1, PASSAGES, STOP_WORDS, TOOLS, B, DemoTerms
-from pyevm_agents.devnet.model_registry import BUILT_IN, build_profiles
+from pyevm_agents.model_registry.profiles import add_models
+from pyevm_agents.model_registry.registry import BUILT_IN, build_profiles
 from pyevm_agents.recordings import Replay, record_chain, write_fixture
+from pyevm_agents.scenarios.council.world import K1, PASSAGES, STOP_WORDS, TOOLS, B, DemoTerms
 from tests.contracts.council.council_bench import (
     AGENTS,
     BOND,

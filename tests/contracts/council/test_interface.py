@@ -7,7 +7,7 @@ from typing import Any
 from eth_utils import event_abi_to_log_topic, function_abi_to_4byte_selector, keccak
 from eth_utils.abi import collapse_if_tuple
 
-from pyevm_agents.contracts import load_artifact
+from pyevm_agents.abi.bundled import load_artifact
 
 CAPABILITIES = "(string[],string[])"
 FUNCTIONS = {

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from eth_utils import function_signature_to_4byte_selector, to_canonical_address
 
-from pyevm_agents.contracts import load_artifact
+from pyevm_agents.abi.bundled import load_artifact
 from tests.contracts.council.council_bench import (
     AGENTS,
     BOND,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pyevm_agents.contracts import load_artifact
+from pyevm_agents.abi.bundled import load_artifact
 from tests.contracts.named_contracts import NamedContracts
 from tests.contracts.plain_evm import ZERO
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given
 
-from pyevm_agents.contracts import load_artifact
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.testing import (
     Adversary,
     AgentChain,

@@ -9,7 +9,7 @@ import pytest
 from eth_utils import event_abi_to_log_topic, function_abi_to_4byte_selector, keccak
 from eth_utils.abi import collapse_if_tuple, get_abi_input_types, get_abi_output_types
 
-from pyevm_agents.contracts import load_artifact
+from pyevm_agents.abi.bundled import load_artifact
 
 REFERENCE = Path(__file__).parent / "erc8004_abi.txt"
 NAMES = ("IdentityRegistry", "ReputationRegistry", "ValidationRegistry")

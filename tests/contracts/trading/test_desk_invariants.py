@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pyevm_agents.devnet.swap_world import UNISWAP_FOLDER
+from pyevm_agents.scenarios.swap.world import UNISWAP_FOLDER
 from tests.contracts.foundry_invariants import compile_project, play_invariants
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pyevm_agents.devnet.swap_world import NO_DEADLINE, UNISWAP_FOLDER, load_uniswap_artifact
+from pyevm_agents.scenarios.swap.world import NO_DEADLINE, UNISWAP_FOLDER, load_uniswap_artifact
 from tests.contracts.named_contracts import NamedContracts
 from tests.contracts.plain_evm import OWNER, ZERO, Contract, Evm
 

@@ -10,9 +10,9 @@ from eth_abi import decode, encode
 from eth_utils import to_canonical_address, to_checksum_address
 
 from precompiles.abi import FinalAnswer
-from pyevm_agents.agents.not_done import find_not_done
+from pyevm_agents.abi.bundled import load_artifact
+from pyevm_agents.abi.not_done import find_not_done
 from pyevm_agents.agents.trace import extract_agent_steps, extract_inferences
-from pyevm_agents.contracts import load_artifact
 from tests.contracts.plain_evm import OWNER, STRANGER, ZERO, decode_error, reverts
 from tests.contracts.plain_evm import text_input as text_input_v2
 from tests.contracts.v1.draft import (

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from eth_utils import function_abi_to_4byte_selector
 
-from pyevm_agents.contracts import load_artifact
+from pyevm_agents.abi.bundled import load_artifact
 from tests.contracts.plain_evm import OWNER, ZERO
 from tests.contracts.v1.draft import RUN, RUN_NEXT_ITERATION, interface_id, selector
 

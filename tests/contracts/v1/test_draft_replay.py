@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from precompiles.errors import Refusal
 from precompiles.react import parse_history
 from precompiles.versions import decode_request
-from pyevm_agents.contracts import load_artifact
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.recordings.export import (
     CALL_TRACER,
     ReplayExport,

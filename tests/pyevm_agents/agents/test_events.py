@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from eth_abi import encode
 
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.agents.events import (
     RunEnded,
     RunFaulted,
@@ -20,7 +21,6 @@ from pyevm_agents.agents.events import (
 )
 from pyevm_agents.agents.trace import extract_agent_steps
 from pyevm_agents.chain import Call
-from pyevm_agents.contracts import load_artifact
 from pyevm_agents.errors import EngineFault
 from pyevm_agents.recordings import Replay, read_fixture
 from pyevm_agents.vm import stack_depth

@@ -11,7 +11,6 @@ from pyevm_agents.bench.measurement.results import (
     Attack,
     Growth,
     GrowthPoint,
-    Interval,
     Machine,
     MeasuredModel,
     ModelSize,
@@ -35,6 +34,7 @@ from pyevm_agents.bench.numeric.prices import (
     fit_numeric_terms,
 )
 from pyevm_agents.bench.pricing.parity import compute_prices
+from pyevm_agents.reports.number_format import Interval
 
 OURS = "pyevm-agents"
 ANVIL = "anvil 1.5.0"

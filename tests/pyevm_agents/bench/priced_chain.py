@@ -9,9 +9,9 @@ from eth_abi import encode
 
 from precompiles.gas import GasSchedule
 from precompiles.spec import EXECUTOR_ADDRESS
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.contracts import load_artifact
 from pyevm_agents.devnet.chain import DEVELOPMENT_ADDRESS, DevelopmentAccount
 from tests.byte_model import PROFILE, ByteModel
 

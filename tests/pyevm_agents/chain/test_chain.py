@@ -14,10 +14,10 @@ from eth.vm.forks.prague.constants import (
 from eth_typing import Address
 from eth_utils import ValidationError, keccak
 
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.chain import BlockSettings, Call, Chain, GenesisAccount
 from pyevm_agents.chain.database import MemoryRows
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.contracts import load_artifact
 from pyevm_agents.errors import BlockError, ConfigError, EngineFault
 from tests.byte_model import PROFILE, ByteModel
 from tests.conftest import OWNER, OWNER_KEY, STRANGER

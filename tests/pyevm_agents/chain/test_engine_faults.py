@@ -13,15 +13,15 @@ import pytest
 from eth_typing import Address
 
 from precompiles.language_model import Segment
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.chain import Call
-from pyevm_agents.contracts import load_artifact
 from pyevm_agents.devnet.chain import DEVELOPMENT_KEY, create_development_chain
-from pyevm_agents.devnet.wallet_demo import WalletDemo
 from pyevm_agents.errors import EngineFault
 from pyevm_agents.models import LlamaModel, Progress
 from pyevm_agents.models.engine_messages import EngineRequest
 from pyevm_agents.models.gguf.files import FREE_ADAPTER
 from pyevm_agents.models.llama import child_process
+from pyevm_agents.scenarios.wallet import WalletDemo
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -15,11 +15,11 @@ from eth_typing import Address
 from eth_utils import ValidationError, keccak
 
 from precompiles.spec import EXECUTOR_CODE
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.chain import BlockRecord, BlockSettings, Call, Chain, GenesisAccount
 from pyevm_agents.chain.database import MemoryRows
 from pyevm_agents.chain.fork_setup import ACTIVATIONS_SECONDS, choose_hardfork
 from pyevm_agents.config import ChainConfig, ForkOrigin
-from pyevm_agents.contracts import load_artifact
 from pyevm_agents.errors import BlockError, ConfigError, RemoteFault
 from pyevm_agents.state import RemoteAccount
 from pyevm_agents.vm import PRAGUE

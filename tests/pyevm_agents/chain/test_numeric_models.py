@@ -19,8 +19,8 @@ from pyevm_agents.bench.measurement.assembly import assemble
 from pyevm_agents.chain import Call, Chain, GenesisAccount
 from pyevm_agents.chain.lmdb import LmdbRows
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.devnet.chain import build_numeric_profiles
 from pyevm_agents.errors import BlockError, ConfigError
+from pyevm_agents.model_registry.profiles import build_numeric_profiles
 from pyevm_agents.models.numeric import NumericFile
 from tests.byte_model import PROFILE, ByteModel
 from tests.conftest import OWNER, OWNER_KEY, Bench

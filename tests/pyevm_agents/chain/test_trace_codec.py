@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from precompiles.language_model import Confidence, Margin
-from pyevm_agents.agents.revert_reasons import Failure, RevertContext
+from pyevm_agents.agents.failures import Failure, RevertContext
 from pyevm_agents.agents.trace import (
     AgentTrace,
     InferenceUsage,

@@ -7,15 +7,15 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.contracts import load_artifact
 from pyevm_agents.devnet.chain import DEVELOPMENT_ADDRESS, DEVELOPMENT_BALANCE_WEI, DEVELOPMENT_KEY
-from pyevm_agents.devnet.wallet_demo import WalletDemo
 from pyevm_agents.models import SwappableModel
 from pyevm_agents.node import Keys, Node
 from pyevm_agents.rpc.methods.registry import build_node_service
 from pyevm_agents.rpc.session import Session
+from pyevm_agents.scenarios.wallet import WalletDemo
 from pyevm_agents.server import Server, ServerOptions
 from tests.byte_model import PROFILE, ByteModel
 from tests.deadlines import HANG_SECONDS

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from eth_utils import to_canonical_address
 
 from precompiles.spec import EXECUTOR_ADDRESS
-from pyevm_agents.contracts import load_artifact
+from pyevm_agents.abi.bundled import load_artifact
 from tests.byte_model import ByteModel
 from tests.contracts.v1.draft import text_input
 from tests.pyevm_agents.cli.agent_node import FIRST, AgentNode

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
+from pyevm_agents.abi.bundled import IMPORT_PREFIX
 from pyevm_agents.cli.app import main
-from pyevm_agents.contracts import IMPORT_PREFIX
 
 
 def run(*arguments: str) -> str:

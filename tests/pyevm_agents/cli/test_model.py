@@ -16,15 +16,16 @@ from eth_abi.abi import encode
 from benchmarks import agent_accuracy
 from benchmarks.adapters import write_random_adapter
 from precompiles.spec import EXECUTOR_ADDRESS
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.chain import GenesisAccount
 from pyevm_agents.chain.database import MemoryRows
 from pyevm_agents.cli.app import main
 from pyevm_agents.cli.node.chain import ChainOptions, NodeSetup
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.contracts import load_artifact
-from pyevm_agents.devnet.chain import ALIASES, DevelopmentAccount
-from pyevm_agents.devnet.model_registry import open_registry
+from pyevm_agents.devnet.chain import DevelopmentAccount
 from pyevm_agents.errors import ConfigError
+from pyevm_agents.model_registry.profiles import ALIASES
+from pyevm_agents.model_registry.registry import open_registry
 from pyevm_agents.models import Store
 from pyevm_agents.models.gguf.files import combine_digests, hash_file
 from pyevm_agents.recordings import read_fixture, record_chain, write_fixture
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
     from click.testing import Result
 
-    from pyevm_agents.devnet.model_registry import ModelChoice
+    from pyevm_agents.model_registry.registry import ModelChoice
     from pyevm_agents.models import LlamaModel
 
 

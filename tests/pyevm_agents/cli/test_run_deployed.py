@@ -14,8 +14,8 @@ from eth_utils import to_checksum_address
 from mcp import Client, StdioServerParameters
 
 from precompiles.spec import EXECUTOR_ADDRESS
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.cli.app import main
-from pyevm_agents.contracts import load_artifact
 from pyevm_agents.manifests.agent_folder import AgentFolder
 from pyevm_agents.manifests.documents import DocumentKind
 from tests.checkout import ROOT

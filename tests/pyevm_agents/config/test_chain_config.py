@@ -16,8 +16,8 @@ from precompiles.numeric_model import NumericModelProfile
 from pyevm_agents.chain import Chain
 from pyevm_agents.config import ChainConfig, ForkOrigin, check_numeric_fits
 from pyevm_agents.config.chain_config import check_fits
-from pyevm_agents.devnet.chain import add_models
 from pyevm_agents.errors import ConfigError
+from pyevm_agents.model_registry.profiles import add_models
 from pyevm_agents.models import ProfileFacts
 from tests.byte_model import PROFILE, ByteModel
 from tests.numeric_model import SumModel, profile_of

@@ -11,9 +11,14 @@ from eth_typing import Address
 from eth_utils import keccak, to_canonical_address, to_checksum_address
 from eth_utils.abi import collapse_if_tuple
 
-from pyevm_agents.agents.not_done import find_answer
+from pyevm_agents.abi.bundled import load_artifact
+from pyevm_agents.agents.failures import find_answer
 from pyevm_agents.agents.trace import extract_agent_steps
 from pyevm_agents.chain import Chain, GenesisAccount
+from pyevm_agents.chain.fork_setup import build_fork_config
+from pyevm_agents.client.accounts import UnlockedAccount
+from pyevm_agents.client.contract import RemoteContract
+from pyevm_agents.client.json_rpc import RemoteClient
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.contract_intelligence.access import analyse_functions
 from pyevm_agents.contract_intelligence.agent_deployment import (
@@ -29,22 +34,16 @@ from pyevm_agents.contract_intelligence.chain_metadata import get_chain_metadata
 from pyevm_agents.contract_intelligence.function_abi import read_interface
 from pyevm_agents.contract_intelligence.inspection import InspectedContract, inspect_contracts
 from pyevm_agents.contract_intelligence.tool_plan import AgentPlan, PlanOptions, plan_agent
-from pyevm_agents.contracts import load_artifact
 from pyevm_agents.devnet.chain import (
-    ALIASES,
     DEVELOPMENT_ADDRESS,
     DEVELOPMENT_BALANCE_WEI,
     DevelopmentAccount,
-    add_models,
-    build_model_profile,
 )
 from pyevm_agents.devnet.node_process import run_anvil
-from pyevm_agents.devnet.swap_world import NATIVE, SwapWorld, load_uniswap_artifact
 from pyevm_agents.forking import open_fork
-from pyevm_agents.forking.remote_client import RemoteClient
-from pyevm_agents.oracle.accounts import UnlockedAccount
-from pyevm_agents.oracle.recomputation import ForkComputer, HostedModels, build_fork_config
-from pyevm_agents.oracle.remote_contract import RemoteContract
+from pyevm_agents.model_registry.profiles import ALIASES, add_models, build_model_profile
+from pyevm_agents.oracle.recomputation import ForkComputer, HostedModels
+from pyevm_agents.scenarios.swap.world import NATIVE, SwapWorld, load_uniswap_artifact
 from tests.clients.packages import foundry_program
 from tests.pyevm_agents.oracle.oracle_chain import Deployed, OracleChain
 
@@ -53,8 +52,8 @@ if TYPE_CHECKING:
 
     from eth.abc import ComputationAPI
 
+    from pyevm_agents.client.accounts import ContractAccount
     from pyevm_agents.contract_intelligence.capabilities import ContractIntelligence
-    from pyevm_agents.devnet.chain import ContractAccount
     from pyevm_agents.models import CachingModel, ProfileFacts
 
 CONTRACTS = {

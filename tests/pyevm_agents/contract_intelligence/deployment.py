@@ -11,10 +11,10 @@ from eth_typing import Address
 from eth_utils import keccak
 from eth_utils.abi import collapse_if_tuple
 
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.contract_intelligence.access import analyse_functions
 from pyevm_agents.contract_intelligence.capabilities import FunctionCapability, Parameter
 from pyevm_agents.contract_intelligence.probe import to_hex_address
-from pyevm_agents.contracts import load_artifact
 from tests.clients.packages import installed
 from tests.conftest import OWNER, Bench
 

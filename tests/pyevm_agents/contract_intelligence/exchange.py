@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from eth_abi import encode
 from eth_utils import keccak, to_checksum_address
 
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.contracts import load_artifact
 from pyevm_agents.devnet.chain import (
     DEVELOPMENT_ADDRESS,
     DEVELOPMENT_BALANCE_WEI,

@@ -10,6 +10,7 @@ from eth_abi import encode
 from eth_typing import Address
 from eth_utils import keccak
 
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.contract_intelligence import surroundings
 from pyevm_agents.contract_intelligence.access import analyse_functions, clean_text
 from pyevm_agents.contract_intelligence.capabilities import (
@@ -17,7 +18,6 @@ from pyevm_agents.contract_intelligence.capabilities import (
     FunctionCapability,
     Parameter,
 )
-from pyevm_agents.contracts import load_artifact
 from tests.conftest import OWNER, STRANGER, Bench
 from tests.pyevm_agents.contract_intelligence.answering_code import address_of, build_chain
 from tests.pyevm_agents.contract_intelligence.deployment import (

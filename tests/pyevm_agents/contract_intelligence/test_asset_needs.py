@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.contract_intelligence.capabilities import Access, Approval, ApprovalKind
-from pyevm_agents.contracts import load_artifact
 from tests.conftest import OWNER, Bench
 from tests.pyevm_agents.contract_intelligence.deployment import (
     AGENT,

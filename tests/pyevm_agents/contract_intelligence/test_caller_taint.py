@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.chain import AccountOverride, Call
 from pyevm_agents.contract_intelligence.call_search import CheckKind, find_check
 from pyevm_agents.contract_intelligence.conditions import list_comparisons
 from pyevm_agents.contract_intelligence.probe import PROBE_BALANCE_WEI, CallProbe, Prober
-from pyevm_agents.contracts import load_artifact
 from tests.conftest import OWNER, Bench
 from tests.pyevm_agents.contract_intelligence.deployment import AGENT, hex_of, list_functions
 

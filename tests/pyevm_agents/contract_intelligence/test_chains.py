@@ -11,8 +11,8 @@ from eth_utils import to_checksum_address
 
 from pyevm_agents.contract_intelligence.argument_derivation import DEADLINE_SECONDS
 from pyevm_agents.contract_intelligence.chain_metadata import get_chain_metadata
-from pyevm_agents.devnet.swap_world import NATIVE, WRAPPED
 from pyevm_agents.models import CachingModel
+from pyevm_agents.scenarios.swap.world import NATIVE, WRAPPED
 from tests.pyevm_agents.contract_intelligence.chain_agents import (
     SharedModel,
     open_anvil,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from eth_utils import keccak
 
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.contract_intelligence.contract_reader import ContractReader
 from pyevm_agents.contract_intelligence.ens import (
     ENS_NAME,
@@ -12,7 +13,6 @@ from pyevm_agents.contract_intelligence.ens import (
     normalize_name,
     resolve_name,
 )
-from pyevm_agents.contracts import load_artifact
 from pyevm_agents.errors import ConfigError
 from tests.pyevm_agents.contract_intelligence.answering_code import LOOP, address_of, build_answers
 from tests.pyevm_agents.contract_intelligence.answering_code import build_chain as build_codes

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from precompiles.spec import MAX_NAME_BYTES
 from precompiles.tool_metadata import compute_look, find_name_flaw
-from pyevm_agents.abi import MAX_ABI_ENTRIES
+from pyevm_agents.abi.values import MAX_ABI_ENTRIES
 from pyevm_agents.contract_intelligence.function_abi import (
     MAX_FUNCTIONS,
     ContractInterface,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyevm_agents.abi import ErrorDefinition, EventDefinition, parse_abi_entry
+from pyevm_agents.abi.values import ErrorDefinition, EventDefinition, parse_abi_entry
 from pyevm_agents.contract_intelligence.human_readable_abi import (
     MAX_CHARACTERS,
     MAX_NESTING,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from eth_abi import encode
 
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.contract_intelligence.abi_files import read_abi_file
 from pyevm_agents.contract_intelligence.abi_services import EtherscanService
 from pyevm_agents.contract_intelligence.access import analyse_functions
@@ -28,7 +29,6 @@ from pyevm_agents.contract_intelligence.inspection import (
 from pyevm_agents.contract_intelligence.relationships import group_contracts
 from pyevm_agents.contract_intelligence.serialization import build_context
 from pyevm_agents.contract_intelligence.tool_spec import ZERO_ADDRESS
-from pyevm_agents.contracts import load_artifact
 from pyevm_agents.errors import ConfigError
 from tests.pyevm_agents.contract_intelligence.abi_server import answer_as_etherscan, serve_abis
 from tests.pyevm_agents.contract_intelligence.answering_code import (

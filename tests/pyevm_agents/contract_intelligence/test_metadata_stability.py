@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from eth_typing import Address
 
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.contract_intelligence.metadata_stability import (
     CodeChange,
     inspect_metadata,
 )
-from pyevm_agents.contracts import load_artifact
 from tests.conftest import OWNER, Bench
 from tests.pyevm_agents.contract_intelligence.deployment import AGENT, hex_of, list_functions
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pyevm_agents.abi.bundled import load_artifact, load_artifact_form
 from pyevm_agents.contract_intelligence.access import analyse_functions
 from pyevm_agents.contract_intelligence.capabilities import (
     ExampleCall,
@@ -16,7 +17,6 @@ from pyevm_agents.contract_intelligence.capabilities import (
 )
 from pyevm_agents.contract_intelligence.function_abi import read_interface
 from pyevm_agents.contract_intelligence.parameter_evidence import share_units
-from pyevm_agents.contracts import load_artifact, load_artifact_form
 from tests.conftest import OWNER, Bench
 from tests.pyevm_agents.contract_intelligence.deployment import AGENT, hex_of
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from eth_utils import to_checksum_address
 
-from pyevm_agents.abi import is_abi_type, is_contract_name
+from pyevm_agents.abi.values import is_abi_type, is_contract_name
 from pyevm_agents.contract_intelligence import primitives
 from pyevm_agents.contract_intelligence.capabilities import (
     ContractKind,

@@ -8,10 +8,10 @@ import pytest
 from eth_typing import Address
 from eth_utils import keccak
 
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.contract_intelligence import probe
 from pyevm_agents.contract_intelligence.capabilities import Access
 from pyevm_agents.contract_intelligence.probe import MAX_OUTPUT_BYTES, CallProbe, Prober
-from pyevm_agents.contracts import load_artifact
 from tests.conftest import OWNER, STRANGER, Bench
 from tests.pyevm_agents.contract_intelligence.deployment import (
     AGENT,

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from eth_utils import to_checksum_address
 
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.chain import Chain
+from pyevm_agents.chain.fork_setup import build_fork_config
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.contract_intelligence import remote_logs
 from pyevm_agents.contract_intelligence.access import analyse_functions
 from pyevm_agents.contract_intelligence.remote_logs import read_remote_logs
-from pyevm_agents.contracts import load_artifact
 from pyevm_agents.forking import open_fork
-from pyevm_agents.oracle.recomputation import build_fork_config
 from tests.pyevm_agents.contract_intelligence.deployment import AGENT, list_functions
 from tests.pyevm_agents.contract_intelligence.exchange import USER, build_account
 from tests.pyevm_agents.forking.fake_remote import fake_remote

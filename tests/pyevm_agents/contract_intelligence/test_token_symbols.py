@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.contract_intelligence.chain_metadata import get_chain_metadata
 from pyevm_agents.contract_intelligence.function_abi import read_interface
 from pyevm_agents.contract_intelligence.inspection import InspectedContract, inspect_contracts
 from pyevm_agents.contract_intelligence.serialization import choose_handles
 from pyevm_agents.contract_intelligence.tool_plan import PlanOptions, plan_agent
-from pyevm_agents.contracts import load_artifact
 from tests.pyevm_agents.contract_intelligence.exchange import USER, build_account, deploy_token
 from tests.pyevm_agents.contract_intelligence.recording_analyser import RecordingAnalyser
 

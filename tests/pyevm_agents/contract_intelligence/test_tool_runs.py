@@ -10,6 +10,7 @@ from eth_abi import encode
 from eth_utils import to_canonical_address, to_checksum_address
 
 from precompiles.abi import ParamType
+from pyevm_agents.abi.bundled import load_artifact, load_artifact_form
 from pyevm_agents.contract_intelligence.access import analyse_functions
 from pyevm_agents.contract_intelligence.agent_deployment import (
     SilentDeployer,
@@ -21,7 +22,6 @@ from pyevm_agents.contract_intelligence.chain_metadata import get_chain_metadata
 from pyevm_agents.contract_intelligence.function_abi import read_interface
 from pyevm_agents.contract_intelligence.inspection import InspectedContract, inspect_contracts
 from pyevm_agents.contract_intelligence.tool_plan import plan_agent
-from pyevm_agents.contracts import load_artifact, load_artifact_form
 from pyevm_agents.devnet.chain import DevelopmentAccount
 from tests.conftest import OWNER, OWNER_KEY, STRANGER, Bench
 from tests.contracts.plain_evm import RevertedError

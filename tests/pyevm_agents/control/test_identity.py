@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 import pytest
 from eth_utils import to_checksum_address
 
+from pyevm_agents.abi.bundled import load_artifact
+from pyevm_agents.abi.registries import REGISTRY_ADDRESSES, TESTNET
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.contracts import load_artifact
 from pyevm_agents.control.agent_loader import build_module_manifest
 from pyevm_agents.control.development_plane import open_development_plane
 from pyevm_agents.control.forms import RegistrationForm
@@ -24,7 +25,7 @@ from pyevm_agents.devnet.chain import (
     DEVELOPMENT_KEY,
     DevelopmentAccount,
 )
-from pyevm_agents.devnet.registries import REGISTRY_ADDRESSES, TESTNET, build_registries
+from pyevm_agents.devnet.registries import build_registries
 from pyevm_agents.errors import AgentsError, ConfigError
 from pyevm_agents.lifecycle.local_chain import LocalChainPort
 from pyevm_agents.lifecycle.registry_trust import RegistryTrust

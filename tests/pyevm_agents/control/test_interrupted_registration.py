@@ -10,9 +10,10 @@ import pytest
 from eth_abi import encode
 from eth_utils import to_checksum_address
 
+from pyevm_agents.abi.bundled import load_artifact
+from pyevm_agents.abi.registries import REGISTRY_ADDRESSES, TESTNET
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.contracts import load_artifact
 from pyevm_agents.control.identity import REGISTER, SET_URI, register_agent
 from pyevm_agents.control.local_identity import LocalIdentityAccount
 from pyevm_agents.control.pending_registration import (
@@ -23,7 +24,7 @@ from pyevm_agents.control.pending_registration import (
     write_pending,
 )
 from pyevm_agents.devnet.chain import DEVELOPMENT_ADDRESS, DEVELOPMENT_BALANCE_WEI, DEVELOPMENT_KEY
-from pyevm_agents.devnet.registries import REGISTRY_ADDRESSES, TESTNET, build_registries
+from pyevm_agents.devnet.registries import build_registries
 from pyevm_agents.errors import AgentsError, ConfigError, EngineFault, RemoteFault
 from pyevm_agents.lifecycle.local_chain import LocalChainPort
 from pyevm_agents.manifests.agent_folder import AgentFolder, validate_folder

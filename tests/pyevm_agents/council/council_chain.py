@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from eth_utils import to_checksum_address
 
-from pyevm_agents.abi import compute_topic
-from pyevm_agents.contracts import load_artifact
+from pyevm_agents.abi.bundled import load_artifact
+from pyevm_agents.abi.values import compute_topic
 from pyevm_agents.council.council_client import CONTRACT, CouncilClient
 from pyevm_agents.council.store import CouncilIdentity
 from tests.deadlines import HANG_SECONDS

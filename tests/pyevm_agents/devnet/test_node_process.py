@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pyevm_agents.client.json_rpc import RemoteClient
 from pyevm_agents.devnet.node_process import (
     AnvilError,
     find_anvil,
@@ -17,7 +18,6 @@ from pyevm_agents.devnet.node_process import (
     run_plain_node,
 )
 from pyevm_agents.errors import RemoteFault
-from pyevm_agents.forking.remote_client import RemoteClient
 from tests.clients.packages import foundry_program
 
 if TYPE_CHECKING:

@@ -9,11 +9,12 @@ from click.testing import CliRunner
 from eth_account.messages import encode_typed_data
 from eth_utils import to_checksum_address
 
+from pyevm_agents.abi.bundled import load_artifact, load_artifact_form
+from pyevm_agents.abi.registries import MAINNET, REGISTRY_ADDRESSES, TESTNET
 from pyevm_agents.chain import Chain
 from pyevm_agents.cli.app import main
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.contracts import load_artifact, load_artifact_form
-from pyevm_agents.devnet.registries import MAINNET, REGISTRY_ADDRESSES, TESTNET, build_registries
+from pyevm_agents.devnet.registries import build_registries
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.testing.chain import AgentChain
 from tests.pyevm_agents.cli.node.test_command import node

@@ -9,20 +9,18 @@ import pytest
 from eth_abi import encode
 
 from precompiles.spec import EXECUTOR_ADDRESS
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.agents.trace import extract_agent_steps
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.contracts import load_artifact
 from pyevm_agents.devnet.chain import (
-    DEFAULT_MODEL_NAME,
     DEVELOPMENT_ADDRESS,
     DEVELOPMENT_BALANCE_WEI,
-    FREE_MODEL_NAME,
     DevelopmentAccount,
-    add_models,
 )
-from pyevm_agents.devnet.model_registry import BUILT_IN, build_profiles
-from pyevm_agents.devnet.trading_posts import read_posts
+from pyevm_agents.model_registry.profiles import DEFAULT_MODEL_NAME, FREE_MODEL_NAME, add_models
+from pyevm_agents.model_registry.registry import BUILT_IN, build_profiles
+from pyevm_agents.scenarios.trading.posts import read_posts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

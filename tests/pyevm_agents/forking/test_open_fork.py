@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from eth_typing import Address
 
+from pyevm_agents.client.json_rpc import MAX_BATCH
 from pyevm_agents.errors import ConfigError, RemoteFault
 from pyevm_agents.forking import RemoteFork, open_fork, state_reader
 from pyevm_agents.forking.cache import AnswerCache
-from pyevm_agents.forking.remote_client import MAX_BATCH
 from pyevm_agents.forking.state_reader import ACCOUNTS_IN_BATCH, SLOTS_IN_BATCH
 from pyevm_agents.state.remote_state import RemoteAccount
 from tests.pyevm_agents.forking.fake_remote import (

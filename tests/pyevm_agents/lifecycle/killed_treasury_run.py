@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 from eth_typing import Address
 from eth_utils import event_abi_to_log_topic
 
+from pyevm_agents.abi.registries import REGISTRY_ADDRESSES, TESTNET
 from pyevm_agents.chain.lmdb import LmdbRows
-from pyevm_agents.devnet.registries import REGISTRY_ADDRESSES, TESTNET, build_registries
+from pyevm_agents.devnet.registries import build_registries
 from pyevm_agents.lifecycle.local_chain import LocalChainPort
 from pyevm_agents.lifecycle.manifest import ManifestIdentity
 from pyevm_agents.lifecycle.orchestrator import Orchestrator

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from eth_keys.datatypes import PrivateKey
 from eth_typing import Address
 
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.chain import Call, Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.contracts import load_artifact
 from pyevm_agents.lifecycle.budget import ComputeBudget
 from pyevm_agents.lifecycle.host import LifecycleHost
 from pyevm_agents.lifecycle.local_chain import LocalChainPort

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from eth_typing import Address
 
-from pyevm_agents.contracts import load_artifact
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.lifecycle.budget import BudgetMeter
 from pyevm_agents.lifecycle.execution import get_child_starter
 from pyevm_agents.lifecycle.host import Moment

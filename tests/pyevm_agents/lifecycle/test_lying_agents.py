@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from eth_typing import Address
 
-from pyevm_agents.contracts import load_artifact
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.lifecycle.budget import RunStoppedError
 from pyevm_agents.lifecycle.host import Moment
 from pyevm_agents.lifecycle.phase_results import ExecutionRecord

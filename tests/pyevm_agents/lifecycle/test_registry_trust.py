@@ -9,8 +9,9 @@ import pytest
 from eth_keys.datatypes import PrivateKey
 from eth_typing import Address
 
-from pyevm_agents.contracts import load_artifact
-from pyevm_agents.devnet.registries import REGISTRY_ADDRESSES, TESTNET, build_registries
+from pyevm_agents.abi.bundled import load_artifact
+from pyevm_agents.abi.registries import REGISTRY_ADDRESSES, TESTNET
+from pyevm_agents.devnet.registries import build_registries
 from pyevm_agents.lifecycle.chain_port import MAX_CALL_DRAFTS, MovedStateError
 from pyevm_agents.lifecycle.local_chain import LocalChainPort
 from pyevm_agents.lifecycle.manifest import ManifestIdentity

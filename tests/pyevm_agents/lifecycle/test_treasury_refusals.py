@@ -7,7 +7,7 @@ from eth_abi import encode
 from eth_utils import function_signature_to_4byte_selector
 from eth_utils.abi import abi_to_signature, get_abi_input_types
 
-from pyevm_agents.contracts import load_artifact
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.lifecycle.treasury_refusals import EXPLANATIONS, explain_refusal
 
 ERRORS = {

@@ -8,9 +8,9 @@ import pytest
 from eth_typing import Address
 
 from precompiles.spec import EXECUTOR_ADDRESS
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.agents.run_calls import encode_run
 from pyevm_agents.chain import Call
-from pyevm_agents.contracts import load_artifact
 from pyevm_agents.lifecycle.frames import Confirmation, RunTerms
 from pyevm_agents.lifecycle.host import Moment
 from pyevm_agents.lifecycle.onchain_agent import OnchainAgent

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from eth_keys.datatypes import PrivateKey
 from eth_utils import to_checksum_address
 
-from pyevm_agents.contracts import load_artifact
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.models.fakes.script_steps import answer, use
 from pyevm_agents.models.fakes.scripted import render_step
 from pyevm_agents.oracle.codec import decode_request, encode_answer, get_topic

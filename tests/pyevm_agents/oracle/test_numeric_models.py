@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.cli.app import main
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.devnet.chain import build_numeric_profiles
+from pyevm_agents.model_registry.profiles import build_numeric_profiles
 from pyevm_agents.models import answer
 from pyevm_agents.oracle.recomputation import ForkComputer, HostedModels, ModelOptions
 from pyevm_agents.oracle.rpc_methods import METHODS

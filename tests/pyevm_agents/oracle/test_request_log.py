@@ -11,9 +11,10 @@ from eth_utils import keccak
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pyevm_agents.client.chain_client import RemoteHeader
+from pyevm_agents.client.json_rpc import RemoteError
 from pyevm_agents.errors import RemoteFault
-from pyevm_agents.forking.remote_client import RemoteError
-from pyevm_agents.oracle.oracle_client import OracleClient, RemoteHeader
+from pyevm_agents.oracle.oracle_client import OracleClient
 from pyevm_agents.oracle.request_log import FIRST_RANGE, MAX_LAGS, MAX_SEARCHES, RequestScanner
 from pyevm_agents.oracle.store import WorkerStore
 from tests.pyevm_agents.oracle.test_store import IDENTITY, build_request

@@ -13,6 +13,7 @@ from eth_utils import keccak
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pyevm_agents.client.transaction_store import Attempt, Slot, StoreInUseError, StoreWriteError
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.oracle.messages import (
     AgentRequest,
@@ -22,7 +23,6 @@ from pyevm_agents.oracle.messages import (
     Evidence,
 )
 from pyevm_agents.oracle.store import StoreIdentity, WorkerStore
-from pyevm_agents.oracle.transaction_store import Attempt, Slot, StoreInUseError, StoreWriteError
 from tests.pyevm_agents.oracle.working import KilledError
 
 if TYPE_CHECKING:

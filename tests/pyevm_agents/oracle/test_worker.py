@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from eth_keys.datatypes import PrivateKey
 
+from pyevm_agents.client.transactions import FeeSettings
 from pyevm_agents.errors import EngineFault
 from pyevm_agents.oracle.oracle_client import OracleClient
 from pyevm_agents.oracle.store import StoreIdentity, WorkerStore
-from pyevm_agents.oracle.transactions import FeeSettings
 from pyevm_agents.oracle.worker import Worker, WorkerSettings
 from tests.deadlines import HANG_SECONDS
 from tests.pyevm_agents.oracle.oracle_chain import WORKER_KEY

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
     from eth_keys.datatypes import PrivateKey
 
-    from pyevm_agents.forking.remote_client import Request
+    from pyevm_agents.client.json_rpc import Request
+    from pyevm_agents.client.transactions import FeeSettings
     from pyevm_agents.oracle.messages import AgentRequest, AnswerComputer
-    from pyevm_agents.oracle.transactions import FeeSettings
     from tests.pyevm_agents.oracle.oracle_chain import OracleChain
 
 REFUSAL = b"\x12\x34\x56\x78"

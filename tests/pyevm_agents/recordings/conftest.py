@@ -8,9 +8,9 @@ import pytest
 from eth_abi import encode
 
 from precompiles.gas import DEFAULT_SCHEDULE, GasSchedule
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.chain import Call, Chain, GenesisAccount
 from pyevm_agents.config import DEFAULT_FORK, ChainConfig
-from pyevm_agents.contracts import load_artifact
 from pyevm_agents.models import CachingModel
 from pyevm_agents.recordings import Fixture, record_chain
 from tests.byte_model import PROFILE, ByteModel

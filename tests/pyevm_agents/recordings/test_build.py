@@ -10,9 +10,9 @@ from eth.vm.forks.cancun.constants import BEACON_ROOTS_ADDRESS, BEACON_ROOTS_CON
 from eth.vm.forks.prague.constants import HISTORY_STORAGE_ADDRESS
 
 from precompiles.language_model import Margin
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.chain import BlockSettings, Call, Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.contracts import load_artifact
 from pyevm_agents.devnet.chain import build_predeploys
 from pyevm_agents.errors import ConfigError, EngineFault, FixtureError
 from pyevm_agents.models.fakes.recorded import RecordingModel

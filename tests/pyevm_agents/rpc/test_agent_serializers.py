@@ -11,7 +11,7 @@ from eth_typing import Address
 
 from precompiles.errors import error_selector
 from precompiles.language_model import Margin
-from pyevm_agents.agents.revert_reasons import Failure
+from pyevm_agents.agents.failures import Failure
 from pyevm_agents.agents.trace import AgentTrace, InferenceUsage, StepDecision, TracedStep
 from pyevm_agents.chain.database import trace_key
 from pyevm_agents.recordings import Replay, read_fixture

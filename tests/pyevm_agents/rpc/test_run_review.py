@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from eth_utils import to_canonical_address, to_checksum_address
 
-from pyevm_agents.contracts import load_artifact
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.rpc.run_review import list_names, read_native_symbol
 from tests.pyevm_agents.rpc.methods.agents_to_show import FIRST, AgentsToShow
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pyevm_agents.contracts import load_artifact
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.testing.artifacts import ArtifactFinder
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pyevm_agents.contracts import load_artifact
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.testing.compiled_contract import CompiledContract, read_contract
 

@@ -11,13 +11,13 @@ from eth_utils import to_checksum_address
 
 from precompiles.gas import DEFAULT_SCHEDULE, GasSchedule
 from pyevm_agents.config.schedule_file import ScheduleFile
-from pyevm_agents.devnet.chain import (
+from pyevm_agents.devnet.chain import CREATE2_DEPLOYER
+from pyevm_agents.errors import ConfigError
+from pyevm_agents.model_registry.profiles import (
     BASE_MODEL_DIGEST,
     BASE_MODEL_NAME,
-    CREATE2_DEPLOYER,
     DEFAULT_MODEL_NAME,
 )
-from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import answer
 from pyevm_agents.models.gguf.files import find_default_model
 from pyevm_agents.testing.chain import AgentChain

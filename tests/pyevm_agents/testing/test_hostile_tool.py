@@ -9,7 +9,7 @@ from eth_typing import Address
 from eth_utils import keccak, to_canonical_address, to_checksum_address
 from web3.exceptions import ContractCustomError
 
-from pyevm_agents.contracts import load_artifact
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import answer, use
 from pyevm_agents.testing import faults

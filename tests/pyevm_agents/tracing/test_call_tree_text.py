@@ -9,10 +9,10 @@ from eth_typing import Address
 from eth_utils import function_signature_to_4byte_selector as selector_of
 from eth_utils import to_checksum_address
 
-from pyevm_agents.abi import compute_topic
-from pyevm_agents.agents.address_names import AddressNames
-from pyevm_agents.agents.known_contracts import KnownContracts
-from pyevm_agents.artifacts import describe_contract
+from pyevm_agents.abi.address_names import AddressNames
+from pyevm_agents.abi.artifacts import describe_contract
+from pyevm_agents.abi.known_contracts import KnownContracts
+from pyevm_agents.abi.values import compute_topic
 from pyevm_agents.chain import GenesisAccount
 from pyevm_agents.tracing import CallTree, call_tree_text
 from pyevm_agents.tracing.call_tree_text import iter_call_lines

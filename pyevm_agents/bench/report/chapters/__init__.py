@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pyevm_agents.bench.inference.fits import find_longest_measured
 from pyevm_agents.bench.measurement.budget import OUT_OF_TIME
 from pyevm_agents.bench.pricing.parity import is_extrapolated
-from pyevm_agents.bench.report import findings, number_format
+from pyevm_agents.bench.report import findings
 from pyevm_agents.bench.report.chapters.attacks import build_attack_chapter
 from pyevm_agents.bench.report.chapters.changes import build_change_chapter
 from pyevm_agents.bench.report.chapters.evm import build_evm_chapter
@@ -18,8 +18,9 @@ from pyevm_agents.bench.report.chapters.published import build_published_chapter
 from pyevm_agents.bench.report.chapters.runs import build_run_chapter
 from pyevm_agents.bench.report.chapters.scale import build_growth_chapter, build_size_chapter
 from pyevm_agents.bench.report.chapters.terms import build_term_chapter
-from pyevm_agents.bench.report.document import Document
 from pyevm_agents.bench.report.summary import build_headlines, build_summary
+from pyevm_agents.reports import number_format
+from pyevm_agents.reports.document import Document
 
 if TYPE_CHECKING:
     from pyevm_agents.bench.measurement.results import Report

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from pyevm_agents.bench.measurement.intervals import estimate_median
 from pyevm_agents.bench.measurement.results import REFERENCES
 from pyevm_agents.bench.pricing.parity import find_reference
-from pyevm_agents.bench.report import findings, number_format
-from pyevm_agents.bench.report.document import (
+from pyevm_agents.bench.report import findings
+from pyevm_agents.reports import number_format
+from pyevm_agents.reports.document import (
     Cell,
     Chapter,
     Picture,

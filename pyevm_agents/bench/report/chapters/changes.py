@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyevm_agents.bench.report import number_format
 from pyevm_agents.bench.report.compare import PARITY_PRICE
-from pyevm_agents.bench.report.document import (
+from pyevm_agents.reports import number_format
+from pyevm_agents.reports.document import (
     Cell,
     Chapter,
     ReportTable,
@@ -20,9 +20,9 @@ from pyevm_agents.bench.report.document import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pyevm_agents.bench.measurement.results import Interval
     from pyevm_agents.bench.report.compare import Difference, ReportComparison
-    from pyevm_agents.bench.report.document import Paragraph
+    from pyevm_agents.reports.document import Paragraph
+    from pyevm_agents.reports.number_format import Interval
 
 SECONDS = "s"
 """`Difference.unit` of times, which are shown in a unit that fits."""

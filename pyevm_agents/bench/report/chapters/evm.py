@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from pyevm_agents.bench.measurement.intervals import divide_intervals, estimate_median
 from pyevm_agents.bench.pricing.parity import filter_own_yardsticks
-from pyevm_agents.bench.report import findings, number_format
-from pyevm_agents.bench.report.document import (
+from pyevm_agents.bench.report import findings
+from pyevm_agents.reports import number_format
+from pyevm_agents.reports.document import (
     Cell,
     Chapter,
     Picture,

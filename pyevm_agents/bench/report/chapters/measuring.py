@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyevm_agents.bench.report import findings, number_format
-from pyevm_agents.bench.report.document import (
+from pyevm_agents.bench.report import findings
+from pyevm_agents.reports import number_format
+from pyevm_agents.reports.document import (
     Chapter,
     ReportTable,
     make_text_cell,

@@ -9,25 +9,22 @@ from pyevm_agents.bench.measurement.intervals import (
     estimate_median,
     scale_interval,
 )
-from pyevm_agents.bench.measurement.results import (
-    NUMERIC_PRICES,
-    NUMERIC_UNITS,
-    REFERENCES,
-    Interval,
-)
+from pyevm_agents.bench.measurement.results import NUMERIC_PRICES, NUMERIC_UNITS, REFERENCES
 from pyevm_agents.bench.pricing.parity import (
     OPERATIONS_PER_GAS,
     compute_numeric_schedule,
     find_reference,
 )
-from pyevm_agents.bench.report import findings, number_format
+from pyevm_agents.bench.report import findings
 from pyevm_agents.bench.report.chapters.attacks import (
     build_method_table,
     build_seconds_table,
     describe_most_work,
     iter_parity_breaches,
 )
-from pyevm_agents.bench.report.document import (
+from pyevm_agents.errors import ConfigError
+from pyevm_agents.reports import number_format
+from pyevm_agents.reports.document import (
     Cell,
     Chapter,
     Picture,
@@ -38,7 +35,6 @@ from pyevm_agents.bench.report.document import (
     make_text_columns,
     make_time_cell,
 )
-from pyevm_agents.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,6 +45,7 @@ if TYPE_CHECKING:
         NumericTransaction,
         Report,
     )
+    from pyevm_agents.reports.number_format import Interval
 
 NS = 1e9
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from pyevm_agents.bench.measurement.intervals import scale_interval
 from pyevm_agents.bench.measurement.results import REFERENCES
 from pyevm_agents.bench.pricing.parity import find_reference
-from pyevm_agents.bench.report import findings, number_format
-from pyevm_agents.bench.report.document import (
+from pyevm_agents.bench.report import findings
+from pyevm_agents.reports import number_format
+from pyevm_agents.reports.document import (
     Cell,
     Chapter,
     Picture,
@@ -23,8 +24,9 @@ from pyevm_agents.bench.report.document import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pyevm_agents.bench.measurement.results import Interval, Price, Report
-    from pyevm_agents.bench.report.document import Paragraph
+    from pyevm_agents.bench.measurement.results import Price, Report
+    from pyevm_agents.reports.document import Paragraph
+    from pyevm_agents.reports.number_format import Interval
 
 ONE_UNIT = "Cost of one more unit"
 AT_MOST = "The same where a unit costs most"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyevm_agents.bench.report import number_format
-from pyevm_agents.bench.report.document import (
+from pyevm_agents.reports import number_format
+from pyevm_agents.reports.document import (
     Cell,
     Chapter,
     ReportTable,

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from pyevm_agents.bench.measurement.exponents import FASTER, describe_growth
 from pyevm_agents.bench.measurement.intervals import estimate_median, scale_interval
 from pyevm_agents.bench.measurement.results import QUANTITIES, REFERENCES, TERMS
-from pyevm_agents.bench.report import findings, number_format
-from pyevm_agents.bench.report.document import (
+from pyevm_agents.bench.report import findings
+from pyevm_agents.reports import number_format
+from pyevm_agents.reports.document import (
     Chapter,
     Picture,
     ReportTable,
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from pyevm_agents.bench.measurement.results import Growth, ModelSize, Report
-    from pyevm_agents.bench.report.document import Cell
+    from pyevm_agents.reports.document import Cell
 
 BEYOND_WARM = (
     "four prefixes are warm at a time, so agents further out than that pay for their prompts a "

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from pyevm_agents.bench.measurement.intervals import scale_interval
 from pyevm_agents.bench.measurement.results import TERMS
-from pyevm_agents.bench.report import number_format
-from pyevm_agents.bench.report.document import (
+from pyevm_agents.reports import number_format
+from pyevm_agents.reports.document import (
     Chapter,
     Picture,
     ReportTable,
@@ -18,8 +18,9 @@ from pyevm_agents.bench.report.document import (
 )
 
 if TYPE_CHECKING:
-    from pyevm_agents.bench.measurement.results import Interval, Point, Report
-    from pyevm_agents.bench.report.document import Cell
+    from pyevm_agents.bench.measurement.results import Point, Report
+    from pyevm_agents.reports.document import Cell
+    from pyevm_agents.reports.number_format import Interval
 
 TOKEN_TERMS = ("cold", "warm", "sampled", "forced")
 

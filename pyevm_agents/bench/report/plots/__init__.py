@@ -7,8 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from pyevm_agents.bench.extras import require_package
-from pyevm_agents.bench.report.plots.palette import COLOURS, RC
-from pyevm_agents.bench.report.plots.svg import as_file, as_inline, build_css
+from pyevm_agents.reports.palette import COLOURS, RC
+from pyevm_agents.reports.svg import as_file, as_inline, build_css
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection

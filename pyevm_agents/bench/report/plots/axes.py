@@ -11,8 +11,8 @@ from matplotlib.axis import XAxis
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
-from pyevm_agents.bench.report import number_format
-from pyevm_agents.bench.report.plots.palette import LIGHT
+from pyevm_agents.reports import number_format
+from pyevm_agents.reports.palette import LIGHT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
 
-    from pyevm_agents.bench.measurement.results import Interval
+    from pyevm_agents.reports.number_format import Interval
 
 NARROW_COLUMNS = {1: 1, 2: 1, 3: 2}
 """Panels in a row of a narrow sheet, by their number on a wide one."""

@@ -19,7 +19,7 @@ from pyevm_agents.bench.report.plots.axes import (
     set_logarithmic,
     wrap_label,
 )
-from pyevm_agents.bench.report.plots.palette import (
+from pyevm_agents.reports.palette import (
     LIGHT,
     PART_COLOURS,
     REFERENCE_MARKS,

@@ -13,7 +13,7 @@ from pyevm_agents.bench.report.plots.axes import (
     set_logarithmic,
 )
 from pyevm_agents.bench.report.plots.cost import draw_parity_lines
-from pyevm_agents.bench.report.plots.palette import LIGHT
+from pyevm_agents.reports.palette import LIGHT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,7 +8,7 @@ import numpy as np
 
 from pyevm_agents.bench.measurement.intervals import scale_interval
 from pyevm_agents.bench.measurement.results import REFERENCES, TERMS
-from pyevm_agents.bench.report import findings, number_format
+from pyevm_agents.bench.report import findings
 from pyevm_agents.bench.report.plots.axes import (
     compute_whiskers,
     format_plain,
@@ -19,7 +19,8 @@ from pyevm_agents.bench.report.plots.axes import (
     set_logarithmic,
     space_ticks,
 )
-from pyevm_agents.bench.report.plots.palette import LIGHT, TERM_MARKS
+from pyevm_agents.reports import number_format
+from pyevm_agents.reports.palette import LIGHT, TERM_MARKS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,8 +28,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from pyevm_agents.bench.measurement.results import Growth, Interval, ModelSize, Report
+    from pyevm_agents.bench.measurement.results import Growth, ModelSize, Report
     from pyevm_agents.bench.report.plots.axes import Sheet
+    from pyevm_agents.reports.number_format import Interval
 
 GROWTH_INCHES, SIZES_INCHES = 2.9, 3.4
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pyevm_agents.bench.measurement.results import TERMS
 from pyevm_agents.bench.report.plots.axes import format_plain, format_short, format_time, set_linear
-from pyevm_agents.bench.report.plots.palette import LIGHT, TERM_MARKS
+from pyevm_agents.reports.palette import LIGHT, TERM_MARKS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

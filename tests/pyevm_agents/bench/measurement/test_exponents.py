@@ -11,7 +11,7 @@ from pyevm_agents.bench.measurement.exponents import (
     fit_exponent,
     fit_log_slope,
 )
-from pyevm_agents.bench.measurement.results import Interval
+from pyevm_agents.reports.number_format import Interval
 
 DOUBLINGS = (1, 2, 4, 8, 16, 32)
 

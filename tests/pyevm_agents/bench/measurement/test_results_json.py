@@ -12,9 +12,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pyevm_agents.bench.measurement.results import FORM, Interval, Report
+from pyevm_agents.bench.measurement.results import FORM, Report
 from pyevm_agents.bench.measurement.results_json import from_json, read_report, to_json
 from pyevm_agents.errors import ConfigError
+from pyevm_agents.reports.number_format import Interval
 from tests.pyevm_agents.bench import made_up
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from precompiles.numeric_gas import DEFAULT_NUMERIC_SCHEDULE
-from pyevm_agents.bench.measurement.results import Interval, NumericPrice
+from pyevm_agents.bench.measurement.results import NumericPrice
 from pyevm_agents.bench.numeric.prices import compute_numeric_prices, fit_numeric_terms
 from pyevm_agents.bench.pricing.parity import (
     build_numeric_schedules,
@@ -15,6 +15,7 @@ from pyevm_agents.bench.pricing.parity import (
     find_reference,
 )
 from pyevm_agents.errors import ConfigError
+from pyevm_agents.reports.number_format import Interval
 from tests.pyevm_agents.bench import made_up
 
 FULL = made_up.report()

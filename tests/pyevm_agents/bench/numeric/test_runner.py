@@ -21,7 +21,7 @@ from pyevm_agents.bench.numeric.usage import (
     multiply_usage,
 )
 from pyevm_agents.chain import Chain
-from pyevm_agents.devnet.chain import build_numeric_profiles
+from pyevm_agents.model_registry.profiles import build_numeric_profiles
 from tests.pyevm_agents.bench.observers import Counting
 
 if TYPE_CHECKING:

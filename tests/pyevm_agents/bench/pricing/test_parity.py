@@ -9,14 +9,7 @@ from hypothesis import strategies as st
 
 from precompiles.language_model import ModelProfile
 from pyevm_agents.bench.inference.fits import fit_terms
-from pyevm_agents.bench.measurement.results import (
-    Interval,
-    Machine,
-    MeasuredModel,
-    Point,
-    Term,
-    Yardstick,
-)
+from pyevm_agents.bench.measurement.results import Machine, MeasuredModel, Point, Term, Yardstick
 from pyevm_agents.bench.pricing.parity import (
     build_parity_schedule,
     compute_numeric_schedule,
@@ -29,6 +22,7 @@ from pyevm_agents.bench.pricing.parity import (
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.config.schedule_file import parse_schedule
 from pyevm_agents.errors import ConfigError
+from pyevm_agents.reports.number_format import Interval
 from tests.numeric_model import SumModel, profile_of
 from tests.pyevm_agents.bench import made_up
 from tests.pyevm_agents.bench.made_up_terms import Truth, made_up_probes

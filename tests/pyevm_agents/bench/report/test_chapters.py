@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from pyevm_agents.bench.report.chapters.prices import build_price_chapter
 from pyevm_agents.bench.report.chapters.runs import build_run_chapter
-from pyevm_agents.bench.report.document import Chapter, ReportTable
+from pyevm_agents.reports.document import Chapter, ReportTable
 from tests.pyevm_agents.bench import made_up
 
 FULL = made_up.report()

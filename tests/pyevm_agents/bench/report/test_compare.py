@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pyevm_agents.bench.measurement.intervals import scale_interval
-from pyevm_agents.bench.measurement.results import Interval, Report, Yardstick
 from pyevm_agents.bench.report.chapters.changes import describe_comparison
 from pyevm_agents.bench.report.compare import compare, iter_figures
+from pyevm_agents.reports.number_format import Interval
 from tests.pyevm_agents.bench import made_up
+
+if TYPE_CHECKING:
+    from pyevm_agents.bench.measurement.results import Report, Yardstick
 
 FULL = made_up.report()
 

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from pyevm_agents.bench.measurement.results import Interval, ModelSize, Noise
+from pyevm_agents.bench.measurement.results import ModelSize, Noise
 from pyevm_agents.bench.report import findings
+from pyevm_agents.reports.number_format import Interval
 from tests.pyevm_agents.bench import made_up
 
 FULL = made_up.report()

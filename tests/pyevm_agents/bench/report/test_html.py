@@ -10,17 +10,19 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from pyevm_agents.bench.measurement.results import REFERENCES, Interval
+from pyevm_agents.bench.measurement.results import REFERENCES
 from pyevm_agents.bench.measurement.results_json import from_json, to_json
 from pyevm_agents.bench.pricing.parity import build_parity_schedule, compute_prices
 from pyevm_agents.bench.report.chapters import build_document
 from pyevm_agents.bench.report.chapters.prices import EMITTED
 from pyevm_agents.bench.report.compare import compare
-from pyevm_agents.bench.report.document import ReportTable
-from pyevm_agents.bench.report.html import as_html, write_html
+from pyevm_agents.bench.report.html import write_html
 from pyevm_agents.bench.report.markdown import as_markdown
 from pyevm_agents.bench.report.plots import PLOTS, as_file, draw_plots
 from pyevm_agents.bench.report.plots.axes import space_ticks
+from pyevm_agents.reports.document import ReportTable
+from pyevm_agents.reports.html import as_html
+from pyevm_agents.reports.number_format import Interval
 from tests.pyevm_agents.bench import made_up
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ import pytest
 
 from pyevm_agents.bench.report.chapters import build_document
 from pyevm_agents.bench.report.compare import compare
-from pyevm_agents.bench.report.document import Picture, ReportTable
 from pyevm_agents.bench.report.markdown import as_markdown, write_markdown
+from pyevm_agents.reports.document import Picture, ReportTable
 from tests.pyevm_agents.bench import made_up
 
 if TYPE_CHECKING:

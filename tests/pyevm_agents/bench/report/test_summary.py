@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pyevm_agents.bench.measurement.results import Interval
 from pyevm_agents.bench.pricing.parity import compute_prices
-from pyevm_agents.bench.report.document import Strong
 from pyevm_agents.bench.report.summary import build_headlines, build_summary
+from pyevm_agents.reports.document import Strong
+from pyevm_agents.reports.number_format import Interval
 from tests.pyevm_agents.bench import made_up
 
 if TYPE_CHECKING:

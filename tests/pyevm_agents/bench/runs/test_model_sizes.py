@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 import pytest
 
 from pyevm_agents.bench.inference.model_shapes import count_shape_parameters, count_tensor_bytes
-from pyevm_agents.bench.measurement.results import Interval, Yardstick
+from pyevm_agents.bench.measurement.results import Yardstick
 from pyevm_agents.bench.measurement.rounds import BenchSettings
 from pyevm_agents.bench.runs.model_sizes import (
     LONG_TOKENS,
@@ -25,6 +25,7 @@ from pyevm_agents.bench.runs.model_sizes import (
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import LlamaModel
 from pyevm_agents.models.llama.prefix_cache import count_shared_tokens, to_token_array
+from pyevm_agents.reports.number_format import Interval
 from tests.deadlines import HANG_SECONDS
 from tests.pyevm_agents.bench.tiny_model import TINY, SilentObserver, tiny_model
 

@@ -13,11 +13,11 @@ from eth_utils import keccak, to_canonical_address, to_checksum_address
 from rlp import encode as encode_rlp
 
 from precompiles.spec import EXECUTOR_ADDRESS
-from pyevm_agents.contracts import load_artifact
-from pyevm_agents.devnet.chain import ALIASES
-from pyevm_agents.lifecycle.run_world import MAX_ITERATIONS, PAYER_PROMPT
+from pyevm_agents.abi.bundled import load_artifact
+from pyevm_agents.model_registry.profiles import ALIASES
 from pyevm_agents.node import DEFAULT_MNEMONIC
 from pyevm_agents.node.keys import DEFAULT_PATH, derive_keys
+from pyevm_agents.scenarios.run.world import MAX_ITERATIONS, PAYER_PROMPT
 from tests.pyevm_agents.cli.agent.served_process import call_rpc
 from tests.pyevm_agents.control.agents_of_tests import make_agent
 

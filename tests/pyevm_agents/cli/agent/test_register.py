@@ -12,10 +12,11 @@ import pytest
 from click.testing import CliRunner
 from eth_utils import to_checksum_address
 
+from pyevm_agents.abi.bundled import load_artifact
+from pyevm_agents.abi.registries import REGISTRY_ADDRESSES, TESTNET
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.cli.app import main
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.contracts import load_artifact
 from pyevm_agents.control.pending_registration import (
     PENDING_FILE,
     PendingRegistration,
@@ -23,7 +24,7 @@ from pyevm_agents.control.pending_registration import (
     write_pending,
 )
 from pyevm_agents.devnet.chain import DEVELOPMENT_BALANCE_WEI
-from pyevm_agents.devnet.registries import REGISTRY_ADDRESSES, TESTNET, build_registries
+from pyevm_agents.devnet.registries import build_registries
 from pyevm_agents.manifests.agent_folder import AgentFolder, validate_folder
 from pyevm_agents.manifests.documents import DocumentKind
 from tests.pyevm_agents.control.agents_of_tests import make_agent

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner, Result
 
-from pyevm_agents.bench.measurement.results import Interval
 from pyevm_agents.bench.measurement.results_json import read_report, to_json
 from pyevm_agents.bench.pricing import parity
 from pyevm_agents.bench.suite import PARTS, BenchmarkSuite, get_skip_reasons
 from pyevm_agents.cli.app import main
 from pyevm_agents.errors import EngineFault
+from pyevm_agents.reports.number_format import Interval
 from tests.pyevm_agents.bench import made_up
 
 if TYPE_CHECKING:

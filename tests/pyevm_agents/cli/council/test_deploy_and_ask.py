@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner
 from eth_utils import to_checksum_address
 
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.cli.app import main
-from pyevm_agents.contracts import load_artifact
 from pyevm_agents.council.council_client import CouncilClient
 from pyevm_agents.council.messages import NOBODY, RequestPhase
 from tests.pyevm_agents.council.council_chain import ETHER, HOUR, REWARD, CouncilChain

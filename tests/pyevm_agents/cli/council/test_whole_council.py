@@ -14,10 +14,10 @@ from eth_keys.datatypes import PrivateKey
 from web3 import HTTPProvider, Web3
 
 from precompiles.spec import EXECUTOR_ADDRESS
-from pyevm_agents.contracts import load_artifact
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.council.council_client import CouncilClient
 from pyevm_agents.council.messages import RequestPhase
-from pyevm_agents.devnet.chain import ALIASES
+from pyevm_agents.model_registry.profiles import ALIASES
 from tests.clients.running_node import running_node
 from tests.deadlines import HANG_SECONDS
 from tests.pyevm_agents.cli.council.council_processes import CouncilProcesses, taking_part

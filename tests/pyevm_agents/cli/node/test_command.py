@@ -27,12 +27,12 @@ from eth_abi import encode
 from web3 import IPCProvider, Web3
 from web3.types import Wei
 
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.chain.database import CONFIG_KEY, pool_key
 from pyevm_agents.chain.lmdb import LmdbRows
 from pyevm_agents.cli.app import main
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.config.chain_config import VERSION
-from pyevm_agents.contracts import load_artifact
 from pyevm_agents.node.keys import derive_keys
 from pyevm_agents.server import Server
 from tests.deadlines import HANG_SECONDS

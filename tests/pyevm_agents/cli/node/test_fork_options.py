@@ -18,9 +18,9 @@ from click.testing import CliRunner
 
 from pyevm_agents.chain import fork_setup
 from pyevm_agents.cli.app import main
-from pyevm_agents.cli.fork_options import FORK_OPTIONS, split_url
 from pyevm_agents.cli.node.chain import ChainOptions
 from pyevm_agents.cli.node.command import node as node_command
+from pyevm_agents.cli.options.fork import FORK_OPTIONS, split_url
 from pyevm_agents.config import ForkOrigin
 from tests.checkout import ROOT
 from tests.deadlines import HANG_SECONDS

@@ -12,7 +12,7 @@ from eth_abi import encode
 from eth_utils import keccak
 from rich.console import Console
 
-from pyevm_agents.agents.address_names import AddressNames
+from pyevm_agents.abi.address_names import AddressNames
 from pyevm_agents.cli import output
 from pyevm_agents.cli.node import call_trees, log
 from pyevm_agents.cli.node.call_trees import CallTrees

@@ -15,7 +15,7 @@ from pyevm_agents.cli.app import main
 from pyevm_agents.cli.node.banner import NodeUrls, print_banner, print_json_banner
 from pyevm_agents.cli.node.chain import NodeChain
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.devnet.chain import build_numeric_profiles
+from pyevm_agents.model_registry.profiles import build_numeric_profiles
 from pyevm_agents.models.numeric import NumericFile
 from pyevm_agents.node import Node
 from pyevm_agents.recordings import record_chain

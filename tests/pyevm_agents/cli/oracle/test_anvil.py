@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pyevm_agents.client.json_rpc import RemoteClient
 from pyevm_agents.devnet.node_process import run_anvil
-from pyevm_agents.forking.remote_client import RemoteClient
 from tests.clients.packages import foundry_program
 from tests.pyevm_agents.cli.oracle.conftest import PASSWORD, Commands, write_keystore
 from tests.pyevm_agents.node.senders_of_tests import KEYS

@@ -11,8 +11,8 @@ from click.testing import CliRunner
 from eth_account import Account
 
 from pyevm_agents.cli.app import main
+from pyevm_agents.client.keystore import open_keystore
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.oracle.keystore import open_keystore
 from tests.pyevm_agents.cli.oracle.conftest import PASSWORD, write_keystore
 from tests.pyevm_agents.node.senders_of_tests import KEYS
 

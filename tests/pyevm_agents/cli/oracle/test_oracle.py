@@ -8,8 +8,8 @@ import click
 import pytest
 from eth_keys.datatypes import PrivateKey
 
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.cli.oracle.command import oracle
-from pyevm_agents.contracts import load_artifact
 from tests.pyevm_agents.cli.oracle.conftest import (
     NO_CONTRACT,
     OTHER,

@@ -17,7 +17,7 @@ from pyevm_agents.devnet.chain import (
     DEVELOPMENT_BALANCE_WEI,
     DevelopmentAccount,
 )
-from pyevm_agents.devnet.swap_world import UNISWAP_FOLDER, SwapWorld
+from pyevm_agents.scenarios.swap.world import UNISWAP_FOLDER, SwapWorld
 from tests.byte_model import PROFILE, ByteModel
 from tests.checkout import ROOT
 from tests.pyevm_agents.forking.fake_remote import fake_remote

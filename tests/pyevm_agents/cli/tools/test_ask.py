@@ -13,8 +13,8 @@ from pyevm_agents.cli import run_preview
 from pyevm_agents.cli.app import main
 from pyevm_agents.cli.errors import NOT_DONE_STATUS
 from pyevm_agents.cli.tools import ask as ask_module
-from pyevm_agents.devnet.swap_world import ACCOUNT_NATIVE_WEI, NATIVE, WRAPPED
-from pyevm_agents.forking.remote_client import RemoteClient
+from pyevm_agents.client.json_rpc import RemoteClient
+from pyevm_agents.scenarios.swap.world import ACCOUNT_NATIVE_WEI, NATIVE, WRAPPED
 from tests.pyevm_agents.cli.tools.swap_node import OTHER, SENDER, choose
 from tests.run_answers import REFUSALS
 

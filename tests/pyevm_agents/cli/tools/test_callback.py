@@ -13,11 +13,11 @@ from pyevm_agents.contract_intelligence.agent_deployment import (
     RUN_SECONDS,
     STEP_SECONDS,
 )
-from pyevm_agents.devnet.swap_world import ACCOUNT_NATIVE_WEI, NATIVE, WRAPPED
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models.fakes.script_steps import answer, use
 from pyevm_agents.models.fakes.scripted import render_step
 from pyevm_agents.oracle.recomputation import ModelOptions
+from pyevm_agents.scenarios.swap.world import ACCOUNT_NATIVE_WEI, NATIVE, WRAPPED
 from tests.byte_model import ByteModel
 from tests.checkout import ROOT
 from tests.pyevm_agents.cli.oracle.conftest import Commands

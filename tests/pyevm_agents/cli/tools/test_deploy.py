@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from eth_utils import to_canonical_address
 
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.cli.output import err, out
 from pyevm_agents.cli.tools import deploy, inspect
 from pyevm_agents.contract_intelligence.argument_derivation import DEADLINE_SECONDS
 from pyevm_agents.contract_intelligence.tool_plan import TASK
 from pyevm_agents.contract_intelligence.tool_spec import read_tool_spec
-from pyevm_agents.contracts import load_artifact
-from pyevm_agents.devnet.swap_world import WRAPPED
+from pyevm_agents.scenarios.swap.world import WRAPPED
 from tests.checkout import ROOT
 from tests.pyevm_agents.cli.tools.swap_node import OTHER, SENDER, choose
 from tests.pyevm_agents.forking.fake_remote import fake_remote

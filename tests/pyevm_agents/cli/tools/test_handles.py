@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from eth_utils import keccak, to_canonical_address, to_checksum_address
 
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.cli.output import err, out
 from pyevm_agents.cli.tools.handle_options import ENS_REGISTRY
 from pyevm_agents.contract_intelligence.ens import compute_node
-from pyevm_agents.contracts import load_artifact
 from tests.checkout import ROOT
 from tests.pyevm_agents.cli.tools.swap_node import OTHER, SENDER
 

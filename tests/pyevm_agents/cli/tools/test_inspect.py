@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from click.testing import CliRunner
 
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.cli.app import main
 from pyevm_agents.cli.output import out
 from pyevm_agents.cli.tools import inspect
@@ -20,7 +21,6 @@ from pyevm_agents.contract_intelligence.capabilities import (
     ApprovalKind,
     ExampleCall,
 )
-from pyevm_agents.contracts import load_artifact
 from tests.checkout import ROOT
 from tests.pyevm_agents.contract_intelligence.abi_server import answer_as_etherscan, serve_abis
 from tests.pyevm_agents.contract_intelligence.exchange import (

@@ -9,8 +9,8 @@ import pytest
 from eth_abi import encode
 from eth_utils import keccak, to_checksum_address
 
-from pyevm_agents.agents.known_contracts import KnownContracts
-from pyevm_agents.agents.revert_reasons import decode_revert
+from pyevm_agents.abi.known_contracts import KnownContracts
+from pyevm_agents.abi.revert_reasons import decode_revert
 from pyevm_agents.cli.known_abis import add_known_abis
 from pyevm_agents.cli.output import err
 from pyevm_agents.contract_intelligence.abi_files import read_abis

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from pyevm_agents.devnet.chain import BASE_MODEL_NAME, DEFAULT_MODEL_NAME, build_model_profile
+from pyevm_agents.model_registry.profiles import (
+    BASE_MODEL_NAME,
+    DEFAULT_MODEL_NAME,
+    build_model_profile,
+)
 from pyevm_agents.models import NO_ADAPTER, Vocabulary
 from pyevm_agents.models.gguf.adapter import read_adapter
 from pyevm_agents.models.gguf.files import find_default_adapter

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from eth_abi import encode
 
 from precompiles.spec import EXECUTOR_ADDRESS
-from pyevm_agents.contracts import load_artifact
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.devnet.chain import DEVELOPMENT_ADDRESS, DevelopmentAccount
 from tests.byte_model import ByteModel
 from tests.pyevm_agents.cli.agent_node import DONE, AgentNode

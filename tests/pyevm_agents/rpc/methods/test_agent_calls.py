@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from eth_utils import to_checksum_address
 
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.chain import Chain
-from pyevm_agents.contracts import load_artifact
 from pyevm_agents.rpc import agent_runs
 from pyevm_agents.rpc.errors import RpcError
 from pyevm_agents.rpc.methods import agent_calls

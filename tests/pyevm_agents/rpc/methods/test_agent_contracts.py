@@ -81,6 +81,6 @@ def test_bad_compilation_results_are_rejected(local: LocalNode, output: object) 
 
 
 def test_too_many_contracts_are_rejected(local: LocalNode, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pyevm_agents.agents.known_contracts.MAX_CONTRACTS", 0)
+    monkeypatch.setattr("pyevm_agents.abi.known_contracts.MAX_CONTRACTS", 0)
     with pytest.raises(RpcError, match="1 known contracts: must be at most 0"):
         local.ask("agent_addAbi", "A", [])

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 import aiohttp
 import pytest
 
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.agents.events import StepLocation, StepProgressed
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.contracts import load_artifact
 from pyevm_agents.devnet.chain import DEVELOPMENT_ADDRESS, DEVELOPMENT_BALANCE_WEI, DEVELOPMENT_KEY
-from pyevm_agents.devnet.wallet_demo import WalletDemo
 from pyevm_agents.errors import EngineFault
 from pyevm_agents.models import SwappableModel
 from pyevm_agents.node import Keys, Node
@@ -23,6 +22,7 @@ from pyevm_agents.rpc.agent_subscriptions import Throttle
 from pyevm_agents.rpc.errors import RpcError
 from pyevm_agents.rpc.methods.registry import build_node_service
 from pyevm_agents.rpc.session import Session
+from pyevm_agents.scenarios.wallet import WalletDemo
 from pyevm_agents.server import Server, ServerOptions
 from tests.byte_model import PROFILE, ByteModel
 from tests.deadlines import HANG_SECONDS

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from eth_utils import to_checksum_address
 
-from pyevm_agents.contracts import load_artifact
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError
 from pyevm_agents.rpc.methods.agent_calls import REQUEST_ID_CHARACTERS
 from pyevm_agents.rpc.session import Session

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pyevm_agents.contracts import load_artifact
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.rpc.errors import RpcError
 from tests.pyevm_agents.rpc.local_node import (
     ETHER,

@@ -8,7 +8,7 @@ import pytest
 from eth_utils import to_hex
 
 from precompiles.spec import EXECUTOR_ADDRESS
-from pyevm_agents.contracts import load_artifact
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.rpc.errors import EXECUTION_REVERTED, RpcError
 from tests.thinking_node import TEXTS, ThinkingNode
 

@@ -10,10 +10,10 @@ from eth_typing import Address
 from eth_utils import to_canonical_address
 
 from precompiles.numeric_executor import compute_run_gas
-from pyevm_agents.agents.address_names import AddressNames
+from pyevm_agents.abi.address_names import AddressNames
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.devnet.chain import build_numeric_profiles
+from pyevm_agents.model_registry.profiles import build_numeric_profiles
 from pyevm_agents.node import DEFAULT_MNEMONIC, Keys, Node
 from pyevm_agents.node.keys import derive_keys
 from pyevm_agents.rpc.errors import RESOURCE_UNAVAILABLE, RpcError

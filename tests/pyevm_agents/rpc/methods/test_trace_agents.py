@@ -6,20 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.contracts import load_artifact
-from pyevm_agents.devnet.chain import (
-    DEVELOPMENT_ADDRESS,
-    DEVELOPMENT_BALANCE_WEI,
-    DEVELOPMENT_KEY,
-    build_model_profile,
-)
-from pyevm_agents.devnet.wallet_demo import WalletDemo
+from pyevm_agents.devnet.chain import DEVELOPMENT_ADDRESS, DEVELOPMENT_BALANCE_WEI, DEVELOPMENT_KEY
+from pyevm_agents.model_registry.profiles import build_model_profile
 from pyevm_agents.models import ScriptedModel, answer, use
 from pyevm_agents.node import Keys, Node
 from pyevm_agents.rpc.methods.registry import build_node_service
 from pyevm_agents.rpc.session import Session
+from pyevm_agents.scenarios.wallet import WalletDemo
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

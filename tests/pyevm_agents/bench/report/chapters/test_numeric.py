@@ -13,8 +13,8 @@ from pyevm_agents.bench.pricing.parity import compute_numeric_schedule, find_ref
 from pyevm_agents.bench.report import findings
 from pyevm_agents.bench.report.chapters.numeric import build_numeric_chapter, compute_ns_per_gas
 from pyevm_agents.bench.report.compare import compare
-from pyevm_agents.bench.report.document import Chapter, ReportTable
-from pyevm_agents.bench.report.number_format import NOTHING, format_factor
+from pyevm_agents.reports.document import Chapter, ReportTable
+from pyevm_agents.reports.number_format import NOTHING, format_factor
 from tests.pyevm_agents.bench import made_up
 
 if TYPE_CHECKING:

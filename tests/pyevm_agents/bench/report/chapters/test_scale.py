@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pyevm_agents.bench.measurement.results import Growth, GrowthPoint, Interval
+from pyevm_agents.bench.measurement.results import Growth, GrowthPoint
 from pyevm_agents.bench.measurement.usage import Usage
 from pyevm_agents.bench.report.chapters.scale import (
     build_growth_chapter,
     build_size_chapter,
     iter_reasons,
 )
-from pyevm_agents.bench.report.document import ReportTable
 from pyevm_agents.bench.runs.growth import fit_exponents
+from pyevm_agents.reports.document import ReportTable
+from pyevm_agents.reports.number_format import Interval
 from tests.pyevm_agents.bench import made_up
 
 FULL = made_up.report()

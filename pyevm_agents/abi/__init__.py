@@ -1,0 +1,1 @@
+"""ABIs: values, artifacts, the bundled contracts, and errors and events of known contracts."""

@@ -1,0 +1,1 @@
+"""`pyevm-agents demo`: runs the scenarios and shows how they end."""

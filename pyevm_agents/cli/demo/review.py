@@ -1,0 +1,99 @@
+"""The simulation of an instruction to the wallet demo, before it is sent."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+from eth_utils import to_checksum_address
+
+from pyevm_agents.abi.bundled import load_artifact
+from pyevm_agents.cli.run_preview import (
+    RunTrial,
+    choose_screen,
+    may_send,
+    print_trial,
+    read_trial,
+    refuse_to_send,
+)
+from pyevm_agents.devnet.chain import DEVELOPMENT_ADDRESS
+from pyevm_agents.node import Node
+from pyevm_agents.rpc.methods.registry import build_node_service
+from pyevm_agents.rpc.session import Session
+
+if TYPE_CHECKING:
+    from pyevm_agents.chain import Chain
+    from pyevm_agents.cli.output import StatusLine
+    from pyevm_agents.scenarios.wallet import WalletDemo
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DemoTrial:
+    """A simulated run of the wallet."""
+
+    trial: RunTrial
+    seconds: float
+
+    def serialize(self) -> dict[str, Any]:
+        """Return the JSON form of what it moves. The balances are the demo's own."""
+        preview = self.trial.preview
+        form = {} if preview is None else preview.serialize()
+        return {name: form[name] for name in ("transfers", "approvals", "differences")}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DemoReview:
+    """How an instruction is reviewed."""
+
+    assumes_yes: bool
+    as_json: bool
+    watch: StatusLine
+
+    def require_yes(self, wallet: WalletDemo, instruction: str, note: str = "") -> DemoTrial:
+        """Simulate an instruction, show it, and ask; return the simulation of one to send.
+
+        One that reverts moves nothing, so it is sent without a question.
+
+        Input:  note: a line for the person who is asked.
+        Raises: SystemExit: it is not to be sent. ConfigError: an invalid instruction.
+        """
+        started = time.monotonic()
+        text = wallet.insert_addresses(instruction)
+        form = trace_instruction(wallet.chain, wallet.agent, text)
+        trial = read_trial(form, to_checksum_address(DEVELOPMENT_ADDRESS))
+        seconds = time.monotonic() - started
+        self.watch.stop()
+        found = DemoTrial(trial=trial, seconds=seconds)
+        if trial.reason is not None:
+            return found
+        screen = choose_screen(as_json=self.as_json, is_asked=not self.assumes_yes)
+        if screen is not None:
+            screen.print("[bold]Simulated before it is sent[/]")
+            print_trial(trial, screen)
+            screen.print(f"{note}\n" if note else "", soft_wrap=True)
+        if not may_send(trial.preview, assumes_yes=self.assumes_yes):
+            if self.as_json:
+                refused = {"instruction": text, "isSent": False, **trial.serialize()}
+                click.echo(json.dumps(refused, indent=2, ensure_ascii=False))
+            refuse_to_send(trial.preview)
+        return found
+
+
+def trace_instruction(chain: Chain, agent: bytes, instruction: str) -> Any:  # noqa: ANN401 - JSON
+    """Return the result of `agent_traceCall` for an instruction of the development account."""
+    data = load_artifact("WalletAgent").encode_call("instruct", instruction)
+    form = {
+        "from": "0x" + DEVELOPMENT_ADDRESS.hex(),
+        "to": "0x" + agent.hex(),
+        "data": "0x" + data.hex(),
+    }
+    # The chain goes on without this node, which mines nothing.
+    service = build_node_service(Node(chain, now=time.time), call_seconds=float("inf"))
+    session = Session("in process")
+    try:
+        return service.call("agent_traceCall", [form], session)
+    finally:
+        session.close()

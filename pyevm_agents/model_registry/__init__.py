@@ -1,0 +1,1 @@
+"""Names of models, their files and their profiles for genesis."""

@@ -1,0 +1,1 @@
+"""Documents for people: chapters, tables and pictures, as HTML."""

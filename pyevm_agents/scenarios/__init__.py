@@ -1,0 +1,1 @@
+"""Worked worlds with agents: the demos, and the scenarios that chain_fixtures/ records."""

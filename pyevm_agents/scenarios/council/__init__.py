@@ -1,0 +1,1 @@
+"""A council that judges answers, and its participants."""

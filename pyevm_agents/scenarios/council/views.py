@@ -1,0 +1,120 @@
+"""What the council demo should show, and its JSON."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pyevm_agents.scenarios.council.cases import serialize_case
+from pyevm_agents.scenarios.council.world import (
+    ANSWERING,
+    DISPUTER,
+    FIRST_JUDGE,
+    LIAR,
+    SECOND_JUDGE,
+    SILENT,
+    STAKES,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Protocol
+
+    from pyevm_agents.scenarios.council.cases import CouncilCase
+
+    class EndedCouncil(Protocol):
+        """A council demo that ended."""
+
+        cases: list[CouncilCase]
+        scores_before: dict[str, int]
+        scores_after: dict[str, int]
+        paid_by_market: dict[str, int]
+        again: str | None
+        left_wei: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expectation:
+    """What should come true, and what was found."""
+
+    text: str
+    is_met: bool
+    found: str
+
+
+def list_expectations(demo: EndedCouncil) -> Iterator[Expectation]:
+    """Yield what the demo should show, and whether it does."""
+    first, second = demo.cases
+
+    def tell(text: str, is_met: bool, found: object) -> Expectation:  # noqa: FBT001 - a condition
+        return Expectation(text=text, is_met=is_met, found=f"found {found}")
+
+    for case, wanted in ((first, b"yes"), (second, b"61")):
+        said = {name: case.answers.get(name, b"").decode(errors="replace") for name in ANSWERING}
+        yield tell(
+            f"question {case.number}: the agents on the model answer {wanted.decode()}",
+            set(said.values()) == {wanted.decode()}, said,
+        )  # fmt: skip
+        yield tell(
+            f"question {case.number}: the council answers {wanted.decode()}",
+            case.answer == wanted, case.answer.decode(errors="replace"),
+        )  # fmt: skip
+        for name in (LIAR, SILENT):
+            lost = case.find_share(name).loss
+            yield tell(f"question {case.number}: {name} loses its bond",
+                       lost == case.put_in[name], f"{lost} wei")  # fmt: skip
+        yield tell(f"question {case.number}: money in is money out",
+                   case.total_in == case.total_out,
+                   f"{case.total_in} and {case.total_out}")  # fmt: skip
+    pot = sum(amount for _, amount in STAKES.values())
+    winners = [name for name, (on_yes, _) in STAKES.items() if on_yes]
+    paid = [demo.paid_by_market.get(name, 0) for name in winners]
+    yield tell("the market pays all stakes to those who staked on yes", sum(paid) == pot, paid)
+    taken = [e["success"] for s in first.steps for e in s.events.get("CallbackFinished", ())]
+    yield tell("the market takes the callback", taken == [True], taken)
+    decided = second.verdicts.get(FIRST_JUDGE, ("", b""))
+    yield tell(
+        f"{FIRST_JUDGE} decides for the liar", decided[1] == second.answers.get(LIAR), decided
+    )
+    judge, disputer = second.find_share(FIRST_JUDGE), second.find_share(DISPUTER)
+    yield tell(f"{FIRST_JUDGE} is overturned and loses its bond",
+               judge.outcome == "overturned" and judge.loss == judge.put_in,
+               judge.outcome)  # fmt: skip
+    yield tell(f"{DISPUTER} gets the bond back, and more", disputer.net > 0, f"{disputer.net} wei")
+    verdict = second.verdicts.get(SECOND_JUDGE, ("", b""))[0]
+    yield tell(f"asked again, {SECOND_JUDGE}'s model says the same", demo.again == verdict,
+               [verdict, demo.again])  # fmt: skip
+    good = (*ANSWERING, SECOND_JUDGE)
+    changed = {name: demo.scores_after.get(name, 0) - demo.scores_before[name]
+               for name in demo.scores_before}  # fmt: skip
+    rises = all(changed[name] > 0 for name in good)
+    falls = all(change < 0 for name, change in changed.items() if name not in good)
+    yield tell(
+        "scores rise for those who were right, and fall for others", rises and falls, changed
+    )
+    yield tell("nothing is left in the oracle and the market",
+               demo.left_wei == {"oracle": 0, "market": 0}, demo.left_wei)  # fmt: skip
+
+
+def serialize_council(
+    demo: EndedCouncil, *, model: Mapping[str, str], seconds: float
+) -> dict[str, object]:
+    """Return the demo as a JSON object. Amounts are decimal strings of wei."""
+    return {
+        "scenario": "council",
+        "model": dict(model),
+        "questions": [serialize_case(case) for case in demo.cases],
+        "market": {name: str(amount) for name, amount in demo.paid_by_market.items()},
+        "verdictAgain": demo.again,
+        "scores": {
+            name: {"before": before, "after": demo.scores_after[name]}
+            for name, before in demo.scores_before.items()
+        },
+        "left": {name: str(amount) for name, amount in demo.left_wei.items()},
+        "expectations": [
+            {"text": each.text, "isMet": each.is_met, "found": each.found}
+            for each in list_expectations(demo)
+        ],
+        "isAsExpected": all(each.is_met for each in list_expectations(demo)),
+        "seconds": round(seconds, 3),
+    }

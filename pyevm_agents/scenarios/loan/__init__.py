@@ -1,0 +1,1 @@
+"""A lending pool with its DAO and agents."""

@@ -1,0 +1,1 @@
+"""Runs of agents with manifests and budgets: bills that are paid."""

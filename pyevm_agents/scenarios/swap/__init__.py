@@ -1,0 +1,1 @@
+"""Agents that swap tokens on Uniswap V2."""

@@ -1,0 +1,1 @@
+"""A trading desk whose agents use models as tools."""

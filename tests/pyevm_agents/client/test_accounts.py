@@ -1,0 +1,113 @@
+"""Accounts that send transactions: fees, reverts of every node's form, and what is not mined."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from eth_utils import to_canonical_address
+
+from pyevm_agents.abi.bundled import load_artifact
+from pyevm_agents.abi.values import compute_topic
+from pyevm_agents.client.accounts import (
+    KeyAccount,
+    RevertedError,
+    UnlockedAccount,
+    explain_error,
+)
+from pyevm_agents.client.json_rpc import RemoteClient, RemoteError
+from pyevm_agents.errors import AgentsError, RemoteFault
+from tests.pyevm_agents.node.senders_of_tests import ADDRESSES, KEYS
+from tests.pyevm_agents.oracle.oracle_chain import OracleChain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eth_typing import Address
+
+    from tests.pyevm_agents.forking.fake_remote import FakeRemote
+
+WITHDRAW = load_artifact("AgentOracle").encode_call("withdraw", b"\x12" * 20)
+ERROR = compute_topic("NothingToWithdraw(address)")[:4] + bytes(12) + b"\x12" * 20
+
+
+@pytest.fixture
+def client(remote: FakeRemote) -> Iterator[RemoteClient]:
+    with closing(RemoteClient(remote.url, retries=0)) as client:
+        yield client
+
+
+@pytest.fixture
+def oracle(remote: FakeRemote) -> Address:
+    return to_canonical_address(OracleChain(remote.served.ask, remote.url).oracle.address)
+
+
+@pytest.mark.parametrize("has_key", [True, False])
+def test_a_revert_is_decoded_before_it_is_sent(
+    client: RemoteClient, oracle: Address, *, has_key: bool
+) -> None:
+    account = KeyAccount(client, KEYS[0]) if has_key else UnlockedAccount(client, ADDRESSES[0])
+    with pytest.raises(RevertedError, match=r"would revert: NothingToWithdraw\(caller=0x") as said:
+        account.transact(oracle, WITHDRAW)
+    assert said.value.name == "NothingToWithdraw"
+    with pytest.raises(RevertedError, match=r"was mined and reverted: NothingToWithdraw\(caller"):
+        account.transact(oracle, WITHDRAW, gas=100_000)
+
+
+def test_fees_are_those_of_the_chain(remote: FakeRemote, client: RemoteClient) -> None:
+    account, receiver = KeyAccount(client, KEYS[0]), b"\x12" * 20
+    modern = account.transact(receiver, b"", value_wei=5)
+    refused: list[str] = []
+
+    def forget_base_fee(method: str, result: Any) -> Any:  # noqa: ANN401 - JSON
+        refused.append(method)
+        if method == "eth_getBlockByNumber":
+            return {key: value for key, value in result.items() if key != "baseFeePerGas"}
+        return result
+
+    remote.faults.change_result = forget_base_fee
+    legacy = account.transact(receiver, b"", value_wei=5)
+    types = [
+        remote.served.ask("eth_getTransactionByHash", "0x" + each.hash.hex())["type"]
+        for each in (modern, legacy)
+    ]
+    assert types == ["0x2", "0x0"]
+    assert "eth_gasPrice" in refused
+    assert int(remote.served.ask("eth_getBalance", "0x" + receiver.hex(), "latest"), 16) == 10
+
+
+def test_what_is_not_mined_is_named(
+    remote: FakeRemote, client: RemoteClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    remote.served.ask("evm_setAutomine", False)  # noqa: FBT003 - JSON-RPC's
+    monkeypatch.setattr("pyevm_agents.client.accounts.RECEIPT_SECONDS", 0.0)
+    with pytest.raises(RemoteFault, match=r"transaction 0x[0-9a-f]{64} was not mined within 0 s"):
+        KeyAccount(client, KEYS[0]).transact(b"\x12" * 20, b"")
+
+
+def test_an_account_that_the_node_does_not_have(client: RemoteClient) -> None:
+    with pytest.raises(AgentsError, match="does not sign for it"):
+        UnlockedAccount(client, to_canonical_address("0x" + "66" * 20)).transact(b"\x12" * 20, b"")
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        ("ERROR", "NothingToWithdraw(caller=0x"),
+        ({"data": "ERROR", "message": "x"}, "NothingToWithdraw(caller=0x"),  # Hardhat's
+        ({"result": "ERROR"}, "NothingToWithdraw(caller=0x"),
+        (None, "said so"),
+        ("0x", "said so"),
+        ("not hexadecimal", "said so"),
+        ("0xzz", "said so"),
+        (7, "said so"),
+    ],
+)
+def test_revert_data_of_every_node_is_read(data: object, reason: str) -> None:
+    error = "0x" + ERROR.hex()
+    if isinstance(data, dict):
+        data = {key: value.replace("ERROR", error) for key, value in data.items()}
+    elif data == "ERROR":
+        data = error
+    assert explain_error(RemoteError(3, "said so", data)).startswith(reason)
