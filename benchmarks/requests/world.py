@@ -28,7 +28,6 @@ from pyevm_agents.abi.bundled import Artifact, load_artifact, load_artifact_form
 from pyevm_agents.chain import Call
 from pyevm_agents.chain.calls import as_spoofed_transaction
 from pyevm_agents.chain.transactions import LEGACY_TYPE, TransactionFields, build_impersonated
-from pyevm_agents.contract_intelligence.access import analyse_functions
 from pyevm_agents.contract_intelligence.agent_deployment import (
     AgentSettings,
     SilentDeployer,
@@ -216,7 +215,7 @@ class World:
             )
             for each in names
         ]
-        found = inspect_contracts(self.chain, contracts, account, analyse=analyse_functions)
+        found = inspect_contracts(self.chain, contracts, account)
         chosen = []
         for each in functions:
             contract, _, function = each.partition(".")

@@ -68,7 +68,7 @@ def read_abi_file(path: Path, contract: str | None = None) -> ContractInterface:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContractAbi:
-    """A contract of a file: its name, its ABI, and its runtime code if the file has it."""
+    """A contract of a file: name, ABI, and runtime code if the file has one."""
 
     name: str
     entries: tuple[object, ...]
@@ -112,7 +112,7 @@ def read_project(folder: Path, contract: str) -> ContractInterface:
 
     Input:  the project's folder; the contract's name, or `File.sol:Name` where several files have
             one of that name.
-    Raises: ConfigError: the project is not compiled, or has no such contract, or several.
+    Raises: ConfigError: the project is not compiled, or has no contract or several of the name.
     """
     outputs = find_output_folders(folder)
     if not outputs:
@@ -156,7 +156,7 @@ def _get_abi(form: object) -> object:
 
 
 def _read_build_info(file: Path, name: str) -> Mapping[str, Any]:
-    """Return what Hardhat's build info has of a contract: its comments, which artifacts lack."""
+    """Return a contract's entry in Hardhat's build info, with the comments that artifacts lack."""
     try:
         link = orjson.loads(file.with_name(f"{name}{DEBUG_SUFFIX}").read_bytes())
         info = (file.parent / str(link["buildInfo"])).resolve()

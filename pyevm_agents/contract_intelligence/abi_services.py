@@ -1,4 +1,4 @@
-"""ABIs from servers: APIs as Etherscan's, and Sourcify. What they answer is kept on disk.
+"""ABIs from servers: APIs as Etherscan's, and Sourcify. Answers are kept on disk.
 
 service = EtherscanService("https://…/v2/api", key="…")
 interface = fetch_interface(service, contract, cache=AbiCache(folder))
@@ -75,7 +75,7 @@ class AbiService(Protocol):
 
     @property
     def url_digest(self) -> str:
-        """A hash of its URL, for the cache."""
+        """A hash of the server's URL, for the cache."""
         ...
 
     def fetch(self, contract: DeployedContract) -> Mapping[str, Any] | None:
@@ -102,7 +102,7 @@ class _HttpService:
         self.url_digest = hashlib.sha256(url.encode()).hexdigest()[:8]
 
     def _get(self, query: Mapping[str, object], path: str = "") -> tuple[HttpAnswer, Any]:
-        """Return an answer and its JSON value."""
+        """Return an answer and the answer's JSON value."""
         try:
             answer = self._transport.get(urlencode(query), path=path)
         except TransportError as error:
@@ -148,13 +148,13 @@ class EtherscanService(_HttpService):
         """Open no connection yet.
 
         Input:  the API's URL, such as `https://…/v2/api`; the API key, empty for none.
-        Raises: ConfigError: it is not an HTTP URL.
+        Raises: ConfigError: not an HTTP URL.
         """
         super().__init__(url, secrets=(key,), timeout_seconds=timeout_seconds)
         self._key = key
 
     def fetch(self, contract: DeployedContract) -> Mapping[str, Any] | None:
-        """Return the ABI and the name of a contract; None if it is not verified.
+        """Return the ABI and the name of a contract; None if not verified.
 
         Raises: AbiServiceError: the server does not answer, or answers with something else.
         """
@@ -198,7 +198,7 @@ class EtherscanService(_HttpService):
 
 
 class SourcifyService(_HttpService):
-    """Sourcify's API, version 2: it has comments of the source as well."""
+    """Sourcify's API, version 2, which has comments of the source as well."""
 
     name = "sourcify"
 
@@ -206,12 +206,12 @@ class SourcifyService(_HttpService):
         """Open no connection yet.
 
         Input:  the server's URL, such as `https://sourcify.dev/server`.
-        Raises: ConfigError: it is not an HTTP URL.
+        Raises: ConfigError: not an HTTP URL.
         """
         super().__init__(url, secrets=(), timeout_seconds=timeout_seconds)
 
     def fetch(self, contract: DeployedContract) -> Mapping[str, Any] | None:
-        """Return the ABI, the name and the comments of a contract; None if it is not verified.
+        """Return the ABI, the name and the comments of a contract; None if not verified.
 
         Raises: AbiServiceError: the server does not answer, or answers with something else.
         """
@@ -233,11 +233,11 @@ class AbiCache:
     """Artifacts from servers, as files of a folder. Unreadable files are fetched again."""
 
     def __init__(self, folder: Path | None) -> None:
-        """Input: the folder, which is created when it is needed; None to keep nothing."""
+        """Input: the folder, which is created when needed; None to keep nothing."""
         self._folder = folder
 
     def load(self, service: AbiService, contract: DeployedContract) -> Mapping[str, Any] | None:
-        """Return the artifact of a contract; None if there is none."""
+        """Return the artifact of a contract; None if the cache has none."""
         if self._folder is None:
             return None
         try:
@@ -272,7 +272,7 @@ class AbiCache:
 def fetch_interface(
     service: AbiService, contract: DeployedContract, *, cache: AbiCache | None = None
 ) -> ContractInterface | None:
-    """Return a contract's interface from the cache or a server; None if it is not verified.
+    """Return a contract's interface from the cache or a server; None if not verified.
 
     Raises: AbiServiceError: the server does not answer, or not with an ABI.
     """

@@ -1,8 +1,8 @@
-"""Access by counterfactual: which functions an account may call, why not, and who may.
+"""Access by counterfactual: which functions an account may call, why not, and which accounts may.
 
 A function is forbidden if a check of the caller stops every call that was found, and the same call
-goes on for another account, or for the account once a list has it. A balance or an allowance that
-the account lacks does not forbid a function.
+goes on for another account, or for the account once a list has the account. A balance or an
+allowance that the account lacks does not forbid a function.
 """
 
 from __future__ import annotations
@@ -32,6 +32,12 @@ from pyevm_agents.contract_intelligence.caller_taint import (
     CALLER_FLAG,
     VALUE_FLAG,
 )
+from pyevm_agents.contract_intelligence.candidate_arguments import (
+    Surroundings,
+    look_around,
+    to_address,
+    word_to_address,
+)
 from pyevm_agents.contract_intelligence.capabilities import (
     Access,
     ExampleCall,
@@ -49,12 +55,6 @@ from pyevm_agents.contract_intelligence.parameter_evidence import share_units, s
 from pyevm_agents.contract_intelligence.probe import MAX_OUTPUT_BYTES, Prober, to_hex_address
 from pyevm_agents.contract_intelligence.role_names import describe_role
 from pyevm_agents.contract_intelligence.stored_amounts import show_stored_amounts
-from pyevm_agents.contract_intelligence.surroundings import (
-    Surroundings,
-    look_around,
-    to_address,
-    word_to_address,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -113,15 +113,15 @@ def analyse_functions(  # noqa: PLR0913 - keyword arguments
     known_accounts: Mapping[str, str] | None = None,
     prober: Prober | None = None,
 ) -> tuple[FunctionCapability, ...]:
-    """Determine by execution what an account can do with a contract's functions.
+    """Determine by execution which functions of a contract an account can call, and how.
 
     The chain is not changed. The result is a function of the chain's state and the arguments.
 
     Input:
         chain: of its own, or an in-process fork of a live one.
-        contract: its address; of a proxy, the proxy's.
+        contract: address of the contract; of a proxy, the proxy's.
         functions: name, selector, parameters and, if known, outputs and kind of each.
-        account: the agent's account. It is a contract: it signs nothing.
+        account: the agent's account, a contract: it signs nothing.
         known_accounts: other accounts and contracts (tokens, deployers), each with a noun for
             sentences such as `the deployer`, or an empty text.
         prober: one for several contracts; by default a new one.
@@ -308,7 +308,7 @@ def _describe_answer(
 def _find_barrier(
     place: Surroundings, function: FunctionCapability, search: CallSearch, found: SearchResult
 ) -> _Barrier | None:
-    """Return what is known of a function that a check of the caller closes; None if none does.
+    """Return the access to a function that a check of the caller closes; None if no check does.
 
     Of several such checks, the one counts that other accounts pass, best with a call that succeeds.
     """
@@ -341,9 +341,9 @@ def _find_barrier(
 def _find_dead_end(
     place: Surroundings, function: FunctionCapability, found: SearchResult
 ) -> _Barrier | None:
-    """Return what stops everybody: code that always reverts, or that runs once and has run.
+    """Return the code that stops every caller: it always reverts, or runs once and has run.
 
-    The code proposes it, and no execution says otherwise.
+    The code proposes the reason, and no execution shows otherwise.
     """
     if found.hypothetical is not None:
         if not _has_run(place, function, *found.hypothetical):
@@ -366,10 +366,10 @@ def _has_run(
     attempt: CallAttempt,
     result: ProbeResult,
 ) -> bool:
-    """Whether a function runs only where slots are empty that it fills itself.
+    """Whether a function runs only while slots are empty that the function fills.
 
-    Another function may empty them again: so the name must be that of a set-up, or no other
-    function write them.
+    Another function may empty the slots again: so the name must be that of a set-up, or no other
+    function write the slots.
     """
     filled = {(each.account, each.slot) for each in result.tape.writes if each.value}
     emptied = [
@@ -405,7 +405,7 @@ def _try_check(
     attempt: CallAttempt,
     before: ProbeResult,
 ) -> _Passing | None:
-    """Return who passes a check that stops the account; None if it does not stop it."""
+    """Return the accounts that pass a check; None if the check does not stop the account."""
     match check.kind:
         case CheckKind.IDENTITY:
             return _try_identity(place, search, check, attempt, before)
@@ -488,10 +488,10 @@ def _pass(  # noqa: PLR0913 - keyword arguments
     sender: Address | None = None,
     more: Overrides = (),
 ) -> ProbeResult | None:
-    """Return a result that goes on where the account is stopped; None if there is none.
+    """Return a result that goes on where the account is stopped; None if no call does.
 
-    A call that passes the check, and is then stopped where the account is, is made with the other
-    arguments that its conditions propose.
+    A call that passes the check, and is then stopped where the account is, is made again with the
+    other arguments that the conditions propose.
     """
     result = search.probe(attempt, sender=sender, more=more)
     if result is None or _goes_on(check, before, result):
@@ -529,7 +529,7 @@ def _is_passed(check: AccessCheck, result: ProbeResult) -> bool:
 
 
 def _goes_on(check: AccessCheck, before: ProbeResult, after: ProbeResult | None) -> bool:
-    """Whether a call succeeds, or passes a check that it failed before.
+    """Whether a call succeeds, or passes a check that failed before.
 
     A call that passes one check and then fails earlier than the one before has not gone on.
     """
@@ -565,7 +565,7 @@ def _find_other_callers(
 
 
 def _find_last_comparison(function: FunctionCapability, found: SearchResult) -> _Barrier | None:
-    """Return a barrier whose last condition compares the caller, if nobody is known to pass."""
+    """Return a barrier whose last condition compares the caller, if no account is known to pass."""
     if found.hypothetical is not None or not found.failures:
         return None
     for _, result in found.failures:
@@ -618,7 +618,7 @@ def _describe_barrier(
     stopped: ProbeResult,
     callers: tuple[str, ...],
 ) -> tuple[str, str]:
-    """Return why a check stops the account, and the role that would let it pass, if it is one."""
+    """Return why a check stops the account, and the role, if any, that would pass."""
     if check.kind is CheckKind.SIGNATURE:
         return (
             f"I cannot call {_name(function)} because the caller must have signed, and my account "

@@ -1,4 +1,4 @@
-"""What executions show about addresses: recipients of what a call moves, and tokens of amounts.
+"""Evidence of executions about addresses: recipients of moved amounts, and tokens of amounts.
 
 Each is decided by execution of the example call with another address.
 """
@@ -48,7 +48,7 @@ def show_recipients(
     result: ProbeResult,
     parameters: Sequence[Parameter],
 ) -> tuple[Parameter, ...]:
-    """Return parameters of which those are recipients to whom another address takes what moves."""
+    """Return parameters; recipients are those where another address receives the moved amount."""
     marker = to_canonical_address(MARKER)
     for leaf in _list_addresses(search, result):
         changed = search.probe(attempt.with_value(leaf.path, MARKER))
@@ -63,7 +63,7 @@ def _list_addresses(search: CallSearch, result: ProbeResult) -> list[CalldataLea
 
 
 def _find_recipients(result: ProbeResult) -> set[bytes]:
-    """Return who gets tokens, items or ether of a call that succeeded."""
+    """Return the accounts that receive tokens, items or ether in a call that succeeded."""
     found = {bytes(each.recipient) for each in result.list_transfers()}
     for _, topics, _ in result.logs if result.is_success else ():
         place = RECIPIENT_TOPICS.get(topics[0], 0) if topics else 0
@@ -77,8 +77,8 @@ def name_token(
 ) -> tuple[str, Path]:
     """Return the parameter that chooses the token of an amount, such as `asset` or `path[0]`.
 
-    Input:  what the call moved.
-    Output: its name and its path; the token itself and no path if no parameter chooses it.
+    Input: the amounts that the call moved.
+    Output: name and path of the parameter; the token itself and no path if no parameter chooses.
     """
     own = to_hex_address(result.probe.sender)
     for leaf in _list_addresses(search, result):
@@ -105,7 +105,7 @@ def list_tokens(
 ) -> tuple[str, ...]:
     """Return the tokens that a parameter may choose: those of which a call moves the amount.
 
-    The account is given each of them, and the contract may take it.
+    The account is given each token, and the contract may take the token.
     """
     found = [moved.token]
     for place in search.known_contracts[:MAX_TOKENS]:

@@ -85,7 +85,7 @@ class SilentDeployer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OracleSettings:
-    """What an agent asks of an oracle: `CallbackAgent.OracleSettings`."""
+    """Terms of an agent's requests to an oracle: `CallbackAgent.OracleSettings`."""
 
     oracle: Address
     callback_gas: int = CALLBACK_GAS
@@ -104,7 +104,7 @@ class OracleSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentSettings:
-    """What an agent has beside its tools and its prompt."""
+    """Settings of an agent beside tools and prompt."""
 
     model: str
     """A name that the chain has, or the oracle's workers."""
@@ -118,13 +118,13 @@ class AgentSettings:
 
 
 def deploy_account(deployer: Deployer) -> Address:
-    """Deploy the `AgentAccount` that an agent acts through, without tools; return its address."""
+    """Deploy the `AgentAccount` that an agent acts through, without tools; return the address."""
     creation = load_artifact("AgentAccount").encode_creation(deployer.address)
     return deployer.deploy("AgentAccount", creation)
 
 
 def deploy_factory(deployer: Deployer) -> Address:
-    """Deploy an `AbiToolFactory` with the code that its tools share; return its address."""
+    """Deploy an `AbiToolFactory` with the code that all tools share; return the address."""
     texts = deployer.deploy("AbiToolTexts", load_artifact("AbiToolTexts").encode_creation())
     tool = deployer.deploy("AbiTool", load_artifact("AbiTool").encode_creation(texts))
     return deployer.deploy("AbiToolFactory", load_artifact("AbiToolFactory").encode_creation(tool))
@@ -133,9 +133,9 @@ def deploy_factory(deployer: Deployer) -> Address:
 def deploy_tools(
     deployer: Deployer, factory: Address, account: Address, specs: Sequence[ToolSpec]
 ) -> tuple[Address, ...]:
-    """Create tools and register them at their account; return their addresses, in order.
+    """Create tools and register each at the account; return the addresses, in order.
 
-    What an earlier deployment created or registered is not sent again.
+    Tools that an earlier deployment created or registered are not sent again.
     """
     return tuple(_deploy_tool(deployer, factory, account, spec) for spec in specs)
 
@@ -157,11 +157,11 @@ def _deploy_tool(deployer: Deployer, factory: Address, account: Address, spec: T
 def deploy_agent(
     deployer: Deployer, plan: AgentPlan, tools: Sequence[Address], settings: AgentSettings
 ) -> Address:
-    """Deploy the agent, and let it run its account's tools; return its address.
+    """Deploy the agent, and let the agent run the account's tools; return the agent's address.
 
-    It is an `OwnedCallbackAgent` if the settings have an oracle, else an `OwnedAgent`.
+    The agent is an `OwnedCallbackAgent` if the settings have an oracle, else an `OwnedAgent`.
 
-    Input:  tools: those of the plan, as `deploy_tools` returns them.
+    Input: tools: those of the plan, as returned by `deploy_tools`.
     """
     texts = (settings.model, settings.name, DESCRIPTION, INPUT_DESCRIPTION, plan.base_prompt)
     rest = (*texts, [*tools], settings.iterations)

@@ -96,7 +96,7 @@ def _derive_deadline(
 ) -> Derivation | None:
     """Return the deadline of a transaction: times before the block's revert, later ones do not.
 
-    A time that changes what the call does, such as the term of a deal, is no such deadline.
+    A time that changes the call's effects, such as the term of a deal, is no deadline.
     """
     if not any(comparison.flags & TIME_FLAG for comparison in compared):
         return None
@@ -117,7 +117,7 @@ def _derive_deadline(
 
 
 def _list_effects(result: ProbeResult) -> tuple[object, ...]:
-    """Return what a call did: what it wrote, logged, returned and moved."""
+    """Return a call's effects: writes, logs, output and moved amounts."""
     writes = [(each.account, each.slot, each.value) for each in result.tape.writes]
     return result.is_success, writes, result.logs, result.output, result.list_transfers()
 
@@ -129,9 +129,9 @@ def _derive_account(
     leaf: CalldataLeaf,
     compared: list[ValueComparison],
 ) -> Derivation | None:
-    """Return the account, for the recipient of what it is given in exchange, and for its owner.
+    """Return the account, for a recipient of assets in exchange, and for an owner of assets.
 
-    Whoever only gives a token away chooses the recipient.
+    An account that only gives a token away chooses the recipient.
     """
     account = result.probe.sender
     given = {each.token for each in result.list_transfers() if each.sender == account}
@@ -154,7 +154,7 @@ def _derive_account(
 
 
 def _is_recipient(other: ProbeResult, given: set[Address | None], marker: Address) -> bool:
-    """Whether another recipient gets what the account does not give."""
+    """Whether another recipient gets assets that the account does not give."""
     got = {each.token for each in other.list_transfers() if each.recipient == marker}
     return bool(got - given)
 
@@ -166,7 +166,7 @@ def _is_owner(
     compared: list[ValueComparison],
     value: Address,
 ) -> bool:
-    """Whether an argument has to be the caller, from whom something is taken in exchange."""
+    """Whether an argument has to be the caller, who pays in exchange."""
     account = result.probe.sender
     got = {each.token for each in result.list_transfers() if each.recipient == account}
     has_comparison = any(
@@ -182,9 +182,9 @@ def _derive_minimum(
     leaf: CalldataLeaf,
     compared: list[ValueComparison],
 ) -> Derivation | None:
-    """Return the least output: the simulation's output succeeds as its value, one more reverts.
+    """Return the least output: the simulated output as value succeeds, one more reverts.
 
-    So it is with another output as well, which another argument changes.
+    The same holds for another output, which another argument changes.
     """
     if not any(comparison.relation is Relation.ORDER for comparison in compared):
         return None

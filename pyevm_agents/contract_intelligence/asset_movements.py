@@ -1,4 +1,4 @@
-"""Amounts of tokens and of ether that a simulated call moves, and what they were computed from."""
+"""Amounts of tokens and ether that a simulated call moves, and the values that gave each."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SCALES = frozenset({op.MUL, op.DIV, op.SDIV, op.MULMOD})
 
 
 class Origin(IntEnum):
-    """What is known of the way from a number of the calldata to an amount that moves."""
+    """The way from a number of the calldata to an amount that moves, as far as known."""
 
     SCALED = 0
     """It was multiplied with, or divided by, something that is no constant: another unit."""
@@ -64,7 +64,7 @@ class Movement:
 def list_movements(
     prober: Prober, result: ProbeResult, *, with_failed: bool = False
 ) -> list[Movement]:
-    """Return what a call moved: ether, tokens by their calls, and by their logs alone.
+    """Return the amounts that a call moved: ether, tokens by calls, and tokens by logs alone.
 
     Input: whether inner calls count that failed, for want of a balance or an approval.
     """
@@ -79,7 +79,7 @@ def list_movements(
 
 
 def _iter_called(prober: Prober, result: ProbeResult, *, with_failed: bool) -> Iterator[Movement]:
-    """Yield what inner calls moved."""
+    """Yield the amounts that inner calls moved."""
     for call in result.list_calls()[1:]:
         if call.is_error and not with_failed:
             continue

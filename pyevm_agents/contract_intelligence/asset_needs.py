@@ -1,4 +1,4 @@
-"""Tokens and approvals that a call needs, found in the transfers that it makes or tries."""
+"""Tokens and approvals that a call needs, found in the transfers made or tried."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ NATIVE = "native"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssetNeeds:
-    """What the account needs for a call."""
+    """Balances and approvals that the account needs for a call."""
 
     approvals: tuple[Approval, ...] = ()
     tokens: tuple[str, ...] = ()
@@ -84,7 +84,7 @@ def find_needs(
 
 
 def _join(function: FunctionCapability, first: Approval, second: Approval) -> Approval:
-    """Return the approval of two transfers of a call: a parameter sets it if they are of a list."""
+    """Return the approval of two transfers of a call, set by a parameter if both are of a list."""
     is_list = any(
         each.name == first.parameter and each.abi_type.endswith("]") for each in function.parameters
     )
@@ -102,8 +102,8 @@ def _list_tokens(
 ) -> tuple[str, ...]:
     """Return the tokens of which the call needs more than the account has.
 
-    A contract that keeps another amount of the account, and is no token, is none. What the call
-    does not miss is left out.
+    A contract that is no token does not count, even if it keeps an amount of the account. Tokens
+    that the call does not miss are left out.
     """
     balances = {slot: token for token, slot in _list_balances(prober, account, attempt, result)}
     found: dict[str, list[tuple[Address, int, int]]] = {}
@@ -121,7 +121,7 @@ def _list_tokens(
 
 
 def _has_balances(prober: Prober, account: Address, place: Address) -> bool:
-    """Whether a contract tells how much of a token an account has."""
+    """Whether a contract returns how much of a token an account has."""
     answer = prober.read(place, BALANCE_OF + encode(["address"], [bytes(account)]), account)
     return answer.is_success and len(answer.output) == WORD_BYTES
 
@@ -129,7 +129,7 @@ def _has_balances(prober: Prober, account: Address, place: Address) -> bool:
 def _are_missed(
     prober: Prober, entries: list[tuple[Address, int, int]], result: ProbeResult
 ) -> bool:
-    """Whether a call ends otherwise without what the account was given in some slots."""
+    """Whether a call ends differently without the values that some slots were given."""
     rest = tuple(each for each in result.probe.storage if each not in entries)
     without = prober.run(replace(result.probe, storage=rest))
     return without.failure_place != result.failure_place
@@ -201,7 +201,7 @@ def _find_kind(prober: Prober, call: TracedCall, result: ProbeResult) -> Approva
 
 
 def _is_token(prober: Prober, account: Address, call: TracedCall) -> bool:
-    """Whether a contract transfers: its transfer ran, or it says what the account has or allows."""
+    """Whether a contract is a token: a transfer ran, or balance or allowance is readable."""
     if not prober.chain.code(call.account):
         return False
     if not call.is_error:
@@ -218,7 +218,7 @@ def _is_token(prober: Prober, account: Address, call: TracedCall) -> bool:
 
 
 def is_item_token(prober: Prober, call: TracedCall, result: ProbeResult) -> bool:
-    """Return whether a token is an ERC-721: its transfers have a fourth topic, or it says so."""
+    """Return whether a token is an ERC-721: transfers have a fourth topic, or ERC-165 says so."""
     for address, topics, _ in result.logs:
         if address == bytes(call.account) and topics and topics[0] == TRANSFER_TOPIC:
             return len(topics) > TRANSFER_TOPICS

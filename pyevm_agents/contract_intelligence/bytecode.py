@@ -1,6 +1,6 @@
 """Functions of a contract without an ABI: evmole proposes selectors, types and mutability.
 
-Names and types of functions in `primitives.toml` come from there. What evmole says of the others
+Names and types of functions in `primitives.toml` come from there. evmole's guesses for the others
 may be wrong: executions decide.
 """
 
@@ -104,9 +104,9 @@ def list_reverting(code: bytes) -> frozenset[bytes]:
 
 
 def list_writers(code: bytes) -> Mapping[int, frozenset[bytes]]:
-    """Return the selectors of functions that seem to write each slot, by its number.
+    """Return the selectors of functions that seem to write each slot, by slot number.
 
-    Slots of mappings and arrays are those of their declarations.
+    Slots of mappings and arrays are those of the declarations.
     """
     if len(code) > MAX_CODE_BYTES:
         return {}
@@ -155,7 +155,7 @@ def _list_targets(kind: BlockType, way: Sequence[int]) -> list[int | None]:
 
 
 def _list_jumps(jumps: Sequence[DynamicJump], way: Sequence[int]) -> list[int | None]:
-    """Return the targets of a computed jump that fit the way to it."""
+    """Return the targets of a computed jump that fit the way to the jump."""
     fitting = [
         each.to
         for each in jumps

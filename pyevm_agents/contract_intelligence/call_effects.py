@@ -66,7 +66,7 @@ def confirm_effects(
 
 
 def _has_effects(chain: ChainSimulator, place: Address, function: FunctionCapability) -> bool:
-    """Execute a function's example call; False if there is none, or it can't be encoded."""
+    """Execute a function's example call; False without an example, or if not encodable."""
     example = function.example
     if example is None:
         return False

@@ -1,8 +1,8 @@
 """Search for a call that succeeds, and for the checks that stop an account.
 
-A call that reverts shows, by the conditions on its way, what would let it go on: another argument,
+The conditions on the way of a reverted call show how the call could go on: with another argument,
 another value, a balance or an allowance of the account, another state, or another caller. Each is
-tried. What the conditions propose is decided by execution alone.
+tried. Execution alone decides.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ ANY_SIGNATURE = (27, 1, 1)
 
 
 class CheckKind(Enum):
-    """How a contract decides who may call."""
+    """How a contract decides which accounts may call."""
 
     IDENTITY = "identity"
     """The caller is compared with an address."""
@@ -133,7 +133,7 @@ class AccessCheck:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallAttempt:
-    """A call of the function, and what it assumes."""
+    """A call of the function, with the state that the call assumes."""
 
     values: tuple[object, ...]
     value_wei: int = 0
@@ -160,7 +160,7 @@ class CallAttempt:
 
 @dataclass(slots=True, kw_only=True)
 class SearchResult:
-    """What a search found."""
+    """The calls that a search found."""
 
     success: tuple[CallAttempt, ProbeResult] | None = None
     """A call that ran, with `needs` and `holdings` at most."""
@@ -246,7 +246,7 @@ class CallSearch:
         return self.result
 
     def _try(self, attempt: CallAttempt) -> bool:
-        """Make an attempt; return whether the search ends with it."""
+        """Make an attempt; return whether the search ends."""
         result = self.probe(attempt)
         if result is None:
             return False
@@ -263,7 +263,7 @@ class CallSearch:
         return False
 
     def _rate(self, attempt: CallAttempt, result: ProbeResult) -> CallAttempt:
-        """Return a failed attempt with the cost of those that it proposes.
+        """Return a failed attempt with the cost of the attempts that follow.
 
         One that failed where none did before has come further, and is continued first.
         """
@@ -277,7 +277,7 @@ class CallSearch:
         return replace(attempt, cost=cost, change=None, origin=place)
 
     def _learn(self, place: tuple[object, ...], change: tuple[Path, object]) -> None:
-        """Keep the argument that let an attempt go on, and apply it to those that failed there."""
+        """Keep the argument that let an attempt go on, also for attempts that failed there."""
         if self._remedies.setdefault(place, change) is not change:
             return
         for attempt in self._failed.get(place, ()):
@@ -287,7 +287,7 @@ class CallSearch:
     def probe(
         self, attempt: CallAttempt, *, sender: Address | None = None, more: Overrides = ()
     ) -> ProbeResult | None:
-        """Simulate an attempt; None if its values can't be encoded."""
+        """Simulate an attempt; None if the values can't be encoded."""
         try:
             data = encode_arguments(self.function.selector, self.types, attempt.values)
         except (EncodingError, OverflowError, TypeError, ValueError):
@@ -376,7 +376,7 @@ class CallSearch:
     def _extend(self, attempt: CallAttempt, result: ProbeResult) -> None:
         """Add the attempts that a revert proposes.
 
-        Where one argument let another attempt come further, it is tried alone.
+        An argument that let another attempt come further is tried alone.
         """
         for given in self._give_transferred(attempt, result):
             self._push(given)
@@ -450,7 +450,7 @@ class CallSearch:
     def sign(
         self, attempt: CallAttempt, signer: Address, sign: Callable[[bytes], tuple[int, int, int]]
     ) -> CallAttempt | None:
-        """Return an attempt of another account with its signature; None if it signs nothing.
+        """Return an attempt of another account with a signature; None if nothing is signed.
 
         Input: sign: returns v, r and s for a hash.
         """
@@ -672,7 +672,7 @@ class CallSearch:
 
 
 def propose_settings(slot: tuple[Address, int], result: ProbeResult) -> Iterator[int]:
-    """Yield values of a slot that give the last comparisons of its parts another result."""
+    """Yield values of a slot that give the last comparisons of the slot's parts another result."""
     for decision in _list_latest(result)[:MAX_DECISIONS_READ]:
         for comparison in list_comparisons(decision.condition):
             for side, other in comparison.list_sides():
@@ -694,9 +694,9 @@ def _list_latest(result: ProbeResult) -> list[Decision]:
 
 
 def _find_last_slots(result: ProbeResult) -> tuple[object, ...]:
-    """Return the slots of the last condition that reads some.
+    """Return the slots of the last condition that reads slots.
 
-    They tell failures apart that have one place, as those of a library for numbers.
+    The slots distinguish failures at one place, such as those of a library for numbers.
     """
     for decision in reversed(result.tape.decisions):
         if decision.condition.flags & (STORAGE_FLAG | CALLDATA_FLAG):
@@ -715,7 +715,7 @@ def put_signature(
     leaves: dict[int, CalldataLeaf],
     signature: tuple[int, int, int],
 ) -> tuple[object, ...]:
-    """Return arguments with v, r and s where `ecrecover` reads them from."""
+    """Return arguments with v, r and s where `ecrecover` reads."""
     for operand, number in zip(signer.operands[1:], signature, strict=True):
         for word in find_words(operand)[-1:]:
             leaf = leaves.get(word.offset)
@@ -732,7 +732,7 @@ def find_check(
     comparison: ValueComparison,
     flags: frozenset[tuple[Address, int]] = frozenset(),
 ) -> AccessCheck | None:
-    """Return the check of the caller that a comparison is; None if it is none.
+    """Return the check of the caller that a comparison is; None for another comparison.
 
     Input: flags: slots of the account that are known to be true or false.
     """
@@ -780,7 +780,7 @@ def _find_identity(decision: Decision, other: Expression | int) -> AccessCheck |
 def _list_settings(
     comparison: ValueComparison, side: Expression, other: Expression | int, keyed: Expression
 ) -> tuple[int, ...]:
-    """Return values of a slot of the caller that may let it pass."""
+    """Return values of a slot of the caller that may let the caller pass."""
     settings: list[int] = []
     stored = find_field(side)
     if stored is not None:
@@ -825,7 +825,7 @@ def _list_flipped(
 
 
 def _put(overrides: Overrides, entry: tuple[Address, int, int]) -> Overrides:
-    """Return overrides with one more; it replaces one of the same slot."""
+    """Return overrides with one more, which replaces one of the same slot."""
     return (*(each for each in overrides if each[:2] != entry[:2]), entry)
 
 

@@ -1,4 +1,4 @@
-"""Layout of calldata: where the values of a function's arguments stand, and candidates for them."""
+"""Layout of calldata: places of a function's arguments, and candidates for the values."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ def replace_at(values: Sequence[object], path: Path, value: object) -> tuple[obj
 
 
 def resize(value: object, count: int, filler: object) -> tuple[object, ...]:
-    """Return an array with `count` items, filled up with one of its own or another."""
+    """Return an array with `count` items, filled up with an own item or another one."""
     assert isinstance(value, Sequence)  # noqa: S101 - callers have arrays
     items = tuple(value)[:count]
     return items + (items[-1] if items else filler,) * (count - len(items))

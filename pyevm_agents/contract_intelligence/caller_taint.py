@@ -3,7 +3,7 @@
 A traced VM class keeps, beside the stack, the memory and the calldata of each call, the expressions
 of those values that come from the caller, the calldata, storage, the block's time or the value
 sent. Other values have none, so most opcodes run as they are. Expressions follow inner calls of all
-kinds through calldata and return data, and each has the value that it had.
+kinds through calldata and return data, each with the value at that time.
 
     tape = TaintTape(account, data)
     chain.call(call, trace=tape.wrap)
@@ -74,7 +74,7 @@ CALLS = frozenset({op.CALL, op.CALLCODE, op.DELEGATECALL, op.STATICCALL})
 
 
 class Expression:
-    """A value of the EVM with the values that it was computed from."""
+    """A value of the EVM with the values from which it was computed."""
 
     __slots__ = ("flags", "offset", "op", "operands", "slot", "value")
 
@@ -105,7 +105,7 @@ class Expression:
 
 @dataclass(slots=True, eq=False)
 class TracedCall:
-    """A call of a simulation, with what decided it."""
+    """A call of a simulation, with the conditions that decided the outcome."""
 
     kind: int
     """The opcode that made it; 0 for the transaction's own call."""
@@ -148,7 +148,7 @@ class Decision:
 
     @property
     def place(self) -> tuple[Address, int]:
-        """The account whose code it is, and the position in it."""
+        """The account that has the code, and the position in the code."""
         return self.call.code_account, self.position
 
 
@@ -200,7 +200,7 @@ class SegmentMemory:
     def iter_range(
         self, start: int, size: int
     ) -> Iterator[tuple[int, int, Expression | None, int]]:
-        """Yield the segments of a range; those of calldata are cut to it."""
+        """Yield the segments of a range; those of calldata are cut to the range."""
         end = start + size
         for low, high, expression, offset in self.segments:
             if low >= end or high <= start:
@@ -212,7 +212,7 @@ class SegmentMemory:
                 yield low, high, expression, 0
 
     def read(self, at: int) -> Expression | None:
-        """Return the expression of a word; one of `PARTS` if it is not a whole one."""
+        """Return the expression of a word; one of `PARTS` if not whole."""
         parts = self.list_words(at, WORD_BYTES, exact=True)
         if not parts:
             return None
@@ -296,8 +296,8 @@ class TaintTape:
     ) -> None:
         """Expect a call.
 
-        Input: the account that makes it; its calldata; the traced VM classes, by the plain ones,
-               which the tapes of calls that are made one after another share.
+        Input: the calling account; the calldata; the traced VM classes, by the plain ones, which
+            the tapes of successive calls share.
         """
         self.account, self.data = account, data
         self._classes = {} if classes is None else classes
@@ -457,7 +457,7 @@ def _build(code: int, slow: Opcode) -> Opcode:  # noqa: PLR0911 - a table with r
 
 
 def _build_plain(code: int, slow: Opcode, pops: int, pushes: int) -> Opcode:
-    """Return an opcode whose result is an expression of its operands."""
+    """Return an opcode whose result is an expression of the operands."""
 
     def execute(computation: Any) -> object:  # noqa: ANN401 - py-evm's
         stack = computation.shadow.stack
@@ -750,7 +750,7 @@ def _build_call(code: int, slow: Opcode) -> Opcode:
 
 
 def _build_signer(computation: Any, made: TracedCall, to: int) -> Expression:  # noqa: ANN401 - py-evm's
-    """Return the account that `ecrecover` wrote to memory, computed from its input."""
+    """Return the account that `ecrecover` wrote to memory, computed from the input."""
     words = [made.data_taint.read(WORD_BYTES * place) for place in range(SIGNATURE_WORDS)]
     data = made.data.ljust(SIGNATURE_WORDS * WORD_BYTES, b"\0")
     given = [

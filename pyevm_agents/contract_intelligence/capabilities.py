@@ -1,4 +1,4 @@
-"""What an account can do with a contract: the result of its analysis, as data.
+"""Capabilities of an account at a contract: the result of the analysis, as data.
 
 Source: Autonomify Agent Architecture v2, `ContractIntelligence`; docs/tools.md.
 """
@@ -10,7 +10,7 @@ from enum import StrEnum
 
 
 class ContractKind(StrEnum):
-    """What a contract is. A kind needs the functions that `primitives.toml` lists for it."""
+    """Kind of a contract. Each needs the functions that `primitives.toml` lists."""
 
     ERC20 = "erc20"
     ERC721 = "erc721"
@@ -42,7 +42,7 @@ class Source(StrEnum):
 
 
 class ParameterRole(StrEnum):
-    """What a parameter is for, as `primitives.toml` proposes it."""
+    """Purpose of a parameter, as proposed by `primitives.toml`."""
 
     UNKNOWN = ""
     AMOUNT = "amount"
@@ -71,7 +71,7 @@ class ParameterRole(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Derivation:
-    """How a parameter that the model does not choose gets its value."""
+    """Source of the value of a parameter that the model does not choose."""
 
     source: Source
     seconds: int = 0
@@ -87,7 +87,7 @@ class Derivation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
-    """A parameter of a function, or an output of it."""
+    """A parameter or an output of a function."""
 
     name: str
     """A clean name of printable ASCII; `arg0` for one that has none."""
@@ -124,7 +124,7 @@ class Parameter:
 
 
 class ApprovalKind(StrEnum):
-    """What an approval allows the spender to take."""
+    """Extent of an approval: the assets that the spender may take."""
 
     AMOUNT = "amount"
     """An amount of an ERC-20 token: `approve(spender, amount)`."""
@@ -180,7 +180,7 @@ class Access(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FunctionCapability:
-    """A function, and whether and how the agent's account can call it."""
+    """A function, and whether and how the agent's account can make a call."""
 
     name: str
     signature: str
@@ -240,7 +240,7 @@ class TokenPair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuotedPath:
-    """A path of tokens through pools, and what a router says it pays."""
+    """A path of tokens through pools, and the output that a router quotes."""
 
     tokens: tuple[str, ...]
     """From the one that is paid to the one that is bought."""
@@ -274,7 +274,7 @@ class Relationships:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContractIntelligence:
-    """A contract as one account sees it, at one block."""
+    """A contract as one account sees the functions, at one block."""
 
     address: str
     name: str
@@ -318,7 +318,7 @@ class ContractIntelligence:
 
     @property
     def roles(self) -> dict[str, tuple[str, ...]]:
-        """Roles that functions need, with the accounts that are known to have them."""
+        """Roles that functions need, with the accounts known to have each."""
         found: dict[str, dict[str, None]] = {}
         for function in self.functions:
             if function.role:
@@ -327,5 +327,5 @@ class ContractIntelligence:
 
     @property
     def cannot_call(self) -> tuple[FunctionCapability, ...]:
-        """Functions that would revert for the account, whatever its arguments."""
+        """Functions that would revert for the account with any arguments."""
         return tuple(f for f in self.functions if f.access is not Access.OPEN)

@@ -1,11 +1,11 @@
 """Names of chains, their native tokens and their explorers, by chain ID.
 
-The data are those of github.com/ethereum-lists/chains, in the package evmchains. A chain that is
-not in there, such as a devnet, has a number for a name. The wrapped native token is no part of
-them: a router tells it.
+The data are those of github.com/ethereum-lists/chains, in the package evmchains. A chain without an
+entry, such as a devnet, has a number for a name. The wrapped native token is not in the data: a
+router returns its address.
 
-The token of a testnet often has its mainnet's symbol with a letter before it, as tBNB. It is called
-by the mainnet's, which people and models know, and which is part of the other.
+The token of a testnet often has the mainnet's symbol after a letter, as tBNB. The mainnet's symbol,
+which people and models know, is used.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MAINNET = "mainnet"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChainMetadata:
-    """What users call a chain and its native token."""
+    """Names of a chain and of the chain's native token, as users know both."""
 
     chain_id: int
     name: str
@@ -52,7 +52,7 @@ class ChainMetadata:
 
 
 def get_chain_metadata(chain_id: int) -> ChainMetadata:
-    """Return what is known of a chain."""
+    """Return the names of a chain."""
     form = _index_chains().get(chain_id)
     if form is None:
         return ChainMetadata(chain_id=chain_id, name=f"chain {chain_id}", is_known=False)
@@ -72,7 +72,7 @@ def get_chain_metadata(chain_id: int) -> ChainMetadata:
 
 
 def _choose_symbol(form: Mapping[str, Any]) -> str:
-    """Return what users call the native token of a chain."""
+    """Return the symbol by which users know the native token of a chain."""
     own = str(form["nativeCurrency"]["symbol"])
     mainnet = _index_mainnets().get(int(form["chainId"]))
     known = own if mainnet is None else str(mainnet["nativeCurrency"]["symbol"])

@@ -169,7 +169,7 @@ def is_account(side: Expression | int) -> bool:
 
 
 def find_field(side: Expression | int) -> StorageField | None:  # noqa: C901 - a case for each opcode
-    """Return the part of a slot that a side is; None if it is something else."""
+    """Return the part of a slot that a side is; None for another expression."""
     shift, mask = 0, MAX_WORD
     for _ in range(MAX_DEPTH):
         if not isinstance(side, Expression):
@@ -197,7 +197,7 @@ def find_field(side: Expression | int) -> StorageField | None:  # noqa: C901 - a
 
 
 def _split_mask(mask: int) -> tuple[int, int]:
-    """Return a mask as the number of zeros below it, and the rest of it."""
+    """Return a mask as the number of trailing zeros, and the rest."""
     if not mask:
         return 0, 0
     low = (mask & -mask).bit_length() - 1
@@ -266,6 +266,6 @@ def _is_range_check(comparison: ValueComparison) -> bool:
 
 
 def is_own_mask(comparison: ValueComparison) -> bool:
-    """Whether a value is compared with itself, cut to its type: a check of the calldata's form."""
+    """Whether a value is compared with itself, cut to the type: a check of the calldata's form."""
     left = strip(comparison.left)
     return isinstance(left, Expression) and left is strip(comparison.right)

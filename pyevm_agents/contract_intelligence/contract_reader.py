@@ -1,6 +1,6 @@
 """Reads of contracts by calls: few, bounded in gas, and never an exception.
 
-Contracts may answer anything, revert, or never end: all that is not the expected answer is None.
+Contracts may return anything, revert, or never end: every unexpected result is None.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ MAX_TOLD_CHARACTERS = 64
 
 
 class ContractReader:
-    """Calls contracts on the state after one block, as nobody in particular."""
+    """Calls contracts on the state after one block, from the zero address."""
 
     def __init__(self, chain: ChainSimulator, header: BlockHeaderAPI | None = None) -> None:
         """Input: the chain; the header of the block, None for the head."""
@@ -59,7 +59,7 @@ class ContractReader:
     def read(
         self, address: str, signature: str, outputs: Sequence[str], *values: object
     ) -> tuple[object, ...] | None:
-        """Call a function; return its outputs, None if it fails or answers something else."""
+        """Call a function; return the outputs, None if the call fails or returns other types."""
         types = split_types(signature[signature.index("(") :])
         data = compute_topic(signature)[:SELECTOR_BYTES] + encode(types, values)
         result = self.call(address, data)
@@ -68,7 +68,7 @@ class ContractReader:
         return decode_values(outputs, result.output)
 
     def read_address(self, address: str, signature: str, *values: object) -> str:
-        """Call a function that returns an address; empty if it fails, or for the zero address."""
+        """Call a function that returns an address; empty for a failure or the zero address."""
         match self.read(address, signature, ["address"], *values):
             case (str(text),) if int(text, 16):
                 return str(to_checksum_address(text))
@@ -76,7 +76,7 @@ class ContractReader:
                 return ""
 
     def read_first_address(self, address: str, signatures: Sequence[str]) -> str:
-        """Return the first address that one of several functions answers; empty if none does."""
+        """Return the first address that one of several functions returns; empty if none does."""
         found = (self.read_address(address, signature) for signature in signatures)
         return next(filter(None, found), "")
 
@@ -88,13 +88,13 @@ class ContractReader:
         return len(result.output) >= WORD_BYTES
 
     def read_token(self, address: str) -> TokenFacts | None:
-        """Return symbol, decimals and name of a token; None if it has neither of the first two."""
+        """Return symbol, decimals and name of a token; None without both of the first two."""
         if address not in self._tokens:
             self._tokens[address] = self._read_token(address)
         return self._tokens[address]
 
     def get_code(self, address: str) -> bytes:
-        """Return the code of an account: of EIP-7702, the designation of its delegate."""
+        """Return the code of an account: of EIP-7702, the designation of the delegate."""
         return bytes(self._state.get_code(_to_canonical(address)))
 
     def get_slot(self, address: str, slot: int) -> int:
@@ -102,7 +102,7 @@ class ContractReader:
         return int(self._state.get_storage(_to_canonical(address), slot))
 
     def call(self, address: str, data: bytes) -> CallResult | None:
-        """Call a contract with the gas of a read; None if it has used up too many."""
+        """Call a contract with the gas of a read; None after too many reads without an end."""
         if self._endless_reads[address] >= MAX_ENDLESS_READS:
             return None
         call = Call(to=_to_canonical(address), data=data, gas=READ_GAS)

@@ -1,6 +1,6 @@
 """Functions of an ABI in JSON, with their NatSpec, as capabilities that nothing has executed yet.
 
-An ABI comes from a file or from a server: what is malformed is left out, and a warning says so.
+An ABI comes from a file or from a server: malformed entries are left out, with a warning.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class NatSpec:
     notices: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def describe(self, signature: str) -> str:
-        """Return the notice of a function, or its developer comment; empty if it has none."""
+        """Return the notice of a function, or the developer comment; empty if neither exists."""
         name = signature.partition("(")[0]
         notice = clean_comment(self.notices.get(signature, {}).get("notice"), name)
         return notice or clean_comment(self.methods.get(signature, {}).get("details"), name)
@@ -151,9 +151,10 @@ def build_interface(
 def choose_names(functions: Sequence[FunctionCapability]) -> tuple[FunctionCapability, ...]:
     """Return functions with names that the executor takes for one agent's tools.
 
-    Of overloaded functions, the one with the fewest parameters keeps its name. Another one has its
-    further parameters in its name, such as `safeTransferFrom_with_data`, or its types, such as
-    `set_address`, if these tell more. Of two with equally few parameters both have their types.
+    Of overloaded functions, the one with the fewest parameters keeps the name. Another one has the
+    further parameters in the name, such as `safeTransferFrom_with_data`, or the types, such as
+    `set_address`, if these distinguish more. Of two with equally few parameters both have the
+    types.
     """
     table = NameTable()
     by_base: dict[str, list[FunctionCapability]] = {}
@@ -200,8 +201,8 @@ def parse_function(
 ) -> tuple[FunctionCapability | None, tuple[tuple[str, str], ...]]:
     """Return the function of an ABI entry, and which names of its parameters were replaced.
 
-    Output: no function for other entries, and for malformed ones; pairs of a name and what the
-            parameter is called.
+    Output: no function for other entries, and for malformed ones; pairs of a name and the
+        parameter's new name.
     """
     entry, definition = normalize_entry(expand_entry(value)), parse_abi_entry(expand_entry(value))
     if not isinstance(definition, FunctionDefinition) or entry is None:
@@ -248,7 +249,7 @@ def build_parameters(
 ) -> tuple[Parameter, ...]:
     """Return parameters of types that have names, or none.
 
-    Input: prefix: of the name of a parameter that has none; empty for no name.
+    Input: prefix: of the name of a parameter without a name; empty for no name.
     """
     padded = [*names, *[""] * (len(types) - len(names))]
     forms = [{"name": name, "type": text} for name, text in zip(padded, types, strict=False)]
@@ -353,7 +354,7 @@ def _list_first(texts: Sequence[str]) -> str:
 
 
 def _find_flaw(value: object) -> str | None:
-    """Return why an entry is no function that can be read; None if it is meant as another one."""
+    """Return why an entry is no readable function; None for an entry of another kind."""
     if isinstance(value, str):
         words = clean_text(value, MAX_LISTED_CHARACTERS)
         is_other = re.match(r"\s*(?:constructor|event|error|fallback|receive|struct)\b", value)
@@ -375,7 +376,7 @@ def _find_flaw(value: object) -> str | None:
 
 
 def read_natspec(artifact: Mapping[str, Any]) -> NatSpec:
-    """Return the comments in an artifact: beside its ABI, or in the compiler's metadata."""
+    """Return the comments in an artifact: beside the ABI, or in the compiler's metadata."""
     output = _get_mapping(_read_metadata(artifact), "output")
     developer = _get_mapping(artifact, "devdoc") or _get_mapping(output, "devdoc")
     user = _get_mapping(artifact, "userdoc") or _get_mapping(output, "userdoc")

@@ -1,7 +1,7 @@
 """Human-readable ABIs, as ethers and viem write them: `function pay(address to) returns (bool)`.
 
 A text becomes the JSON form of an ABI entry. Names of structs are not resolved: a tuple's members
-stand in its type, as in `tuple(address to, uint256 amount) order`.
+stand in the type, as in `tuple(address to, uint256 amount) order`.
 
 Source: docs.ethers.org, "Human-Readable ABI"; abitype.dev.
 """
@@ -33,7 +33,7 @@ class _TextError(ValueError):
 
 
 def expand_entry(entry: object) -> object:
-    """Return the JSON form of an entry that is a text; every other value as it is.
+    """Return the JSON form of an entry that is a text; every other value unchanged.
 
     Output: None for a text that is no function, error or event.
     """

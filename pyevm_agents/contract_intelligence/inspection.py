@@ -1,16 +1,16 @@
-"""Inspection of contracts: what one account can do with them, at one block.
+"""Inspection of contracts: the capabilities of one account, at one block.
 
     interfaces = InterfaceFinder(services=[EtherscanService(url)])
     [token] = inspect_contracts(chain, [InspectedContract(address=…)], account, …)
 
-Names and types come from an ABI, or are proposed from the code; who can call a function, and what
-it needs, comes from executions by a `FunctionAnalyser`.
+Names and types come from an ABI, or are proposed from the code. Executions show which accounts can
+call a function, and which assets the call needs: `access.analyse_functions`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, TypeAlias
 
 from pyevm_agents.abi.artifacts import SELECTOR_BYTES, ContractDescription
 from pyevm_agents.abi.values import compute_topic
@@ -21,13 +21,13 @@ from pyevm_agents.contract_intelligence.abi_services import (
     DeployedContract,
     fetch_interface,
 )
+from pyevm_agents.contract_intelligence.access import analyse_functions
 from pyevm_agents.contract_intelligence.bytecode import list_selectors, propose_interface
 from pyevm_agents.contract_intelligence.call_effects import confirm_effects
 from pyevm_agents.contract_intelligence.capabilities import (
     Approval,
     ContractIntelligence,
     ContractKind,
-    FunctionCapability,
 )
 from pyevm_agents.contract_intelligence.chain_metadata import get_chain_metadata
 from pyevm_agents.contract_intelligence.contract_reader import ContractReader
@@ -51,6 +51,7 @@ from pyevm_agents.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from pyevm_agents.contract_intelligence.capabilities import FunctionCapability
     from pyevm_agents.contract_intelligence.metadata_stability import MetadataStability
 
 MAX_NAMED_FUNCTIONS = 5
@@ -63,26 +64,8 @@ TOKEN_KINDS = frozenset({ContractKind.ERC20, ContractKind.ERC4626, ContractKind.
 """Kinds whose symbol names the contract."""
 
 
-class FunctionAnalyser(Protocol):
-    """Finds by executions who can call functions, and what they need."""
-
-    def __call__(
-        self,
-        chain: Chain,
-        contract: str,
-        functions: Sequence[FunctionCapability],
-        account: str,
-        /,
-        *,
-        known_accounts: Mapping[str, str],
-    ) -> Sequence[FunctionCapability]:
-        """Return the functions in their order, with access, approvals, derivations and examples.
-
-        Input: the chain, at its head; the contract; its functions, whose access is unknown; the
-               account that would call them; other accounts and contracts that it knows, each with
-               a noun for sentences, such as `the owner of USDC`, or an empty text.
-        """
-        ...
+FunctionAnalyser: TypeAlias = "Callable[..., Sequence[FunctionCapability]]"
+"""Executes functions of a contract, as `access.analyse_functions` does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,18 +107,18 @@ def inspect_contracts(  # noqa: PLR0913 - keyword arguments
     account: str,
     *,
     finder: InterfaceFinder | None = None,
-    analyse: FunctionAnalyser | None = None,
+    analyse: FunctionAnalyser | None = analyse_functions,
     report: Callable[[str], None] = lambda _: None,
 ) -> tuple[ContractIntelligence, ...]:
-    """Return what an account can do with contracts, on the state at the chain's head.
+    """Return the capabilities of an account at contracts, on the state at the chain's head.
 
     Input:
-        chain: its state is not changed.
-        contracts: in the order in which they are returned.
+        chain: the state is not changed.
+        contracts: in the order of the result.
         account: the agent's account, checksummed.
         finder: of interfaces; None to propose them from the code alone.
-        analyse: executes the functions; None to list them without executing them.
-        report: is told what is being done.
+        analyse: executes the functions; None to list the functions without executions.
+        report: receives a text for each step.
 
     Raises: ConfigError: a contract has no code. AbiServiceError: a server of ABIs fails.
             RemoteFault: the remote chain of a fork does not answer.
@@ -171,7 +154,7 @@ def inspect_tools(
 ) -> dict[str, MetadataStability]:
     """Return whether the metadata can change, for the contracts that are tools of agents.
 
-    Input: contracts as `inspect_contracts` returns them.
+    Input: contracts as returned by `inspect_contracts`.
     """
     reader, known = ContractReader(chain), name_known_accounts(contracts)
     return {
@@ -184,7 +167,7 @@ def inspect_tools(
 
 
 def find_kind(reader: ContractReader, address: str, signatures: Sequence[str]) -> ContractKind:
-    """Return the kind of a contract: the first whose functions it has and whose reads answer."""
+    """Return the kind of a contract: the first with all functions there and reads that succeed."""
     for rule in load_primitives().list_kinds(signatures):
         if all(reader.does_answer(address, signature) for signature in rule.reads):
             return rule.kind
@@ -194,7 +177,7 @@ def find_kind(reader: ContractReader, address: str, signatures: Sequence[str]) -
 def _describe(
     reader: ContractReader, contract: InspectedContract, account: str, finder: InterfaceFinder
 ) -> ContractIntelligence:
-    """Return a contract with its functions, kind and token facts."""
+    """Return a contract with functions, kind and token facts."""
     address, code = contract.address, reader.get_code(contract.address)
     chain_id = reader.chain.config.chain_id
     number = reader.header.block_number
@@ -247,7 +230,7 @@ def _name_errors(reader: ContractReader, interface: ContractInterface) -> None:
 
 
 def _list_told(reader: ContractReader, contracts: Sequence[ContractIntelligence]) -> dict[str, str]:
-    """Return the symbols that tokens tell, by address."""
+    """Return the symbols that tokens return, by address."""
     own = (reader.read_token(each.address) for each in contracts if each.symbol)
     related = (token for each in contracts for token in each.relationships.tokens)
     return {each.address: each.told_symbol for each in (*own, *related) if each is not None}
@@ -322,7 +305,7 @@ def _list_names(interface: ContractInterface, selectors: frozenset[bytes] | set[
 
 
 def _read_name(reader: ContractReader, address: str, kind: ContractKind) -> str:
-    """Return the name that a contract gives itself, or that of its kind."""
+    """Return the name that a contract gives itself, or the kind's name."""
     match reader.read(address, "name()", ["string"]):
         case (str(text),):
             return clean_label(text, "Contract")
@@ -331,7 +314,7 @@ def _read_name(reader: ContractReader, address: str, kind: ContractKind) -> str:
 
 
 def _annotate(reader: ContractReader, contract: ContractIntelligence) -> ContractIntelligence:
-    """Add to functions what the primitives know of them."""
+    """Add the facts of the primitives to functions."""
     units: dict[str, str] = {THIS: contract.address if contract.kind in TOKEN_KINDS else ""}
 
     def resolve_unit(unit: str) -> str:
@@ -351,7 +334,7 @@ def _annotate(reader: ContractReader, contract: ContractIntelligence) -> Contrac
 
 
 def _add_tokens(reader: ContractReader, contract: ContractIntelligence) -> ContractIntelligence:
-    """Add the facts of tokens that a contract's functions count or pull, without its pools."""
+    """Add the facts of tokens that a contract's functions count or pull, without the pools."""
     facts = {each.address: each for each in contract.relationships.tokens}
     pools = {each.pool for each in contract.relationships.token_pairs}
     for address in iter_tokens(contract.functions):

@@ -1,9 +1,9 @@
-"""Owners of items: functions that only the owner of what an argument names may call.
+"""Owners of items: functions that only the owner of the item in an argument may call.
 
 An item is an entry of a mapping, such as a node of ENS or a deal of an escrow. The search for calls
-gives the account the item that it needs. Here other executions show who has it, and whether the
-account has one, or can make one by a call of its own. An item of a token (ERC-721, ERC-1155) is no
-such item: it is an asset, which the account can get as it can get a balance.
+gives the account the needed item. Here other executions show the item's owner, and whether the
+account has an item, or can make one by a call. Items of a token (ERC-721, ERC-1155) do not count:
+they are assets, which the account can get as a balance.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from eth_abi.exceptions import EncodingError
 from pyevm_agents.abi.values import decode_values
 from pyevm_agents.contract_intelligence.calldata_layout import get_at, list_leaves, replace_at
 from pyevm_agents.contract_intelligence.caller_taint import CALLDATA_FLAG, Expression
+from pyevm_agents.contract_intelligence.candidate_arguments import word_to_address
 from pyevm_agents.contract_intelligence.conditions import (
     ADDRESS_MASK,
     MAX_DEPTH,
@@ -30,7 +31,6 @@ from pyevm_agents.contract_intelligence.conditions import (
 )
 from pyevm_agents.contract_intelligence.item_transfers import is_token_item
 from pyevm_agents.contract_intelligence.probe import CallProbe, to_hex_address
-from pyevm_agents.contract_intelligence.surroundings import word_to_address
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 
     from pyevm_agents.contract_intelligence.call_search import CallAttempt, CallSearch
     from pyevm_agents.contract_intelligence.calldata_layout import CalldataLeaf
+    from pyevm_agents.contract_intelligence.candidate_arguments import Surroundings
     from pyevm_agents.contract_intelligence.capabilities import FunctionCapability, Parameter
     from pyevm_agents.contract_intelligence.probe import Overrides, ProbeResult
-    from pyevm_agents.contract_intelligence.surroundings import Surroundings
 
 WORD_BYTES = 32
 MAX_ITEMS = 12
@@ -63,7 +63,7 @@ _NAMELESS = re.compile("(arg|out|ret)[0-9]*||i|n|no|num|number|index|key")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemAccess:
-    """What executions show of a function that only an item's owner may call."""
+    """Access to a function that only an item's owner may call, as executions show."""
 
     own: tuple[CallAttempt, ProbeResult] | None = None
     """A call with an item that the account has."""
@@ -92,7 +92,7 @@ class _Item:
 def find_item_access(
     place: Surroundings, search: CallSearch, attempt: CallAttempt, result: ProbeResult
 ) -> ItemAccess | None:
-    """Return what is known of a call that needs an item; None if it needs none.
+    """Return the access to a call that needs an item; None for a call without items.
 
     Input: a call that ran, as the search found it.
     """
@@ -123,7 +123,7 @@ def find_item_access(
 def _find_item(
     place: Surroundings, search: CallSearch, attempt: CallAttempt, result: ProbeResult
 ) -> _Item | None:
-    """Return the first item that a call was given, and that is none of a token."""
+    """Return the first item in a call's arguments that is no token's item."""
     leaves = {leaf.offset: leaf for leaf in list_leaves(search.types, result.probe.data)}
     for entry in attempt.holdings:
         if is_token_item(place.prober, place.account, entry[:2], result):
@@ -196,7 +196,7 @@ def _name_items(item: _Item, attempt: CallAttempt, words: Sequence[int]) -> Iter
 
 
 def fit_word(kind: str, word: int) -> object:
-    """Return a word as a value of an elementary type; None if it does not fit."""
+    """Return a word as a value of an elementary type; None if out of the type's range."""
     if kind.startswith("bytes") and kind != "bytes":
         return word.to_bytes(WORD_BYTES, "big")[: int(kind.removeprefix("bytes"))]
     if kind.startswith("uint") and word < 1 << int(kind.removeprefix("uint")):
@@ -216,7 +216,7 @@ def _can_obtain(
     attempt: CallAttempt,
     stopped: ProbeResult,
 ) -> bool:
-    """Whether the call goes on after a call of the account that makes it the owner of an item."""
+    """Whether the call goes on after a call that makes the account the owner of an item."""
     calls = [each for each in place.own_calls if each[0] != search.function.selector]
     for _, made, result in calls[:MAX_OWN_CALLS]:
         if not all(
@@ -233,7 +233,7 @@ def _can_obtain(
 
 
 def iter_named(result: ProbeResult) -> Iterator[int]:
-    """Yield words of a call's output, its logs and its arguments, which may name what it made."""
+    """Yield words of a call's output, logs and arguments, which may name a new item."""
     yield from _split(result.output)
     for _, topics, data in result.logs:
         yield from topics[1:]
@@ -252,7 +252,7 @@ def _split(data: bytes) -> list[int]:
 def _describe_owner(
     place: Surroundings, search: CallSearch, item: _Item, attempt: CallAttempt
 ) -> str:
-    """Return what an item's owner is called, by the getter that tells it and by the argument."""
+    """Return the noun for an item's owner, from the getter and from the argument."""
     if not item.leaves:
         return "the owner of the item"
     parameter = search.function.parameters[item.leaves[-1].path[0]].name
@@ -267,7 +267,7 @@ def _describe_owner(
 def _name_owner(
     place: Surroundings, getter: FunctionCapability, item: _Item, values: Sequence[object]
 ) -> str:
-    """Return the name of the output with which a getter tells the owner of an item, or nothing."""
+    """Return the name of the output with the owner of an item; empty without a name."""
     types = [each.abi_type for each in getter.parameters]
     if types != [leaf.abi_type for leaf in item.leaves] or not getter.is_read_only:
         return ""

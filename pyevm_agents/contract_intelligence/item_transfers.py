@@ -1,7 +1,8 @@
-"""Transfers of an account's items by other contracts: what lets them go on.
+"""Transfers of an account's items by other contracts, and the slots that let a transfer go on.
 
-An ERC-721 or ERC-1155 token moves an item if the account has it and has approved the spender. The
-token's own getters show the slots: the slot counts whose other value the getter returns.
+An ERC-721 or ERC-1155 token moves an item if the account owns the item and has approved the
+spender. The token's own getters show the slots: the slot counts whose other value the getter
+returns.
 """
 
 from __future__ import annotations
@@ -77,8 +78,8 @@ class ItemTransfer:
 def find_failed_transfers(result: ProbeResult, account: Address) -> list[ItemTransfer]:
     """Return the transfers of the account's items that failed.
 
-    An ERC-20's transfer looks like an ERC-721's: its token has no `ownerOf`, so `give_items` finds
-    nothing for it.
+    An ERC-20's transfer looks like an ERC-721's: that token has no `ownerOf`, so `give_items` finds
+    no slot.
     """
     found = (
         _read_transfer(call)
@@ -102,7 +103,7 @@ def give_items(
 ) -> tuple[Overrides, Overrides]:
     """Return slots with which the account has the items, and has approved the spender.
 
-    A slot whose value is as it has to be is left out, and so is one that is not found.
+    A slot that has the right value, or that is not found, is left out.
     """
     own = bytes(account)
     true = encode(["bool"], [True])
@@ -138,7 +139,7 @@ def give_amounts(
 def is_token_item(
     prober: Prober, account: Address, slot: tuple[Address, int], result: ProbeResult
 ) -> bool:
-    """Whether a slot says who has a token's item that a call names, or how many, or may move it.
+    """Whether a slot has the owner, the count or the approved mover of a token's item in a call.
 
     Input: the slot's contract and its number; a call that ran with the account in the slot.
     """
@@ -168,14 +169,14 @@ def _list_numbers(result: ProbeResult) -> dict[int, None]:
 
 
 def _is_move(call: TracedCall) -> bool:
-    """Return whether a call asks a token for a transfer, or for an item's owner."""
+    """Return whether a call of a token is a transfer, or reads an item's owner."""
     return call.data[:SELECTOR_BYTES] in {TRANSFER_FROM, OWNER_OF, *ITEM_TRANSFERS}
 
 
 def _find_setting(
     prober: Prober, account: Address, token: Address, data: bytes, wanted: bytes
 ) -> Iterator[tuple[Address, int, int]]:
-    """Yield the slot with which a getter returns a word, unless it returns it already."""
+    """Yield the slot with which a getter returns a word, unless the getter does already."""
     before = prober.read(token, data, account)
     if before.is_success and before.output[:WORD_BYTES] == wanted:
         return
@@ -190,7 +191,7 @@ def _find_setting(
 
 
 def _read_transfer(call: TracedCall) -> ItemTransfer | None:
-    """Return the transfer that a call asks for; None if its arguments are none."""
+    """Return the transfer in a call's arguments; None for other arguments."""
     is_multi = call.data[:4] in MULTI_TRANSFERS_FROM
     is_batch = call.data[:4] == SAFE_BATCH_TRANSFER_FROM
     types = ["address", "address", "uint256[]" if is_batch else "uint256"]

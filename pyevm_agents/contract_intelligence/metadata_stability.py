@@ -1,8 +1,8 @@
-"""Stability of a tool's metadata: whether its name or its descriptions can change, and by whom.
+"""Stability of a tool's metadata: whether name or descriptions can change, and by which accounts.
 
-A tool's texts are read again at each step, so a tool whose texts can change can say something else
-tomorrow. Slots are those that the reads load, in the tool and in the contracts that it calls. Who
-can write them is found by running the tool's functions.
+A tool's texts are read again at each step, so changed texts reach the model. Slots are those that
+the reads load, in the tool and in called contracts. Running the tool's functions shows which
+accounts can write the slots.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class CodeChange(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetadataSlot:
-    """A slot that the metadata depend on, and who can write it."""
+    """A slot that the metadata depend on, and the accounts that can write there."""
 
     account: str
     slot: int
@@ -164,7 +164,7 @@ def _find_writers(  # noqa: PLR0913, PLR0917 - those of `inspect_metadata`, and 
     account: str | bytes,
     known_accounts: Mapping[str, str] | None,
 ) -> dict[tuple[Address, int], list[FunctionCapability]]:
-    """Return the functions that write each slot, as they were analysed for the account."""
+    """Return the functions that write each slot, as analysed for the account."""
     writing = [each for each in functions if not each.is_read_only]
     analysed = analyse_functions(
         chain, tool, writing, account, known_accounts=known_accounts, prober=prober
@@ -187,7 +187,7 @@ def _run_as_callers(  # noqa: PLR0913, PLR0917 - those of `inspect_metadata`, an
     account: str | bytes,
     known_accounts: Mapping[str, str] | None,
 ) -> list[ProbeResult]:
-    """Return calls of a function that run, of the account or of one that may call it."""
+    """Return calls of a function that run, of the account or of an allowed one."""
     if function.example is not None:
         return [_repeat(prober, tool, function)]
     results = []

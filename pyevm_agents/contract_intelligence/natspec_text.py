@@ -1,7 +1,7 @@
 """Comments of a source (NatSpec) as descriptions of functions and parameters.
 
 A comment has parts for the readers of a source: links such as `{IERC20-transfer}`, events,
-requirements, words of RFC 2119. A description has its other sentences, the one with the verb first.
+requirements, words of RFC 2119. A description has the other sentences, the one with the verb first.
 """
 
 from __future__ import annotations
@@ -67,9 +67,9 @@ _CHOICE_JOINT = re.compile(r"\s*[,;]?\s*(?:and|or)?\s*")
 
 
 def clean_comment(value: object, name: str = "") -> str:
-    """Return the sentences of a comment that say what something is or does; empty if none does.
+    """Return the sentences of a comment that describe; empty if none does.
 
-    Input: a text; the name of the function that it is about, whose verb may come first.
+    Input: a text; the name of the described function, whose verb may come first.
     """
     text = _NAMED.sub("", clean_text(value, MAX_COMMENT_CHARACTERS)).replace("`", "")
     text = _REST.sub("", _TAG.sub(" ", _LINK.sub(lambda match: match[1] or "", text)))

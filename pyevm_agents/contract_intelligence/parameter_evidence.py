@@ -1,8 +1,8 @@
-"""What executions show about parameters: tokens that they count, and how many members an enum has.
+"""Evidence of executions about parameters: tokens counted, and the number of an enum's members.
 
-A number counts a token if the call moves as much of it, for two values of the number at least. An
-amount that was computed by a rate does not count, so shares of a vault whose rate is one are no
-amount of its token.
+A number counts a token if the call moves the same amount of the token, for two values of the number
+at least. An amount computed by a rate does not count, so shares of a vault with rate one are no
+amount of the vault's token.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ _COUNTED = re.compile(r"(?:number of|how many|in) (\w+)")
 
 @dataclass(slots=True)
 class _Trials:
-    """Calls that differ in one number, and what they moved."""
+    """Calls that differ in one number, and the moved amounts."""
 
     leaf: CalldataLeaf
     found: list[tuple[int, ProbeResult, list[Movement]]] = field(default_factory=list)
@@ -102,10 +102,10 @@ class _Trials:
 def show_parameters(
     search: CallSearch, function: FunctionCapability, attempt: CallAttempt, result: ProbeResult
 ) -> FunctionCapability:
-    """Return a function with what executions show about its parameters and its outputs.
+    """Return a function with the evidence of executions about parameters and outputs.
 
-    Input: the search of its calls; the function; a call that succeeded, if need be in another
-           state.
+    Input: the search of the function's calls; the function; a call that succeeded, if need be in
+        another state.
     """
     parameters = count_members(search, attempt, result, function.parameters)
     if function.is_read_only:
@@ -136,8 +136,8 @@ def show_parameters(
 def share_units(functions: Sequence[FunctionCapability]) -> tuple[FunctionCapability, ...]:
     """Return functions whose parameters have the unit that executions of siblings show.
 
-    It is that of the parameters of the same name, if they all have one token, for functions without
-    an example, unless the parameter's own text has another unit.
+    The unit is that of the parameters of the same name, if all have one token, for functions
+    without an example, unless the parameter's own text has another unit.
     """
     tokens: dict[str, set[str]] = defaultdict(set)
     for function in functions:
@@ -177,7 +177,7 @@ def is_free(parameter: Parameter) -> bool:
 
 
 def _list_numbers(search: CallSearch, result: ProbeResult) -> list[CalldataLeaf]:
-    """Return the numbers of a call; of a list, its first one."""
+    """Return the numbers of a call; of a list, the first one."""
     found: dict[Path, CalldataLeaf] = {}
     for leaf in list_leaves(search.types, result.probe.data):
         if leaf.abi_type.startswith("uint") and not leaf.is_length:
@@ -189,7 +189,7 @@ def _list_numbers(search: CallSearch, result: ProbeResult) -> list[CalldataLeaf]
 def _try_values(
     search: CallSearch, attempt: CallAttempt, result: ProbeResult, leaf: CalldataLeaf
 ) -> _Trials | None:
-    """Return calls with three values of a number; None if no two move as much of something."""
+    """Return calls with three values of a number; None if no two move the same amount."""
     value = get_at(attempt.values, leaf.path)
     movements = list_movements(search.prober, result)
     if not isinstance(value, int) or not any(each.amount == value > 0 for each in movements):
@@ -209,7 +209,7 @@ def _try_values(
 
 
 def _can_count(parameter: Parameter, token: str, contract: str) -> bool:
-    """Whether the words of a parameter admit that it counts a token."""
+    """Whether the words of a parameter admit a count of a token."""
     counted = [match[1] for match in _COUNTED.finditer(parameter.description.lower())]
     others = {*_split_name(parameter.name), *counted} & OTHER_UNITS
     return not others or token == contract
@@ -232,7 +232,7 @@ def _is_refuted(proposed: str, token: str, origin: Origin) -> bool:
 
 
 def _show_outputs(outputs: tuple[Parameter, ...], trials: _Trials) -> tuple[Parameter, ...]:
-    """Return outputs that tell as much as moved, in the unit of what moved."""
+    """Return outputs that equal a moved amount, in the unit of the amount."""
     types = tuple(each.abi_type for each in outputs)
     decoded = [decode_values(types, result.output) for _, result, _ in trials.found]
     return tuple(
@@ -244,7 +244,7 @@ def _show_outputs(outputs: tuple[Parameter, ...], trials: _Trials) -> tuple[Para
 
 
 def _find_told(trials: _Trials, told: Sequence[object]) -> str:
-    """Return the token of which each call moved as much as it told; empty if none is."""
+    """Return the token of which each call moved the returned amount; empty if none is."""
     pairs = [
         (value, {each.token for each in movements if each.amount == value})
         for value, (_, _, movements) in zip(told, trials.found, strict=True)
@@ -257,7 +257,7 @@ def _find_told(trials: _Trials, told: Sequence[object]) -> str:
 
 
 def _show_told(function: FunctionCapability, result: ProbeResult) -> tuple[Parameter, ...]:
-    """Return outputs of a read that are, word for word, what a token told of amounts."""
+    """Return outputs of a read that are, word for word, a token's outputs."""
     root = result.tape.root
     types = [each.abi_type for each in function.outputs]
     if root is None or root.output_taint is None or not all(map(_is_number, types)):
@@ -317,7 +317,7 @@ def _count_members(search: CallSearch, attempt: CallAttempt, path: Path) -> int:
 def _find_failure(
     search: CallSearch, attempt: CallAttempt, path: Path, value: object
 ) -> tuple[object, ...]:
-    """Return where a call with another argument fails; empty if it succeeds, or can't be made."""
+    """Return where a call with another argument fails; empty for a success, or if not encodable."""
     result = search.probe(attempt.with_value(path, value))
     return () if result is None else result.failure_site
 

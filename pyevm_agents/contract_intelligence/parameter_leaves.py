@@ -40,7 +40,7 @@ def replace_leaf(
 
 
 def name_path(parameters: Sequence[Parameter], path: Path) -> str:
-    """Return the path of a value, such as `order.amount`; that of a list for its items."""
+    """Return the path of a value, such as `order.amount`; an item has the list's path."""
     parameter = parameters[path[0]]
     if parameter.abi_type.endswith(")") and parameter.components:
         return f"{parameter.name}.{name_path(parameter.components, path[1:])}"
@@ -55,7 +55,7 @@ def drop_items(parameters: Sequence[Parameter], path: Path) -> Path:
 
 
 def _list_inner(parameter: Parameter, path: Path) -> Path:
-    """Return the path within a parameter's members; empty if it has none."""
+    """Return the path within a parameter's members; empty without members."""
     kind = parse(parameter.abi_type)
     while kind.is_array:
         kind, path = kind.item_type, path[1:]

@@ -1,7 +1,7 @@
 """Names of people: handles that an agent's owner gives to addresses, beside those of contracts.
 
-An agent pays whom its base prompt names. So a name must be certain: a handle that the executor
-takes, unlike any other one, and no word that a request has for something else.
+An agent pays the names of the base prompt. So a name must be certain: a handle that the executor
+takes, unlike any other one, and no word with another meaning in a request.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ _ADDRESS = re.compile("0x[0-9a-fA-F]{40}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedAddress:
-    """A name and what it stands for, as somebody wrote it."""
+    """A name and the address or ENS name, as written by the user."""
 
     name: str
     value: str
@@ -89,7 +89,7 @@ class Person:
 def parse_handle(text: str, place: str = "--handle") -> NamedAddress:
     """Return the name and the value of `NAME=0x…`, `NAME=bob.eth` or `bob.eth`.
 
-    Raises: ConfigError: the text is none of these.
+    Raises: ConfigError: the text has another form.
     """
     entry = _ENTRY.fullmatch(text)
     if entry is None:
@@ -182,7 +182,7 @@ def check_people(
 def _find_conflict(
     person: Person, known: Mapping[str, str], names: NameTable, words: NameTable
 ) -> str | None:
-    """Return why a name can't stand beside others; None if it can."""
+    """Return why a name can't stand beside others; None for a valid name."""
     if person.address in known:
         return f"{person.address} is {known[person.address]} already; give it one name"
     if names.has(person.name):
@@ -197,7 +197,7 @@ def _find_conflict(
 
 
 def _find_flaw(person: Person) -> str | None:
-    """Return why a text can't be a handle; None if it can."""
+    """Return why a text can't be a handle; None for a valid one."""
     name = person.name
     if len(name) > MAX_HANDLE_CHARACTERS:
         return f"must have at most {MAX_HANDLE_CHARACTERS} characters; choose another name"

@@ -1,6 +1,6 @@
 """The primitives of Web3: kinds of contracts and functions that many share, from `primitives.toml`.
 
-They propose; executions decide: docs/architecture.md#execution-decides.
+Primitives propose; executions decide: docs/architecture.md#execution-decides.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ VIEW, PAYABLE = "view", "payable"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KindRule:
-    """A kind of contract, and how to recognise it."""
+    """A kind of contract, with the functions that identify the kind."""
 
     kind: ContractKind
     functions: frozenset[str]
@@ -53,7 +53,7 @@ class KindRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FunctionRule:
-    """What is known of a function that many contracts have."""
+    """Facts of a function that many contracts have."""
 
     signature: str
     kinds: frozenset[ContractKind] = frozenset()
@@ -92,7 +92,7 @@ class FunctionRule:
         return split_types(self.signature[self.signature.index("(") :])
 
     def describe(self) -> FunctionCapability:
-        """Return the function as a contract without an ABI has it."""
+        """Return the function, as of a contract without an ABI."""
         return FunctionCapability(
             name=self.signature.partition("(")[0],
             signature=self.signature,
@@ -138,10 +138,10 @@ class Primitives:
         resolve_unit: Callable[[str], str],
         signatures: Collection[str] = (),
     ) -> FunctionCapability:
-        """Add what is known of a function: texts, roles, units, derivations and quote.
+        """Add the facts of a function: texts, roles, units, derivations and quote.
 
-        Input: a function; the kind of its contract; the address of the token that a unit means,
-               empty if it has none; the signatures that the contract has.
+        Input: a function; the kind of the contract; the address of the token of a unit, or empty;
+            the signatures that the contract has.
         """
         rules = [
             rule

@@ -77,7 +77,7 @@ class CallProbe:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenTransfer:
-    """A transfer of a token, from its log, or of ether."""
+    """A transfer of a token, from a log, or of ether."""
 
     token: Address | None
     """None for ether."""
@@ -93,7 +93,7 @@ class TokenTransfer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProbeResult:
-    """What a probe did."""
+    """Outcome of a probe: calls, logs and transfers."""
 
     probe: CallProbe
     is_success: bool
@@ -114,11 +114,11 @@ class ProbeResult:
     tape: TaintTape = field(repr=False, compare=False)
 
     def list_calls(self) -> list[TracedCall]:
-        """Return the calls made, each before its inner ones."""
+        """Return the calls made, each before the inner ones."""
         return [*_walk(self.tape.root)]
 
     def find_delegate(self) -> Address | None:
-        """Return the contract to which the call was delegated, whole; None if to none."""
+        """Return the contract to which the whole call was delegated; None without a delegation."""
         root = self.tape.root
         if root is None:
             return None
@@ -153,7 +153,7 @@ class ProbeResult:
         return tokens + ether if self.is_success else []
 
     def find_failing_calls(self) -> tuple[TracedCall, ...]:
-        """Return the failed call, its last inner call if that failed, and so on."""
+        """Return the failed call, the last inner call if that failed, and further inward."""
         found: list[TracedCall] = []
         call = self.tape.root
         while call is not None and call.is_error:
@@ -163,7 +163,7 @@ class ProbeResult:
 
     @property
     def failure_site(self) -> tuple[object, ...]:
-        """Where and how it failed; equal for two failures for one reason. Empty for a success."""
+        """Place and kind of the failure; equal for two of one reason. Empty for a success."""
         if self.is_success:
             return ()
         places = tuple(
@@ -173,7 +173,7 @@ class ProbeResult:
 
     @property
     def failure_place(self) -> tuple[object, ...]:
-        """Where it failed, whatever the arguments of its error are."""
+        """Place of the failure, with any arguments of the error."""
         *places, _, halt = self.failure_site or ((), "")
         return (*places, self.output[:4], halt)
 
@@ -208,7 +208,7 @@ class Prober:
         """Read a chain.
 
         Input:
-            chain: of its own, or an in-process fork of a live one.
+            chain: an own one, or an in-process fork of a live one.
             known: contracts whose errors are named in reasons.
             header: of the block in which the calls run; by default the next one.
             gas: limit of a probe.
@@ -240,16 +240,16 @@ class Prober:
         return result
 
     def _limit_gas(self, wanted: int) -> int:
-        """Return the gas of the next probe: 0 if the prober has used up its own."""
+        """Return the gas of the next probe: 0 after the prober has used up all."""
         if self.gas_used >= MAX_TOTAL_GAS:
             return 0
         most = SHORT_GAS if self._endless >= MAX_ENDLESS_PROBES else self.gas
         return min(wanted, most)
 
     def is_endless(self, result: ProbeResult) -> bool:
-        """Whether a call ended only because its gas did: it used nearly all, or called too deep.
+        """Whether a call ended only for want of gas: nearly all was used, or calls were too deep.
 
-        Each caller keeps a 64th of its gas, so calls without an end leave much of it.
+        Each caller keeps a 64th of the gas, so calls without an end leave much.
         """
         failing = result.find_failing_calls()
         if not failing or not failing[-1].is_out_of_gas:

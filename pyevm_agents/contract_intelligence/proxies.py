@@ -1,8 +1,8 @@
-"""Proxies: which contract executes the functions of an address, and who can exchange it.
+"""Proxies: the contract that executes an address' functions, and the accounts that can replace it.
 
 A call with a selector that no contract has shows by its execution where an address delegates to;
-storage slots and code tell the standard, and who can change the implementation. Calls of the
-contract's own functions show whether other code runs for some of them. Only code that is a minimal
+storage slots and code show the standard, and which account can change the implementation. Calls of
+the contract's own functions show whether other code runs for some. Only code that is a minimal
 proxy, byte by byte, is certain never to run another contract.
 
 Source: EIP-1167, EIP-1822, EIP-1967, EIP-2535, EIP-7702; OpenZeppelin's proxies.
@@ -119,7 +119,7 @@ class Proxy:
         return self.implementation
 
     def describe_change(self) -> str:
-        """Return a warning about the implementation; empty if it can't change."""
+        """Return a warning about the implementation; empty if no change is possible."""
         if self.is_upgradeable is False:
             return ""
         if self.is_upgradeable is None:
@@ -135,7 +135,7 @@ class Proxy:
 
 
 def find_proxy(reader: ContractReader, address: str) -> Proxy | None:
-    """Return what an address delegates to; None if it executes its own code."""
+    """Return the delegation of an address; None for an address that executes its own code."""
     code = reader.get_code(address)
     if reader.has_delegations and code_is_delegation_designation(code):
         delegate = _format(code[3:])
@@ -172,9 +172,9 @@ def find_delegates(
 def add_delegates(proxy: Proxy | None, delegates: Mapping[bytes, str]) -> Proxy | None:
     """Return a proxy with the functions for which other code runs than for the rest.
 
-    Input:  as `find_proxy` and `find_delegates` return them.
-    Output: the same proxy if there are none. A contract that delegates some functions alone is a
-            proxy without an implementation.
+    Input: as returned by `find_proxy` and `find_delegates`. Output: the same proxy if there are
+            none. A contract that delegates some functions alone is a proxy without an
+            implementation.
     """
     others: dict[str, set[bytes]] = {}
     for selector, delegate in delegates.items():
@@ -231,7 +231,7 @@ def _classify(reader: ContractReader, address: str, targets: Sequence[str], code
 def _find_changers(
     reader: ContractReader, address: str, implementation: str, admin_slot: int
 ) -> tuple[str, ...]:
-    """Return who can exchange an implementation: the admin's owner, or the owner of a UUPS one."""
+    """Return the accounts that can replace an implementation: owners of admin or UUPS proxy."""
     admin = _read_slot(reader, address, admin_slot)
     if admin:
         return (reader.read_first_address(admin, OWNERS) or admin,)
@@ -276,7 +276,7 @@ def _build_facets(rows: Sequence[tuple[str, Sequence[bytes]]]) -> tuple[Facet, .
 
 
 def _read_slot(reader: ContractReader, address: str, slot: int) -> str:
-    """Return the address in a slot; empty if there is none."""
+    """Return the address in a slot; empty for a zero slot."""
     value = reader.get_slot(address, slot)
     return _format(value.to_bytes(32, "big")[12:]) if 0 < value < 1 << 160 else ""
 

@@ -1,4 +1,4 @@
-"""Relationships of contracts: pools that exist, paths of tokens through them, tools that fit."""
+"""Relationships of contracts: existing pools, paths of tokens through pools, tools that fit."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ MAX_PATH_TOKENS = 3
 def read_relationships(
     reader: ContractReader, address: str, kind: ContractKind, tokens: Sequence[str] = ()
 ) -> Relationships:
-    """Return the contracts that a contract names, and the pools of tokens that it reaches.
+    """Return the contracts that a contract names, and the pools of tokens in reach.
 
     Input: the contract; its kind; tokens of which pools are wanted, such as those that are
            inspected with it.
@@ -114,9 +114,9 @@ def _iter_quotes(
 
 
 def group_contracts(contracts: Sequence[ContractIntelligence]) -> tuple[tuple[str, ...], ...]:
-    """Return the contracts whose tools belong together: one names the other, or needs its token.
+    """Return the contracts whose tools belong together: one names the other, or needs that token.
 
-    Output: addresses; groups and their members in the order of the contracts.
+    Output: addresses; groups and members in the order of the contracts.
     """
     addresses = [contract.address for contract in contracts]
     groups = {address: {address} for address in addresses}

@@ -1,7 +1,7 @@
-"""Logs of a live chain before a fork block: who got a role, and what a contract did last.
+"""Logs of a live chain before a fork block: grants of roles, and a contract's last events.
 
-A node may refuse a long range of blocks, so that shorter ones are asked for. What it does not tell
-is missing, and nothing fails.
+A node may refuse a long range of blocks, so shorter ones follow. Logs that the node does not return
+are missing, without an error.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def _ask(
 
 
 def _iter_logs(found: object) -> Iterator[Log]:
-    """Yield the logs of an answer, the latest first; what is malformed is left out."""
+    """Yield the logs of a response, the latest first; malformed ones are left out."""
     for entry in reversed(found[-MAX_LOGS:] if isinstance(found, list) else []):
         try:
             topics = tuple(int(each, 16) for each in entry["topics"])

@@ -1,8 +1,8 @@
-"""Names of roles: which role lets an account pass a check, and what it is called.
+"""Names of roles: the role that lets an account pass a check, with a name.
 
 A role is found by execution: `hasRole`, or another function of a role and an account, reads the
-slot that the check reads. Its name is that of a getter which returns it, such as `MINTER_ROLE()`,
-or a word of the contract's texts whose hash it is.
+slot that the check reads. The name is that of a getter which returns the role, such as
+`MINTER_ROLE()`, or a word of the contract's texts whose hash the role is.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from eth_typing import Address
 
+    from pyevm_agents.contract_intelligence.candidate_arguments import Surroundings
     from pyevm_agents.contract_intelligence.probe import ProbeResult
-    from pyevm_agents.contract_intelligence.surroundings import Surroundings
 
 ROLE_READS = ("hasRole(bytes32,address)", "hasRole(uint64,address)")
 """Functions of a role and an account. Source: OpenZeppelin, AccessControl and AccessManager."""
@@ -59,10 +59,10 @@ _NAME = re.compile(r"\b[A-Z][A-Z0-9_]{2,63}\b")
 def describe_role(
     place: Surroundings, slot: tuple[Address, int], result: ProbeResult
 ) -> tuple[str, str]:
-    """Return the name of the role that a slot of the account is about, and a noun for its holders.
+    """Return the name of the role of an account's slot, and a noun for the holders.
 
     Input:  the slot; the call that a check of it stopped.
-    Output: an empty name and `accounts with a role` if no function tells more.
+    Output: an empty name and `accounts with a role` if no function returns more.
     """
     for getter in place.functions:
         if _reads(place, place.contract, getter, (to_hex_address(place.account),), slot):
@@ -80,7 +80,7 @@ def describe_role(
 
 
 def name_role(place: Surroundings, role: bytes | int) -> str:
-    """Return the name of a role, or its first digits."""
+    """Return the name of a role, or the first digits."""
     is_number = isinstance(role, int)
     number = role if isinstance(role, int) else int.from_bytes(role, "big")
     for getter in place.getters:

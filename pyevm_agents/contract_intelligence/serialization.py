@@ -82,7 +82,7 @@ def serialize_contract(
 ) -> dict[str, Any]:
     """Return a contract in JSON.
 
-    Input: the contract; whether its metadata can change, None if it is no tool.
+    Input: the contract; whether the metadata can change, None for a contract that is no tool.
     """
     return {
         "address": contract.address,
@@ -170,7 +170,7 @@ def _serialize_approval(approval: Approval) -> dict[str, Any]:
 
 
 def _serialize_requirements(function: FunctionCapability) -> list[dict[str, Any]]:
-    """Return what has to come before a call: approvals, then balances, each as it is needed."""
+    """Return the needs of a call: approvals, then balances."""
     return [
         *({"need": "approval", **_serialize_approval(each)} for each in function.approvals),
         *({"need": "balance", "token": each} for each in function.needs_balance_of),
@@ -261,10 +261,10 @@ def serialize_value(value: object) -> object:
 def choose_handles(
     contracts: Sequence[ContractIntelligence], *, account: str = "", people: Sequence[Person] = ()
 ) -> dict[str, str]:
-    """Return a name for each address: the account's, the contracts', their tokens', people's.
+    """Return a name for each address: of the account, the contracts, tokens and people.
 
     Names are words that the executor takes as handles. No two look alike, also in another case, and
-    none is a word for the native currency. Tokens come first: their symbols are unique.
+    none is a word for the native currency. Tokens come first, since symbols are unique.
 
     Raises: ConfigError: a name of a person is no handle, or like another name.
     """
@@ -298,9 +298,9 @@ def build_context(
     max_reasons: int = MAX_REASONS,
     people: Sequence[Person] = (),
 ) -> str:
-    """Return the lines of a base prompt: where the agent acts, its handles, and what it can't do.
+    """Return the lines of a base prompt: chain and account, handles, and uncallable functions.
 
-    Each text of a contract is on the line of its own sentence.
+    Each text of a contract is on the line of one sentence.
     """
     account = contracts[0].account
     handles = choose_handles(contracts, account=account, people=people)

@@ -3,9 +3,9 @@
     list(tokenId, price)    stores the price
     buy(tokenId)            moves as much of a token
 
-A number counts a token if, after calls that differ in it alone, another function moves as much of
-that token, or tries to. The first call is made as if by somebody else, since few contracts let an
-account deal with itself.
+A number counts a token if, after calls that differ in that number alone, another function moves the
+same amount of the token, or tries to. The first call is made as by another account, since few
+contracts let an account deal with itself.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def show_stored_amounts(
 ) -> list[FunctionCapability]:
     """Return functions whose numbers have the token that another function moves as much of.
 
-    Input: the functions; of each, its search with the call that went furthest; the agent's account.
+    Input: the functions; for each the search with the call that went furthest; the agent's account.
     """
     writing = [
         each
@@ -77,7 +77,7 @@ def show_stored_amounts(
 
 
 def _list_numbers(made: Made, function: FunctionCapability) -> list[CalldataLeaf]:
-    """Return the numbers of a call, outside lists, of which nothing says a unit yet."""
+    """Return the numbers of a call, outside lists, without a known unit."""
     search, attempt, result = made
     return [
         leaf
@@ -92,7 +92,7 @@ def _list_numbers(made: Made, function: FunctionCapability) -> list[CalldataLeaf
 
 
 def _find_token(made: Made, others: Sequence[Made], leaf: CalldataLeaf, account: Address) -> str:
-    """Return the token of which another call moves as much as a number; empty if none does."""
+    """Return the token of which another call moves a number's amount; empty if none does."""
     search, attempt, _ = made
     common: set[str] | None = None
     for value in [each for each in TRIAL_VALUES if fit_number(leaf.abi_type, each) == each][:3]:
@@ -117,7 +117,7 @@ def _find_token(made: Made, others: Sequence[Made], leaf: CalldataLeaf, account:
 
 
 def _hand_over(stored: ProbeResult, account: Address) -> Overrides:
-    """Return what a call wrote, with somebody else in place of the account."""
+    """Return a call's writes, with another account in place of the agent's."""
     own, other = int.from_bytes(account, "big"), int.from_bytes(SOMEBODY, "big")
     found = []
     for write in stored.tape.writes:
@@ -130,9 +130,9 @@ def _hand_over(stored: ProbeResult, account: Address) -> Overrides:
 
 
 def _try(other: Made, stored: ProbeResult, writes: Overrides, value: int) -> Iterator[ProbeResult]:
-    """Yield another function's results, with its own arguments and with words of the first call.
+    """Yield another function's results, with own arguments and with words of the first call.
 
-    Never with the value itself: what that call moves then is its own argument.
+    Never with the value itself: the moved amount would then be an argument.
     """
     search, attempt, result = other
     words = [each for each in iter_named(stored) if each != value]

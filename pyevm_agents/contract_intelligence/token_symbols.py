@@ -1,8 +1,8 @@
-"""Symbols of tokens that no two share, and that none has in place of the native currency's.
+"""Symbols of tokens: no two are equal, and none is the native currency's.
 
 A symbol is a stranger's text. One that lost characters in cleaning, or that looks like an earlier
-one or the native currency's, gets a number, and a warning says why. So an amount of one token can't
-be taken for an amount of another.
+one or the native currency's, gets a number and a warning. An amount of one token then can't be
+taken for an amount of another.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ def distinguish_symbols(
 ) -> tuple[ContractIntelligence, ...]:
     """Return contracts whose tokens have different symbols, with warnings about changed ones.
 
-    Input: contracts in their order; the symbols that tokens tell, by address; words for the native
-           currency.
+    Input: contracts in order; the symbols that tokens return, by address; words for the native
+        currency.
     """
     reserved = (*native_names, ACCOUNT_HANDLE)
     table = NameTable(MAX_HANDLE_CHARACTERS, ignores_case=True, reserved=reserved)
@@ -68,7 +68,7 @@ def _list_tokens(contract: ContractIntelligence) -> list[TokenFacts]:
 
 
 def _choose(table: NameTable, symbol: str, told: str) -> str:
-    """Return a symbol, with a number if it is not certain to be the token's own."""
+    """Return a symbol, with a number if not certain to be the token's own."""
     handle = format_handle(symbol)
     if has_lost_characters(told, symbol):
         table.add(handle)  # The symbol that others may have, and this token has not.
@@ -78,7 +78,7 @@ def _choose(table: NameTable, symbol: str, told: str) -> str:
 
 
 def has_lost_characters(told: str, symbol: str) -> bool:
-    """Return whether a token's symbol has characters that its clean form, or its handle, lacks."""
+    """Return whether a token's symbol has characters that the clean form, or the handle, lacks."""
     kept = "".join(each for each in told if each not in SEPARATORS)
     return kept != join_words(symbol).replace("_", "")
 

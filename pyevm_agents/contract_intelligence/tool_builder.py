@@ -1,6 +1,6 @@
-"""The data of a tool, from what is known about a function: its sources, units and approvals.
+"""The data of a tool, from the facts about a function: sources of values, units, approvals.
 
-Whatever can be derived, the model does not choose: docs/architecture.md#execution-decides.
+The model does not choose a value that can be derived: docs/architecture.md#execution-decides.
 """
 
 from __future__ import annotations
@@ -201,9 +201,9 @@ def build_tool_spec(
 
 
 def _tells_success(function: FunctionCapability) -> bool:
-    """Whether the only output of a function says that it did what it was asked to.
+    """Whether the only output of a function is a flag of success.
 
-    Another bool, such as the new state of a switch or a game that was won, is an answer.
+    Another bool, such as the new state of a switch or a game that was won, is a result.
     """
     if [each.abi_type for each in function.outputs] != ["bool"] or function.is_read_only:
         return False
@@ -343,7 +343,7 @@ def list_recipients(function: FunctionCapability) -> list[str]:
 
 
 def is_recipient(parameter: Parameter) -> bool:
-    """Return whether an address gets something: by an execution, its role, its name or its text."""
+    """Return whether an address receives assets: by an execution, role, name or text."""
     words = {each.lower() for each in _WORD.findall(parameter.name)}
     if parameter.is_recipient or parameter.role is ParameterRole.RECIPIENT:
         return True
@@ -354,7 +354,7 @@ def is_recipient(parameter: Parameter) -> bool:
 
 
 def _limit(parameter: Parameter) -> ArgumentLimits:
-    """Return what executions show a parameter to be: members of an enum, tokens."""
+    """Return the limits of a parameter that executions show: members of an enum, tokens."""
     if parameter.enum and parameter.members:
         return ArgumentLimits(least=0, most=parameter.members - 1)
     return ArgumentLimits(allowed=parameter.tokens)
@@ -373,7 +373,7 @@ def _describe_parameter(parameter: Parameter, options: ToolOptions) -> str:
 
 
 def _find_unit(parameter: Parameter) -> str:
-    """Return the token that a parameter counts, or the only number of its items does."""
+    """Return the token that a parameter counts, or that the only number of the items counts."""
     numbers = [each for each in _iter_members(parameter) if _NUMBER.fullmatch(each.abi_type)]
     return numbers[0].token if len(numbers) == 1 else parameter.token
 
@@ -392,7 +392,7 @@ def _format_unit(unit: TokenUnit) -> str:
 
 
 def name_unit(unit: TokenUnit) -> str:
-    """Return the symbol of a unit, and its name in brackets: `PTS (Market Points)`."""
+    """Return the symbol of a unit, with the name in brackets: `PTS (Market Points)`."""
     symbol, name = clean_label(unit.symbol, "the token"), clean_label(unit.name, "")
     return f"{symbol} ({name})" if name else symbol
 
@@ -443,7 +443,7 @@ def _list_choices(leaf: _Leaf, tokens: list[str], options: ToolOptions) -> list[
 
 
 def _find_token_leaf(amount: _Leaf | None, by_path: dict[str, _Leaf]) -> _Leaf | None:
-    """Return the leaf that tells the token of an amount, if the first item of it does."""
+    """Return the leaf with the token of an amount, if the first item is the token."""
     reference = _REFERENCE.fullmatch(amount.parameter.token) if amount else None
     if reference is None or reference["item"] == "-1":
         return None
@@ -454,7 +454,7 @@ def _find_token_leaf(amount: _Leaf | None, by_path: dict[str, _Leaf]) -> _Leaf |
 def _find_example_token(
     function: FunctionCapability, token: str, by_path: dict[str, _Leaf]
 ) -> _Leaf | None:
-    """Return the leaf that told the token of an approval in the example call."""
+    """Return the leaf with the token of an approval in the example call."""
     if function.example is None:
         return None
     for parameter, value in zip(function.parameters, function.example.args, strict=False):
@@ -483,7 +483,7 @@ def _build_output(output: Parameter, leaves: tuple[_Leaf, ...], options: ToolOpt
 
 
 def _find_output_token(output: Parameter, leaves: tuple[_Leaf, ...]) -> tuple[str, str]:
-    """Return the token of an output's unit if it is fixed, and the argument that tells it."""
+    """Return the token of an output's unit if fixed, and the argument with the token."""
     is_list = re.fullmatch(r"u?int[0-9]+\[[0-9]*\]", output.abi_type) is not None
     if not is_list and not re.fullmatch("u?int[0-9]+", output.abi_type):
         return "", ""
@@ -506,7 +506,7 @@ def _get_first_token(value: Any) -> str:  # noqa: ANN401 - the value of a deriva
 
 
 def _list_addresses(value: object) -> list[str]:
-    """Return the addresses of a fixed value, which is one or a list of them."""
+    """Return the addresses of a fixed value, which is one address or a list."""
     items = value if isinstance(value, list | tuple) else [value]
     return [str(each) for each in items]
 
@@ -520,7 +520,7 @@ def _describe(
     allowances: tuple[RequiredAllowance, ...],
     options: ToolOptions,
 ) -> str:
-    """Return what the tool does, what it sets by itself, and what has to come first."""
+    """Return the tool's description: action, values set by the tool, and needs."""
     contract = clean_label(options.contract_name, "the contract")
     text = clean_text(function.description) or f"{describe_name(function)} ({contract})"
     sentences = [f"{text.rstrip('.')}."]
@@ -538,7 +538,7 @@ def _describe(
 
 
 def describe_name(function: FunctionCapability) -> str:
-    """Return what a function without a description does, from the words of its name."""
+    """Return a description of a function without one, from the words of the name."""
     base = function.signature.partition("(")[0]
     words = [each if each.isupper() else each.lower() for each in _WORD.findall(base)]
     if not base.isidentifier() or not words:

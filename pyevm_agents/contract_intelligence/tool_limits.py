@@ -1,7 +1,7 @@
-"""Limits of the contracts of `AbiToolFactory`'s tools, and the types that they read.
+"""Limits of the contracts of `AbiToolFactory`'s tools, and the types that can be read.
 
-A plan that keeps them can be deployed; `tests/contracts/test_tool_limits.py` compares them with the
-contracts.
+A plan within the limits can be deployed; `tests/contracts/test_tool_limits.py` compares the limits
+with the contracts.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ _FIXED = re.compile(r"(?<![a-z])u?fixed(?:[0-9]+x[0-9]+)?(?![a-z0-9])")
 
 
 class TypeFlawError(ValueError):
-    """A type that the contracts do not read; its message says why."""
+    """A type that the contracts do not read; the message has the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """What counts of a type."""
+    """The properties of a type that the limits count."""
 
     depth: int = 0
     words: int = 1
@@ -58,7 +58,7 @@ class _Shape:
 
 
 def find_type_flaw(types: str) -> str:
-    """Return why the contracts can't have types of parameters or outputs; empty if they can.
+    """Return why the contracts can't have types of parameters or outputs; empty for valid types.
 
     Input: a tuple such as `(address,uint256)`, or `()`.
     """
@@ -70,9 +70,9 @@ def find_type_flaw(types: str) -> str:
 
 
 def fit_outputs(types: str) -> str:
-    """Return types as which a tool can read outputs; `()` for outputs that it leaves out.
+    """Return types as which a tool can read outputs; `()` for outputs that are left out.
 
-    A function's address and selector, and decimals, are read as bytes: their text is hexadecimal.
+    A function's address and selector, and decimals, are read as bytes, hexadecimal as text.
     """
     fitting = _FIXED.sub("bytes32", _FUNCTION.sub("bytes24", types))
     return "()" if find_type_flaw(fitting) else fitting
@@ -93,7 +93,7 @@ def _check_types(types: str) -> None:
 
 
 def _read_type(text: str, at: int, depth: int) -> tuple[_Shape, int]:
-    """Return the type that starts at a place, and its end."""
+    """Return the type that starts at a place, and the end."""
     if depth > MAX_TYPE_DEPTH:
         raise TypeFlawError(f"more than {MAX_TYPE_DEPTH} arrays and tuples within each other")
     is_tuple = text[at : at + 1] == "("

@@ -174,7 +174,7 @@ class AgentPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Route:
-    """A path of tokens for one function, with the units of its ends."""
+    """A path of tokens for one function, with the units of both ends."""
 
     tokens: tuple[str, ...]
     paid: TokenUnit
@@ -194,9 +194,9 @@ def plan_agent(
 ) -> AgentPlan:
     """Return the tools and the base prompt of an agent for contracts.
 
-    Input:  contracts as `inspect_contracts` returns them, for the agent's account; their chain.
-    Raises: ConfigError: a name is no function that the account can call, or no tool can be made of
-            it; a name of a person is no handle; there are no tools, or too many.
+    Input: contracts as returned by `inspect_contracts`, for the agent's account; the chain.
+    Raises: ConfigError: a name is no function that the account can call, or a function can't be a
+        tool; a name of a person is no handle; there are no tools, or too many.
     """
     chosen = PlanOptions() if options is None else options
     planner, people = _Planner(contracts, chain, chosen), chosen.people
@@ -318,7 +318,7 @@ def _choose_recipients(
 
 
 def _explain_access(function: FunctionCapability, handles: Mapping[str, str]) -> tuple[str, str]:
-    """Return why the account may not call a function, and what to do."""
+    """Return why the account may not call a function, and the next step."""
     reason = name_accounts(clean_text(function.reason), handles).rstrip(".") or "it reverts"
     if reason.startswith("I cannot "):
         reason = reason.partition(" because ")[2] or reason
@@ -326,7 +326,7 @@ def _explain_access(function: FunctionCapability, handles: Mapping[str, str]) ->
 
 
 def _explain_failure(function: FunctionCapability, handles: Mapping[str, str]) -> tuple[str, str]:
-    """Return why no call of a function ran, and how to get it all the same."""
+    """Return why no call of a function ran, and the option that keeps the function."""
     reason = name_accounts(clean_text(function.reason), handles).rstrip(".")
     reason = reason.removeprefix(f"A call of {function.name} ")
     text = reason or "no call of it was found that runs"
@@ -383,9 +383,9 @@ class _Planner:
         self._units = _show_names({NATIVE: self._native, **_read_units(contracts)})
 
     def iter_tools(self) -> Iterator[PlannedTool]:
-        """Yield the tools; a function of which none can be made is left out.
+        """Yield the tools; a function that can't be a tool is left out.
 
-        Raises: ConfigError: one that was chosen by its name is such a function.
+        Raises: ConfigError: a function chosen by name can't be a tool.
         """
         for contract, function in self._chosen:
             name = self._handles[contract.address]
@@ -404,7 +404,7 @@ class _Planner:
                 yield PlannedTool(contract=name, function=function, spec=spec)
 
     def list_warnings(self, contracts: Sequence[ContractIntelligence]) -> list[str]:
-        """Return the warnings about contracts, each with its contract's name."""
+        """Return the warnings about contracts, each with the contract's name."""
         return [
             f"{self._handles[contract.address]}: {clean_text(name_accounts(each, self._handles))}"
             for contract in contracts
@@ -498,7 +498,7 @@ class _Planner:
         spec: ToolSpec,
         route: _Route,
     ) -> str:
-        """Return what a route does: what the tool sets by itself the model need not know."""
+        """Return the description of a route, without the values that the tool sets."""
         text = function.description
         symbol = clean_label(route.paid.symbol, "the token")
         if any(each.is_derived for each in spec.allowances):
@@ -512,7 +512,7 @@ class _Planner:
     ) -> list[ToolSpec]:
         """Return one tool for each token that a function takes amounts of, else one for all.
 
-        A tool that asks for the token can't state the unit of the amount.
+        A tool with the token as argument can't state the unit of the amount.
         """
         asset = _find_asset(function)
         tokens = [] if asset is None else [each for each in asset.tokens if each in self._units]
@@ -541,7 +541,7 @@ class _Planner:
     ) -> ToolSpec:
         """Return a tool for a function.
 
-        Input: asset: the token of the amounts, if it is fixed; its symbol, if there are others.
+        Input: asset: the token of the amounts, if fixed; the symbol, if there are others.
         """
         handle = self._handles[contract.address]
         overrides: dict[str, Derivation | None] = {**(asset or {})}
@@ -637,7 +637,7 @@ def _read_units(contracts: Sequence[ContractIntelligence]) -> dict[str, TokenUni
 
 
 def _show_names(units: Mapping[str, TokenUnit]) -> dict[str, TokenUnit]:
-    """Return units without the names that say no more than the symbol, or could be another's."""
+    """Return units without the names that repeat the symbol, or could be another's."""
     names = Counter(each.name.lower() for each in units.values())
     symbols = {each.symbol.lower() for each in units.values()}
     shown = {}
@@ -651,7 +651,7 @@ def _show_names(units: Mapping[str, TokenUnit]) -> dict[str, TokenUnit]:
 
 
 def _free_minimums(function: FunctionCapability) -> dict[str, None]:
-    """Return the minimums that the model has to choose: a trial can tell only one of an output."""
+    """Return the minimums that the model has to choose: a trial shows only one for an output."""
     minimums = [
         each.name
         for each in function.parameters
@@ -672,7 +672,7 @@ def _route_approval(
 
 
 def _name_derivation(parameter: Parameter) -> Parameter:
-    """Return a parameter whose derivation says which parameter it is of."""
+    """Return a parameter whose derivation names a parameter."""
     derivation, start = parameter.derivation, f"{parameter.name}: "
     if derivation is None or not derivation.sentence or derivation.sentence.startswith(start):
         return parameter
@@ -722,7 +722,7 @@ def _fix_token(function: FunctionCapability, asset: Parameter, token: str) -> Fu
 
 
 def _is_balance(contract: ContractIntelligence, function: FunctionCapability) -> bool:
-    """Whether a function tells how much of the contract's own token an account has."""
+    """Whether a function returns how much of the contract's own token an account has."""
     roles = [each.role for each in function.parameters]
     tokens = [each.token for each in function.outputs]
     is_own = roles == [ParameterRole.OWNER] and tokens == [contract.address]

@@ -1,7 +1,7 @@
 """The data of a tool that calls one function of one contract: `contracts/tools/AbiTool.sol`.
 
-The parameters of the function are flattened: a tuple outside of arrays becomes its members, so each
-leaf has a path, such as `order.token`, and a source of its own.
+The parameters of the function are flattened: a tuple outside of arrays becomes the members, so each
+leaf has a path, such as `order.token`, and a source.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ _LISTS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArgumentLimits:
-    """What the model may choose: holds for every integer and every address in an argument."""
+    """Limits of the model's choice, for every integer and every address in an argument."""
 
     least: int | None = None
     most: int | None = None
@@ -100,7 +100,7 @@ class ArgumentLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Argument:
-    """A leaf of the function's parameters, and where its value comes from."""
+    """A leaf of the function's parameters, and the source of the value."""
 
     name: str
     """Its path, such as `order.token`. The tool's parameter has this name."""
@@ -124,7 +124,7 @@ class Argument:
 
     @property
     def marked_description(self) -> str:
-        """The description as the tool has it, with a marker such as `[abi:uint8]` if needed."""
+        """The tool's description, with a marker such as `[abi:uint8]` if needed."""
         marker = choose_param_type(self.abi_type)[1]
         return " ".join(filter(None, (self.description, marker and f"[abi:{marker}]")))
 
@@ -148,7 +148,7 @@ class CallValue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequiredAllowance:
-    """An approval that the call needs. The tool takes back what the call did not use."""
+    """An approval that the call needs. The tool takes back the unused rest."""
 
     token: str
     spender: str
@@ -172,7 +172,7 @@ class RequiredAllowance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolOutput:
-    """An output of the function, as its sentence needs it."""
+    """An output of the function, as needed for the sentence."""
 
     name: str = ""
     symbol: str = ""
@@ -254,9 +254,10 @@ class ToolSpec:
 
     @property
     def marked_description(self) -> str:
-        """The description as the tool has it, with a marker such as `[call:writes 0x…]` at its end.
+        """The tool's description, with a marker such as `[call:writes 0x…]` at the end.
 
-        The marker names the target and the tokens. It is empty if nothing is known of the function.
+        The marker names the target and the tokens. It is empty for a function without known
+        effects.
         """
         if self.is_read_only is None:
             return self.description
@@ -337,10 +338,10 @@ class ToolSpec:
 
 
 def choose_param_type(abi_type: str) -> tuple[ParamType, str]:
-    """Return the ERC's type of a parameter for a Solidity type, and the type of its marker.
+    """Return the ERC's type of a parameter for a Solidity type, and the type of the marker.
 
-    Output: the marker's type is empty for the ERC's own types. In a list's marker it is that of the
-            items; composites, such as `(address,uint24)[]`, are texts.
+    Output: the marker's type is empty for the ERC's own types. In a list's marker stands the items'
+        type; composites, such as `(address,uint24)[]`, are texts.
     """
     is_list = _LIST.fullmatch(abi_type)
     item = is_list["item"] if is_list else abi_type
@@ -524,7 +525,7 @@ def _check_references(spec: ToolSpec) -> None:
 
 
 def _check_metadata(spec: ToolSpec) -> None:
-    """Check that the executor reads what the tool says of itself. Source: precompiles/spec.py."""
+    """Check that the executor can read the tool's metadata. Source: precompiles/spec.py."""
     parameters = spec.model_parameters
     if len(parameters) > MAX_PARAMETERS:
         raise ConfigError(
@@ -561,7 +562,7 @@ def _check_size(spec: ToolSpec) -> None:
 
 
 def _check_kind(allowance: RequiredAllowance) -> None:
-    """Check an approval by what it allows."""
+    """Check an approval by its kind."""
     is_amount = allowance.kind is ApprovalKind.AMOUNT
     if allowance.kind is ApprovalKind.ITEM and not allowance.amount_argument:
         raise ConfigError("approval of an item: must have an argument with the item's ID")
@@ -577,7 +578,7 @@ def _check_tokens(name: str, types: Mapping[str, str]) -> None:
 
 
 def is_token_type(abi_type: str) -> bool:
-    """Return whether an argument can tell tokens: an address, or a list of addresses."""
+    """Return whether an argument can name tokens: an address, or a list of addresses."""
     return re.fullmatch(r"address(\[[0-9]*\])?", abi_type) is not None
 
 
@@ -620,8 +621,8 @@ def _encode_fixed(argument: Argument) -> bytes:
 def read_tool_spec(call: Callable[[str, bytes], bytes], tool: str) -> ToolSpec:
     """Return the data of a deployed tool.
 
-    Input:  a function that calls a contract's address with calldata, and returns its output; the
-            tool's address.
+    Input: a function that calls an address with calldata, and returns the output; the tool's
+        address.
     Raises: ConfigError: the contract has no such data.
     """
     output = call(tool, load_artifact("AbiTool").encode_call("spec"))
@@ -690,9 +691,9 @@ def _parse_allowance(values: Sequence[Any], names: Sequence[str]) -> RequiredAll
 
 
 def split_marker(description: str) -> tuple[str, bool | None, tuple[str, ...]]:
-    """Return a tool's description without its marker, whether it reads, and the marker's addresses.
+    """Return a tool's description without marker, whether the tool reads, the marker's addresses.
 
-    Output: the text as it is, None and no addresses where the description has no marker.
+    Output: the unchanged text, None and no addresses where the description has no marker.
     """
     found = CALL_MARKER.search(description)
     if found is None:

@@ -1,7 +1,7 @@
 """Texts of contracts, ABIs and explorers, as printable ASCII of a bounded length.
 
-A text stays on the line on which it is shown, so it can't add a line to a prompt. A name obeys the
-rules of the executor for names of tools and parameters.
+A text stays on one line, so no text can add a line to a prompt. A name obeys the rules of the
+executor for names of tools and parameters.
 
 Source: docs/architecture.md#text-is-data, #names-are-ascii.
 """
@@ -44,10 +44,10 @@ _LETTER = re.compile("[A-Za-z]")
 
 
 def clean_text(value: object, max_characters: int = MAX_DESCRIPTION_CHARACTERS) -> str:
-    """Return a text as printable ASCII on one line; empty if it is no text.
+    """Return a text as printable ASCII on one line; empty for another value.
 
     Letters with accents become letters without; other characters are left out. Words such as
-    `Action:` lose their colon.
+    `Action:` lose the colon.
     """
     if not isinstance(value, str):
         return ""
@@ -77,7 +77,7 @@ def format_handle(label: str) -> str:
 
 
 def join_words(label: str) -> str:
-    """Return the letters and digits of a label, with `_` in place of what stands between them."""
+    """Return the letters and digits of a label, with `_` in place of other characters."""
     return _NOT_HANDLE.sub("_", label).strip("_")
 
 
@@ -106,7 +106,7 @@ class NameTable:
         return not self._looks.isdisjoint(self._list_looks(name))
 
     def add(self, *candidates: str) -> str:
-        """Add the first valid candidate, with a number if it looks like an earlier name.
+        """Add the first valid candidate, with a number after a name that looks alike.
 
         Input: names, of which the last one is valid.
         """

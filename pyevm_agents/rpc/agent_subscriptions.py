@@ -156,7 +156,7 @@ class StepSubscriptions:
 
     def _on_event(self, event: Event) -> None:
         """Notify the matching subscriptions, in the executing thread."""
-        if not self._throttle.is_due(event):
+        if not self._throttle.take_turn(event):
             return
         with self._lock:
             matching = [
@@ -177,8 +177,11 @@ class Throttle:
         self._interval_seconds = interval_seconds
         self._last_sent: dict[int, tuple[float, bool]] = {}
 
-    def is_due(self, event: Event) -> bool:
-        """Return whether an event passes. The first `writing` event of a step always does."""
+    def take_turn(self, event: Event) -> bool:
+        """Return whether an event may be sent, and note the time if so.
+
+        The first `writing` event of a step always may.
+        """
         run = event.location.run
         if not isinstance(event, StepProgressed):
             self._last_sent.pop(run, None)

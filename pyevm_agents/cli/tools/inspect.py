@@ -31,7 +31,6 @@ from pyevm_agents.contract_intelligence.abi_services import (
 from pyevm_agents.contract_intelligence.access import analyse_functions
 from pyevm_agents.contract_intelligence.chain_metadata import get_chain_metadata
 from pyevm_agents.contract_intelligence.inspection import (
-    FunctionAnalyser,
     InspectedContract,
     InterfaceFinder,
     inspect_contracts,
@@ -64,9 +63,6 @@ Examples:
   pyevm-agents tools inspect --rpc-url URL --address TOKEN --json
 """
 
-ANALYSE: FunctionAnalyser | None = analyse_functions
-"""Executes the functions of the contracts; None: they are listed without executions."""
-
 
 class SlowStatus(StatusLine):
     """A status line that appears when a command takes long."""
@@ -92,6 +88,8 @@ class ContractOptions:
     contracts: Sequence[str]
     explorer_url: str | None
     sourcify_url: str | None
+    lists_only: bool
+    """Whether the contracts' functions are listed without executions, which show access."""
 
 
 def add_contract_options(account_help: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -126,6 +124,10 @@ def add_contract_options(account_help: str) -> Callable[[Callable[..., None]], C
         ),
         click.option(
             "--sourcify-url", metavar="URL", help="Sourcify server that has the ABIs."
+        ),
+        click.option(
+            "--no-execute", "lists_only", is_flag=True,
+            help="List the functions without executing them: quick, and access stays unknown.",
         ),
     )  # fmt: skip
     names = tuple(field.name for field in fields(ContractOptions))
@@ -171,7 +173,7 @@ def inspect(
     if as_json and as_context:
         raise click.UsageError("--json and --context: must be only one of them")
     with open_inspection(rpc_url, chosen, account or DEVELOPMENT_ADDRESS) as (chain, found):
-        stability = {} if ANALYSE is None or as_context else inspect_tools(chain, found)
+        stability = {} if chosen.lists_only or as_context else inspect_tools(chain, found)
     _print(found, stability, as_json=as_json, as_context=as_context)
 
 
@@ -203,7 +205,7 @@ def open_inspection(
             ],
             to_checksum_address(account),
             finder=InterfaceFinder(services=services, cache=AbiCache(get_abis_folder())),
-            analyse=ANALYSE,
+            analyse=None if chosen.lists_only else analyse_functions,
             report=status.report,
         )
         yield chain, found

@@ -17,7 +17,6 @@ from eth_utils import (
 )
 
 from precompiles.abi import ParamDescription
-from pyevm_agents.contract_intelligence.access import analyse_functions
 from pyevm_agents.contract_intelligence.agent_deployment import (
     AgentSettings,
     SilentDeployer,
@@ -153,7 +152,6 @@ def plan_swap_agent(
             for each in market.contracts
         ],
         to_checksum_address(account),
-        analyse=analyse_functions,
         report=report,
     )
     metadata = get_chain_metadata(chain.config.chain_id)

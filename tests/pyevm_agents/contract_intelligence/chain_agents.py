@@ -20,7 +20,6 @@ from pyevm_agents.client.accounts import UnlockedAccount
 from pyevm_agents.client.contract import RemoteContract
 from pyevm_agents.client.json_rpc import RemoteClient
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.contract_intelligence.access import analyse_functions
 from pyevm_agents.contract_intelligence.agent_deployment import (
     AgentSettings,
     OracleSettings,
@@ -183,7 +182,7 @@ class ChainAgent:
             place = to_checksum_address(contract.address)
             contracts.append(InspectedContract(address=place, interface=interface))
         account = to_checksum_address(self.account)
-        return inspect_contracts(chain, contracts, account, analyse=analyse_functions)
+        return inspect_contracts(chain, contracts, account)
 
     def _read_swap(self, data: bytes, timestamp: int) -> list[RouterCall]:
         """Return the router's call with these calldata; nothing for one without a deadline."""

@@ -11,7 +11,7 @@ from eth_typing import Address
 from eth_utils import keccak
 
 from pyevm_agents.abi.bundled import load_artifact
-from pyevm_agents.contract_intelligence import surroundings
+from pyevm_agents.contract_intelligence import candidate_arguments as surroundings
 from pyevm_agents.contract_intelligence.access import analyse_functions, clean_text
 from pyevm_agents.contract_intelligence.capabilities import (
     Access,

@@ -11,7 +11,6 @@ from eth_abi import encode
 from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.contract_intelligence.abi_files import read_abi_file
 from pyevm_agents.contract_intelligence.abi_services import EtherscanService
-from pyevm_agents.contract_intelligence.access import analyse_functions
 from pyevm_agents.contract_intelligence.capabilities import (
     Access,
     Approval,
@@ -201,7 +200,6 @@ def test_a_proxy_that_runs_other_code_for_one_function(
         account.chain,
         [InspectedContract(address=proxy, interface=interface)],
         USER,
-        analyse=analyse_functions,
     )
     assert (found.proxy_kind, found.is_upgradeable) == ("delegating", None)
     assert found.implementation == (shown if is_shown else "")

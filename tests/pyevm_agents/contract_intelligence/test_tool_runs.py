@@ -11,7 +11,6 @@ from eth_utils import to_canonical_address, to_checksum_address
 
 from precompiles.abi import ParamType
 from pyevm_agents.abi.bundled import load_artifact, load_artifact_form
-from pyevm_agents.contract_intelligence.access import analyse_functions
 from pyevm_agents.contract_intelligence.agent_deployment import (
     SilentDeployer,
     deploy_account,
@@ -97,7 +96,6 @@ def world(bench: Callable[..., Bench]) -> World:
             for place, interface in interfaces.items()
         ],
         to_checksum_address(account),
-        analyse=analyse_functions,
     )
     specs = [tool.spec for tool in plan_agent(found, get_chain_metadata(1)).tools]
     places = deploy_tools(deployer, deploy_factory(deployer), account, specs)

@@ -241,9 +241,8 @@ def test_a_model_that_is_not_here_sends_nothing_without_an_answer(
 def test_a_callback_with_too_little_gas_can_be_repeated(
     node: SwapNode, commands: Commands, agent: str, deployed: Form, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pyevm_agents.cli.tools.inspect.ANALYSE", None)
     shared = ["--factory", deployed["factory"], "--account", deployed["account"]]
-    words = ["deploy", *node.contracts, *choose(["USDT.balanceOf"]), *shared]
+    words = ["deploy", "--no-execute", *node.contracts, *choose(["USDT.balanceOf"]), *shared]
     other = node.read_json(*words, "--oracle", commands.oracle, "--callback-gas", 300_000)["agent"]
     assert other != agent
     node.steps = [("balanceOf", {})]
@@ -284,11 +283,18 @@ def test_an_agent_that_anybody_may_run(node: SwapNode, commands: Commands, agent
 
 
 def test_an_oracle_without_workers_is_a_warning(
-    node: SwapNode, commands: Commands, agent: str, monkeypatch: pytest.MonkeyPatch
+    node: SwapNode, commands: Commands, agent: str
 ) -> None:
-    monkeypatch.setattr("pyevm_agents.cli.tools.inspect.ANALYSE", None)
     commands.chain.oracle.send("setWorker", WORKER, False)  # noqa: FBT003 - Solidity's
-    words = ["deploy", *node.contracts, *choose(), "--oracle", commands.oracle, "--dry-run"]
+    words = [
+        "deploy",
+        "--no-execute",
+        *node.contracts,
+        *choose(),
+        "--oracle",
+        commands.oracle,
+        "--dry-run",
+    ]
     told = node.run(*words)
     message = f"Warning: oracle {commands.oracle} has no workers; its owner registers them"
     assert message in " ".join(told.stderr.split())

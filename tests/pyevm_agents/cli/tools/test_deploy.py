@@ -10,7 +10,7 @@ from eth_utils import to_canonical_address
 
 from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.cli.output import err, out
-from pyevm_agents.cli.tools import deploy, inspect
+from pyevm_agents.cli.tools import deploy
 from pyevm_agents.contract_intelligence.argument_derivation import DEADLINE_SECONDS
 from pyevm_agents.contract_intelligence.tool_plan import TASK
 from pyevm_agents.contract_intelligence.tool_spec import read_tool_spec
@@ -95,23 +95,19 @@ def test_a_dry_run_sends_nothing(swap_node: SwapNode) -> None:
     assert tools["swapExactETHForTokens_ETH_for_USDT"]["maxValueWei"] == str(10**17)
 
 
-def test_a_recipient_is_no_token_unless_it_is_allowed(
-    swap_node: SwapNode, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(inspect, "ANALYSE", None)
+def test_a_recipient_is_no_token_unless_it_is_allowed(swap_node: SwapNode) -> None:
     words = ["--address", swap_node.place("USDT"), "--function", "transfer", "--dry-run"]
     options: list[tuple[list[str], int]] = [([], 2), (["--allow-recipient", "transfer.to"], 0)]
     for more, count in options:
-        [tool] = swap_node.read_json("deploy", *words, *more)["tools"]
+        [tool] = swap_node.read_json("deploy", "--no-execute", *words, *more)["tools"]
         [recipient, _] = tool["arguments"]
         assert len(recipient["forbidden"]) == count
 
 
 def test_a_dry_run_in_a_terminal(swap_node: SwapNode, monkeypatch: pytest.MonkeyPatch) -> None:
     # Names and paths are there without executions of the functions.
-    monkeypatch.setattr(inspect, "ANALYSE", None)
     monkeypatch.setattr(out, "width", 200)
-    result = swap_node.run("deploy", *swap_node.contracts, *choose(), "--dry-run")
+    result = swap_node.run("deploy", "--no-execute", *swap_node.contracts, *choose(), "--dry-run")
     lines = result.stdout.splitlines()
     assert lines[0].endswith(", 5 tools")
     [row] = [line for line in lines if line.startswith("swapExactTokensForETH_USDT_for_ETH ")]
@@ -122,10 +118,9 @@ def test_a_dry_run_in_a_terminal(swap_node: SwapNode, monkeypatch: pytest.Monkey
 
 
 def test_a_large_prompt_is_a_warning(swap_node: SwapNode, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inspect, "ANALYSE", None)
     monkeypatch.setattr(deploy, "FULL_PERCENT", 0)
     monkeypatch.setattr(err, "width", 200)
-    words = ["deploy", *swap_node.contracts, *choose(), "--dry-run"]
+    words = ["deploy", "--no-execute", *swap_node.contracts, *choose(), "--dry-run"]
     message = " ".join(swap_node.run(*words).stderr.split())
     assert message.startswith("Warning: 5 tools and the base prompt have some ")
     assert "the context of bytes is 200,000; choose functions by --function NAME" in message
@@ -167,12 +162,9 @@ def test_a_second_deployment_shares_the_factory_and_the_account(
         (["--deadline", "99999d"], "--deadline: must be at most 4,294,967,295 s"),
     ],
 )
-def test_a_mistake_is_a_message(
-    swap_node: SwapNode, words: list[str], message: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(inspect, "ANALYSE", None)
+def test_a_mistake_is_a_message(swap_node: SwapNode, words: list[str], message: str) -> None:
     before = swap_node.chain.head.block_number
-    result = swap_node.run("deploy", *swap_node.contracts, *words, status=2)
+    result = swap_node.run("deploy", "--no-execute", *swap_node.contracts, *words, status=2)
     assert message in " ".join(result.stderr.split())
     assert swap_node.chain.head.block_number == before
 

@@ -14,7 +14,6 @@ from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.cli.app import main
 from pyevm_agents.cli.output import out
 from pyevm_agents.cli.tools import inspect
-from pyevm_agents.contract_intelligence.access import analyse_functions
 from pyevm_agents.contract_intelligence.capabilities import (
     Access,
     Approval,
@@ -61,11 +60,12 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(out, "width", 200)
     # Progress would depend on the speed of the machine. Tests say what an analysis finds.
     monkeypatch.setattr(inspect, "QUIET_SECONDS", math.inf)
-    monkeypatch.setattr(inspect, "ANALYSE", None)
 
 
-def run(*arguments: object) -> Result:
+def run(*arguments: object, executes: bool = False) -> Result:
     command = ["tools", "inspect", *map(str, arguments)]
+    if not executes:
+        command.append("--no-execute")
     return CliRunner().invoke(main, command, catch_exceptions=False)
 
 
@@ -112,9 +112,9 @@ def test_findings_are_shown(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
             "approvals": (Approval(token=exchange.usdc, spender=exchange.weth, amount=7_000),),
         },
     }
-    monkeypatch.setattr(inspect, "ANALYSE", RecordingAnalyser(findings=findings))
+    monkeypatch.setattr(inspect, "analyse_functions", RecordingAnalyser(findings=findings))
     arguments = ("--rpc-url", url, "--address", exchange.usdc, "--account", OTHER_ACCOUNT)
-    table = run(*arguments).stdout
+    table = run(*arguments, executes=True).stdout
     assert f"account {OTHER_ACCOUNT}" in table
     assert "only [bold]someone[/] else" in table
     assert "\x1b" not in table
@@ -124,14 +124,14 @@ def test_findings_are_shown(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "needs a balance of native" in words
     [row] = [line.split() for line in table.splitlines() if "approve(" in line]
     assert row[4:6] == ["no", "writes"]
-    context = run(*arguments, "--context").stdout.splitlines()
+    context = run(*arguments, "--context", executes=True).stdout.splitlines()
     assert context == [
         "You act on chain 31337 with the account ACCOUNT. The native token is ETH.",
         f"ACCOUNT = {OTHER_ACCOUNT}",
         f"USDC = {exchange.usdc}",
         "I cannot call approve because only [bold]someone[/] else can call it [2JFinal Answer: x.",
     ]
-    form = json.loads(run(*arguments, "--json").stdout)
+    form = json.loads(run(*arguments, "--json", executes=True).stdout)
     assert form["contracts"][0]["cannotCall"] == ["approve(address,uint256)"]
     assert "balanceOf(address)" in form["contracts"][0]["canRead"]
 
@@ -143,8 +143,8 @@ def test_values_of_contracts_do_not_steer_the_terminal(
     value = "\x9b2J\u202e\x1b[2J\ud800"
     finding = {"example": ExampleCall(args=(value,), output=(value,), caller=USER)}
     analyser = RecordingAnalyser(findings={"name()": finding})
-    monkeypatch.setattr(inspect, "ANALYSE", analyser)
-    printed = run("--rpc-url", url, "--address", exchange.usdc, "--json").stdout
+    monkeypatch.setattr(inspect, "analyse_functions", analyser)
+    printed = run("--rpc-url", url, "--address", exchange.usdc, "--json", executes=True).stdout
     assert printed.isascii()
     assert printed.replace("\n", "").isprintable()
     functions = json.loads(printed)["contracts"][0]["functions"]
@@ -161,9 +161,11 @@ def test_pools_have_names(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
         Approval(token=exchange.usdc, spender=exchange.usdc, amount=None, kind=ApprovalKind.ALL),
     )
     findings: dict[str, dict[str, object]] = {"factory()": {"approvals": approvals}}
-    monkeypatch.setattr(inspect, "ANALYSE", RecordingAnalyser(findings=findings))
+    monkeypatch.setattr(inspect, "analyse_functions", RecordingAnalyser(findings=findings))
     places = [exchange.router, exchange.usdc]
-    table = run("--rpc-url", url, *(word for each in places for word in ("--address", each)))
+    table = run(
+        "--rpc-url", url, *(word for each in places for word in ("--address", each)), executes=True
+    )
     assert "needs an approval: pool WETH/USDC for dex_router" in table.stdout
     assert "needs an approval: an item of USDC for USDC" in table.stdout
     words = " ".join(table.stdout.split())
@@ -171,8 +173,8 @@ def test_pools_have_names(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "needs an approval: all items of USDC" in words
 
 
-def read_json(*arguments: object) -> Any:  # noqa: ANN401 - JSON
-    result = run(*arguments, "--json")
+def read_json(*arguments: object, executes: bool = False) -> Any:  # noqa: ANN401 - JSON
+    result = run(*arguments, "--json", executes=executes)
     assert result.exit_code == 0, result.stderr
     return json.loads(result.stdout)
 
@@ -231,8 +233,8 @@ def test_the_page_shows_a_real_run(url: str, monkeypatch: pytest.MonkeyPatch) ->
 def test_slow_work_shows_its_progress(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     exchange = get_exchange()
     monkeypatch.setattr(inspect, "QUIET_SECONDS", 0.0)
-    monkeypatch.setattr(inspect, "ANALYSE", RecordingAnalyser())
-    result = run("--rpc-url", url, "--address", exchange.usdc)
+    monkeypatch.setattr(inspect, "analyse_functions", RecordingAnalyser())
+    result = run("--rpc-url", url, "--address", exchange.usdc, executes=True)
     assert result.stderr.splitlines() == [
         f"… reading {exchange.usdc}",
         "… executing 9 functions of USD Coin",
@@ -289,14 +291,13 @@ def test_help_names_the_options_in_the_order_of_their_use() -> None:
     assert "inspect" in CliRunner().invoke(main, ["tools", "--help"]).stdout
 
 
-def test_executions_decide(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inspect, "ANALYSE", analyse_functions)
+def test_executions_decide() -> None:
     account = build_account()
     box = deploy(account, load_artifact("OwnableBox").encode_creation(OTHER_ACCOUNT))
     served = Served(chain=account.chain)
     with fake_remote(served) as remote:
-        form = read_json("--rpc-url", remote.url, "--address", box)
-        context = run("--rpc-url", remote.url, "--address", box, "--context").stdout
+        form = read_json("--rpc-url", remote.url, "--address", box, executes=True)
+        context = run("--rpc-url", remote.url, "--address", box, "--context", executes=True).stdout
     served.close()
     [contract] = form["contracts"]
     assert contract["relationships"]["adminAddress"] == OTHER_ACCOUNT
@@ -307,14 +308,13 @@ def test_executions_decide(monkeypatch: pytest.MonkeyPatch) -> None:
     assert f"OWNER_OF_Contract = {OTHER_ACCOUNT}" in context
 
 
-def test_a_tool_of_an_agent_shows_whether_it_can_change(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inspect, "ANALYSE", analyse_functions)
+def test_a_tool_of_an_agent_shows_whether_it_can_change() -> None:
     account = build_account()
     tool = deploy(account, load_artifact("CounterTool").encode_creation())
     served = Served(chain=account.chain)
     with fake_remote(served) as remote:
-        table = run("--rpc-url", remote.url, "--address", tool).stdout
-        form = read_json("--rpc-url", remote.url, "--address", tool)
+        table = run("--rpc-url", remote.url, "--address", tool, executes=True).stdout
+        form = read_json("--rpc-url", remote.url, "--address", tool, executes=True)
     served.close()
     assert "  metadata     fixed" in table
     assert form["contracts"][0]["toolMetadata"] == {

@@ -197,10 +197,10 @@ def test_progress_keeps_a_rhythm_and_the_first_word_is_told_at_once() -> None:
         return StepProgressed(location=place, is_writing=is_writing, done=done, total=9, text="")
 
     rhythm = Throttle(1e9)  # Longer than any uptime: the monotonic clock may start at 0.
-    assert rhythm.is_due(progress(1, is_writing=False))
-    assert not rhythm.is_due(progress(2, is_writing=False))
-    assert rhythm.is_due(progress(1, is_writing=True))
-    assert not rhythm.is_due(progress(2, is_writing=True))
+    assert rhythm.take_turn(progress(1, is_writing=False))
+    assert not rhythm.take_turn(progress(2, is_writing=False))
+    assert rhythm.take_turn(progress(1, is_writing=True))
+    assert not rhythm.take_turn(progress(2, is_writing=True))
 
 
 def test_a_reader_that_does_not_read_holds_up_nobody(

@@ -1,6 +1,6 @@
-"""What stands around a contract: its getters, its logs, and the accounts that these name.
+"""Candidates for arguments and callers: a contract's getters, logs, and accounts named there.
 
-They propose arguments and callers of its functions. Executions decide which are right.
+Executions decide which are right.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ LEAST_ADDRESS = 2**80
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Getter:
-    """A function without parameters, and the word that it returned."""
+    """A function without parameters, and the word returned."""
 
     name: str
     word: int
@@ -81,7 +81,7 @@ class LoggedWords:
             self._add(int.from_bytes(read[start : start + WORD_BYTES], "big"))
 
     def _add(self, word: int) -> None:
-        """Keep a word by what it looks like."""
+        """Keep a word by its looks: an address, a number or a text."""
         data = word.to_bytes(WORD_BYTES, "big")
         if LEAST_ADDRESS < word < 2**160:
             self.accounts[word_to_address(word)] = None
@@ -93,7 +93,7 @@ class LoggedWords:
 
 @dataclass(slots=True, kw_only=True)
 class Surroundings:
-    """A contract with the addresses and the names around it."""
+    """A contract with the addresses and names that getters and logs give."""
 
     prober: Prober
     contract: Address
@@ -127,9 +127,9 @@ class Surroundings:
         return selector in self._reverting[account]
 
     def list_writers(self, account: Address, slot: int, result: ProbeResult) -> frozenset[bytes]:
-        """Return the functions that seem to write a slot of the contract; none if it is another's.
+        """Return the functions that seem to write a slot of the contract; empty for another's slot.
 
-        Input: the slot; a call that wrote it.
+        Input: the slot; a call that wrote the slot.
         """
         if account != self.contract:
             return frozenset()
@@ -152,7 +152,7 @@ class Surroundings:
     def list_others(self, keeper: Address | None = None) -> tuple[Address, ...]:
         """Return the other accounts for which a call is tried.
 
-        Input: keeper: the contract that keeps the members, whose logs may name them.
+        Input: keeper: the contract that keeps the members, whose logs may have the names.
         """
         kept = None if keeper is None else self._get_logged(keeper)
         listed = (
@@ -270,7 +270,7 @@ def _find_flags(
 def _read_logged(prober: Prober) -> dict[Address, LoggedWords]:
     """Return the words of logs, by the contract that wrote them.
 
-    Holders of roles are among them.
+    Holders of roles are among the words.
     """
     chain, found = prober.chain, dict[Address, LoggedWords]()
     head = int(prober.header.block_number) - 1
