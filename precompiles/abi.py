@@ -1,6 +1,6 @@
 """The executor's ABI: calldata to typed request, typed result to return data.
 
-eth_abi follows aliased offsets: 406 KB of calldata can decode to 960 MB. So the decoded size is
+eth_abi follows aliased offsets: 406 KB of calldata can decode to 960 MB. The decoded size is
 measured first, and must not exceed the size of the input.
 
 Source: ERC "Interoperable On-chain Agents Standard"; docs/architecture.md#gas-before-work.
@@ -129,7 +129,7 @@ class IterationRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParamDescription:
-    """One parameter of a tool, as its `inputDescription()` gives it."""
+    """One parameter of a tool, as given by `inputDescription()`."""
 
     param_type: ParamType
     name: str
@@ -145,7 +145,7 @@ class ParamDescription:
 
     @property
     def kind(self) -> ParamType:
-        """The type; of a list, the type of its items."""
+        """The type; of a list, the type of the items."""
         return ParamType(self.param_type % ParamType.STRING_ARRAY)
 
     @property
@@ -157,7 +157,7 @@ class ParamDescription:
     def limits(self) -> range | tuple[str, ...] | None:
         """The values of an argument, or of a list's items; None: all of the type.
 
-        They are those that the description states, else the range of the marker.
+        The description states the values, else the range of the marker applies.
         """
         if self.values is not None or self.abi_type is None or self.text_type is not None:
             return self.values
@@ -179,7 +179,7 @@ class ParamDescription:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolUse:
-    """A call of a tool, with values in the order of its `inputDescription()`."""
+    """A call of a tool, with values in the order of `inputDescription()`."""
 
     tool: Address
     param_types: tuple[ParamType, ...]
@@ -265,7 +265,7 @@ def encode_result(result: ToolUse | FinalAnswer) -> bytes:
 
 
 def encode_params(result: ToolUse) -> list[tuple[int, bytes]]:
-    """Return the members of each `ParamValue`: its type, and `abi.encode` of the single value."""
+    """Return the members of each `ParamValue`: the type, and `abi.encode` of the single value."""
     return [
         (int(param_type), encode([param_type.abi_type], [value]))
         for param_type, value in zip(result.param_types, result.values, strict=True)
@@ -273,7 +273,7 @@ def encode_params(result: ToolUse) -> list[tuple[int, bytes]]:
 
 
 def decode_bounded(types: tuple[str, ...], data: bytes) -> tuple[Any, ...]:
-    """Decode ABI data whose decoded size does not exceed its own.
+    """Decode ABI data; the decoded size must not exceed the size of the data.
 
     Raises: MalformedAbiError: not the ABI of `types`, or with aliased offsets.
     """
@@ -286,7 +286,7 @@ def decode_bounded(types: tuple[str, ...], data: bytes) -> tuple[Any, ...]:
 
 
 class _SizeMeter:
-    """Sums the bytes that decoding would produce; raises once they exceed the input."""
+    """Sums the bytes that decoding would produce; raises above the size of the input."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data

@@ -3,8 +3,8 @@
     the fee [abi:uint24]        the root [abi:bytes32]        the path [abi:(address,uint24)[]]
 
 TYPE is in canonical form: `uint256`, not `uint`, and without spaces and names. A marker that is
-malformed, unsupported or over a limit is plain text. Parsing takes linear time, and its recursion
-ends at `MAX_TYPE_DEPTH`.
+malformed, unsupported or over a limit is plain text. Parsing takes linear time; recursion ends at
+`MAX_TYPE_DEPTH`.
 
 Source: Solidity, "Contract ABI Specification", types; docs/architecture.md#typed-texts.
 """
@@ -77,7 +77,7 @@ class AbiType:
 
     @property
     def leaves(self) -> tuple[AbiType, ...]:
-        """The elementary types, in order; itself if it is one. An array has those of one item."""
+        """The elementary types, in order: of an array, those of one item."""
         if not self.parts:
             return (self,)
         return tuple(leaf for part in self.parts for leaf in part.leaves)
@@ -98,7 +98,7 @@ class AbiType:
 
 
 def read_marker(description: str) -> AbiType | None:
-    """Return the type of the marker at the end of a description; None if there is none."""
+    """Return the type of the marker at the end of a description, or None."""
     start = description.rfind(MARKER)
     if start < 0 or not description.endswith("]"):
         return None
@@ -109,7 +109,7 @@ def read_marker(description: str) -> AbiType | None:
 
 
 def strip_marker(description: str) -> str:
-    """Return a description that has a marker without it."""
+    """Return a description with a marker, without the marker."""
     return description[: description.rfind(MARKER)].rstrip(" ")
 
 
@@ -127,7 +127,7 @@ def parse_type(text: str) -> AbiType | None:
 
 
 def _parse(text: str, at: int, depth: int) -> tuple[AbiType, int] | None:
-    """Return the type that starts at a place, and its end; None if none of at most `depth` does."""
+    """Return the type that starts at a place, and the end; None if deeper than `depth`."""
     parsed = _parse_tuple(text, at, depth) if text[at : at + 1] == "(" else _read_word(text, at)
     if parsed is None:
         return None
@@ -158,7 +158,7 @@ def _parse_tuple(text: str, at: int, depth: int) -> tuple[AbiType, int] | None:
 
 
 def _read_word(text: str, at: int) -> tuple[AbiType, int] | None:
-    """Return the elementary type that starts at a place, and its end."""
+    """Return the elementary type that starts at a place, and the end."""
     match = _ELEMENTARY.match(text, at)
     if match is None:
         return None

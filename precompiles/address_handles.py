@@ -124,7 +124,7 @@ def _collect_addresses(texts: Iterable[str]) -> dict[str, None]:
 
 
 def _normalize_address(text: str) -> str | None:
-    """Return the checksummed form of an address; None if its checksum is wrong."""
+    """Return the checksummed form of an address; None for a wrong checksum."""
     checksummed = _to_checksum(text)
     if is_checksum_formatted_address(text) and text != checksummed:
         return None

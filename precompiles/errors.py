@@ -2,7 +2,7 @@
 
 A refusal is caused by the call, unlike a halt (py-evm's `OutOfGas`) or a fault of the host.
 `IAgentExecutorErrors.sol` declares the executor's errors, and `INumericModels.sol` those of the
-numeric models. A test compares them.
+numeric models. A test compares both with this table.
 
 Source: docs/architecture.md#four-failures.
 """
@@ -64,14 +64,14 @@ NUMERIC_REFUSALS: dict[str, tuple[str, ...]] = {
 class Refusal(Exception):  # noqa: N818 - a typed revert of the call, not an error of the host
     """A call that the executor reverts with a typed error.
 
-    Output: `encode()` returns the error's selector and its ABI-encoded arguments.
+    Output: `encode()` returns the error's selector and ABI-encoded arguments.
     """
 
     table: ClassVar[Mapping[str, tuple[str, ...]]] = REFUSALS
     """The errors of the precompile."""
 
     def __init__(self, name: str, *arguments: int | str | bytes) -> None:
-        """Create a refusal. Input: a name of `table`, and arguments of its types."""
+        """Create a refusal. Input: a name of `table`, and arguments of the types there."""
         self.name = name
         self.arguments = arguments
         super().__init__(f"{name}({', '.join(map(_show, arguments))})")
@@ -92,7 +92,7 @@ def _encode_arguments(types: tuple[str, ...], arguments: tuple[int | str | bytes
     """Return ABI-encoded arguments.
 
     Integers are encoded without eth_abi: a call over the size limit pays for the CALL alone, and
-    with eth_abi it took 2.6 times as long as a call of an empty account.
+    took 2.6 times as long with eth_abi as a call of an empty account.
     """
     numbers = [each for each in arguments if isinstance(each, int) and 0 <= each < UINT_END]
     if len(numbers) == len(arguments) == len(types) == types.count("uint256"):

@@ -1,4 +1,4 @@
-"""Escaping of text from contracts and users, so that it stays on one line of a prompt.
+"""Escaping of text from contracts and users to one line of a prompt.
 
 A tool result can't forge an `Observation:` line. Source: docs/architecture.md#text-is-data.
 """
@@ -24,7 +24,7 @@ CONTROL_CLASS = r"\x00-\x1f\x7f-\x9f\u2028\u2029"
 
 
 def escape_line(text: str) -> str:
-    r"""Escape line breaks and control characters, so that the text stays on one line."""
+    r"""Escape line breaks and control characters: the text stays on one line."""
     return text.translate(_ESCAPES)
 
 
@@ -34,8 +34,8 @@ def escape_lines(text: str) -> str:
 
 
 def unescape_line(line: str) -> str:
-    r"""Undo `escape_line`; a line stays the same if it is escaped again.
+    r"""Undo `escape_line`; escaping the result again gives the same line.
 
-    A text that had a backslash and `n` before it was escaped becomes one with a line break.
+    A backslash and `n` in the original text become a line break.
     """
     return _ESCAPE.sub(lambda match: _ESCAPED[match[0]], line)

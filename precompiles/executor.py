@@ -108,9 +108,9 @@ class Inference:
 class ExecutorObserver(Protocol):
     """Callbacks of the executor: at most one of each per call, in the order below.
 
-    They run in the thread that executes the transaction, and no rule depends on them. They must not
-    raise a `VMError`. Any other exception is a fault: it leaves py-evm uncaught, and the
-    transaction enters no block.
+    Callbacks run in the thread that executes the transaction; no rule depends on a callback. A
+    callback must not raise a `VMError`. Any other exception is a fault: py-evm does not catch the
+    exception, and the transaction enters no block.
     """
 
     def on_prompt(self, computation: ComputationAPI, prompt: PromptCharged) -> None:
@@ -119,11 +119,11 @@ class ExecutorObserver(Protocol):
     def on_generation(
         self, computation: ComputationAPI, request: GenerationRequest, generation: Generation
     ) -> None:
-        """Handle a generation, complete or not, before its gas is charged.
+        """Handle a generation, complete or not, before gas is charged.
 
         Input:
             computation: the executor's.
-            request: its `max_tokens` is the model's limit, not the number that the gas pays for.
+            request: `max_tokens` is the model's limit, not the number that the gas pays for.
             generation: the model's output.
         """
 
@@ -156,10 +156,10 @@ class Executor:
         schedule: GasSchedule = DEFAULT_SCHEDULE,
         observer: ExecutorObserver | None = None,
     ) -> None:
-        """Register each model under its name, its aliases and its `0x` SHA-256 digest.
+        """Register each model under the name, the aliases and the `0x` SHA-256 digest.
 
         Input:
-            models: the chain's models with their profiles.
+            models: the chain's models with profiles.
             schedule: gas of everything but tokens, whose prices are in the profiles.
             observer: callbacks of each call.
 
@@ -181,14 +181,14 @@ class Executor:
         return tuple(name for name in self._models if not name.startswith("0x"))
 
     def __call__(self, computation: ComputationAPI) -> ComputationAPI:
-        """Run the next iteration of an agent, or tell whether an interface is supported.
+        """Run the next iteration of an agent, or answer whether an interface is supported.
 
         Input:  calldata of `runNextIteration`, see `precompiles.versions.decode_request`, or of
                 `supportsInterface`.
         Output: an `AgentIterationResult`, see `precompiles.versions.encode_result`, or a truth
                 value.
-        Gas:    `calldata_gas` of the schedule, metadata reads, its `grammar_gas`, prompt tokens at
-                the model's cold and warm prices, output tokens at its output price.
+        Gas:    `calldata_gas` of the schedule, metadata reads, `grammar_gas`, prompt tokens at the
+            model's cold and warm prices, output tokens at the output price.
         Raises: Revert with a typed error (`errors.REFUSALS`); OutOfGas; on a fault of the host, an
                 exception that is not a VMError.
         """
@@ -253,7 +253,7 @@ class Executor:
         return encode_result(result, request.version)
 
     def _charge_calldata(self, computation: ComputationAPI) -> bytes:
-        """Charge for the calldata; return them."""
+        """Charge for the calldata; return the calldata."""
         calldata = bytes(computation.msg.data)
         gas = self._schedule.calldata_gas(len(calldata))
         computation.consume_gas(gas, reason="Executor calldata")
@@ -302,12 +302,12 @@ class Executor:
         *,
         known: Generation | None = None,
     ) -> Generation:
-        """Generate at most the tokens that the remaining gas pays for, and charge for them.
+        """Generate, and charge for, at most the tokens that the remaining gas pays for.
 
         Input:  known: a generation without a bound that the model has made already.
 
         Raises: OutOfGas: the text needs more tokens than the gas pays for.
-                Refusal: OutputTooLong: it needs more than the model's limit.
+                Refusal: OutputTooLong: the text needs more than the model's limit.
         """
         # With a scoring, a forced token is as cheap as a cold one of the prompt.
         least_price = (
@@ -344,7 +344,7 @@ def choose_format(
     tools: Sequence[Tool],
     book: AddressBook,
 ) -> StepFormat:
-    """Return the format of a step: the short one if the profile has it and the call has tools."""
+    """Return the format of a step: short if the profile has it and the call has tools, else free."""
     if rules.short_format and tools:
         return ShortFormat(request, steps, tools, book, router_weight=rules.router_weight)
     return FreeFormat(tools, book, has_gate=bool(rules.max_surprisal))
@@ -378,7 +378,7 @@ def _check_context(profile: ModelProfile, prompt_tokens: int) -> None:
 def _charge_prompt(
     computation: ComputationAPI, profile: ModelProfile, prompt_tokens: tuple[int, ...]
 ) -> PromptCharged:
-    """Charge for the cold and warm tokens of a prompt, and mark its blocks warm."""
+    """Charge for the cold and warm tokens of a prompt, and mark the blocks warm."""
     warm_prompt = WarmPrompt(computation.state, profile.digest, prompt_tokens)
     warm_tokens = warm_prompt.warm_tokens
     cold_tokens = len(prompt_tokens) - warm_tokens
@@ -393,8 +393,8 @@ def _charge_prompt(
 def _output_gas(profile: ModelProfile, request: GenerationRequest, generation: Generation) -> int:
     """Return the gas of a generation.
 
-    With a scoring, a forced token is evaluated in a batch with its neighbours, for the price of a
-    cold prompt token; those after the last choice are not evaluated, for that of a warm one.
+    With a scoring, a forced token is evaluated in a batch with neighbours, for the price of a cold
+    prompt token; forced tokens after the last choice are not evaluated, for that of a warm one.
     """
     tokens = len(generation.tokens)
     if request.scoring is None or generation.is_free or not generation.is_complete:

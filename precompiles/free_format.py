@@ -1,4 +1,4 @@
-"""The format of a step: what it admits, what its generation is scored on, and how it is parsed.
+"""The format of a step: grammar, scoring of the generation, and parsing.
 
 A profile's decoding rules choose between the free format, the ERC's own, and the short format
 (`short_format/`). A call without tools has the free format.
@@ -33,11 +33,11 @@ class StepFormat(Protocol):
 
     @property
     def branches(self) -> int:
-        """Number of pairs of an order and a tool, charged before they are compared."""
+        """Number of pairs of an order and a tool, charged before the comparison."""
 
     @property
     def decided(self) -> str:
-        """The text of the step if no model is asked; empty if one is."""
+        """The text of a step that is decided without a model; else empty."""
 
     @property
     def grammar(self) -> str:
@@ -45,12 +45,12 @@ class StepFormat(Protocol):
 
     @property
     def scoring(self) -> Scoring | None:
-        """What a generation is scored on; None for nothing."""
+        """The scoring of a generation, or None."""
 
     def read(self, generation: Generation) -> ToolUse | FinalAnswer:
         """Parse a generation.
 
-        Raises: GrammarViolationError: the grammar does not admit its text.
+        Raises: GrammarViolationError: the grammar does not admit the text.
         """
 
 
@@ -61,7 +61,7 @@ class FreeFormat:
     decided = ""
 
     def __init__(self, tools: Sequence[Tool], book: AddressBook, *, has_gate: bool) -> None:
-        """Input: the tools and handles of the call, and whether a gate asks for a surprisal."""
+        """Input: the tools and handles of the call, and whether a gate needs a surprisal."""
         self._tools = tools
         self._book = book
         # A score costs less than the evaluation of its token, whose price is charged.
@@ -75,6 +75,6 @@ class FreeFormat:
     def read(self, generation: Generation) -> ToolUse | FinalAnswer:
         """Parse a generation.
 
-        Raises: GrammarViolationError: the grammar does not admit its text.
+        Raises: GrammarViolationError: the grammar does not admit the text.
         """
         return parse(generation.text, self._tools, self._book)

@@ -1,7 +1,6 @@
 """The gas schedule of the executor's own work. Token prices are per model (`ModelProfile`).
 
-The schedule is part of the chain config, hence of genesis. These are the defaults, each with its
-reason.
+The schedule is part of the chain config, hence of genesis. These are the defaults, with reasons.
 
 Source: docs/architecture.md#model-is-an-argument, #gas-before-work.
 """

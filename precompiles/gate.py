@@ -1,4 +1,4 @@
-"""The gate: a tool use that the model is not sure of becomes an answer that asks back.
+"""The gate: a tool use of an unsure model becomes a question to the user.
 
 The rule `max_surprisal` of `decoding_rules.py` is the threshold; 0 switches the gate off.
 `language_model.Confidence` defines the surprisal: in the short format, that of all tokens after the
@@ -41,13 +41,13 @@ def withhold(  # noqa: PLR0913, PLR0917 - the gate's inputs
     steps: Sequence[HistoryStep],
     candidates: Sequence[int] = (),
 ) -> ToolUse | FinalAnswer:
-    """Return a tool use that the model is sure of, else an answer that asks back.
+    """Return a tool use that the model is sure of, else a question to the user.
 
     The answer names the chosen tool and the best other one of the router, or "none". A model
     without weights reports no confidence, and passes.
 
     Input:  a result, the threshold in 65,536ths of a nat, the call's tools, its history, and the
-            indices of the tools that could be chosen; none for all.
+            indices of the tools that could be chosen; empty for all.
     """
     if isinstance(result, FinalAnswer) or confidence is None or not max_surprisal:
         return result
@@ -66,17 +66,18 @@ def is_sure(
 ) -> bool:
     """Return whether the gate lets a tool use pass.
 
-    It passes if its surprisal is at most `max_surprisal`, and the router, if there is one, prefers
-    its tool: of the scores above none's, 0, it is the highest, and of equal ones the first.
+    A tool use passes with a surprisal of at most `max_surprisal`, if the router, where there is
+    one, prefers the tool: of the scores above that of no tool, 0, the highest, and of equal
+    ones the first.
 
-    Input:  the index of the chosen tool; those that could be chosen, none for all.
+    Input:  the index of the chosen tool; those that could be chosen, empty for all.
     """
     is_routed = not confidence.tool_scores or _rank_tools(confidence, candidates)[:1] == [chosen]
     return is_routed and confidence.surprisal <= max_surprisal
 
 
 def _rank_tools(confidence: Confidence, candidates: Sequence[int]) -> list[int]:
-    """Return the tools that the router prefers to none, best first."""
+    """Return the tools that the router prefers to no tool, best first."""
     scores = [
         (index, score)
         for index, score in enumerate(confidence.tool_scores)

@@ -1,8 +1,9 @@
 """The grammar of a step: a thought, then a final answer or one of the tools.
 
-It is Lark in llguidance's dialect, and admits exactly the texts that `precompiles.react.parse`
-accepts. So every generation ABI-encodes: integers are in the exact range of `uint256` and `int256`,
-addresses are handles, typed texts have the form of their types, and free text has no `0x`.
+The grammar is Lark in llguidance's dialect, and admits exactly the texts that
+`precompiles.react.parse` accepts. Hence every generation ABI-encodes: integers are in the exact
+range of `uint256` and `int256`, addresses are handles, typed texts have the form of the type, and
+free text has no `0x`.
 
 Source: docs/architecture.md#constrained-output.
 """
@@ -44,7 +45,7 @@ _ITEM_RULE = {
 def build_grammar(tools: Sequence[Tool], handles: Sequence[str]) -> str:
     """Return the grammar of one step of an agent.
 
-    Input:  the agent's tools, and the handles of the addresses in its prompt. A tool with a
+    Input:  the agent's tools, and the handles of the addresses in the prompt. A tool with a
             parameter that needs an address is left out if there is no handle.
     Output: Lark text for llguidance, start rule `start`.
     """

@@ -6,9 +6,9 @@ from __future__ import annotations
 def build_range_pattern(numbers: range) -> str:
     """Return a regular expression of the decimals of a range's numbers, and of nothing else.
 
-    Its size grows with the square of the bounds' digits: at most 8 KB within `uint256`.
-    Measured: grammars with 48 such ranges, which fill a context of 8,192 tokens, take 0.2 s to
-    compile, 4 ns a gas of the prompt's tokens.
+    The size grows with the square of the bounds' digits: at most 8 KB within `uint256`.
+    Measured: grammars with 48 ranges, which fill a context of 8,192 tokens, take 0.2 s to compile,
+    4 ns a gas of the prompt's tokens.
     """
     low, high = numbers.start, numbers.stop - 1
     branches = ["0"] if 0 in numbers else []
@@ -44,7 +44,7 @@ def _list_same_length(least: str, most: str) -> list[str]:
 
 
 def _list_above(digits: str, start: int) -> list[str]:
-    """Return the number, and the higher ones that first differ from it at or after a place."""
+    """Return the number, and the higher ones that first differ at or after a place."""
     return [digits] + [
         f"{digits[:place]}[{int(digits[place]) + 1}-9]{_build_digits(len(digits) - place - 1)}"
         for place in range(start, len(digits))
@@ -53,7 +53,7 @@ def _list_above(digits: str, start: int) -> list[str]:
 
 
 def _list_below(digits: str, start: int) -> list[str]:
-    """Return the lower numbers that first differ from it at or after a place, and the number."""
+    """Return the lower numbers that first differ at or after a place, and the number."""
     branches: list[str] = []
     for place in range(start, len(digits)):
         lowest = "1" if place == 0 else "0"

@@ -1,8 +1,9 @@
-"""The interface between the executor precompile and its host: `LanguageModel`.
+"""The interface between the executor precompile and the host: `LanguageModel`.
 
 The executor does not know whether llama.cpp, a script or a recording implements it. A fault of the
-host (model file gone, engine died, text outside the grammar) is an exception that is not an
-`eth.exceptions.VMError`: it leaves py-evm uncaught, and the transaction enters no block.
+host (model file gone, engine died, text outside the grammar) is an exception other than
+`eth.exceptions.VMError`: py-evm does not catch the exception, and the transaction enters no
+block.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Protocol, runtime_checkable
 class Segment:
     """One piece of a prompt, tokenized separately.
 
-    So the tokens of a prompt are a prefix of the tokens of every prompt that continues it.
+    Hence the tokens of a prompt are a prefix of the tokens of every prompt that continues it.
     Source: docs/architecture.md#warm-prompt-tokens.
     """
 
@@ -29,7 +30,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class ClauseWords:
-    """Words of a clause, and its counts of numbers, names of addresses, and quoted texts."""
+    """Words of a clause, and counts of numbers, names of addresses, and quoted texts."""
 
     words: tuple[str, ...]
     counts: tuple[int, int, int]
@@ -37,7 +38,7 @@ class ClauseWords:
 
 @dataclass(frozen=True, slots=True)
 class ToolWords:
-    """Words of a tool, and the counts of its parameters that take numbers, addresses and texts."""
+    """Words of a tool, and counts of the parameters that take numbers, addresses and texts."""
 
     name: tuple[str, ...]
     description: tuple[str, ...]
@@ -57,7 +58,7 @@ class ScoredClause:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scoring:
-    """What a generation is scored on, beyond its grammar."""
+    """The scoring of a generation, beyond the grammar."""
 
     tools: tuple[ToolWords, ...]
     """The tools of the call, in order."""
@@ -79,7 +80,7 @@ class Scoring:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenerationRequest:
-    """Everything that determines a generation, and the caller's bound on its length."""
+    """Everything that determines a generation, and the caller's bound on the length."""
 
     segments: tuple[Segment, ...]
     """The prompt as text."""
@@ -111,7 +112,7 @@ class GenerationRequest:
     scores, follows it instead of `grammar`, and reports that (`Generation.is_free`)."""
 
     def to_free_format(self) -> GenerationRequest:
-        """Return the request in the free format without scores; itself if it is in that format."""
+        """Return the request in the free format without scores; no copy if in that format."""
         if self.scoring is None:
             return self
         return replace(self, grammar=self.free_grammar, scoring=None, free_grammar="", decided="")
@@ -191,7 +192,7 @@ class Generation:
 
 
 def repeat_decided(request: GenerationRequest) -> Generation:
-    """Return the generation of a step that the rules decide: its text, without a token."""
+    """Return the generation of a step that the rules decide: the text, without a token."""
     return Generation(text=request.decided, tokens=(), forced_tokens=0, is_complete=True)
 
 
@@ -199,16 +200,16 @@ class LanguageModel(Protocol):
     """A model: a tokenizer, and a pure function from prompt and grammar to a generation."""
 
     def tokenize(self, segments: tuple[Segment, ...]) -> tuple[int, ...]:
-        """Return the tokens of a prompt: the concatenated tokens of its segments.
+        """Return the tokens of a prompt: the concatenated tokens of the segments.
 
-        If the vocabulary requires a beginning-of-text token, it comes first, once.
+        A beginning-of-text token that the vocabulary requires comes first, once.
         """
 
     def generate(self, request: GenerationRequest) -> Generation:
         """Continue the prompt, greedily, under the grammar, by at most `max_tokens` tokens.
 
         The result is a function of the model's weights, the engine's build, `prompt_tokens`,
-        `grammar` and `scoring`; `max_tokens` only truncates it. Ties go to the lowest token ID.
+        `grammar` and `scoring`; `max_tokens` only truncates. Ties go to the lowest token ID.
         """
 
 
@@ -259,7 +260,7 @@ class ModelProfile:
 
 
 class ModelIdentity(Protocol):
-    """Digest, context length and fingerprint of a model file and its engine."""
+    """Digest, context length and fingerprint of a model file and the engine."""
 
     @property
     def digest(self) -> bytes:
@@ -271,7 +272,7 @@ class ModelIdentity(Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """Canonical JSON of the profile; its canary is empty for a model without weights."""
+        """Canonical JSON of the profile; the canary is empty for a model without weights."""
 
 
 @runtime_checkable
@@ -280,4 +281,4 @@ class HasProfile(Protocol):
 
     @property
     def profile_facts(self) -> ModelIdentity | None:
-        """The model's identity; None if it has none."""
+        """The model's identity, or None."""

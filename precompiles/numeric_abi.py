@@ -125,7 +125,7 @@ def _encode_array(numbers: Sequence[int]) -> bytes:
 
 
 def _read_text(body: bytes, head_bytes: int) -> tuple[bytes, range]:
-    """Return the bytes of the first argument, and the positions that it takes up."""
+    """Return the bytes of the first argument, and the positions taken up."""
     start = _read_offset(body, 0, head_bytes, "modelId")
     size = _read_word(body, start)
     first = start + WORD_BYTES

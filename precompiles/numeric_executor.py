@@ -3,8 +3,9 @@
 The order of the steps is consensus: kind of call, size, gas for the calldata, decoding, model,
 number of inputs, gas for the operations and the output, ranges of the inputs, evaluation, output.
 
-A call reads and writes no state, so it may be made wherever a contract may be called: in a static
-call, in init code, and in the metadata of a tool while the executor reads it, whose gas bounds it.
+A call reads and writes no state, and may be made wherever a contract may be called: in a static
+call, in init code, and in the metadata of a tool during the executor's read, bounded by the gas
+of the read.
 
 Source: docs/architecture.md#numeric-models, #gas-before-work, #four-failures.
 """
@@ -49,10 +50,10 @@ class NumericExecutor:
         *,
         schedule: NumericGasSchedule = DEFAULT_NUMERIC_SCHEDULE,
     ) -> None:
-        """Register each model under its name and its `0x` SHA-256 digest.
+        """Register each model under the name and the `0x` SHA-256 digest.
 
         Input:
-            models: the chain's numeric models with their profiles.
+            models: the chain's numeric models with profiles.
             schedule: gas of calls, operations and bytes.
 
         Raises: ValueError: two models share a name or a digest.
@@ -135,7 +136,7 @@ def compute_run_gas(
 ) -> int:
     """Return the gas of a `runModel` call that names a model by `model_id`.
 
-    It is the gas inside the call: that of the CALL itself is not in it.
+    That is the gas inside the call, without the gas of the CALL itself.
     """
     calldata_bytes = compute_calldata_size(model_id, len(profile.input_decimals))
     return schedule.calldata_gas(calldata_bytes) + _compute_evaluation_gas(schedule, profile)
@@ -158,7 +159,7 @@ def _check_call(computation: ComputationAPI) -> None:
 
 
 def _check_ranges(values: Sequence[int], ranges: Sequence[tuple[int, int]]) -> None:
-    """Refuse the first input outside of its range."""
+    """Refuse the first input out of range."""
     for index, (value, (least, most)) in enumerate(zip(values, ranges, strict=True)):
         if not least <= value <= most:
             raise NumericRefusal("InputOutOfRange", index, value, least, most)

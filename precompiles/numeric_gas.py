@@ -1,7 +1,7 @@
 """The gas schedule of the numeric models' precompile.
 
 The schedule is part of the chain config, hence of genesis, if the chain has numeric models. These
-are the defaults, each with its reason.
+are the defaults, with reasons.
 
 Source: docs/architecture.md#model-is-an-argument, #gas-before-work.
 """

@@ -1,8 +1,9 @@
-"""The interface between the numeric models' precompile and its host: `NumericModel`.
+"""The interface between the numeric models' precompile and the host: `NumericModel`.
 
-A numeric model maps integers to integers, and computes in integers alone, so that its output is the
-same on every machine. The precompile does not know how. A fault of the host is an exception that is
-not an `eth.exceptions.VMError`: it leaves py-evm uncaught, and the transaction enters no block.
+A numeric model maps integers to integers, and computes in integers alone: the output is the same on
+every machine. The precompile does not know how. A fault of the host is an exception other than
+`eth.exceptions.VMError`: py-evm does not catch the exception, and the transaction enters no
+block.
 
 Source: docs/architecture.md#numeric-models.
 """
@@ -41,7 +42,7 @@ class NumericModel(Protocol):
 
     @property
     def digest(self) -> bytes:
-        """SHA-256 of its file, 32 bytes."""
+        """SHA-256 of the model file, 32 bytes."""
         ...
 
     @property
@@ -74,4 +75,4 @@ class NumericModel(Protocol):
 
 
 class NumericFaultError(Exception):
-    """A numeric model failed, or returned what no model can. A fault of the host."""
+    """A numeric model failed, or returned an impossible output. A fault of the host."""

@@ -1,7 +1,7 @@
-"""The address and the limits of the numeric models' precompile, each with its unit and its reason.
+"""The address and the limits of the numeric models' precompile, with units and reasons.
 
 Prices are part of the chain config: `numeric_gas.NumericGasSchedule`. Gas is charged in this order,
-each before the work it pays for: base and calldata bytes, then operations and output bytes.
+each before the work paid for: base and calldata bytes, then operations and output bytes.
 
 Source: docs/architecture.md#executor-address, #gas-before-work.
 """

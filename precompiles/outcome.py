@@ -1,6 +1,6 @@
 """Whether an agent's run is done: one rule, for answers of runs and for results of tools.
 
-A run is done unless its answer begins with one of `NOT_DONE`. Contracts ask the same of
+A run is done unless the answer begins with one of `NOT_DONE`. Contracts use the same rule from
 `contracts/libraries/RunOutcome.sol`.
 
 Source: docs/architecture.md#outcome.
@@ -33,5 +33,5 @@ other words is not found."""
 
 
 def is_done(answer: str) -> bool:
-    """Return whether a run with this answer, or a tool with this result, did what was asked."""
+    """Return whether a run with this answer, or a tool with this result, did the task."""
     return not answer.startswith(tuple(NOT_DONE))

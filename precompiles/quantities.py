@@ -123,7 +123,7 @@ def _read_number_words(text: str, start: int) -> tuple[Fraction, int]:
 
 
 def _read_group(text: str, start: int) -> tuple[Fraction, int, int] | None:
-    """Return value, scale and end of a number below a thousand with its scale."""
+    """Return value, scale and end of a number below a thousand with a scale."""
     match = _GROUP.match(text, start)
     if match is None:
         return None
@@ -138,7 +138,7 @@ def _read_below_hundred(words: str) -> int:
 
 
 def _read_rest(text: str, end: int, value: Fraction) -> tuple[Fraction, int, int]:
-    """Return value, scale and end of a number with the decimals and the scales after it.
+    """Return value, scale and end of a number with the decimals and the scales that follow.
 
     Scales rise: "two hundred thousand million". A number without a scale has scale 1.
     """

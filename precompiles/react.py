@@ -1,10 +1,10 @@
 """ReAct: the prompt of a step, and the parsing of generated text.
 
-The prompt is the ERC's template. Its system message holds the tools with their parameters, the
-format, and the agent's base prompt. The user message holds the question. The model's turn holds the
-steps so far and ends with `Thought:`, which the model continues. The ERC puts the base prompt
-first. Here it is last, so that worked examples in it are next to the question: the untrained model
-then got 33 of 36 instructions right in place of 26 (docs/log.md).
+The prompt is the ERC's template. The system message holds the tools with parameters, the format,
+and the agent's base prompt. The user message holds the question. The model's turn holds the steps
+so far and ends with `Thought:`, which the model continues. The ERC puts the base prompt first. Here
+the base prompt is last, with worked examples next to the question: the untrained model then got 33
+of 36 instructions right in place of 26 (docs/log.md).
 
 Source: ERC, "Agent executor precompile"; docs/architecture.md#constrained-output, #text-is-data.
 """
@@ -103,7 +103,7 @@ def parse_history(request: IterationRequest) -> tuple[HistoryStep, ...]:
 
     Raises: Refusal: HistoryLengthMismatch, MalformedHistory (an empty reasoning before the last
             step; a reasoning that is not exactly a thought, an action and an action input; in
-            version 1, one without exactly one escaped observation after them).
+            version 1, or without exactly one escaped observation at the end).
     """
     if request.version is Version.FIRST:
         return _parse_observed(request.agent_reasoning)
@@ -154,7 +154,7 @@ def build_prompt(
 ) -> tuple[Segment, ...]:
     """Return the prompt of the next step as segments.
 
-    The segments of a step are a prefix of those of the next, so a run pays for them once.
+    The segments of a step are a prefix of those of the next: a run pays once for each.
     """
     # An address in a later tool result must not change earlier segments.
     opening = AddressBook(request.base_prompt, [request.prompt])
@@ -181,8 +181,8 @@ def intern_reasoning(reasoning: str, book: AddressBook, tools: Sequence[Tool] = 
     """Replace the addresses in an `agentReasoning` by handles: the inverse of `parse`.
 
     A text among the arguments is decoded first: JSON escapes a line break with a letter, which
-    would hide the address behind it; so do typed texts, those of the tool's typed parameters. Keys
-    are not changed by `parse`, and have no addresses.
+    would hide the address that follows; likewise typed texts, those of the tool's typed parameters.
+    Keys are not changed by `parse`, and have no addresses.
     """
     lines, separator, arguments = reasoning.rpartition("\n")
     action = lines.rpartition("\n")[2]
@@ -218,8 +218,8 @@ def parse(
 ) -> ToolUse | FinalAnswer:
     """Parse generated text into a tool use or an answer, with handles expanded to addresses.
 
-    Input:  the text; the tools; the handles; what expands strings for a tool, by default all
-            handles.
+    Input:  the text; the tools; the handles; the expansion of strings for a tool, by default of all
+        handles.
     Raises: GrammarViolationError: the grammar does not admit the text.
     """
     match = _OUTPUT.fullmatch(text)

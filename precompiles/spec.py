@@ -1,9 +1,9 @@
-"""Every address and limit of the executor precompile, with its unit and its reason.
+"""Every address and limit of the executor precompile, with unit and reason.
 
 Prices are part of the chain config: of the executor's work in `gas.GasSchedule`, of tokens in
 `ModelProfile`. The defaults of token prices are at the end of this file. Gas is charged in this
-order, each before the work it pays for: base and calldata bytes, metadata reads, metadata bytes,
-tools and parameters, prompt tokens, output tokens.
+order, each before the work paid for: base and calldata bytes, metadata reads, metadata bytes, tools
+and parameters, prompt tokens, output tokens.
 
 Source: docs/architecture.md#executor-address, #gas-before-work, #warm-prompt-tokens,
 #constrained-output; EIP-150, EIP-2929, EIP-1153.

@@ -4,10 +4,11 @@
     "one of buy, sell or hold", "one of: low, medium, high"                       texts
 
 A range includes both bounds, which are numbers as `quantities.py` reads them, and is in the
-parameter's own unit: it counts only if the description states no factor (`6 decimals`), no other
-unit (`from 1 to 30 days, in seconds`), and excludes no bound. The first range counts. A set ends at
-`.`, `;` or a parenthesis, and has at least two texts. Each item of a list is one of the values. A
-range ends at the bounds of the type in the description's marker; a typed text states no set.
+parameter's own unit: the range counts only if the description states no factor (`6 decimals`), no
+other unit (`from 1 to 30 days, in seconds`), and excludes no bound. The first range counts. A set
+ends at `.`, `;` or a parenthesis, and has at least two texts. Each item of a list is one of the
+values. A range ends at the bounds of the type in the description's marker; a typed text states no
+set.
 
 With the rule `stated_values` of `decoding_rules.py` an argument is one of them. Source:
 docs/architecture.md#stated-values.
@@ -75,7 +76,7 @@ def _limit_parameter(parameter: ParamDescription) -> ParamDescription:
 def read_range(description: str, limits: range) -> range | None:
     """Return the numbers of the range that a description states, within limits.
 
-    None if it states none, or one without a number within the limits.
+    None without a range, or for a range without a number within the limits.
     """
     spans = find_number_spans(description)
     for (start, end, low), (next_start, next_end, high) in pairwise(spans):
@@ -106,7 +107,7 @@ def _is_unclear(description: str, joint: re.Match[str], last: re.Match[str]) -> 
 def read_texts(description: str) -> tuple[str, ...] | None:
     """Return the first `MAX_COPIES` texts of the set that a description states, in JSON.
 
-    None if it states no set. Texts that a generated argument can't have are left out.
+    None without a set. Texts that a generated argument can't have are left out.
     """
     stated = _SET.search(description)
     if stated is None:
@@ -127,5 +128,5 @@ def is_free(text: str) -> bool:
 
 
 def to_json(value: object) -> str:
-    """Return a value in JSON, with text as it is."""
+    """Return a value in JSON, with text unchanged."""
     return json.dumps(value, ensure_ascii=False)

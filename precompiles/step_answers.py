@@ -1,4 +1,4 @@
-"""Answers that name the steps of a run: each tool that ran, with its result."""
+"""Answers that name the steps of a run: each tool that ran, with the result."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ADDRESS_CHARACTERS = 42
 
 
 def compose_answer(start: str, steps: Sequence[HistoryStep], joint: str) -> FinalAnswer:
-    """Compose an answer: its start, a joint, and each tool that ran with its result."""
+    """Compose an answer: the start, a joint, and each tool that ran with the result."""
     ran = [f"{_name_tool(step)}: {_cut(escape_line(step.observation))}" for step in steps]
     if not ran:
         return FinalAnswer(answer=start)
@@ -29,7 +29,7 @@ def _name_tool(step: HistoryStep) -> str:
 
 
 def _cut(text: str, limit: int = MAX_QUOTED_RESULT_CHARACTERS) -> str:
-    """Return a text, or its beginning if it is too long; no address is truncated."""
+    """Return a text, cut at the limit; no address is truncated."""
     if len(text) <= limit:
         return text
     end = limit - 1

@@ -1,11 +1,11 @@
 """Tool metadata: `name()`, `description()` and `inputDescription()`, read from the tool's contract.
 
-Each read is a metered `STATICCALL` at its EVM cost, with the gas schedule's cap. During a read the
+Each read is a metered `STATICCALL` at EVM cost, with the gas schedule's cap. During a read the
 executor reverts with `ReentrantMetadata`, so a tool's metadata can't run inference.
 
 A name is printable ASCII, so no name has invisible, bidirectional or composed characters, letters
 of two scripts, or another form in another version of Unicode. Descriptions are any text; that of a
-parameter can end with a marker of its type (`abi_types.py`).
+parameter can end with a marker of the type (`abi_types.py`).
 
 Source: ERC, executor pseudocode; EIP-150, EIP-2929, EIP-7702; docs/architecture.md#gas-before-work,
 #names-are-ascii.
@@ -66,7 +66,7 @@ _LOOKS = str.maketrans({"1": "l", "I": "l", "|": "l", "0": "O", "m": "rn", "`": 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """A tool with its metadata."""
+    """A tool with metadata."""
 
     address: Address
     name: str
@@ -110,7 +110,7 @@ def is_reading_metadata(computation: ComputationAPI) -> bool:
 
 
 def find_name_flaw(name: str) -> str | None:
-    """Return why a text can't name a tool or a parameter; None if it can.
+    """Return why a text can't name a tool or a parameter; else None.
 
     Input: a text that has UTF-8.
     """
@@ -167,7 +167,7 @@ def _check_name(address: Address, selector: bytes, name: str) -> None:
 
 
 def _check_look(address: Address, selector: bytes, name: str, names: dict[str, str]) -> None:
-    """Refuse a name that looks like an earlier one; add it to the names by their looks."""
+    """Refuse a name that looks like an earlier one; add the name to the names by looks."""
     twin = names.setdefault(compute_look(name), name)
     if twin != name:
         reason = f"name {json.dumps(name)}: must not look like {json.dumps(twin)}"
@@ -228,7 +228,7 @@ def _call_static(
 
 
 def _load_code(computation: ComputationAPI, address: Address) -> tuple[bytes, Address | None]:
-    """Charge the access of a tool's account and its EIP-7702 delegate; return code and delegate."""
+    """Charge the access of a tool's account and EIP-7702 delegate; return code and delegate."""
     _charge_access(computation, address)
     code = computation.state.get_code(address)
     if not isinstance(computation.state, PragueState) or not code_is_delegation_designation(code):

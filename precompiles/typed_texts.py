@@ -1,7 +1,7 @@
 r"""Typed texts: values of Solidity types, written in a text.
 
 The ERC's parameters have ten types. A text whose description ends with a marker `[abi:TYPE]`
-(`abi_types.py`) has the form of that type, so a contract can always encode it:
+(`abi_types.py`) has the form of that type, and a contract can always encode the text:
 
 | type | text |
 |---|---|
@@ -79,7 +79,7 @@ _WORDS = {
 
 
 class TypedTextError(ValueError):
-    """A text does not have the form of its type."""
+    """A text does not have the form of the type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +97,10 @@ class LeafValue:
 
 
 def attach_types(parameters: Sequence[ParamDescription]) -> tuple[ParamDescription, ...]:
-    """Return the parameters of a tool with the types of their markers.
+    """Return the parameters of a tool with the types of the markers.
 
-    A marker that does not fit its parameter counts as no marker, and so does one with which the
-    parameters up to it have more than `MAX_TOOL_PARTS` parts.
+    A marker that does not fit the parameter counts as no marker, as does one with which the
+    parameters up to there have more than `MAX_TOOL_PARTS` parts.
     """
     attached: list[ParamDescription] = []
     parts = 0
@@ -207,7 +207,7 @@ def _build_terminal(of: AbiType) -> str:
 
 
 def read_typed_text(of: AbiType, text: str, *, least_items: int = 0) -> tuple[LeafValue, ...]:
-    """Parse a typed text; return its leaves in order. Handles are not resolved.
+    """Parse a typed text; return the leaves in order. Handles are not resolved.
 
     Input:
         of: the type.
@@ -284,7 +284,7 @@ class _Reader:
 
 
 def _is_value(of: AbiType, text: str) -> bool:
-    """Return whether a text of a leaf's form is within its limits."""
+    """Return whether a text of a leaf's form is within the limits."""
     numbers = of.numbers
     if numbers is not None:
         return int(text) in numbers
@@ -304,13 +304,13 @@ def _describe_leaf(of: AbiType) -> str:
 
 
 def _place(text: str, at: int) -> str:
-    """Return a place and what is there."""
+    """Return a place and the character there."""
     rest = text[at : at + 20]
     return f"character {at}, {json.dumps(rest)}" if rest else f"character {at}, the end"
 
 
 def expand_typed_text(of: AbiType, text: str, book: AddressBook) -> str:
-    """Return a typed text with addresses in place of the handles in its addresses and strings.
+    """Return a typed text with addresses in place of the handles in addresses and strings.
 
     Raises: TypedTextError: the text does not have the form of the type. KeyError: unknown handle.
     """
@@ -337,7 +337,7 @@ def _expand_leaf(leaf: LeafValue, book: AddressBook) -> str:
 def intern_typed_text(text: str, book: AddressBook) -> str:
     """Replace the addresses in a typed text by handles: the inverse of `expand_typed_text`.
 
-    It needs no type: hexadecimal digits of other leaves have no `0x`.
+    No type is needed: hexadecimal digits of other leaves have no `0x`.
     """
     return "".join(
         piece if is_escape else book.intern(piece) for piece, is_escape in split_escapes(text)
@@ -345,7 +345,7 @@ def intern_typed_text(text: str, book: AddressBook) -> str:
 
 
 def split_escapes(text: str) -> list[tuple[str, bool]]:
-    """Return the escapes of a typed text and the pieces between them, with whether each is one."""
+    """Return the escapes of a typed text and the pieces between, each with whether an escape."""
     return [(piece, place % 2 == 1) for place, piece in enumerate(_ESCAPE.split(text))]
 
 

@@ -1,9 +1,9 @@
-r"""Both versions of the executor's ABI, told apart by selector: the ERC's first draft is version 1.
+r"""Both versions of the executor's ABI, by selector; version 1 is that of the ERC's first draft.
 
-Version 1 differs from version 2 in its ABI alone. It has a name and a description of the agent in
-place of a base prompt, the observations inside `agentReasoning`, and the whole calldata of the
-tool's `run` as `toolInput`. Both become the same `IterationRequest` and the same steps, so equal
-prompts cost equal gas but for their calldata.
+Version 1 differs from version 2 in the ABI alone. Version 1 has a name and a description of the
+agent in place of a base prompt, the observations inside `agentReasoning`, and the whole calldata of
+the tool's `run` as `toolInput`. Both become the same `IterationRequest` and the same steps: equal
+prompts cost equal gas but for the calldata.
 
 Source: the first draft of the ERC, "Agent executor contract" and "Agent executor precompile".
 """
@@ -62,7 +62,7 @@ _RESULT_V1_TYPE = "(bool,string,address,bytes,string)"
 
 
 def find_version(calldata: bytes) -> Version:
-    """Return the version of a request by its selector.
+    """Return the version of a request by selector.
 
     Raises: Refusal: UnknownSelector.
     """
@@ -102,14 +102,14 @@ def encode_result(result: ToolUse | FinalAnswer, version: Version) -> bytes:
 
 
 def is_interface_question(calldata: bytes) -> bool:
-    """Tell whether calldata are those of `supportsInterface`."""
+    """Return whether calldata are those of `supportsInterface`."""
     return calldata[:4] == SUPPORTS_INTERFACE_SELECTOR
 
 
 def answer_interface_question(calldata: bytes) -> bytes:
-    """Return what `supportsInterface(bytes4)` returns: a word with a truth value.
+    """Return the output of `supportsInterface(bytes4)`: a word with a truth value.
 
-    Raises: Refusal: MalformedCalldata: no argument, or bytes other than 0 after its four.
+    Raises: Refusal: MalformedCalldata: no argument, or bytes other than 0 after the four.
     Source: ERC-165.
     """
     word = calldata[4 : 4 + _WORD_BYTES]
@@ -123,7 +123,7 @@ def answer_interface_question(calldata: bytes) -> bytes:
 def _decode_request_v1(body: bytes) -> IterationRequest:
     """Decode the arguments of version 1.
 
-    The draft builds its prompt of the description. The name is checked, and nothing reads it.
+    The draft builds the prompt of the description. The name is checked, and nothing reads it.
 
     Input: ABI (string modelId, string agentName, string agentDescription, address[] tools,
            string[] agentReasoning, string prompt)

@@ -4,8 +4,8 @@ A prompt's tokens are grouped in blocks of 32, `h_i = keccak(model â€– h_(i-1) â
 in the transient storage of the executor's account holds the number of the prefix that last used the
 block, and that prefix's length in blocks. One more slot lists the numbers of the `WARM_PREFIXES`
 live prefixes, most recent last. A block is warm while the last prefix that used it is live. Every
-use renews a block, so it is warm exactly while some live prefix contains it. A revert undoes marks,
-as transient storage does.
+use renews a block: a block is warm exactly while contained in some live prefix. A revert undoes
+marks, as transient storage does.
 
 Source: docs/architecture.md#warm-prompt-tokens; EIP-1153, EIP-2929.
 """
@@ -32,7 +32,7 @@ _ROOT = bytes(32)
 
 
 class WarmPrompt:
-    """A prompt as a chain of block digests, with its warm marks."""
+    """A prompt as a chain of block digests, with warm marks."""
 
     def __init__(self, state: StateAPI, model_digest: bytes, tokens: Sequence[int]) -> None:
         """Compute the digests of the full blocks of `tokens`; the remainder is always cold."""
@@ -54,7 +54,7 @@ class WarmPrompt:
     def mark_paid(self) -> None:
         """Make the prompt the most recent live prefix; the least recent one is dropped.
 
-        A live prefix that the prompt continues is replaced by it.
+        The prompt replaces a live prefix that the prompt continues.
         """
         if not self._slots:
             return

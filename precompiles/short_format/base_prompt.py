@@ -1,4 +1,4 @@
-"""What an agent's base prompt says: the native currency, names, and why a function can't be called.
+"""The facts of an agent's base prompt: native currency, names, and functions that can't be called.
 
     ETH is the native currency.                         the symbol of the chain's currency
     jonas is 0x4478…                                    a name of an address
@@ -55,15 +55,15 @@ DEFAULT_NATIVE = "ETH"
 
 
 def read_native(base_prompt: str) -> str:
-    """Return the symbol of the native currency; `ETH` if the base prompt names none."""
+    """Return the symbol of the native currency; `ETH` by default."""
     found = _NATIVE.search(base_prompt)
     return DEFAULT_NATIVE if found is None else found["symbol"]
 
 
 def find_prose(base_prompt: str, handles: Sequence[str]) -> Mapping[str, str]:
-    """Return the handles without a name that one word of their lines stands for, by that word.
+    """Return the handles without a name that one word of a line stands for, by that word.
 
-    Lower-case words of two letters, and words of two such lines, name nothing.
+    Lower-case words of two letters, and words of two of these lines, name nothing.
 
     Input:  the base prompt, with handles in place of addresses; the handles.
     """
@@ -87,7 +87,7 @@ def find_prose(base_prompt: str, handles: Sequence[str]) -> Mapping[str, str]:
 def find_sentences(base_prompt: str) -> tuple[str, ...]:
     """Return the first `MAX_REFUSAL_SENTENCES` different refusal sentences of a base prompt.
 
-    One with a control character or `0x`, or longer than an answer, is none.
+    A sentence with a control character or `0x`, or longer than an answer, does not count.
 
     Input:  the base prompt, with handles in place of addresses.
     """
@@ -97,6 +97,6 @@ def find_sentences(base_prompt: str) -> tuple[str, ...]:
 
 
 def read_refused(sentence: str) -> str:
-    """Return the name of the function that a refusal sentence is about; empty for none."""
+    """Return the name of the function that a refusal sentence is about, or an empty text."""
     found = _REFUSED.match(sentence)
     return found["name"] if found else ""

@@ -1,13 +1,13 @@
-"""How an order fills a tool: each of its values a parameter of its role, once, or none does.
+"""How an order fills a tool: each value a parameter of the same role, once, or no value does.
 
     Send 5 USDC to Bob              transfer(to: Bob, value: 5000000)
     Ann gets 1, Ben 2.5 and Cy 3    three calls, or one with two lists
     seats 5 and 6 in row 2          two calls that share the row
-    Send 5 USDC to Carol            none: nobody knows Carol
+    Send 5 USDC to Carol            nothing: Carol is unknown
 
-A value belongs to the slot that its unit, its label or its preposition tells, or to the only one
-that it fits. A slot with several values asks for several calls; the other values are shared. An
-amount is shared only if the order says `each`.
+A value belongs to the slot of the unit, the label or the preposition, or to the only slot that
+fits. A slot with several values means several calls; the other values are shared. An amount is
+shared only with `each` in the order.
 
 Source: docs/architecture.md#short-format.
 """
@@ -185,7 +185,7 @@ def _find_unit_before(scan: Scan, order: Order) -> str:
 
 
 def _follow(preposition: str, word: str) -> str:
-    """Return the preposition that governs what comes after a word."""
+    """Return the preposition that governs the text after a word."""
     if word in english.PREPOSITIONS:
         return word
     return preposition if word in english.DETERMINERS or word in english.JOINTS else ""
@@ -223,10 +223,10 @@ def find_fillings(  # noqa: PLR0913 - what an order is filled from
     *,
     items: Sequence[Item] | None = None,
 ) -> tuple[Filling, ...] | Obstacle:
-    """Return the ways in which an order fills a tool, or why it does not.
+    """Return the ways in which an order fills a tool, or the reason against.
 
-    Input:  the request, one of its orders, a tool, what values can stand for, how much the order's
-            verb speaks for the tool; items that are used in place of all.
+    Input:  the request, an order of the request, a tool, the meanings of values, how much the
+        order's verb speaks for the tool; items that are used in place of all.
     """
     blocked = find_block(scan, order, tool)
     if blocked is not None:
@@ -276,7 +276,7 @@ def find_fillings(  # noqa: PLR0913 - what an order is filled from
 
 
 def _asks_for_person(scan: Scan, order: Order) -> bool:
-    """Return whether a question begins with `who`: its values alone don't say what it asks for."""
+    """Return whether a question begins with `who`: the values alone don't name the goal."""
     return scan.tokens[max(order.first, order.parts[0].opener_end)].word in {"who", "whose", "whom"}
 
 
@@ -316,7 +316,7 @@ _ABOUT = frozenset("up for about on in into at out down through me us over".spli
 def _fill_query(
     scan: Scan, order: Order, tool: ToolRoles
 ) -> list[tuple[PlannedCall, ...]] | Obstacle:
-    """Fill a search's text: with a question, or with what follows the verb."""
+    """Fill a search's text: with a question, or with the words after the verb."""
     first = max(order.first, order.parts[0].opener_end)
     if not order.is_question and order.head >= 0:
         first = order.head + 1
@@ -328,9 +328,9 @@ def _fill_query(
 def _fill_agent(
     scan: Scan, order: Order, tool: ToolRoles, items: Sequence[Item], context: Context
 ) -> list[tuple[PlannedCall, ...]] | Obstacle:
-    """Fill an agent's prompt with the order, or with its quotation if it names the agent.
+    """Fill an agent's prompt with the order, or with the quotation if the order names the agent.
 
-    An order whose only value is `it` comes with the sentence before it.
+    An order whose only value is `it` comes with the previous sentence.
     """
     quoted = [item for item in items if item.mention.kind is MentionKind.QUOTATION]
     if len(quoted) == 1 and has_name(scan, order, tool):
@@ -407,7 +407,7 @@ class _Binder:
         self._steps = 0
 
     def bind(self) -> list[tuple[PlannedCall, ...]] | Obstacle:
-        """Return the calls that use each value once; all readings of which none is better."""
+        """Return the calls that use each value once; all readings of equal rank."""
         self._assign(0, [()] * len(self._slots), 0)
         if not self._found:
             return self._failure
@@ -477,7 +477,7 @@ class _Binder:
             self._note(self._explain(place))
 
     def _list_slots(self, place: int) -> list[tuple[int, int]]:
-        """Return the slots that an item can fill, with what speaks for each."""
+        """Return the slots that an item can fill, with the evidence for each."""
         item = self._items[place]
         labels = set(item.mention.labels)
         if item.mention.kind is MentionKind.QUANTITY and item.mention.unit is UnitKind.NOUN:
@@ -514,7 +514,7 @@ class _Binder:
         return [(index, self._weigh(self._slots[index], item)) for index in options]
 
     def _has_foreign_noun(self, item: Item) -> bool:
-        """Return whether the noun before a number is none of the tool: `cancel meeting 3`."""
+        """Return whether the noun before a number is foreign to the tool: `cancel meeting 3`."""
         mention = item.mention
         is_number = mention.kind is MentionKind.QUANTITY and mention.unit is UnitKind.NONE
         if self._tool.is_read or not is_number or item.is_told:
@@ -556,20 +556,20 @@ class _Binder:
         return noun in mention.labels and not is_plain and not is_own
 
     def _is_own_account(self, item: Item) -> bool:
-        """Return whether an order says that it is paid `from our account`, as all is."""
+        """Return whether an order is to be paid `from our account`, as every order is."""
         is_out = item.preposition in {"from", "of", "out"}
         has_source = any(slot.role is ValueRole.SOURCE for slot in self._slots)
         return item.mention.text == ACCOUNT_HANDLE and is_out and not has_source
 
     def _is_tally_of_ids(self, item: Item) -> bool:
-        """Return whether a number says how many numbers follow: `scrap 2 items: 1 and 3`."""
+        """Return whether a number counts the numbers that follow: `scrap 2 items: 1 and 3`."""
         noun = stem(item.mention.text)
         return self._is_tally(item) and any(
             slot.is_id and (noun in slot.labels or noun in slot.names) for slot in self._slots
         )
 
     def _is_target(self, item: Item) -> bool:
-        """Return whether an amount says what is to be reached: `top up Ann to 30 USDC`."""
+        """Return whether an amount is a target: `top up Ann to 30 USDC`."""
         mention = item.mention
         before = self._scan.tokens[mention.first - 1].word if mention.first else ""
         is_set = not self._tool.verbs.isdisjoint({"set", "raise", "lower", "list", "extend"})
@@ -595,7 +595,7 @@ class _Binder:
         )
 
     def _is_worded(self, slot: ParameterSlot) -> bool:
-        """Return whether a word of the order gives a slot its value already."""
+        """Return whether a word of the order gives a slot the value already."""
         is_said = any(f" {word} " in self._stems for word, _ in slot.named if word != "for")
         return is_said or (bool(slot.named) and self._read_named(slot) is not None)
 
@@ -673,7 +673,7 @@ class _Binder:
         )
 
     def _is_tally(self, item: Item) -> bool:
-        """Return whether a number says how many calls follow one by one: `2 tickets: …`."""
+        """Return whether a number counts the calls that follow one by one: `2 tickets: …`."""
         mention = item.mention
         is_count = (
             mention.kind is MentionKind.QUANTITY
@@ -689,7 +689,7 @@ class _Binder:
         )
 
     def _is_possessive(self, mention: Mention) -> bool:
-        """Return whether `his` belongs to a noun of a tool that takes nobody: `move his visit`."""
+        """Return whether `his` belongs to a noun of a tool without recipient: `move his visit`."""
         after = self._scan.tokens[mention.end] if mention.end < len(self._scan.tokens) else None
         has_people = any(slot.role in _PEOPLE for slot in self._slots)
         return (
@@ -751,7 +751,7 @@ class _Binder:
     # -- each slot a value -- #
 
     def _complete(self, chosen: Sequence[tuple[int, ...]], score: int) -> None:
-        """Note the calls of an assignment, if its values come in a pattern that means some."""
+        """Note the calls of an assignment, if the pattern of values means some."""
         if self._has_two_tokens(chosen):
             self._note(Obstacle("several tokens", progress=8))
             return
@@ -807,7 +807,7 @@ class _Binder:
         )
 
     def _has_two_tokens(self, chosen: Sequence[tuple[int, ...]]) -> bool:
-        """Return whether the one token of a call is another than the unit of its amount."""
+        """Return whether the one token of a call differs from the unit of the amount."""
         tokens = [index for index, slot in enumerate(self._slots) if slot.role is ValueRole.TOKEN]
         if len(tokens) != 1 or is_got_token(self._slots[tokens[0]]):
             return False
@@ -823,7 +823,7 @@ class _Binder:
     def _count_calls(
         self, chosen: Sequence[tuple[int, ...]], free: Mapping[int, tuple[Value, ...]]
     ) -> int | None:
-        """Return how many calls an assignment asks for; None if it makes no sense."""
+        """Return the number of calls of an assignment; None if meaningless."""
         lists = {
             len(of) for slot, of in zip(self._slots, chosen, strict=True) if slot.is_list and of
         }
@@ -944,7 +944,7 @@ class _Binder:
         )
 
     def _is_mixed(self, slot: ParameterSlot, places: Sequence[int]) -> bool:
-        """Return whether some of a slot's numbers have its name and others another one."""
+        """Return whether some of a slot's numbers have the slot's name and others another."""
         mentions = [self._items[place].mention for place in places]
         # Only the last ones may lack the noun: `oven 3 to 220 and 4 to 180`.
         labelled = [bool(one.labels) for one in mentions]
@@ -1064,9 +1064,9 @@ class _Binder:
     def _find_words(
         self, slot: ParameterSlot, chosen: Sequence[tuple[int, ...]]
     ) -> tuple[Value, ...]:
-        """Return the text that the only words of an order give that nothing else explains.
+        """Return the text of the only words of an order that nothing else explains.
 
-        They stand together, after the slot's own name or without it: `the price of oats`,
+        The words stand together, after the slot's own name or without: `the price of oats`,
         `memo: rent`.
         """
         slots = [each for each in self._slots if each.role is ValueRole.TEXT]
@@ -1170,7 +1170,7 @@ class _Binder:
     def _is_object(self, run: tuple[int, int], slot: ParameterSlot) -> bool:
         """Return whether words are the object of the verb, of a tool for things: `lend the drill`.
 
-        What follows is a preposition or the end, and the text is no prose.
+        A preposition or the end follows, and the text is no prose.
         """
         tokens, head = self._scan.tokens, self._order.head
         if slot.is_list or not slot.names.isdisjoint(_PROSE) or head < 0:
@@ -1197,7 +1197,7 @@ class _Binder:
     def _find_told(
         self, slot: ParameterSlot, chosen: Sequence[tuple[int, ...]]
     ) -> tuple[Value, ...]:
-        """Return what the sentence before tells: one text, or for a list each."""
+        """Return the texts of the sentence before: one, or for a list each."""
         texts = self._context.told
         if not slot.names.isdisjoint(_GROUNDS):
             # `The discussion on 3 is over. Vote for it` states no reason.
@@ -1209,7 +1209,7 @@ class _Binder:
         return tuple(Value((to_json(text),)) for text in texts)
 
     def _is_text(self, run: tuple[int, int], slot: ParameterSlot) -> bool:
-        """Return whether words are surely a text: one, capitalised ones, a list's, or told ones."""
+        """Return whether words are surely a text: one, capitalised, a list's, or announced."""
         tokens = self._scan.tokens
         after = tokens[run[1]] if run[1] < len(tokens) else None
         if (
@@ -1262,12 +1262,12 @@ class _Binder:
         return all(token.text in _JOINED for token in self._scan.tokens[run[1] : after[0]])
 
     def _is_told(self, place: int, slot: ParameterSlot) -> bool:
-        """Return whether a text follows a colon or its slot's name: `Dana: chair`, `title Buoy`."""
+        """Return whether a text follows a colon or the slot's name: `Dana: chair`, `title Buoy`."""
         before = self._scan.tokens[place - 1] if place else None
         return before is not None and (before.text in _TELLING or stem(before.word) in slot.names)
 
     def _find_tokens(self, chosen: Sequence[tuple[int, ...]]) -> tuple[Value, ...]:
-        """Return the token that each quantity of a call has as its unit."""
+        """Return the unit token of each quantity of a call."""
         for slot, places in zip(self._slots, chosen, strict=True):
             if slot.role not in NUMBERS or not places:
                 continue
@@ -1283,7 +1283,7 @@ class _Binder:
         return (Value((prior[0],)),) if is_meant else ()
 
     def _find_prior(self, slot: ParameterSlot) -> tuple[Value, ...]:
-        """Return what `it`, `them` or `that book` stands for, of a plain value."""
+        """Return the plain value that `it`, `them` or `that book` stands for."""
         if slot.role not in {ValueRole.COUNT, ValueRole.DATA} or slot.is_list:
             return ()
         kinds = {mention.kind for mention in self._mentions}
@@ -1312,7 +1312,7 @@ class _Binder:
         return tuple(Value((value,)) for value in dict.fromkeys(values)) if is_many else ()
 
     def _has_known_noun(self) -> bool:
-        """Return whether a noun of the tool stands for something told before: `end that loan`."""
+        """Return whether a noun of the tool stands for an earlier value: `end that loan`."""
         words = [token.word for token in self._iter_tokens()]
         return any(
             word in {"the", "that", "this", "said"} and stem(after) in self._tool.words
@@ -1355,7 +1355,7 @@ class _Binder:
         return []
 
     def _read_truth(self, slot: ParameterSlot) -> Value | None:
-        """Return the truth value that an order says, or both; None if it says both."""
+        """Return the truth value that an order states; None if both."""
         words = {
             stem(token.word) for token in self._iter_words() if token.word not in {"on", "off"}
         }
@@ -1396,7 +1396,7 @@ class _Binder:
         )
 
     def _find_switches(self) -> set[str]:
-        """Return `on` and `off` where they are no prepositions: `turn it off`, `lights on`."""
+        """Return `on` and `off` that are no prepositions: `turn it off`, `lights on`."""
         found = set()
         for part in self._order.parts:
             for place in range(part.first, part.end):
@@ -1423,7 +1423,7 @@ class _Binder:
         return found
 
     def _read_named(self, slot: ParameterSlot) -> Value | None:
-        """Return the integer that a word of the order stands for; None unless there is one."""
+        """Return the one integer that a word of the order stands for, or None."""
         words = [stem(token.word) for token in self._iter_tokens()]
         said, text = set(words), f" {' '.join(words)} "
         named = dict(slot.named)
@@ -1441,7 +1441,7 @@ class _Binder:
         return Value((str(found.pop()),)) if len(found) == 1 else None
 
     def _says_for(self, slot: ParameterSlot) -> bool:
-        """Return whether an order says both `for` and `against`: which is whose may be unclear."""
+        """Return whether an order has both `for` and `against`: the assignment may be unclear."""
         words = {token.word for token in self._iter_tokens()}
         return {"for", "against"} <= words and "against" in dict(slot.named)
 
@@ -1467,7 +1467,7 @@ class _Binder:
     ) -> tuple[Value, ...]:
         """Return the integer that a word stands for beside each value: `1: for, 2: against`.
 
-        The words are all before their values, in them, or all after them.
+        The words are all before, all in, or all after the values.
         """
         several = [of for of in chosen if len(of) > 1]
         if not several or len({len(of) for of in several}) > 1:
@@ -1485,7 +1485,7 @@ class _Binder:
     def _read_named_in(
         self, slot: ParameterSlot, spans: Sequence[tuple[int, int]]
     ) -> tuple[Value, ...]:
-        """Return the one integer that a word in each span stands for; none if one has not one."""
+        """Return the one integer that a word in each span stands for; None if missing in one."""
         found: list[Value] = []
         for start, end in spans:
             words = " ".join(stem(token.word) for token in self._scan.tokens[start:end])
@@ -1496,7 +1496,7 @@ class _Binder:
         return tuple(found)
 
     def _iter_tokens(self) -> Iterator[Token]:
-        """Yield the tokens of the order without its courtesies: `as soon as possible`."""
+        """Yield the tokens of the order without courtesies: `as soon as possible`."""
         for first, end in self._spans:
             for place in range(first, end):
                 owner = self._scan.owners[place]

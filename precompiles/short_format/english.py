@@ -1,8 +1,8 @@
 """The words of English that rules know, as data.
 
-Each list says why it is closed, or that it is open. A verb or a noun that is missing costs a
-request that is declined. A missing word of those that take an order back, put it off or make its
-amount inexact may cost a wrong call, if nothing else in the order is strange. Words are in lower
+Each list states why the list is closed, or that the list is open. A missing verb or noun costs a
+declined request. A missing word that takes an order back, postpones or makes the amount inexact may
+cost a wrong call, if nothing else in the order is strange. Words are in lower
 case. Phrases are words with blanks. Source: docs/architecture.md#short-format.
 """
 

@@ -1,7 +1,7 @@
-"""A judge of orders: whether a request asks to do exactly a call, now.
+"""A judge of orders: whether a request orders exactly a call, now.
 
-The rules say which calls a request admits. A judge, such as a trained model, takes calls away that
-are none of its orders, and never adds one. No judge is part of the decoding rules yet.
+The rules say which calls a request admits. A judge, such as a trained model, removes calls that the
+request does not order, and never adds one. No judge is part of the decoding rules yet.
 
 Source: docs/architecture.md#short-format.
 """
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 
 class OrderJudge(Protocol):
-    """Says whether a clause of a request is an order to do exactly a call, now."""
+    """Decides whether a clause of a request orders exactly a call, now."""
 
     def admits(self, request: str, clause: str, call: str) -> bool:
         """Return whether a call may be made.
 
         Input:  the request, with handles; the clause that the call is for; the call as a step
                 writes it, where a value that is left to the model is `?`.
-        Determinism: the same on every machine, as all that consensus reads.
+        Determinism: the same on every machine, as all input of consensus.
         """
 
 
@@ -39,9 +39,9 @@ def judge_step(
     judge: OrderJudge,
     write: Callable[[PlannedCall], str],
 ) -> Step | NoPlan | Done:
-    """Return a step without the calls that a judge takes away; a refusal if none is left.
+    """Return a step without the calls that a judge removes; a refusal if no call is left.
 
-    Input:  what the rules found; the request; the judge; what writes a call as a text.
+    Input:  the step by the rules; the request; the judge; the writer of a call as a text.
     """
     if not isinstance(found, Step):
         return found

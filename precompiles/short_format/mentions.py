@@ -1,11 +1,12 @@
-"""The mentions of a request: what can fill a parameter, and what takes an order back.
+"""The mentions of a request: values for parameters, and words that take an order back.
 
     Send 5 USDC to Bob's wallet, but not before Friday
          ^^^^^^    ^^^^^^^^^^^^      ^^^ ^^^^^^ ^^^^^^
          quantity  name             blocks
 
 Each token belongs to one mention, or is a plain word. A mention that can't be read with certainty
-is unread: an unknown name, a number in an odd notation, an unknown unit. It fills nothing.
+is unread: an unknown name, a number in an odd notation, an unknown unit. An unread mention fills
+nothing.
 
 Source: docs/architecture.md#short-format.
 """
@@ -137,7 +138,7 @@ class UnitKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A mention, and the tokens that it consists of."""
+    """A mention, and the tokens of the mention."""
 
     kind: MentionKind
     first: int
@@ -249,7 +250,7 @@ class KnownWords:
         return None
 
     def find_unit(self, word: str) -> tuple[str, str] | None:
-        """Return the name of the unit and the handle that a word after a number says; None if none.
+        """Return the name of the unit and the handle of a word after a number, or None.
 
         Input:  a word in lower case.
         """
@@ -336,7 +337,7 @@ NUMBER_MARKS = frozenset(("no.", "number", "numbers", "nr", "nr.", "num", "#", "
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """The tokens of a text with its mentions."""
+    """The tokens and the mentions of a text."""
 
     text: str
     tokens: tuple[Token, ...]
@@ -458,7 +459,7 @@ class _Scanner:
         return mention.end
 
     def _free(self, at: int) -> None:
-        """Make the mention of a token one that says nothing."""
+        """Make the mention of a token meaningless."""
         owner = self._owners[at]
         if owner >= 0:
             self._found[owner] = replace(self._found[owner], kind=MentionKind.COURTESY)
@@ -591,7 +592,7 @@ class _Scanner:
         )
 
     def _read_unit_of_it(self, at: int) -> tuple[UnitKind, str, str, int]:
-        """Return the unit of `2 of it`: the only one before it."""
+        """Return the unit of `2 of it`: the only one before."""
         if at + 1 >= len(self._tokens) or self._tokens[at + 1].word not in {
             "it",
             "them",
@@ -671,7 +672,7 @@ class _Scanner:
         )
 
     def _skip_inexact(self, end: int) -> int:
-        """Return the end of a quantity, negative if what follows makes it inexact."""
+        """Return the end of a quantity, negative if made inexact by the words after."""
         if end < len(self._tokens):
             found = _INEXACT_AFTER.match(self._tokens, end)
             after = self._tokens[found[0]].word if found and found[0] < len(self._tokens) else ""
@@ -726,7 +727,7 @@ class _Scanner:
         return UnitKind.NONE, "", "", end, ""
 
     def _is_act(self, at: int) -> bool:
-        """Return whether a word after a number is a verb at the end, or asks for a tool's noun."""
+        """Return whether a word after a number is a verb at the end, or needs a tool's noun."""
         word, after = self._tokens[at].word, self._tokens[at + 1 : at + 2]
         is_end = not after or after[0].kind is TokenShape.SIGN or after[0].word in _POLITE
         is_verb = stem(word) in (self._known.verbs | _VERB_STEMS) - self._known.labels
@@ -788,7 +789,7 @@ class _Scanner:
     def _read_of(
         self, kind: UnitKind, name: str, end: int, noun: str
     ) -> tuple[UnitKind, str, str, int, str]:
-        """Return a sub-unit with the token that `of X` names after it."""
+        """Return a sub-unit with the token of the `of X` that follows."""
         tokens = self._tokens
         place = end
         while place < len(tokens) and tokens[place].word in _BETWEEN and place - end < 3:  # noqa: PLR2004
@@ -1008,7 +1009,7 @@ class _Scanner:
         return at == 1 or is_said or before in {"and", "then", "please", ",", ".", "to"}
 
     def _counts_more(self, at: int) -> bool:
-        """Return whether two nouns follow a number, none of them a parameter's: `50 salt licks`."""
+        """Return whether two nouns follow a number, neither a parameter's: `50 salt licks`."""
         nouns = self._tokens[at + 1 : at + 3]
         return len(nouns) == 2 and all(  # noqa: PLR2004
             one.kind is TokenShape.WORD
@@ -1122,7 +1123,7 @@ class _Scanner:
         return self._add(Mention(MentionKind.LATER, at, place + 1, text=self._show(at, place + 1)))
 
     def _read_part(self, at: int) -> int | None:
-        """Read `half of it`, `a tenth of our MILK`, `all my USDC`: a share of what it names."""
+        """Read `half of it`, `a tenth of our MILK`, `all my USDC`: a share of something named."""
         tokens = self._tokens
         place = at + (tokens[at].word in {"a", "one"} and at + 1 < len(tokens))
         divisor = english.FRACTIONS.get(tokens[place].word)
@@ -1136,7 +1137,7 @@ class _Scanner:
         return share
 
     def _read_share(self, first: int, at: int, share: Fraction) -> int | None:
-        """Read what a share is of: `of it`, `of my USDC`, `our balance`; None if of nothing."""
+        """Read the whole of a share: `of it`, `of my USDC`, `our balance`; None if absent."""
         words = [one.word for one in self._tokens[at : at + 4]]
         has_of = words[:1] == ["of"]
         words = words[has_of:]
@@ -1174,7 +1175,7 @@ class _Scanner:
         )
 
     def _is_determiner(self, at: int) -> bool:
-        """Return whether `that` and `this` belong to a noun after them."""
+        """Return whether `that` and `this` belong to a noun that follows."""
         after = self._tokens[at + 1] if at + 1 < len(self._tokens) else None
         is_noun = (
             after is not None
@@ -1188,7 +1189,7 @@ class _Scanner:
         return number == at + 1 and stem(self._tokens[at].word) in self._known.labels
 
     def _read_contrast(self, at: int, end: int) -> int | None:
-        """Read `, not Ann` or `instead of Ann` at the end of a part: somebody who is not meant."""
+        """Read `, not Ann` or `instead of Ann` at the end of a part: a person who is not meant."""
         tokens = self._tokens
         is_not = tokens[at].word == "not" and at > 0 and tokens[at - 1].text == ","
         is_instead = tokens[at].word == "instead" and end < len(tokens)
@@ -1383,7 +1384,7 @@ class _Scanner:
         )
 
     def _has_value_after(self, at: int) -> bool:
-        """Return whether a number follows, maybe with its noun: `until season 14`."""
+        """Return whether a number follows, maybe with a noun: `until season 14`."""
         for token in self._tokens[at : at + 3]:
             if token.kind in {TokenShape.NUMBER, TokenShape.CLOCK, TokenShape.ORDINAL}:
                 return True
@@ -1394,7 +1395,7 @@ class _Scanner:
         return False
 
     def _is_attribute(self, at: int) -> bool:
-        """Return whether a day or a month tells which one: `the March payroll`, `for May`."""
+        """Return whether a day or a month is an attribute: `the March payroll`, `for May`."""
         before = self._tokens[at - 1].word if at else ""
         after = self._tokens[at + 1] if at + 1 < len(self._tokens) else None
         if before in {
@@ -1426,7 +1427,7 @@ class _Scanner:
         ) or before in {"for", "of"}
 
     def _read_signature(self, end: int) -> int:
-        """Return the end of a closing with the name under it, at the end of the text."""
+        """Return the end of a closing with the name below, at the end of the text."""
         tokens, place = self._tokens, end
         while place < len(tokens) and tokens[place].kind is TokenShape.SIGN:
             place += 1
@@ -1461,7 +1462,7 @@ class _Scanner:
         )
 
     def _read_clause(self, at: int) -> int:
-        """Read up to the next sign or `and`: a clause that says why, or which."""
+        """Read up to the next sign or `and`: a clause of reason, or a relative one."""
         end = at + 1
         while (
             end < len(self._tokens)
@@ -1472,7 +1473,7 @@ class _Scanner:
         return self._add(Mention(MentionKind.REASON, at, end, text=self._show(at, end)))
 
     def _is_pronoun(self, at: int) -> bool:
-        """Return whether a word such as `that` stands for something, and begins no clause."""
+        """Return whether a word like `that` is a pronoun, and begins no clause."""
         word = self._tokens[at].word
         if word in {"it", "them", "they"}:
             return True
@@ -1517,7 +1518,7 @@ class _Scanner:
         return self._add(Mention(MentionKind.NAME, at, end, text=handle))
 
     def _is_ordinary(self, at: int, handle: str) -> bool:
-        """Return whether a name is meant as the ordinary word that it is as well."""
+        """Return whether a name is meant as an ordinary word."""
         token = self._tokens[at]
         if token.text == handle or token.word not in _ORDINARY:
             return False

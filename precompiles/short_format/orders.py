@@ -1,11 +1,11 @@
-"""The orders of a request: its parts, each with its mood, put together by their heads.
+"""The orders of a request: parts, each with a mood, put together by heads.
 
     Hi! Send 5 USDC to Bob and 3 to Alice, then show my balance. I owe them that.
         ^^^^^^^^^^^^^^^^^^     ^^^^^^^^^^       ^^^^^^^^^^^^^^^  ^^^^^^^^^^^^^^^^
         head                  continuation     head             statement
 
-A part is what stands between punctuation, line breaks and the words `and`, `then` and `but`. A head
-begins with a verb; what follows up to the next head belongs to its order.
+A part stands between punctuation, line breaks and the words `and`, `then` and `but`. A head begins
+with a verb; all parts up to the next head belong to the order of that head.
 
 Source: docs/architecture.md#short-format.
 """
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 class Mood(Enum):
-    """What a part is."""
+    """The mood of a part."""
 
     ORDER = auto()
     """It begins with a verb, maybe after `could you please`."""
@@ -91,13 +91,13 @@ class Part:
     """The sign or the word before it, such as a comma or `and`."""
 
     def holds(self, mention: Mention) -> bool:
-        """Return whether a mention stands in it."""
+        """Return whether a mention stands in the part."""
         return self.first <= mention.first < self.end
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """Parts that ask for one thing, or for one thing several times."""
+    """Parts that order one thing, or one thing several times."""
 
     parts: tuple[Part, ...]
     is_question: bool = False
@@ -115,26 +115,26 @@ class Order:
         return self.parts[-1].end
 
     def holds(self, mention: Mention) -> bool:
-        """Return whether a mention stands in one of its parts."""
+        """Return whether a mention stands in one of the parts."""
         return any(part.holds(mention) for part in self.parts)
 
     def list_mentions(self, scan: Scan) -> list[Mention]:
-        """Return the mentions of its parts."""
+        """Return the mentions of the parts."""
         return [mention for mention in scan.mentions if self.holds(mention)]
 
     @property
     def head(self) -> int:
-        """The token of the verb, its own or the one that it continues; -1 for none."""
+        """The token of the verb, the order's own or a continued one; -1 without a verb."""
         return -1 if self.head_part is None else self.head_part.head
 
     @property
     def head_part(self) -> Part | None:
-        """The part with its verb."""
+        """The part with the verb."""
         return next((part for part in self.parts if part.head >= 0), self.verb)
 
     @property
     def is_nominal(self) -> bool:
-        """Whether it has no verb of its own."""
+        """Whether the order has no verb of its own."""
         return all(part.head < 0 for part in self.parts)
 
 
@@ -166,7 +166,7 @@ _LONGEST_COURTESY = 16
 
 
 def split_parts(scan: Scan) -> list[tuple[int, int, bool, str]]:
-    """Return of each part first token, end, whether it begins a sentence, and the sign after it."""
+    """Return of each part first token, end, whether a sentence begins there, and the next sign."""
     found: list[tuple[int, int, bool, str]] = []
     first, is_start = 0, True
     opener_end = 0
@@ -272,7 +272,7 @@ def read_parts(scan: Scan, known: KnownWords) -> tuple[Part, ...]:
 
 
 def _says_why(scan: Scan, known: KnownWords, found: Sequence[Part]) -> bool:
-    """Return whether what is before `so` is a sentence that gives a reason, and no order."""
+    """Return whether the words before `so` are a sentence that gives a reason, and no order."""
     part = found[-1]
     is_one = part.is_start and part.mood in {Mood.NOMINAL, Mood.ORDER} and not part.is_wish
     has_value = any(
@@ -284,18 +284,18 @@ def _says_why(scan: Scan, known: KnownWords, found: Sequence[Part]) -> bool:
 
 
 def _has_mention(scan: Scan, part: Part) -> bool:
-    """Return whether a part has a value: what follows one without may be the next item."""
+    """Return whether a part has a value: after a part without, the next item may follow."""
     return any(part.holds(one) for one in scan.mentions)
 
 
 def _is_polite(scan: Scan, part: Part, end: int) -> bool:
-    """Return whether a sentence that goes on begins with `could you`: its `?` asks nothing."""
+    """Return whether a sentence that goes on begins with `could you`: the `?` is no question."""
     is_ended = any(token.text in _SENTENCE_ENDS for token in scan.tokens[part.end : end])
     return not is_ended and scan.tokens[part.opener_end - 1].word == "you"
 
 
 def _ask(parts: Sequence[Part], scan: Scan) -> Iterator[Part]:
-    """Yield parts; a sentence without a verb that ends with `?` asks: `2 goals for Mia?`."""
+    """Yield parts; a sentence without verb that ends with `?` is a question: `2 goals for Mia?`."""
     asked = _find_asked(parts, scan)
     for part in parts:
         after = scan.tokens[part.end].text if part.end < len(scan.tokens) else ""
@@ -312,7 +312,7 @@ def _ask(parts: Sequence[Part], scan: Scan) -> Iterator[Part]:
 def _find_asked(parts: Sequence[Part], scan: Scan) -> list[Part]:
     """Return the parts of sentences that end with `?` and have no opener and no courtesy.
 
-    `Give Ann 5 USDC?` asks whether to; `Could you give Ann 5 USDC?` is an order.
+    `Give Ann 5 USDC?` is a question; `Could you give Ann 5 USDC?` is an order.
     """
     found: list[Part] = []
     sentence: list[Part] = []
@@ -346,22 +346,22 @@ _SAYING = english.SAYING | {"asks", "asked", "wants", "wanted", "orders", "order
 
 
 def _says(scan: Scan, part: Part) -> bool:
-    """Return whether a statement, `Ann says: …`, tells what somebody else said."""
+    """Return whether a statement, `Ann says: …`, quotes another person."""
     words = [token.word for token in scan.tokens[part.first : part.end]]
     return not _SAYING.isdisjoint(words) and words[0].partition("'")[0] not in {"i", "we"}
 
 
 def _is_asked_again(scan: Scan, part: Part) -> bool:
-    """Return whether a question, `and how much?`, only says more of the one before it."""
+    """Return whether a question, `and how much?`, only extends the one before."""
     words = [token.word for token in scan.tokens[part.first : part.end]]
     return part.mood is Mood.QUESTION and words in (["how", "much"], ["how", "many"])
 
 
 def _is_comment(scan: Scan, known: KnownWords, part: Part, *, has_order: bool) -> bool:
-    """Return whether a part says something that is neither an order nor a value.
+    """Return whether a part is a remark, neither an order nor a value.
 
-    It has no mention, and stands in parentheses, or after an order and begins with an article, or
-    is an exclamation of at most three words.
+    A comment has no mention, and stands in parentheses, or after an order and begins with an
+    article, or is an exclamation of at most three words.
     """
     if part.mood is Mood.QUESTION and _is_courtesy(scan, part):
         return True
@@ -425,7 +425,7 @@ def _is_comment(scan: Scan, known: KnownWords, part: Part, *, has_order: bool) -
 
 
 def _is_courtesy(scan: Scan, part: Part) -> bool:
-    """Return whether a question, `Pretty please?`, only asks nicely."""
+    """Return whether a question, `Pretty please?`, is only a courtesy."""
     kinds = {mention.kind for mention in scan.mentions if part.holds(mention)}
     return kinds == {MentionKind.COURTESY} and part.end - part.first <= 2  # noqa: PLR2004
 
@@ -756,7 +756,7 @@ def _is_sum(scan: Scan, known: KnownWords, at: int, end: int) -> bool:
 
 
 def _negates_truth(scan: Scan, known: KnownWords, at: int, end: int) -> bool:
-    """Return whether a part says that a truth value is false: `not express`."""
+    """Return whether a part negates a truth value: `not express`."""
     names = {name for slot in known.slots if slot.role is ValueRole.TRUTH for name in slot.names}
     start = scan.mentions[scan.owners[at]].end
     words = {stem(token.word) for token in scan.tokens[start:end]}
@@ -766,7 +766,7 @@ def _negates_truth(scan: Scan, known: KnownWords, at: int, end: int) -> bool:
 
 
 def _has_payer(scan: Scan, at: int, end: int) -> bool:
-    """Return whether somebody does something: `Jonas each pay 20`, `Mia sends 5`."""
+    """Return whether a person does something: `Jonas each pay 20`, `Mia sends 5`."""
     owner = scan.owners[at]
     if owner < 0 or scan.mentions[owner].kind is not MentionKind.NAME:
         return False
@@ -786,7 +786,7 @@ def _is_choice(known: KnownWords, word: str) -> bool:
 
 
 def _is_hour(scan: Scan, known: KnownWords, at: int, end: int) -> bool:
-    """Return whether a part says an hour by its name: `opens at 10`."""
+    """Return whether a part names an hour: `opens at 10`."""
     after = scan.tokens[at + 1].word if at + 1 < end else ""
     word = stem(scan.tokens[at].word)
     return after in {"at", "from", "until", "till"} and any(
@@ -798,7 +798,7 @@ def _is_hour(scan: Scan, known: KnownWords, at: int, end: int) -> bool:
 def _is_topic(scan: Scan, known: KnownWords, at: int, end: int) -> bool:
     """Return whether a part begins with a noun of the tools that is no verb: `Night mode from 22`.
 
-    Nobody follows it, and no article: `Bill Bob` and `Bill the guests` have a verb.
+    No person follows, and no article: `Bill Bob` and `Bill the guests` have a verb.
     """
     word = scan.tokens[at].word
     particle = scan.tokens[at + 1].word if at + 1 < end else ""
@@ -878,7 +878,7 @@ def _find_participle(scan: Scan, at: int, end: int) -> int:
 
 
 def _find_late_opener(scan: Scan, at: int, end: int) -> int:
-    """Return the end of `I need` after a phrase with `for` and without a value; else its start."""
+    """Return the end of `I need` after a phrase with `for` and without a value; else the start."""
     for place in range(at + 1, end):
         owner = scan.owners[place]
         if owner >= 0 and scan.mentions[owner].kind in VALUES | UNKNOWN | BLOCKS:
@@ -900,7 +900,7 @@ def _match_opener(scan: Scan, at: int, end: int) -> int | None:
 
 
 def _match_obliged(scan: Scan, at: int, end: int) -> int | None:
-    """Return the end of `I should be most obliged if you would` and the like; None if none."""
+    """Return the end of `I should be most obliged if you would` and the like, or None."""
     words = [token.word for token in scan.tokens[at : min(at + 9, end)]]
     if (
         not words
@@ -934,7 +934,7 @@ def _is_inverted(scan: Scan, at: int, end: int, *, is_asked: bool) -> bool:
 
 
 def _find_receiving(scan: Scan, at: int, end: int) -> int | None:
-    """Return the token of the verb of `Bob gets 5`; None if a part is none such."""
+    """Return the token of the verb of `Bob gets 5`; None for other parts."""
     owner = scan.owners[at]
     if owner < 0 and at + 1 < end and scan.owners[at + 1] >= 0:
         after = scan.mentions[scan.owners[at + 1]]
@@ -996,13 +996,13 @@ def _find_asked_verb(scan: Scan, known: KnownWords, at: int, end: int) -> int:
 
 
 def _names_tool(scan: Scan, known: KnownWords, at: int, end: int) -> bool:
-    """Return whether a header says `new` of a noun of the tools: `new display: …`."""
+    """Return whether a header has `new` before a noun of the tools: `new display: …`."""
     words = [token.word for token in scan.tokens[at:end]]
     return words[0] == "new" and any(stem(word) in known.words for word in words[1:])
 
 
 def _is_due(scan: Scan, at: int, end: int) -> bool:
-    """Return whether a part says until when: `due back by week 40`, `to be returned by …`."""
+    """Return whether a part states a due date: `due back by week 40`, `to be returned by …`."""
     words = [token.word for token in scan.tokens[at : min(at + 3, end)]]
     return words[0] in english.DUE or (words[:2] == ["to", "be"] and is_past(words[-1]))
 
@@ -1131,10 +1131,10 @@ def _follows_is(scan: Scan, at: int, end: int) -> bool:
 def gather_orders(
     scan: Scan, parts: Sequence[Part]
 ) -> tuple[tuple[Order, ...], tuple[Part, ...], tuple[Part, ...]]:
-    """Put the parts of a request together to orders; return them, the statements, the conditions.
+    """Put the parts of a request together; return the orders, the statements, the conditions.
 
-    A part without a verb belongs to the order before it; at the beginning of a sentence, to the one
-    after it if there is one in that sentence.
+    A part without a verb belongs to the order before; at the beginning of a sentence, to the order
+    after in that sentence, if any.
     """
     orders: list[list[Part]] = []
     statements: list[Part] = []
@@ -1199,7 +1199,7 @@ def gather_orders(
 
 
 def _continue(orders: Sequence[Order]) -> tuple[Order, ...]:
-    """Return orders, each without a verb with that of the order before it."""
+    """Return orders, each without a verb with that of the previous order."""
     found: list[Order] = []
     for order in orders:
         before = found[-1].head_part if found else None
@@ -1209,13 +1209,13 @@ def _continue(orders: Sequence[Order]) -> tuple[Order, ...]:
 
 
 def _drop_condition(scan: Scan, part: Part) -> Part:
-    """Return the part of a condition without its first word."""
+    """Return the part of a condition without the first word."""
     end = scan.mentions[scan.owners[part.opener_end]].end
     return replace(part, first=end, opener_end=end, mood=Mood.NOMINAL)
 
 
 def _is_bare(scan: Scan, part: Part) -> bool:
-    """Return whether an order is its verb alone: `Please pay`."""
+    """Return whether an order is a verb alone: `Please pay`."""
     return all(
         place == part.head
         or scan.tokens[place].word in {"in", "out", "up", "down", "off", "back", "over"}
@@ -1240,9 +1240,9 @@ def _has_question(parts: Sequence[Part], index: int) -> bool:
 
 
 def _is_goal(scan: Scan, order: Sequence[Part], parts: Sequence[Part]) -> bool:
-    """Return whether a wish says why: `I'd like to stash my skis, please rent box 23`.
+    """Return whether a wish is a reason: `I'd like to stash my skis, please rent box 23`.
 
-    It has no value, and an order is beside it in the same sentence without `and`.
+    A goal has no value, and an order is beside the goal in the same sentence without `and`.
     """
     if len(order) != 1 or not order[0].is_wish:
         return False
@@ -1272,9 +1272,9 @@ def _is_goal(scan: Scan, order: Sequence[Part], parts: Sequence[Part]) -> bool:
 
 
 def _is_need(scan: Scan, part: Part, parts: Sequence[Part]) -> bool:
-    """Return whether a sentence says why: `I need some cash. Withdraw 70 USDC`.
+    """Return whether a sentence is a reason: `I need some cash. Withdraw 70 USDC`.
 
-    It has no value, and an order is another sentence.
+    A need has no value, and an order is another sentence.
     """
     index = parts.index(part)
     is_alone = part.is_start and (index + 1 == len(parts) or parts[index + 1].is_start)

@@ -1,11 +1,11 @@
-"""Whether the values of several calls are said in parallel, and in the direction of their slots.
+"""Whether the values of several calls are in parallel, and in the direction of the slots.
 
     Set oven 3 to 220 and 4 to 180      (3, 220) and (4, 180)
     Contribute 50 to trip 4 and 30 to 5 (4, 50) and (5, 30), and never (30, 5)
     Discard batches 4 to 7              neither [4, 7] nor anything else: a range
     Raise the reward to 50              is no raise by 50
 
-A value that could belong to two items, or to two parameters, belongs to none.
+A value that could belong to two items, or to two parameters, belongs to neither.
 
 Source: docs/architecture.md#short-format.
 """
@@ -61,7 +61,7 @@ _VALUES = frozenset(
 
 
 def is_misdirected(scan: Scan, slot: ParameterSlot, item: Item, tool: ToolRoles) -> bool:
-    """Return whether a number's preposition says another thing than a slot takes.
+    """Return whether a number's preposition contradicts a slot.
 
     `to 50` is no step, `by 5` no new value, `until the 12th` no length.
     """
@@ -132,7 +132,7 @@ def is_misdirected(scan: Scan, slot: ParameterSlot, item: Item, tool: ToolRoles)
 
 
 def _is_label_of_one(scan: Scan, slot: ParameterSlot, mention: Mention) -> bool:
-    """Return whether a number names one thing where a slot counts them: `match 2`, `day 5`."""
+    """Return whether a number names one thing where a slot counts things: `match 2`, `day 5`."""
     place = mention.first - 1
     while place > 0 and scan.tokens[place].word in {"number", "no", "no.", "nr", "#"}:
         place -= 1
@@ -142,7 +142,7 @@ def _is_label_of_one(scan: Scan, slot: ParameterSlot, mention: Mention) -> bool:
 
 
 def _is_reached(slot: ParameterSlot, names: frozenset[str], tool: ToolRoles) -> bool:
-    """Return whether a tool adds where `to` says what is reached: `extend berth 3 to 6 nights`."""
+    """Return whether a tool adds where `to` states a target: `extend berth 3 to 6 nights`."""
     is_sum = slot.role in {ValueRole.COUNT, ValueRole.TIME} and not slot.is_id
     is_set = bool(tool.heads & SETTERS) or not tool.verbs.isdisjoint({"set", "move"})
     is_goal = not names.isdisjoint(_ENDS | {"new", "target", "level", "value"})
@@ -165,7 +165,7 @@ def find_misfit(  # noqa: PLR0913 - an assignment and what is around it
     *,
     has_each: bool,
 ) -> Obstacle | None:
-    """Return why values can't belong to slots as they are assigned; None if they can.
+    """Return why values can't belong to the assigned slots, or None.
 
     Input:  of each slot, the places of its items.
     """
@@ -260,7 +260,7 @@ def _splits_list(
 
 
 def _adds_another(scan: Scan, mentions: Sequence[Mention]) -> bool:
-    """Return whether a bare number after others says one more: `lower 1 by 20 and 2 too`."""
+    """Return whether a bare number after others is one more: `lower 1 by 20 and 2 too`."""
     return any(
         one.unit is UnitKind.NONE
         and one.end < len(scan.tokens)
@@ -275,7 +275,7 @@ def _pays_out_of_inside(
     items: Sequence[Item],
     chosen: Sequence[tuple[int, ...]],
 ) -> bool:
-    """Return whether what is paid to somebody goes into an item: `20 USDC into trip 4 for Ann`."""
+    """Return whether a payment to a person goes into an item: `20 USDC into trip 4 for Ann`."""
     has_amount = any(
         slot.role is ValueRole.AMOUNT and of for slot, of in zip(slots, chosen, strict=True)
     )
@@ -313,7 +313,7 @@ def _has_noun(scan: Scan, mention: Mention) -> bool:
 
 
 def is_between(places: Sequence[int], others: Sequence[int]) -> bool:
-    """Return whether one of some values stands between those that it would be shared by."""
+    """Return whether one of some values stands between the values that would share it."""
     return any(min(places) < other < max(places) for other in others)
 
 
@@ -371,7 +371,7 @@ def _is_bare_rest(
     items: Sequence[Item],
     chosen: Sequence[tuple[int, ...]],
 ) -> bool:
-    """Return whether a part that goes on has two numbers that nothing tells apart: `30 to 5`."""
+    """Return whether a part that goes on has two numbers without a distinction: `30 to 5`."""
     if order.verb is None or not order.is_nominal:
         return False
     bare = {

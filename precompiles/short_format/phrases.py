@@ -31,7 +31,7 @@ class PhraseTable(Generic[Kind]):
             entries.sort(key=lambda entry: (-len(entry[0]), entry[0]))
 
     def match(self, tokens: Sequence[Token], at: int) -> tuple[int, Kind] | None:
-        """Return the end of the longest phrase that begins at a token, and its kind."""
+        """Return end and kind of the longest phrase that begins at a token."""
         for words, kind in self._by_first.get(tokens[at].word, ()):
             end = at + len(words)
             if end <= len(tokens) and all(
@@ -130,7 +130,7 @@ _KEYS = {key: (row, place) for row, keys in enumerate(_ROWS) for place, key in e
 
 
 def _is_slip(letter: str, other: str) -> bool:
-    """Return whether a letter is typed for another: a vowel, or a key beside it."""
+    """Return whether a letter is typed for another: a vowel, or a neighbouring key."""
     if letter in _VOWELS and other in _VOWELS:
         return True
     if letter not in _KEYS or other not in _KEYS:
@@ -185,7 +185,7 @@ class Speller:
         return own if self._base is None else own | self._base.list_near(word)
 
     def correct(self, word: str) -> str:
-        """Return the one known word that is near a word; the word itself if there is none."""
+        """Return the one known word that is near a word, else the word itself."""
         if len(word) < _LEAST_CORRECTED or not word.isalpha() or self.knows(word):
             return word
         near = self.list_near(word)

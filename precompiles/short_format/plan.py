@@ -1,7 +1,7 @@
-"""The plan of a request: which tool each of its orders fills, in the order of the text.
+"""The plan of a request: which tool each order fills, in the order of the text.
 
 Before the first act the whole request has a plan, or nothing happens. A step does the next order
-only. So nothing is skipped, repeated, reordered or done by half. `All done` is admitted when
+only. Hence nothing is skipped, repeated, reordered or done by half. `All done` is admitted when
 nothing is left, and not before.
 
 Source: docs/architecture.md#short-format.
@@ -90,7 +90,7 @@ MAX_RESULT_CHARACTERS = 400
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What the next step may do."""
+    """The calls that the next step may make."""
 
     clause: str
     """The text of the order."""
@@ -176,7 +176,7 @@ class Planner:
 
     @property
     def tools(self) -> tuple[ToolRoles, ...]:
-        """What the tools say of themselves."""
+        """The roles that the tools state."""
         return self._tools
 
     def _read(self, question: str) -> None:
@@ -202,7 +202,7 @@ class Planner:
         return found
 
     def _quote_text(self) -> None:
-        """Read what follows a colon as a quotation, if the request has a plan only so."""
+        """Read the text after a colon as a quotation, if the request has a plan only then."""
         if self._is_quoted_text:
             return
         self._is_quoted_text = True
@@ -271,9 +271,9 @@ class Planner:
         )
 
     def _has_lost(self, quoted: str) -> bool:
-        """Return whether what follows a quoted text is no order: it may belong to the text.
+        """Return whether words after a quoted text are no order, maybe part of the text.
 
-        An order with a pronoun, `Dentist: the 14th, 9 am. Enter it`, takes its values from it.
+        An order with a pronoun, `Dentist: the 14th, 9 am. Enter it`, takes the values of the text.
         """
         ends = [one.end for one in self.scan.mentions if one.kind is MentionKind.QUOTATION]
         after = [
@@ -291,7 +291,7 @@ class Planner:
     def find_next(
         self, results: Sequence[str], matches: Callable[[PlannedCall, int], bool]
     ) -> Step | NoPlan | Done:
-        """Return what the next step may do.
+        """Return the calls that the next step may make.
 
         Input:  the results of the steps so far; whether a call is that of a step, by its index.
         """
@@ -406,7 +406,7 @@ class Planner:
         return Done()
 
     def _find_remark(self) -> Remark | None:
-        """Return what is said around the orders, if it lets nothing be done."""
+        """Return the remark around the orders that stops the plan, or None."""
         return Remarks(
             question=self._question,
             scan=self.scan,
@@ -419,7 +419,7 @@ class Planner:
         ).find_obstacle()
 
     def _is_meant(self, filling: Filling) -> bool:
-        """Return whether an order's words speak for its calls so much that no model is asked."""
+        """Return whether an order's words decide the calls without a model."""
         is_read = all(self._tools[call.tool].is_read for call in filling.calls)
         return (
             filling.strength >= (Strength.FAIR if is_read else Strength.STRONG) and filling.is_clear
@@ -439,7 +439,7 @@ class Planner:
         )
 
     def _find_end(self, order: Order) -> int:
-        """Return the end of an order's sentence; the next order, if one is in it."""
+        """Return the end of an order's sentence, or the next order in that sentence."""
         following = [one.first for one in self.orders if one.first >= order.end]
         last = min(following, default=len(self.scan.tokens))
         signs = [
@@ -450,7 +450,7 @@ class Planner:
         return min(signs, default=last)
 
     def _find_sentence(self, place: int) -> int:
-        """Return the first token of the sentence before a token; -1 for none."""
+        """Return the first token of the sentence before a token, or -1."""
         starts = [
             part.first
             for part in self._parts
@@ -459,9 +459,9 @@ class Planner:
         return starts[-1] if starts else -1
 
     def _is_meant_again(self, order: Order) -> bool:
-        """Return whether an order says the one before it once more: `…, please pay that out`.
+        """Return whether an order repeats the one before: `…, please pay that out`.
 
-        Its only values are pronouns, and its verb is that of the same tool.
+        The only values are pronouns, and the verb is that of the same tool.
         """
         kinds = {mention.kind for mention in order.list_mentions(self.scan)}
         tools = {call.tool for call in self._calls}
@@ -482,7 +482,7 @@ class Planner:
         )
 
     def _drops_person(self, order: Order, fillings: Sequence[Filling], context: Context) -> bool:
-        """Return whether `pay that` takes what a sentence told of somebody, and pays nobody."""
+        """Return whether `pay that` lacks the recipient of the sentence that has its value."""
         kinds = {one.kind for one in order.list_mentions(self.scan)} - {MentionKind.COURTESY}
         if kinds != {MentionKind.IT} or not context.people or self._calls:
             return False
@@ -495,7 +495,7 @@ class Planner:
         )
 
     def _sets_again(self, order: Order, fillings: Sequence[Filling]) -> bool:
-        """Return whether one order and what continues it set one thing to several values."""
+        """Return whether one order and the continuation set one thing to several values."""
         if order.verb is None or len(fillings) != 1 or not self._calls:
             return False
         for call in fillings[0].calls:
@@ -512,9 +512,9 @@ class Planner:
         return False
 
     def _describes(self, order: Order, fillings: Sequence[Filling]) -> bool:
-        """Return whether an order without a verb may describe the one before it.
+        """Return whether an order without a verb may describe the one before.
 
-        It moves money in another way, and is joined by no `and`.
+        The order moves money in another way, and is joined by no `and`.
         """
         if not order.is_nominal or order.verb is None or not self._calls:
             return False
@@ -533,13 +533,13 @@ class Planner:
         return opening >= 0 and self.scan.mentions[opening].kind is MentionKind.SEQUENCE
 
     def _names_act(self, order: Order) -> bool:
-        """Return whether an order's object is the act before it: `Kindly effect the payment`."""
+        """Return whether an order's object is the previous act: `Kindly effect the payment`."""
         words = [token.word for token in self.scan.tokens[order.head : order.end]]
         is_done = words[0] in PERFORM and words[1:2] in (["the"], ["this"], ["that"])
         return is_done and words[2:3] != [] and words[2] in ACTIONS
 
     def _is_restated(self, order: Order, fillings: Sequence[Filling]) -> bool:
-        """Return whether an order names no value, and its calls are those of the order before."""
+        """Return whether an order names no value, and has the calls of the order before."""
         own = {mention.kind for mention in order.list_mentions(self.scan)} & VALUES - {
             MentionKind.IT,
             MentionKind.HIM,
@@ -643,7 +643,7 @@ class Planner:
         )
 
     def _find_stranger(self, order: Order) -> str:
-        """Return who is named before an order, and is unknown: `Emeka is here, sign him up`."""
+        """Return the unknown person that is named before an order: `Emeka is here, sign him up`."""
         kinds = {MentionKind.STRANGER, MentionKind.SOMEBODY}
         named = [
             one.text for one in self.scan.mentions if one.kind in kinds and one.first < order.first
@@ -682,9 +682,9 @@ class Planner:
     def _fill(
         self, order: Order, waiting: list[Order], context: Context
     ) -> tuple[Order, list[Filling]] | NoPlan:
-        """Return an order and how it is filled: with the order after it, or without its last lines.
+        """Return an order and the filling: with the order after, or without the last lines.
 
-        Input:  the orders after it, the next one last; changed where it is put together or cut.
+        Input:  the orders after, the next one last; changed where orders are put together or cut.
         """
         if waiting and self._is_taken(order, waiting[-1]) and not self._acts_itself(order):
             merged = merge_orders((drop_light_verb(self.scan, order), waiting[-1]))
@@ -738,7 +738,7 @@ class Planner:
         return NoPlan(found, self.scan.show(order.first, order.end))
 
     def _explains(self, part: Part) -> bool:
-        """Return whether a part says the one before it once more: `20 milk (8 USDC)`, `= 48 hours`.
+        """Return whether a part repeats the one before: `20 milk (8 USDC)`, `= 48 hours`.
 
         A dash begins a line of a list, or explains.
         """
@@ -760,7 +760,7 @@ class Planner:
         done: int,
         matches: Callable[[PlannedCall, int], bool],
     ) -> tuple[Order, list[Filling]] | None:
-        """Fill an order with `all my USDC`, after a call that reads the balance; None if none."""
+        """Fill an order with `all my USDC`, after a call that reads the balance, or None."""
         read = self._find_balance(order)
         if read is None or context.has_result:
             return None
@@ -794,7 +794,7 @@ class Planner:
     def _part_readings(
         self, order: Order, found: Sequence[Filling], waiting: list[Order], context: Context
     ) -> tuple[Order, list[Filling]] | None:
-        """Return the first part of an order that asks several tools: `show the age and debt`."""
+        """Return the first part of an order for several tools: `show the age and debt`."""
         tools = [self._tools[call.tool] for one in found for call in one.calls]
         if len(order.parts) == 1 or not all(tool.is_read for tool in tools):
             return None
@@ -822,7 +822,7 @@ class Planner:
         return None
 
     def _is_taken(self, order: Order, following: Order) -> bool:
-        """Return whether an order says what the next one is about: `take 5 USDC and send it`."""
+        """Return whether an order names the object of the next one: `take 5 USDC and send it`."""
         if order.head < 0 or self.scan.tokens[order.head].word not in LIGHT_VERBS:
             return False
         kinds = {
@@ -866,7 +866,7 @@ class Planner:
         )
 
     def _fill_order(self, order: Order, context: Context) -> list[Filling] | Obstacle:
-        """Return how an order is filled by the tools that its words speak for most."""
+        """Return how an order is filled by the tools with the most evidence in the order."""
         found: dict[Strength, list[ToolRoles]] = {}
         best = Obstacle("no tool")
         is_first = bool(self.orders) and order.first == self.orders[0].first
@@ -988,7 +988,7 @@ class Planner:
         return [one for one in fillings if one.evidence == highest][:MAX_OFFERED]
 
     def _is_adverb(self, part: Part, place: int) -> bool:
-        """Return whether a particle stands after a value, and before nothing that it governs."""
+        """Return whether a particle stands after a value, and governs nothing that follows."""
         is_after = place == part.first or self.scan.owners[place - 1] >= 0
         after = self.scan.tokens[place + 1].word if place + 1 < part.end else ""
         is_again = after in _TURNS or (
@@ -997,7 +997,7 @@ class Planner:
         return (is_after or is_again) and (not after or after in {"by", "again"} | _TURNS)
 
     def _takes_of_it(self, order: Order) -> bool:
-        """Return whether a part that goes on takes from what is before: `… and Omar 20 of it`."""
+        """Return whether a continued part takes from the amount before: `… and Omar 20 of it`."""
         is_more = order.is_nominal and order.verb is not None
         rest = order.parts if is_more else order.parts[1:]
         words = [
@@ -1019,9 +1019,9 @@ class Planner:
         items: Sequence[Item],
         context: Context,
     ) -> Obstacle | None:
-        """Return what is left over by the one tool that has the verb itself, if others mean it.
+        """Return the words left over by the one tool with the verb, if others have a synonym.
 
-        `Contribute 100 USDC to trip 1 for Ann` pays nobody, because `contribute` takes no Ann.
+        `Contribute 100 USDC to trip 1 for Ann` has no payment, because `contribute` takes no Ann.
         """
         head = stem(self.scan.tokens[order.head].word) if order.head >= 0 else ""
         if not head or self.scan.tokens[order.head].word in _GENERAL_VERBS:
@@ -1052,7 +1052,7 @@ class Planner:
         return ""
 
     def _count_unsaid(self, order: Order, filling: Filling) -> int:
-        """Return how many nouns of a tool's name an order does not say: `shareTips` for `pay`."""
+        """Return how many nouns of a tool's name an order lacks: `shareTips` for `pay`."""
         said = {stem(token.word) for token in self.scan.tokens[order.first : order.end]}
         if not filling.calls:
             return 0
@@ -1087,7 +1087,7 @@ class Planner:
     def _fill_reading(
         self, order: Order, found: Mapping[Strength, Sequence[ToolRoles]], context: Context
     ) -> list[Filling]:
-        """Return how the tools that read are filled, if the verb may ask: `get me a quote`."""
+        """Return how reading tools are filled, if the verb may be a query: `get me a quote`."""
         if order.head < 0 or self.scan.tokens[order.head].word not in {"get", "give", "fetch"}:
             return []
         owner = self.scan.owners[order.head + 1] if order.head + 1 < order.end else -1
@@ -1104,7 +1104,7 @@ class Planner:
         return [one for one in fillings if one.evidence == most and most > 0]
 
     def _doubt_verb(self, order: Order, tool: ToolRoles) -> Obstacle:
-        """Return why an order's words are none for a tool: what takes it back, or its verb."""
+        """Return why an order's words do not fit a tool: a block, or the verb."""
         blocked = find_block(self.scan, order, tool)
         if blocked is not None:
             return replace(blocked, progress=3)
@@ -1112,12 +1112,12 @@ class Planner:
         return Obstacle("verb", head, progress=1)
 
     def _has_stranger(self, order: Order) -> bool:
-        """Return whether an order names somebody whom nobody knows, and quotes nothing."""
+        """Return whether an order names an unknown person, and quotes nothing."""
         kinds = {mention.kind for mention in order.list_mentions(self.scan)}
         return MentionKind.STRANGER in kinds and MentionKind.QUOTATION not in kinds
 
     def _is_spoken_of(self, order: Order, tool: ToolRoles) -> bool:
-        """Return whether an order without a verb has a word of a tool, or of its choices."""
+        """Return whether an order without a verb has a word of a tool, or of a tool's choices."""
         said = {stem(token.word) for token in self.scan.tokens[order.first : order.end]}
         named = {word for slot in tool.slots for word, _ in slot.named}
         return bool(said & named) or count_evidence(self.scan, order, tool) > 0
@@ -1161,7 +1161,7 @@ class Planner:
         return failure if is_several and self._list_said(order) & _SINGLE else found
 
     def _list_told_words(self, order: Order) -> set[str]:
-        """Return the words of what is told before an order."""
+        """Return the words of the statements before an order."""
         return {
             self.scan.tokens[at].word
             for part in find_told(self._parts, order)
@@ -1170,7 +1170,7 @@ class Planner:
         }
 
     def _is_told_vaguely(self, order: Order) -> bool:
-        """Return whether what is told before an order is not exact: `about 17 degrees`."""
+        """Return whether the statement before an order is inexact: `about 17 degrees`."""
         return any(
             one.kind is MentionKind.INEXACT
             for part in find_told(self._parts, order)
@@ -1210,7 +1210,7 @@ class Planner:
         return replace(part, first=start, mood=Mood.NOMINAL, opener_end=start)
 
     def _find_kept(self, part: Part, words: Sequence[str]) -> Part | None:
-        """Return the time in `He may have it until season 15`; None if a sentence says no such."""
+        """Return the time in `He may have it until season 15`; None for other sentences."""
         place = 1 + (words[1:2] != [] and words[1] in {"can", "may", "will", "should"})
         is_kept = words[:1] != [] and words[0] in {"he", "she", "they"}
         verb = words[place] if place < len(words) else ""
@@ -1242,7 +1242,7 @@ class Planner:
         )
 
     def _list_told(self, order: Order, context: Context) -> list[Filling]:
-        """Return how the tools of an order's verb are filled with what is told before it."""
+        """Return how the tools of an order's verb are filled with the statements before."""
         found: list[Filling] = []
         for tool in self._tools:
             if measure_strength(self.scan, order, tool) is Strength.STRONG:
@@ -1252,7 +1252,7 @@ class Planner:
     def _fill_told(
         self, order: Order, tool: ToolRoles, context: Context
     ) -> tuple[Filling, ...] | None:
-        """Fill a tool that moves nothing with what is told before an order; None if it is not."""
+        """Fill a tool that moves nothing with the statements before an order, or return None."""
         kinds = {mention.kind for mention in order.list_mentions(self.scan)}
         if tool.is_read or tool.is_agent or not kinds & REFERENCES or self._calls:
             return None
@@ -1299,7 +1299,7 @@ class Planner:
         return None if is_single and any(len(one.calls) > 1 for one in found) else found
 
     def _fill_search(self, order: Order, context: Context) -> list[Filling] | None:
-        """Return the search that a question asks for, where no other tool answers it."""
+        """Return the search for a question that no other tool answers."""
         tools = [tool for tool in self._tools if tool.is_search]
         head = self.scan.tokens[order.head].word if order.head >= 0 else ""
         is_asked = order.is_question and head not in _MODALS
@@ -1357,9 +1357,9 @@ class Planner:
         return [Filling(tuple(calls), strength)]
 
     def _is_aside(self, order: Order) -> bool:
-        """Return whether a sentence that no tool does tells something: `The tap works again`.
+        """Return whether a sentence that no tool does is a remark: `The tap works again`.
 
-        It has no verb that is known, begins with an article, and names neither somebody nor an
+        A remark has no known verb, begins with an article, and names neither a person nor an
         amount.
         """
         first = order.parts[0]
@@ -1385,7 +1385,7 @@ class Planner:
         return not is_told and words[:1] != [] and words[0] in DETERMINERS and len(strange) > 1
 
     def _find_same_of_several(self, order: Order) -> NoPlan | None:
-        """Return why `vault 4 the same` is unclear: several orders are before it."""
+        """Return why `vault 4 the same` is unclear: several orders come before."""
         kinds = {one.kind for one in order.list_mentions(self.scan)}
         start = order.parts[0].is_start
         before = [
@@ -1416,7 +1416,7 @@ class Planner:
         return NoPlan(Obstacle("reference", text), text)
 
     def _has_both_alone(self, part: Part) -> bool:
-        """Return whether a part says `both` of what is before it: `…, Carol both`."""
+        """Return whether a part has `both` for the previous values: `…, Carol both`."""
         mentions = [*list_mentions(self.scan, part.first, part.end)]
         is_both = any(
             one.kind is MentionKind.EACH and one.text.lower() in {"both", "all"} for one in mentions
@@ -1424,7 +1424,7 @@ class Planner:
         return is_both and all(one.kind is not MentionKind.QUANTITY for one in mentions)
 
     def _has_same_alone(self, part: Part) -> bool:
-        """Return whether a part says `the same` and no amount: `…, Omar the same`."""
+        """Return whether a part has `the same` and no amount: `…, Omar the same`."""
         kinds = {one.kind for one in list_mentions(self.scan, part.first, part.end)}
         return MentionKind.SAME in kinds and MentionKind.QUANTITY not in kinds
 
@@ -1506,7 +1506,7 @@ _FITTING = frozenset(
 
 
 def _is_alike(tool: ToolRoles, other: ToolRoles) -> bool:
-    """Return whether two tools do the same to different tokens: both pay somebody an amount."""
+    """Return whether two tools do the same to different tokens: both pay a person an amount."""
     roles = [
         {slot.role for slot in one.slots} & {ValueRole.RECIPIENT, ValueRole.AMOUNT}
         for one in (tool, other)
@@ -1521,7 +1521,7 @@ def _choose_failure(
 ) -> Obstacle:
     """Return the most useful reason: that of the tool that got furthest.
 
-    A tool that the amount's unit fits says more than one that it does not.
+    A tool with the unit of the amount counts more than one with another unit.
     """
     strong = [one for strength, one in failures if strength is Strength.STRONG]
     fitting = [one for one in strong if one.reason in _FITTING]

@@ -1,4 +1,4 @@
-"""Texts that a request states without quotes: they are quoted where it has a plan only so.
+"""Texts without quotes: quoted where the request has a plan only with quotes.
 
     title: Tax roll of 1788        title: "Tax roll of 1788"
     Log: wind from the north.      Log: "wind from the north".
@@ -33,9 +33,9 @@ _BULLET = re.compile(r"\n[ \t]*(?:[-*\u2022]|[0-9]{1,2}[.)])[ \t]*")
 
 
 def quote_labelled(question: str, labels: frozenset[str]) -> tuple[str, ...]:
-    """Return a request with what follows the names of texts and a colon as quotations.
+    """Return a request with the words after the names of texts and a colon as quotations.
 
-    `title: Tax roll of 1788` up to the end of the sentence, if it has no comma.
+    `title: Tax roll of 1788` up to the end of a sentence without a comma.
     """
 
     def quote(found: re.Match[str]) -> str:
@@ -57,7 +57,7 @@ def quote_first(question: str) -> tuple[str, ...]:
 
 
 def quote_tails(question: str) -> tuple[str, ...]:
-    """Return a request with what follows its first colon as a quotation, or its lines as some."""
+    """Return a request with the text after the first colon as a quotation, or one for each line."""
     lines = _LINES.search(question)
     if lines is not None:
         items = [item.strip() for item in _BULLET.split(lines["lines"]) if item.strip()]

@@ -1,4 +1,4 @@
-"""Why a request is declined, in words: what was not understood, and the most useful reason.
+"""Why a request is declined, in words: the misunderstood part, and the most useful reason.
 
     I can't do that: I don't know who "Carol" is, in "Send 5 USDC to Carol".
 
@@ -73,7 +73,7 @@ TEXTS = {
 def explain(failure: Obstacle, clause: str) -> str:
     """Return the answer that declines a request.
 
-    Input:  the reason, and the part of the request that it is about, with handles.
+    Input:  the reason, and the part of the request concerned, with handles.
     """
     text = " ".join(failure.text.split())
     reason = TEXTS[failure.reason].replace("{text}", text)

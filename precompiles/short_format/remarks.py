@@ -1,9 +1,9 @@
-"""What is said around the orders of a request, and may take them back.
+"""Remarks around the orders of a request, which may take orders back.
 
     Send Ann 40 USDC. 35 is enough.       the remark takes the order back
-    Diary: close the gate                 the header makes a text of it
+    Diary: close the gate                 the header makes a text of the order
     [x] Pay bill 7                        is done
-    Send Ann 40 USDC. I owe her that.     says why
+    Send Ann 40 USDC. I owe her that.     gives the reason
 
 Source: docs/architecture.md#short-format.
 """
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """Why what is said around the orders lets nothing be done."""
+    """Why a remark around the orders lets nothing be done."""
 
     failure: Obstacle
     clause: str
@@ -53,7 +53,7 @@ class Remark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remarks:
-    """The parts of a request beside its orders."""
+    """The parts of a request beside the orders."""
 
     question: str
     scan: Scan
@@ -66,7 +66,7 @@ class Remarks:
     """Handles of tokens and targets."""
 
     def _list_text_words(self) -> frozenset[str]:
-        """Return the words of the tools that write texts: what follows them may be a text."""
+        """Return the words of the tools that write texts, which may introduce a text."""
         return frozenset(
             word
             for tool in self.tools
@@ -166,7 +166,7 @@ class Remarks:
         return None
 
     def _find_tail(self) -> Remark | None:
-        """Return what is said after an order that may take it back, or say that it is done.
+        """Return the remark after an order that may cancel the order, or report it done.
 
         `Send Ann 40 USDC. 35 is enough.`, `…, Omar will do that.`, `Pay invoice 7. Done.`
         """
@@ -212,13 +212,13 @@ class Remarks:
         return None
 
     def _has_reference_after(self, part: Part) -> bool:
-        """Return whether an order follows a statement: it may tell what that order is about."""
+        """Return whether an order follows a statement, which may name the object of that order."""
         return any(one.first >= part.end for one in self.orders)
 
     def _find_dictated(self) -> Remark | None:
-        """Return why an order after a header is none: `Diary: close run 3`, `On hold: pay Ann`.
+        """Return why an order after a header is void: `Diary: close run 3`, `On hold: pay Ann`.
 
-        The header names what takes a text, or says that nothing is to be done.
+        The header names a taker of texts, or states that nothing is to be done.
         """
         for header, part in pairwise(self.parts):
             is_short = header.end - header.first <= 2  # noqa: PLR2004
@@ -286,18 +286,18 @@ class Remarks:
         return place in starts and stem(self.scan.tokens[place].word) in self.known.words
 
     def _says_nothing(self, part: Part) -> bool:
-        """Return whether an item of a list gets nothing, or has it: `Ann: 5. Ben: nothing`."""
+        """Return whether an item of a list gets nothing, or was paid: `Ann: 5. Ben: nothing`."""
         words = [self.scan.tokens[place].word for place in range(part.first, part.end)]
         return words[0] in {"nothing", "none"} | SETTLED
 
     def _is_participle(self, part: Part) -> bool:
-        """Return whether a part is one word that says what is done: `and locked`."""
+        """Return whether a part is one participle: `and locked`."""
         token = self.scan.tokens[part.first]
         is_one = part.end - part.first == 1 and not part.is_start
         return is_one and token.kind is TokenShape.WORD and self.scan.owners[part.first] < 0
 
     def _find_settled(self, part: Part) -> Remark | None:
-        """Return why a line with `(already paid)` or `[cancelled]` is none to be done."""
+        """Return why a line with `(already paid)` or `[cancelled]` is not to be done."""
         before = self.scan.tokens[part.first - 1].text if part.first else ""
         after = self.scan.tokens[part.end].text if part.end < len(self.scan.tokens) else ""
         words = {token.word for token in self.scan.tokens[part.first : part.end]}
@@ -332,7 +332,7 @@ class Remarks:
         return part.is_start and is_person and not has_value
 
     def _is_joined(self, part: Part) -> bool:
-        """Return whether a statement belongs to an order before it: `… and Vex the same`."""
+        """Return whether a statement belongs to the previous order: `… and Vex the same`."""
         if part.is_start:
             return False
         index = self.parts.index(part)
@@ -393,13 +393,13 @@ class Remarks:
         )
 
     def _has_reference(self, place: int) -> bool:
-        """Return whether what follows a token refers to something before it."""
+        """Return whether the words after a token refer to something before."""
         kinds = {MentionKind.IT, MentionKind.SAME, MentionKind.HIM, MentionKind.EACH}
         return any(one.first >= place and one.kind in kinds for one in self.scan.mentions)
 
 
 def _says_done(words: Sequence[str]) -> bool:
-    """Return whether words say that somebody does it, or that it is done: `Omar will do that`."""
+    """Return whether words report a task done, or another doer: `Omar will do that`."""
     acts = {"do", "does", "did", "doing", "done", "handle", "handles", "handled"}
     is_all = words[-1] in acts or any(
         word in acts and after in {"it", "that", "this", "so", "them"}

@@ -1,8 +1,7 @@
-"""What a tool says of itself: whether it writes, what its parameters are for, and in which units.
+"""Roles of tools: whether a tool writes, and purposes and units of the parameters.
 
-A parameter has a role. It comes from the parameter's type, its marker, its name and its
-description. A value fills a parameter of its role alone: a recipient is no token, and 5 USDC are no
-5 DAI.
+A parameter has a role, by type, marker, name and description. A value fills a parameter of the same
+role alone: a recipient is no token, and 5 USDC are no 5 DAI.
 
     "to" (address): who is paid                                    recipient
     "asset" (address): the token to deposit                        token
@@ -56,7 +55,7 @@ _FLAGS = re.ASCII | re.IGNORECASE
 
 
 class ValueRole(Enum):
-    """What a parameter, or a leaf of a typed text, is for."""
+    """The purpose of a parameter, or of a leaf of a typed text."""
 
     AMOUNT = auto()
     """Of a token or of the native currency, in base units."""
@@ -150,7 +149,7 @@ class ParameterSlot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolParameter:
-    """A parameter with its slots: one, or those of a typed text's leaves."""
+    """A parameter with slots: one, or those of a typed text's leaves."""
 
     name: str
     slots: tuple[ParameterSlot, ...]
@@ -160,7 +159,7 @@ class ToolParameter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolRoles:
-    """What a tool says of itself."""
+    """The roles that a tool states."""
 
     index: int
     name: str
@@ -207,7 +206,7 @@ class ToolRoles:
 
     @property
     def is_search(self) -> bool:
-        """Whether it reads, and asks for a question or a query alone."""
+        """Whether the tool reads, and takes a question or a query alone."""
         slots = self.slots
         is_text = (
             self.is_read
@@ -219,7 +218,7 @@ class ToolRoles:
 
     @property
     def moves(self) -> bool:
-        """Whether it moves an amount, a token, or something to somebody."""
+        """Whether the tool moves an amount, a token, or something to a person."""
         strict = {ValueRole.AMOUNT, ValueRole.RECIPIENT, ValueRole.TOKEN, ValueRole.SOURCE}
         return not self.is_read and any(slot.role in strict for slot in self.slots)
 
@@ -366,9 +365,9 @@ def split_words(text: str) -> tuple[str, ...]:
 
 
 def read_mode(tool: Tool) -> tuple[str, bool | None, frozenset[bytes]]:
-    """Return a tool's description without its marker, whether it reads, and what it calls.
+    """Return a tool's description without marker, whether the tool reads, the function called.
 
-    None if it does not say whether it reads.
+    None if the description does not state whether the tool reads.
     """
     found = MARKER.search(tool.description)
     if found is None:
@@ -378,9 +377,9 @@ def read_mode(tool: Tool) -> tuple[str, bool | None, frozenset[bytes]]:
 
 
 def read_tool(index: int, tool: Tool, book: AddressBook, native: str) -> ToolRoles:
-    """Read what a tool says of itself.
+    """Read the roles that a tool states.
 
-    Input:  its place in the call; its metadata; the handles; the native currency's symbol.
+    Input:  the tool's place in the call; the metadata; the handles; the native currency's symbol.
     """
     description, is_read, _ = read_mode(tool)
     shown = book.intern(description)
@@ -433,7 +432,7 @@ def read_tool(index: int, tool: Tool, book: AddressBook, native: str) -> ToolRol
 
 
 def _reads(named: Sequence[str], described: Sequence[str]) -> bool:
-    """Return whether a tool without a marker says that it only reads; if in doubt it writes."""
+    """Return whether a tool without a marker states that it only reads; if in doubt, false."""
     is_named_so = (
         named[:1] != [] and named[0] in {"search", "find", "lookup"} and described[:1] == ["finds"]
     )
@@ -490,7 +489,7 @@ def _is_agent(tool: Tool) -> bool:
 
 
 def _find_verbs(named: Sequence[str], described: Sequence[str]) -> frozenset[str]:
-    """Return the meanings of a tool's verbs: of its name's first word, and its description's."""
+    """Return the meanings of a tool's verbs: of the name's first word, and of the description."""
     own = {stem(word) for word in described[:1] if stem(word) not in _GENERIC}
     first = {stem(word) for word in named[:1] if len(named) == 1 or stem(word) not in _GENERIC}
     if named[1:2] and named[1] in PARTICLES:
@@ -691,7 +690,7 @@ def _find_role(
 
 
 def _can_be_chosen(parameter: ParamDescription) -> bool:
-    """Return whether a parameter states so few numbers that a model can choose one."""
+    """Return whether a parameter states few enough numbers for a model to choose one."""
     values = parameter.values
     return isinstance(values, range) and values.stop - values.start <= MAX_CHOSEN_NUMBERS
 
@@ -753,7 +752,7 @@ def _find_number_role(
 
 
 def _find_aliases(name: str) -> tuple[str, ...]:
-    """Return the words that a token's name gives for its units: the last one in the singular."""
+    """Return the words that a token's name gives for units: the last one in the singular."""
     words = [word for word in re.findall("[A-Za-z]+", name.lower()) if word not in _COMMON_NAMES]
     return (words[-1].removesuffix("s"),) if words else ()
 

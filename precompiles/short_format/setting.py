@@ -1,8 +1,8 @@
-"""Orders that say a value in place of an act: `rank 4 for Dana`, `lower the quorum to 20 %`.
+"""Orders that state a value in place of an act: `rank 4 for Dana`, `lower the quorum to 20 %`.
 
-A tool that sets a value is meant by the name of the value, whatever the verb is that changes it. A
-verb with a direction needs the value that is reached: `lower the quorum by 5 %` sets nothing. A
-tool that makes something is meant by `new` and the name of the thing.
+A tool that sets a value is meant by the name of the value, with any verb of change. A verb with a
+direction needs the value that is reached: `lower the quorum by 5 %` sets nothing. A tool that makes
+something is meant by `new` and the name of the thing.
 
 Source: docs/architecture.md#short-format.
 """
@@ -43,7 +43,7 @@ _NEW = frozenset(("new", "another", "additional"))
 
 
 def sets(scan: Scan, order: Order, tool: ToolRoles) -> bool:
-    """Return whether an order names the value that a tool sets, and what it becomes."""
+    """Return whether an order names the value that a tool sets, and the new value."""
     if tool.is_read or tool.moves or tool.heads.isdisjoint(_SETTING) or not tool.slots:
         return False
     head = scan.tokens[order.head].word if order.head >= 0 else ""
@@ -72,7 +72,7 @@ def shifts(scan: Scan, order: Order, tool: ToolRoles) -> bool:
 
 
 def gives(scan: Scan, order: Order, tool: ToolRoles) -> bool:
-    """Return whether an order gives somebody what a tool adds: `give Ann 2 stamps`."""
+    """Return whether an order gives a person the thing that a tool adds: `give Ann 2 stamps`."""
     if tool.is_read or tool.moves or order.head < 0:
         return False
     if scan.tokens[order.head].word not in english.GIVES:
@@ -105,7 +105,7 @@ def makes(scan: Scan, order: Order, tool: ToolRoles) -> bool:
 
 
 def _names_made(scan: Scan, order: Order, tool: ToolRoles) -> bool:
-    """Return whether an order begins with what a tool makes: `2 tickets for Ann`."""
+    """Return whether an order begins with the product of a tool: `2 tickets for Ann`."""
     quantities = [one for one in order.list_mentions(scan) if one.kind is MentionKind.QUANTITY]
     counted = {stem(one.text) for one in quantities[:1] if one.unit is UnitKind.NOUN}
     place = max(order.first, order.parts[0].opener_end)
@@ -135,7 +135,7 @@ def _is_measured(scan: Scan, order: Order, tool: ToolRoles) -> bool:
 
 
 def _list_nouns(scan: Scan, order: Order) -> frozenset[str]:
-    """Return the stems of an order's words: beside its values, and their labels and nouns."""
+    """Return the stems of an order's words: beside values, labels and nouns of values."""
     found: set[str] = set()
     for part in order.parts:
         for place in range(part.first, part.end):
@@ -151,7 +151,7 @@ def _list_nouns(scan: Scan, order: Order) -> frozenset[str]:
 
 
 def _is_reached(scan: Scan, order: Order) -> bool:
-    """Return whether the last value of an order says what is reached: `to 5`."""
+    """Return whether the last value of an order is a target: `to 5`."""
     values = [
         one
         for one in order.list_mentions(scan)

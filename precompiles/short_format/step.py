@@ -1,4 +1,4 @@
-"""The short format of one step: what the rules leave to the model, and what they decide alone.
+"""The short format of one step: choices left to the model, and decisions of the rules.
 
     " send 5 USDC to Bob"       Action: transfer, and its input      one call is left: decided
     " open the vault"           Action: openVault                    several calls, or a doubt:
@@ -6,12 +6,12 @@
                                 Final Answer: I can't do that.       declines
     " All done."                Final Answer: Done.                  nothing is left: decided
 
-The plan (`plan.py`) says which calls the request's next order may make. If one is left, with each
-value known and the order's verb its own, no model is asked. A request without a plan is declined by
-its reason, without a model as well. Answers name the tools that ran and their results.
+The plan (`plan.py`) lists the calls that the request's next order may make. If one is left, with
+each value known and the order's verb the tool's own, no model runs. A request without a plan is
+declined by the reason, without a model as well. Answers name the tools that ran, and the results.
 
-The rule `short_format` of `decoding_rules.py` switches it on. A call without tools has the free
-format.
+The rule `short_format` of `decoding_rules.py` switches the format on. A call without tools has the
+free format.
 
 Source: docs/architecture.md#short-format.
 """
@@ -82,7 +82,7 @@ _QUOTED = re.compile('"[^"]*"|\u201c[^\u201d]*\u201d|\u00ab[^\u00bb]*\u00bb')
 
 
 class ShortFormat:
-    """The short format of one step: its grammar, and the parsing of a text of it."""
+    """The short format of one step: the grammar, and the parsing of a text."""
 
     def __init__(  # noqa: PLR0913 - what a step is planned from
         self,
@@ -94,10 +94,10 @@ class ShortFormat:
         router_weight: int = 0,
         judge: OrderJudge | None = None,
     ) -> None:
-        """Keep what the step is planned from.
+        """Keep the input of the step's plan.
 
-        Input:  the call, its history, its tools (at least one), the handles of its addresses, and
-                the router's weight in 256ths; who takes calls away, if anybody.
+        Input:  the call, the history, the tools (at least one), the handles of the addresses, and
+            the router's weight in 256ths; the judge that removes calls, if any.
         """
         self._judge = judge
         self._router_weight = router_weight
@@ -167,7 +167,7 @@ class ShortFormat:
         return isinstance(arguments, dict) and self._admits(call, arguments)
 
     def _admits(self, call: PlannedCall, arguments: Mapping[str, object]) -> bool:
-        """Return whether arguments, as JSON decodes them, are those of a call."""
+        """Return whether arguments, as decoded from JSON, are those of a call."""
         parameters = self._planner.tools[call.tool].parameters
         return list(arguments) == [parameter.name for parameter in parameters] and all(
             _admits_values(parameter, values, argument)
@@ -178,10 +178,10 @@ class ShortFormat:
 
     @cached_property
     def _sentence(self) -> str:
-        """The refusal sentence that answers the request; empty if none does.
+        """The refusal sentence that answers the request, or an empty text.
 
-        It names a function whose words are those of an order, in their order: `rescue the stuck
-        tokens` asks for `rescueTokens`. None if the order also names a tool so.
+        The sentence names a function whose words are those of an order, in sequence: `rescue the
+        stuck tokens` means `rescueTokens`. Empty if the order also names a tool this way.
         """
         refused = [
             (one, split_words(read_refused(one))) for one in find_sentences(self._base_prompt)
@@ -200,7 +200,7 @@ class ShortFormat:
 
     @cached_property
     def decided(self) -> str:
-        """The text of the step if no model is asked; empty if one is."""
+        """The text of a step that is decided without a model; else empty."""
         if self._has_failed:
             return f" {FAILED}\n{_ANSWER}{FAILED_ANSWER}"
         if isinstance(self._next, Done):
@@ -213,7 +213,7 @@ class ShortFormat:
 
     @property
     def _has_failed(self) -> bool:
-        """Whether the last tool said that it did not do what it was asked for."""
+        """Whether the last tool reported a failure."""
         return bool(self._steps) and not is_done(self._steps[-1].observation)
 
     @cached_property
@@ -231,7 +231,7 @@ class ShortFormat:
 
     @property
     def scoring(self) -> Scoring:
-        """What a generation is scored on."""
+        """The scoring of a generation."""
         step = self._next
         if isinstance(step, Done | NoPlan):
             return Scoring(tools=(), names=(), clauses=(), router_weight=0)
@@ -301,7 +301,7 @@ class ShortFormat:
     def read(self, generation: Generation) -> ToolUse | FinalAnswer:
         """Parse a generation; that of a fake is in the free format.
 
-        Raises: GrammarViolationError: the grammar does not admit its text.
+        Raises: GrammarViolationError: the grammar does not admit the text.
         """
         if generation.is_free:
             return parse(generation.text, self._tools, self._book)
@@ -328,7 +328,7 @@ class ShortFormat:
         return use
 
     def _get_expansion(self, rest: str) -> Callable[[str], str]:
-        """Return what expands texts: a prompt has addresses, a text stays as it was put."""
+        """Return the expansion of texts: a prompt has addresses, a text stays as given."""
         name = rest.removeprefix("Action: ").partition("\n")[0]
         is_agent = any(tool.is_agent and tool.name == name for tool in self._planner.tools)
         return self._book.expand if is_agent else self._book.expand_unnamed
@@ -358,7 +358,7 @@ class ShortFormat:
         return self._compose(self._book.expand_unnamed(answer))
 
     def _compose(self, start: str) -> FinalAnswer:
-        """Compose an answer: its start, and each tool that ran with its result."""
+        """Compose an answer: the start, and each tool that ran with the result."""
         is_end = start in {DONE_ANSWER, FAILED_ANSWER}
         if not is_end and self._steps:
             start = start.removesuffix(".")
@@ -407,6 +407,6 @@ class _Rules:
 
 
 def _has_phrase(words: Sequence[str], phrase: Sequence[str]) -> bool:
-    """Return whether a text has all words of a name, in their order; false for none."""
+    """Return whether a text has all words of a name, in sequence; false without words."""
     rest = iter(map(stem, words))
     return bool(phrase) and all(stem(word) in rest for word in phrase)

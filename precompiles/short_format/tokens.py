@@ -1,4 +1,4 @@
-"""The tokens of a request or a result: words, numbers, quotations, and what can't be read.
+"""The tokens of a request or a result: words, numbers, quotations, and unreadable text.
 
     Send 5.5 USDC to Bob's wallet: "thanks"      send 5.5 usdc to bob 's wallet : "…"
 
@@ -55,7 +55,7 @@ class TokenShape(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token, and where it is."""
+    """A token with positions."""
 
     kind: TokenShape
     start: int
@@ -139,7 +139,7 @@ _THOUSANDS = re.compile(r"[1-9][0-9]{0,2}\.[0-9]{2}0")
 def read_tokens(text: str) -> tuple[Token, ...]:
     """Return the tokens of a text, in order.
 
-    Input:  a text with handles in place of addresses, with its line breaks.
+    Input:  a text with handles in place of addresses, with line breaks.
     """
     return tuple(_Reader(text).read())
 
@@ -244,7 +244,7 @@ class _Reader:
         )
 
     def _read_numeric(self, piece: str, start: int, *, is_spaced: bool) -> Iterator[Token]:
-        """Read what begins with a digit, up to the next blank or bracket."""
+        """Read from a digit up to the next blank or bracket."""
         end = start + len(piece)
         if _LIST.fullmatch(piece) and not _NUMERAL.fullmatch(piece):
             at = start

@@ -1,8 +1,8 @@
-"""What a sentence tells before an order refers to it: `We got 200 gloves. Please enter them`.
+"""Values that a sentence states before an order: `We got 200 gloves. Please enter them`.
 
-The order has the verb, and a pronoun in place of its values. The sentence before it has the values:
-its numbers, its names, and one text. It acts on nobody's money: a tool that moves something takes
-values of its own order alone.
+The order has the verb, and a pronoun in place of the values. The sentence before has the values:
+    numbers, names, and one text. No money moves: a tool that moves something takes values of its
+    own order alone.
 
 Source: docs/architecture.md#short-format.
 """
@@ -45,9 +45,9 @@ _MAX_WORDS = 3
 
 
 def find_told(parts: Sequence[Part], order: Order) -> tuple[Part, ...]:
-    """Return the parts that tell something before an order: of its sentence, or of the one before.
+    """Return the parts with values for an order: of the same sentence, or of the one before.
 
-    A header and the lines of its list are one sentence.
+    A header and the lines of the list are one sentence.
     """
     before = [part for part in parts if part.end <= order.first]
     found: list[Part] = []
@@ -66,9 +66,10 @@ def find_told(parts: Sequence[Part], order: Order) -> tuple[Part, ...]:
 def read_told(
     scan: Scan, parts: Sequence[Part], order: Order, known: KnownWords
 ) -> tuple[list[Item], list[str]] | None:
-    """Return the values that parts tell an order, and their texts; None if they tell none surely.
+    """Return the values that parts state for an order, and the texts; None if none is sure.
 
-    Names are left out if the order has a name or a pronoun for somebody: it says who is meant.
+    Names are left out if the order has a name or a pronoun for a person, which identifies the
+    person.
     """
     if not parts or any(part.mood not in _TELLING for part in parts):
         return None
@@ -106,9 +107,9 @@ def _list_texts(
     *,
     is_statement: bool,
 ) -> list[str]:
-    """Return the texts of what is told: the nouns that are counted, else names that nobody has.
+    """Return the texts of the statements: the nouns that are counted, else unknown names.
 
-    Else what stands after a colon, item by item; else the one noun after `the` or `a`.
+    Else the text after a colon, item by item; else the one noun after `the` or `a`.
     """
     lists = [part for part in told.parts if part.before in {":", "-", "\n", ",", "and", "&"}]
     if any(part.before == ":" for part in told.parts) and not any(
@@ -152,7 +153,7 @@ def _is_empty(part: Part, mentions: Sequence[Mention]) -> bool:
 
 
 def _show_topic(scan: Scan, part: Part) -> str:
-    """Return what a part is about that begins with a noun: `haircut on the 17th`."""
+    """Return the topic of a part that begins with a noun: `haircut on the 17th`."""
     place = part.first
     while (
         place < part.end
@@ -177,7 +178,7 @@ def _show_noun(scan: Scan, mention: Mention) -> str:
 
 
 def _show_bare(scan: Scan, part: Part) -> str:
-    """Return the text of a part without its article."""
+    """Return the text of a part without the article."""
     first = part.first
     while first < part.end - 1 and scan.tokens[first].word in english.DETERMINERS:
         first += 1

@@ -1,6 +1,6 @@
-"""What a router reads of a clause and of a tool: words, and counts of values.
+"""Input of a router, of a clause and of a tool: words, and counts of values.
 
-A router scores (clause, tool). It never reads a tool result, so a result cannot choose a tool.
+A router scores (clause, tool), and never reads a tool result: a result cannot choose a tool.
 
 Source: docs/architecture.md#router.
 """
@@ -56,7 +56,7 @@ def read_clause_words(scan: Scan, first: int = 0, end: int | None = None) -> Cla
 def read_tool_words(tool: Tool) -> ToolWords:
     """Read a tool. A name in camel case or with underscores has several words.
 
-    A list counts as one value of its items' kind, a typed text as one of each leaf's. Markers are
+    A list counts as one value of the items' kind, a typed text as one of each leaf's. Markers are
     not read.
     """
     about = " ".join(f"{p.name} {p.plain_description}" for p in tool.parameters)

@@ -79,7 +79,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """What the values of an order can stand for."""
+    """The possible meanings of an order's values."""
 
     known: KnownWords
     first: int = 0
@@ -424,7 +424,7 @@ def _is_one_span(slot: ParameterSlot, noun: str) -> bool:
 
 
 def _counts_items(slot: ParameterSlot, mention: Mention) -> bool:
-    """Return whether a number counts what a slot names one by one: `2 seats`, `two tables`."""
+    """Return whether a number counts the items of a slot: `2 seats`, `two tables`."""
     said, words = mention.text.lower(), split_words(slot.name)
     is_plural = said.endswith("s") and mention.value != 1
     is_one = said.removesuffix("s") in words and said not in words
@@ -509,7 +509,7 @@ def _as_integer(slot: ParameterSlot, value: Fraction) -> Value | Obstacle:
 def _refer(
     slot: ParameterSlot, mention: Mention, context: Context, tool: ToolRoles
 ) -> Value | Obstacle:
-    """Return what `it`, `all of it` or `the same amount` stands for."""
+    """Return the value of `it`, `all of it` or `the same amount`."""
     if (
         mention.unit is UnitKind.TOKEN
         and slot.role is ValueRole.AMOUNT

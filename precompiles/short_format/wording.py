@@ -1,8 +1,9 @@
-"""What the words of an order say: which tool it means, and whether it is an order at all.
+"""The meaning of an order's words: which tool, and whether an order at all.
 
-Values decide how a tool is filled; words decide whether it is meant. The verb of an order has to be
-a tool's own or to mean the same, or the nouns have to be its own. What takes an order back, puts it
-off or leaves it open is a block. A word at an important place that nothing explains is a doubt.
+Values decide how a tool is filled; words decide whether the tool is meant. The verb of an order has
+to be a tool's own or to mean the same, or the nouns have to be the tool's own. Words that cancel an
+order, postpone or leave open are a block. A word at an important place that nothing explains is a
+doubt.
 
 Source: docs/architecture.md#short-format.
 """
@@ -94,7 +95,7 @@ _PLAIN_VERBS = frozenset(map(stem, ("make", "set", "change", "update", "turn", "
 
 
 def find_meanings(scan: Scan, order: Order) -> tuple[str, frozenset[str]]:
-    """Return the stem of an order's verb, and the meanings of the verb with its particle."""
+    """Return the stem of an order's verb, and the meanings of the verb with the particle."""
     head = order.head
     if head < 0:
         return "", frozenset()
@@ -139,7 +140,7 @@ def find_meanings(scan: Scan, order: Order) -> tuple[str, frozenset[str]]:
 
 
 def _find_phrase(scan: Scan, order: Order) -> range:
-    """Return the tokens of a verb of several words without its first: `take it off sale`."""
+    """Return the tokens of a verb of several words without the first: `take it off sale`."""
     part = order.head_part
     if part is None or order.head < 0:
         return range(0)
@@ -154,7 +155,7 @@ def _find_phrase(scan: Scan, order: Order) -> range:
 
 
 def _names_item(scan: Scan, order: Order) -> bool:
-    """Return whether the object of a verb is an item by its number: `withdraw proposal 3`."""
+    """Return whether the object of a verb is an item by number: `withdraw proposal 3`."""
     mentions = order.list_mentions(scan)
     values = [one for one in mentions if one.kind in VALUES]
     if not values or any(one.unit is not UnitKind.NONE or not one.labels for one in values):
@@ -175,14 +176,14 @@ _MORE = frozenset(("another", "more", "extra", "longer", "additional"))
 
 
 def _adds(scan: Scan, head: int, end: int) -> bool:
-    """Return whether an order adds to what was done before: `increase my deposit by 6 DAI`."""
+    """Return whether an order adds to an earlier act: `increase my deposit by 6 DAI`."""
     words = [token.word for token in scan.tokens[head : min(head + 4, end)]]
     is_more = words[0] in {"increase", "raise", "boost"}
     return is_more and "by" in words and any(word in _ADDED for word in words)
 
 
 def measure_strength(scan: Scan, order: Order, tool: ToolRoles) -> Strength | Obstacle:
-    """Return how sure an order's verb is that a tool is meant, or that it is not."""
+    """Return how much an order's verb speaks for or against a tool."""
     head = order.head
     mood = Mood.NOMINAL if order.head_part is None else order.head_part.mood
     said = [scan.tokens[place].word for place in _word_places(scan, order)]
@@ -305,7 +306,7 @@ def measure_strength(scan: Scan, order: Order, tool: ToolRoles) -> Strength | Ob
 
 
 def _goes_to(scan: Scan, order: Order) -> bool:
-    """Return whether an order goes to somebody: `to Ann`, or whom the verb has as its object."""
+    """Return whether an order has a recipient: `to Ann`, or the object of the verb."""
     return any(
         mention.kind is MentionKind.NAME
         and mention.first
@@ -338,7 +339,7 @@ _OPEN_VERBS = frozenset(("check", "sign", "log"))
 
 
 def _says_choice(scan: Scan, order: Order, tool: ToolRoles) -> bool:
-    """Return whether an order says a word that a tool gives for a number: `proposal 1: for`."""
+    """Return whether an order has a word that a tool gives for a number: `proposal 1: for`."""
     named = {word for slot in tool.slots for word, _ in slot.named}
     return any(
         stem(scan.tokens[place].word) in named
@@ -350,7 +351,7 @@ def _says_choice(scan: Scan, order: Order, tool: ToolRoles) -> bool:
 
 
 def _is_advice(scan: Scan, head: int, end: int) -> bool:
-    """Return whether a question asks what is to be done: `Should I pay it`?"""
+    """Return whether a question is one for advice: `Should I pay it`?"""
     words = [token.word for token in scan.tokens[head : min(head + 2, end)]]
     return (
         len(words) > 1
@@ -360,7 +361,7 @@ def _is_advice(scan: Scan, head: int, end: int) -> bool:
 
 
 def _count_nouns(scan: Scan, order: Order, tool: ToolRoles) -> int:
-    """Return how many words of an order beside its verb and its values are a tool's own."""
+    """Return how many words of an order beside verb and values are a tool's own."""
     words = {
         stem(scan.tokens[place].word)
         for place in _word_places(scan, order)
@@ -372,7 +373,7 @@ def _count_nouns(scan: Scan, order: Order, tool: ToolRoles) -> int:
 
 
 def _first_nouns(scan: Scan, order: Order) -> list[str]:
-    """Return the words of an order before its first preposition or value."""
+    """Return the words of an order before the first preposition or value."""
     found = []
     for place in range(order.first, order.parts[0].end):
         word = scan.tokens[place].word
@@ -385,7 +386,7 @@ def _first_nouns(scan: Scan, order: Order) -> list[str]:
 
 
 def _has_truth(verb: str, tool: ToolRoles) -> bool:
-    """Return whether a verb is a tool's own or its opposite, and the tool takes a truth value."""
+    """Return whether a verb is a tool's own or the opposite, and the tool takes a truth value."""
     if not any(slot.role is ValueRole.TRUTH for slot in tool.slots):
         return False
     return any(
@@ -395,7 +396,7 @@ def _has_truth(verb: str, tool: ToolRoles) -> bool:
 
 
 def _switches(scan: Scan, order: Order, tool: ToolRoles) -> bool:
-    """Return whether an order turns something on or off, and a truth value of a tool says that."""
+    """Return whether an order turns something on or off, and a truth value of a tool does that."""
     truths = [slot for slot in tool.slots if slot.role is ValueRole.TRUTH]
     says = any(not slot.labels.isdisjoint({"on", "off"}) for slot in truths) or any(
         not {"on", "off"}.isdisjoint(dict(slot.named)) for slot in tool.slots
@@ -437,7 +438,7 @@ _POSTS = frozenset(map(stem, ("role", "title", "rank", "position", "post", "offi
 
 
 def _appoints(scan: Scan, order: Order, tool: ToolRoles) -> bool:
-    """Return whether an order gives somebody a role: `make Ann our treasurer`."""
+    """Return whether an order gives a person a role: `make Ann our treasurer`."""
     if order.head < 0 or scan.tokens[order.head].word not in {"make", "appoint", "name"}:
         return False
     texts = [slot for slot in tool.slots if slot.role is ValueRole.TEXT]
@@ -453,7 +454,7 @@ def _appoints(scan: Scan, order: Order, tool: ToolRoles) -> bool:
 
 
 def _asks_tool(scan: Scan, order: Order, tool: ToolRoles) -> bool:
-    """Return whether an order asks a tool that takes a text by its name: `Ask the Handbook "…"`."""
+    """Return whether an order names a tool that takes a text: `Ask the Handbook "…"`."""
     is_asked = order.head >= 0 and scan.tokens[order.head].word in {"ask", "consult"}
     words = [token.text for token in scan.tokens[order.first : order.end]]
     has_text = any(slot.role is ValueRole.TEXT for slot in tool.slots)
@@ -466,10 +467,10 @@ _GIVEN = frozenset(("in", "giv", "sell", "send", "pay"))
 
 
 def _exchanges(scan: Scan, order: Order, tool: ToolRoles, *, is_bought: bool) -> bool:
-    """Return whether the amount of an order is on the side of an exchange that a tool asks for.
+    """Return whether the amount of an order is on the side of an exchange that a tool takes.
 
-    `swap 5 USDC for DAI` and `buy DAI for 5 USDC` say what is given, `swap DAI for 5 USDC` and `buy
-    5 USDC with DAI` what is got.
+    `swap 5 USDC for DAI` and `buy DAI for 5 USDC` state the amount given, `swap DAI for 5 USDC` and
+    `buy 5 USDC with DAI` the amount received.
     """
     amounts = [one for one in order.list_mentions(scan) if one.kind is MentionKind.QUANTITY]
     if not amounts:
@@ -482,7 +483,7 @@ def _exchanges(scan: Scan, order: Order, tool: ToolRoles, *, is_bought: bool) ->
 
 
 def find_agent(scan: Scan, first: int, end: int, tool: ToolRoles) -> int:
-    """Return the end of an agent's name among some tokens, 0 if none: `Ask the Counting Agent`."""
+    """Return the end of an agent's name among some tokens, or 0: `Ask the Counting Agent`."""
     name = tuple(map(stem, split_words(tool.name))) if tool.is_agent else ()
     words = [stem(token.word) for token in scan.tokens[first:end]] if name else []
     for start in range(len(words) - len(name) + 1) if name else ():
@@ -506,7 +507,7 @@ def _is_form(scan: Scan, order: Order, tool: ToolRoles) -> bool:
 
 
 def _is_opposite(scan: Scan, order: Order, tool: ToolRoles) -> bool:
-    """Return whether a word of an order excludes what a tool does; a truth value can say both."""
+    """Return whether a word of an order excludes the act of a tool; a truth value admits both."""
     head = order.head
     if any(slot.role is ValueRole.TRUTH for slot in tool.slots):
         return False
@@ -537,7 +538,7 @@ def _is_opposite(scan: Scan, order: Order, tool: ToolRoles) -> bool:
 
 
 def _clashes(scan: Scan, order: Order, tool: ToolRoles) -> bool:
-    """Return whether an order goes out of what a tool goes into, or the other way round."""
+    """Return whether order and tool have opposite directions: out of and into."""
     inward, outward = _directions(scan, order)
     own_inward, own_outward = _own_directions(tool)
     pays_in = tool.moves and "pay" in tool.verbs and not _has_recipient(tool)
@@ -596,9 +597,9 @@ def _own_directions(tool: ToolRoles) -> tuple[frozenset[str], frozenset[str]]:
 
 
 def count_evidence(scan: Scan, order: Order, tool: ToolRoles) -> int:
-    """Return how much an order's words speak for a tool: two for one of its name, one for others.
+    """Return the evidence of an order's words for a tool: two for one of the name, one for others.
 
-    Nouns beside a value that it takes, such as `vault 5`, do not count for a tool that reads.
+    Nouns beside a value that the tool takes, such as `vault 5`, do not count for a tool that reads.
     """
     own_mentions = order.list_mentions(scan)
     labels = {label for mention in own_mentions for label in mention.labels}
@@ -681,7 +682,7 @@ _SOFT = frozenset((MentionKind.INEXACT, MentionKind.REPEAT, MentionKind.LATER, M
 
 
 def find_block(scan: Scan, order: Order, tool: ToolRoles) -> Obstacle | None:
-    """Return why an order is none, or not now; None if it is one."""
+    """Return why an order does not count, or not now; else None."""
     for mention in scan.mentions:
         if mention.kind not in BLOCKS or not order.holds(mention):
             continue
@@ -755,7 +756,7 @@ _BEFORE_NAMED = 3
 
 
 def find_negated(scan: Scan, mention: Mention, slots: Sequence[ParameterSlot]) -> bool:
-    """Return whether a negation says that a truth value is false: `not express`."""
+    """Return whether a negation makes a truth value false: `not express`."""
     after = scan.tokens[mention.end : mention.end + _BEFORE_NAMED]
     return any(
         stem(token.word) in slot.names
@@ -766,7 +767,7 @@ def find_negated(scan: Scan, mention: Mention, slots: Sequence[ParameterSlot]) -
 
 
 def read_named_truth(scan: Scan, order: Order, slot: ParameterSlot) -> bool | None:
-    """Return the truth value that an order names: `express`, `no express`; None if it does not."""
+    """Return the truth value that an order names: `express`, `no express`; or None."""
     places = [
         place for place in _word_places(scan, order) if stem(scan.tokens[place].word) in slot.names
     ]
@@ -809,7 +810,7 @@ def _is_vote(scan: Scan, mention: Mention, tool: ToolRoles) -> bool:
 
 
 def find_unknown(scan: Scan, order: Order, tool: ToolRoles) -> Obstacle | None:
-    """Return what an order names that nobody knows."""
+    """Return the unknown name of an order."""
     has_party = _has_party(tool)
     for mention in scan.mentions:
         if mention.kind not in UNKNOWN or not order.holds(mention):
@@ -868,7 +869,7 @@ def _has_party(tool: ToolRoles) -> bool:
 def is_text(scan: Scan, tool: ToolRoles, mention: Mention) -> bool:
     """Return whether a capitalised name is a tool's text.
 
-    The tool takes no account, or the text's label is before it.
+    The tool takes no account, or the text's label comes before.
     """
     texts = [slot for slot in tool.slots if slot.role is ValueRole.TEXT]
     place = mention.first - 1
@@ -881,7 +882,7 @@ def is_text(scan: Scan, tool: ToolRoles, mention: Mention) -> bool:
 
 
 def _is_purpose(scan: Scan, order: Order, mention: Mention) -> bool:
-    """Return whether a name stands in what an amount is for: `12 POL for the train to Lyon`.
+    """Return whether a name stands in the purpose of an amount: `12 POL for the train to Lyon`.
 
     `for` and an article come after all values of the part.
     """
@@ -982,13 +983,13 @@ def _is_loose(scan: Scan, order: Order, tool: ToolRoles, place: int) -> bool:
 
 
 def _asks_noun(word: str, tool: ToolRoles) -> bool:
-    """Return whether a word asks for a noun of a tool that reads: `cost` for its `price`."""
+    """Return whether a word means a noun of a tool that reads: `cost` for `price`."""
     nouns = english.READ_NOUNS.get(stem(word), english.READ_NOUNS.get(word, ()))
     return any(stem(noun) in tool.words for noun in nouns)
 
 
 def _is_compound(scan: Scan, tool: ToolRoles, place: int) -> bool:
-    """Return whether a word belongs to a noun of a tool after it: `the savings vault`."""
+    """Return whether a word belongs to a tool's noun that follows: `the savings vault`."""
     after = scan.tokens[place + 1] if place + 1 < len(scan.tokens) else None
     is_noun = after is not None and scan.owners[place + 1] < 0 and after.word not in _FUNCTION
     return (
@@ -999,7 +1000,7 @@ def _is_compound(scan: Scan, tool: ToolRoles, place: int) -> bool:
 
 
 def _find_purpose(scan: Scan, part: Part) -> int:
-    """Return where what an amount is for begins: after a part's values; else a large number."""
+    """Return where the purpose of an amount begins: after a part's values; else a large number."""
     values = [one.end for one in scan.mentions if part.holds(one) and one.kind in VALUES | UNKNOWN]
     if not values:
         return part.end
@@ -1020,9 +1021,9 @@ def _is_list_header(scan: Scan, part: Part) -> bool:
 
 
 def _books_for(scan: Scan, part: Part, tool: ToolRoles) -> bool:
-    """Return whether a part says what something is booked for: `table 7 for the poker round`.
+    """Return whether a part names the purpose of a booking: `table 7 for the poker round`.
 
-    `for the next film` and `for Friday` say which one.
+    `for the next film` and `for Friday` are attributes.
     """
     words = {token.word for token in scan.tokens[part.first : part.end]}
     is_other = words & (_RANKS | english.WEEKDAYS | {"'s"}) or any(
@@ -1035,7 +1036,7 @@ _RANKS = frozenset("second third fourth fifth next last other previous following
 
 
 def _describes_new(scan: Scan, order: Order, tool: ToolRoles) -> bool:
-    """Return whether `a` and a noun follow the verb of what gets a title: `schedule a concert`."""
+    """Return whether `a` and a noun follow the verb for a titled thing: `schedule a concert`."""
     is_quoted = any(one.kind is MentionKind.QUOTATION for one in order.list_mentions(scan))
     has_text = any(slot.role is ValueRole.TEXT for slot in tool.slots)
     is_new = scan.tokens[order.head + 1].word in {"a", "an"}
@@ -1062,7 +1063,7 @@ _CLAUSE_SUBJECTS = frozenset("i i'm i've i'll we we're we've we'll he she they".
 
 
 def _is_clause(scan: Scan, order: Order, tool: ToolRoles) -> bool:
-    """Return whether `that` and what somebody does follow a verb: `admit that Bob was right`."""
+    """Return whether a clause with `that` follows a verb: `admit that Bob was right`."""
     place = order.head + 1
     if order.head < 0 or place + 1 >= order.end:
         return False
@@ -1123,7 +1124,7 @@ def _is_participle_alone(scan: Scan, part: Part, tool: ToolRoles) -> bool:
 
 
 def _is_label_at(scan: Scan, place: int) -> bool:
-    """Return whether a word names the number after it: `card 4`."""
+    """Return whether a word names the next number: `card 4`."""
     owner = scan.owners[place + 1] if place + 1 < len(scan.tokens) else -1
     return owner >= 0 and stem(scan.tokens[place].word) in scan.mentions[owner].labels
 
@@ -1198,7 +1199,7 @@ def find_other_noun(
 
 
 def _is_plain_word(scan: Scan, tool: ToolRoles, place: int) -> bool:
-    """Return whether a word says nothing of its own, of a tool that moves no money."""
+    """Return whether a word adds no meaning, of a tool that moves no money."""
     word = scan.tokens[place].word
     has_text = any(slot.role is ValueRole.TEXT for slot in tool.slots)
     following = scan.tokens[place + 1] if place + 1 < len(scan.tokens) else None
@@ -1242,7 +1243,7 @@ _CALLED = frozenset(
 
 
 def _find_unplaced(scan: Scan, order: Order, tool: ToolRoles, told: set[int]) -> Obstacle | None:
-    """Return what an order says that a tool which moves no money has no place for.
+    """Return the words of an order that have no place in a tool which moves no money.
 
     The bare object of the verb beside a quotation, `add descaler to the list`; and for how long,
     `keep room 2 at 22 for the next hour`.
@@ -1286,16 +1287,16 @@ _PAPERS = frozenset("bill request reminder receipt quote invoice cheque task".sp
 
 
 def _sends(scan: Scan, head: int, place: int) -> bool:
-    """Return whether a noun has a determiner, and the verb of it does not pay it."""
+    """Return whether a noun has a determiner, and is not paid by the verb."""
     before = scan.tokens[place - 1].word
     is_noun = before in english.DETERMINERS or before == "payment"
     return is_noun and scan.tokens[head].word not in {"pay", "settle", "cover", "clear"}
 
 
 def _find_turn(scan: Scan, order: Order, tool: ToolRoles) -> Obstacle | None:
-    """Return an adverb that turns what a verb does: `sign Ann off`, `send 12 back`, `rent it out`.
+    """Return an adverb that reverses a verb: `sign Ann off`, `send 12 back`, `rent it out`.
 
-    The verb has it in no list, and the tool's words lack it.
+    No list has the verb with the adverb, and the tool's words lack the adverb.
     """
     part = order.head_part
     if order.head < 0 or part is None or not order.parts[0].first <= order.head < order.end:
@@ -1365,7 +1366,7 @@ SPANS = frozenset(
 
 
 def _is_part_of(scan: Scan, order: Order, tool: ToolRoles, place: int) -> bool:
-    """Return whether a verb's object belongs to what a tool acts on: `cancel my bid on lot 4`."""
+    """Return whether a verb's object belongs to the object of a tool: `cancel my bid on lot 4`."""
     is_object = place == order.head + 2 and scan.tokens[place - 1].word in english.DETERMINERS
     if not is_object or place + 2 >= order.end:
         return False
@@ -1386,10 +1387,10 @@ def find_unexplained(
 ) -> Obstacle | None:
     """Return a word at an important place that nothing explains.
 
-    Such places are after `to`, `from`, `into`, `in`, `on` and `at`, beside a name, and between a
-    verb and its values.
+    Important places are after `to`, `from`, `into`, `in`, `on` and `at`, beside a name, and between
+    a verb and its values.
 
-    Input:  the runs of words that are a tool's text; words of the other tools of its contract.
+    Input:  the runs of words that are a tool's text; words of the other tools of the contract.
     """
     told = {place for first, end in texts for place in range(first, end)}
     if tool.is_read or tool.is_agent:

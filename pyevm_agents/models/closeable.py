@@ -14,7 +14,7 @@ class Closeable(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Release all resources. Calling it again does nothing."""
+        """Release all resources. A second call does nothing."""
 
     def __enter__(self) -> Self:
         return self

@@ -1,4 +1,4 @@
-"""Messages between a model and its engine (a child process): a 4-byte length, then JSON."""
+"""Messages between a model and the engine (a child process): a 4-byte length, then JSON."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LENGTH = struct.Struct(">I")
 
 
 class FileMessage(TypedDict):
-    """A file to load. Size and modification time show whether it is the file that was hashed."""
+    """A file to load. Size and modification time identify the hashed file."""
 
     path: str
     size_bytes: int
@@ -70,7 +70,7 @@ class ClauseMessage(TypedDict):
 
 
 class ToolMessage(TypedDict):
-    """A tool as a router reads it; fields as in `language_model.ToolWords`."""
+    """A tool as input of a router; fields as in `language_model.ToolWords`."""
 
     name: list[str]
     description: list[str]
@@ -236,7 +236,7 @@ def read_reply(stream: IO[bytes]) -> EngineReply | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluationStats:
-    """Evaluation counts of a generation. They affect time only and differ between hosts."""
+    """Evaluation counts of a generation: of time only, and different between hosts."""
 
     evaluated_tokens: int
     """Prompt and output tokens that were decoded for this generation."""

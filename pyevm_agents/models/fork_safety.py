@@ -1,7 +1,7 @@
 """Locks of objects shared between threads, kept consistent across `os.fork`.
 
 A forked child has only the thread that forked. A lock held by another thread would stay locked
-forever, and its half-finished work would stay half-finished. A fork therefore waits for all locks.
+forever, and half-finished work would stay half-finished. A fork therefore waits for all locks.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _fork_lock = threading.Lock()
 
 
 def register_for_forks(shared: ForkAware) -> None:
-    """Make forks wait for the lock of `shared`, and call its `after_fork` in the child."""
+    """Make forks wait for the lock of `shared`, and call `shared.after_fork` in the child."""
     _fork_aware_objects.add(shared)
 
 

@@ -32,16 +32,16 @@ class Progress:
 
     @property
     def is_loading(self) -> bool:
-        """Whether the model is still loading, so that no generation has started."""
+        """Whether the model is still loading, and no generation has started."""
         return self.phase not in {"prompt", "output"}
 
 
 class ProgressRelay:
     """Forwards progress reports to a callback until the callback raises.
 
-    An `Exception` from the callback (such as a disconnected client) does not cancel the work: it
+    An `Exception` from the callback (such as a disconnected client) does not cancel the work, which
     continues, and the result is cached for the next caller. Any other `BaseException` (such as
-    Ctrl-C) cancels it.
+    Ctrl-C) cancels the work.
     """
 
     def __init__(self, listen: Callable[[Progress], None] | None) -> None:
@@ -59,7 +59,7 @@ class ProgressRelay:
         return self._listen is not None
 
     def report(self, phase: str, done: int, total: int, text: str) -> None:
-        """Call the callback, unless it has raised."""
+        """Call the callback, unless one call has raised."""
         if self._listen is None or self._error is not None:
             return
         try:
@@ -68,7 +68,7 @@ class ProgressRelay:
             self._error = error
 
     def warn_of_error(self) -> None:
-        """Issue a warning if the callback raised, and enable it again."""
+        """Issue a warning if the callback raised, and enable the callback again."""
         error, self._error = self._error, None
         if error is not None:
             warnings.warn(

@@ -1,4 +1,4 @@
-"""Durations of inferences. Host data: no consensus rule, block or recording contains them."""
+"""Durations of inferences. Host data: in no consensus rule, block or recording."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timing:
-    """The duration of an inference, and whether its generation was cached."""
+    """The duration of an inference, and whether the generation was cached."""
 
     seconds: float | None
     """Duration of the inference that computed the generation; None if it is unknown."""
@@ -23,14 +23,14 @@ class Timing:
 
 @runtime_checkable
 class TimedModel(Protocol):
-    """A language model that reports the durations of its inferences."""
+    """A language model that reports the durations of inferences."""
 
     def generate_timed(self, request: GenerationRequest) -> tuple[Generation, Timing]:
-        """Return the result of `generate(request)`, and the duration of its inference."""
+        """Return the result of `generate(request)`, and the duration of the inference."""
 
 
 def generate_timed(model: LanguageModel, request: GenerationRequest) -> tuple[Generation, Timing]:
-    """Generate with a model; measure the duration unless the model reports it."""
+    """Generate with a model; measure the duration unless the model reports one."""
     if isinstance(model, TimedModel):
         return model.generate_timed(request)
     started = time.perf_counter()

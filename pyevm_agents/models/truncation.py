@@ -23,16 +23,16 @@ def truncate(
 
     The tokens are those that the model would have generated under that limit. The consensus rules
     do not depend on the other fields, since the executor halts out of gas when a generation exceeds
-    its limit.
+    the limit.
 
     Input:
         max_tokens: the lower limit.
         spell: detokenizes tokens; None leaves the text uncut.
 
     Output:
-        The generation with `is_complete` false. `forced_tokens` is an upper bound, because it is
-        not known which tokens were forced. `margin` is the model's own, or None if the closest
-        decision came after the cut. The generation itself if it is within the limit.
+        The generation with `is_complete` false. `forced_tokens` is an upper bound, because the
+        forced tokens are unknown. `margin` is the model's own, or None if the closest decision came
+        after the cut. The generation itself if within the limit.
     """
     if len(generation.tokens) - generation.tail_tokens <= max_tokens:
         return generation

@@ -1,6 +1,6 @@
-"""Canonical tokens: whether a text tokenizes to the tokens that it was generated in.
+"""Canonical tokens: whether a text tokenizes to the generated tokens.
 
-A generation's text becomes part of the next prompt's history. If its tokens are those of
+A generation's text becomes part of the next prompt's history. If the text's tokens are those of
 `tokenize_data`, the next prompt starts with tokens that the engine has already evaluated.
 """
 
@@ -33,7 +33,7 @@ INSIDE_CHARACTER = range(0x80, 0xC0)
 
 
 class CanonicalMatch(Enum):
-    """Result of comparing tokens with the canonical tokens of their text."""
+    """Result of comparing tokens with the canonical tokens of the same text."""
 
     NO = "different, whatever follows"
     OPEN = "a prefix of the canonical tokens of a longer text, or ends inside a character"
@@ -46,7 +46,7 @@ class TextVocabulary(VocabularySource, Protocol):
     vocabulary_tokens: int
 
     def metadata(self, key: str) -> str:
-        """Return a metadata entry of the GGUF file as text; empty if it is missing."""
+        """Return a metadata entry of the GGUF file as text; empty if missing."""
 
 
 class CanonicalTokenizer:
@@ -110,10 +110,10 @@ class CanonicalTokenizer:
         *,
         is_whole_before: bool = False,
     ) -> CanonicalMatch:
-        """Compare `tokens[start:]` with the canonical tokens of their text.
+        """Compare `tokens[start:]` with the canonical tokens of the same text.
 
         If the vocabulary allows words to be tokenized separately, only the last words are compared:
-        earlier ones were compared when they were the last.
+            earlier ones were compared in earlier calls.
 
         Input:
             forced: bytes that follow in any case. The tokens must be a prefix of the canonical
@@ -121,8 +121,8 @@ class CanonicalTokenizer:
             is_whole_before: whether all tokens but the last are known to be `WHOLE`.
 
         Output:
-            `OPEN` also for fitting tokens with forced bytes after them, for a text that ends inside
-            a character, and for trailing white space that tokenizes differently now but like this
+            `OPEN` also for fitting tokens before forced bytes, for a text that ends inside a
+            character, and for trailing white space that tokenizes differently now but like this
             once a letter follows.
         """
         own = list(tokens[self._find_window(tokens, start, 1 if is_whole_before else 2) :])
@@ -165,7 +165,7 @@ class CanonicalTokenizer:
         return [tokens[0] for tokens in map(self.get_canonical_tokens, texts) if len(tokens) == 1]
 
     def _decode_text(self, own: Sequence[int], forced: bytes) -> tuple[str | None, int]:
-        """Decode tokens and the bytes after them, up to the last whole character.
+        """Decode tokens and the bytes that follow, up to the last whole character.
 
         Output:
             The text, or None if the tokens themselves end inside a character; and how many of the
@@ -181,7 +181,7 @@ class CanonicalTokenizer:
             return (data + forced)[: error.start].decode(), held_bytes
 
     def is_word_boundary(self, last: int, token: int) -> bool:
-        """Return whether the pre-tokenizer splits between two tokens, so that they never merge."""
+        """Return whether the pre-tokenizer splits between two tokens, which then never merge."""
         return self._can_split and self._begins_word[token] and self._ends_visibly[last]
 
     def _find_window(self, tokens: Sequence[int], start: int, last_tokens: int = 2) -> int:

@@ -1,7 +1,7 @@
-"""A chat template, rendered once with sentinels and cut into its literal prefix, middle and suffix.
+"""A chat template, rendered once with sentinels and cut into literal prefix, middle and suffix.
 
-The pieces are part of a model's profile, so no template runs while a chain does, and none reads a
-clock: `strftime_now`, which llama_cpp passes to templates, does not exist here.
+The pieces are part of a model's profile, so no template runs while a chain does, and no template
+reads a clock: `strftime_now`, which llama_cpp passes to templates, does not exist here.
 
 Source: docs/architecture.md#bit-for-bit
 """
@@ -49,7 +49,7 @@ def _raise_exception(message: str = "") -> NoReturn:
 def split_chat_template(
     template: str | None, *, bos_text: str = "", eos_text: str = "", adds_bos: bool = False
 ) -> ChatPieces:
-    """Render a chat template with sentinels and split it at them.
+    """Render a chat template with sentinels and split the result at the sentinels.
 
     Input:
         template: Jinja, as in the GGUF entry `tokenizer.chat_template`, or None for `PLAIN`.
@@ -57,11 +57,11 @@ def split_chat_template(
         adds_bos: whether tokenizing adds the beginning-of-text token; if so, the prefix omits it.
 
     Output:
-        The pieces. If the template does not support a system message, it is put in front of the
-        user message, separated by an empty line.
+        The pieces. A system message that the template does not support is put in front of the user
+        message, separated by an empty line.
 
     Raises:
-        ConfigError: the template is too long, does not render, or changes or drops its messages.
+        ConfigError: the template is too long, does not render, or changes or drops messages.
     """
     if not template:
         return PLAIN

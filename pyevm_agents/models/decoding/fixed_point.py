@@ -9,7 +9,7 @@ NumPy with a result that differs between processors is involved.
 2. The distance `d` of each logit to the highest becomes a weight of 40 fractional bits: the product
    of two entries of the table of exp(-x), one for `d >> 8`, one for `d & 255`. Weights of a
    distance of 32 nats or more are 0.
-3. The weights are summed. The logarithm of the sum is that of its leading 13 bits, from a table,
+3. The weights are summed. The logarithm of the sum is that of the leading 13 bits, from a table,
    plus the shift times log 2.
 
 The result differs from the exact one by less than 0.001 nats.
@@ -60,7 +60,7 @@ def compute_surprisal(logits: NDArray[np.float32], token: int) -> int:
         logits: one for each token, at most 2^22 of them.
 
     Raises:
-        EngineFault: a logit is not finite, or its size is not below 2^31.
+        EngineFault: a logit is not finite, or the size is not below 2^31.
     """
     fixed = to_fixed_point(logits)
     highest = int(fixed.max())
@@ -75,7 +75,7 @@ def to_fixed_point(logits: NDArray[np.float32]) -> NDArray[np.int64]:
     """Return logits in units of 2^-16, rounded half to even.
 
     Raises:
-        EngineFault: a logit is not finite, or its size is not below 2^31. The conversion to an
+        EngineFault: a logit is not finite, or the size is not below 2^31. The conversion to an
             integer would give other results on other processors.
     """
     if not (np.abs(logits) < MAX_LOGIT).all():

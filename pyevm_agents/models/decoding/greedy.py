@@ -1,4 +1,4 @@
-"""Greedy choice of one token, and its margin over the runner-up."""
+"""Greedy choice of one token, and the margin over the runner-up."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ def choose_token(
     """Choose and consume the next token; return the smallest margin so far.
 
     The gap of a choice is the chosen token's logit minus that of the next admissible token
-    (`token_walk.py`), or, if there is none, that of the next token admitted by the grammar. A
-    choice with a single candidate has no gap. Of two equal gaps, the earlier one is returned.
+    (`token_walk.py`), or, without one, that of the next token admitted by the grammar. A choice
+    with a single candidate has no gap. Of two equal gaps, the earlier one is returned.
 
     Raises:
-        GrammarError: the grammar admits no token, or llguidance fails on it.
+        GrammarError: the grammar admits no token, or llguidance fails.
         EngineFault: the logit of a token admitted by the grammar is not finite.
     """
     index = len(walk.tokens)
@@ -59,7 +59,7 @@ def choose_token(
 def _take_best_two(
     walk: ConstrainedText, candidates: Iterator[TokenCandidate], closest: TopTwoMargin | None
 ) -> tuple[TokenCandidate, TokenCandidate | None]:
-    """Consume the next token; return it, and the runner-up if the gap could be the smallest."""
+    """Consume and return the next token, with the runner-up if the gap could be the smallest."""
     admitted: list[TokenCandidate] = []
     passed: list[TokenCandidate] = []
     for candidate in candidates:

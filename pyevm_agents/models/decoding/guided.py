@@ -156,12 +156,12 @@ class GuidedDecoder:
 
         Input:
             known: the first tokens of the output, from a generation with a lower limit. The output
-                includes them; `forced_tokens`, `margin` and the scores describe only the tokens
-                after them.
-            scorer: scores the step, and takes part in its choices; None for no scores.
+                includes the known tokens; `forced_tokens`, `margin` and the scores describe only
+                later tokens.
+            scorer: scores the step, and takes part in the choices; None for no scores.
 
         Raises:
-            GrammarError: llguidance rejects the grammar or fails on it.
+            GrammarError: llguidance rejects the grammar or fails.
             EngineFault: a logit that may be chosen is not finite, or llama.cpp fails.
         """
         walk = ConstrainedText(self.compile_grammar(grammar), self.canonical, self._ends)
@@ -236,7 +236,7 @@ class GuidedDecoder:
     def encode_given_text(
         self, text: str, grammar: str, max_tokens: int, *, is_scored: bool = False
     ) -> GuidedOutput:
-        """Encode a given text as a generation: in its canonical tokens.
+        """Encode a given text as a generation: in canonical tokens.
 
         An end-of-generation token follows if the grammar would admit more text. A token counts as
         forced if the grammar left no choice at that point of the canonical tokens.
@@ -287,7 +287,7 @@ class GuidedDecoder:
         )
 
     def _copy_matcher(self, grammar: str) -> llguidance.LLMatcher:
-        """Return a matcher at its start: a copy of the cached compiled grammar.
+        """Return a matcher at the start: a copy of the cached compiled grammar.
 
         Compiling takes about 2 ms, most of the time of a scripted step, and scripts generate many
         steps under one grammar.
@@ -361,9 +361,9 @@ class GuidedDecoder:
 
 
 def _replay_tokens(walk: ConstrainedText, known: Sequence[int]) -> int:
-    """Replay known tokens; return how many forced tokens directly follow them.
+    """Replay known tokens; return how many forced tokens directly follow.
 
-    The runs of forced tokens are those of the first generation, wherever its limit cut them.
+    The runs of forced tokens are those of the first generation, wherever the limit cut.
 
     Raises:
         EngineFault: the grammar and the greedy rule would have generated other tokens.
@@ -383,7 +383,7 @@ def _replay_tokens(walk: ConstrainedText, known: Sequence[int]) -> int:
 
 
 def _quote(text: str, *, is_end_shown: bool = False) -> str:
-    """Quote a text, or its beginning or end if it is long."""
+    """Quote a text, or the beginning or end of a long one."""
     if len(text) <= SHOWN_CHARACTERS:
         return repr(text)
     if is_end_shown:

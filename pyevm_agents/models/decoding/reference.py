@@ -1,8 +1,8 @@
 """Reference implementation of `token_walk.py` and `greedy.py`: slow, plain, sharing no code.
 
-It evaluates once per token, samples every token under the grammar's whole mask, tokenizes every
-text whole, and looks for dead ends among all admitted tokens. Tests compare the generations of
-`guided.py` with it, margins and forced tokens included.
+The reference evaluates once per token, samples every token under the grammar's whole mask,
+tokenizes every text whole, and looks for dead ends among all admitted tokens. Tests compare the
+generations of `guided.py` and of the reference, margins and forced tokens included.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def generate_by_reference(  # noqa: PLR0913 - the arguments of `GuidedDecoder.ge
 
 @dataclass(slots=True)
 class _ReferenceText:
-    """The text generated so far."""
+    """The text generated up to now."""
 
     vocabulary: GuidedVocabulary
     cutter: SpecialTokenSplitter
@@ -142,7 +142,7 @@ class _ReferenceText:
         return [token for token in allowed if token not in self.ends[1:]]
 
     def take_token(self, token: int, others: list[int], scores: NDArray[np.float64]) -> None:
-        """Consume a token, and record its margin."""
+        """Consume a token, and record the margin."""
         for other in others:
             gap = float(scores[token] - scores[other])
             if self.margin is None or gap < self.margin.gap:

@@ -1,12 +1,12 @@
-"""A router: integer scores of (clause, tool) on a model's own tokens; none scores 0.
+"""A router: integer scores of (clause, tool) on a model's own tokens; no tool scores 0.
 
 Each token of the vocabulary has a row of `WIDTH` signed bytes and a weight. A token of the clause
 matches the most similar token of the tool's name, description and parameters, and the reverse. The
 score of a tool is linear in the weighted means of these matches, in the overlap of words, and in
 the counts of numbers, addresses and texts less those of the parameters. All sums and floor
-divisions are of integers, so every machine computes the same scores.
+divisions are of integers: every machine computes the same scores.
 
-The weights come with the adapter (`llama/router_file.py`); `training/router.py` trains them.
+The weights come with the adapter (`llama/router_file.py`); `training/router.py` trains the weights.
 Source: docs/architecture.md#router.
 """
 
@@ -107,7 +107,7 @@ class WordTokens:
         self._tokenize = lru_cache(CACHED_WORDS)(lambda word: tuple(tokenize(f" {word}")))
 
     def read(self, words: Sequence[str], count: int) -> list[int]:
-        """Return the first `count` tokens of words, each as it stands after a space."""
+        """Return the first `count` tokens of words, each as after a space."""
         tokens: list[int] = []
         for word in words:
             if len(tokens) >= count:

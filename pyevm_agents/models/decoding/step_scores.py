@@ -2,7 +2,7 @@
 
 In the short format, after the thought, the choice between acting and refusing, and between tools,
 is made by the language model's logit plus the router's score. A token's score is that of the best
-tool whose name continues with the token; the refusal scores 0. So a name of several tokens is
+tool whose name continues with the token; the refusal scores 0. A name of several tokens is thus
 chosen token by token, and no other branch is evaluated. Logits are rounded to 2^-16 first. Other
 choices are the language model's alone.
 
@@ -62,12 +62,13 @@ class StepScorer:
         """Return the logits with the router's scores.
 
         Input:
-            text: the text so far.
+            text: the text up to now.
             list_allowed: returns the tokens that the grammar admits next.
             piece: returns the bytes of a token.
 
         Raises:
-            EngineFault: the logit of such a token is not finite, or its size is not below 2^31.
+            EngineFault: the logit of an admitted token is not finite, or the size is not below
+                2^31.
         """
         thought, newline, rest = text.partition(b"\n")
         clause = self._clauses.get(thought.removeprefix(b" "))
@@ -91,7 +92,7 @@ class StepScorer:
         return adjusted
 
     def add(self, text: bytes, logits: NDArray[np.float32], token: int) -> None:
-        """Add a chosen token's surprisal, if it counts.
+        """Add a chosen token's surprisal, if counted.
 
         Input:
             text: the text before the token.
@@ -115,5 +116,5 @@ class StepScorer:
 
 
 def _is_deciding(rest: bytes) -> bool:
-    """Return whether the text after a thought does not yet say which tool it uses, or none."""
+    """Return whether the text after a thought leaves open which tool, or no tool, is used."""
     return b"\n" not in rest and not rest.startswith(ANSWER)

@@ -1,19 +1,19 @@
-"""Constrained text: which admitted tokens are admissible, in the order of their logits.
+"""Constrained text: which admitted tokens are admissible, in the order of logits.
 
-The rule, which is part of consensus, for the tokens T so far:
+The rule, which is part of consensus, for the tokens T up to now:
 
-1. *Forced.* If the grammar leaves a single text F as continuation, its tokens that no further text
-   could change (`compute_ff_tokens`) follow without a choice, as long as they are those of the
-   canonical tokens of T's text and F. The last of them is dropped if it is a dead end (see 2).
-2. *Chosen.* Otherwise the tokens admitted by the grammar are tried in the order of their logits
-   (`TokenRanking`), up to `MAX_CANDIDATES` of them. The first admissible one is taken:
-   - T and the token begin the canonical tokens of their text and of the forced text after it; a
-     text that ends inside a character is not compared before the character ends;
-   - and the token is not a dead end: after it a text is forced, or the text may end, or more than
-     `MAX_PROBED_TOKENS` tokens are admitted, or one of the admitted tokens is canonical after it.
-   - The end is admissible if the grammar allows it and T are the canonical tokens of their text.
+1. *Forced.* If the grammar leaves a single text F as continuation, the tokens of F that no further
+    text could change (`compute_ff_tokens`) follow without a choice, as long as equal to the
+    canonical tokens of T's text and F. The last one is dropped if a dead end (see 2).
+2. *Chosen.* Otherwise the tokens admitted by the grammar are tried in the order of logits
+    (`TokenRanking`), at most `MAX_CANDIDATES`. The first admissible one is taken:
+   - T and the token begin the canonical tokens of the joint text and of the forced text that
+     follows; a text that ends inside a character is not compared before the character ends;
+   - and the token is not a dead end: a text is forced next, or the text may end, or more than
+     `MAX_PROBED_TOKENS` tokens are admitted, or one of the admitted tokens is canonical there.
+   - The end is admissible if the grammar allows the end and T are the canonical tokens of T's text.
 3. *Break.* If no token is admissible, the most likely token admitted by the grammar is taken, and
-   the text after it is compared on its own: the break stays, and no further one follows from it.
+    later text is compared alone: the break stays, and causes no further one.
 
 The order in which these conditions are evaluated does not change the result.
 
@@ -58,7 +58,7 @@ as about ten of them, and in free text the first one is nearly always admitted."
 
 
 class ConstrainedText:
-    """A grammar matcher with the tokens that it consumed."""
+    """A grammar matcher with the consumed tokens."""
 
     def __init__(
         self, matcher: llguidance.LLMatcher, canonical: CanonicalTokenizer, ends: Sequence[int]
@@ -203,7 +203,7 @@ def build_grammar_error(matcher: llguidance.LLMatcher) -> GrammarError:
 
 @dataclass(frozen=True, slots=True)
 class TokenCandidate:
-    """A candidate for the next token, and its logit."""
+    """A candidate for the next token, and the logit."""
 
     token: int
     logit: float
@@ -215,8 +215,8 @@ class TokenCandidate:
 class TokenRanking:
     """Ranks the tokens of a vocabulary by logit; ties go to the lowest token.
 
-    All end-of-generation tokens are one candidate, because they mean the same: the vocabulary's own
-    end token, with the highest of their logits.
+    All end-of-generation tokens are one candidate, because of equal meaning: the vocabulary's own
+    end token, with the highest logit of all.
     """
 
     def __init__(self, vocabulary_tokens: int, ends: Sequence[int]) -> None:
@@ -265,16 +265,16 @@ class TokenRanking:
 
 
 def unpack_bitmask(bitmask: bytes, vocabulary_tokens: int) -> NDArray[np.bool_]:
-    """Return for each token whether its bit is set."""
+    """Return for each token whether the bit is set."""
     bits = np.frombuffer(bitmask, dtype=np.uint8)
     return np.unpackbits(bits, count=vocabulary_tokens, bitorder="little").view(np.bool_)
 
 
 def require_finite(logits: NDArray[np.float32], mask: NDArray[np.bool_]) -> None:
-    """Reject logits that are not finite, if their token could be chosen.
+    """Reject logits that are not finite, of tokens that could be chosen.
 
     Raises:
-        EngineFault: names the first such token.
+        EngineFault: names the first of these tokens.
     """
     broken = np.flatnonzero(mask & ~np.isfinite(logits))
     if len(broken):

@@ -33,7 +33,7 @@ PLAIN_OR_UNKNOWN = frozenset({TokenKind.PLAIN, TokenKind.UNKNOWN})
 
 
 class VocabularySource(Protocol):
-    """A vocabulary as llama.cpp reads it from a GGUF file."""
+    """A vocabulary as read by llama.cpp from a GGUF file."""
 
     def tokenize(self, text: str, *, parse_special: bool) -> list[int]:
         """Return the tokens of a text."""
@@ -62,7 +62,7 @@ class SpecialTokenSplitter:
         self._by_first = {first: tuple(group) for first, group in by_first.items()}
 
     def split(self, text: str) -> list[str]:
-        """Split a text into pieces that contain no spelling; joined, they are the text."""
+        """Split a text into pieces that contain no spelling; joined, the pieces are the text."""
         positions = sorted(
             position + 1
             for first, group in self._by_first.items()
@@ -84,9 +84,9 @@ def _find_occurrences(text: str, character: str) -> Iterable[int]:
 def tokenize_data(source: VocabularySource, cutter: SpecialTokenSplitter, text: str) -> list[int]:
     """Return the tokens of data: plain tokens, and unknown tokens for text not in the vocabulary.
 
-    A character that only a user-defined token spells becomes that token, since it can't be split
-    further. A byte that is not in the vocabulary is left out, as in llama.cpp: in the default
-    model, some control characters and the first byte of planes 4 to 11, which have no characters.
+    A character that only a user-defined token spells becomes that token, being indivisible. A byte
+    that is not in the vocabulary is left out, as in llama.cpp: in the default model, some control
+    characters and the first byte of planes 4 to 11, which have no characters.
 
     Raises:
         EngineFault: the vocabulary turns a single character into a control token.
@@ -135,11 +135,11 @@ def tokenize_segments(
     segments: list[tuple[str, bool]],
     first_token: int | None,
 ) -> list[int]:
-    """Return the tokens of a prompt: those of its segments, concatenated.
+    """Return the tokens of a prompt: those of the segments, concatenated.
 
     Input:
         segments: each text, and whether it is a literal of the chat template.
-        first_token: the beginning-of-text token, if the vocabulary requires it. Added at most once.
+        first_token: the beginning-of-text token, if required by the vocabulary. Added at most once.
     """
     tokens: list[int] = []
     for text, is_template in segments:
@@ -154,10 +154,10 @@ def tokenize_segments(
 
 
 def require_tokens(tokens: list[int], vocabulary_tokens: int) -> None:
-    """Reject tokens outside the vocabulary, for which llama.cpp would read outside its tables.
+    """Reject tokens outside the vocabulary, for which llama.cpp would read out of bounds.
 
     Raises:
-        EngineFault: names the first such token.
+        EngineFault: names the first of these tokens.
     """
     for token in tokens:
         if not 0 <= token < vocabulary_tokens:

@@ -1,8 +1,8 @@
-"""A model whose steps a callback chooses among all that its grammar admits.
+"""A model whose steps a callback chooses among all that the grammar admits.
 
-It behaves as the worst possible model: incapable, or manipulated. Its output passes the grammar and
-is counted in tokens of a real vocabulary, so a real model could generate it at the same gas.
-`pyevm_agents.testing.adversary_strategy` makes Hypothesis choose the steps.
+The model behaves as the worst possible one: incapable, or manipulated. The output passes the
+grammar and is counted in tokens of a real vocabulary: a real model could generate the same text at
+the same gas. `pyevm_agents.testing.adversary_strategy` makes Hypothesis choose the steps.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class DecisionContext:
 
     @property
     def step(self) -> int:
-        """Number of this step in its run, from 1."""
+        """Number of this step in the run, from 1."""
         return parse_prompt(self.request).step
 
     @property
@@ -75,8 +75,8 @@ StepDecider: TypeAlias = Callable[[DecisionContext], Step]
 class AdversarialModel:
     """A model whose steps a callback chooses. Implements `LanguageModel`.
 
-    Like any model it is deterministic: for the same prompt and grammar (a gas estimate, then the
-    transaction) it repeats its step without calling the callback again.
+    Deterministic like any model: for the same prompt and grammar (a gas estimate, then the
+    transaction) the step is repeated without another call of the callback.
     """
 
     def __init__(self, decide: StepDecider, *, vocabulary: GgufModel) -> None:
@@ -98,15 +98,15 @@ class AdversarialModel:
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """The steps chosen so far, in order."""
+        """The steps chosen until now, in order."""
         return tuple(self._decided_steps.values())
 
     @property
     def is_list(self) -> bool:
         """Whether a `ScriptedModel` with the list of these steps would generate the same texts.
 
-        It would not if an agent received the same request twice, got other tool results, and
-        continued differently.
+        False if an agent received the same request twice, got other tool results, and continued
+        differently.
         """
         return len(self._run_positions) == len(self._decided_steps)
 
@@ -124,7 +124,7 @@ class AdversarialModel:
 
         Raises:
             ScriptError: the grammar does not admit the step.
-            BaseException: an exception of `decide`; every later call raises it again.
+            BaseException: an exception of `decide`; every later call raises the same one.
         """
         with self._lock:
             if self.interruption is not None:

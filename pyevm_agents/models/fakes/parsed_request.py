@@ -1,4 +1,4 @@
-"""A model request, parsed: the question, the step, and the tools that its grammar admits.
+"""A model request, parsed: the question, the step, and the tools that the grammar admits.
 
 Used by scripted models, to explain which steps were possible, and by adversarial models, to choose
 one.
@@ -87,7 +87,7 @@ class AllowedParameter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AllowedTool:
-    """A tool that may be used, with its parameters in the order of the grammar."""
+    """A tool that may be used, with parameters in the order of the grammar."""
 
     name: str
     parameters: tuple[AllowedParameter, ...]
@@ -113,7 +113,7 @@ class AllowedSteps:
     """Whether the run may end in this step."""
 
     def find_tool(self, name: str) -> AllowedTool | None:
-        """Return a tool by name; None if it may not be used."""
+        """Return a tool by name; None if not allowed."""
         return next((tool for tool in self.tools if tool.name == name), None)
 
 
@@ -258,7 +258,7 @@ class ParsedPrompt:
 
     @property
     def step(self) -> int:
-        """Number of this step in its run, from 1."""
+        """Number of this step in the run, from 1."""
         return 1 + len(self.history) // 2
 
     @property

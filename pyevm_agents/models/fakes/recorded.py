@@ -1,4 +1,4 @@
-"""Recorded generations: a recorded chain can be verified without its model.
+"""Recorded generations: a recorded chain can be verified without the model.
 
     recording = RecordingModel(model, name="smollm2-135m-instruct")
     ...                                                      # a chain uses it
@@ -29,7 +29,7 @@ SHOWN_CHARACTERS = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:
-    """A prompt, and the model's generation for it."""
+    """A prompt and the generation of the model."""
 
     model: str
     """Name of the model in the chain configuration."""
@@ -48,7 +48,7 @@ class Exchange:
 
 
 class RecordingModel:
-    """Wraps a language model and records its requests and generations.
+    """Wraps a language model and records requests and generations.
 
     Implements `LanguageModel`.
     """
@@ -60,7 +60,7 @@ class RecordingModel:
 
         Input:
             name: name of the model in the chain configuration.
-            log: list to append exchanges to. Models of one chain share it to keep their order.
+            log: list to append exchanges to. Models of one chain share the list to keep one order.
         """
         self.model = model
         self.is_recording = True
@@ -69,16 +69,16 @@ class RecordingModel:
 
     @property
     def profile_facts(self) -> ModelIdentity | None:
-        """Profile facts of the wrapped model, or None if it has none."""
+        """Profile facts of the wrapped model, or None."""
         return self.model.profile_facts if isinstance(self.model, HasProfile) else None
 
     @property
     def exchanges(self) -> tuple[Exchange, ...]:
-        """The exchanges recorded so far, in order."""
+        """The exchanges recorded until now, in order."""
         return tuple(self._log)
 
     def tokenize(self, segments: tuple[Segment, ...]) -> tuple[int, ...]:
-        """Tokenize a prompt and record its tokens."""
+        """Tokenize a prompt and record the tokens."""
         tokens = self.model.tokenize(segments)
         self._append_exchange(Exchange(model=self._name, segments=segments, prompt_tokens=tokens))
         return tokens
@@ -91,7 +91,7 @@ class RecordingModel:
         return self.generate_timed(request)[0]
 
     def generate_timed(self, request: GenerationRequest) -> tuple[Generation, Timing]:
-        """Return the result of `generate(request)`, and its duration, which is not recorded."""
+        """Return the result of `generate(request)`, and the duration, which is not recorded."""
         exchange = Exchange(
             model=self._name,
             segments=request.segments,
@@ -119,7 +119,7 @@ class RecordingModel:
 class RecordedModel:
     """A language model that replays recorded generations. Implements `LanguageModel`.
 
-    Requests that were not recorded go to the fallback model, or are a fault if there is none.
+    Requests that were not recorded go to the fallback model, or are a fault without one.
     """
 
     def __init__(
@@ -134,7 +134,8 @@ class RecordedModel:
         Input:
             exchanges: the exchanges of one model.
             facts: profile facts of the recorded model.
-            fallback: model for requests that were not recorded. Its facts replace `facts`.
+            fallback: model for requests that were not recorded. The fallback's facts replace
+                `facts`.
 
         Raises:
             ConfigError: two exchanges contradict each other.

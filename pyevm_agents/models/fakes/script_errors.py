@@ -1,6 +1,6 @@
-"""Explanations for authors of scripts: why the grammar rejects a step, and which steps it admits.
+"""Explanations for authors of scripts: why the grammar rejects a step, and the admitted steps.
 
-llguidance decides (`ScriptedModel`); this module explains its decision in terms of the tools.
+llguidance decides (`ScriptedModel`); this module explains the decision in terms of the tools.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _RANGES = {
 
 
 def find_step_errors(step: Step, request: GenerationRequest) -> tuple[str, ...]:
-    """Return what is wrong with a step, one clause each; empty if the reason is unknown."""
+    """Return the errors of a step, one clause each; empty if the reason is unknown."""
     if isinstance(step, RepeatedStep):
         return find_step_errors(step.step, request)
     match step:
@@ -96,7 +96,7 @@ def describe_allowed_steps(request: GenerationRequest) -> str:
 
 
 def format_signature(tool: AllowedTool) -> str:
-    """Format a tool with its parameters, such as `DeployTool(asset: address)`."""
+    """Format a tool with parameters, such as `DeployTool(asset: address)`."""
     parameters = ", ".join(f"{parameter.name}: {parameter.words}" for parameter in tool.parameters)
     return f"{tool.name}({parameters})"
 

@@ -1,4 +1,4 @@
-r"""Steps of a script as values, and the text that a model generates for them.
+r"""Steps of a script as values, and the text that a model generates for each.
 
 use("DeployTool", thought="Deploy first.", asset=token, amount=10**18)
 answer("Done.")
@@ -41,9 +41,9 @@ SHOWN_CHARACTERS = 160
 
 
 class Numeral(str):
-    """A text that spells a whole number. Integer parameters take it as that number.
+    """A text that spells a whole number. Integer parameters take the text as that number.
 
-    JSON numbers have 53 bits in other languages, so some clients send larger ones as text.
+    JSON numbers have 53 bits in other languages, hence some clients send larger ones as text.
     """
 
     __slots__ = ()
@@ -104,7 +104,7 @@ class AnswerStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UncheckedStep:
-    """A text that is generated even if the grammar does not admit it."""
+    """A text that is generated even against the grammar."""
 
     text: str
 
@@ -140,8 +140,8 @@ def use(
     """Script the use of a tool.
 
     Input:
-        tool: its name.
-        thought: the model's thought before it; None for a default sentence.
+        tool: the tool's name. thought: the model's thought before the use; None for a default
+            sentence.
         arguments, more: the tool's arguments by name, in any order: text, int, bool, an address as
             text, as 20 bytes or as a web3.py contract, or a list of them. A typed text is a text,
             such as `f"({token.address}, 3000)"`. Names that can't be keywords, such as `thought`,
@@ -180,7 +180,7 @@ def answer(text: str, /, *, thought: str = DEFAULT_ANSWER_THOUGHT) -> AnswerStep
 
 
 def again(step: Step, /) -> RepeatedStep:
-    """Script a step that answers all further requests; it must be the last one of a script.
+    """Script a step that answers all further requests: the last one of a script.
 
     Raises:
         ConfigError: the argument is not a step.
@@ -197,7 +197,7 @@ def unchecked(text: str, /) -> UncheckedStep:
         text: the whole text after the prompt's `Thought:`.
 
     Raises:
-        ConfigError: it is not a text.
+        ConfigError: not a text.
     """
     if not isinstance(text, str):
         raise ConfigError(f"unchecked({text!r}): must be a text, which follows `Thought:`")
@@ -205,7 +205,7 @@ def unchecked(text: str, /) -> UncheckedStep:
 
 
 def describe_step(step: Step) -> str:
-    """Return a step as Python source, shortened if it is long."""
+    """Return a step as Python source, shortened if long."""
     text = _to_python(step) if isinstance(step, str) else str(step)
     return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}…"
 

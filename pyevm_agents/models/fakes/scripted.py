@@ -5,7 +5,7 @@
         answer("Done."),
     ])
 
-The steps pass the prompt's grammar and are counted in tokens of a real vocabulary, so a real model
+The steps pass the prompt's grammar and are counted in tokens of a real vocabulary, a real model
 could generate the same texts at the same gas.
 
 Source: docs/architecture.md#models-without-weights
@@ -79,7 +79,7 @@ class HasVocabulary(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _ScriptPosition:
-    """The index of a script's step, and the place in a run that it answers."""
+    """The index of a script's step, and the place in a run where the step answers."""
 
     index: int
     location: str
@@ -89,9 +89,9 @@ class ScriptedModel(Closeable):
     """A model that follows a script. Implements `LanguageModel`.
 
     A script is a list of steps or a function of the request. A list returns the same step for the
-    same place: the same step number of a run with the same base prompt, tools and prompt. So a gas
-    estimate, the transaction and a later call use up a step once, whatever the tools returned each
-    time. Only a new place uses the next step.
+    same place: the same step number of a run with the same base prompt, tools and prompt. Hence a
+    gas estimate, the transaction and a later call use up a step once, whatever the tools returned
+    each time. Only a new place uses the next step.
     """
 
     def __init__(
@@ -106,8 +106,8 @@ class ScriptedModel(Closeable):
         Input:
             script: a list of steps, or a function that returns one.
             vocabulary: the model whose tokens are counted and whose facts go into the chain
-                configuration: a GGUF file, None for the default model's (with its adapter, if one
-                is installed), or an open `Vocabulary` or `LlamaModel`, which the caller closes.
+                configuration: a GGUF file, None for the default model's (with the adapter, if one
+                    is installed), or an open `Vocabulary` or `LlamaModel`, which the caller closes.
             context_tokens: context length; None for the model's own.
 
         Raises:
@@ -146,11 +146,11 @@ class ScriptedModel(Closeable):
 
         An end-of-generation token follows where a real model would need one. `forced_tokens` counts
         the canonical tokens for which the grammar left no choice. A tool's arguments follow the
-        order of its parameters. Under a profile with the short format, the step has the free one.
+        order of the parameters. Under a profile with the short format, the step has the free one.
 
         Raises:
             ScriptError: the script is used up, or the grammar does not admit the step. The message
-                lists what it admits.
+                lists the admitted steps.
         """
         generation = self._generate_free(request.to_free_format())
         return generation if request.scoring is None else replace(generation, is_free=True)
@@ -201,7 +201,7 @@ class ScriptedModel(Closeable):
             self.vocabulary.close()
 
     def _next_step(self, request: GenerationRequest) -> tuple[Step, str]:
-        """Return the step for a request, and its name in error messages."""
+        """Return the step for a request, and the step's name in error messages."""
         script = self._script
         if callable(script):
             step = script(request)
@@ -260,7 +260,7 @@ class ScriptedModel(Closeable):
 
 
 def describe_prompt(request: GenerationRequest) -> str:
-    """Describe the steps that a request admits and the end of its prompt, in lines."""
+    """Describe the steps that a request admits and the end of the prompt, in lines."""
     prompt = parse_prompt(request).text
     end = prompt[-SHOWN_PROMPT_CHARACTERS:]
     if len(end) < len(prompt):
@@ -277,7 +277,7 @@ def require_script(script: object) -> None:
     """Reject a value that is not a script.
 
     Raises:
-        ConfigError: it is neither a list of steps nor a function.
+        ConfigError: neither a list of steps nor a function.
     """
     if callable(script):
         return
@@ -299,7 +299,7 @@ def require_script(script: object) -> None:
 
 
 def _find_tool(step: Step, grammar: str) -> AllowedTool | None:
-    """Return the tool that a step uses; None if it uses none, or the tool is unknown."""
+    """Return the tool that a step uses; None without a tool, or if unknown."""
     base_step = step.step if isinstance(step, RepeatedStep) else step
     if not isinstance(base_step, ToolStep):
         return None
@@ -323,7 +323,7 @@ def _describe_refusal(name: str, step: Step, request: GenerationRequest, error: 
 
 
 def describe_location(question: ParsedPrompt) -> str:
-    """Describe a prompt's place in its run, such as `step 2 of 'Deposit 10 USDC'`."""
+    """Describe a prompt's place in the run, such as `step 2 of 'Deposit 10 USDC'`."""
     text = question.question
     excerpt = (
         text if len(text) <= SHOWN_QUESTION_CHARACTERS else f"{text[:SHOWN_QUESTION_CHARACTERS]}…"

@@ -1,4 +1,4 @@
-"""A model that can be replaced while a chain runs, for mocking; it also times inferences."""
+"""A model that can be replaced while a chain runs, for mocking; inferences are timed."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class SwappableModel:
 
     @property
     def profile_facts(self) -> ModelIdentity | None:
-        """Profile facts of the original model, or None if it has none."""
+        """Profile facts of the original model, or None."""
         return self.original.profile_facts if isinstance(self.original, HasProfile) else None
 
     @property
@@ -70,6 +70,6 @@ class SwappableModel:
         return generation
 
     def get_timing(self, segments: tuple[Segment, ...]) -> Timing | None:
-        """Return the timing of a prompt's last generation; None if it is unknown."""
+        """Return the timing of a prompt's last generation; None if unknown."""
         with self._lock:
             return self._timings.get(segments)

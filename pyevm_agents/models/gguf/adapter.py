@@ -1,8 +1,8 @@
-"""GGUF files of LoRA adapters: which model they fit, and whether llama.cpp can apply them.
+"""GGUF files of LoRA adapters: which model an adapter fits, and whether llama.cpp can apply it.
 
-llama.cpp aborts on assertions about the types of the entries that it reads and the shapes of the
-matrices that it multiplies, and ignores tensors that it does not apply. These cases are checked
-here. For other unfit files llama.cpp reports an error itself; see `load_errors.py`.
+llama.cpp aborts on assertions about the types of the entries read and the shapes of the matrices
+multiplied, and ignores tensors that are not applied. These cases are checked here. For other unfit
+files llama.cpp reports an error itself; see `load_errors.py`.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ def _check_counts(model: Path, entries: Mapping[str, MetadataEntry]) -> None:
 
 
 def read_adapter(path: Path) -> AdapterFile:
-    """Read an adapter's metadata, and check that llama.cpp can apply it.
+    """Read an adapter's metadata, and check that llama.cpp can apply the adapter.
 
     Raises:
         ConfigError: the file is missing, unreadable, truncated, not a LoRA adapter, or one that

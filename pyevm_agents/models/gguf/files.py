@@ -51,7 +51,7 @@ MIN_BYTES_PER_TENSOR_INFO = 32
 
 @dataclass(frozen=True, slots=True)
 class FileStamp:
-    """Identifies a version of a file without reading it."""
+    """Identifies a version of a file without reading the file."""
 
     path: str
     size_bytes: int
@@ -112,7 +112,7 @@ def find_default_model() -> Path:
 
 
 def find_default_adapter() -> Path | None:
-    """Return the default model's adapter, or None if this package contains none."""
+    """Return the default model's adapter, or None if absent."""
     return DEFAULT_ADAPTER if DEFAULT_ADAPTER.is_file() else None
 
 
@@ -173,7 +173,7 @@ def hash_file(
         report: callback, called with the bytes done and the total bytes.
 
     Raises:
-        ConfigError: see `check_file`; or the file changed while it was read.
+        ConfigError: see `check_file`; or the file changed during reading.
     """
     check_file(path, role)
     stamp = FileStamp.from_path(path)
@@ -204,7 +204,7 @@ def combine_digests(model: bytes, adapter: bytes) -> bytes:
 def hash_model(
     model: Path, adapter: Path | None, report: Callable[[int, int], None] | None = None
 ) -> bytes:
-    """Return the digest of a model with its adapter, if any, 32 bytes.
+    """Return the digest of a model with an adapter, if any, 32 bytes.
 
     Input:
         report: as `hash_file`'s, for the model's file.

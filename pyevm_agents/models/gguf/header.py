@@ -1,4 +1,4 @@
-"""Header of a GGUF file: its metadata entries, and the name, type and shape of each tensor."""
+"""Header of a GGUF file: metadata entries, and the name, type and shape of each tensor."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class GgufHeader:
     tensors: tuple[TensorInfo, ...]
 
     def get_text(self, key: str) -> str:
-        """Return a text entry; empty if it is missing or not a text."""
+        """Return a text entry; empty if missing or not a text."""
         entry = self.entries.get(key)
         return entry.value if entry is not None and isinstance(entry.value, str) else ""
 
@@ -155,13 +155,13 @@ class _HeaderReader:
         self.position = file.seek(HEADER.size)
 
     def read_entry(self) -> tuple[str, MetadataEntry]:
-        """Read an entry and its key."""
+        """Read an entry and the key."""
         key = self._read_text()
         kind = self._read_number(KIND)
         return key, MetadataEntry(kind, self._read_value(kind))
 
     def read_array(self, keys: Sequence[str]) -> tuple[str, tuple[Scalar, ...]]:
-        """Read an entry's key, and its items if it is one of the requested arrays."""
+        """Read an entry's key, and the items of a requested array."""
         key = self._read_text()
         kind = self._read_number(KIND)
         if key not in keys:
@@ -176,7 +176,7 @@ class _HeaderReader:
         return key, tuple(value for value in values if value is not None)
 
     def read_byte_array(self, keys: Sequence[str]) -> tuple[str, bytes]:
-        """Read an entry's key, and its bytes if it is one of the requested arrays."""
+        """Read an entry's key, and the bytes of a requested array."""
         key = self._read_text()
         kind = self._read_number(KIND)
         if key not in keys:

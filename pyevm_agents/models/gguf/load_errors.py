@@ -62,7 +62,7 @@ def explain_load_errors(messages: Iterable[str]) -> str:
 
 
 def describe_file(path: Path | str) -> str:
-    """Return a file's path for an error message, with its size if the file exists."""
+    """Return a file's path for an error message, with the size if the file exists."""
     try:
         size_bytes = Path(path).stat().st_size
     except OSError:

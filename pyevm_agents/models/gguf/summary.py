@@ -1,4 +1,4 @@
-"""Summary of a GGUF model file for its users: size, quantisation, licence. No rule reads it."""
+"""Summary of a GGUF model file for users: size, quantisation, licence. No rule reads it."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def read_summary(path: Path) -> ModelSummary:
 
 
 def _get_number(header: GgufHeader, key: str) -> int | None:
-    """Return an integer entry; None if it is missing or not a single integer."""
+    """Return an integer entry; None if missing or not a single integer."""
     entry = header.entries.get(key)
     value = None if entry is None else entry.value
     return value if isinstance(value, int) and not isinstance(value, bool) else None

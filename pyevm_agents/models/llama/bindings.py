@@ -1,7 +1,7 @@
 """Bindings to llama.cpp's models and vocabularies. Imported only in the engine's child process.
 
 Only this module and `context.py` import llama_cpp. llama.cpp aborts the process when an assertion
-fails, so the conditions of its assertions are checked here first. Because it may still abort, no
+fails, so the conditions of assertions are checked here first. Because llama.cpp may still abort, no
 module that the parent process imports may import these two.
 """
 
@@ -75,13 +75,13 @@ def read_engine_version() -> str:
 
 
 def read_system_info() -> str:
-    """Return llama.cpp's description of its build."""
+    """Return llama.cpp's description of the build."""
     info: bytes = llama_cpp.llama_print_system_info()
     return info.decode("utf-8", "replace")
 
 
 def list_backends() -> tuple[str, ...]:
-    """Return the compute backends compiled in; `read_system_info` does not list all of them."""
+    """Return the compute backends compiled in; `read_system_info` does not list all."""
     library: Any = llama_cpp.llama_cpp._lib  # noqa: SLF001 - ggml's registry has no other door
     count, get, name = (
         library.ggml_backend_reg_count,
@@ -120,7 +120,7 @@ class _GgufOptions(ctypes.Structure):
 
 
 def read_weight_kinds(path: str) -> set[WeightKind]:
-    """Return the kinds of a file's weights, reading only its header.
+    """Return the kinds of a file's weights, reading only the header.
 
     Empty for a file of a split model, because the other files are not read.
 
@@ -159,7 +159,7 @@ def _build_load_error(path: str) -> ConfigError:
 class Llama:
     """A GGUF file loaded by llama.cpp: metadata, vocabulary, and (optionally) weights.
 
-    If the weights have an adapter, it applies to all their contexts.
+    An adapter of the weights applies to all contexts.
     """
 
     def __init__(
@@ -173,12 +173,12 @@ class Llama:
         """Load a file.
 
         Input:
-            adapter: a LoRA adapter for the weights; without weights, only its architecture is
+            adapter: a LoRA adapter for the weights; without weights, only the architecture is
                 checked.
             report: callback, called with the percentage done and 100.
 
         Raises:
-            ConfigError: llama.cpp rejects the file, it is not a text-generation model, or the
+            ConfigError: llama.cpp rejects the file, the model is not one of text generation, or the
                 adapter is for another model.
         """
         self.is_repacked = is_repacked(read_weight_kinds(path), platform.machine())
@@ -248,7 +248,7 @@ class Llama:
         llama_cpp.llama_model_free(self.model)
 
     def metadata(self, key: str) -> str:
-        """Return a metadata entry as text; empty if it is missing."""
+        """Return a metadata entry as text; empty if missing."""
         buffer = ctypes.create_string_buffer(4096)
         length = llama_cpp.llama_model_meta_val_str(self.model, key.encode(), buffer, len(buffer))
         return buffer.value.decode("utf-8", "replace") if length >= 0 else ""
@@ -316,7 +316,7 @@ class Llama:
         return token if token >= 0 else None
 
     def needs_bos(self) -> bool:
-        """Return whether the vocabulary requires its beginning-of-text token."""
+        """Return whether the vocabulary requires the beginning-of-text token."""
         return llama_cpp.llama_vocab_get_add_bos(self.vocab) and self.bos_token() is not None
 
     def tokenize(self, text: str, *, parse_special: bool) -> list[int]:

@@ -1,7 +1,7 @@
 """Build profile: whether an engine's build computes the bits that the consensus rules require.
 
 The pinned profile is one instruction set, without code whose result depends on how a prompt is
-split into batches. llama.cpp describes its build in one line, `llama_print_system_info()`.
+split into batches. llama.cpp describes the build in one line, `llama_print_system_info()`.
 
 Source: docs/architecture.md#bit-for-bit
 """
@@ -114,7 +114,7 @@ def build_engine_name(version: str, commit: str) -> str:
         commit: result of `ggml_commit()`: a short hash, usually followed by `-dirty`, or `unknown`.
 
     Raises:
-        ConfigError: the commit is not the one of this version, or it is unknown.
+        ConfigError: the commit is not the one of this version, or unknown.
     """
     own = commit.removesuffix("-dirty")
     known = LLAMA_CPP_COMMITS.get(version)
@@ -159,7 +159,7 @@ def check_build(build: EngineBuild) -> None:
     """Check that an engine's build is the pinned profile.
 
     Raises:
-        ConfigError: lists each wrong flag, its effect and how to rebuild.
+        ConfigError: lists each wrong flag, the effect and how to rebuild.
     """
     required = INSTRUCTIONS.get(build.profile)
     if required is None:

@@ -33,11 +33,11 @@ def compute_logits_digest(logits: NDArray[np.float32]) -> str:
 
 
 def compute_canary(llama: Llama, context: LlamaContext) -> str:
-    """Return the digest of a fixed text's logits; it depends on compiler, libm, CPU and weights.
+    """Return the digest of a fixed text's logits, which depends on compiler, libm, CPU and weights.
 
     Raises:
         ConfigError: the logits are not finite, or differ if the text is evaluated in pieces or
-            after its prefix was saved and restored: generations would depend on earlier calls.
+            after saving and restoring a prefix: generations would depend on earlier calls.
     """
     model = (
         f"architecture {llama.metadata('general.architecture')}, "

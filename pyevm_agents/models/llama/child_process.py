@@ -1,4 +1,4 @@
-"""The engine's child process and its pipes: start, exchange of messages, exit status, stop."""
+"""The engine's child process and pipes: start, exchange of messages, exit status, stop."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ HINTS = {
 
 
 class EngineProcess:
-    """A child process with its pipes. After a fork, only the parent that started it may stop it.
+    """A child process with pipes. After a fork, only the parent that started the child may stop it.
 
     The pipes are unbuffered: a buffer has a lock, which a thread that waits for a reply holds, and
     which would never be released in a process forked meanwhile.
@@ -180,16 +180,16 @@ class EngineProcess:
         )
 
     def kill(self) -> None:
-        """Kill the process. In a forked process: do nothing, since it belongs to the parent."""
+        """Kill the process. In a forked process: do nothing, since the parent owns the process."""
         if self.parent == os.getpid():
             self.process.kill()
 
     def end_now(self) -> None:
-        """Kill the process and close its pipes, on garbage collection or at interpreter exit."""
+        """Kill the process and close the pipes, on garbage collection or at interpreter exit."""
         self.end(kill=True)
 
     def end(self, *, kill: bool = False) -> None:
-        """Stop the process, wait for it, close its pipes. In a forked process: only close them."""
+        """Stop the process, wait for it, close the pipes. In a forked process: only close them."""
         is_own = self.parent == os.getpid()
         if kill:
             self.kill()

@@ -1,7 +1,7 @@
 """Evaluation of tokens: one sequence in llama.cpp's memory, and saved states of other prompts.
 
 Reuse gives bit-for-bit the same results as a fresh start (measured, and tested over random
-interleavings), so it affects only time. Only this module and `bindings.py` import llama_cpp.
+interleavings), and affects only time. Only this module and `bindings.py` import llama_cpp.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class EvaluationTally:
 
 
 class LlamaContext:
-    """The evaluated tokens, the logits after them, and saved states of other prompts."""
+    """The evaluated tokens, the last logits, and saved states of other prompts."""
 
     def __init__(
         self, llama: Llama, *, threads: int, context_tokens: int, prefix_cache_bytes: int = 0
@@ -232,7 +232,7 @@ class LlamaContext:
         return 0, self._restore_prefix(match)
 
     def _save_prefix(self, known: Tokens, kept_tokens: int) -> None:
-        """Save the memory's state if too much after its first `kept_tokens` would be lost."""
+        """Save the memory's state if too much after the first `kept_tokens` would be lost."""
         if len(known) - kept_tokens < WORTHWHILE_TOKENS:
             return
         saved = self._prefix_cache.find_best(known, is_whole=not self._can_truncate)
@@ -264,7 +264,7 @@ class LlamaContext:
         return self._truncate_memory(match.shared_tokens)
 
     def _truncate_memory(self, count: int) -> int:
-        """Truncate memory to its first `count` tokens; return the number of tokens left."""
+        """Truncate memory to the first `count` tokens; return the number of tokens left."""
         if count == len(self._tokens) and count > 0:
             return count
         if count == 0 or not llama_cpp.llama_memory_seq_rm(self._memory, 0, count, -1):

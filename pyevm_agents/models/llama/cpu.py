@@ -1,7 +1,7 @@
 """Threads and weight layout of the engine on this CPU.
 
 The number of threads affects time only. The layout affects results: if llama.cpp repacks a file's
-weights (REPACK), it reads prompts twice as fast with some models, by other code that gives
+weights (REPACK), reading prompts is twice as fast with some models, by other code that gives
 different bits. The layout is therefore part of a model's fingerprint, and depends only on the file
 and the CPU architecture.
 """
@@ -50,7 +50,7 @@ def resolve_threads(threads: int | None) -> int:
     """Return the given number of threads, or the default.
 
     Raises:
-        ConfigError: it is not an integer from 1 to `MAX_THREADS`.
+        ConfigError: not an integer from 1 to `MAX_THREADS`.
     """
     if threads is None:
         return min(count_physical_cores(), MAX_DEFAULT_THREADS)
@@ -85,7 +85,7 @@ def is_repacked(kinds: Iterable[WeightKind], machine: str) -> bool:
     Measured with `benchmarks/invariance.py` on x86-64-v3: Q4_0 reads prompts twice as fast, with
     equal bits for all batches, splits and threads. Q4_K and Q3_K_M files (which contain Q4_K) get
     different bits for one token than for several. All other types compute the same bits at the same
-    speed as without. Other architectures, types and experts were not measured, so they are not
+    speed as without. Other architectures, types and experts were not measured, and are not
     repacked.
 
     Source of the repacked types: ggml/src/ggml-cpu/repack.cpp,
@@ -95,7 +95,7 @@ def is_repacked(kinds: Iterable[WeightKind], machine: str) -> bool:
 
     Input:
         kinds: kinds of all weights of the file.
-        machine: CPU architecture as Python names it, such as `x86_64`.
+        machine: CPU architecture as in Python, such as `x86_64`.
     """
     weight_kinds = set(kinds)
     return (

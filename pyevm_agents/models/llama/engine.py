@@ -1,8 +1,8 @@
 """The engine: starts, calls, replaces and stops the child process that runs llama.cpp.
 
-llama.cpp aborts the process when an assertion fails, so it runs in a process of its own. A failure
-of that process is an `EngineFault`; the next request starts a new child, which must report the same
-identity.
+llama.cpp aborts the process when an assertion fails, and therefore runs in a separate process. A
+failure of that process is an `EngineFault`; the next request starts a new child, which must report
+the same identity.
 
 Source: docs/architecture.md#four-failures
 """
@@ -38,7 +38,7 @@ WITHOUT_WEIGHTS = frozenset({"tokenize", "text", "follow"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineOptions:
-    """The files that a child loads, and its settings."""
+    """The files that a child loads, and the settings."""
 
     path: Path
     vocabulary_only: bool
@@ -59,8 +59,8 @@ class Engine:
     """A model in a child process. Executes one request at a time, from any thread.
 
     Nothing is started before the first request; the weights are loaded when logits are needed, only
-    the vocabulary before that. The engine's identity comes from the facts folder if it is cached
-    there; otherwise everything is loaded to compute it.
+    the vocabulary before that. The engine's identity comes from the facts folder if cached there;
+    otherwise everything is loaded to compute the identity.
     """
 
     def __init__(
@@ -103,13 +103,13 @@ class Engine:
         """Send a request and return the reply.
 
         Input:
-            report: callback for progress: phase, tokens done, total tokens, text. An exception that
-                it raises cancels the request and is propagated.
+            report: callback for progress: phase, tokens done, total tokens, text. An exception of
+                the callback cancels the request and is propagated.
 
         Raises:
             ConfigError: the file, the build or the CPU is unsupported.
             EngineFault: the child died.
-            AgentsError: an error reported by the child, as the class that it names.
+            AgentsError: an error reported by the child, as the class named there.
         """
         return self._run_locked(lambda: self._ask_locked(request, report))
 
@@ -124,7 +124,7 @@ class Engine:
 
     @property
     def process_id(self) -> int | None:
-        """Process id of the child; None if there is none."""
+        """Process id of the child, or None."""
         return None if self._child is None else self._child.process.pid
 
     def _run_locked(self, work: Callable[[], T]) -> T:
@@ -167,7 +167,7 @@ class Engine:
         return self._identity
 
     def _ensure_loaded(self, *, with_weights: bool) -> None:
-        """Ensure that a child has loaded what is needed, with the identity known so far."""
+        """Ensure that a child has loaded the needed files, with the identity known until now."""
         self._require_open()
         if self._child is not None and self._child.process.poll() is not None:
             self._drop_child()  # It died between requests, so no work was lost.
@@ -189,7 +189,7 @@ class Engine:
     def _reconcile_identity(
         self, key: FactsKey, identity: EngineIdentity, *, is_whole: bool
     ) -> None:
-        """Compare a loaded child's identity with the known one, or store it if none is known."""
+        """Compare a loaded child's identity with the known one, or store the first one."""
         known = self._identity
         if known is not None:
             self._require_same(identity, known if is_whole else known.without_weights())
@@ -227,9 +227,9 @@ class Engine:
         )
 
     def _load(self, *, with_weights: bool) -> tuple[FactsKey, EngineIdentity]:
-        """Load the files into the child, starting one if necessary; return its identity and key.
+        """Load the files into the child, starting one if necessary; return identity and key.
 
-        The stamps are taken before hashing, so the hash or the child notices a later change.
+        The stamps are taken before hashing, the hash or the child thus notices a later change.
         """
         options = self._options
         if not options.vocabulary_only:
@@ -282,7 +282,7 @@ class Engine:
             self._report(phase, done, total, "")
 
     def _handshake(self) -> EngineReply:
-        """Return the child's description of its engine, starting a child if necessary."""
+        """Return the child's description of the engine, starting a child if necessary."""
         if self._child is None:
             self._report_progress("start", 0, 1)
             child = EngineProcess()
@@ -291,10 +291,10 @@ class Engine:
         return self._exchange(EngineRequest(operation="hello"), None)
 
     def _exchange(self, request: EngineRequest, report: ProgressReport | None) -> EngineReply:
-        """Send a request and read its reply.
+        """Send a request and read the reply.
 
-        An exchange that fails also stops the child: its remaining replies could not be told apart
-        from those to the next request.
+        An exchange that fails also stops the child: the remaining replies would be
+        indistinguishable from those to the next request.
         """
         self._require_open()  # Another thread may have closed the model during loading.
         child = self._child

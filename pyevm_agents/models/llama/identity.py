@@ -1,8 +1,8 @@
-"""Identity of a model and its engine: digest, build, canary, fingerprint; and a folder of them.
+"""Identity of a model and the engine: digest, build, canary, fingerprint; a folder of identities.
 
-A chain needs a model's facts (its digest and canary among them) at genesis, but its weights only
-for the first generation that is not cached. Facts are cached under a key of everything that
-determines them, and compared with the model when its weights are loaded.
+A chain needs a model's facts (digest and canary included) at genesis, but weights only for the
+first generation that is not cached. Facts are cached under a key of all inputs, and compared with
+the model when the weights are loaded.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class _StoredIdentity(TypedDict):
 
 
 class FactsFolder:
-    """A folder with a small file for each model and engine. Several processes may share it.
+    """A folder with a small file for each model and engine. Several processes may share the folder.
 
     Unreadable entries are ignored, and write errors too: the facts are then computed again.
     """
@@ -109,7 +109,7 @@ class FactsFolder:
         self.folder = folder
 
     def read(self, key: FactsKey) -> EngineIdentity | None:
-        """Return the identity stored under a key; None if there is none, or it is damaged."""
+        """Return the identity stored under a key; None if missing or damaged."""
         text = key.to_json()
         try:
             checksum, _, body = self._path(text).read_text(encoding="utf-8").partition("\n")
@@ -184,7 +184,7 @@ def _parse_identity(form: _StoredIdentity) -> EngineIdentity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProfileFacts:
-    """Facts of a model file and its engine, for the chain configuration."""
+    """Facts of a model file and the engine, for the chain configuration."""
 
     digest: bytes
     """SHA-256 of the GGUF file, 32 bytes. With an adapter, SHA-256 of the digests of the model file
@@ -210,13 +210,14 @@ class ProfileFacts:
 
 
 def build_profile_facts(path: Path, identity: EngineIdentity) -> ProfileFacts:
-    """Build the facts of a file from its engine's identity.
+    """Build the facts of a file from the engine's identity.
 
     Input:
-        path: the file whose name is used if its metadata has none: the adapter, if there is one.
+        path: the file whose name is used if the metadata have no name: the adapter, if there is
+            one.
 
     Raises:
-        ConfigError: the file's chat template does not render, or changes its messages.
+        ConfigError: the file's chat template does not render, or changes messages.
     """
     facts = identity.facts
     pieces = split_chat_template(

@@ -104,7 +104,7 @@ class GgufModel(Closeable):
 
     @property
     def profile_facts(self) -> ProfileFacts:
-        """Facts of the file and its engine, for the chain configuration.
+        """Facts of the file and the engine, for the chain configuration.
 
         Raises:
             ConfigError: the file, the build or the CPU is unsupported.
@@ -118,11 +118,11 @@ class GgufModel(Closeable):
         return self._profile_facts
 
     def tokenize(self, segments: tuple[Segment, ...]) -> tuple[int, ...]:
-        """Return the tokens of a prompt: those of its segments, concatenated.
+        """Return the tokens of a prompt: those of the segments, concatenated.
 
         Raises:
-            ConfigError: a segment contains half of a surrogate pair; or the file is invalid, if it
-                was not loaded before.
+            ConfigError: a segment contains half of a surrogate pair; or the file, not loaded
+                before, is invalid.
             EngineFault: the engine's process died.
         """
         for segment in segments:
@@ -159,7 +159,7 @@ class GgufModel(Closeable):
 
 
 class Vocabulary(GgufModel):
-    """The vocabulary of a GGUF file without its weights, for models that need only tokens."""
+    """The vocabulary of a GGUF file without the weights, for models that need only tokens."""
 
     def __init__(
         self,
@@ -171,7 +171,7 @@ class Vocabulary(GgufModel):
     ) -> None:
         """Open a file, by default the default model's; see `LlamaModel`.
 
-        An adapter does not change tokens, but it is part of the digest, as with `LlamaModel`.
+        An adapter does not change tokens, but is part of the digest, as with `LlamaModel`.
         """
         super().__init__(
             path,
@@ -185,7 +185,7 @@ class Vocabulary(GgufModel):
 class LlamaModel(GgufModel):
     """A GGUF model on llama.cpp: CPU only, greedy, bit-for-bit deterministic.
 
-    Implements `LanguageModel`. Thread-safe: it executes one generation at a time.
+    Implements `LanguageModel`. Thread-safe: one generation runs at a time.
     """
 
     def __init__(  # noqa: PLR0913 - settings with defaults
@@ -199,24 +199,24 @@ class LlamaModel(GgufModel):
         kept_facts: Path | str | None = None,
         progress: Callable[[Progress], None] | None = None,
     ) -> None:
-        """Configure a model; it is loaded on first use.
+        """Configure a model, to be loaded on first use.
 
         Input:
             path: a GGUF file; None for the default model.
             adapter: a LoRA adapter in GGUF that is applied to the model. None for the one installed
                 with the default model, and for no adapter with any other file; `NO_ADAPTER` for the
-                default model without it.
+                default model alone.
             threads: 1 to 512; None for the number of cores, up to 4. Affects time only.
             context_tokens: context length; None for the length that the model was trained for, up
                 to 8,192.
             prefix_cache_bytes: memory for the states of evaluated prompts, in addition to the
                 context itself: 23 KB a token for the default model; 0 for none. Affects time only,
-                but a public chain needs `spec.WARM_PREFIXES` full contexts, so that prompts that
-                are warm by the gas rules are in memory.
-            kept_facts: folder that caches the file's facts between processes, so that a chain can
-                start before its model is loaded; None for no cache.
-            progress: callback for loading, prompt evaluation and output. An `Exception` that it
-                raises stops the reports, not the work.
+                but a public chain needs `spec.WARM_PREFIXES` full contexts, for prompts that are
+                warm by the gas rules to be in memory.
+            kept_facts: folder that caches the file's facts between processes, for a chain to start
+                before the model is loaded; None for no cache.
+            progress: callback for loading, prompt evaluation and output. An `Exception` of the
+                callback stops the reports, not the work.
 
         Raises:
             ConfigError: a file or an option is invalid.
@@ -252,8 +252,8 @@ class LlamaModel(GgufModel):
     def generate_reference(self, request: GenerationRequest) -> Generation:
         """Return the result of `generate` by the slow reference implementation, for checks.
 
-        It reuses nothing, evaluates token by token, and chooses each token under the grammar's
-        whole mask.
+        The reference reuses nothing, evaluates token by token, and chooses each token under the
+        grammar's whole mask.
 
         Raises: as `generate`.
         """
@@ -265,9 +265,9 @@ class LlamaModel(GgufModel):
         """Return the result of `generate(request)`, given a generation cut by a lower limit.
 
         Input:
-            known: a generation for the same prompt and grammar that its limit cut.
+            known: a generation for the same prompt and grammar that the limit cut.
 
-        Raises: as `generate`; and ConfigError if it has more tokens than the request's limit.
+        Raises: as `generate`; and ConfigError if longer than the request's limit.
         """
         if len(known.tokens) > request.max_tokens:
             raise ConfigError(
@@ -317,7 +317,7 @@ class LlamaModel(GgufModel):
         )
 
     def forget(self) -> None:
-        """Make the next generation evaluate its whole prompt, as in a new process.
+        """Make the next generation evaluate the whole prompt, as in a new process.
 
         Raises:
             EngineFault: the engine's process died.
@@ -329,7 +329,7 @@ def require_limit(request: GenerationRequest) -> int:
     """Return a request's token limit.
 
     Raises:
-        ConfigError: it is less than 1.
+        ConfigError: the limit is less than 1.
     """
     if request.max_tokens < 1:
         raise ConfigError(f"invalid max_tokens {request.max_tokens}: must be at least 1")
@@ -337,7 +337,7 @@ def require_limit(request: GenerationRequest) -> int:
 
 
 def require_text(text: str) -> None:
-    """Check that a text is valid Unicode, so that UTF-8 can encode it.
+    """Check that a text is valid Unicode, for encoding in UTF-8.
 
     Raises:
         ConfigError: names the first invalid character.

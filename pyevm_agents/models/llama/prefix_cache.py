@@ -38,7 +38,7 @@ class CachedPrefix:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrefixMatch:
-    """A cached prefix, and how many tokens it shares with a given sequence."""
+    """A cached prefix, and the number of tokens shared with a given sequence."""
 
     prefix: CachedPrefix
     shared_tokens: int
@@ -58,7 +58,7 @@ class PrefixCache:
         return len(self._prefixes)
 
     def find_best(self, tokens: Tokens, *, is_whole: bool = False) -> PrefixMatch | None:
-        """Return the prefix that shares most tokens from the start; None if none shares any.
+        """Return the prefix that shares most tokens from the start; None if no token is shared.
 
         Input:
             is_whole: return only prefixes that are shared completely, for an engine that can't
@@ -79,7 +79,7 @@ class PrefixCache:
         return match
 
     def touch(self, prefix: CachedPrefix) -> None:
-        """Mark a prefix as the most recently used, if it is still cached."""
+        """Mark a prefix as the most recently used, if still cached."""
         held = [each for each in self._prefixes if each is not prefix]
         if len(held) < len(self._prefixes):
             self._prefixes = [*held, prefix]
@@ -87,10 +87,10 @@ class PrefixCache:
     def make_room(self, tokens: Tokens, state_bytes: int) -> bool:
         """Drop the prefixes whose prompts `tokens` extend, then evict others until a state fits.
 
-        Call it before a state is copied, so that memory stays within the limit. Of the outputs
+        To be called before a state is copied: memory then stays within the limit. Of the outputs
         after
-        one prompt, only one is cached: otherwise they would evict other prompts, which are warm by
-        the gas rules, at the price of a few tokens each.
+        one prompt, only one is cached: otherwise the outputs would evict other prompts, which are
+        warm by the gas rules, at the price of a few tokens each.
 
         Output:
             False, without dropping any, if the state exceeds the limit.
@@ -106,7 +106,7 @@ class PrefixCache:
         return True
 
     def put(self, tokens: Tokens, state: State, *, prompt_tokens: int | None = None) -> bool:
-        """Cache a prefix, replacing those that it extends; return False if it exceeds the limit.
+        """Cache a prefix, replacing those that are extended; return False above the limit.
 
         A prefix of an entry that is already cached only marks that entry as used.
 

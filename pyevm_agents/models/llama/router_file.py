@@ -1,6 +1,6 @@
 """The router in an adapter's GGUF file: metadata arrays, since llama.cpp refuses unknown tensors.
 
-The file's digest is part of genesis, so the router is as well.
+The file's digest, and thus the router, is part of genesis.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ WEIGHTS_KEY = "router.weights"
 
 
 def read_router(path: Path, vocabulary_tokens: int) -> RouterWeights | None:
-    """Read the router of an adapter's file; None if it has none.
+    """Read the router of an adapter's file, or None.
 
     Input:
         path: a file that `adapter.read_adapter` accepts.
 
     Raises:
-        ConfigError: it is of another version, damaged, or does not fit the vocabulary; or the file
-            has none, but a rule that needs one.
+        ConfigError: the router is of another version, damaged, or does not fit the vocabulary; or
+            the file has a rule that needs a router, and no router.
     """
     entries = read_header(path).entries
     version, file = entries.get(VERSION_KEY), f"adapter file {describe_file(path)}"

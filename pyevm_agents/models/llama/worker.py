@@ -1,6 +1,7 @@
-"""The engine's child process, `python -m pyevm_agents.models.llama.worker`, which serves its pipes.
+"""The engine's child process, `python -m pyevm_agents.models.llama.worker`, which serves the pipes.
 
-It exits when its parent closes the pipe or exits. A failed assertion of llama.cpp ends only this
+The process exits when the parent closes the pipe or exits. A failed assertion of llama.cpp ends
+only this
 process: the parent reads the end of the stream and raises a fault.
 """
 
@@ -93,7 +94,7 @@ class EngineWorker:
         )
 
     def load(self, request: EngineRequest) -> EngineReply:
-        """Load the model file, or only its vocabulary, and return its facts."""
+        """Load the model file, or only the vocabulary, and return the facts."""
         message = request["load"]
         report = self._report if request["wants_progress"] else None
         _require_unchanged(message)
@@ -147,7 +148,7 @@ class EngineWorker:
         )
 
     def _unload(self) -> None:
-        """Unload a vocabulary before it is loaded again with its weights."""
+        """Unload a vocabulary before loading it again with weights."""
         if self._llama is not None:
             del self._guide, self._cutter
             self._router = None
@@ -234,7 +235,7 @@ class EngineWorker:
         )
 
     def forget(self, _request: EngineRequest) -> EngineReply:
-        """Clear the context's memory and its saved prefixes."""
+        """Clear the context's memory and saved prefixes."""
         self._require_context().forget()
         return EngineReply()
 
@@ -355,8 +356,8 @@ def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
 def exit_with_parent(parent: int) -> None:
     """Exit once the parent process has exited.
 
-    The end of the pipe is not sufficient: a process that the parent forked may hold it open, and
-    during a generation the pipe is not read.
+    The end of the pipe is not sufficient: a process that the parent forked may hold the pipe open,
+    and during a generation the pipe is not read.
     """
     while os.getppid() == parent:
         time.sleep(ORPHAN_CHECK_SECONDS)

@@ -1,8 +1,8 @@
 """Exact interval arithmetic on int64 arrays: lower and upper bounds, element by element.
 
 Each function is exact or raises `OutOfRange`. Decisions never depend on a float: where a sum might
-exceed 64 bits, a float64 estimate, whose error is far below the margin, only says whether the sum
-modulo 2^64 is the sum itself.
+exceed 64 bits, a float64 estimate, whose error is far below the margin, only decides whether the
+sum modulo 2^64 is the sum itself.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def combine_products(
 ) -> tuple[tuple[int, int], Array, Array]:
     """Bound a bilinear product, such as a matrix product or a convolution.
 
-    Input: the product; the least and the most values of its factors.
+    Input: the product; the least and the most values of the factors.
     Output: bounds of each sum of some of the products that make up an element, which no order of
     summation leaves; and the bounds of each element.
     """

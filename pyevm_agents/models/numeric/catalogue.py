@@ -37,7 +37,7 @@ KEPT_FILES = 32
 def find_shipped(name: str) -> Path:
     """Return the file of a shipped model.
 
-    Raises: ConfigError: there is no such model.
+    Raises: ConfigError: no shipped model has this name.
     """
     if name not in SHIPPED:
         raise ConfigError(f"numeric model {name!r}: must be one of {', '.join(SHIPPED)}, or a file")
@@ -45,14 +45,14 @@ def find_shipped(name: str) -> Path:
 
 
 def find_named(file: Path | str) -> Path:
-    """Return the file of a shipped model, if this is its name, or else the file itself."""
+    """Return the file of a shipped model with this name, or else the file itself."""
     return find_shipped(str(file)) if str(file) in SHIPPED else Path(file)
 
 
 def open_shipped(name: str) -> NumericFile:
     """Open a shipped model.
 
-    Raises: ConfigError: there is no such model.
+    Raises: ConfigError: no shipped model has this name.
     """
     return _open_content(read_model_file(find_shipped(name)))
 
@@ -83,12 +83,12 @@ def parse_named_files(texts: Sequence[str]) -> dict[str, str]:
 def open_named_models(
     models: NamedModels, *, folder: Path | None = None, source: str = "numeric model"
 ) -> dict[str, NumericModel]:
-    """Open models by name. A file that was opened before is not read into a model again.
+    """Open models by name. A file that was opened before is not read again.
 
     Input:
         models: models or files by name, or texts.
         folder: where relative paths begin; None for the working folder.
-        source: what gave the models, the first words of an error.
+        source: where the models come from, the first words of an error.
 
     Raises: ConfigError: a name or a value is invalid, a file can't be read, or is no numeric model.
     """

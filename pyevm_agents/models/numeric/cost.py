@@ -1,4 +1,4 @@
-"""Operations of a node: what one evaluation of it costs, from its operator and its shapes alone.
+"""Operations of a node: the cost of one evaluation, from operator and shapes alone.
 
 The unit is the time of a multiply-add of int64 in a long matrix product, some 0.65 ns. A weight is
 that of the operator's slowest shapes, measured by `python -m benchmarks.numeric_costs`: no node
@@ -71,7 +71,7 @@ REDUCED_ROW = 32
 def count_rows(shape: Sequence[int], patterns: Sequence[Hashable]) -> int:
     """Return how many inner loops NumPy starts for a shape.
 
-    Input: the dimensions; for each, what must be equal for two axes to be one loop.
+    Input: the dimensions; for each, the values that must be equal for two axes to be one loop.
     """
     rows = 1
     run: Hashable = None
@@ -117,20 +117,21 @@ def cost_place(shape: Sequence[int], axis: int, *, last: bool) -> int:
 
 
 def cost_move(shape: Sequence[int], run: int, weight: int = MOVE, calls: int = 2) -> int:
-    """Return the operations of copying to a shape, of which so many elements lie in a row."""
+    """Return the operations of copying to a shape; `run` elements lie in a row."""
     elements = math.prod(shape)
     return NODE + CALL * calls + MOVE * elements + (weight + ROW) * (elements // run)
 
 
 def cost_concat(shape: Sequence[int], rows: int, operands: int) -> int:
-    """Return the operations of joining tensors; `rows` are copied one by one from each of them."""
+    """Return the operations of joining tensors; `rows` are copied one by one from each."""
     return NODE + (2 + operands) * CALL + MOVE * math.prod(shape) + ROW * rows * operands
 
 
 def cost_product(elements: int, depth: int, scattered: int, calls: int) -> int:
     """Return the operations of a product of matrices.
 
-    Input: its elements; multiply-adds of each; elements that are put in order first; calls.
+    Input: the product's elements; multiply-adds of each; elements that are put in order first;
+        calls.
     """
     return (
         NODE

@@ -164,7 +164,7 @@ def plan_absolute(call: NodeCall) -> Plan:
 
 
 def _plan_monotone(call: NodeCall, kernel: Kernel, operands: Sequence[Operand]) -> Plan:
-    """Plan a function that rises with each operand; NumPy is called for each pair of them."""
+    """Plan a function that rises with each operand; NumPy is called for each pair."""
     steps = max(len(operands) - 1, 1)
     return build_plan(
         call,
@@ -213,7 +213,7 @@ def plan_most(call: NodeCall) -> Plan:
 
 
 def clip_both(a: Array, least: Array, most: Array) -> Array:
-    """Clip; `most` prevails where it is below `least`."""
+    """Clip; `most` prevails where below `least`."""
     result: Array = np.minimum(np.maximum(a, least), most)
     return result
 

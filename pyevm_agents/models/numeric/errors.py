@@ -16,7 +16,7 @@ MAX_NAME_SHOWN = 80
 
 
 class NumericModelError(ConfigError):
-    """A file is not a numeric model; the message names what it contains."""
+    """A file is not a numeric model; the message names the contents."""
 
 
 class OutOfRange(Exception):  # noqa: N818 - a bound, which its reader reports as a NumericModelError

@@ -19,7 +19,7 @@ Array: TypeAlias = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """A node, with the places of its tensors."""
+    """A node, with the places of the tensors."""
 
     kernel: Kernel
     operands: tuple[int, ...]
@@ -35,7 +35,7 @@ def _list_operands(node: GraphNode) -> tuple[tuple[str, bool], ...]:
 
 
 class GraphEvaluator:
-    """Evaluates one graph. It keeps no state between evaluations."""
+    """Evaluates one graph. No state is kept between evaluations."""
 
     def __init__(self, graph: Graph) -> None:
         """Order the tensors in places; constants have theirs from the start."""
@@ -80,7 +80,7 @@ class GraphEvaluator:
         )
 
     def run(self, values: Array) -> Array:
-        """Return the output tensor for an input tensor within its ranges."""
+        """Return the output tensor for an input tensor within the ranges."""
         tensors = [*self._start]
         tensors[self._input] = values
         for step in self._steps:

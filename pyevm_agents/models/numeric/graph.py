@@ -1,8 +1,8 @@
 """Graphs of numeric models: shapes, constants and proven ranges of each tensor.
 
 A graph that `read_graph` returns computes without an overflow: for each input within the stated
-ranges, each value and each partial sum is within its element type, whatever the order of
-summation. So all of it may be computed in int64, or in anything wider.
+ranges, each value and each partial sum is within the element type, in any order of summation.
+Everything may thus be computed in int64, or in anything wider.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ Node: TypeAlias = GraphNode
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Graph:
-    """A numeric model's graph, in the order of its evaluation."""
+    """A numeric model's graph, in the order of evaluation."""
 
     opset: int
     nodes: tuple[GraphNode, ...]
@@ -114,10 +114,10 @@ class Graph:
 
 
 def read_graph(data: bytes) -> Graph:
-    """Read a file, and prove that its computation can't leave the types' ranges.
+    """Read a file, and prove that the computation can't leave the types' ranges.
 
     Raises:
-        NumericModelError: not a numeric model; the message names the node, its value and the
+        NumericModelError: not a numeric model; the message names the node, the value and the
             constraint.
     """
     file = decode_file(data)
@@ -136,7 +136,7 @@ def _require_count(things: str, stated: int, count: int) -> None:
 
 
 class _GraphReader:
-    """Reads nodes in order; each name is defined once, before it is used."""
+    """Reads nodes in order; each name is defined once, before use."""
 
     def __init__(self, file: OnnxFile, metadata: NumericMetadata) -> None:
         self.file = file
@@ -308,7 +308,7 @@ class _GraphReader:
 
 
 def _compute_range(call: NodeCall, plan: Plan) -> Bounds:
-    """Return the range of each element of a node's output, which its type holds."""
+    """Return the range of each element of a node's output, which the type holds."""
     try:
         low, high = plan.bound()
     except OutOfRange as error:

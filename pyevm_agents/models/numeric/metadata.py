@@ -1,4 +1,4 @@
-"""The entry `numeric_model` of a file: names, decimals and ranges of its inputs and outputs."""
+"""The entry `numeric_model` of a file: names, decimals and ranges of the inputs and outputs."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class InputSpec(OutputSpec):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NumericMetadata:
-    """Everything that a file says about its numbers, and its origin."""
+    """Everything that a file states about numbers and origin."""
 
     inputs: tuple[InputSpec, ...]
     outputs: tuple[OutputSpec, ...]

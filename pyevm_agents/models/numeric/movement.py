@@ -1,4 +1,4 @@
-"""Operators that move elements and change none: shapes, slices, padding and tables."""
+"""Operators that move elements and change no value: shapes, slices, padding and tables."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def _transpose(order: tuple[int, ...], a: Array) -> Array:
 
 
 def plan_transpose(call: NodeCall) -> Plan:
-    """Plan a Transpose; without an order it reverses the axes."""
+    """Plan a Transpose; without an order the axes are reversed."""
     a = call.get(0)
     rank = len(a.shape)
     given = call.get_integers("perm", range(rank - 1, -1, -1), rank, range(rank) or (0,))
@@ -338,7 +338,7 @@ def _place(
 
 
 def _compare_ranges(choose: np.ufunc, table: Array, starts: Array, ends: Array) -> Array:
-    """Return the least (or most) elements of a table over ranges of its first axis.
+    """Return the least (or most) elements of a table over ranges of the first axis.
 
     Each range is covered by two windows of the same power of 2, whose extremes are computed of
     those of half the width.

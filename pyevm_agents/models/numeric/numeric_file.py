@@ -33,10 +33,10 @@ def read_model_file(path: Path) -> bytes:
 
 
 class NumericFile:
-    """A restricted ONNX file; nothing of it changes after reading, so threads may share it.
+    """A restricted ONNX file; immutable after reading, so threads may share one.
 
     Raises:
-        NumericModelError: not a numeric model; the message names what it contains.
+        NumericModelError: not a numeric model; the message names the contents.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -76,17 +76,17 @@ class NumericFile:
 
     @property
     def source(self) -> str:
-        """Where the model comes from, as the file states it."""
+        """Where the model comes from, as stated by the file."""
         return self.graph.metadata.source
 
     def run(self, values: Sequence[int]) -> tuple[int, ...]:
         """Evaluate the model.
 
-        Input: a number for each input, within its range.
+        Input: a number for each input, within range.
         Output: the output numbers.
 
         Raises:
-            NumericModelError: too few or too many numbers, or one outside its range.
+            NumericModelError: too few or too many numbers, or one out of range.
         """
         if len(values) != len(self.input_ranges):
             raise NumericModelError(

@@ -1,7 +1,7 @@
 """Decoder of restricted ONNX: protobuf in, plain nodes and int64 arrays out.
 
 The package onnx decodes protobuf and does nothing else: no checker, no shape inference, no external
-data. A field that is not listed here is refused by its name.
+data. A field that is not listed here is refused by name.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ RAW_TYPES = {"int64": "<i8", "int32": "<i4", "int8": "i1", "uint8": "u1", "bool"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConstantTensor:
-    """A tensor of the file: its element type, and its values in int64."""
+    """A tensor of the file: element type, and values in int64."""
 
     type: str
     values: NDArray[np.int64]
@@ -80,7 +80,7 @@ AttributeValue: TypeAlias = "int | tuple[int, ...] | str | ConstantTensor"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileNode:
-    """A node as the file has it."""
+    """A node as in the file."""
 
     label: str
     """Words that name it in messages."""
@@ -331,7 +331,7 @@ def _read_tensor(tensor: Message, thing: str) -> ConstantTensor:
 def _read_values(
     tensor: Message, kind: str, typed: str, count: int, thing: str
 ) -> NDArray[np.int64]:
-    """Return the values of a tensor, whose number must be that of its shape."""
+    """Return the values of a tensor, whose number must be that of the shape."""
     raw, numbers = tensor.raw_data, getattr(tensor, typed)
     stored = np.dtype(RAW_TYPES[kind])
     sizes = (len(raw), len(numbers))

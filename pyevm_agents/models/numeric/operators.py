@@ -25,7 +25,7 @@ BOOL = ("bool",)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operator:
-    """What an operator admits. Source: ONNX's Operators.md, operator sets 13 to 22."""
+    """Constraints of an operator. Source: ONNX's Operators.md, operator sets 13 to 22."""
 
     plan: Callable[[NodeCall], Plan]
     types: Mapping[int, tuple[str, ...]]
@@ -48,7 +48,7 @@ def _define(
     attributes: tuple[str, ...] = (),
     from_14: tuple[str, ...] | None = None,
 ) -> Operator:
-    """Return an operator; `from_14` are its types from operator set 14 on."""
+    """Return an operator; `from_14` are the types from operator set 14 on."""
     by_opset = {13: types} if from_14 is None else {13: types, 14: from_14}
     return Operator(
         plan=plan, types=by_opset, inputs=range(inputs[0], inputs[1] + 1), attributes=attributes

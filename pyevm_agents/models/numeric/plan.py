@@ -1,6 +1,6 @@
-"""A node during reading: its operands in, its plan out.
+"""A node during reading: operands in, plan out.
 
-A plan has the output's type and shape, the computation, the rule for its range, and its price.
+A plan has the output's type and shape, the computation, the rule for the range, and the price.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Attribute: TypeAlias = int | tuple[int, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operand:
-    """An input of a node: its type and the range of each element."""
+    """An input of a node: type and range of each element."""
 
     type: str
     low: Array
@@ -39,13 +39,13 @@ class Operand:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Its dimensions."""
+        """The dimensions."""
         return self.low.shape
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What a node computes."""
+    """The computation of a node."""
 
     type: str
     shape: tuple[int, ...]
@@ -64,7 +64,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeCall:
-    """A node with what is known of its inputs."""
+    """A node with the known facts of the inputs."""
 
     label: str
     operator: str
@@ -85,7 +85,7 @@ class NodeCall:
         return operand
 
     def find(self, index: int) -> Operand | None:
-        """Return an optional input; None if it is left out."""
+        """Return an optional input; None if left out."""
         return self.operands[index] if index < len(self.operands) else None
 
     def get_all(self) -> tuple[Operand, ...]:
@@ -113,7 +113,7 @@ class NodeCall:
     def get_integers(
         self, name: str, default: Sequence[int], count: int, allowed: Sequence[int]
     ) -> tuple[int, ...]:
-        """Return an attribute of so many integers within a range."""
+        """Return an attribute of a number of integers within a range."""
         values = self.attributes.get(name, tuple(default))
         if (
             not isinstance(values, tuple)
@@ -127,7 +127,7 @@ class NodeCall:
         return values
 
     def require_text(self, name: str, only: str) -> None:
-        """Refuse an attribute unless it has its only admitted value."""
+        """Refuse an attribute unless the value is the only admitted one."""
         if self.attributes.get(name, only) != only:
             raise self.fail(f"attribute {name}: must be {only}; export the model without it")
 
@@ -145,7 +145,7 @@ class NodeCall:
         return axes
 
     def get_argument(self, index: int, most: int) -> tuple[int, ...] | None:
-        """Return the numbers of a constant input such as `axes`; None if it is left out."""
+        """Return the numbers of a constant input such as `axes`; None if left out."""
         operand = self.find(index)
         if operand is None:
             return None

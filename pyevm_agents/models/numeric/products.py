@@ -36,7 +36,7 @@ def _bound_products(call: NodeCall, kernel: Kernel, a: Bounds, b: Bounds, kind: 
 
 
 def _get_offset(call: NodeCall, index: int, of: Operand, shape: Sequence[int]) -> Array:
-    """Return a constant zero point, shaped to be subtracted; 0 if it is left out."""
+    """Return a constant zero point, shaped to be subtracted; 0 if left out."""
     operand = call.find(index)
     if operand is None:
         return np.zeros((), dtype=np.int64)
@@ -79,7 +79,7 @@ def plan_matmul(call: NodeCall) -> Plan:
 
 
 def plan_matmul_integer(call: NodeCall) -> Plan:
-    """Plan a product of 8-bit matrices with zero points; its type is int32."""
+    """Plan a product of 8-bit matrices with zero points, of type int32."""
     a, b = call.get(0), call.get(1)
     columns = b.shape[-1:] if len(b.shape) > 1 else ()
     offsets = (_get_offset(call, 2, a, ()), _get_offset(call, 3, b, columns))
@@ -128,7 +128,7 @@ def order_columns(b: Array) -> Array:
 def _shape_product(
     call: NodeCall, a: tuple[int, ...], b: tuple[int, ...]
 ) -> tuple[tuple[int, ...], int]:
-    """Return the shape of a product, and the length of its sums. Source: numpy.matmul."""
+    """Return the shape of a product, and the length of the sums. Source: numpy.matmul."""
     fits = bool(a) and bool(b) and a[-1] == b[-2 if len(b) > 1 else 0]
     if not fits:
         raise call.fail(f"shapes {[*a]}, {[*b]}: must be those of matrices that multiply")
@@ -184,7 +184,7 @@ def convolve(window: Window, x: Array, w: Array) -> Array:
 
 
 def convolve_shifted(window: Window, x_offset: Array, w_offset: Array, x: Array, w: Array) -> Array:
-    """Convolve arrays less their zero points. Padding is the zero point, so 0 after that."""
+    """Convolve arrays less the zero points. Padding is the zero point, hence 0 after that."""
     if x_offset.any():
         x = np.subtract(x, x_offset)
     if w_offset.any():
@@ -193,7 +193,7 @@ def convolve_shifted(window: Window, x_offset: Array, w_offset: Array, x: Array,
 
 
 def plan_convolution(call: NodeCall) -> Plan:
-    """Plan a convolution of 8-bit tensors over one or two axes; its type is int32."""
+    """Plan a convolution of 8-bit tensors over one or two axes, of type int32."""
     x, w = call.get(0), call.get(1)
     window = _read_window(call, x.shape, w.shape)
     filters, depth = w.shape[0], math.prod(w.shape[1:])

@@ -24,7 +24,7 @@ BOTH = range(2)
 
 
 def _read_axes(call: NodeCall, rank: int, *, from_input: bool) -> tuple[int, ...]:
-    """Return the reduced axes in rising order; none if the node copies its input."""
+    """Return the reduced axes in rising order; empty if the node copies the input."""
     if from_input:
         given = call.get_argument(1, MAX_RANK)
     else:

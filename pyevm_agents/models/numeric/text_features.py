@@ -1,4 +1,4 @@
-"""The feature map by which a text enters a numeric model: hashes of its first words.
+"""The feature map by which a text enters a numeric model: hashes of the first words.
 
 The twin in Solidity is `contracts/libraries/TextFeatures.sol`; both compute the same integers.
 """
@@ -35,7 +35,7 @@ def text_to_words(text: str) -> list[str]:
 
 
 def text_features(text: str, words: int = WORDS, buckets: int = BUCKETS) -> list[int]:
-    """Compute the values of a text: `keccak256(word) % buckets + 1` of each of its first words.
+    """Compute the values of a text: `keccak256(word) % buckets + 1` of each of the first words.
 
     Output: `words` integers from 0 to `buckets`; zeros follow the last word.
 

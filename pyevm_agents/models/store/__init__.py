@@ -1,1 +1,1 @@
-"""Generation store: a SQLite cache of generations, and the model that uses it."""
+"""Generation store: a SQLite cache of generations, and the model on top."""

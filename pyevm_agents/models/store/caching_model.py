@@ -38,7 +38,7 @@ even if the store can't be written."""
 
 @runtime_checkable
 class ResumableModel(Protocol):
-    """A model that can continue a generation that its limit cut."""
+    """A model that can continue a generation that the limit cut."""
 
     def resume(self, request: GenerationRequest, known: Generation) -> Generation:
         """Return the result of `generate(request)`, given a generation cut by a lower limit."""
@@ -62,7 +62,7 @@ class _SingleFlight:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _CachedGeneration:
-    """A generation, and the duration of its inference; None if it is unknown."""
+    """A generation, and the duration of the inference; None if unknown."""
 
     generation: Generation
     seconds: float | None
@@ -71,9 +71,9 @@ class _CachedGeneration:
 class CachingModel:
     """A language model that computes each generation once. Wraps another `LanguageModel`.
 
-    The cache key is a hash of the model's digest, its fingerprint, the prompt's tokens, the grammar
-    and the scoring. The token limit is not part of it: a lower limit truncates a cached generation,
-    a higher one resumes it.
+    The cache key is a hash of the model's digest and fingerprint, the prompt's tokens, the grammar
+    and the scoring. The token limit is not included: a lower limit truncates a cached generation, a
+    higher one resumes it.
 
     Source: docs/architecture.md#generations-are-pure
     """
@@ -86,7 +86,7 @@ class CachingModel:
         Input:
             digest: digest of the model, see `ProfileFacts`.
             fingerprint: the engine's profile, see `ProfileFacts`.
-            store: the generation store, closed by its owner; None for one in memory.
+            store: the generation store, closed by the owner; None for one in memory.
 
         Raises:
             ConfigError: the store is a file, but the model has no weights: a script's generation is
@@ -122,7 +122,7 @@ class CachingModel:
 
     @property
     def profile_facts(self) -> ModelIdentity | None:
-        """Profile facts of the wrapped model, or None if it has none."""
+        """Profile facts of the wrapped model, or None."""
         return self.model.profile_facts if isinstance(self.model, HasProfile) else None
 
     def tokenize(self, segments: tuple[Segment, ...]) -> tuple[int, ...]:
@@ -138,7 +138,7 @@ class CachingModel:
         return self.generate_timed(request)[0]
 
     def generate_timed(self, request: GenerationRequest) -> tuple[Generation, Timing]:
-        """Return the result of `generate(request)`, and the duration of its inference.
+        """Return the result of `generate(request)`, and the duration of the inference.
 
         The duration of a cached generation is that of the inference which computed it. A text that
         the rules decide, and that the model repeats, is neither cached nor counted.
@@ -242,7 +242,7 @@ class CachingModel:
 
 
 def _is_repeated(request: GenerationRequest, generation: Generation) -> bool:
-    """Return whether a generation is what the rules decide. A fake decides by itself."""
+    """Return whether a generation is the decision of the rules. A fake decides by itself."""
     return bool(request.decided) and not generation.is_free
 
 

@@ -94,7 +94,7 @@ class StoreConnection:
 
 
 def open_memory() -> StoreConnection:
-    """Open a store in memory, which is lost when its connection closes."""
+    """Open a store in memory, which is lost when the connection closes."""
     return StoreConnection(
         connection=_prepare_database(_connect(":memory:"), "memory"), trouble=None
     )
@@ -121,7 +121,7 @@ def _require_database(path: Path) -> None:
     """Check that an existing file is a database. SQLite would treat a few bytes as an empty one.
 
     Raises:
-        ConfigError: it is a folder, or a file of another kind.
+        ConfigError: a folder, or a file of another kind.
     """
     if path.is_dir():
         raise ConfigError(f"not a generation store: {path} is a folder; pass a file")
@@ -133,7 +133,7 @@ def _require_database(path: Path) -> None:
 
 
 def _create_file(path: Path) -> None:
-    """Create the file and its parent folders, readable by the user only: prompts may be private."""
+    """Create the file and parent folders, readable by the user only: prompts may be private."""
     missing = [folder for folder in path.parents if not folder.exists()]
     for folder in reversed(missing):
         folder.mkdir(mode=0o700, exist_ok=True)
@@ -146,7 +146,7 @@ def _create_file(path: Path) -> None:
 def _open_read_only(path: Path) -> sqlite3.Connection:
     """Open a file in a read-only folder.
 
-    A write-ahead log needs a shared-memory file next to it. If there is none and none can be
+    A write-ahead log needs a neighbouring shared-memory file. Without one that exists or can be
     created, no process writes, and the database file is the whole store.
     """
     try:
@@ -243,7 +243,7 @@ def _read_version(connection: sqlite3.Connection, name: str) -> int:
 
 
 def _enter_wal_mode(connection: sqlite3.Connection) -> None:
-    """Set WAL mode; SQLite itself does not wait while another process sets it."""
+    """Set WAL mode; SQLite itself does not wait while another process does."""
     end = time.monotonic() + BUSY_SECONDS
     while True:
         try:

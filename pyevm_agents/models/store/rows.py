@@ -48,7 +48,7 @@ INSERT = (
 
 
 class DamagedRowError(ValueError):
-    """A row that differs from what was written."""
+    """A row that differs from the written one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +107,7 @@ def decode(key: bytes, fields: Sequence[object]) -> Generation:
     """Decode the fields of a row to a generation.
 
     Raises:
-        DamagedRowError: the row differs from what was written.
+        DamagedRowError: the row differs from the written one.
     """
     match fields:
         case [
@@ -177,8 +177,7 @@ def decompress(data: bytes) -> bytes:
     """Decompress data of `compress`.
 
     Raises:
-        DamagedRowError: it is not in zlib's format, truncated, followed by other data, or too
-            large.
+        DamagedRowError: not in zlib's format, truncated, followed by other data, or too large.
     """
     unpacker = zlib.decompressobj()
     try:
@@ -218,7 +217,7 @@ def _decode_confidence(form: list[object]) -> Confidence:
 
 
 def _compute_checksum(*parts: bytes | int | None) -> bytes:
-    """Hash fields, each with its kind and length, so that distinct sequences never collide."""
+    """Hash fields, each with kind and length: distinct sequences never collide."""
     hashed = hashlib.blake2b(digest_size=CHECKSUM_BYTES)
     for part in parts:
         if isinstance(part, int):
@@ -240,7 +239,7 @@ def find(connection: sqlite3.Connection, key: bytes) -> Generation | None:
     """Return the generation under a key, or None.
 
     Raises:
-        DamagedRowError: the row differs from what was written.
+        DamagedRowError: the row differs from the written one.
     """
     row = connection.execute(SELECT, (key,)).fetchone()
     return None if row is None else decode(key, row)
@@ -266,7 +265,7 @@ def insert(
     """Insert a row, replacing the one under the same key.
 
     Input:
-        seconds: duration of the inference; None if it is unknown.
+        seconds: duration of the inference; None if unknown.
     """
     remove(connection, key)
     now = now_us()

@@ -1,6 +1,6 @@
 """A grammar and a scoring as one text for the store: the scoring is the grammar's last comment.
 
-So the rows of older stores keep their keys.
+The rows of older stores thus keep the same keys.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Statistics of a generation store, and its generations with their inputs."""
+"""Statistics of a generation store, and the generations with inputs."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class StoreStatistics:
 
     @property
     def hit_rate(self) -> float | None:
-        """Share of requests that the store answered; None if there were none."""
+        """Share of requests that the store answered; None without requests."""
         hits = self.counts.get("hits", 0)
         lookups = hits + self.counts.get("misses", 0) + self.counts.get("resumes", 0)
         return hits / lookups if lookups else None
@@ -89,7 +89,7 @@ class StoreStatistics:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredGeneration:
-    """A generation with its inputs."""
+    """A generation with inputs."""
 
     key: bytes
     question: GenerationInputs
@@ -151,10 +151,10 @@ def sample_keys(
 
 
 def read_generation(store: Store, key: bytes) -> StoredGeneration | None:
-    """Return the generation under a key with its inputs; None if it no longer exists.
+    """Return the generation under a key with inputs; None if no longer there.
 
     Raises:
-        DamagedRowError: the row differs from what was written, or its inputs do not match its key.
+        DamagedRowError: the row differs from the written one, or the inputs do not match the key.
         ConfigError: the store can't be read.
     """
     connection = _require_connection(store)

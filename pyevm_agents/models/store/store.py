@@ -90,7 +90,8 @@ class Store(Closeable):
 
         Input:
             path: the database file; `:memory:` for a store in memory.
-            max_bytes: maximum size of the file. The write-ahead log next to it has about 4 MiB.
+            max_bytes: maximum size of the file. The write-ahead log beside the file has about 4
+                MiB.
             report: callback, called once with the first failure.
 
         Raises:
@@ -126,7 +127,7 @@ class Store(Closeable):
     # -- reading and writing -- #
 
     def get(self, key: bytes) -> Generation | None:
-        """Return the generation under a key, complete or cut; None if it is not stored.
+        """Return the generation under a key, complete or cut; None if absent.
 
         A damaged row is treated as missing, and deleted.
         """
@@ -143,7 +144,7 @@ class Store(Closeable):
             return None
 
     def get_seconds(self, key: bytes) -> float | None:
-        """Return the duration of the inference of a generation; None if it is unknown."""
+        """Return the duration of the inference of a generation; None if unknown."""
         with self.lock:
             if self.connection is None:
                 return None
@@ -159,7 +160,7 @@ class Store(Closeable):
         """Store a generation, unless a longer or complete one is stored.
 
         Input:
-            seconds: duration of its inference; None if it is unknown.
+            seconds: duration of its inference; None if unknown.
         """
         key = question.compute_key()
         try:
@@ -231,8 +232,7 @@ class Store(Closeable):
     def after_fork(self) -> None:
         """Reopen the file in a forked child process, which must not use the parent's connection.
 
-        The parent's connection is not closed, since closing it here would release the parent's
-        locks.
+        The parent's connection is not closed, since closing here would release the parent's locks.
         """
         self._pending_writes = _PendingWrites()
         if self.path is None or self.connection is None:
@@ -261,7 +261,7 @@ class Store(Closeable):
     # -- internals -- #
 
     def _write(self, work: Callable[[sqlite3.Connection], None]) -> bool:
-        """Execute `work` and pending writes in a transaction; return whether it was committed."""
+        """Execute `work` and pending writes in a transaction; return whether committed."""
         with self.lock:
             connection = self.connection
             if connection is None or not self._is_writable or time.monotonic() < self._retry_at:

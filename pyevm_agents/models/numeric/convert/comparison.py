@@ -1,4 +1,4 @@
-"""Errors of an integer file against its float original, which onnxruntime computes."""
+"""Errors of an integer file against the float original, which onnxruntime computes."""
 
 from __future__ import annotations
 

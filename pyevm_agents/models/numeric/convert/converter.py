@@ -1,4 +1,4 @@
-"""From a float model to an integer file: each float node in turn, with its values on the data."""
+"""From a float model to an integer file: each float node in turn, with values on the data."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def convert(float_model: bytes, calibration: np.ndarray, options: ConversionOpti
 
     Input:
         float_model: bytes of an ONNX file.
-        calibration: rows of real inputs, one a column; the ranges are chosen from them.
+        calibration: rows of real inputs, one a column; the ranges are chosen from these.
     Output: bytes of an ONNX file, the same for the same input.
     Raises: ConversionError: an operator, a shape or data that is not supported.
     """
@@ -72,7 +72,7 @@ def convert(float_model: bytes, calibration: np.ndarray, options: ConversionOpti
 def convert_model(
     float_model: bytes, calibration: np.ndarray, options: ConversionOptions
 ) -> Conversion:
-    """Convert a float model; return the file with what its inputs and outputs are.
+    """Convert a float model; return the file with a description of inputs and outputs.
 
     Raises: ConversionError.
     """
@@ -159,7 +159,7 @@ def _choose_ranges(
 
 
 def _find_embedding_rows(graph: FloatGraph) -> int | None:
-    """Return the rows of the table that the inputs are indices of; None if they are numbers."""
+    """Return the rows of the table that the inputs are indices of; None for numbers."""
     names = {graph.input_name}
     for node in graph.nodes:
         if names.isdisjoint(node.inputs):

@@ -27,7 +27,7 @@ class DataTable:
 def read_table(path: Path) -> DataTable:
     """Read a file of inputs.
 
-    Raises: ConversionError: no such file, or not numbers in rows of one length.
+    Raises: ConversionError: the file is missing, or not numbers in rows of one length.
     """
     if not path.is_file():
         raise ConversionError(f"data file {path} does not exist; check the path")

@@ -51,7 +51,7 @@ FINAL_THROUGH = (*SAME, *SHAPES, "Concat", "Normalizer")
 
 
 class GraphConverter:
-    """A float graph while its nodes are emitted, with its values on the calibration data."""
+    """A float graph during emission of the nodes, with values on the calibration data."""
 
     def __init__(
         self, graph: FloatGraph, writer: IntegerWriter, options: ConversionOptions
@@ -133,7 +133,7 @@ class GraphConverter:
         return self.graph.constants[node.inputs[at]]
 
     def find_constant(self, node: FloatNode, at: int) -> np.ndarray | None:
-        """Return a constant input of a node; None without it."""
+        """Return a constant input of a node; or None."""
         return self.graph.constants.get(node.inputs[at]) if at < len(node.inputs) else None
 
     def plain(self, tensor: Quantised, scale: Fraction | None = None) -> Quantised:
@@ -143,14 +143,14 @@ class GraphConverter:
         return apply_affine(self.writer, tensor, np.array(1.0), np.array(0.0), scale=scale)
 
     def find_next(self, name: str, operator: str) -> FloatNode | None:
-        """Return the only consumer of a tensor, if it is an operator."""
+        """Return the only consumer of a tensor, if an operator."""
         consumers = self.graph.list_consumers(name)
         if len(consumers) != 1 or consumers[0].operator != operator or name == self._last:
             return None
         return consumers[0]
 
     def complete(self, node: FloatNode, product: Product) -> tuple[Product, list[str]]:
-        """Return a product with the bias and the Relu that follow it, and the tensors it covers."""
+        """Return a product with the bias and the Relu that follow, and the tensors covered."""
         name, covered = node.output, [node.output]
         add = self.find_next(name, "Add")
         if add is not None:
@@ -300,7 +300,7 @@ def _read_numbers(node: FloatNode, name: str, default: float) -> np.ndarray:
 
 
 def _emit_normalizer(tracer: GraphConverter, node: FloatNode) -> Quantised:
-    """Pass probabilities on: they sum to 1 already."""
+    """Pass probabilities on: the sum is already 1."""
     producers = [each for each in tracer.graph.nodes if node.inputs[0] in each.outputs]
     has_sum = producers and (
         producers[0].operator == "Softmax"

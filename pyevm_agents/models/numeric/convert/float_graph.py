@@ -70,7 +70,7 @@ class FloatNode:
         return value.decode() if isinstance(value, bytes) else str(value)
 
     def get_array(self, name: str) -> np.ndarray | None:
-        """Return a list or tensor attribute as an array; None without it."""
+        """Return a list or tensor attribute as an array, or None."""
         value = self.attributes.get(name)
         if value is None:
             return None
@@ -81,7 +81,7 @@ class FloatNode:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FloatGraph:
-    """A float model in the order of its nodes, without those that its output does not need."""
+    """A float model in the order of nodes, without nodes that the output does not need."""
 
     nodes: tuple[FloatNode, ...]
     constants: Mapping[str, np.ndarray]
@@ -114,7 +114,7 @@ def parse_model(data: bytes) -> ModelProto:
 
 
 def read_float_graph(data: bytes, output: str = "") -> FloatGraph:
-    """Return the graph of a float model, cut to one of its outputs.
+    """Return the graph of a float model, cut to one output.
 
     Input:
         output: an output's name; by default the last float output.

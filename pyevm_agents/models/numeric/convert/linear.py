@@ -30,7 +30,7 @@ HIDDEN_BOUND = 2 ** (ACTIVATION_BITS - 1 + HEADROOM_BITS)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Product:
-    """A product of activations and weights, a bias, and Relu if it follows."""
+    """A product of activations and weights, a bias, and Relu if that follows."""
 
     weights: np.ndarray
     """Real numbers, inputs by channels."""
@@ -51,8 +51,8 @@ def apply_product(
     """Add the nodes of a product.
 
     Input:
-        tensor: of rank 1 or more, its last axis the inputs.
-        is_window: the first axis is the inputs and the last one places, as Conv has them.
+        tensor: of rank 1 or more, the last axis the inputs.
+        is_window: the first axis is the inputs and the last one places, as in Conv.
     """
     weights, bias = product.weights.astype(np.float64), product.bias.astype(np.float64)
     axis = 0 if is_window else -1
@@ -90,7 +90,7 @@ def apply_product(
 def _fold_inputs(
     tensor: Quantised, weights: np.ndarray, bias: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return weights and bias with the inputs' own gain and offset in them."""
+    """Return weights and bias with the inputs' own gain and offset included."""
     if tensor.offset is not None:
         bias = bias + tensor.offset @ weights
     if tensor.gain is not None:
@@ -112,7 +112,7 @@ def _choose_bits(tensor: Quantised, bits: int, axis: int) -> int:
 def _multiply(
     writer: IntegerWriter, tensor: Quantised, integers: np.ndarray, *, is_window: bool
 ) -> tuple[str, np.ndarray, np.ndarray]:
-    """Add a MatMul; return its name and interval."""
+    """Add a MatMul; return name and interval."""
     positive, negative = np.maximum(integers, 0), np.minimum(integers, 0)
     positive, negative = positive.astype(object), negative.astype(object)
     if is_window:

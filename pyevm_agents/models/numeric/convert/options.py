@@ -1,4 +1,4 @@
-"""Options of a conversion, and its error."""
+"""Options of a conversion, and the error."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MAX_DECIMALS = 18
 
 
 class ConversionError(ConfigError):
-    """A float model, its data or an option that can't be converted."""
+    """A float model, data or an option that can't be converted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

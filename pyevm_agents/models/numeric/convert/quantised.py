@@ -1,10 +1,10 @@
-"""Fixed-point tensors, and how they are rescaled in integers.
+"""Fixed-point tensors, and rescaling in integers.
 
 A tensor holds integers `q` of a scale `s`: the real value is about `q * s`. A product of
 activations and weights has the scale `s_a * s_w`. Weights get the scale `s_w = s_y / (s_a * D)`
-with an integer `D` for each output channel, so that the result in scale `s_y` is the sum divided
-by `D`, without a rounded multiplier. The division rounds half up:
-`floor((sum + floor(D / 2)) / D)`. ONNX's Div truncates, so an offset makes the sum positive
+with an integer `D` for each output channel, and the result in scale `s_y` is the sum divided by
+`D`, without a rounded multiplier. The division rounds half up: `floor((sum + floor(D / 2)) / D)`.
+ONNX's Div truncates, so an offset makes the sum positive
 first: `Div(sum + D//2 + D*B, D) - B`.
 """
 
@@ -76,7 +76,7 @@ def object_array(values: object, shape: tuple[int, ...] | None = None) -> np.nda
 
 
 def choose_scale(values: np.ndarray) -> Fraction:
-    """Return a hidden tensor's scale: the power of two that gives its range `ACTIVATION_BITS`."""
+    """Return a hidden tensor's scale: the power of two that gives the range `ACTIVATION_BITS`."""
     largest = float(np.abs(values).max(initial=0.0))
     exponent = math.frexp(largest)[1] if largest > 0 else 0
     return Fraction(2) ** (exponent - ACTIVATION_BITS + 1)
@@ -88,7 +88,7 @@ def round_half_up(value: Fraction) -> int:
 
 
 def choose_ratio(scale: Fraction, result_scale: Fraction, largest: float, bits: int) -> Fraction:
-    """Return `N` or `1 / D`: what a channel's sums are multiplied by.
+    """Return `N` or `1 / D`: the factor of a channel's sums.
 
     Input:
         scale: of the activations.
@@ -230,6 +230,6 @@ def _fractions(values: list[Fraction], shape: tuple[int, ...]) -> np.ndarray:
 
 
 def _compact(values: np.ndarray) -> object:
-    """Return an array, or its one value where all are equal."""
+    """Return an array, or the one value where all are equal."""
     flat = values.ravel()
     return int(flat[0]) if (flat == flat[0]).all() else values.astype(np.int64)

@@ -116,7 +116,7 @@ def apply_convolution(
 
     Input:
         tensor: channels by length, plain.
-        product: bias, scale and bits; its weights are not read.
+        product: bias, scale and bits; weights are not read.
     """
     if weights.ndim != 3 or len(tensor.shape) != 2:  # noqa: PLR2004 - ONNX's ranks of a 1-D Conv
         raise ConversionError("Conv: must be 1-D, channels by length")
@@ -134,7 +134,7 @@ def apply_convolution(
 
 
 def _append_zero(writer: IntegerWriter, tensor: Quantised) -> Quantised:
-    """Return the flat tensor with a zero at its end, for pads."""
+    """Return the flat tensor with a zero at the end, for pads."""
     flat = reshape(writer, tensor, [tensor.least.size])
     zero = object_array([0])
     return Quantised(

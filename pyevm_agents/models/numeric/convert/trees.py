@@ -1,8 +1,8 @@
 """Tree ensembles: tables of nodes, and as many steps of Gather as the deepest tree has.
 
 Each step moves every tree from a node to a child. Children are neighbours: the second one is taken
-where the input is greater than the threshold. A leaf is its own child: it compares the constant
-`ALWAYS_LESS`, appended to the inputs, with its value.
+where the input is greater than the threshold. A leaf is its own child: the constant `ALWAYS_LESS`,
+appended to the inputs, is compared with the leaf's value.
 """
 
 from __future__ import annotations
@@ -208,7 +208,7 @@ class NodeTables:
 
 
 def order_nodes(forest: Forest) -> NodeTables:
-    """Order the nodes breadth first: roots, then their children in pairs, and so on."""
+    """Order the nodes breadth first: roots, then children in pairs, and onwards."""
     order = list(map(int, forest.roots))
     child: list[int] = []
     depth, level_end = 0, len(order)
@@ -241,9 +241,8 @@ def find_thresholds(
 ) -> np.ndarray:
     """Return the greatest integer of each node that the float model sends to the first child.
 
-    It is found by the float model's own comparison, so that every integer branches as its float.
-    Input:
-        limits: thresholds, and whether they are strict.
+    Found by the float model's own comparison: every integer branches as the float does. Input:
+        limits: thresholds, and whether strict.
     """
     threshold, is_strict = limits
     low: np.ndarray = inputs.least[feature].astype(np.int64) - 1

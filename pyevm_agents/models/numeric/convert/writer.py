@@ -1,4 +1,4 @@
-"""The integer file while it is written: nodes, constants and the metadata entry."""
+"""The integer file during writing: nodes, constants and the metadata entry."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class IntegerWriter:
         self._casts: dict[str, str] = {}
 
     def add_constant(self, values: object, dtype: type = np.int64) -> str:
-        """Store a constant; return its name."""
+        """Store a constant; return the name."""
         array: np.ndarray = np.array(values, dtype=dtype, order="C")
         key = (array.dtype.str, array.shape, array.tobytes())
         if key not in self._constants:
@@ -49,7 +49,7 @@ class IntegerWriter:
         return self._constants[key]
 
     def add_weights(self, values: np.ndarray) -> str:
-        """Store a large constant as narrow as it fits; return the name of its int64 tensor."""
+        """Store a large constant as narrow as possible; return the name of the int64 tensor."""
         least, most = int(values.min()), int(values.max())
         if values.size <= MAX_WIDE_ELEMENTS or least < INT32.min or most > INT32.max:
             return self.add_constant(values)
@@ -60,7 +60,7 @@ class IntegerWriter:
         return self._casts[name]
 
     def gather_rows(self, values: np.ndarray, indices: str) -> str:
-        """Add a Gather of a constant's rows; a narrow constant is cast after it."""
+        """Add a Gather of a constant's rows; a narrow constant is cast afterwards."""
         least, most = int(values.min()), int(values.max())
         if values.size <= MAX_WIDE_ELEMENTS or least < INT32.min or most > INT32.max:
             return self.add("Gather", self.add_constant(values), indices)
@@ -69,7 +69,7 @@ class IntegerWriter:
         return self.add("Cast", self.add("Gather", table, indices), to=TensorProto.INT64)
 
     def add(self, operator: str, *inputs: str, **attributes: int | list[int]) -> str:
-        """Add a node; return the name of its output."""
+        """Add a node; return the output's name."""
         output = f"t{len(self._nodes)}"
         node = helper.make_node(operator, inputs, [output])
         node.attribute.extend(helper.make_attribute(*each) for each in sorted(attributes.items()))

@@ -28,7 +28,7 @@ BOOL_NUMBER = 9
 
 @dataclass(slots=True)
 class _Value:
-    """Where a tensor is; tensors of other shapes share it."""
+    """Where a tensor is; tensors of other shapes share the place."""
 
     place: Place
     elements: int
@@ -59,7 +59,7 @@ class Emitter:
         self.call("copy", place.write(0, 1, 0), "o", nest.word)
 
     def release_dead(self, node: GraphNode) -> None:
-        """Free what no later node reads."""
+        """Free the tensors that no later node reads."""
         for name in {self.roots.get(each, each) for each in (*node.inputs, node.output) if each}:
             value = self.values.get(name)
             if value is not None and value.place.base == "m" and value.last_use <= self.index:
@@ -92,9 +92,9 @@ class Emitter:
         return place
 
     def reuse(self, node: GraphNode, names: Sequence[str], nest: Nest) -> Place:
-        """Return a result's memory: an operand's that is read for the last time, if it fits.
+        """Return a result's memory: that of an operand read for the last time, if large enough.
 
-        Each element is read before the result is written to its place.
+        Each element is read before the result is written to that place.
         """
         count = self.size(node.output)
         straight = (0, 1, nest.inner if nest.outer > 1 else 0)
@@ -116,7 +116,7 @@ class Emitter:
     def read(
         self, names: Sequence[str], shape: tuple[int, ...]
     ) -> tuple[list[Place], Nest, list[tuple[Place, int]]]:
-        """Return the operands of an elementwise node, its loops, and memory to free after it."""
+        """Return the operands and loops of an elementwise node, and memory to free afterwards."""
         maps = [_broadcast(self.shape(name), shape) for name in names]
         places = [self.place(name) for name in names]
         nest = find_nest(shape, maps)
@@ -134,7 +134,7 @@ class Emitter:
         return places, nest, temporary
 
     def move(self, source: Place, index: np.ndarray, shape: tuple[int, ...]) -> Place:
-        """Add a copy of elements by their indices; return its place, of which no tensor knows."""
+        """Add a copy of elements by index; return the place, of which no tensor knows."""
         place = self.memory.take(index.size)
         self.move_to(source, index, shape, place.write_result())
         return place
@@ -158,7 +158,7 @@ def _broadcast(shape: tuple[int, ...], wanted: tuple[int, ...]) -> np.ndarray:
 
 
 def _is_alias(graph: Graph, node: GraphNode) -> bool:
-    """Return whether a node's result is its input: the same elements in the same order."""
+    """Return whether a node's result is the input: the same elements in the same order."""
     if node.operator == "Cast":
         is_bool = graph.types[node.inputs[0]] == "bool"
         return is_bool or node.attributes["to"] != BOOL_NUMBER

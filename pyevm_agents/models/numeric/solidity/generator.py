@@ -1,4 +1,4 @@
-"""A numeric model as a Solidity library: one call of a loop for each node of its graph."""
+"""A numeric model as a Solidity library: one call of a loop for each node of the graph."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class SolidityModel:
 
 
 def generate_library(data: bytes, name: str, *, max_bytes: int) -> SolidityModel:
-    """Return a numeric model as a Solidity library and a contract around it.
+    """Return a numeric model as a Solidity library and a wrapping contract.
 
     Input:
         data: bytes of the model's file.

@@ -27,7 +27,7 @@ MOVES = ("Concat", "Flatten", "Identity", "Pad", "Reshape", "Slice", "Squeeze", 
 
 
 def emit_calls(graph: Graph) -> Emitter:
-    """Return the emitter of a graph with the calls of all its nodes."""
+    """Return the emitter of a graph with the calls of all nodes."""
     emitter = Emitter(graph)
     for emitter.index, node in enumerate(graph.nodes):
         if emitter.roots[node.output] == node.output:
@@ -138,7 +138,7 @@ def _emit_where(emitter: Emitter, node: GraphNode) -> None:
 
 
 def _emit_gather(emitter: Emitter, node: GraphNode) -> None:
-    """Emit a lookup of rows; by constant indices it is a copy."""
+    """Emit a lookup of rows: a copy if the indices are constant."""
     graph, (table, indices) = emitter.graph, node.operands
     if indices in graph.constants:
         index = node.kernel(
@@ -181,7 +181,7 @@ def _wrap_indices(emitter: Emitter, by: Place, count: int, size: int) -> Place:
 def _emit_reduction(
     emitter: Emitter, node: GraphNode, function: str, axes: tuple[int, ...]
 ) -> None:
-    """Emit a reduction: results by the outer loop, what they reduce by the inner one."""
+    """Emit a reduction: results by the outer loop, reduced elements by the inner one."""
     name = node.operands[0]
     shape = emitter.shape(name)
     kept = [axis for axis in range(len(shape)) if axis not in axes]
@@ -258,9 +258,9 @@ def _read_zero_points(emitter: Emitter, node: GraphNode) -> list[np.ndarray | No
 
 
 def _subtract(emitter: Emitter, name: str, zero: np.ndarray | None) -> Place | None:
-    """Add the subtraction of a zero point from a tensor; None if there is none.
+    """Add the subtraction of a zero point from a tensor, if any.
 
-    A constant tensor is stored without it.
+    A constant tensor is stored without the zero point.
     """
     if zero is None or not zero.any():
         return None

@@ -1,6 +1,6 @@
 """Solidity of the operations: loops over operands that are read by strides.
 
-An operand is one word: pointer (32 bits), right shift after `mload` (8 bits: 256 less its width),
+An operand is one word: pointer (32 bits), right shift after `mload` (8 bits: 256 less the width),
 stride of the inner loop (24 bits) and of the outer one (24 bits), in bytes. The shift is an
 arithmetic one, so that constants of 1, 2, 4 or 8 bytes and values of 32 are read alike, with sign.
 Results are words, one after the other.
@@ -240,7 +240,7 @@ FIXED = {"clip": CLIP_TEXT, "pick": PICK_TEXT, "gather": GATHER_TEXT, "matMul": 
 
 
 def build_function(name: str) -> str:
-    """Return the Solidity of an operation by its name without the underscore."""
+    """Return the Solidity of an operation by name without the underscore."""
     if name in FIXED:
         return FIXED[name]
     if name in UNARY:
