@@ -19,13 +19,14 @@ from typing import TYPE_CHECKING, Any
 
 from eth_keys.datatypes import PrivateKey
 
-from pyevm_agents.cli.oracle.run import run_until_signal
+from pyevm_agents.cli.options.worker import run_until_signal
 from pyevm_agents.council.council_client import CouncilClient
 from pyevm_agents.council.council_worker import CouncilSettings
 from pyevm_agents.council.limits import RequestLimits
 from pyevm_agents.council.messages import Verdict
 from pyevm_agents.council.participants import Judge, Participant
-from pyevm_agents.council.store import CouncilIdentity, CouncilStore
+from pyevm_agents.council.store import CouncilStore
+from pyevm_agents.workers.identity import StoreIdentity
 from tests.scripted_worker import serialize
 
 if TYPE_CHECKING:
@@ -79,12 +80,7 @@ def main() -> None:
     role, url, oracle, key_text, path, *more = sys.argv[1:]
     key = PrivateKey(bytes.fromhex(key_text))
     client = CouncilClient(url, bytes.fromhex(oracle[2:]))
-    identity = CouncilIdentity(
-        chain_id=client.read_chain_id(),
-        genesis_hash=client.read_genesis_hash(),
-        oracle=client.oracle,
-        account=key.public_key.to_canonical_address(),
-    )
+    identity = StoreIdentity.read(client, client.oracle, key.public_key.to_canonical_address())
     with CouncilStore(Path(path), identity) as store:
         kind, source = ROLES[role]
         worker = kind(

@@ -19,13 +19,14 @@ from typing import Any
 
 from eth_keys.datatypes import PrivateKey
 
-from pyevm_agents.cli.oracle.run import run_until_signal
+from pyevm_agents.cli.options.worker import run_until_signal
 from pyevm_agents.client.transactions import FeeSettings
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.oracle.oracle_client import OracleClient
 from pyevm_agents.oracle.recomputation import ForkComputer, HostedModels, open_computer
-from pyevm_agents.oracle.store import StoreIdentity, WorkerStore
+from pyevm_agents.oracle.store import WorkerStore
 from pyevm_agents.oracle.worker import Worker, WorkerSettings
+from pyevm_agents.workers.identity import StoreIdentity
 from tests.byte_model import PROFILE, ByteModel
 from tests.pyevm_agents.oracle.oracle_chain import count_and_answer
 
@@ -69,12 +70,7 @@ def main() -> None:
     address = bytes.fromhex(oracle[2:])
     client = OracleClient(url, address, retries=0)
     chain_id = client.read_chain_id()
-    identity = StoreIdentity(
-        chain_id=chain_id,
-        genesis_hash=client.read_genesis_hash(),
-        oracle=address,
-        worker=key.public_key.to_canonical_address(),
-    )
+    identity = StoreIdentity.read(client, address, key.public_key.to_canonical_address())
     with WorkerStore(Path(store_path), identity) as store:
         is_real = options.get("model") == "default"
         computer = open_computer(url) if is_real else ForkComputer(url, host_script(), retries=1)

@@ -1,22 +1,14 @@
-"""Signed transactions and nonces on disk; stores of workers and of councils add what they keep.
-
-A SQLite file, written with full synchronisation: what `commit` has returned from outlives a kill
-and a loss of power. A lock file beside it admits one process.
-"""
+"""Signed transactions and nonces on disk; stores of workers and councils add their own tables."""
 
 from __future__ import annotations
 
-import fcntl
-import os
-import sqlite3
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
-from pyevm_agents.errors import AgentsError, ConfigError
+from pyevm_agents.client.sqlite_store import SqliteStore
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
 SCHEMA = """
@@ -31,14 +23,6 @@ CREATE TABLE attempts (
 );
 CREATE INDEX attempts_of_nonce ON attempts (nonce);
 """
-
-
-class StoreInUseError(AgentsError):
-    """Another process has the store open."""
-
-
-class StoreWriteError(AgentsError):
-    """The file can't be written now, such as on a full disk."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,8 +62,10 @@ class Slot:
         return self.mined_hash is not None
 
 
-class TransactionStore:
+class TransactionStore(SqliteStore):
     """A store with the transactions of one key. For one thread."""
+
+    advice = "pass another file with --store"
 
     def __init__(self, path: Path, identity: Mapping[str, str], schema: str) -> None:
         """Open or create the file.
@@ -93,51 +79,8 @@ class TransactionStore:
             StoreInUseError: another process has it open.
             ConfigError: it belongs to something else, or is not a store.
         """
-        self.path = path
-        self._lock = _take_lock(path)
-        try:
-            self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-            self._prepare(identity, schema)
-        except sqlite3.Error as error:
-            os.close(self._lock)
-            raise ConfigError(f"store {path}: {error}; pass another file with --store") from error
-        except ConfigError:
-            self._connection.close()
-            os.close(self._lock)
-            raise
-
-    def __enter__(self) -> Self:
-        """Return the store."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Close it."""
-        self.close()
-
-    def close(self) -> None:
-        """Close the file and release the lock."""
-        self._connection.close()
-        os.close(self._lock)
-
-    @contextmanager
-    def commit(self) -> Iterator[None]:
-        """Write what the context does as a whole, or nothing of it.
-
-        Raises: StoreWriteError: it can't be written.
-        """
-        try:
-            self._connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield
-                self._connection.execute("COMMIT")
-            except BaseException:
-                if self._connection.in_transaction:  # A full disk ends it.
-                    self._connection.execute("ROLLBACK")
-                raise
-        except sqlite3.Error as error:
-            raise StoreWriteError(
-                f"store {self.path}: can't be written: {error}; free some space"
-            ) from error
+        rows: dict[tuple[str, ...], str] = {(name,): value for name, value in identity.items()}
+        super().__init__(path, SCHEMA + schema, rows)
 
     # -- transactions -- #
 
@@ -215,44 +158,3 @@ class TransactionStore:
         with self.commit():
             self._connection.execute("DELETE FROM slots WHERE nonce = ?", (nonce,))
             self._connection.execute("DELETE FROM attempts WHERE nonce = ?", (nonce,))
-
-    # -- the file -- #
-
-    def _prepare(self, identity: Mapping[str, str], schema: str) -> None:
-        execute = self._connection.execute
-        execute("PRAGMA journal_mode = WAL")
-        execute("PRAGMA synchronous = FULL")
-        tables = {name for (name,) in execute("SELECT name FROM sqlite_master")}
-        if not tables:
-            self._connection.executescript(f"BEGIN IMMEDIATE; {SCHEMA} {schema}")
-            self._connection.executemany("INSERT INTO identity VALUES (?, ?)", [*identity.items()])
-            execute("COMMIT")
-        elif "identity" not in tables:
-            raise ConfigError(f"store {self.path}: not a store of this package; pass another file")
-        found = dict(execute("SELECT name, value FROM identity"))
-        for name, value in identity.items():
-            if found.get(name) != value:
-                raise ConfigError(
-                    f"store {self.path}: is for {name} {found.get(name)}, not {value}; pass "
-                    "another file with --store"
-                )
-
-
-def _take_lock(path: Path) -> int:
-    """Lock the file beside a store; return its descriptor."""
-    lock = path.with_name(path.name + ".lock")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)
-    except OSError as error:
-        raise ConfigError(f"store {path}: {error.strerror}; pass another file") from error
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        with suppress(OSError):
-            os.close(descriptor)
-        raise StoreInUseError(
-            f"store {path}: another process has it open; stop that one, or pass another file with "
-            "--store"
-        ) from error
-    return descriptor

@@ -7,16 +7,15 @@ is committed and revealed. The file can be read by its owner alone.
 from __future__ import annotations
 
 import json
-import os
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pyevm_agents.client.transaction_store import TransactionStore
 from pyevm_agents.council.messages import SaltedAnswer, Verdict
-from pyevm_agents.errors import ConfigError
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from pyevm_agents.workers.identity import StoreIdentity
 
 FORMAT = "council 1"
 
@@ -32,43 +31,21 @@ CREATE TABLE verdicts (
 """
 
 WORD = 32
-OWNER_ONLY = 0o600
 
 Key = tuple[bytes, bytes]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CouncilIdentity:
-    """What a store belongs to; it is never used for something else."""
-
-    chain_id: int
-    genesis_hash: bytes
-    oracle: bytes
-    account: bytes
-
-    def list_values(self) -> dict[str, str]:
-        """Return the values under their names."""
-        return {
-            "format": FORMAT,
-            "chain": str(self.chain_id),
-            "genesis block": "0x" + self.genesis_hash.hex(),
-            "council": "0x" + self.oracle.hex(),
-            "account": "0x" + self.account.hex(),
-        }
 
 
 class CouncilStore(TransactionStore):
     """The store of one participant. For one thread."""
 
-    def __init__(self, path: Path, identity: CouncilIdentity) -> None:
+    def __init__(self, path: Path, identity: StoreIdentity) -> None:
         """Open or create the file.
 
         Raises:
             StoreInUseError: another process has it open.
             ConfigError: it belongs to something else, or is not a store.
         """
-        _create_private(path)
-        super().__init__(path, identity.list_values(), SCHEMA)
+        super().__init__(path, identity.list_values(FORMAT, "council", "account"), SCHEMA)
 
     # -- answers -- #
 
@@ -147,12 +124,3 @@ class CouncilStore(TransactionStore):
                 (number,),
             )
             execute("DELETE FROM attempts WHERE nonce NOT IN (SELECT nonce FROM slots)")
-
-
-def _create_private(path: Path) -> None:
-    """Create the file for its owner alone, if there is none: answers are secrets."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, OWNER_ONLY))
-    except OSError as error:
-        raise ConfigError(f"store {path}: {error.strerror}; pass another file") from error

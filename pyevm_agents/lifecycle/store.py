@@ -1,7 +1,6 @@
 """The store of runs: tasks, runs, a row for each phase, receipts, and blocks to be mined.
 
-A SQLite file, written with full synchronisation: what `commit` has returned from outlives a kill
-and a loss of power. Any process may open it, so that a run is cancelled or confirmed from outside.
+Any process may open the file, so that a run is cancelled or confirmed from outside.
 One process at a time advances runs.
 """
 
@@ -9,11 +8,11 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from pyevm_agents.errors import AgentsError, ConfigError
+from pyevm_agents.client.sqlite_store import SqliteStore
+from pyevm_agents.errors import ConfigError
 from pyevm_agents.lifecycle.json_codec import from_json, to_json
 from pyevm_agents.lifecycle.receipts import RunReceipt
 from pyevm_agents.lifecycle.statuses import (
@@ -28,15 +27,12 @@ from pyevm_agents.lifecycle.task import Task, require_id
 from pyevm_agents.recordings.canonical_json import encode_canonical
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
     from pathlib import Path
 
 T = TypeVar("T")
 
 FORMAT = "1"
-
-BUSY_SECONDS = 30.0
-"""How long a write waits for another process'. Writes take milliseconds."""
 
 SCHEMA = """
 CREATE TABLE format (version TEXT NOT NULL);
@@ -61,10 +57,6 @@ CREATE TABLE blobs (
   run_id TEXT NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (run_id, name)
 );
 """
-
-
-class RunStoreError(AgentsError):
-    """The file can't be written now, such as on a full disk."""
 
 
 class UnknownRunError(ConfigError):
@@ -97,56 +89,18 @@ class StoredRun:
     ended_at: float | None
 
 
-class RunStore:
+class RunStore(SqliteStore):
     """The store of an orchestrator's runs. For one thread."""
+
+    table = "format"
 
     def __init__(self, path: Path) -> None:
         """Open or create the file.
 
         Raises: ConfigError: not a store of runs.
         """
-        self.path = path
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._connection = sqlite3.connect(
-                path, isolation_level=None, timeout=BUSY_SECONDS, check_same_thread=False
-            )
-            self._connection.row_factory = sqlite3.Row
-            self._prepare()
-        except (sqlite3.Error, OSError) as error:
-            raise ConfigError(f"store {path}: {error}; pass another file") from error
-
-    def __enter__(self) -> Self:
-        """Return the store."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Close it."""
-        self.close()
-
-    def close(self) -> None:
-        """Close the file."""
-        self._connection.close()
-
-    @contextmanager
-    def commit(self) -> Iterator[None]:
-        """Write what the context does as a whole, or nothing of it.
-
-        Raises: RunStoreError: it can't be written.
-        """
-        try:
-            self._connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield
-                self._connection.execute("COMMIT")
-            except BaseException:
-                if self._connection.in_transaction:  # A full disk ends it.
-                    self._connection.execute("ROLLBACK")
-                raise
-        except sqlite3.Error as error:
-            raise RunStoreError(
-                f"store {self.path}: can't be written: {error}; free some space"
-            ) from error
+        super().__init__(path, SCHEMA, {(): FORMAT}, is_shared=True)
+        self._connection.row_factory = sqlite3.Row
 
     # -- tasks -- #
 
@@ -387,22 +341,6 @@ class RunStore:
     def _find(self, query: str, *values: object) -> sqlite3.Row | None:
         row: sqlite3.Row | None = self._connection.execute(query, values).fetchone()
         return row
-
-    def _prepare(self) -> None:
-        execute = self._connection.execute
-        execute("PRAGMA journal_mode = WAL")
-        execute("PRAGMA synchronous = FULL")
-        with self.commit():
-            tables = {row["name"] for row in execute("SELECT name FROM sqlite_master")}
-            if not tables:
-                for statement in SCHEMA.split(";")[:-1]:
-                    execute(statement)
-                execute("INSERT INTO format VALUES (?)", (FORMAT,))
-            elif "format" not in tables:
-                raise ConfigError(f"store {self.path}: not a store of runs; pass another file")
-            row = self._find("SELECT version FROM format")
-        if row is None or row["version"] != FORMAT:
-            raise ConfigError(f"store {self.path}: of another version; pass another file")
 
 
 def _encode(value: object) -> str:

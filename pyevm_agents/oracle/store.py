@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from pyevm_agents.workers.identity import StoreIdentity
+
 FORMAT = "1"
 
 SCHEMA = """
@@ -35,26 +37,6 @@ CREATE TABLE requests (
 """
 
 WORD = 32
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoreIdentity:
-    """What a store belongs to; it is never used for something else."""
-
-    chain_id: int
-    genesis_hash: bytes
-    oracle: bytes
-    worker: bytes
-
-    def list_values(self) -> dict[str, str]:
-        """Return the values under their names."""
-        return {
-            "format": FORMAT,
-            "chain": str(self.chain_id),
-            "genesis block": "0x" + self.genesis_hash.hex(),
-            "oracle": "0x" + self.oracle.hex(),
-            "worker": "0x" + self.worker.hex(),
-        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,8 +71,8 @@ class WorkerStore(TransactionStore):
             StoreInUseError: another process has it open.
             ConfigError: it is another worker's, or not a store.
         """
-        super().__init__(path, identity.list_values(), SCHEMA)
-        self._oracle = identity.oracle
+        super().__init__(path, identity.list_values(FORMAT, "oracle", "worker"), SCHEMA)
+        self._oracle = identity.contract
 
     # -- blocks -- #
 

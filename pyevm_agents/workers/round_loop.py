@@ -10,7 +10,7 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from pyevm_agents.client.event_log import CountingLog
-from pyevm_agents.client.transaction_store import StoreWriteError
+from pyevm_agents.client.sqlite_store import StoreWriteError
 from pyevm_agents.errors import AgentsError
 from pyevm_agents.vm.stack_depth import thread_stack_size
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 from eth_utils import to_checksum_address
 
-from pyevm_agents.cli.council.output import CouncilOutput
 from pyevm_agents.cli.council.participation import (
+    DEFAULT_MAX_BOND,
     Participation,
+    add_participation,
     confirmations_option,
     dry_run_option,
     json_option,
@@ -22,11 +25,10 @@ from pyevm_agents.cli.council.participation import (
 )
 from pyevm_agents.cli.options.amounts import AMOUNT_TYPE
 from pyevm_agents.cli.options.keystore import add_keystore_options
-from pyevm_agents.cli.oracle.run import chain_id_option, max_fee_option, poll_option
-from pyevm_agents.cli.rpc_client import RpcClient, rpc_option
+from pyevm_agents.cli.options.worker import chain_id_option, max_fee_option, poll_option
+from pyevm_agents.cli.rpc_client import rpc_option
 from pyevm_agents.client.chain_client import RejectedCallError, UnsignedCall
-from pyevm_agents.client.transactions import GWEI, FeeSettings, add_gas_margin, quote_fees
-from pyevm_agents.council.council_worker import CouncilSettings
+from pyevm_agents.client.transactions import add_gas_margin, quote_fees
 from pyevm_agents.council.disputes import (
     DisputeCase,
     Disputer,
@@ -37,25 +39,20 @@ from pyevm_agents.council.disputes import (
     require_bond,
     require_reason,
 )
-from pyevm_agents.council.limits import RequestLimits
 from pyevm_agents.council.messages import NOBODY
 from pyevm_agents.display import format_amount, sanitize
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.oracle.worker import explain_rejection
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from eth_keys.datatypes import PrivateKey
+    from collections.abc import Callable
 
     from pyevm_agents.council.council_client import CouncilClient
-    from pyevm_agents.council.council_worker import CouncilWorker
     from pyevm_agents.council.messages import CouncilRequest
     from pyevm_agents.council.store import CouncilStore
 
 MAX_SHOWN = 200
 SHOWN_WEI = 10**12
-DEFAULT_MAX_BOND = "0.1ether"
 
 EXAMPLES = """\b
 Examples:
@@ -65,51 +62,28 @@ Examples:
 """
 
 
+_OPTIONS: tuple[Callable[[Any], Any], ...] = (
+    *(rpc_option, oracle_option, add_keystore_options, chain_id_option),
+    click.option(
+        "--max-bond",
+        type=AMOUNT_TYPE,
+        default=DEFAULT_MAX_BOND,
+        show_default=True,
+        metavar="AMOUNT",
+        help="Dispute nothing if the dispute's bond is larger.",
+    ),
+    *(confirmations_option, turn_option, poll_option, max_fee_option, store_option),
+    *(no_withdraw_option, dry_run_option, once_option, json_option),
+)
+
+
 @click.command(short_help="Dispute a council's answer.", epilog=EXAMPLES)
 @click.argument("request_id", metavar="REQUEST", type=click.IntRange(1))
 @click.option(
     "--reason", required=True, metavar="TEXT", help="Why the answer is wrong; anybody can read it."
 )
-@rpc_option
-@oracle_option
-@add_keystore_options
-@chain_id_option
-@click.option(
-    "--max-bond",
-    type=AMOUNT_TYPE,
-    default=DEFAULT_MAX_BOND,
-    show_default=True,
-    metavar="AMOUNT",
-    help="Dispute nothing if the dispute's bond is larger.",
-)
-@confirmations_option
-@turn_option
-@poll_option
-@max_fee_option
-@store_option
-@no_withdraw_option
-@dry_run_option
-@once_option
-@json_option
-def dispute(  # noqa: PLR0913 - one for each option
-    request_id: int,
-    remote: RpcClient,
-    *,
-    reason: str,
-    oracle: bytes,
-    key: PrivateKey,
-    chain_id: int | None,
-    max_bond: int,
-    confirmations: int,
-    turn_seconds: int,
-    poll_interval: float,
-    max_fee: float,
-    store: Path | None,
-    no_withdraw: bool,
-    dry_run: bool,
-    once: bool,
-    as_json: bool,
-) -> None:
+@partial(add_participation, options=_OPTIONS)
+def dispute(request_id: int, participation: Participation, *, reason: str) -> None:
     """Dispute the answer to a REQUEST of an AgentCouncilOracle, while its window is open.
 
     It shows what the dispute costs and can bring, and sends it with the bond. Another judge then
@@ -119,36 +93,21 @@ def dispute(  # noqa: PLR0913 - one for each option
     It goes on where it was after it was killed: start it again. Ctrl-C ends it.
     """
     require_reason(reason)
-    participation = Participation(
-        url=remote.url,
-        oracle=oracle,
-        key=key,
-        chain_id=chain_id,
-        limits=RequestLimits(max_bond=max_bond, request_ids=frozenset({request_id})),
-        settings=CouncilSettings(
-            confirmations=confirmations,
-            turn_seconds=turn_seconds,
-            poll_seconds=poll_interval,
-            is_dry=dry_run,
-            withdraws=not no_withdraw,
-        ),
-        fees=FeeSettings(max_fee_wei=int(max_fee * GWEI)),
-        store=store,
-        is_once=once or dry_run,
-        output=CouncilOutput(is_json=as_json),
-    )
+    limits = replace(participation.limits, request_ids=frozenset({request_id}))
+    is_once = participation.is_once or participation.settings.is_dry
+    participation = replace(participation, limits=limits, is_once=is_once)
 
-    def build(client: CouncilClient, kept: CouncilStore, **values: Any) -> CouncilWorker:  # noqa: ANN401
-        account = bytes(key.public_key.to_canonical_address())
-        case = open_case(client, request_id, account, kept.list_slots())
+    def prepare(client: CouncilClient, store: CouncilStore) -> dict[str, Any]:
+        account = participation.address
+        case = open_case(client, request_id, account, store.list_slots())
         bond = int(client.read("disputeBondOf", request_id))
         data = encode_dispute(request_id, reason)
-        call = UnsignedCall(sender=account, to=oracle, data=data, value_wei=bond)
+        call = UnsignedCall(sender=account, to=client.oracle, data=data, value_wei=bond)
         if not case.is_made:
             _prepare(participation, client, case, call)
-        return Disputer(client, kept, case=case, call=call, **values)
+        return {"case": case, "call": call}
 
-    take_part(participation, Disputer.role, build)
+    take_part(participation, Disputer, prepare)
 
 
 def _prepare(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -31,7 +31,6 @@ from pyevm_agents.oracle.recomputation import ModelOptions, open_computer
 if TYPE_CHECKING:
     from pyevm_agents.council.answers import AnswerSource
     from pyevm_agents.council.council_client import CouncilClient
-    from pyevm_agents.council.council_worker import CouncilWorker
     from pyevm_agents.council.store import CouncilStore
 
 EXAMPLES = """\b
@@ -101,7 +100,7 @@ def join(  # noqa: PLR0913 - one for each option
     elif answer_command is not None:
         fixed = CommandAnswer(answer_command, command_timeout)
     if fixed is not None:
-        _take_part(participation, fixed)
+        take_part(participation, Participant, lambda *_: {"source": fixed})
         return
     options = replace(options, progress=participation.output.on_progress)
     if agent is not None:
@@ -109,11 +108,11 @@ def join(  # noqa: PLR0913 - one for each option
         return
     with open_computer(participation.url, options, hardfork=hardfork) as computer:
 
-        def build(client: CouncilClient, store: CouncilStore, **values: Any) -> CouncilWorker:  # noqa: ANN401
+        def prepare(client: CouncilClient, _store: CouncilStore) -> dict[str, AnswerSource]:
             model = AskedModel(client, computer, computer.model_name, base_prompt)
-            return Participant(client, store, source=ModelAnswer(model), **values)
+            return {"source": ModelAnswer(model)}
 
-        take_part(participation, Participant.role, build)
+        take_part(participation, Participant, prepare)
 
 
 def _take_part_by_agent(
@@ -122,19 +121,10 @@ def _take_part_by_agent(
     with ExitStack() as stack:
         hosted = options.open(stack)
 
-        def build(client: CouncilClient, store: CouncilStore, **values: Any) -> CouncilWorker:  # noqa: ANN401
-            caller = bytes(participation.key.public_key.to_canonical_address())
-            source = AgentAnswer(
-                client, participation.url, hosted, agent, caller=caller, hardfork=hardfork
-            )
+        def prepare(client: CouncilClient, _store: CouncilStore) -> dict[str, AnswerSource]:
+            caller, url = participation.address, participation.url
+            source = AgentAnswer(client, url, hosted, agent, caller=caller, hardfork=hardfork)
             source.require_agent()
-            return Participant(client, store, source=source, **values)
+            return {"source": source}
 
-        take_part(participation, Participant.role, build)
-
-
-def _take_part(participation: Participation, source: AnswerSource) -> None:
-    def build(client: CouncilClient, store: CouncilStore, **values: Any) -> CouncilWorker:  # noqa: ANN401
-        return Participant(client, store, source=source, **values)
-
-    take_part(participation, Participant.role, build)
+        take_part(participation, Participant, prepare)

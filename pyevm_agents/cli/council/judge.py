@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -22,8 +22,8 @@ from pyevm_agents.oracle.recomputation import ModelOptions, open_computer
 
 if TYPE_CHECKING:
     from pyevm_agents.council.council_client import CouncilClient
-    from pyevm_agents.council.council_worker import CouncilWorker
     from pyevm_agents.council.store import CouncilStore
+    from pyevm_agents.council.verdicts import VerdictSource
 
 EXAMPLES = """\b
 Examples:
@@ -73,18 +73,14 @@ def judge(  # noqa: PLR0913 - one for each option
     """
     if verdict_command is not None:
         source = CommandVerdict(verdict_command, command_timeout)
-
-        def build_plain(client: CouncilClient, store: CouncilStore, **values: Any) -> CouncilWorker:  # noqa: ANN401
-            return Judge(client, store, source=source, **values)
-
-        take_part(participation, Judge.role, build_plain)
+        take_part(participation, Judge, lambda *_: {"source": source})
         return
     options = replace(options, progress=participation.output.on_progress)
     with open_computer(participation.url, options, hardfork=hardfork) as computer:
         name = computer.model_name
 
-        def build(client: CouncilClient, store: CouncilStore, **values: Any) -> CouncilWorker:  # noqa: ANN401
+        def prepare(client: CouncilClient, _store: CouncilStore) -> dict[str, VerdictSource]:
             model = AskedModel(client, computer, name, base_prompt)
-            return Judge(client, store, source=ModelVerdict(model, name), **values)
+            return {"source": ModelVerdict(model, name)}
 
-        take_part(participation, Judge.role, build)
+        take_part(participation, Judge, prepare)

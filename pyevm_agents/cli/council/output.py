@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pyevm_agents.cli.oracle.worker_output import WorkerOutput
+from pyevm_agents.cli.worker_output import WorkerOutput
 from pyevm_agents.display import format_amount
 
 if TYPE_CHECKING:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,17 +11,17 @@ import click
 
 from pyevm_agents.cli.council.output import CouncilOutput
 from pyevm_agents.cli.options.amounts import AMOUNT_TYPE
+from pyevm_agents.cli.options.group import add_option_group
 from pyevm_agents.cli.options.keystore import add_keystore_options
 from pyevm_agents.cli.options.types import ADDRESS_TYPE
-from pyevm_agents.cli.oracle.run import (
+from pyevm_agents.cli.options.worker import (
     MAX_CONFIRMATIONS,
     WEEK_SECONDS,
+    WorkerOptions,
     chain_id_option,
-    get_state_folder,
     max_fee_option,
+    open_worker,
     poll_option,
-    require_chain,
-    require_ether,
     run_until_signal,
 )
 from pyevm_agents.cli.rpc_client import RpcClient, rpc_option
@@ -31,16 +29,17 @@ from pyevm_agents.client.transactions import GWEI, FeeSettings
 from pyevm_agents.council.council_client import CouncilClient
 from pyevm_agents.council.council_worker import CouncilSettings
 from pyevm_agents.council.limits import RequestLimits
-from pyevm_agents.council.store import CouncilIdentity, CouncilStore
+from pyevm_agents.council.store import CouncilStore
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
 
     from eth_keys.datatypes import PrivateKey
 
     from pyevm_agents.council.council_worker import CouncilWorker
 
 DEFAULT_MAX_BOND = "0.1ether"
+NO_LIMIT_WEI = 2**256
 DEFAULT_COMMAND_SECONDS = 600.0
 
 oracle_option = click.option(
@@ -146,84 +145,96 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Participation:
-    """The options of who takes part."""
+class Participation(WorkerOptions):
+    """The options of a participant."""
 
-    url: str
-    oracle: bytes
-    key: PrivateKey
-    chain_id: int | None
     limits: RequestLimits
     settings: CouncilSettings
-    fees: FeeSettings
-    store: Path | None
     is_once: bool
     output: CouncilOutput
 
 
 def add_participant_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options of a participant to a command, which gets them as `participation`."""
-
-    @wraps(command)
-    def run(remote: RpcClient, **values: Any) -> None:  # noqa: ANN401 - of the options
-        take = values.pop
-        participation = Participation(
-            url=remote.url,
-            oracle=take("oracle"),
-            key=take("key"),
-            chain_id=take("chain_id"),
-            limits=RequestLimits(
-                max_bond=take("max_bond"),
-                min_reward=take("min_reward"),
-                reward_tokens=frozenset(take("reward_tokens")),
-                capabilities=frozenset(take("capabilities")),
-                domains=frozenset(take("domains")),
-                request_ids=frozenset(take("request_ids")),
-            ),
-            settings=CouncilSettings(
-                confirmations=take("confirmations"),
-                turn_seconds=take("turn_seconds"),
-                poll_seconds=take("poll_interval"),
-                is_dry=take("dry_run"),
-                withdraws=not take("no_withdraw"),
-                takes_disputes=values.pop("disputes", False),
-            ),
-            fees=FeeSettings(max_fee_wei=int(take("max_fee") * GWEI)),
-            store=take("store"),
-            is_once=take("once"),
-            output=CouncilOutput(is_json=take("as_json")),
-        )
-        command(participation, **values)
-
-    result: Callable[..., None] = run
-    for option in reversed(_OPTIONS):
-        result = option(result)
-    return result
+    return add_participation(command, _OPTIONS)
 
 
-def take_part(participation: Participation, role: str, build: Callable[..., CouncilWorker]) -> None:
+def add_participation(
+    command: Callable[..., None], options: Sequence[Callable[..., Any]]
+) -> Callable[..., None]:
+    """Add some of a participant's options to a command, which gets them as `participation`."""
+    return add_option_group(command, "participation", build_participation, options)
+
+
+def build_participation(  # noqa: PLR0913 - one for each option
+    *,
+    remote: RpcClient,
+    oracle: bytes,
+    key: PrivateKey,
+    chain_id: int | None,
+    turn_seconds: int,
+    poll_interval: float,
+    max_fee: float,
+    store: Path | None,
+    once: bool,
+    as_json: bool,
+    confirmations: int = 1,
+    request_ids: Sequence[int] = (),
+    max_bond: int = NO_LIMIT_WEI,
+    min_reward: int = 1,
+    reward_tokens: Sequence[bytes] = (),
+    capabilities: Sequence[str] = (),
+    domains: Sequence[str] = (),
+    no_withdraw: bool = False,
+    dry_run: bool = False,
+    disputes: bool = False,
+) -> Participation:
+    """Return a participant's options. Input: the values of the options; defaults of the others."""
+    return Participation(
+        url=remote.url,
+        oracle=oracle,
+        key=key,
+        chain_id=chain_id,
+        store=store,
+        fees=FeeSettings(max_fee_wei=int(max_fee * GWEI)),
+        limits=RequestLimits(
+            max_bond=max_bond,
+            min_reward=min_reward,
+            reward_tokens=frozenset(reward_tokens),
+            capabilities=frozenset(capabilities),
+            domains=frozenset(domains),
+            request_ids=frozenset(request_ids),
+        ),
+        settings=CouncilSettings(
+            confirmations=confirmations,
+            turn_seconds=turn_seconds,
+            poll_seconds=poll_interval,
+            is_dry=dry_run,
+            withdraws=not no_withdraw,
+            takes_disputes=disputes,
+        ),
+        is_once=once,
+        output=CouncilOutput(is_json=as_json),
+    )
+
+
+def take_part(
+    participation: Participation,
+    kind: type[CouncilWorker],
+    prepare: Callable[[CouncilClient, CouncilStore], Mapping[str, Any]] = lambda *_: {},
+) -> None:
     """Check the chain, and take part until Ctrl-C or SIGTERM; or once.
 
-    Input: the options; the role's name; makes the participant, with the arguments of
-           `CouncilWorker`.
+    Input:
+        participation: the options.
+        kind: the participant's class.
+        prepare: returns the arguments of the class beside those of `CouncilWorker`.
+
     Raises: ConfigError: another chain, no council, or no ether.
     """
-    with ExitStack() as stack:
-        client = CouncilClient(participation.url, participation.oracle)
-        stack.callback(client.close)
-        chain_id = require_chain(client, participation.chain_id)
-        client.require_council()
-        account = bytes(participation.key.public_key.to_canonical_address())
-        require_ether(client, account, role)
-        identity = CouncilIdentity(
-            chain_id=chain_id,
-            genesis_hash=client.read_genesis_hash(),
-            oracle=participation.oracle,
-            account=account,
-        )
-        path = participation.store or get_store_path(identity)
-        store = stack.enter_context(CouncilStore(path, identity))
-        worker = build(
+
+    def build(client: CouncilClient, store: CouncilStore, chain_id: int) -> CouncilWorker:
+        return kind(
             client,
             store,
             key=participation.key,
@@ -232,15 +243,20 @@ def take_part(participation: Participation, role: str, build: Callable[..., Coun
             settings=participation.settings,
             fees=participation.fees,
             log=participation.output,
+            **prepare(client, store),
         )
+
+    with open_worker(
+        CouncilClient(participation.url, participation.oracle),
+        participation,
+        CouncilStore,
+        build,
+        check=CouncilClient.require_council,
+        folder="council",
+        role=kind.role,
+    ) as worker:
         run_until_signal(worker, worker.run_once if participation.is_once else None)
         participation.output.write_summary(worker.log.counts)
-
-
-def get_store_path(identity: CouncilIdentity) -> Path:
-    """Return the default store of a participant, in the user's state folder."""
-    name = f"{identity.chain_id}-{identity.oracle.hex()}-{identity.account.hex()}.sqlite3"
-    return get_state_folder() / "council" / name
 
 
 def parse_command(

@@ -12,9 +12,8 @@ from eth_utils import to_checksum_address
 from rich.markup import escape
 from rich.table import Table
 
-from pyevm_agents.cli.council.output import CouncilOutput
 from pyevm_agents.cli.council.participation import (
-    Participation,
+    build_participation,
     json_option,
     once_option,
     oracle_option,
@@ -25,7 +24,7 @@ from pyevm_agents.cli.council.participation import (
 )
 from pyevm_agents.cli.options.keystore import password_file_option, unlock
 from pyevm_agents.cli.options.sender import keystore_option
-from pyevm_agents.cli.oracle.run import (
+from pyevm_agents.cli.options.worker import (
     chain_id_option,
     max_fee_option,
     poll_option,
@@ -33,11 +32,8 @@ from pyevm_agents.cli.oracle.run import (
 )
 from pyevm_agents.cli.output import err, out, print_table
 from pyevm_agents.cli.rpc_client import RpcClient, rpc_option
-from pyevm_agents.client.transactions import GWEI, FeeSettings
 from pyevm_agents.council.council_client import CouncilClient
-from pyevm_agents.council.council_worker import CouncilSettings
 from pyevm_agents.council.decisions import is_overdue, list_actors, pass_time
-from pyevm_agents.council.limits import RequestLimits
 from pyevm_agents.council.messages import NOBODY, RequestView, describe_request
 from pyevm_agents.council.participants import Keeper
 from pyevm_agents.display import format_amount, sanitize
@@ -50,7 +46,6 @@ if TYPE_CHECKING:
 MAX_QUESTION = 120
 COLUMNS = ("request", "question", "phase", "ends", "reward", "bond", "who can act")
 FOLDED = frozenset({"question", "who can act"})
-MAX_WEI = 2**256
 
 EXAMPLES = """\b
 Examples:
@@ -106,21 +101,21 @@ def watch(  # noqa: PLR0913 - one for each option
         return
     if keystore is None:
         raise click.UsageError("--advance: needs --keystore FILE, whose account pays the gas")
-    participation = Participation(
-        url=remote.url,
+    participation = build_participation(
+        remote=remote,
         oracle=oracle,
         key=unlock(keystore, password_file),
         chain_id=chain_id,
-        limits=RequestLimits(max_bond=MAX_WEI, request_ids=frozenset(request_ids)),
-        settings=CouncilSettings(
-            turn_seconds=turn_seconds, poll_seconds=poll_interval, withdraws=False
-        ),
-        fees=FeeSettings(max_fee_wei=int(max_fee * GWEI)),
+        request_ids=request_ids,
+        turn_seconds=turn_seconds,
+        poll_interval=poll_interval,
+        max_fee=max_fee,
         store=store,
-        is_once=once,
-        output=CouncilOutput(is_json=as_json),
+        once=once,
+        as_json=as_json,
+        no_withdraw=True,
     )
-    take_part(participation, Keeper.role, Keeper)
+    take_part(participation, Keeper)
 
 
 def _follow(

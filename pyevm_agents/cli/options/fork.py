@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from pyevm_agents.cli.cache_folder import get_forks_folder
+from pyevm_agents.cli.options.group import add_option_group
 from pyevm_agents.client.json_rpc import MAX_RETRIES
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.forking import DEFAULT_RETRIES, DEFAULT_TIMEOUT_SECONDS, open_fork
@@ -82,28 +82,29 @@ class ForkOpener:
 
 def add_fork_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options to a command, which gets them as `remote`: None without `--fork-url`."""
+    return add_option_group(command, "remote", _build_options, _OPTIONS)
 
-    @wraps(command)
-    def run(*arguments: Any, **options: Any) -> None:  # noqa: ANN401 - the command's own
-        number, chain_id, retries, timeout, is_uncached = (
-            options.pop(name) for name in FORK_OPTIONS
-        )
-        url, stated_number = split_url(options.pop("fork_url"))
-        remote = None
-        if url is not None:
-            remote = ForkOptions(
-                url=url,
-                block_number=stated_number if number is None else number,
-                chain_id=chain_id,
-                retries=retries,
-                timeout_seconds=timeout,
-                is_cached=not is_uncached,
-            )
-        command(*arguments, **options, remote=remote)
 
-    for option in reversed(_OPTIONS):
-        run = option(run)
-    return run
+def _build_options(  # noqa: PLR0913 - one for each option
+    *,
+    fork_url: str | None,
+    fork_block_number: int | None,
+    fork_chain_id: int | None,
+    fork_retries: int,
+    fork_timeout: float,
+    no_fork_cache: bool,
+) -> ForkOptions | None:
+    url, stated_number = split_url(fork_url)
+    if url is None:
+        return None
+    return ForkOptions(
+        url=url,
+        block_number=stated_number if fork_block_number is None else fork_block_number,
+        chain_id=fork_chain_id,
+        retries=fork_retries,
+        timeout_seconds=fork_timeout,
+        is_cached=not no_fork_cache,
+    )
 
 
 def split_url(text: str | None) -> tuple[str | None, int | None]:

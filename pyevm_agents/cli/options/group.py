@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
+import inspect
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
@@ -13,20 +13,21 @@ if TYPE_CHECKING:
 def add_option_group(
     command: Callable[..., None],
     parameter: str,
-    kind: type[Any],
+    build: Callable[..., object],
     options: Sequence[Callable[..., Any]],
 ) -> Callable[..., None]:
     """Add options to a command, which gets them as one parameter.
 
     Input:
-        kind: a dataclass whose fields are the names of the options' values.
+        build: a dataclass, or a function that returns the parameter's value. Its parameters are
+            the names of the options' values; one without such an option needs a default.
         options: click's decorators, in the order of the help.
     """
-    names = [each.name for each in dataclasses.fields(kind)]
+    names = [*inspect.signature(build).parameters]
 
     @wraps(command)
     def run(*arguments: Any, **values: Any) -> None:  # noqa: ANN401 - the command's own
-        group = kind(**{name: values.pop(name) for name in names})
+        group = build(**{name: values.pop(name) for name in names if name in values})
         command(*arguments, **values, **{parameter: group})
 
     for option in reversed(options):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
+from pyevm_agents.cli.options.group import add_option_group
 from pyevm_agents.client.keystore import open_keystore, read_keystore
 from pyevm_agents.errors import ConfigError
 
@@ -40,13 +40,7 @@ keystore_option = click.option(
 
 def add_keystore_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add `--keystore` and `--password-file` to a command, which gets the key as `key`."""
-
-    @wraps(command)
-    def run(*arguments: Any, **values: Any) -> None:  # noqa: ANN401 - the command's own
-        key = unlock(values.pop("keystore"), values.pop("password_file"))
-        command(*arguments, **values, key=key)
-
-    return keystore_option(password_file_option(run))
+    return add_option_group(command, "key", unlock, (keystore_option, password_file_option))
 
 
 def unlock(keystore: Path, password_file: Path | None) -> PrivateKey:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from pyevm_agents.cli.cache_folder import get_facts_folder
+from pyevm_agents.cli.options.group import add_option_group
 from pyevm_agents.cli.options.models import (
     adapter_option,
     models_option,
@@ -20,7 +20,11 @@ from pyevm_agents.config import FORKS
 from pyevm_agents.oracle.recomputation import ModelOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
+
+    from pyevm_agents.config.schedule_file import ScheduleFile
+    from pyevm_agents.model_registry.registry import ModelChoice
+    from pyevm_agents.models import Adapter
 
 
 hardfork_option = click.option(
@@ -32,23 +36,25 @@ hardfork_option = click.option(
 
 def add_model_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options of the models to a command, which gets them as `options`."""
+    return add_option_group(command, "options", _build_options, _OPTIONS)
 
-    @wraps(command)
-    def run(*arguments: Any, **values: Any) -> None:  # noqa: ANN401 - the command's own
-        require_single_model(click.get_current_context())
-        adapter = values.pop("adapter")
-        options = ModelOptions(
-            choices=tuple(each.with_adapter(adapter) for each in values.pop("models")),
-            schedule=values.pop("schedule"),
-            threads=values.pop("threads"),
-            kept_facts=get_facts_folder(),
-            numeric_models=open_numeric_models(values.pop("numeric_files")),
-        )
-        command(*arguments, **values, options=options)
 
-    for option in reversed(_OPTIONS):
-        run = option(run)
-    return run
+def _build_options(
+    *,
+    models: Sequence[ModelChoice],
+    adapter: Adapter,
+    schedule: ScheduleFile | None,
+    threads: int | None,
+    numeric_files: Mapping[str, str],
+) -> ModelOptions:
+    require_single_model(click.get_current_context())
+    return ModelOptions(
+        choices=tuple(each.with_adapter(adapter) for each in models),
+        schedule=schedule,
+        threads=threads,
+        kept_facts=get_facts_folder(),
+        numeric_models=open_numeric_models(numeric_files),
+    )
 
 
 _threads_option = click.option(

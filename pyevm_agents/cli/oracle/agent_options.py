@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from functools import wraps
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 import click
 from eth_typing import Address
 
+from pyevm_agents.cli.options.group import add_option_group
 from pyevm_agents.cli.options.models import is_given
 from pyevm_agents.cli.options.sender import oracle_option
 from pyevm_agents.cli.options.types import ADDRESS_TYPE, DURATION_TYPE
@@ -54,28 +55,13 @@ def add_oracle_settings(
 
     Input:  callback_gas: the default. is_optional: whether the oracle can be omitted.
     """
-
-    def add_options(command: Command) -> Command:
-        @wraps(command)
-        def run(*arguments: Any, **values: Any) -> None:  # noqa: ANN401 - the command's own
-            settings = _read_settings(
-                values.pop("oracle_address"),
-                values.pop("callback_gas"),
-                values.pop("step_timeout"),
-                values.pop("run_timeout"),
-            )
-            command(*arguments, **values, oracle_settings=settings)
-
-        options: tuple[Callable[[Command], Command], ...] = (
-            optional_oracle_option if is_optional else oracle_option,
-            *_build_options(callback_gas, " Needs --oracle." if is_optional else ""),
-        )
-        decorated: Command = run
-        for option in reversed(options):
-            decorated = option(decorated)
-        return decorated
-
-    return add_options
+    options: tuple[Callable[[Command], Command], ...] = (
+        optional_oracle_option if is_optional else oracle_option,
+        *_build_options(callback_gas, " Needs --oracle." if is_optional else ""),
+    )
+    return partial(
+        add_option_group, parameter="oracle_settings", build=_read_settings, options=options
+    )
 
 
 def _build_options(callback_gas: int, note: str) -> tuple[Callable[[Command], Command], ...]:
@@ -99,27 +85,27 @@ def _build_options(callback_gas: int, note: str) -> tuple[Callable[[Command], Co
 
 
 def _read_settings(
-    oracle: bytes | None, callback_gas: int, step_seconds: int, run_seconds: int
+    oracle_address: bytes | None, callback_gas: int, step_timeout: int, run_timeout: int
 ) -> OracleSettings | None:
     """Return what an agent asks of its oracle; None without one.
 
     Raises: click.UsageError: a time is above the oracle's limits, or there is no oracle for it.
     """
-    if oracle is None:
+    if oracle_address is None:
         context = click.get_current_context()
         for name in ("callback_gas", "step_timeout", "run_timeout"):
             if is_given(context, name):
                 raise click.UsageError(f"--{name.replace('_', '-')}: needs --oracle ADDRESS")
         return None
-    if not 1 <= step_seconds <= MAX_STEP_SECONDS:
-        raise click.UsageError(f"--step-timeout {step_seconds:,} s: must be 1 s to 7d")
-    if run_seconds + step_seconds > MAX_LIFETIME_SECONDS:
+    if not 1 <= step_timeout <= MAX_STEP_SECONDS:
+        raise click.UsageError(f"--step-timeout {step_timeout:,} s: must be 1 s to 7d")
+    if run_timeout + step_timeout > MAX_LIFETIME_SECONDS:
         raise click.UsageError(
-            f"--run-timeout {run_seconds:,} s: must be at most 30d with --step-timeout"
+            f"--run-timeout {run_timeout:,} s: must be at most 30d with --step-timeout"
         )
     return OracleSettings(
-        oracle=Address(oracle),
+        oracle=Address(oracle_address),
         callback_gas=callback_gas,
-        step_seconds=step_seconds,
-        run_seconds=run_seconds,
+        step_seconds=step_timeout,
+        run_seconds=run_timeout,
     )

@@ -2,31 +2,38 @@
 
 from __future__ import annotations
 
-import os
 import re
-import signal
-import sys
-import threading
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from functools import partial, wraps
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from eth_utils import to_checksum_address
 
+from pyevm_agents.cli.options.group import add_option_group
 from pyevm_agents.cli.options.keystore import add_keystore_options
 from pyevm_agents.cli.options.types import ADDRESS_TYPE
+from pyevm_agents.cli.options.worker import (
+    MAX_CONFIRMATIONS,
+    WEEK_SECONDS,
+    WorkerOptions,
+    chain_id_option,
+    max_fee_option,
+    open_worker,
+    poll_option,
+    run_until_signal,
+)
 from pyevm_agents.cli.options.worker_models import add_model_options, hardfork_option
-from pyevm_agents.cli.oracle.worker_output import WorkerOutput
 from pyevm_agents.cli.rpc_client import RpcClient, rpc_option
+from pyevm_agents.cli.worker_output import WorkerOutput
 from pyevm_agents.client.head_subscription import HeadSubscription
 from pyevm_agents.client.transactions import GWEI, FeeSettings
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.oracle.oracle_client import OracleClient
 from pyevm_agents.oracle.recomputation import ModelOptions, open_computer
-from pyevm_agents.oracle.store import StoreIdentity, WorkerStore
+from pyevm_agents.oracle.store import WorkerStore
 from pyevm_agents.oracle.worker import Worker, WorkerSettings
 from pyevm_agents.workers.metrics_server import MetricsServer
 
@@ -35,14 +42,9 @@ if TYPE_CHECKING:
 
     from eth_keys.datatypes import PrivateKey
 
-    from pyevm_agents.client.chain_client import ChainClient
     from pyevm_agents.oracle.messages import AnswerComputer
-    from pyevm_agents.workers.round_loop import RoundLoop
 
 SOCKET_URL = re.compile(r"wss?://\S+")
-MAX_CONFIRMATIONS = 10_000
-WEEK_SECONDS = 7 * 24 * 3_600
-JOIN_SECONDS = 0.2
 
 EXAMPLES = """\b
 Examples:
@@ -67,38 +69,17 @@ def _parse_socket(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunOptions:
-    """The options of `oracle run`, but for models and key."""
+class RunOptions(WorkerOptions):
+    """The options of `oracle run`."""
 
-    url: str
-    oracle: bytes
-    chain_id: int | None = None
-    store: Path | None = None
+    open_computer: Callable[[], AnswerComputer]
+    """Opens the models that compute answers."""
+
+    output: WorkerOutput
     settings: WorkerSettings = field(default_factory=WorkerSettings)
-    fees: FeeSettings = field(default_factory=FeeSettings)
     metrics_port: int | None = None
     ws_url: str | None = None
 
-
-chain_id_option = click.option(
-    "--chain-id", type=click.IntRange(1), metavar="ID", help="Chain ID that the node must have."
-)
-poll_option = click.option(
-    "--poll-interval",
-    type=click.FloatRange(0.05, 3_600),
-    default=1.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="Time between two looks at the chain.",
-)
-max_fee_option = click.option(
-    "--max-fee",
-    type=click.FloatRange(0, min_open=True),
-    default=500.0,
-    show_default=True,
-    metavar="GWEI",
-    help="The most that one gas may cost.",
-)
 
 _WORKER_OPTIONS: tuple[Callable[[Any], Any], ...] = (
     rpc_option,
@@ -172,61 +153,45 @@ _WORKER_OPTIONS: tuple[Callable[[Any], Any], ...] = (
 
 
 def add_worker_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options of a worker to a command, which gets what `WorkerJob` has."""
-
-    @wraps(command)
-    def start(  # noqa: PLR0913 - one for each option
-        remote: RpcClient,
-        *,
-        oracle: bytes,
-        key: PrivateKey,
-        chain_id: int | None,
-        confirmations: int,
-        turn_seconds: int,
-        poll_interval: float,
-        ws_url: str | None,
-        max_fee: float,
-        max_bumps: int,
-        store: Path | None,
-        metrics_port: int | None,
-        log_format: str,
-        options: ModelOptions,
-        hardfork: str | None,
-        **values: Any,  # noqa: ANN401 - the command's own options
-    ) -> None:
-        run_options = RunOptions(
-            url=remote.url,
-            oracle=oracle,
-            chain_id=chain_id,
-            store=store,
-            settings=WorkerSettings(
-                confirmations=confirmations,
-                turn_seconds=turn_seconds,
-                poll_seconds=poll_interval,
-            ),
-            fees=FeeSettings(max_fee_wei=int(max_fee * GWEI), max_bumps=max_bumps),
-            metrics_port=metrics_port,
-            ws_url=ws_url,
-        )
-        output = WorkerOutput(is_json=log_format == "json")
-        options = replace(options, progress=output.on_progress)
-        open_models = partial(open_computer, remote.url, options, hardfork=hardfork)
-        command(WorkerJob(run_options, key, open_models, output), **values)
-
-    result: Callable[..., None] = start
-    for option in reversed(_WORKER_OPTIONS):
-        result = option(result)
-    return result
+    """Add the options of a worker to a command, which gets them as `job`."""
+    return add_option_group(command, "job", _build_options, _WORKER_OPTIONS)
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerJob:
-    """What a command of a worker got from its options."""
-
-    options: RunOptions
-    key: PrivateKey
-    open_computer: Callable[[], AnswerComputer]
-    output: WorkerOutput
+def _build_options(  # noqa: PLR0913 - one for each option
+    *,
+    remote: RpcClient,
+    oracle: bytes,
+    key: PrivateKey,
+    chain_id: int | None,
+    confirmations: int,
+    turn_seconds: int,
+    poll_interval: float,
+    ws_url: str | None,
+    max_fee: float,
+    max_bumps: int,
+    store: Path | None,
+    metrics_port: int | None,
+    log_format: str,
+    options: ModelOptions,
+    hardfork: str | None,
+) -> RunOptions:
+    output = WorkerOutput(is_json=log_format == "json")
+    options = replace(options, progress=output.on_progress)
+    return RunOptions(
+        url=remote.url,
+        oracle=oracle,
+        key=key,
+        chain_id=chain_id,
+        store=store,
+        fees=FeeSettings(max_fee_wei=int(max_fee * GWEI), max_bumps=max_bumps),
+        open_computer=partial(open_computer, remote.url, options, hardfork=hardfork),
+        output=output,
+        settings=WorkerSettings(
+            confirmations=confirmations, turn_seconds=turn_seconds, poll_seconds=poll_interval
+        ),
+        metrics_port=metrics_port,
+        ws_url=ws_url,
+    )
 
 
 @click.command(short_help="Answer an oracle's requests.", epilog=EXAMPLES)
@@ -234,7 +199,7 @@ class WorkerJob:
 @click.option(
     "--watch", is_flag=True, help="Compute the proposals of others, and challenge wrong ones."
 )
-def run(job: WorkerJob, *, watch: bool) -> None:
+def run(job: RunOptions, *, watch: bool) -> None:
     """Answer the requests of an AgentOracle.
 
     For each request it forks the chain at the request's block, runs the model there, and hands in
@@ -244,14 +209,12 @@ def run(job: WorkerJob, *, watch: bool) -> None:
     It goes on after faults of the node or the model, and where it was after it was killed. Ctrl-C
     ends it.
     """
-    settings = replace(job.options.settings, is_watching=watch)
-    options = replace(job.options, settings=settings)
-    run_worker(options, job.key, job.open_computer(), job.output)
+    run_worker(replace(job, settings=replace(job.settings, is_watching=watch)))
 
 
 @click.command(short_help="Rule on the challenges of an oracle.", epilog=ARBITER_EXAMPLES)
 @add_worker_options
-def arbitrate(job: WorkerJob) -> None:
+def arbitrate(job: RunOptions) -> None:
     """Rule on challenged answers of a ChallengeableOracle, as its arbiter.
 
     For each challenge it forks the chain at the request's block, runs the model there, and tells
@@ -261,53 +224,41 @@ def arbitrate(job: WorkerJob) -> None:
     It goes on after faults of the node or the model, and where it was after it was killed. Ctrl-C
     ends it.
     """
-    run_worker(job.options, job.key, job.open_computer(), job.output, is_arbiter=True)
+    run_worker(job, is_arbiter=True)
 
 
-def run_worker(
-    options: RunOptions,
-    key: PrivateKey,
-    computer: AnswerComputer,
-    output: WorkerOutput,
-    *,
-    is_arbiter: bool = False,
-) -> None:
+def run_worker(options: RunOptions, *, is_arbiter: bool = False) -> None:
     """Check the chain, and work until Ctrl-C or SIGTERM.
 
-    Input: the options; the worker's key; computes the answers, closed here; where events go;
-           whether it rules on challenges, in place of answering.
+    Input: the options; whether the worker rules on challenges, in place of answering.
     Raises: ConfigError: another chain, no oracle, or the key can't work for it.
     """
-    client = OracleClient(options.url, options.oracle)
-    worker_address = bytes(key.public_key.to_canonical_address())
-    with ExitStack() as stack:
-        stack.callback(client.close)
-        chain_id = require_chain(client, options.chain_id)
+    output, computer = options.output, options.open_computer()
+
+    def check(client: OracleClient) -> None:
         client.require_oracle()
         if is_arbiter:
-            require_arbiter(client, worker_address)
+            require_arbiter(client, options.address)
         else:
-            require_worker(client, worker_address, is_watching=options.settings.is_watching)
-        require_ether(client, worker_address)
-        identity = StoreIdentity(
-            chain_id=chain_id,
-            genesis_hash=client.read_genesis_hash(),
-            oracle=options.oracle,
-            worker=worker_address,
-        )
-        store = stack.enter_context(
-            WorkerStore(options.store or get_store_path(identity), identity)
-        )
-        worker = Worker(
+            require_worker(client, options.address, is_watching=options.settings.is_watching)
+
+    def build(client: OracleClient, store: WorkerStore, chain_id: int) -> Worker:
+        return Worker(
             client,
             computer,
             store,
-            key,
+            options.key,
             chain_id=chain_id,
             settings=options.settings,
             fees=options.fees,
             log=output,
         )
+
+    client = OracleClient(options.url, options.oracle)
+    with (
+        open_worker(client, options, WorkerStore, build, check=check, folder="oracle") as worker,
+        ExitStack() as stack,
+    ):
         if options.metrics_port is not None:
             server = stack.enter_context(MetricsServer(worker, options.metrics_port))
             output.write("metrics", url=f"{server.url}/metrics")
@@ -317,52 +268,6 @@ def run_worker(
         output.write_summary(worker.log.counts)
         if not worker.is_computing:  # It would wait for the model; the process ends it.
             computer.close()
-
-
-def run_until_signal(worker: RoundLoop, work: Callable[[], None] | None = None) -> None:
-    """Run a worker until it ends, or SIGINT or SIGTERM ends it.
-
-    Input: what it does; None for its `run`.
-
-    A handler only notes the signal: it may run while the main thread holds a lock.
-    """
-    failures: list[BaseException] = []
-    signals: list[int] = []
-
-    def try_work() -> None:
-        try:
-            (worker.run if work is None else work)()
-        except BaseException as error:  # noqa: BLE001 - raised in the main thread
-            failures.append(error)
-
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    before = [signal.signal(number, lambda caught, _: signals.append(caught)) for number in numbers]
-    thread = threading.Thread(target=try_work, name="worker", daemon=True)
-    thread.start()
-    try:
-        while thread.is_alive():
-            thread.join(JOIN_SECONDS)
-            if signals:
-                worker.stop()
-    finally:
-        for number, handler in zip(numbers, before, strict=True):
-            signal.signal(number, handler)
-    if failures:
-        raise failures[0]
-
-
-def require_chain(client: ChainClient, expected: int | None) -> int:
-    """Return the node's chain ID.
-
-    Raises: ConfigError: another one is expected.
-    """
-    chain_id = client.read_chain_id()
-    if expected not in {None, chain_id}:
-        raise ConfigError(
-            f"chain ID {chain_id} at {client.host}: must be {expected}; pass the URL of a node of "
-            "that chain, or another --chain-id"
-        )
-    return chain_id
 
 
 def require_worker(client: OracleClient, worker: bytes, *, is_watching: bool) -> None:
@@ -394,37 +299,3 @@ def require_arbiter(client: OracleClient, address: bytes) -> None:
             f"key of {to_checksum_address(address)}: is not the arbiter of the oracle {oracle}, "
             f"which is {to_checksum_address(terms.arbiter)}; pass that one's keystore"
         )
-
-
-def require_ether(client: ChainClient, address: bytes, role: str = "worker") -> None:
-    """Raises: ConfigError: an account has no ether."""
-    if client.read_balance(address) == 0:
-        name = to_checksum_address(address)
-        raise ConfigError(f"{role} {name}: has no ether to pay for transactions; send it some")
-
-
-def get_store_path(identity: StoreIdentity) -> Path:
-    """Return the default store of a worker, in the user's state folder.
-
-    Raises: ConfigError: the user has no home folder.
-    """
-    name = f"{identity.chain_id}-{identity.oracle.hex()}-{identity.worker.hex()}.sqlite3"
-    return get_state_folder() / "oracle" / name
-
-
-def get_state_folder() -> Path:
-    """Return this package's folder of state for the user.
-
-    Raises: ConfigError: the user has no home folder.
-    """
-    named = os.environ.get("XDG_STATE_HOME", "")
-    if Path(named).is_absolute():
-        folder = Path(named)
-    else:
-        try:
-            home = Path.home()
-        except RuntimeError as error:
-            raise ConfigError("there is no home folder; pass a file with --store") from error
-        is_mac = sys.platform == "darwin"
-        folder = home / ("Library/Application Support" if is_mac else ".local/state")
-    return folder / "pyevm-agents"

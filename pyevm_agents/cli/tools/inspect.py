@@ -6,10 +6,10 @@ import json
 import os
 import time
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, fields
-from functools import wraps
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 from eth_utils import to_checksum_address
@@ -18,6 +18,7 @@ from pyevm_agents.chain import Chain
 from pyevm_agents.chain.fork_setup import build_fork_config
 from pyevm_agents.cli.cache_folder import get_abis_folder
 from pyevm_agents.cli.options.fork import ForkOptions, split_url
+from pyevm_agents.cli.options.group import add_option_group
 from pyevm_agents.cli.options.types import ADDRESS_TYPE
 from pyevm_agents.cli.output import StatusLine
 from pyevm_agents.cli.tools.inspection_text import print_contracts
@@ -130,19 +131,7 @@ def add_contract_options(account_help: str) -> Callable[[Callable[..., None]], C
             help="List the functions without executing them: quick, and access stays unknown.",
         ),
     )  # fmt: skip
-    names = tuple(field.name for field in fields(ContractOptions))
-
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        @wraps(command)
-        def run(*arguments: Any, **values: Any) -> None:  # noqa: ANN401 - the command's own
-            chosen = ContractOptions(**{name: values.pop(name) for name in names})
-            command(*arguments, **values, chosen=chosen)
-
-        for option in reversed(options):
-            run = option(run)
-        return run
-
-    return decorate
+    return partial(add_option_group, parameter="chosen", build=ContractOptions, options=options)
 
 
 @click.command(short_help="Show what an account can do with contracts.", epilog=EXAMPLES)

@@ -17,7 +17,8 @@ from pyevm_agents.client.transactions import (
     add_gas_margin,
 )
 from pyevm_agents.oracle.oracle_client import OracleClient
-from pyevm_agents.oracle.store import StoreIdentity, WorkerStore
+from pyevm_agents.oracle.store import WorkerStore
+from pyevm_agents.workers.identity import StoreIdentity
 from tests.pyevm_agents.forking.fake_remote import FakeRemote, fake_remote
 from tests.pyevm_agents.oracle.oracle_chain import WORKER, WORKER_KEY
 from tests.pyevm_agents.oracle.working import Events
@@ -85,12 +86,7 @@ class Wallet:
 @contextmanager
 def open_wallet(remote: FakeRemote, path: Path, fees: FeeSettings) -> Iterator[Wallet]:
     client = OracleClient(remote.url, RECEIVER, retries=0)
-    identity = StoreIdentity(
-        chain_id=client.read_chain_id(),
-        genesis_hash=client.read_genesis_hash(),
-        oracle=RECEIVER,
-        worker=SENDER,
-    )
+    identity = StoreIdentity.read(client, RECEIVER, SENDER)
     with WorkerStore(path, identity) as store:
         yield Wallet(remote.served.ask, client, store, fees)
     client.close()

@@ -12,7 +12,7 @@ from eth_utils import to_checksum_address
 from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.abi.values import compute_topic
 from pyevm_agents.council.council_client import CONTRACT, CouncilClient
-from pyevm_agents.council.store import CouncilIdentity
+from pyevm_agents.workers.identity import StoreIdentity
 from tests.deadlines import HANG_SECONDS
 
 if TYPE_CHECKING:
@@ -147,13 +147,8 @@ class CouncilChain:
         logs: list[dict[str, Any]] = self.ask_node("eth_getLogs", query)
         return logs
 
-    def identify(self, client: CouncilClient, key: PrivateKey) -> CouncilIdentity:
-        return CouncilIdentity(
-            chain_id=client.read_chain_id(),
-            genesis_hash=client.read_genesis_hash(),
-            oracle=self.canonical,
-            account=key.public_key.to_canonical_address(),
-        )
+    def identify(self, client: CouncilClient, key: PrivateKey) -> StoreIdentity:
+        return StoreIdentity.read(client, self.canonical, key.public_key.to_canonical_address())
 
 
 def read_lines(text: str) -> list[dict[str, Any]]:

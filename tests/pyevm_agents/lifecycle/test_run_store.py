@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pyevm_agents.client.sqlite_store import StoreWriteError
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.lifecycle.budget import ComputeBudget
 from pyevm_agents.lifecycle.json_codec import from_json, to_json
@@ -22,7 +23,7 @@ from pyevm_agents.lifecycle.statuses import (
     TransitionError,
     require_transition,
 )
-from pyevm_agents.lifecycle.store import RunStore, RunStoreError, UnknownRunError
+from pyevm_agents.lifecycle.store import RunStore, UnknownRunError
 from pyevm_agents.lifecycle.task import Task
 from tests.pyevm_agents.lifecycle.run_bench import build_manifest, build_task, narrow
 
@@ -198,7 +199,7 @@ def test_a_store_that_cannot_be_written_says_so(store: RunStore) -> None:
     other = sqlite3.connect(store.path, isolation_level=None)
     other.execute("DROP TABLE tasks")
     other.close()
-    with pytest.raises(RunStoreError, match="free some space"):
+    with pytest.raises(StoreWriteError, match="free some space"):
         add_both(store)
 
 
@@ -227,5 +228,5 @@ def test_another_file_is_no_store(tmp_path: Path) -> None:
     connection = sqlite3.connect(tmp_path / "other")
     connection.execute("CREATE TABLE people (name TEXT)")
     connection.close()
-    with pytest.raises(ConfigError, match="not a store of runs"):
+    with pytest.raises(ConfigError, match="not a store of this kind"):
         RunStore(tmp_path / "other")

@@ -34,7 +34,7 @@ class ListedChain(OracleClient):
     """A chain of blocks with or without a request, without a node."""
 
     def __init__(self) -> None:
-        super().__init__("http://127.0.0.1:1", IDENTITY.oracle)
+        super().__init__("http://127.0.0.1:1", IDENTITY.contract)
         self.blocks: list[tuple[bytes, bool]] = [(keccak(text="genesis"), False)]
         """Hash of each block, and whether it has a request."""
 

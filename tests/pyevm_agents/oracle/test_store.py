@@ -13,7 +13,8 @@ from eth_utils import keccak
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyevm_agents.client.transaction_store import Attempt, Slot, StoreInUseError, StoreWriteError
+from pyevm_agents.client.sqlite_store import StoreInUseError, StoreWriteError
+from pyevm_agents.client.transaction_store import Attempt, Slot
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.oracle.messages import (
     AgentRequest,
@@ -22,22 +23,24 @@ from pyevm_agents.oracle.messages import (
     ComputedAnswer,
     Evidence,
 )
-from pyevm_agents.oracle.store import StoreIdentity, WorkerStore
+from pyevm_agents.oracle.store import WorkerStore
+from pyevm_agents.workers.identity import StoreIdentity
 from tests.pyevm_agents.oracle.working import KilledError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 IDENTITY = StoreIdentity(
-    chain_id=1, genesis_hash=b"\x01" * 32, oracle=b"\x02" * 20, worker=b"\x03" * 20
+    chain_id=1, genesis_hash=b"\x01" * 32, contract=b"\x02" * 20, account=b"\x03" * 20
 )
 ATTEMPT = Attempt(hash=b"\x09" * 32, nonce=4, raw=b"\x02raw", fee=2**70, tip=1, signed_at=5)
 HOLD = """
 import sys
 from pathlib import Path
-from pyevm_agents.oracle.store import StoreIdentity, WorkerStore
+from pyevm_agents.oracle.store import WorkerStore
+from pyevm_agents.workers.identity import StoreIdentity
 WorkerStore(Path(sys.argv[1]), StoreIdentity(chain_id=1, genesis_hash=b"\\x01" * 32,
-            oracle=b"\\x02" * 20, worker=b"\\x03" * 20))
+            contract=b"\\x02" * 20, account=b"\\x03" * 20))
 print("open", flush=True)
 sys.stdin.read()
 """
@@ -45,7 +48,7 @@ sys.stdin.read()
 words = st.binary(min_size=32, max_size=32)
 requests = st.builds(
     AgentRequest,
-    oracle=st.just(IDENTITY.oracle),
+    oracle=st.just(IDENTITY.contract),
     commitment=st.builds(
         Commitment,
         request_id=st.integers(0, 2**256 - 1),
@@ -76,7 +79,7 @@ answers = st.builds(
 
 def build_request(number: int, block: int) -> AgentRequest:
     return AgentRequest(
-        oracle=IDENTITY.oracle,
+        oracle=IDENTITY.contract,
         commitment=Commitment(
             request_id=number,
             client=bytes(20),
@@ -117,8 +120,8 @@ def test_a_request_and_its_answer_are_read_as_they_were_written(
     [
         {"chain_id": 2},
         {"genesis_hash": bytes(32)},
-        {"oracle": bytes(20)},
-        {"worker": bytes(20)},
+        {"contract": bytes(20)},
+        {"account": bytes(20)},
     ],
 )
 def test_a_store_is_for_one_worker_of_one_oracle(tmp_path: Path, other: dict[str, object]) -> None:

@@ -14,8 +14,9 @@ from eth_keys.datatypes import PrivateKey
 from pyevm_agents.client.transactions import FeeSettings
 from pyevm_agents.errors import EngineFault
 from pyevm_agents.oracle.oracle_client import OracleClient
-from pyevm_agents.oracle.store import StoreIdentity, WorkerStore
+from pyevm_agents.oracle.store import WorkerStore
 from pyevm_agents.oracle.worker import Worker, WorkerSettings
+from pyevm_agents.workers.identity import StoreIdentity
 from tests.deadlines import HANG_SECONDS
 from tests.pyevm_agents.oracle.oracle_chain import WORKER_KEY
 
@@ -88,12 +89,7 @@ class Bench:
 
     def open_store(self, key: PrivateKey = WORKER_KEY) -> WorkerStore:
         address = key.public_key.to_canonical_address()
-        identity = StoreIdentity(
-            chain_id=self.chain.chain_id,
-            genesis_hash=self.client.read_genesis_hash(),
-            oracle=self.chain.oracle.canonical,
-            worker=address,
-        )
+        identity = StoreIdentity.read(self.client, self.chain.oracle.canonical, address)
         store = WorkerStore(self.folder / f"{address.hex()}.sqlite3", identity)
         self._open.append(store)
         return store

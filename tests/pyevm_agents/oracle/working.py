@@ -12,8 +12,9 @@ from eth_utils import keccak
 
 from pyevm_agents.oracle.messages import Answer, ComputedAnswer, Evidence
 from pyevm_agents.oracle.oracle_client import OracleClient
-from pyevm_agents.oracle.store import StoreIdentity, WorkerStore
+from pyevm_agents.oracle.store import WorkerStore
 from pyevm_agents.oracle.worker import Worker, WorkerSettings
+from pyevm_agents.workers.identity import StoreIdentity
 from tests.deadlines import HANG_SECONDS
 from tests.pyevm_agents.oracle.oracle_chain import WORKER_KEY
 
@@ -158,11 +159,8 @@ def living(
 ) -> Iterator[Life]:
     """Run a worker inside a context."""
     client = MortalClient(chain.url, chain.oracle.canonical, retries=0)
-    identity = StoreIdentity(
-        chain_id=chain.chain_id,
-        genesis_hash=client.read_genesis_hash(),
-        oracle=chain.oracle.canonical,
-        worker=key.public_key.to_canonical_address(),
+    identity = StoreIdentity.read(
+        client, chain.oracle.canonical, key.public_key.to_canonical_address()
     )
     events = Events()
     try:

@@ -13,11 +13,12 @@ import pytest
 from click.testing import CliRunner
 
 from pyevm_agents.cli.app import main
-from pyevm_agents.cli.oracle.run import RunOptions, get_store_path, run_worker
-from pyevm_agents.cli.oracle.worker_output import WorkerOutput
+from pyevm_agents.cli.options.worker import get_store_path
+from pyevm_agents.cli.oracle.run import RunOptions, run_worker
+from pyevm_agents.cli.worker_output import WorkerOutput
 from pyevm_agents.errors import EngineFault
-from pyevm_agents.oracle.store import StoreIdentity
 from pyevm_agents.oracle.worker import WorkerSettings
+from pyevm_agents.workers.identity import StoreIdentity
 from tests.deadlines import HANG_SECONDS
 from tests.pyevm_agents.cli.oracle.conftest import NO_CONTRACT, PASSWORD, write_keystore
 from tests.pyevm_agents.node.senders_of_tests import KEYS
@@ -159,16 +160,19 @@ def test_it_answers_and_tells_its_metrics_and_health(
 ) -> None:
     oracle_chain.send(WORKER, b"", value=10**18)
     request = oracle_chain.ask_agent()
+    computer, output = RefusingComputer(), _Observer()
     options = RunOptions(
         url=oracle_chain.url,
+        key=WORKER_KEY,
+        open_computer=lambda: computer,
+        output=output,
         oracle=oracle_chain.oracle.canonical,
         store=tmp_path / "store",
         settings=WorkerSettings(poll_seconds=0.05),
         metrics_port=0,
     )
-    computer, output = RefusingComputer(), _Observer()
     computer.failures = [EngineFault("the engine died")]
-    run_worker(options, WORKER_KEY, computer, output)
+    run_worker(options)
     (_, metrics), (status, health), (missing, _) = output.read
     assert 'pyevm_agents_oracle_events_total{event="sent"} 1\n' in metrics
     assert "pyevm_agents_oracle_is_registered 1\n" in metrics
@@ -197,8 +201,8 @@ def test_the_default_store_is_in_the_user_s_state_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     identity = StoreIdentity(
-        chain_id=5, genesis_hash=bytes(32), oracle=b"\x01" * 20, worker=b"\x02" * 20
+        chain_id=5, genesis_hash=bytes(32), contract=b"\x01" * 20, account=b"\x02" * 20
     )
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    path = get_store_path(identity)
+    path = get_store_path("oracle", identity)
     assert path == tmp_path / f"pyevm-agents/oracle/5-{'01' * 20}-{'02' * 20}.sqlite3"
