@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import tomllib
 from importlib import import_module
 from pathlib import Path
 
@@ -140,24 +142,95 @@ def test_a_test_that_does_not_exist_is_found(text: str, unknown: list[str]) -> N
     assert find_unknown_tests(text) == unknown
 
 
-MODULE_ROW = re.compile(r"^\| \[?`(pyevm_agents[\w.]*)`(?:\]\([^)]*\))? \| (.+) \|$", re.MULTILINE)
+MODULE_ROW = re.compile(
+    r"^\| \[?`((?:pyevm_agents|precompiles)[\w.]*)`(?:\]\([^)]*\))? \| (.+) \|$", re.MULTILINE
+)
+SUPPORTED = re.compile(r"`([A-Z]\w+|(?:build|inspect|open|read|record|validate|write)_\w+)`")
+WITHOUT_NAMES = ("internal", "its module")
+"""Beginnings of the rows of rooms that support no name of their own."""
 
 
 def test_every_name_of_the_public_api_exists() -> None:
     rows = dict(MODULE_ROW.findall((ROOT / "docs/public-api.md").read_text("utf-8")))
-    modules = {name: import_module(name) for name in rows}
-    assert {f"pyevm_agents.{x}" for x in ("testing", "models", "config", "chain")} < rows.keys()
     supported = {
-        name: modules[name].__all__
-        if "`__all__`" in names
-        else re.findall(r"`([A-Z]\w+|build_\w+)`", names)
+        name: import_module(name).__all__ if "`__all__`" in names else SUPPORTED.findall(names)
         for name, names in rows.items()
+        if not names.startswith(WITHOUT_NAMES)
     }
+    assert {
+        f"pyevm_agents.{x}" for x in ("testing", "models", "config", "chain")
+    } < supported.keys()
     missing = [
         f"{module}.{name}"
         for module, names in supported.items()
         for name in names
-        if not hasattr(modules[module], name)
+        if not hasattr(import_module(module), name)
     ]
     assert missing == []
     assert all(supported.values())
+    for name, names in rows.items():
+        if names.startswith("its module"):
+            assert any(other.startswith(f"{name}.") for other in supported), name
+
+
+PACKAGE = ROOT / "pyevm_agents"
+ROOMS = {
+    path.stem
+    for path in PACKAGE.iterdir()
+    if (path / "__init__.py").is_file() or (path.suffix == ".py" and path.stem[0] != "_")
+} | {"precompiles"}
+"""Packages and top modules of the product, by name."""
+
+
+def list_folders() -> set[str]:
+    """Return the folders at the top of the checkout that git tracks and users see."""
+    tracked = subprocess.run(
+        ["git", "ls-tree", "-d", "--name-only", "HEAD"],  # noqa: S607 - git of the machine
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return {name for name in tracked.stdout.split() if name[0] != "."} - {"pyevm_agents"}
+
+
+def read_page(page: str) -> str:
+    return (ROOT / page).read_text("utf-8")
+
+
+def test_every_room_has_a_row_in_the_architecture() -> None:
+    places = re.findall(
+        r"^\| `(\w+/[\w/.]*)` \| .", read_page("docs/architecture.md"), re.MULTILINE
+    )
+    rooms = {Path(place).stem for place in places if re.match(r"pyevm_agents/[\w.]+/?$", place)}
+    assert rooms == ROOMS - {"precompiles"}
+    assert list_folders() <= {place.rstrip("/") for place in places}
+    assert [place for place in places if not (ROOT / place).exists()] == []
+    assert len(places) == len(set(places))
+
+
+def test_the_architecture_has_the_layers_that_are_checked() -> None:
+    contracts = tomllib.loads(read_page("pyproject.toml"))["tool"]["importlinter"]["contracts"]
+    layers = next(each for each in contracts if each.get("containers") == ["pyevm_agents"])[
+        "layers"
+    ]
+    assert "```text\n" + "\n".join(layers) + "\n```\n" in read_page("docs/architecture.md")
+    drawn = re.findall(r"<text x[^>]*>([\w]+)</text>", read_page("docs/architecture.svg"))
+    assert sorted(drawn) == sorted(ROOMS)
+
+
+def test_every_room_has_words_in_the_glossary() -> None:
+    rows = re.findall(
+        r"^\| (.+?) \| .+ \| `(\w+)` \|$", read_page("docs/glossary.md"), re.MULTILINE
+    )
+    rooms = {room for _, room in rows}
+    assert rooms <= ROOMS | list_folders()
+    assert rooms >= ROOMS
+    words = [re.sub(r"[^a-z0-9 ]", "", word.lower().replace("_", " ")) for word, _ in rows]
+    assert words == sorted(words)
+    assert len(words) == len(set(words)) == read_page("docs/glossary.md").count("\n| ") - 1
+
+
+def test_every_room_has_a_row_in_the_public_api() -> None:
+    rows = dict(MODULE_ROW.findall(read_page("docs/public-api.md")))
+    assert {name.removeprefix("pyevm_agents.") for name in rows if name.count(".") < 2} == ROOMS
