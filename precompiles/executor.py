@@ -344,7 +344,7 @@ def choose_format(
     tools: Sequence[Tool],
     book: AddressBook,
 ) -> StepFormat:
-    """Return the format of a step: short if the profile has it and the call has tools, else free."""
+    """Return a step's format: short if the profile has it and the call has tools, else free."""
     if rules.short_format and tools:
         return ShortFormat(request, steps, tools, book, router_weight=rules.router_weight)
     return FreeFormat(tools, book, has_gate=bool(rules.max_surprisal))

@@ -185,7 +185,7 @@ ROOMS = {
 def list_folders() -> set[str]:
     """Return the folders at the top of the checkout that git tracks and users see."""
     tracked = subprocess.run(
-        ["git", "ls-tree", "-d", "--name-only", "HEAD"],  # noqa: S607 - git of the machine
+        ["git", "ls-tree", "-d", "--name-only", "HEAD"],
         cwd=ROOT,
         capture_output=True,
         text=True,
