@@ -1,5 +1,5 @@
 """`pyevm-agents bench`: measure the gas and time of inference on this machine and model.
 
 The measuring parts return the dataclasses of `measurement/results.py`, `pricing/parity.py` derives
-prices from them, and `report/` renders them.
+prices, and `report/` renders both.
 """

@@ -14,9 +14,9 @@ DISTRIBUTION = "pyevm-agents"
 def require_package(name: str, *, use: str, alternative: str = "") -> None:
     """Check that an optional package is installed.
 
-    Input: its purpose, as the subject of "need"; a way to do without it.
+    Input: the purpose, as the subject of "need"; an alternative.
 
-    Raises: ConfigError: it is not installed; names the command that installs it.
+    Raises: ConfigError: not installed; names the command that installs it.
     """
     if find_spec(name) is not None:
         return
@@ -29,7 +29,7 @@ def require_package(name: str, *, use: str, alternative: str = "") -> None:
 def find_requirement(name: str) -> str:
     """Return the requirement that pyevm-agents declares for a package: "gguf<1,>=0.17".
 
-    pip finds it by itself, with or without a checkout.
+    pip finds the requirement without help, with or without a checkout.
     """
     try:
         declared = requires(DISTRIBUTION) or []

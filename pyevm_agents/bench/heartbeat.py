@@ -29,7 +29,7 @@ def write_to_stderr(line: str) -> None:
 
 
 def open_heartbeat(title: str) -> AbstractContextManager[object]:
-    """Return a heartbeat for a task with live bars of its own: nothing in a terminal."""
+    """Return a heartbeat for a task with own live bars: nothing in a terminal."""
     return nullcontext() if sys.stderr.isatty() else Heartbeat(title)
 
 
@@ -74,7 +74,7 @@ class Heartbeat:
         self._part_started_s = self._clock()
 
     def finish_step(self, detail: str = "") -> None:
-        """End a step of the part; `detail` is its result in a few words."""
+        """End a step of the part; `detail` is the result in a few words."""
         self._done, self._detail = self._done + 1, detail
 
     def track(self, items: Collection[T], title: str = "") -> Iterator[T]:

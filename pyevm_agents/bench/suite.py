@@ -1,7 +1,7 @@
 """Run all parts of the benchmark in order: EVM, terms, runs, attacks, numeric, growth, sizes.
 
-Each part is imported when its turn comes. Finished parts are kept: a run that ends early, by Ctrl-C
-or a fault, still reports them.
+Each part is imported on its turn. Finished parts are kept, and reported by a run that ends early,
+by Ctrl-C or a fault.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def require_extras(reasons: Mapping[str, str]) -> None:
 
 @dataclass(slots=True, kw_only=True)
 class BenchmarkSuite:
-    """A run of the selected parts, and its results."""
+    """A run of the selected parts, and the results."""
 
     setting: BenchSettings
     command: str
@@ -114,7 +114,7 @@ class BenchmarkSuite:
     def build_report(self, *, why_ended: str = "") -> Report:
         """Return a report of the results.
 
-        Input: the reason why the run ended early, for the parts that it did not reach.
+        Input: the reason why the run ended early, for the parts that were not reached.
         """
         from pyevm_agents.bench.measurement.machine import describe_machine, describe_model  # noqa: PLC0415 - when needed
 

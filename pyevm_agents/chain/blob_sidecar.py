@@ -1,7 +1,7 @@
 """Blob sidecars: blobs, commitments and proofs that are sent with a blob transaction.
 
-They are verified against the transaction's versioned hashes, then dropped: blocks do not hold them,
-and a development node has no use for them.
+Sidecars are verified against the transaction's versioned hashes, then dropped: blocks do not hold
+sidecars, and a development node has no use for the blobs.
 
 Source: EIP-4844, "Networking"; EIP-7594, "Networking" (with a version, and proofs by cell).
 """

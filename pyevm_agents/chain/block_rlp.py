@@ -36,7 +36,7 @@ def decode_block(encoded: bytes, block_class: type[BlockAPI] | None = None) -> B
 
 
 def _find_block_class(encoded: bytes) -> type[BlockAPI]:
-    """Return the block class of the fork with as many header fields; the latest if none has.
+    """Return the block class of the fork with as many header fields, else the latest.
 
     Raises: DecodingError: not RLP.
     """
@@ -51,7 +51,7 @@ def _find_block_class(encoded: bytes) -> type[BlockAPI]:
 
 
 def require_same(stated: BlockAPI, computed: BlockAPI) -> None:
-    """Reject a block whose execution gave other results than its header states.
+    """Reject a block whose execution gave other results than stated in the header.
 
     Raises: BlockError: names the first header field that differs.
     """

@@ -41,7 +41,7 @@ def setup_genesis(
     header: Mapping[str, HeaderParams],
     accounts: Mapping[Address, GenesisAccount],
 ) -> None:
-    """Write genesis into an empty database; otherwise verify that it is the same chain.
+    """Write genesis into an empty database; otherwise verify the same chain.
 
     Input:
         db: the chain's database.
@@ -107,7 +107,7 @@ def _require_decoding_rules(config: ChainConfig) -> None:
 
 
 def read_chain_config(rows: Rows) -> ChainConfig | None:
-    """Return the config of the chain in a database; None if it is empty.
+    """Return the config of the chain in a database; None if empty.
 
     Raises: ConfigError: the config is of another version.
     """
@@ -118,7 +118,7 @@ def read_chain_config(rows: Rows) -> ChainConfig | None:
 def build_executor(
     config: ChainConfig, models: Mapping[str, LanguageModel], agent_events: AgentEventBus
 ) -> Executor | None:
-    """Return the executor of a chain; None if it has no models.
+    """Return the executor of a chain; None without models.
 
     Input:
         config: the chain config.
@@ -147,7 +147,7 @@ def build_executor(
 def build_numeric_executor(
     config: ChainConfig, models: Mapping[str, NumericModel]
 ) -> NumericExecutor | None:
-    """Return the numeric models' precompile of a chain; None if it has none.
+    """Return the numeric models' precompile of a chain, or None.
 
     Input:
         config: the chain config.
@@ -171,7 +171,7 @@ def build_numeric_executor(
 def require_config(db: Database, config: ChainConfig) -> None:
     """Verify the config of the chain in a database.
 
-    Raises: ConfigError: it is another one; the message names the first difference.
+    Raises: ConfigError: another config; the message names the first difference.
     """
     stated = db[CONFIG_KEY].decode(errors="replace")
     if stated != config.to_json():

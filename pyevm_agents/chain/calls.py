@@ -100,7 +100,7 @@ class BlockOverride:
     blob_base_fee_wei: int | None = None
 
     def apply_to(self, header: BlockHeaderAPI) -> BlockHeaderAPI:
-        """Return a header with the overrides applied; the same object if there are none."""
+        """Return a header with the overrides applied; the same object without overrides."""
         fields: dict[str, object] = {
             "block_number": self.number,
             "timestamp": self.timestamp_seconds,
@@ -131,17 +131,17 @@ def apply_overrides(state: StateAPI, accounts: Mapping[Address, AccountOverride]
 
 
 class CallTransaction(SpoofTransaction):
-    """A call as a transaction, whose copy at another price shares all that it is made of."""
+    """A call as a transaction, whose copy at another price shares all parts."""
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - py-evm's
-        """Return what it says, or its target, and keep it: neither changes."""
+        """Return and keep an attribute of the call, or of the target: neither changes."""
         if name.startswith("__"):  # What copies and pickles ask for.
             raise AttributeError(name)
         value = vars(self)[name] = super().__getattr__(name)
         return value
 
     def copy(self, **changes: Any) -> CallTransaction:  # noqa: ANN401 - py-evm's
-        """Return it with other values in some fields."""
+        """Return a copy with other values in some fields."""
         if changes.keys() != {"gas_price"}:
             return super().copy(**changes)
         price = changes["gas_price"]
@@ -152,7 +152,7 @@ class CallTransaction(SpoofTransaction):
 def as_spoofed_transaction(
     call: Call, builder: type[TransactionBuilderAPI], *, nonce: int, gas: int
 ) -> SignedTransactionAPI:
-    """Return a call as an unsigned transaction of its sender, for `costless_execute`."""
+    """Return a call as an unsigned transaction of the sender, for `costless_execute`."""
     unsigned: UnsignedTransactionAPI = builder.create_unsigned_transaction(
         nonce=nonce,
         gas_price=call.gas_price_wei,

@@ -1,7 +1,7 @@
 """One chain: genesis, mine, import, call, estimate, snapshot, revert.
 
 A fault of the host (`pyevm_agents.errors.EngineFault`) leaves the chain unchanged: blocks and calls
-have their own VMs, and a block's writes reach the database when it is complete. Reads are
+have their own VMs, and the writes of a complete block alone reach the database. Reads are
 thread-safe; only one thread may write.
 
 Source: docs/architecture.md#model-is-an-argument, #four-failures.
@@ -80,7 +80,7 @@ if TYPE_CHECKING:
 
 
 class Chain(ChainSimulator):
-    """A chain under one `ChainConfig`, with the precompiles that it has models for."""
+    """A chain under one `ChainConfig`, with the precompiles of the given models."""
 
     def __init__(  # noqa: PLR0913 - keyword arguments
         self,
@@ -106,7 +106,7 @@ class Chain(ChainSimulator):
             foreign: the rules of a chain made elsewhere, which has no models.
             fork: the block of a remote chain to continue: the `origin` of the config.
             are_own_rows: the rows are a copy of a chain that this process created with the same
-                config and accounts, so genesis is not computed again to verify them.
+                config and accounts, so genesis is not computed again for verification.
             former: the chain that this one replaces; names of contracts and listeners are kept.
 
         Raises: ConfigError: a configured model is missing, left over or another one; the rows hold
@@ -180,8 +180,8 @@ class Chain(ChainSimulator):
             watch: called after each transaction.
 
         Raises: ValidationError: a transaction is invalid. EngineFault: the host failed.
-                ModelNeededError: it needs inference, and may not infer. The chain is unchanged in
-                all cases.
+                ModelNeededError: a transaction needs inference, and may not infer. The chain is
+                unchanged in all cases.
         """
         header = self.build_next_header(
             settings or BlockSettings(timestamp_seconds=timestamp_seconds)
@@ -208,7 +208,7 @@ class Chain(ChainSimulator):
     ) -> None:
         """Execute a transaction as the first of a block, and note its generations. Thread-safe.
 
-        Its steps are announced as those of a block.
+        Steps are announced as those of a block.
 
         Input:
             transaction: valid on the head.
@@ -248,7 +248,7 @@ class Chain(ChainSimulator):
     def begin_draft(self, header: BlockHeaderAPI, *, is_silent: bool = True) -> DraftBlock:
         """Start a draft block that grows. Thread-safe.
 
-        Input: header: from `build_next_header`; is_silent: whether it runs no inference.
+        Input: header: from `build_next_header`; is_silent: whether the draft runs no inference.
         """
         db = self._db.create_scratch()
         chain_class = self._silent_chain_class if is_silent else self._chain_class
@@ -276,7 +276,7 @@ class Chain(ChainSimulator):
         )
 
     def get_replay_vm_class(self, header: BlockHeaderAPI) -> type[WatchedVM]:
-        """Return the class of a VM that replays a block with its stored generations."""
+        """Return the class of a VM that replays a block with the stored generations."""
         row = self._get_row(generations_key(header.hash))
         if row is None:  # The block has no inference, or an earlier version stored the chain.
             return self._get_vm_class(header)
@@ -337,13 +337,13 @@ class Chain(ChainSimulator):
         return self._execute(vm, vm.get_block().copy(transactions=transactions), watch)
 
     def import_block(self, encoded: bytes, *, watch: OnTransaction | None = None) -> MinedBlock:
-        """Execute a block that was mined before, and add it if the results match its header.
+        """Execute a block that was mined before, and add the block if the results match the header.
 
         Input:
             encoded: RLP of the next block of this chain.
             watch: called after each transaction.
 
-        Raises: BlockError: not a block, or its results differ from its header. ValidationError: an
+        Raises: BlockError: not a block, or the results differ from the header. ValidationError: an
                 invalid header or transaction. EngineFault: the host failed. The chain is unchanged
                 in all cases.
         """
@@ -365,7 +365,7 @@ class Chain(ChainSimulator):
     def patch_state(self, change: Callable[[StateAPI], None]) -> None:
         """Change accounts of the head's state directly, as `anvil_setBalance` does.
 
-        The head's header keeps the state root that it was mined with.
+        The head's header keeps the state root as mined.
         """
         with self._discard_on_error():
             state = self.state()
@@ -392,7 +392,7 @@ class Chain(ChainSimulator):
     # -- snapshots and rollbacks -- #
 
     def snapshot(self) -> int:
-        """Take a snapshot; return its number for `revert`."""
+        """Take a snapshot; return the number for `revert`."""
         return self._db.snapshot()
 
     def forget_snapshot(self, snapshot: int) -> None:
@@ -400,7 +400,7 @@ class Chain(ChainSimulator):
         self._db.forget_snapshot(snapshot)
 
     def revert(self, snapshot: int) -> None:
-        """Revert to a snapshot, and delete it and all later ones.
+        """Revert to a snapshot, and delete this and all later ones.
 
         Raises: ConfigError: unknown snapshot.
         """
@@ -408,9 +408,9 @@ class Chain(ChainSimulator):
         self._set_head(self._chain.get_canonical_head())
 
     def rollback(self, number: int) -> None:
-        """Remove all blocks after a block, and changes by `patch_state` since it was mined.
+        """Remove all blocks after a block, and changes by `patch_state` since that block.
 
-        Raises: HeaderNotFound: the chain has no such block.
+        Raises: HeaderNotFound: the chain lacks the block.
         """
         target = self.header(number)
         with self._discard_on_error():
@@ -438,10 +438,10 @@ class Chain(ChainSimulator):
     def _execute(
         self, vm: WatchedVM, block: BlockAPI, watch: OnTransaction | None = None
     ) -> MinedBlock:
-        """Execute the transactions of a block; what its header says of their results is not read.
+        """Execute the transactions of a block; results stated in the header are not read.
 
-        Mining and importing share this function, so that both execute a block's system calls, such
-        as EIP-2935's.
+        Mining and importing share this function: both execute a block's system calls, such as
+        EIP-2935's.
         """
         done: list[tuple[ReceiptAPI, ComputationAPI]] = []
 
@@ -486,7 +486,7 @@ class Chain(ChainSimulator):
         self._set_head(block.header)
 
     def _persist_inferences(self, mined: MinedBlock) -> None:
-        """Write the generations of a block, and the agent traces of its transactions.
+        """Write the generations of a block, and the agent traces of the transactions.
 
         A trace is stored because a replay does not know how long each generation took.
         """

@@ -1,9 +1,9 @@
-"""A chain's database: rows and their keys, in memory or in a file, with snapshots.
+"""A chain's database: rows and keys, in memory or in a file, with snapshots.
 
-A block's writes are buffered and written at once, so a half-written block never exists. Keys of 32
-bytes are hashes of their content: they are never changed, and a revert leaves them. All other keys
-(the head, transaction lookups) are few. Their old values are stored as long as a snapshot needs
-them: taking a snapshot is free, a revert takes time in proportion to the changes.
+A block's writes are buffered and written at once: a half-written block never exists. Keys of 32
+bytes are hashes of the content, never changed, and kept by a revert. All other keys (the head,
+transaction lookups) are few. Old values of these are stored as long as a snapshot needs them:
+taking a snapshot is free, a revert takes time in proportion to the changes.
 """
 
 from __future__ import annotations
@@ -43,22 +43,22 @@ def trace_key(transaction_hash: bytes) -> bytes:
 
 
 def patched_root_key(block_hash: bytes) -> bytes:
-    """Return the key of the state root before a block, if it is not its parent's.
+    """Return the key of the state root before a block, if other than the parent's.
 
-    The key has the length of a hash, so a revert leaves it: a removed block can still be queried.
+    The key has the length of a hash, and survives a revert: a removed block can still be queried.
     """
     return keccak(b"agents:before:" + block_hash)
 
 
 def generations_key(block_hash: bytes) -> bytes:
-    """Return the key of a block's generations. A revert leaves it: see `patched_root_key`."""
+    """Return the key of a block's generations. Kept by a revert: see `patched_root_key`."""
     return keccak(b"agents:said:" + block_hash)
 
 
 def sender_key(transaction_hash: bytes) -> bytes:
     """Return the key of an impersonated transaction's sender.
 
-    A revert leaves it: see `patched_root_key`.
+    Kept by a revert: see `patched_root_key`.
     """
     return keccak(b"agents:sender:" + transaction_hash)
 
@@ -76,7 +76,7 @@ class Rows(Protocol):
     """A key-value store that may be read while another thread writes."""
 
     def get(self, key: bytes) -> bytes | None:
-        """Return the value of a key; None if it is missing."""
+        """Return the value of a key; None if missing."""
 
     def list_rows(self, prefix: bytes) -> Sequence[tuple[bytes, bytes]]:
         """Return the rows whose keys have a prefix, in the order of their keys."""
@@ -98,7 +98,7 @@ class MemoryRows:
         self._rows: dict[bytes, bytes] = {}
 
     def get(self, key: bytes) -> bytes | None:
-        """Return the value of a key; None if it is missing."""
+        """Return the value of a key; None if missing."""
         return self._rows.get(key)
 
     def list_rows(self, prefix: bytes) -> Sequence[tuple[bytes, bytes]]:
@@ -192,7 +192,7 @@ class Database(BaseDB):
         self._rows.close()
 
     def create_scratch(self) -> Database:
-        """Return a database on the same rows with its own buffer, which must not be committed.
+        """Return a database on the same rows with a separate buffer, which must not be committed.
 
         Thread-safe: the buffer of this database is not visible there.
         """
@@ -206,21 +206,21 @@ class Database(BaseDB):
         return tuple(self._before)
 
     def snapshot(self) -> int:
-        """Take a snapshot; return its number. Numbers are never reused."""
+        """Take a snapshot; return the number. Numbers are never reused."""
         number = self._taken
         self._taken += 1
         self._before[number] = {}
         return number
 
     def forget_snapshot(self, number: int) -> None:
-        """Delete a snapshot; those before and after it stay."""
+        """Delete a snapshot; earlier and later ones stay."""
         earlier = [key for key in self._before if key < number]
         before = self._before.pop(number, {})
         if earlier:
             self._before[earlier[-1]] = before | self._before[earlier[-1]]
 
     def revert(self, number: int) -> None:
-        """Revert to a snapshot, and delete it and all later ones.
+        """Revert to a snapshot, and delete this and all later ones.
 
         Raises: ConfigError: unknown snapshot. EngineFault: the rows can't be written.
         """

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class ModelNeededError(Exception):
     """A draft reached a transaction that needs inference.
 
-    Not a `VMError`: it leaves py-evm uncaught.
+    Not a `VMError`: py-evm does not catch the error.
     """
 
 
@@ -50,9 +50,9 @@ class UnavailableModel:
 
 
 class DraftChain(ChainSimulator):
-    """A chain with a draft as its head, for reads and simulations.
+    """A chain with a draft as the head, for reads and simulations.
 
-    Blocks that are mined or removed later do not change it.
+    Blocks that are mined or removed later do not change the draft.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class DraftChain(ChainSimulator):
         Input:
             config: the chain config.
             chain_class: py-evm's chain class.
-            db: a database of its own, with the state after the draft.
+            db: a separate database, with the state after the draft.
             draft: the block.
         """
         super().__init__(config, chain_class, db)
@@ -90,8 +90,7 @@ class DraftBlock:
         Input:
             chain: executes the transactions; the models of a silent one raise `ModelNeededError`.
             trials: a simulator on the same database, with the real models.
-            db: the database of both, of its own.
-            header: of the block before its first transaction.
+            db: the database of both, of its own. header: of the block before the first transaction.
         """
         self._chain = chain
         self._db = db
@@ -110,9 +109,8 @@ class DraftBlock:
         """Execute the next transaction.
 
         Input: the transaction; `trace` wraps the VM's class with a tracer.
-        Raises: ValidationError: it is invalid after the others. ModelNeededError: it needs
-                inference, in a silent draft. EngineFault: the host failed. The draft is unchanged
-                in all cases.
+        Raises: ValidationError: invalid after the others. ModelNeededError: inference is needed, in
+                a silent draft. EngineFault: the host failed. The draft is unchanged in all cases.
         """
         vm_class = find_vm_class(type(self._chain), self.header.block_number)
         vm = create_vm(self._chain, vm_class, self.header, trace)
@@ -122,9 +120,9 @@ class DraftBlock:
         return receipt, computation
 
     def _save_state(self, vm: WatchedVM, header: BlockHeaderAPI) -> BlockHeaderAPI:
-        """Persist a VM's state; return a header with its root.
+        """Persist a VM's state; return a header with the root.
 
-        The header is stored, so that it is not taken for that of a block without transactions.
+        The header is stored, and thus distinct from that of a block without transactions.
         """
         vm.state.persist()
         changed = header.copy(state_root=vm.state.state_root)

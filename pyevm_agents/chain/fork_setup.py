@@ -1,7 +1,7 @@
 """Set-up of a fork: the fork block's header, and the accounts that differ from the start.
 
-The first local block has the chain config's digest in its `extraData`, as genesis has on a chain of
-its own.
+The first local block has the chain config's digest in `extraData`, like the genesis of other
+chains.
 """
 
 from __future__ import annotations
@@ -64,10 +64,10 @@ Source: EIP-7600, EIP-7607, EIP-7892."""
 
 
 def choose_hardfork(origin: ForkOrigin, header: BlockHeaderAPI) -> str:
-    """Return the hard fork of the blocks after a fork block: the one that is active at its time.
+    """Return the hard fork of the blocks after a fork block: the one that is active at that time.
 
-    Before Prague it is Cancun, the earliest one with agents. On chains whose activations are not
-    known, it is the default.
+    Before Prague: Cancun, the earliest one with agents. On chains with unknown activations: the
+    default.
     """
     activations = ACTIVATIONS_SECONDS.get(origin.chain_id)
     if activations is None:
@@ -83,7 +83,7 @@ def setup_fork(
     fork_block: ForkBlock,
     accounts: Mapping[Address, GenesisAccount],
 ) -> None:
-    """Write a fork block into an empty database; otherwise verify that it is the same fork.
+    """Write a fork block into an empty database; otherwise verify the same fork.
 
     An account keeps the nonce, code and slots of the remote chain where `accounts` has none.
 
@@ -116,7 +116,7 @@ def setup_fork(
 
 
 def _write_header(db: Database, header: BlockHeaderAPI) -> None:
-    """Buffer a fork block's header as the head, without its ancestors."""
+    """Buffer a fork block's header as the head, without ancestors."""
     headers = HeaderDB(AtomicDB(db))
     if header.block_number:
         headers.persist_checkpoint_header(header, score=0)
@@ -127,7 +127,7 @@ def _write_header(db: Database, header: BlockHeaderAPI) -> None:
 def _require_free_address(fork_block: ForkBlock, address: Address, code: bytes) -> None:
     """Reject a remote chain that uses a precompile's address for other code.
 
-    Anybody may send ether there, and live chains have some at low addresses: it stays.
+    Any account may send ether there, and live chains have some at low addresses: that ether stays.
     """
     remote = fork_block.state.get_account(address)
     if remote is not None and remote.code not in {b"", code}:
@@ -147,7 +147,7 @@ def _write_base_state(
     fork_block: ForkBlock,
     accounts: Mapping[Address, GenesisAccount],
 ) -> bytes:
-    """Buffer the state that the fork starts from; return its root."""
+    """Buffer the state that the fork starts from; return the root."""
     root = write_origin(db, fork_block.origin.block_hash)
     vm_class: Any = chain_class.vm_configuration[0][1]
     header = vm_class.complete_header(fork_block.header).copy(state_root=root)

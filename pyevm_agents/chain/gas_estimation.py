@@ -1,10 +1,10 @@
 """Gas estimation: the least gas limit with which a transaction succeeds.
 
-A first run with the maximum shows what each call used, and so what the same path requires: the gas
-used, the gas that SSTORE requires to be left (EIP-2200), and the gas of nested calls, each of which
-gets at most 63/64 of its caller's (EIP-150). If the run could not observe its gas (no nested calls,
-no GAS instruction), that is the least limit. Otherwise two more runs verify it, with this limit and
-with one less. If that fails, a gallop upwards and a bisection follow.
+A first run with the maximum shows the usage of each call, and thus the requirement of the same
+path: the gas used, the gas that SSTORE requires to be left (EIP-2200), and the gas of nested calls,
+each of which gets at most 63/64 of its caller's (EIP-150). If the run could not observe gas (no
+nested calls, no GAS instruction), that is the least limit. Otherwise two more runs verify the
+limit, with this value and with one less. If that fails, a gallop upwards and a bisection follow.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class GasTrial:
 
     @classmethod
     def from_call(cls, computation: ComputationAPI) -> GasTrial:
-        """Return the outcome of a call, whose limit is that of its message."""
+        """Return the outcome of a call, whose limit is that of the message."""
         if isinstance(computation, AgentComputation):
             sees_gas = computation.executed_gas_opcode
             needed = _total_gas_required(computation)
@@ -70,7 +70,7 @@ class GasTrial:
 
 
 def _total_gas_required(computation: AgentComputation) -> int:
-    """Return the gas that a call and its nested calls require for the same path."""
+    """Return the gas that a call and nested calls require for the same path."""
     needed: dict[int, int] = {}
     for call in reversed([*iter_computations(computation)]):  # Callees before callers.
         needed[id(call)] = _gas_required(call, needed)
@@ -78,7 +78,7 @@ def _total_gas_required(computation: AgentComputation) -> int:
 
 
 def _gas_required(call: AgentComputation, needed: Mapping[int, int]) -> int:
-    """Return the gas that a call requires, given that of its nested calls."""
+    """Return the gas that a call requires, given that of nested calls."""
     if call.is_error and call.error.burns_gas:
         return 0  # It fails with less as well.
     gas = call.msg.gas
@@ -107,7 +107,7 @@ def find_least_gas(attempt: Callable[[int], GasTrial], least: int, most: int) ->
         attempt: executes the transaction with a limit.
         least, most: bounds of the limit.
 
-    Raises: VMError: it fails with `most`.
+    Raises: VMError: the transaction fails with `most`.
     """
     first = attempt(most)
     if first.error is not None:

@@ -1,7 +1,7 @@
-"""Generations that an execution ahead of a block has noted, so that the block needs no inference.
+"""Generations noted by an execution ahead of a block, which then needs no inference.
 
-A generation is a pure function of its request. A block that makes the same requests repeats the
-notes; one that makes others raises `ModelNeededError`, or asks the model.
+A generation is a pure function of the request. A block that makes the same requests repeats the
+notes; one that makes others raises `ModelNeededError`, or runs the model.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class NotedModel:
 
         Input:
             name: of the model in the chain config.
-            model: computes and notes what the notes lack, if `may_infer`.
+            model: computes and notes missing generations, if `may_infer`.
             notes: shared by the models of a chain.
         """
         self._name, self._model, self._notes = name, model, notes
@@ -53,7 +53,7 @@ class NotedModel:
     def tokenize(self, segments: tuple[Segment, ...]) -> tuple[int, ...]:
         """Return the tokens of a prompt.
 
-        Raises: ModelNeededError: they are not noted.
+        Raises: ModelNeededError: not noted.
         """
         key = (self._name, segments)
         tokens = self._notes.tokens.get(key)
@@ -65,7 +65,7 @@ class NotedModel:
     def generate(self, request: GenerationRequest) -> Generation:
         """Return the generation of a request.
 
-        Raises: ModelNeededError: it is not noted.
+        Raises: ModelNeededError: not noted.
         """
         key = (self._name, request)
         generation = self._notes.generations.get(key)

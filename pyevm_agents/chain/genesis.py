@@ -38,7 +38,7 @@ class GenesisAccount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForeignRules:
-    """The rules of a chain made elsewhere, for importing its blocks."""
+    """The rules of a chain made elsewhere, for importing blocks."""
 
     forks: tuple[tuple[int, type[FrontierVM]], ...]
     """(first block number, py-evm's VM class); the first entry is at 0."""
@@ -48,7 +48,7 @@ class ForeignRules:
 
 
 def list_precompile_codes(config: ChainConfig) -> dict[Address, bytes]:
-    """Return the codes of the accounts of a chain's precompiles: those that it has models for."""
+    """Return the codes of the accounts of a chain's precompiles: those with models."""
     codes = {}
     if config.models:
         codes[EXECUTOR_ADDRESS] = EXECUTOR_CODE
@@ -71,7 +71,7 @@ def add_precompiles(
 def compute_genesis_base_fee(wei: int) -> int:
     """Return the least base fee of genesis for which block 1 has a base fee of `wei`.
 
-    Genesis is empty, so EIP-1559 lowers its base fee by an eighth, rounded down.
+    Genesis is empty, so EIP-1559 lowers the base fee by an eighth, rounded down.
     """
     return wei + max(0, wei - 1) // (BASE_FEE_MAX_CHANGE_DENOMINATOR - 1)
 

@@ -1,4 +1,4 @@
-"""The generations of a block, stored with it, so that a replay gives the same results.
+"""The generations of a block, stored alongside: a replay gives the same results.
 
 A script that was set later, or another model, would generate other text.
 """
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def encode_generations(computations: Sequence[ComputationAPI]) -> bytes | None:
-    """Return the generations of transactions, in order, as a row; None if there are none."""
+    """Return the generations of transactions, in order, as a row, or None."""
     entries = [
         {"prompt": prompt, "said": _serialize_generation(generation)}
         for computation in computations
@@ -38,7 +38,7 @@ class ReplayModel:
         """Create a replay.
 
         Input:
-            model: the model itself, for its tokenizer.
+            model: the model itself, for the tokenizer.
             entries: of a row; shared by all models of the chain.
         """
         self._model = model
@@ -51,7 +51,7 @@ class ReplayModel:
     def generate(self, request: GenerationRequest) -> Generation:
         """Return the next stored generation.
 
-        Raises: EngineFault: the next one is of another prompt, or there is none.
+        Raises: EngineFault: the next one is of another prompt, or missing.
         """
         entry = next(self._entries, None)
         if entry is None or entry["prompt"] != hash_prompt(request):

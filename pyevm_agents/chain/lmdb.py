@@ -57,7 +57,7 @@ class LmdbRows:
     def __init__(self, folder: Path) -> None:
         """Open or create a folder.
 
-        Raises: ConfigError: another process has it open, or it can't be written.
+        Raises: ConfigError: another process has the folder open, or the folder can't be written.
         """
         self._folder = folder
         try:
@@ -80,7 +80,7 @@ class LmdbRows:
         self._is_open = True
 
     def get(self, key: bytes) -> bytes | None:
-        """Return the value of a key; None if it is missing.
+        """Return the value of a key; None if missing.
 
         Raises: UnreadableChainError: the file is damaged.
         """
@@ -150,9 +150,9 @@ class LmdbRows:
 
 
 def _open_environment(folder: Path) -> lmdb.Environment:
-    """Open or create a database whose files only their owner can read.
+    """Open or create a database whose files only the owner can read.
 
-    Raises: ConfigError: it is damaged, or no database.
+    Raises: ConfigError: damaged, or no database.
     """
     try:
         _require_whole(folder)
@@ -174,9 +174,9 @@ def _open_environment(folder: Path) -> lmdb.Environment:
 
 
 def _require_whole(folder: Path) -> None:
-    """Require a file that has all of its rows; a read behind its end would kill the process.
+    """Require a file that has all rows; a read behind the end would kill the process.
 
-    LMDB does not write a page that the same transaction frees, so the file may end before its last
+    LMDB does not write a page that the same transaction frees, so the file may end before the last
     page. Only another process can find out whether rows are missing.
 
     Raises: ConfigError: rows are missing.
@@ -196,7 +196,7 @@ def _require_whole(folder: Path) -> None:
 
 
 def _read_used_bytes(data: Path) -> int:
-    """Return the size of all pages of a database in bytes; 0 if it has no meta pages."""
+    """Return the size of all pages of a database in bytes; 0 without meta pages."""
     used_bytes = at = 0
     latest = -1
     with data.open("rb") as file:

@@ -62,7 +62,7 @@ class ChainReader:
         self._set_head(self._chain.get_canonical_head())
 
     def _set_head(self, header: BlockHeaderAPI) -> None:
-        """Set the head, with the state root that was patched after it, if any."""
+        """Set the head, with the state root that was patched afterwards, if any."""
         root = self._get_row(HEAD_STATE_KEY) or header.state_root
         # One assignment: other threads read both values together.
         self._tip = (header, bytes(root))
@@ -103,7 +103,7 @@ class ChainReader:
 
     @property
     def fork(self) -> Fork:
-        """The fork of the config; of a chain made elsewhere, its latest fork."""
+        """The fork of the config; of a chain made elsewhere, the latest fork."""
         return FORKS[self.config.fork]
 
     @property
@@ -117,7 +117,7 @@ class ChainReader:
     def header(self, number: int) -> BlockHeaderAPI:
         """Return the header of a block by number.
 
-        Raises: HeaderNotFound: the chain has no such block.
+        Raises: HeaderNotFound: the chain lacks the block.
         """
         head = self._head
         if number == head.block_number:
@@ -155,14 +155,14 @@ class ChainReader:
     def block(self, number: int) -> BlockAPI:
         """Return a block by number.
 
-        Raises: HeaderNotFound: the chain has no such block.
+        Raises: HeaderNotFound: the chain lacks the block.
         """
         return self.block_with_receipts(self.header(number)).block
 
     def block_with_receipts(self, header: BlockHeaderAPI) -> BlockRecord:
-        """Return the block of a header, with its receipts.
+        """Return the block of a header, with receipts.
 
-        Raises: HeaderNotFound: it is a fork block, whose transactions only the remote chain has.
+        Raises: HeaderNotFound: a fork block, whose transactions only the remote chain has.
         """
         block_hash = header.hash
         record = self._records.get(block_hash)
@@ -188,7 +188,7 @@ class ChainReader:
             )
 
     def find_transaction(self, transaction_hash: bytes) -> tuple[BlockRecord, int] | None:
-        """Return a transaction's block and its index there; None if it is not mined."""
+        """Return a transaction's block and the index there; None if not mined."""
         try:
             number, index = self._chain.get_canonical_transaction_index(Hash32(transaction_hash))
             return self.block_with_receipts(self.header(number)), index
@@ -198,7 +198,7 @@ class ChainReader:
     def receipt(self, transaction_hash: bytes) -> ReceiptAPI:
         """Return the receipt of a mined transaction.
 
-        Raises: TransactionNotFound: it is in no block.
+        Raises: TransactionNotFound: in no block.
         """
         match = self.find_transaction(transaction_hash)
         if match is None:
@@ -211,8 +211,8 @@ class ChainReader:
     def state(self, header: BlockHeaderAPI | None = None) -> StateAPI:
         """Return the state after a block, by default the head, for reads.
 
-        NUMBER and the like are the block's own. For a block that is not mined, its system calls
-        are executed.
+        NUMBER and the like are the block's own. For a block that is not mined, system calls are
+        executed.
         """
         head, root = self._tip  # Read once: another thread may be mining.
         if header is None:
@@ -227,9 +227,9 @@ class ChainReader:
             state.lock_changes()
 
     def state_root(self, header: BlockHeaderAPI) -> bytes:
-        """Return the state root after a block, with accounts that were set after it.
+        """Return the state root after a block, with accounts that were set afterwards.
 
-        It stays the same when the next block is mined, so a thread that has read the head reads
+        The root stays the same when the next block is mined: a thread that has read the head reads
         the head's state.
         """
         head, root = self._tip
@@ -238,7 +238,7 @@ class ChainReader:
         return self._find_patched_root(header) or bytes(header.state_root)
 
     def _find_patched_root(self, header: BlockHeaderAPI) -> bytes | None:
-        """Return the patched state root before the next block; None if there is none."""
+        """Return the patched state root before the next block, or None."""
         rows, number = self._chain.chaindb, header.block_number
         try:
             if rows.get_canonical_block_hash(number) != header.hash:
@@ -258,7 +258,7 @@ class ChainReader:
         return bytes(parent.state_root) if self._is_stored(header) else self.state_root(parent)
 
     def _is_stored(self, header: BlockHeaderAPI) -> bool:
-        """Whether a header belongs to a block that was mined, also if it was removed since."""
+        """Whether a header belongs to a block that was mined, also if removed since."""
         return header is self._head or self._db.exists(header.hash)
 
     def balance(self, address: Address) -> int:
@@ -274,7 +274,7 @@ class ChainReader:
         return self.state().get_code(address)
 
     def account(self, address: Address, slots: Iterable[int] = ()) -> GenesisAccount | None:
-        """Return an account at the head with these storage slots; None if it does not exist."""
+        """Return an account at the head with these storage slots; None if absent."""
         state = self.state()
         if not state.account_exists(address):
             return None
@@ -295,7 +295,7 @@ class ChainReader:
 
     @property
     def rows(self) -> DatabaseAPI:
-        """The chain's database with its trie nodes, for reads."""
+        """The chain's database with trie nodes, for reads."""
         return self._db
 
     # -- traces -- #
@@ -303,7 +303,7 @@ class ChainReader:
     def stored_trace(self, transaction_hash: bytes) -> AgentTrace | None:
         """Return the agent trace that was stored with a transaction.
 
-        Output: None if it has no inference, or an earlier version mined it.
+        Output: None without inference, or if mined by an earlier version.
         Raises: EngineFault: the row is damaged.
         """
         row = self._get_row(trace_key(transaction_hash))
@@ -387,7 +387,7 @@ def create_vm(
 def require_traceable_vm(vm_class: type[WatchedVM], header: BlockHeaderAPI) -> type[AgentVM]:
     """Return a VM class as one that supports tracers.
 
-    Raises: ConfigError: it is of an older fork.
+    Raises: ConfigError: the VM is of an older fork.
     """
     if not issubclass(vm_class, AgentVM):
         raise ConfigError(

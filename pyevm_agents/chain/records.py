@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MinedBlock:
-    """A block, with a receipt and a computation for each of its transactions."""
+    """A block, with a receipt and a computation for each transaction."""
 
     block: BlockAPI
     receipts: tuple[ReceiptAPI, ...]
@@ -23,7 +23,7 @@ class MinedBlock:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockRecord:
-    """A block of the chain with its receipts."""
+    """A block of the chain with receipts."""
 
     block: BlockAPI
     receipts: tuple[ReceiptAPI, ...]
@@ -33,7 +33,7 @@ class BlockRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockSettings:
-    """Header fields of a block to be mined. None: derived from its parent."""
+    """Header fields of a block to be mined. None: derived from the parent."""
 
     timestamp_seconds: int | None = None
     """Unix seconds; None for one second after the parent's."""

@@ -61,7 +61,7 @@ MAX_SLOW_CALLS = 1_024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _FreeHeader:
-    """A header and its copy with a base fee of 0."""
+    """A header and a copy with a base fee of 0."""
 
     source: BlockHeaderAPI
     base_root: bytes
@@ -84,11 +84,11 @@ class ChainSimulator(ChainReader):
     def build_next_header(
         self, settings: BlockSettings | None = None, *, parent: BlockHeaderAPI | None = None
     ) -> BlockHeaderAPI:
-        """Return the header of the next block before its first transaction.
+        """Return the header of the next block before the first transaction.
 
         Input:
             settings: overrides of header fields.
-            parent: by default the head. A caller that read the head passes it here, in case
+            parent: by default the head. A caller that read the head passes that here, in case
                 another thread mines in between.
 
         Raises: ConfigError: the timestamp is not after the parent's, or beyond 64 bits.
@@ -164,9 +164,9 @@ class ChainSimulator(ChainReader):
     def call_if_cheap(self, call: Call, *, header: BlockHeaderAPI) -> CallResult | None:
         """Execute a message as `call` does if it takes at most some milliseconds; otherwise None.
 
-        It gets little gas, and nested calls are not allowed. If it ends without running out of gas
-        and without reading GAS, it would end the same with any gas. Functions whose last call was
-        not cheap are not tried again.
+        The message gets little gas, and nested calls are not allowed. An execution that ends
+        without running out of gas and without reading GAS would end the same with any gas.
+        Functions whose last call was not cheap are not tried again.
 
         Raises: ValidationError: see `call`.
         """
@@ -209,7 +209,7 @@ class ChainSimulator(ChainReader):
         trace: VMClassWrapper | None = None,
         interruption: Interruption | None = None,
     ) -> tuple[ReceiptAPI, ComputationAPI]:
-        """Execute a transaction of a block again, after those before it, without changing state.
+        """Execute a transaction of a block again, after the earlier ones, without changing state.
 
         Models repeat the block's stored generations.
 
@@ -251,11 +251,11 @@ class ChainSimulator(ChainReader):
     ) -> int:
         """Return a gas limit with which a message succeeds, while with one less it fails.
 
-        Generations are pure functions, so the estimate is exact for agents, too.
+        Generations are pure functions: the estimate is exact for agents, too.
 
         Input:  as for `call`; the gas of the call is the upper bound.
-        Raises: VMError: it fails with the upper bound. ValidationError: see `call`. EngineFault:
-                the host failed.
+        Raises: VMError: the message fails with the upper bound. ValidationError: see `call`.
+                EngineFault: the host failed.
         """
         state = self._build_call_state(call, header, overrides, block)
         most = self.fork.cap_gas(state.gas_limit if call.gas is None else call.gas)
@@ -296,7 +296,7 @@ class ChainSimulator(ChainReader):
     ) -> StateAPI:
         """Return the state for a call, in a block with a base fee of 0.
 
-        BASEFEE returns the block's base fee if the call has a gas price, as in geth, or if it is
+        BASEFEE returns the block's base fee if the call has a gas price, as in geth, or if
         overridden.
         """
         meant = self.build_next_header() if header is None else header

@@ -8,10 +8,10 @@
     confidence = [surprisal, [tool score, ...]]
     failure = [halt?, revert data, starved call?, [model, ...]]
 
-`x?` is a list of at most one item. A tool score s is 2s, or -2s - 1 if it is negative. Texts are
-UTF-8, floats are IEEE 754 in 8 bytes. The prompt of an agent's step usually begins with the whole
-prompt of the step before it at the same depth: then `continues_prompt` is true, and only the rest
-is written.
+`x?` is a list of at most one item. A tool score s is 2s, or -2s - 1 if negative. Texts are UTF-8,
+floats are IEEE 754 in 8 bytes. The prompt of an agent's step usually begins with the whole prompt
+of the previous step at the same depth: then `continues_prompt` is true, and only the rest is
+written.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class _Text:
 
 
 class _Integer:
-    """Sedes of a whole number. Unlike `big_endian_int`, it rejects a list."""
+    """Sedes of a whole number. Unlike `big_endian_int`, rejects a list."""
 
     @staticmethod
     def serialize(number: int) -> bytes:
@@ -122,7 +122,7 @@ def encode_trace(trace: AgentTrace) -> bytes:
 def decode_trace(row: bytes) -> AgentTrace | None:
     """Return the trace in a row; None if the row is of another version.
 
-    Raises: EngineFault: the row is damaged: `encode_trace` writes no such row.
+    Raises: EngineFault: the row is damaged: `encode_trace` never writes that.
     """
     if row[:1] != VERSION:
         return None

@@ -71,7 +71,7 @@ def sign(
     chain_id: int,
     builder: Builder = PragueTransactionBuilder,
 ) -> SignedTransactionAPI:
-    """Build and sign a transaction, with its sender set.
+    """Build and sign a transaction, with the sender set.
 
     Input:
         fields: of the transaction.
@@ -79,7 +79,7 @@ def sign(
         chain_id: for replay protection.
         builder: of the chain's fork.
 
-    Raises: ConfigError: the fork has no such transaction type.
+    Raises: ConfigError: the fork lacks the transaction type.
     """
     if fields.kind == LEGACY_TYPE:
         unsigned = builder.create_unsigned_transaction(**_build_legacy_fields(fields))
@@ -98,7 +98,7 @@ def build_impersonated(
     chain_id: int,
     builder: Builder = PragueTransactionBuilder,
 ) -> SignedTransactionAPI:
-    """Build a transaction of an account without its key. Input and errors as for `sign`."""
+    """Build a transaction of an account without a key. Input and errors as for `sign`."""
     r, s = int.from_bytes(sender, "big") or 1, NO_SIGNATURE_S
     if fields.kind == LEGACY_TYPE:
         v = FIRST_V + 2 * chain_id
@@ -145,7 +145,7 @@ _MAKERS = {
 def _find_maker(kind: int, builder: Builder) -> str:
     """Return the name of py-evm's builder method of a transaction type.
 
-    Raises: ConfigError: the fork has no such type.
+    Raises: ConfigError: the fork lacks the type.
     """
     maker = _MAKERS.get(kind)
     if maker is None or not _has(builder, maker):
@@ -240,7 +240,7 @@ def legacy_v(transaction: Any) -> int:  # noqa: ANN401 - a field of one of py-ev
 
 
 def set_known_sender(transaction: SignedTransactionAPI, sender: Address) -> SignedTransactionAPI:
-    """Set a transaction's sender, so that it is not recovered from the signature; return it.
+    """Set a transaction's sender, instead of recovery from the signature; return the transaction.
 
     py-evm caches `sender` in the instance on first access: this fills the cache.
     """
@@ -252,16 +252,16 @@ def set_known_sender(transaction: SignedTransactionAPI, sender: Address) -> Sign
 
 
 def impersonate(transaction: SignedTransactionAPI, sender: Address) -> SignedTransactionAPI:
-    """Set the sender of a transaction that `sender` did not sign; return it.
+    """Set the sender of a transaction that `sender` did not sign; return the transaction.
 
-    Other nodes cannot verify a block with such a transaction.
+    Other nodes cannot verify a block with an impersonated transaction.
     """
     vars(transaction)["is_impersonated"] = True
     return set_known_sender(transaction, sender)
 
 
 def is_impersonated(transaction: SignedTransactionAPI) -> bool:
-    """Whether a transaction was built without its sender's key."""
+    """Whether a transaction was built without the sender's key."""
     return "is_impersonated" in vars(transaction)
 
 

@@ -1,4 +1,4 @@
-"""Forks of live chains: a remote node's state and blocks, read when they are needed."""
+"""Forks of live chains: a remote node's state and blocks, read when needed."""
 
 from pyevm_agents.client.json_rpc import (
     DEFAULT_RETRIES,

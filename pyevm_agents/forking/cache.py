@@ -1,7 +1,7 @@
 """Answers of remote chains on disk: SQLite files that several processes may share.
 
 A file belongs to one fork block, whose state never changes. `remotes.sqlite3` has the chain ID and
-the hash of blocks by the hash of a URL, so that a fork starts without its remote.
+the hash of blocks by the hash of a URL, for a fork to start without the remote.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class RecentValues:
         """Memory of all values, with `ENTRY_BYTES` for each."""
 
     def get(self, key: bytes) -> bytes | None:
-        """Return a value; None if it is not here."""
+        """Return a value; None if absent."""
         value = self._values.get(key)
         if value is not None:
             self._values.move_to_end(key)
@@ -75,7 +75,7 @@ class RecentValues:
             self.size_bytes -= _measure(self._values.popitem(last=False)[1])
 
     def remove(self, key: bytes) -> None:
-        """Remove a value, if it is here."""
+        """Remove a value, if present."""
         value = self._values.pop(key, None)
         if value is not None:
             self.size_bytes -= _measure(value)
@@ -85,10 +85,10 @@ class AnswerCache:
     """Values by key, in a file or in a temporary one. Thread-safe. A value is never replaced."""
 
     def __init__(self, path: Path | None) -> None:
-        """Open or create a file, readable by its owner alone.
+        """Open or create a file, readable by the owner alone.
 
-        Input:  the file; None for one that ends with the process, and leaves memory when it grows.
-        Raises: RemoteFault: it is damaged, of another version, or can't be written.
+        Input:  the file; None for one that ends with the process, and leaves memory when growing.
+        Raises: RemoteFault: the file is damaged, of another version, or can't be written.
         """
         self._path = path
         self._lock = threading.RLock()
@@ -111,7 +111,7 @@ class AnswerCache:
             raise self._build_fault(error) from error
 
     def get(self, key: bytes) -> bytes | None:
-        """Return a value; None if there is none.
+        """Return a value, or None.
 
         Raises: RemoteFault: the file is damaged.
         """

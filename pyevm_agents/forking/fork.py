@@ -47,7 +47,7 @@ its traces may be longer."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoteFork:
-    """An open fork block: its header, its state, and the rest of its chain by `request`."""
+    """An open fork block: header, state, and the rest of the chain by `request`."""
 
     origin: ForkOrigin
     """Chain ID, number and hash, as the chain config has them."""
@@ -73,16 +73,16 @@ class RemoteFork:
         return self.reader.is_verified
 
     def request(self, method: str, params: Sequence[object]) -> object:
-        """Call a method of the remote node; return its unverified JSON result.
+        """Call a method of the remote node; return the unverified JSON result.
 
-        Raises: RemoteError: the node's error response. RemoteFault: it does not answer.
+        Raises: RemoteError: the node's error response. RemoteFault: no answer.
         """
         return self.client.request(method, params)
 
     def request_lasting(self, method: str, params: Sequence[object]) -> object:
         """Call a method whose result never changes, as `request` does; keep the result.
 
-        A result of null is not kept: the node may not have what it will have.
+        A result of null is not kept: the node may have the object later.
 
         Raises: see `request`.
         """
@@ -97,7 +97,7 @@ class RemoteFork:
 
         The node's error responses are not kept.
 
-        Raises: RemoteFault: it does not answer.
+        Raises: RemoteFault: no answer.
         """
         by_key = {_get_result_key(*each): each for each in requests}
         missing = [each for key, each in by_key.items() if self.cache.get(key) is None]
@@ -107,7 +107,7 @@ class RemoteFork:
                     self._keep(*request, result)
 
     def _keep(self, method: str, params: Sequence[object], result: object) -> object:
-        """Keep a result unless it is null or long; return it, or the one that was kept first."""
+        """Keep a result unless null or long; return the result, or the one that was kept first."""
         encoded = orjson.dumps(result)
         if result is None or len(encoded) > MAX_KEPT_RESULT_BYTES:
             return result
@@ -131,7 +131,7 @@ def open_fork(  # noqa: PLR0913 - keyword arguments
 ) -> RemoteFork:
     """Open a block of a remote chain.
 
-    With a block number and a cache that has the block, the remote node is not asked.
+    With a block number and a cache that has the block, no request is sent.
 
     Input:
         url: HTTP URL of a node.
@@ -187,7 +187,7 @@ class _Opener:
         self._folder = folder
 
     def find_block(self, number: int | None) -> tuple[ForkOrigin, BlockHeaderAPI | None]:
-        """Return the origin of a fork, and its header if the node was asked."""
+        """Return the origin of a fork, and the header if the node was queried."""
         if number is not None and (stored := self._remotes.get(self._get_key(number))) is not None:
             chain_id = int.from_bytes(stored[:-HASH_BYTES], "big")
             block_hash = stored[-HASH_BYTES:]

@@ -1,4 +1,4 @@
-"""Headers of a remote chain: read from JSON, and checked by their hashes."""
+"""Headers of a remote chain: read from JSON, and checked by hash."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ QUANTITIES = frozenset(
 
 
 class HeaderMismatchError(ValueError):
-    """A block whose fields do not have the hash that it states."""
+    """A block whose fields do not match the stated hash."""
 
 
 def parse_header(block: Mapping[str, object]) -> BlockHeaderAPI:
     """Return the header of a block in JSON.
 
-    Raises: HeaderMismatchError: it is no header of Ethereum, or its hash is another one.
+    Raises: HeaderMismatchError: not an Ethereum header, or the hash does not match.
     """
     try:
         names = [name for name in LATER_FIELDS if block.get(name) is not None]
@@ -75,7 +75,7 @@ def parse_header(block: Mapping[str, object]) -> BlockHeaderAPI:
 def decode_header(encoded: bytes) -> BlockHeaderAPI:
     """Return the header of RLP, of any fork.
 
-    Raises: rlp.exceptions.RLPException: it is no header.
+    Raises: rlp.exceptions.RLPException: not a header.
     """
     header: BlockHeaderAPI = rlp.decode(encoded, HeaderSedes)
     return header

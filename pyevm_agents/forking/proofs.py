@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 
 class ProofError(ValueError):
-    """A proof that does not belong to the state root, or is none."""
+    """A proof that does not belong to the state root, or is invalid."""
 
 
 class ProvenAccount(NamedTuple):
-    """An account by its proof; the values of one that does not exist are 0 and empty."""
+    """A proven account; the values of one that does not exist are 0 and empty."""
 
     nonce: int
     balance_wei: int
@@ -37,7 +37,7 @@ class ProvenAccount(NamedTuple):
 def verify_account(proof: object, state_root: bytes, address: Address) -> ProvenAccount:
     """Return the account that a result of `eth_getProof` proves.
 
-    Raises: ProofError: it proves nothing about the address under this state root.
+    Raises: ProofError: the result proves nothing about the address under this state root.
     """
     encoded = _verify(_get(proof, "accountProof"), state_root, keccak(address))
     if encoded is None:
@@ -50,9 +50,9 @@ def verify_account(proof: object, state_root: bytes, address: Address) -> Proven
 
 
 def verify_slots(proof: object, account: ProvenAccount, slots: Sequence[int]) -> list[int]:
-    """Return the values of the slots that a result of `eth_getProof` proves, in their order.
+    """Return the values of the slots that a result of `eth_getProof` proves, in order.
 
-    Raises: ProofError: it proves nothing about one of the slots of this account.
+    Raises: ProofError: the result proves nothing about one of the slots of this account.
     """
     entries = _get(proof, "storageProof")
     if not isinstance(entries, list) or len(entries) != len(slots):
@@ -74,7 +74,7 @@ def _get(proof: object, name: str) -> object:
 
 
 def _verify(nodes: object, root: bytes, key: bytes) -> bytes | None:
-    """Return the value of a key under a root, by the nodes of its path; None if there is none."""
+    """Return the value of a key under a root, by the nodes of the path, or None."""
     try:
         found = _index_nodes(nodes)
         return Trie(found, root, StateCache()).get(key.hex())

@@ -37,7 +37,7 @@ class RememberedState:
         self._header = header
 
     def get_account(self, address: Address) -> RemoteAccount | None:
-        """Return an account; None if it does not exist.
+        """Return an account; None if absent.
 
         Raises: RemoteFault: the remote chain did not answer.
         """
@@ -100,7 +100,7 @@ class RememberedState:
 
 
 def _encode_account(account: RemoteAccount | None) -> bytes:
-    """Return nonce, balance and code in one row: a kill leaves no account without its code."""
+    """Return nonce, balance and code in one row: a kill leaves no account without code."""
     if account is None:
         return b""
     nonce = account.nonce.to_bytes(NONCE_BYTES, "big")

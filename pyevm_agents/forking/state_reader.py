@@ -1,13 +1,13 @@
 """Reads of a remote chain's state at the fork block: nothing is remembered here.
 
-The block is named by its hash (EIP-1898), so no answer can be of another block. A node that does
-not take hashes is asked by number, together with the hash that it has at that number.
+The block is named by hash (EIP-1898), so no answer can be of another block. A node that does not
+take hashes gets the number, together with a request for the hash at that number.
 
 Where the node answers `eth_getProof`, accounts and slots are checked against the header's state
-root. A node may keep proofs of recent blocks alone; then it is asked for plain values.
+root. A node may keep proofs of recent blocks alone; then plain values are requested.
 
-While anvil mines, its answers about its head are of the state in between. So an answer that does
-not fit the state root is asked for again, after a pause.
+While anvil mines, answers about the head are of the state in between. A request whose answer does
+not fit the state root is therefore repeated, after a pause.
 """
 
 from __future__ import annotations
@@ -76,11 +76,11 @@ class StateReader:
         on_reorganized: Callable[[], None],
         has_proofs: bool = True,
     ) -> None:
-        """Ask nothing yet.
+        """Create a reader, without a request.
 
         Input:
             client: the client.
-            header: the fork block's header, with its right hash.
+            header: the fork block's header, with the right hash.
             on_reorganized: called when the node has another block at the fork block's number.
             has_proofs: the outcome of an earlier `probe`.
         """
@@ -92,13 +92,13 @@ class StateReader:
 
     @property
     def is_verified(self) -> bool:
-        """Whether what was read is checked against the state root, by Merkle proofs."""
+        """Whether reads are checked against the state root, by Merkle proofs."""
         return self._has_proofs
 
     def probe(self) -> None:
-        """Find out whether the node has the block's state, and proofs that fit its state root.
+        """Find out whether the node has the block's state, and proofs that fit the state root.
 
-        Raises: RemoteFault: it has no state of the block, or does not answer.
+        Raises: RemoteFault: the node has no state of the block, or does not answer.
         """
         if self._has_proofs:
             try:
@@ -143,9 +143,9 @@ class StateReader:
         return [self._parse_quantity(method, value) for value in plain]
 
     def read_ancestors(self, child: BlockHeaderAPI, last: int) -> list[BlockHeaderAPI]:
-        """Return the headers below a header, down to a number; each is its child's parent.
+        """Return the headers below a header, down to a number; each is the child's parent.
 
-        Input:  child: of the remote chain, its hash checked. last: number of the lowest header.
+        Input:  child: of the remote chain, with a checked hash. last: number of the lowest header.
         Raises: RemoteFault: the node does not answer, or its headers are no chain.
         """
         headers = [child]
@@ -171,7 +171,7 @@ class StateReader:
         return header
 
     def _read_proven_accounts(self, addresses: Sequence[Address]) -> list[RemoteAccount] | None:
-        """Return accounts by their proofs; None if the node has none any more."""
+        """Return accounts with proofs; None if the node has no proofs any more."""
         names = [_hex(address) for address in addresses]
         proofs = [Request("eth_getProof", [name, []]) for name in names]
         codes = [Request("eth_getCode", [name]) for name in names]
@@ -213,7 +213,7 @@ class StateReader:
     def _read_proven_slots(
         self, address: Address, keys: Sequence[str], slots: Sequence[int]
     ) -> list[int] | None:
-        """Return the values of slots by their proofs; None if the node has none any more."""
+        """Return the values of slots with proofs; None if the node has no proofs any more."""
         proof = self._read_proof(address, keys)
         if proof is None:
             return None
@@ -224,7 +224,7 @@ class StateReader:
             raise _UnfitError("eth_getProof", address, str(error)) from error
 
     def _read_proof(self, address: Address, keys: Sequence[str]) -> object | None:
-        """Return the result of `eth_getProof`, checked for the account; None if it is refused."""
+        """Return the result of `eth_getProof`, checked for the account; None if refused."""
         [proof] = self._ask([Request("eth_getProof", [_hex(address), list(keys)])])
         if isinstance(proof, RemoteError):
             self._has_proofs = False
@@ -236,9 +236,9 @@ class StateReader:
         return proof
 
     def _repeat(self, read: Callable[[], Value]) -> Value:
-        """Return what a read returns; repeat it while its answers do not fit the state root.
+        """Return the result of a read, repeated while answers do not fit the state root.
 
-        Raises: _UnfitError: none of them fits.
+        Raises: _UnfitError: no answer fits.
         """
         for delay in UNFIT_DELAYS_SECONDS[: self._client.retries]:
             try:
@@ -255,7 +255,7 @@ class StateReader:
     def _require(self, requests: Sequence[Request], results: list[object]) -> list[object]:
         """Return results without errors.
 
-        Raises: RemoteFault: one of them is an error.
+        Raises: RemoteFault: one result is an error.
         """
         for request, result in zip(requests, results, strict=True):
             if isinstance(result, RemoteError):
@@ -287,7 +287,7 @@ class StateReader:
     def _require_unchanged(self, block: object) -> None:
         """Require that the node's block at the fork block's number is the fork block.
 
-        Raises: RemoteFault: it is another one.
+        Raises: RemoteFault: another block.
         """
         stated = block.get("hash") if isinstance(block, dict) else None
         if stated != _hex(self._header.hash):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class NextBlock:
-    """Header overrides of the next block, and its timestamp."""
+    """Header overrides and timestamp of the next block."""
 
     def __init__(self, chain: Chain, clock: Clock) -> None:
         self._chain = chain
@@ -52,7 +52,7 @@ class NextBlock:
         """Override fields of the next block alone.
 
         Input:  settings: fields of `BlockSettings`.
-        Raises: ConfigError, ValidationError: no valid block has such fields; no override stays.
+        Raises: ConfigError, ValidationError: no valid block has these fields; no override stays.
         """
         self.once = replace(self.once, **settings)  # type: ignore[arg-type]
         try:
@@ -64,7 +64,7 @@ class NextBlock:
     def build_settings(
         self, timestamp_seconds: int | None = None, *, parent: BlockHeaderAPI | None = None
     ) -> BlockSettings:
-        """Return the overrides of the next block, with its timestamp.
+        """Return the overrides of the next block, with the timestamp.
 
         Input:
             timestamp_seconds: by default the clock's.
@@ -77,7 +77,7 @@ class NextBlock:
         return replace(settings, timestamp_seconds=timestamp_seconds)
 
     def build_header(self, parent: BlockHeaderAPI | None = None) -> BlockHeaderAPI:
-        """Return the header of the next block, as if it were made now.
+        """Return the header of the next block, as if made now.
 
         Input: parent: by default the head.
         """

@@ -64,7 +64,7 @@ class Clock:
         return max(wanted, parent_seconds + 1)
 
     def on_mined(self, timestamp_seconds: int) -> None:
-        """Continue from a block's timestamp if it had been set explicitly."""
+        """Continue from a block's timestamp if set explicitly."""
         if self.settings.next_seconds is not None:
             self.settings = replace(self.settings, next_seconds=None)
             self.continue_from(timestamp_seconds)
@@ -82,7 +82,7 @@ class Clock:
     def set_next(self, timestamp_seconds: int, parent_seconds: int) -> None:
         """Set the next block's timestamp.
 
-        Raises: ConfigError: it is not after the parent's, or above `MAX_TIMESTAMP_SECONDS`.
+        Raises: ConfigError: not after the parent's, or above `MAX_TIMESTAMP_SECONDS`.
         """
         _require_valid_timestamp(timestamp_seconds)
         if timestamp_seconds <= parent_seconds:

@@ -43,10 +43,10 @@ class AllowanceError(RequestError):
 
 
 class ExecutionFailedError(RequestError):
-    """The request fails with all the gas that it may have."""
+    """The request fails with all the gas allowed."""
 
     def __init__(self, error: VMError, output: bytes, context: RevertContext) -> None:
-        """Input: the error of the execution; its output (revert data); the context of a revert."""
+        """Input: the error of the execution; the output (revert data); the context of a revert."""
         super().__init__(str(error))
         self.error = error
         self.output = output
@@ -54,7 +54,7 @@ class ExecutionFailedError(RequestError):
 
 
 class OutOfGasError(ExecutionFailedError):
-    """The request needs more gas than it may have."""
+    """The request needs more gas than allowed."""
 
     def __init__(self, error: VMError, allowance: int) -> None:
         """Input: the error of the execution; the gas that the request may have."""

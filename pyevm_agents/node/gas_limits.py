@@ -1,4 +1,4 @@
-"""Gas limits of calls and transactions, capped by what their senders can pay for.
+"""Gas limits of calls and transactions, capped by the ether of the senders.
 
 Source: geth, eth/gasestimator/gasestimator.go.
 """
@@ -38,7 +38,7 @@ def estimate_gas(
 ) -> int:
     """Return the least gas limit with which a call succeeds.
 
-    Raises: RequestError: it fails with all the gas that it may have, or can't be executed.
+    Raises: RequestError: the call fails with all the gas allowed, or can't be executed.
             EngineFault: the host failed.
     """
     capped = cap_gas(call, view, overrides or {})
@@ -57,7 +57,7 @@ def estimate_gas(
 
 
 def cap_gas(call: Call, view: StateView, overrides: AccountOverrides) -> Call:
-    """Return a call whose gas is capped to what its sender can pay for.
+    """Return a call whose gas is capped by the ether of the sender.
 
     Raises: AllowanceError: the balance is below the value, or below the price of `LEAST_GAS`.
     """

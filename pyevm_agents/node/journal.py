@@ -1,8 +1,8 @@
-"""The pool's journal: its transactions in the chain's database, for the next start.
+"""The pool's journal: transactions in the chain's database, for the next start.
 
-A row is written before its transaction is in the pool. Its key is sender and nonce: a replacement
-overwrites it, and a block deletes the rows of its transactions in its own commit
-(`Chain.mine`). So no row is missing after a kill. A row that is left over does no harm: a start
+A row is written before the transaction is in the pool. The key is sender and nonce: a replacement
+overwrites the row, and a block deletes the rows of its transactions in the block's commit
+(`Chain.mine`). No row is thus missing after a kill. A row that is left over does no harm: a start
 drops a transaction whose nonce is used.
 
     key    "agents:pool:", sender, nonce (8 bytes)
@@ -46,7 +46,7 @@ class PoolTransaction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JournalContent:
-    """The transactions of a journal, and descriptions of its damaged rows."""
+    """The transactions of a journal, and descriptions of damaged rows."""
 
     transactions: tuple[PoolTransaction, ...] = ()
     """In the order of their arrival."""
@@ -65,7 +65,7 @@ class Journal:
         self._rows = rows
 
     def put(self, waiting: PoolTransaction) -> None:
-        """Write the row of a transaction; it overwrites that of the one with its nonce."""
+        """Write the row of a transaction over that of the one with the same nonce."""
         self._rows.write(dict([encode_row(waiting)]))
 
     def delete(self, waiting: Iterable[PoolTransaction]) -> None:
@@ -86,7 +86,7 @@ class Journal:
             self._rows.write(changes)
 
     def read(self, builder: type[TransactionBuilderAPI]) -> JournalContent:
-        """Return the journal's transactions, without its damaged rows.
+        """Return the journal's transactions, without damaged rows.
 
         Input: builder: decodes the chain's transactions.
         """
@@ -102,7 +102,7 @@ class Journal:
         )
 
     def sync(self) -> None:
-        """Wait until the disk has all rows, so that they survive a crash of the machine."""
+        """Wait until the disk has all rows, which then survive a crash of the machine."""
         self._rows.sync()
 
 
@@ -117,7 +117,7 @@ def encode_row(waiting: PoolTransaction) -> tuple[bytes, bytes]:
 
 
 def _decode_row(key: bytes, row: bytes, builder: type[TransactionBuilderAPI]) -> PoolTransaction:
-    """Return the transaction of a row. The row's hash vouches for its form and its sender."""
+    """Return the transaction of a row. The row's hash vouches for form and sender."""
     arrival, impersonated, encoded = rlp.decode(row[HASH_BYTES:], sedes=ROW)
     sender = Address(key[len(POOL_PREFIX) : SENDER_END])
     with_sender = impersonate if impersonated else set_known_sender

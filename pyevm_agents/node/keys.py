@@ -81,24 +81,24 @@ class Keys:
             self.add(key)
 
     def add(self, key: PrivateKey) -> Address:
-        """Add a key; return its address."""
+        """Add a key; return the address."""
         address = Address(key.public_key.to_canonical_address())
         self._keys[address] = key
         return address
 
     @property
     def addresses(self) -> tuple[Address, ...]:
-        """The accounts with a key, in the order in which they were added."""
+        """The accounts with a key, in the order of addition."""
         return tuple(self._keys)
 
     def get_key(self, address: Address) -> PrivateKey | None:
-        """Return an account's key; None if the node has none."""
+        """Return an account's key, or None."""
         return self._keys.get(address)
 
     def require_key(self, address: Address) -> PrivateKey:
         """Return an account's key.
 
-        Raises: SignerError: the node has no key of it.
+        Raises: SignerError: the node lacks the key.
         """
         key = self.get_key(address)
         if key is None:
@@ -109,7 +109,7 @@ class Keys:
         return key
 
     def can_send(self, address: Address) -> bool:
-        """Whether the node sends for this account, with its key or by impersonation."""
+        """Whether the node sends for this account, with a key or by impersonation."""
         return address in self._keys or self.is_impersonated(address)
 
     def is_impersonated(self, address: Address) -> bool:
@@ -117,7 +117,7 @@ class Keys:
         return self.impersonates_all or address in self.impersonated
 
     def impersonate(self, address: Address) -> None:
-        """Start to send for an account without its key."""
+        """Start to send for an account without a key."""
         if address not in self._keys:
             self.impersonated |= {address}
 

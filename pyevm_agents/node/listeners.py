@@ -38,18 +38,18 @@ class NodeListener:
 
 
 class NodeListeners:
-    """The listeners of a node, in the order in which they were added."""
+    """The listeners of a node, in the order of addition."""
 
     def __init__(self) -> None:
         self._all: list[NodeListener] = []
 
     def add(self, watcher: NodeListener) -> Callable[[], None]:
-        """Add a listener; return a function that removes it."""
+        """Add a listener; return a function that removes the listener."""
         self._all.append(watcher)
         return lambda: self._all.remove(watcher)
 
     def on_mined(self, mined: MinedBlock) -> None:
-        """Announce a new block, and the console output of its transactions."""
+        """Announce a new block, and the console output of the transactions."""
         for computation in mined.computations:
             self.on_console_log(computation)
             self.on_warning(find_warning(computation))
@@ -89,7 +89,7 @@ class NodeListeners:
 
 
 def find_warning(computation: ComputationAPI) -> str | None:
-    """Return the warning about an executed transaction or call: it has calldata for no contract."""
+    """Return the warning about an executed transaction or call: calldata for no contract."""
     message = computation.msg
     if message.is_create or message.code or not message.data:
         return None

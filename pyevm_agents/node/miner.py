@@ -1,8 +1,8 @@
 """The miner: blocks of the pool's ready transactions, with or without inference in the write queue.
 
-`mine_known` does not infer: it leaves out the transactions whose generations are not known, begins
-their rehearsals, and mines the others. So plain transactions overtake an agent that thinks. `mine`
-takes all ready transactions, and infers where it has to.
+`mine_known` does not infer: transactions with unknown generations are left out and rehearsed, and
+the others mined. Plain transactions thus overtake a thinking agent. `mine` takes all ready
+transactions, and infers where needed.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class Miner:
     # -- faults -- #
 
     def find_fault(self, transaction_hash: bytes) -> str | None:
-        """Return the fault that a recent transaction ended in; None if it did not."""
+        """Return the fault that a recent transaction ended in, or None."""
         return self._faults.get(transaction_hash)
 
     def forget_fault(self, transaction_hash: bytes) -> None:
@@ -104,7 +104,7 @@ class Miner:
     def mine(self, timestamp_seconds: int | None = None) -> MinedBlock:
         """Mine a block of the ready transactions, with inference.
 
-        Raises: EngineFault: the host failed; the transaction that it failed in is dropped.
+        Raises: EngineFault: the host failed; the transaction of the failure is dropped.
         """
         settings = self._next_block.build_settings(timestamp_seconds)
         while True:
@@ -137,7 +137,7 @@ class Miner:
     ) -> KnownBlock:
         """Mine a block of the ready transactions whose generations are known; rehearse the others.
 
-        A transaction that has had all of its rehearsals gets a block with inference for itself.
+        A transaction that has had all rehearsals gets a separate block with inference.
 
         Input:
             turn: only this transaction may infer; None for any.
@@ -171,7 +171,7 @@ class Miner:
         return self.rehearsals.begin(transaction) if self._is_next(transaction) else None
 
     def _is_next(self, transaction: SignedTransactionAPI) -> bool:
-        """Whether no other transaction of the sender comes before it."""
+        """Whether no other transaction of the sender comes before."""
         return bool(transaction.nonce == self._chain.nonce(transaction.sender))
 
     def _select(
@@ -189,7 +189,7 @@ class Miner:
         """Mine a block; return None if a transaction is invalid, and was removed from the pool.
 
         Raises: InferenceNeededError: names the first transaction that needs inference.
-                EngineFault: the host failed; the transaction that it failed in is dropped.
+                EngineFault: the host failed; the transaction of the failure is dropped.
         """
         done: list[bytes] = []
         try:

@@ -25,7 +25,7 @@ class MiningMode:
 
 
 class Ticker:
-    """A timer that calls a function periodically in its own thread, and survives its errors."""
+    """A timer that calls a function periodically in a separate thread, and survives errors."""
 
     def __init__(self, call: Callable[[], None]) -> None:
         self._call = call

@@ -2,7 +2,8 @@
 
 Changes of the chain are queued and executed one after another in one thread. Reads, and the
 admission of transactions, may happen in any thread: neither waits for a running inference. In a
-node that rehearses, inference happens in another thread, and changes do not wait for it either.
+node that rehearses, inference happens in another thread, and changes do not wait for inference
+either.
 """
 
 from __future__ import annotations
@@ -87,14 +88,14 @@ class Node:
 
         Input:
             now: returns the wall-clock time in Unix seconds.
-            keys: the accounts to sign for; none by default.
+            keys: the accounts to sign for; empty by default.
             mining: when to make blocks; by default one for each transaction.
             order: of a block's transactions, one of `txpool.ORDERS`.
             journal: the pool's journal in the chain's database; None to forget the pool at the end.
             open_fork: opens a block of a live chain for `fork_again`, given a URL and a number; by
                 default the node can't fork again.
-            rehearses: whether inference happens ahead of a block, so that other clients do not wait
-                for it; otherwise each transaction is executed once, in its block.
+            rehearses: whether inference happens ahead of a block, without delay for other clients;
+                otherwise each transaction is executed once, in the block.
 
         Raises: EngineFault: the journal can't be written.
         """
@@ -167,7 +168,7 @@ class Node:
 
     @property
     def fork(self) -> RemoteFork | None:
-        """The fork block that the chain continues; None if there is no remote node to ask."""
+        """The fork block that the chain continues; None without a remote node."""
         fork_block = self.chain.fork_block
         return fork_block if isinstance(fork_block, RemoteFork) else None
 
@@ -175,7 +176,7 @@ class Node:
         self.submit_change(lambda: self._mine_known(None, may_be_empty=True)).result()
 
     def wait_idle(self, timeout_seconds: float | None = None) -> bool:
-        """Wait until no transaction is executed or has its turn; return False after the timeout."""
+        """Wait until no transaction is executed or has a turn; return False after the timeout."""
         while True:
             futures: list[Future[Any]] = [
                 *self._results.values(),
@@ -204,7 +205,7 @@ class Node:
     # -- the write queue -- #
 
     def submit_change(self, work: Callable[[], T]) -> Future[T]:
-        """Queue a change of the chain; return its future."""
+        """Queue a change of the chain; return the future."""
         return self._write_queue.submit(work)
 
     def run_now(self, work: Callable[[], T]) -> T:
@@ -262,17 +263,17 @@ class Node:
         self.listeners.on_pending(transaction)
 
     def _require_current_nonce(self, transaction: SignedTransactionAPI) -> None:
-        """Reject a transaction whose nonce was mined during its validation."""
+        """Reject a transaction whose nonce was mined during validation."""
         nonce = self.chain.nonce(transaction.sender)
         if transaction.nonce < nonce and not self.chain.find_transaction(transaction.hash):
             self.pool.remove(transaction.hash)
             raise PoolError(f"nonce too low: next nonce {nonce}, tx nonce {transaction.nonce}")
 
     def send(self, make: Callable[[], SignedTransactionAPI]) -> SubmittedTransaction:
-        """Add a transaction to the pool, and queue its block if automine is on. Thread-safe.
+        """Add a transaction to the pool, and queue a block if automine is on. Thread-safe.
 
-        Input:  make: builds the transaction. It runs under `send_lock`, so it may read the
-                sender's next nonce.
+        Input:  make: builds the transaction. Runs under `send_lock`, so may read the sender's next
+            nonce.
         Raises: PoolError: the transaction is invalid.
         """
         transaction = self._admit_made(make)
@@ -281,7 +282,7 @@ class Node:
     # -- turns -- #
 
     def queue_turn(self, transaction: SignedTransactionAPI) -> Future[MinedBlock | None]:
-        """Queue a block of a transaction of the pool; return the future of its block.
+        """Queue a block of a transaction of the pool; return the block's future.
 
         In a node that rehearses, a transaction that needs inference is rehearsed first, and has
         another turn afterwards.
@@ -320,7 +321,7 @@ class Node:
         return known
 
     def _on_rehearsed(self, transaction: SignedTransactionAPI, fault: BaseException | None) -> None:
-        """Give a transaction its next turn, in the thread of the rehearsals."""
+        """Give a transaction the next turn, in the thread of the rehearsals."""
         if fault is not None:
             self._on_fault(transaction, fault)
             return
@@ -338,7 +339,7 @@ class Node:
     def _settle(
         self, transaction_hash: bytes, mined: MinedBlock | None, fault: BaseException | None = None
     ) -> None:
-        """Set the result of a transaction's turns, if it has any."""
+        """Set the result of a transaction's turns, if any."""
         result = self._results.pop(transaction_hash, None)
         if result is None:
             return
@@ -358,7 +359,7 @@ class Node:
             self._journal.sync()
 
     def submit(self, transaction: SignedTransactionAPI) -> MinedBlock | None:
-        """Admit a transaction, and mine it in this thread if automine is on; return its block.
+        """Admit a transaction, and mine it in this thread if automine is on; return the block.
 
         Only the write queue's thread may call this. Other threads call `send`.
 
@@ -368,14 +369,14 @@ class Node:
         return self.mine_if_ready(self._admit_made(lambda: transaction))
 
     def _admit_made(self, make: Callable[[], SignedTransactionAPI]) -> SignedTransactionAPI:
-        """Build and admit a transaction under `send_lock`, so that no two share a nonce."""
+        """Build and admit a transaction under `send_lock`: no two share a nonce."""
         with self.send_lock:
             transaction = make()
             self.admit(transaction)
         return transaction
 
     def mine_if_ready(self, transaction: SignedTransactionAPI) -> MinedBlock | None:
-        """Mine a transaction of the pool if automine is on and its nonce is the next one."""
+        """Mine a transaction of the pool if automine is on and the nonce is the next one."""
         if not self._mining.is_automatic or transaction.hash not in self.pool:
             return None
         is_ready = transaction.nonce == self.chain.nonce(transaction.sender)
@@ -395,7 +396,7 @@ class Node:
     def mine(self, timestamp_seconds: int | None = None) -> MinedBlock:
         """Mine a block of the pool's ready transactions, with inference in this thread.
 
-        Raises: EngineFault: the host failed; the transaction that it failed in leaves the pool.
+        Raises: EngineFault: the host failed; the transaction of the failure leaves the pool.
         """
         return self._on_mined(self._miner.mine(timestamp_seconds))
 
@@ -422,9 +423,9 @@ class Node:
         return mined
 
     def mine_rehearsed(self, timestamp_seconds: int | None = None) -> MinedBlock:
-        """Mine a block of the pool's ready transactions; inference happens before it.
+        """Mine a block of the pool's ready transactions; inference happens first.
 
-        Others' transactions are mined meanwhile. Any thread but the write queue's may call it.
+        Others' transactions are mined meanwhile. Any thread but the write queue's may call this.
 
         Raises: see `mine`.
         """
@@ -439,9 +440,9 @@ class Node:
         return self._on_mined(outcome) if isinstance(outcome, MinedBlock) else outcome
 
     def find_fault(self, transaction_hash: bytes) -> str | None:
-        """Return the fault that a recent transaction ended in; None if it did not.
+        """Return the fault that a recent transaction ended in, or None.
 
-        Such a transaction is neither in the pool nor in a block. It may be sent again.
+        That transaction is neither in the pool nor in a block, and may be sent again.
         """
         return self._miner.find_fault(transaction_hash)
 
@@ -451,8 +452,8 @@ class Node:
         """Replace the latest blocks by as many new ones.
 
         Input:  blocks: the transactions of each new block, the earliest block first.
-        Raises: ConfigError: the chain is shorter. ValidationError: a transaction is invalid in its
-                block. EngineFault: the host failed. The chain is unchanged in every case.
+        Raises: ConfigError: the chain is shorter. ValidationError: a transaction is invalid in the
+            block. EngineFault: the host failed. The chain is unchanged in every case.
         """
         self.history.require_height(len(blocks))
         gone = [self.chain.header(self.chain.head.block_number - i) for i in range(len(blocks))]

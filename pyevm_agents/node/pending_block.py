@@ -1,4 +1,4 @@
-"""The pending block: the transactions of the pool, each executed once as it arrives."""
+"""The pending block: the transactions of the pool, each executed once, on arrival."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ class PendingBlock:
         return self._builder.build_block(self._collect())
 
     def build_chain(self) -> DraftChain:
-        """Return the chain with the pending block as its head."""
+        """Return the chain with the pending block as the head."""
         return self._builder.build_chain(self._collect())
 
     def get_simulator(self) -> tuple[ChainSimulator, BlockHeaderAPI]:
-        """Return a simulator on the pending state, and the block's header without its roots."""
+        """Return a simulator on the pending state, and the block's header without roots."""
         return self._builder.get_simulator(self._collect())
 
     def get_simulator_before_nonce(
@@ -222,15 +222,15 @@ class PendingBlockBuilder:
             return draft.simulator, draft.header
 
     def build_chain(self, upcoming: PendingTransactions) -> DraftChain:
-        """Return the chain with a draft as its head."""
+        """Return the chain with a draft as the head."""
         with self._lock:
             return self._seal(self._extend_prefix(upcoming))
 
     def build_block(self, upcoming: PendingTransactions) -> BlockRecord:
         """Return a block of the pending transactions.
 
-        If one of them needs inference, the block lists the transactions without executing them:
-        its gas used is 0 and it has no receipts.
+        If one transaction needs inference, the block lists the transactions without execution: gas
+        used is 0 and there are no receipts.
         """
         with self._lock:
             line = self._extend_prefix(upcoming)

@@ -1,8 +1,8 @@
-"""Rehearsals: transactions with inference are executed ahead of their blocks, in their own thread.
+"""Rehearsals: transactions with inference are executed ahead of blocks, in a separate thread.
 
-A rehearsal executes a transaction on the head and notes its generations. Meanwhile the write queue
-mines the transactions of others. A block then repeats the notes without inference, unless what the
-transaction reads has changed since.
+A rehearsal executes a transaction on the head and notes the generations. Meanwhile the write queue
+mines the transactions of others. A block then repeats the notes without inference, unless state
+read by the transaction has changed since.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Rehearsals:
         Input:
             build_header: returns the header of the next block.
             on_end: called in the thread of the rehearsals with a transaction, and the fault that
-                ended its rehearsal, if any.
+                ended the rehearsal, if any.
         """
         self._chain, self._build_header, self._on_end = chain, build_header, on_end
         self._queue: WriteQueue | None = None
@@ -59,10 +59,10 @@ class Rehearsals:
         self._lock = threading.Lock()
 
     def begin(self, transaction: SignedTransactionAPI) -> Future[None] | None:
-        """Queue a rehearsal of a transaction unless it has one; return its future.
+        """Queue a rehearsal of a transaction, unless queued; return the future.
 
-        Output: raises the fault that ends the rehearsal; None if the transaction has had all of its
-                rehearsals.
+        Output: raises the fault that ends the rehearsal; None if the transaction has had all
+            rehearsals.
         """
         with self._lock:
             entry = self._by_hash.setdefault(transaction.hash, _Rehearsed())
@@ -101,7 +101,7 @@ class Rehearsals:
             }
 
     def merge_notes(self, transactions: Iterable[SignedTransactionAPI]) -> GenerationNotes | None:
-        """Return the notes of some transactions; None if no rehearsal of theirs has ended."""
+        """Return the notes of some transactions; None if no rehearsal has ended."""
         with self._lock:
             entries = [self._by_hash.get(transaction.hash) for transaction in transactions]
             parts = [

@@ -30,7 +30,7 @@ class _Snapshot:
 
 
 class History:
-    """A chain's snapshots. Only the write queue's thread may call it."""
+    """A chain's snapshots. Only the write queue's thread may call this."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class History:
         self._snapshots: dict[int, _Snapshot] = {}
 
     def snapshot(self) -> int:
-        """Take a snapshot; return its number for `revert`. Numbers are never reused."""
+        """Take a snapshot; return the number for `revert`. Numbers are never reused."""
         while len(self._snapshots) >= MAX_SNAPSHOTS:
             self.forget(next(iter(self._snapshots)))
         number = self._chain.snapshot()
@@ -59,7 +59,7 @@ class History:
         return number
 
     def revert(self, number: int) -> None:
-        """Revert to a snapshot, and delete it and all later ones.
+        """Revert to a snapshot, and delete this and all later ones.
 
         Raises: ConfigError: unknown snapshot.
         """
@@ -85,7 +85,7 @@ class History:
         return {number: snapshot.head for number, snapshot in self._snapshots.items()}
 
     def count_blocks_since(self, number: int) -> int:
-        """Return how many blocks a revert to a snapshot removes; 0 if it is unknown."""
+        """Return how many blocks a revert to a snapshot removes; 0 if unknown."""
         snapshot = self._snapshots.get(number)
         return 0 if snapshot is None else self._chain.head.block_number - snapshot.head.block_number
 
@@ -100,9 +100,9 @@ class History:
             self._chain.rollback(self._chain.head.block_number - depth)
 
     def require_height(self, depth: int) -> None:
-        """Reject a number of blocks that the chain does not have after its first one.
+        """Reject a number of blocks that the chain does not have after the first one.
 
-        Raises: ConfigError: the chain is shorter; on a fork, it has fewer local blocks.
+        Raises: ConfigError: the chain is shorter; on a fork, has fewer local blocks.
         """
         height, first = self._chain.head.block_number, self._chain.first_number
         if depth > height - first:

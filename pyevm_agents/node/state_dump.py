@@ -4,11 +4,11 @@
      "block": {"number": "0x2", "timestamp": "0x6b01cab6", "gas_limit": 30000000, …},
      "accounts": {…}, "best_block_number": 2, "blocks": [{"header": {…}, …}], "transactions": []}
 
-`state/dump.py` has the accounts. `load` takes dumps of this node and anvil's. It uses the accounts
+`state/dump.py` has the accounts. `load` takes dumps of this node and anvil's, and uses the accounts
 and the head's number and time.
 
 A dump of a fork has the accounts that differ from the remote state, and an `origin`: chain ID,
-number and hash of the fork block. Only the same fork loads it.
+number and hash of the fork block. Only the same fork loads that dump.
 
 Source: anvil 1.7.1, `--dump-state`; execution-apis, `Block`, for the header.
 """
@@ -75,7 +75,7 @@ def decode_dump(data: bytes, *, most_bytes: int) -> object:
     """Decode the JSON of a dump, gzipped or not.
 
     Input:  most_bytes: limit of the JSON.
-    Raises: ConfigError: it exceeds a limit, is truncated or damaged, or is not JSON.
+    Raises: ConfigError: above a limit, truncated or damaged, or not JSON.
     """
     is_packed = data.startswith(GZIP)
     pieces: list[bytes] = []
@@ -158,9 +158,9 @@ def _dump_header(head: BlockHeaderAPI) -> dict[str, str]:
 
 
 def load(node: Node, form: object) -> None:
-    """Put a dump's accounts into the latest state, and mine up to its head's number and time.
+    """Put a dump's accounts into the latest state, and mine up to the dump's number and time.
 
-    Only the write queue's thread calls it.
+    Only the write queue's thread calls this.
 
     Raises: ConfigError: `form` is not a dump, of another fork, or too far ahead of the chain.
     """
@@ -190,7 +190,7 @@ def load(node: Node, form: object) -> None:
 
 
 def _require_same_origin(node: Node, stated: object) -> None:
-    """Reject a dump of another fork: its accounts differ from another state."""
+    """Reject a dump of another fork, whose accounts differ from another state."""
     origin = node.chain.config.origin
     own = None if origin is None else origin.to_form()
     if stated != own:

@@ -39,9 +39,9 @@ def build_next_view(
 ) -> StateView:
     """Return the state that a transaction sent now is executed on.
 
-    With manual or interval mining it is the pending state, without the sender's transactions from
-    this nonce on. With automine it is the latest state: pool transactions are mined soon, and
-    otherwise each of many senders would execute the transactions of all others.
+    With manual or interval mining: the pending state, without the sender's transactions from this
+    nonce on. With automine: the latest state, as pool transactions are mined soon, and otherwise
+    each of many senders would execute the transactions of all others.
     """
     if node.mining.is_automatic:
         return StateView(node.chain, node.next_block.build_header())

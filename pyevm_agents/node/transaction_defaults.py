@@ -46,7 +46,7 @@ DEFAULT_PRIORITY_FEE_WEI = 1_000_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TransactionRequest:
-    """A transaction or call as a client requests it. None: the node chooses."""
+    """A transaction or call as requested by a client. None: the node chooses."""
 
     chain_id: int | None = None
     sender: Address | None = None
@@ -100,8 +100,8 @@ def require_chain_id(node: Node, request: TransactionRequest) -> None:
 def resolve_sender(node: Node, request: TransactionRequest) -> Address:
     """Return the sender of a request, by default the node's first account.
 
-    Raises: ChainIdError: the request is for another chain. SignerError: it names no sender, and
-            the node has no account.
+    Raises: ChainIdError: the request is for another chain. SignerError: no sender is named, and the
+        node has no account.
     """
     require_chain_id(node, request)
     if request.sender is not None:
@@ -145,7 +145,7 @@ def suggest_gas_price(node: Node) -> int:
 def choose_gas_limit(node: Node, request: TransactionRequest, sender: Address) -> int:
     """Return the gas limit of a transaction: requested, estimated, or the highest one.
 
-    If the estimate fails, it is the highest one, as in anvil, so that the failure is mined.
+    If the estimate fails, the highest one, as in anvil: the failure is mined.
 
     Raises: RequestError: the estimate fails, and the sender can't pay for the highest one.
             EngineFault: the host failed.
@@ -173,7 +173,7 @@ def _estimate_gas_limit(node: Node, request: TransactionRequest, sender: Address
 def fill_fields(node: Node, request: TransactionRequest, sender: Address) -> TransactionFields:
     """Return all fields of a transaction: those of the request, and defaults for the others.
 
-    Raises: RequestError: its gas can't be estimated. EngineFault: the host failed.
+    Raises: RequestError: the gas can't be estimated. EngineFault: the host failed.
     """
     header = node.next_block.build_header()
     base_fee = int(header.base_fee_per_gas or 0)
@@ -219,10 +219,10 @@ def _infer_type(request: TransactionRequest) -> int:
 def fill_transaction(
     node: Node, request: TransactionRequest, sender: Address, *, may_sign: bool = True
 ) -> SignedTransactionAPI:
-    """Fill in a transaction; sign it, or impersonate its sender if the node has no key.
+    """Fill in a transaction; sign it, or impersonate the sender if the node has no key.
 
     Input:  may_sign: whether to use a key; if not, the sender is impersonated.
-    Raises: see `fill_fields`. ConfigError: the fork has no such transaction type.
+    Raises: see `fill_fields`. ConfigError: the fork lacks the transaction type.
     """
     fields = fill_fields(node, request, sender)
     key = node.keys.get_key(sender) if may_sign else None
@@ -233,7 +233,7 @@ def fill_transaction(
 
 
 def sign_transaction(node: Node, request: TransactionRequest) -> SignedTransactionAPI:
-    """Fill in a transaction and sign it with the node's key.
+    """Fill in and sign a transaction with the node's key.
 
     Raises: see `resolve_signer` and `fill_transaction`. SignerError: the node has no key.
     """

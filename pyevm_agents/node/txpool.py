@@ -1,7 +1,7 @@
-"""The txpool: pending and queued transactions, per sender in the order of their nonces.
+"""The txpool: pending and queued transactions, per sender in the order of nonces.
 
-A transaction is ready if the nonces up to it have no gap; otherwise it is queued. Senders are
-ordered by the tip of their next transaction, then by arrival; or by arrival alone.
+A transaction is ready if the nonces up to its own have no gap; otherwise queued. Senders are
+ordered by the tip of the next transaction, then by arrival; or by arrival alone.
 """
 
 from __future__ import annotations
@@ -64,13 +64,14 @@ class TxPool:
         return transaction_hash in self._by_hash
 
     def get(self, transaction_hash: bytes) -> PoolTransaction | None:
-        """Return a transaction of the pool; None if it is not there."""
+        """Return a transaction of the pool, or None."""
         return self._by_hash.get(transaction_hash)
 
     def add(self, transaction: SignedTransactionAPI) -> PoolTransaction | None:
-        """Add a transaction; return the one that it replaced, if any.
+        """Add a transaction; return the replaced one, if any.
 
-        Raises: PoolError: it is known, its fees are too low for a replacement, or the pool is full.
+        Raises: PoolError: the transaction is known, the fees are too low for a replacement, or the
+                pool is full.
                 EngineFault: the journal can't be written.
         """
         sender, transaction_hash = transaction.sender, transaction.hash
@@ -109,7 +110,7 @@ class TxPool:
         self._arrivals = max(self._arrivals, waiting.arrival + 1)
 
     def remove(self, transaction_hash: bytes) -> PoolTransaction | None:
-        """Remove a transaction; return it, or None if it was not in the pool."""
+        """Remove a transaction; return it, or None if not in the pool."""
         with self._lock:
             waiting = self._by_hash.get(transaction_hash)
             if waiting is not None:
@@ -137,16 +138,16 @@ class TxPool:
             return [*self._by_sender.get(sender, {}).values()]
 
     def remove_by_sender(self, sender: Address) -> list[PoolTransaction]:
-        """Remove an account's transactions; return them."""
+        """Remove and return an account's transactions."""
         with self._lock:
             removed = self.list_by_sender(sender)
             self._remove(removed)
             return removed
 
     def on_mined(self, transactions: Sequence[SignedTransactionAPI]) -> None:
-        """Remove the transactions of a new block, and those whose nonces it has passed.
+        """Remove the transactions of a new block, and those with lower nonces of the same senders.
 
-        The block's commit has deleted the journal's rows of its own nonces.
+        The block's commit has deleted the journal's rows of these nonces.
         """
         with self._lock:
             for transaction in transactions:
@@ -161,7 +162,7 @@ class TxPool:
         self.restore(())
 
     def next_nonce(self, sender: Address, nonce: int) -> int:
-        """Return the next nonce of an account after its ready transactions.
+        """Return the next nonce of an account after the ready transactions.
 
         Input: nonce: the account's nonce in the state.
         """
@@ -178,7 +179,7 @@ class TxPool:
 
         Input:
             nonce_of: returns an account's nonce in the state.
-            base_fee_wei: of the next block; transactions below it are left out.
+            base_fee_wei: of the next block; transactions below are left out.
         """
         lines: list[tuple[list[PoolTransaction], int]] = []
         for sender, own in self._copy_by_sender():
@@ -234,7 +235,7 @@ class TxPool:
         return lambda: self.restore(content)
 
     def restore(self, content: Iterable[PoolTransaction]) -> None:
-        """Replace the pool's content, and its journal's."""
+        """Replace the content of the pool and of the journal."""
         content = tuple(content)
         with self._lock:
             if self._journal is not None:

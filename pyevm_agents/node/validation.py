@@ -1,4 +1,4 @@
-"""Validation of transactions before they enter the txpool, with geth's error messages.
+"""Validation of transactions before entry into the txpool, with geth's error messages.
 
 Clients match on these messages. Source: go-ethereum, core/error.go and core/txpool/errors.go.
 """

@@ -24,7 +24,7 @@ class BusyError(Exception):
 
 
 class WriteQueue:
-    """Runs functions one at a time in its own thread. Thread-safe."""
+    """Runs functions one at a time in a separate thread. Thread-safe."""
 
     def __init__(self) -> None:
         self._thread = _start_deep_thread()
@@ -34,7 +34,7 @@ class WriteQueue:
         self._has_ended = False
 
     def submit(self, work: Callable[[], T]) -> Future[T]:
-        """Queue a function; return its future.
+        """Queue a function; return the future.
 
         Raises: RuntimeError: the queue is closed.
         """

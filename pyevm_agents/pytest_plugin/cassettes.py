@@ -1,10 +1,10 @@
-"""Cassettes in pytest: the marker, `--record`, and failures of tests that differ from theirs.
+"""Cassettes in pytest: the marker, `--record`, and failures of tests that differ from a cassette.
 
     @pytest.mark.cassette
     def test_the_agent_deposits(agent_chain, deploy): ...
 
-A part of `pytest_plugin/plugin.py`. It is loaded in every suite: it imports nothing heavy before a
-marked test is set up.
+A part of `pytest_plugin/plugin.py`. Loaded in every suite: imports nothing heavy before a marked
+test is set up.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class CassetteSlot:
     def __init__(self, path: Path, name: str, *, test: str, begun_seconds: float) -> None:
         """Create an empty slot.
 
-        Input: the file; its name in messages; the test's ID; the start of this run of pytest.
+        Input: the file; the name in messages; the test's ID; the start of this run of pytest.
         """
         self.path = path
         self.name = name
@@ -156,7 +156,7 @@ def cassette_model() -> LanguageModel | None:
 def pytest_fixture_setup(
     fixturedef: pytest.FixtureDef[object], request: pytest.FixtureRequest
 ) -> Generator[None, object, object]:
-    """Insert the cassette of a marked test into its chain."""
+    """Insert the cassette of a marked test into the test's chain."""
     chain = yield
     if fixturedef.argname == "agent_chain" and _get_marker(request.node) is not None:
         _insert_cassette(request, chain)  # type: ignore[arg-type]
@@ -165,7 +165,7 @@ def pytest_fixture_setup(
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
-    """Fail a marked test without a cassette, or one that differs from its cassette."""
+    """Fail a marked test without a cassette, or one that differs from the cassette."""
     slot = item.stash.get(_SLOT, None)
     if slot is None and _get_marker(item) is not None:
         pytest.fail(
@@ -247,7 +247,7 @@ def _insert_cassette(request: pytest.FixtureRequest, chain: AgentChain) -> None:
 
 
 def _get_cassette_path(item: pytest.Item) -> Path:
-    """Return the path of a test's cassette. Each set of parameters has its own."""
+    """Return the path of a test's cassette. Each set of parameters has a separate one."""
     marker = _get_marker(item)
     if marker is None or marker.args or set(marker.kwargs) - {"name"}:
         pytest.fail(
@@ -280,13 +280,13 @@ def _is_taken(parser: pytest.Parser, name: str) -> bool:
 
 
 def _get_record_option(config: pytest.Config) -> tuple[str, str | None]:
-    """Return the name of `--record` in this run, and its value."""
+    """Return the name of `--record` in this run, and the value."""
     name = RECORD if hasattr(config.option, RECORD) else OTHER_RECORD
     return name, getattr(config.option, name)
 
 
 def _get_real_model(request: pytest.FixtureRequest, chain: AgentChain) -> LanguageModel:
-    """Return the model to record: that of `cassette_model`, else the chain's with its weights."""
+    """Return the model to record: that of `cassette_model`, else the chain's with weights."""
     model: LanguageModel | None = request.getfixturevalue("cassette_model")
     if model is not None:
         return model

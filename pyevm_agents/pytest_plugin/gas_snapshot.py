@@ -3,8 +3,8 @@
     pytest --agent-gas-snapshot     # writes .agent-gas-snapshot; commit it
     pytest --agent-gas-check        # fails if the cost of agents changed
 
-A part of `pytest_plugin/plugin.py`. It is loaded in every suite: it imports nothing heavy before a
-test has agents.
+A part of `pytest_plugin/plugin.py`. Loaded in every suite: imports nothing heavy before a test has
+agents.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ class GasSnapshotPlugin:
     # -- inside -- #
 
     def _update_snapshot(self) -> None:
-        """Compare costs with the snapshot; write it with `--agent-gas-snapshot`."""
+        """Compare costs with the snapshot; with `--agent-gas-snapshot`, write a new one."""
         from pyevm_agents.testing.gas_snapshot import (  # noqa: PLC0415 - see above
             ZERO_COST,
             compare_costs,

@@ -41,7 +41,7 @@ def pytest_runtest_makereport(
 
 
 def find_hint(error: BaseException, fixtures: list[str] | tuple[str, ...]) -> str | None:
-    """Return a hint on an error; None if it is not about the test kit.
+    """Return a hint on an error; None if not about the test kit.
 
     Input: the error; the names of the test's fixtures.
     """

@@ -2,8 +2,8 @@
 
     pytest --agent-html=failed     # writes failed/tests.test_wallet.py.test_deposit.html
 
-A part of `pytest_plugin/plugin.py`. It is loaded in every suite: it imports nothing heavy before a
-test fails with the option.
+A part of `pytest_plugin/plugin.py`. Loaded in every suite: imports nothing heavy before a test
+fails with the option.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_runtest_makereport(
     item: pytest.Item,
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Write the page of a failed test, after the sections of its runs."""
+    """Write the page of a failed test, after the sections of the runs."""
     report = yield
     folder = _get_folder(item.config)
     chain = item.stash.get(CHAIN, None)
@@ -71,7 +71,7 @@ def _get_folder(config: pytest.Config) -> Path | None:
 
 
 def _write_page(item: pytest.Item, chain: AgentChain, folder: Path) -> str:
-    """Write the page of a test's chain; return its path, or why there is none."""
+    """Write the page of a test's chain; return the path, or the reason against a page."""
     from pyevm_agents.atomic_files import write_output_file  # noqa: PLC0415 - see above
     from pyevm_agents.errors import AgentsError  # noqa: PLC0415 - see above
     from pyevm_agents.rpc.recorded_answers import record_answers  # noqa: PLC0415 - see above

@@ -1,7 +1,7 @@
 """The plugin's fixtures, options and markers.
 
-The entry point loads it in every suite of an environment with this package: it imports nothing
-heavy before a fixture is used.
+The entry point loads the plugin in every suite of an environment with this package: nothing heavy
+is imported before a fixture is used.
 """
 
 from __future__ import annotations
@@ -315,7 +315,7 @@ def _select_numeric_models(request: pytest.FixtureRequest) -> dict[str, NumericM
 
 
 def _select_fork_block(request: pytest.FixtureRequest) -> dict[str, Any]:
-    """Return the arguments of `AgentChain` for a test's live chain: none for a chain of its own."""
+    """Return the arguments of `AgentChain` for a test's live chain: empty without one."""
     url = _get_setting(request, FORK_URL_MARKER, "one URL")
     if url is None:
         return {}
@@ -338,7 +338,7 @@ def _get_setting(request: pytest.FixtureRequest, name: str, wanted: str) -> Any:
 
 
 def _get_marker_value(request: pytest.FixtureRequest, name: str, wanted: str) -> Any:  # noqa: ANN401 - any value
-    """Return the argument of a test's marker; None if it has no such marker.
+    """Return the argument of a test's marker; None without the marker.
 
     Fails the test, without a traceback, if the marker does not have exactly one argument.
     """
@@ -351,7 +351,7 @@ def _get_marker_value(request: pytest.FixtureRequest, name: str, wanted: str) ->
 
 
 def _refuse_own_markers(item: pytest.Item) -> None:
-    """Fail a test with a marker that the chain of its module does not have."""
+    """Fail a test with a marker that the chain of the module does not have."""
     module = item.getparent(pytest.Module)
     for name in MARKERS:
         marker = item.get_closest_marker(name)
@@ -364,7 +364,7 @@ def _refuse_own_markers(item: pytest.Item) -> None:
 
 
 def _require_known_fork(config: pytest.Config) -> None:
-    """End the run with a usage error if its option or configuration names an unknown fork."""
+    """End the run with a usage error if the option or configuration names an unknown fork."""
     fork = config.getoption("--agent-fork") or config.getini("agent_fork")
     if not fork:
         return

@@ -1,7 +1,7 @@
 """Reports in pytest: agent steps and console lines of a failed test, costs of a passed one.
 
-A part of `pytest_plugin/plugin.py`. It is loaded in every suite, so it imports nothing heavy before
-a test has an agent chain.
+A part of `pytest_plugin/plugin.py`. Loaded in every suite: imports nothing heavy before a test has
+an agent chain.
 """
 
 from __future__ import annotations
@@ -58,10 +58,10 @@ def pytest_runtest_setup() -> None:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
-    """Measure the cost of agents in the test itself, without its fixtures.
+    """Measure the cost of agents in the test itself, without fixtures.
 
-    A fixture of a wider scope runs in the first of several tests, and which one that is depends on
-    the selection of tests.
+    A fixture of a wider scope runs in the first of several tests, which depends on the selection of
+    tests.
     """
     log = _get_run_log()
     if log is not None:

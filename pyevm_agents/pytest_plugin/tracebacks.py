@@ -35,7 +35,7 @@ class FailureMessage:
     """A failure without a traceback, a diff in colours."""
 
     def __init__(self, text: str) -> None:
-        """Create a failure from a text; its first line is the summary."""
+        """Create a failure from a text; the first line is the summary."""
         self._text = text
         self.reprcrash = SimpleNamespace(message=get_first_line(text))
 
@@ -57,7 +57,7 @@ def is_refusal(error: BaseException) -> bool:
 
 
 def trim_kit_frames(traceback: TracebackType | None, root: Path) -> bool:
-    """Cut a traceback where a test calls the kit; return whether it has lines of a test.
+    """Cut a traceback where a test calls the kit; return whether lines of a test are left.
 
     A traceback without the kit is not changed. Lines of a test are those of files in the suite's
     root, without installed packages.
@@ -87,7 +87,7 @@ def trim_inner_kit_frames(traceback: TracebackType | None, root: Path) -> None:
 
 
 def drop_causes(error: BaseException, root: Path) -> None:
-    """Remove an error's cause if no line of a test is in it: the message contains it."""
+    """Remove an error's cause if no line of a test is in there: the message contains the cause."""
     cause = error.__cause__ or error.__context__
     if cause is not None and not any(_is_of_test(frame, root) for frame in _iter_frames(cause)):
         error.__cause__ = None
@@ -95,7 +95,7 @@ def drop_causes(error: BaseException, root: Path) -> None:
 
 
 def _iter_frames(error: BaseException | None) -> Iterator[TracebackType]:
-    """Yield the frames of an error and of its causes."""
+    """Yield the frames of an error and of the causes."""
     while error is not None:
         traceback = error.__traceback__
         while traceback is not None:

@@ -1,8 +1,8 @@
-"""Recording of one mined block, as the first one of a fork of its own chain.
+"""Recording of one mined block, as the first one of a fork of the same chain.
 
-The fixture has the state that the block reads, whatever made it: many blocks, or accounts that were
-set without a transaction. The block is mined again on it, so its hash is another one; those of its
-transactions stay.
+The fixture has the state that the block reads, of any origin: many blocks, or accounts that were
+set without a transaction. The block is mined again on that state: the block hash differs, those of
+the transactions stay.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class LocalForkBlock:
-    """A block of a local chain, with its state. `Chain(fork=…)` takes it."""
+    """A block of a local chain, with the state, for `Chain(fork=…)`."""
 
     chain: Chain
     header: BlockHeaderAPI
@@ -46,7 +46,7 @@ class LocalForkBlock:
 
     @property
     def state(self) -> RemoteState:
-        """The state after the block, with accounts that were set after it."""
+        """The state after the block, with accounts that were set afterwards."""
         return self
 
     def get_account(self, address: Address) -> RemoteAccount | None:
@@ -78,15 +78,15 @@ def record_block(
     comment: str,
     on_end: Callable[[Chain], None] | None = None,
 ) -> Fixture:
-    """Record a mined block on the state that it reads, with the generations stored with it.
+    """Record a mined block on the state read by the block, with the stored generations.
 
-    Input: on_end: called with a copy of the chain whose head is the block; what it reads is in the
-           fixture, too.
+    Input: on_end: called with a copy of the chain whose head is the block; reads of the callback
+        are in the fixture, too.
 
     Raises:
-        FixtureError: it has other results on that state, or a transaction without a signature.
-        HeaderNotFound: the block was removed.
-        BlockError, ValidationError: it breaks a rule of its parent.
+        FixtureError: the block has other results on that state, or a transaction without a
+        signature. HeaderNotFound: the block was removed. BlockError, ValidationError: the block
+        breaks a rule of the parent.
     """
     record = chain.block_with_receipts(chain.header(number))
     header = record.block.header

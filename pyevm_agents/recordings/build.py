@@ -1,4 +1,4 @@
-"""Recording of a chain as a fixture, and opening a fixture as a chain at its head."""
+"""Recording of a chain as a fixture, and opening a fixture as a chain at the head."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class HasFile(Protocol):
-    """A numeric model that has the bytes of its file."""
+    """A numeric model that has the bytes of the file."""
 
     @property
     def data(self) -> bytes:
@@ -58,7 +58,7 @@ TOOL = f"pyevm-agents {__version__}"
 
 
 def record_chain(chain: Chain, *, name: str, comment: str) -> Fixture:
-    """Record a chain as a fixture, from genesis or the fork block to its head.
+    """Record a chain as a fixture, from genesis or the fork block to the head.
 
     The blocks are executed again on a separate chain with the same models; cached generations cost
     nothing. The chain itself is only read.
@@ -80,21 +80,21 @@ def record_mined_blocks(  # noqa: PLR0913 - keyword arguments
     on_block: Callable[[int], None] | None = None,
     on_end: Callable[[Chain], None] | None = None,
 ) -> Fixture:
-    """Record a chain up to a block with the generations that are stored with its blocks.
+    """Record a chain up to a block with the generations that are stored with the blocks.
 
-    No model runs, so another model or script that was set since changes nothing.
+    No model runs: another model or script that was set since changes nothing.
 
     Input:
         last_number: the number of the last block to record.
-        on_block: called with the number of each block before it is executed.
-        on_end: called with a copy of the chain up to the last block. The fixture of a fork has what
-            it reads of the fork block's state, too.
+        on_block: called with the number of each block before execution.
+        on_end: called with a copy of the chain up to the last block. The fixture of a fork has the
+            callback's reads of the fork block's state, too.
 
     Raises:
         FixtureError: accounts were changed between blocks, or a transaction has no signature; and
             as `record_chain`.
         HeaderNotFound: blocks were removed in the meantime.
-        BlockError, ValidationError: a block breaks a rule of its parent, or was replaced.
+        BlockError, ValidationError: a block breaks a rule of the parent, or was replaced.
     """
     _require_recordable(chain, last_number)
     entries = _iter_stored_generations(chain, last_number)
@@ -108,7 +108,7 @@ def _record(
     comment: str,
     on_end: Callable[[Chain], None] | None = None,
 ) -> Fixture:
-    """Record all blocks of a recorder as a fixture, and replay it."""
+    """Record all blocks of a recorder as a fixture, and replay the fixture."""
     blocks = recorder.record_blocks()
     post = recorder.collect_state()
     if on_end is not None:
@@ -189,11 +189,11 @@ def open_chain(
     *,
     numeric_models: Mapping[str, NumericModel] | None = None,
 ) -> Chain:
-    """Open a fixture's chain at its head, after checking it, ready for more blocks.
+    """Open a fixture's chain at the head, after a check, ready for more blocks.
 
     Recorded blocks are replayed without a model. Later requests go to `models`, by the names in the
-    configuration; without them, a request that is not recorded is an `EngineFault`. Numeric models
-    compute again: `numeric_models`, or else the fixture's files.
+    configuration; without models, a request that is not recorded is an `EngineFault`. Numeric
+    models compute again: `numeric_models`, or else the fixture's files.
 
     Raises: ConfigError: a model's digest or build differs from genesis; omit `models` to replay.
             MismatchError: the blocks' results differ from the fixture.
@@ -209,14 +209,14 @@ def mine_again(
     *,
     numeric_models: Mapping[str, NumericModel] | None = None,
 ) -> Chain:
-    """Mine a fixture's transactions again, on its genesis accounts; return the chain.
+    """Mine a fixture's transactions again, on the genesis accounts; return the chain.
 
     For `record_chain`, after a change of rules, model or engine.
 
-    Input:  the configuration; a model for each of its names, or None for the recorded generations;
-            its numeric models, or None to open the fixture's files.
+    Input:  the configuration; a model for each name there, or None for the recorded generations;
+        the numeric models, or None to open the fixture's files.
     Raises: ConfigError: a model does not match the configuration. FixtureError: a transaction is
-            invalid under it. EngineFault: the engine failed.
+        invalid under the configuration. EngineFault: the engine failed.
     """
     answering = build_recorded_models(fixture) if models is None else models
     chain = Chain(
@@ -266,12 +266,12 @@ class _ChainRecorder:
         self.steps: list[RecordedStep] = []
 
     def record_blocks(self) -> tuple[RecordedBlock, ...]:
-        """Execute all blocks and record them."""
+        """Execute and record all blocks."""
         first = self.source.first_number + 1
         return tuple(self._record_block(number) for number in range(first, self._last + 1))
 
     def _record_block(self, number: int) -> RecordedBlock:
-        """Execute the next block and record it."""
+        """Execute and record the next block."""
         transactions: list[RecordedTransaction] = []
 
         def watch(

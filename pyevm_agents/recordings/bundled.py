@@ -30,7 +30,7 @@ def normalize_fixture_name(name: str) -> str:
 
 
 def load_bundled_fixture(name: str) -> Fixture:
-    """Read a fixture by its name, or from a file.
+    """Read a fixture by name, or from a file.
 
     Raises: ConfigError: the name is unknown; the message lists the known names.
             FixtureError: the file was altered.

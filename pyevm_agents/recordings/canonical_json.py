@@ -1,9 +1,9 @@
 """File format of fixtures: canonical JSON, with a digest for every item.
 
-A file is an object whose only key is the fixture's name. In addition to the fixture's sections it
-has `digests`, which mirrors them down to single fields with SHA-256 digests of canonical JSON, and
-`digest`, the digest of `digests`. Digests detect accidents and locate changes; a change of an item
-together with all its digests is detected when the chain is executed.
+A file is an object whose only key is the fixture's name. In addition to the fixture's sections the
+object has `digests`, which mirrors the sections down to single fields with SHA-256 digests of
+canonical JSON, and `digest`, the digest of `digests`. Digests detect accidents and locate changes;
+a change of an item together with all digests is detected when the chain is executed.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ def compute_digest(value: Json) -> str:
 
 
 def serialize(name: str, sections: Mapping[str, Json]) -> str:
-    """Return the text of a fixture's file, with its digests."""
+    """Return the text of a fixture's file, with digests."""
     digests = _compute_digests(dict(sections), DIGEST_DEPTH)
     form: Json = {name: {**sections, "digests": digests, "digest": compute_digest(digests)}}
     return _format_json(form) + "\n"
 
 
 def parse(data: bytes, version: int) -> tuple[str, dict[str, Json]]:
-    """Parse a fixture's file, and check every digest and byte; return its name and sections.
+    """Parse a fixture's file, and check every digest and byte; return the name and sections.
 
-    Raises: FixtureError: not JSON, not a fixture, or an item does not match its digest; the message
+    Raises: FixtureError: not JSON, not a fixture, or an item does not match the digest; the message
             names the first one. ConfigError: a fixture of another version.
     """
     text, value = _read(data)
@@ -199,7 +199,7 @@ def _reject_spelling(text: str, expected: str) -> Never:
 
 
 def _format_json(value: Json, depth: int = 0) -> str:
-    """Format JSON with its outer levels on separate lines."""
+    """Format JSON with the outer levels on separate lines."""
     if depth == LINE_DEPTH or not value or not isinstance(value, (dict, list)):
         return encode_canonical(value)
     pad, end = "\n" + " " * (depth + 1), "\n" + " " * depth

@@ -1,7 +1,7 @@
 """Encoder and decoder of fixtures.
 
-Redundant fields (such as a header in addition to its RLP) are derived when a fixture is written;
-when it is read, they must match what would be derived.
+Redundant fields (such as a header in addition to RLP) are derived when a fixture is written; on
+reading, the fields must match the derived ones.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def write_fixture(fixture: Fixture, path: Path) -> None:
 
 
 def read_fixture(path: Path) -> Fixture:
-    """Read a fixture's file and check its digests; replay it to check its contents.
+    """Read a fixture's file and check the digests; a replay checks the contents.
 
     Raises: ConfigError: the file is missing, not a fixture, or of another version.
             FixtureError: the file was altered.
@@ -168,7 +168,7 @@ def _build_start(fixture: Fixture) -> dict[str, Json]:
 
 
 def _encode_numeric_files(files: Mapping[str, bytes]) -> dict[str, Json]:
-    """Return the section of the numeric models' files, in Base64; none without such models."""
+    """Return the section of the numeric models' files, in Base64; empty without models."""
     encoded: dict[str, Json] = {
         name: base64.b64encode(data).decode() for name, data in files.items()
     }
@@ -381,7 +381,7 @@ def _read_step(node: JsonReader) -> RecordedStep:
 
 
 def _describe_source(place: str) -> str:
-    """Describe what a derived field is compared with."""
+    """Describe the source that a derived field is compared with."""
     section, _, field = place.partition(".")
     if section.startswith("blocks["):
         return f"{section}.rlp"

@@ -1,4 +1,4 @@
-"""Comparison of a fixture with its replay. Differences have a place and both values."""
+"""Comparison of a fixture with the replay. Differences have a place and both values."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ SHOWN_BEFORE = 40
 
 
 class MismatchError(FixtureError):
-    """The first place where a replay differs from its fixture."""
+    """The first place where a replay differs from the fixture."""
 
     def __init__(
         self, what: str, place: Sequence[int], *, expected: str = "", actual: str = ""
     ) -> None:
-        """Create an error about a block, a transaction in it, or a step of that."""
+        """Create an error about a block, a transaction, or a step."""
         named = zip(("block", "transaction", "step"), place, strict=False)
         detail = f"\n  recorded: {expected}\n  now:      {actual}" if expected or actual else ""
         super().__init__(f"{', '.join(f'{name} {index}' for name, index in named)}: {what}{detail}")
@@ -44,7 +44,7 @@ class MismatchError(FixtureError):
 
 
 def quote_value(value: object) -> str:
-    """Format a value for an error message, shortened if it is long."""
+    """Format a value for an error message, shortened if long."""
     if isinstance(value, Generation):
         return (
             f"{quote_value(value.text)} in {len(value.tokens)} tokens {quote_value(value.tokens)}"
@@ -59,9 +59,9 @@ def is_unanswered(exchange: Exchange) -> bool:
 
 
 def check_exchange(step: RecordedStep, exchange: Exchange) -> None:
-    """Compare a request and its generation (unless the model failed) with the recorded step.
+    """Compare a request and the generation (unless the model failed) with the recorded step.
 
-    Raises: MismatchError: they differ.
+    Raises: MismatchError: a difference.
     """
     for field in fields(Exchange):
         if field.name == "generation" and is_unanswered(exchange):
@@ -88,8 +88,8 @@ def check_prompt(
     A prompt contains the generations of earlier steps: if the difference is inside one of these,
     the error names that step.
 
-    Input:  the transaction's recorded steps; the index of the step; its prompt.
-    Raises: MismatchError: they differ.
+    Input:  the transaction's recorded steps; the index of the step; the prompt.
+    Raises: MismatchError: a difference.
     """
     if index >= len(recorded):
         return
@@ -121,7 +121,7 @@ def check_transaction(
 ) -> None:
     """Compare the result of a block's transaction with the recorded one.
 
-    Raises: MismatchError: they differ.
+    Raises: MismatchError: a difference.
     """
     if index >= len(recorded):
         raise MismatchError("the transaction is not recorded", (block, index))
@@ -142,7 +142,7 @@ def check_transaction(
 def summarize_transaction(
     transaction: SignedTransactionAPI, receipt: ReceiptAPI, gas_before: int
 ) -> RecordedTransaction:
-    """Summarize a transaction's result, given the gas used by earlier ones of its block."""
+    """Summarize a transaction's result, given the gas used by earlier ones of the block."""
     return RecordedTransaction(
         hash=bytes(transaction.hash),
         sender=transaction.sender,

@@ -56,7 +56,7 @@ NODE_SOURCE = "Recorded on a node of pyevm-agents."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayTool:
-    """A tool with its metadata."""
+    """A tool with metadata."""
 
     address: str
     """Address when it was recorded; a replay identifies it by its index and its metadata."""
@@ -162,9 +162,9 @@ def extract_numeric_calls(frame: Frame) -> tuple[NumericCall, ...]:
 def render_json(replay: ReplayExport) -> str:
     """Render a replay as JSON, in the format of chain fixtures.
 
-    A step's fields are those of `RecordedStep` in `ReplayAgentExecutor.sol`, so that ethers and
-    viem can pass a step unchanged. Those of a numeric call are the arguments of `record` in
-    `ReplayNumericModels.sol`; a run without numeric models has no such section.
+    A step's fields are those of `RecordedStep` in `ReplayAgentExecutor.sol`, for ethers and viem to
+    pass a step unchanged. Those of a numeric call are the arguments of `record` in
+    `ReplayNumericModels.sol`; a run without numeric models lacks the section.
     """
     sections: dict[str, Json] = {
         "_info": {

@@ -256,7 +256,7 @@ def _format_token_counts(tokens: Mapping[str, int]) -> str:
 
 
 def _escape_comment(text: str) -> str:
-    """Escape a text so that it can't end a comment or change the direction of writing."""
+    """Escape a text, which then can't end a comment or change the direction of writing."""
     return escape_line(text).encode("ascii", "backslashreplace").decode()
 
 

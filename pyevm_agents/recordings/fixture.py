@@ -34,7 +34,7 @@ class RecordedTransaction:
 
 @dataclass(frozen=True, kw_only=True)
 class RecordedBlock:
-    """A block, and the results of its transactions."""
+    """A block, and the results of the transactions."""
 
     encoded: bytes
     """RLP of the block."""
@@ -49,7 +49,7 @@ class RecordedBlock:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedStep:
-    """One step of an agent in a block: its request and generation."""
+    """One step of an agent in a block: request and generation."""
 
     block: int
     """Number of the block."""

@@ -34,7 +34,7 @@ ACCOUNT_BYTES, WORDS_BYTES = 64, 64
 
 @dataclass(frozen=True, kw_only=True)
 class RecordedFork:
-    """A fork block with the reads of its state. `Chain(fork=…)` takes it."""
+    """A fork block with the reads of the state, for `Chain(fork=…)`."""
 
     chain_id: int
     """EIP-155 chain ID of the remote chain."""
@@ -77,13 +77,13 @@ class RecordedFork:
 
     @property
     def state(self) -> RemoteState:
-        """The state after the fork block, as far as it was read."""
+        """The state after the fork block, as far as read."""
         return self
 
     def get_account(self, address: Address) -> RemoteAccount | None:
         """Return an account that was read.
 
-        Raises: UnrecordedFault: it was not read.
+        Raises: UnrecordedFault: not read.
         """
         if address not in self.accounts:
             raise self._missing_fault(f"account 0x{address.hex()}")
@@ -92,7 +92,7 @@ class RecordedFork:
     def get_slot(self, address: Address, slot: int) -> int:
         """Return a slot that was read.
 
-        Raises: UnrecordedFault: it was not read.
+        Raises: UnrecordedFault: not read.
         """
         value = self.slots.get(address, {}).get(slot)
         if value is None:
@@ -102,7 +102,7 @@ class RecordedFork:
     def get_block_hash(self, number: int) -> bytes:
         """Return a block hash that was read.
 
-        Raises: UnrecordedFault: it was not read.
+        Raises: UnrecordedFault: not read.
         """
         if number not in self.block_hashes:
             raise self._missing_fault(f"hash of block {number}")
@@ -118,7 +118,7 @@ class RecordedFork:
 
 
 class ForkRecorder:
-    """A fork block that records the reads of its state."""
+    """A fork block that records the reads of the state."""
 
     def __init__(self, fork_block: ForkBlock) -> None:
         self.origin = fork_block.origin
@@ -150,7 +150,7 @@ class ForkRecorder:
         return block_hash
 
     def finish(self) -> RecordedFork:
-        """Return the fork block with the reads so far, in order of their keys.
+        """Return the fork block with the reads until now, in order of keys.
 
         Raises: FixtureError: the reads exceed `MAX_READ_BYTES`.
         """

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 def normalize_exchange(exchange: Exchange) -> Exchange:
     """Remove the fields that depend on the models' caches from an exchange.
 
-    Whether the model cut a generation, or it was cut out of a longer cached one, its tokens are the
-    same; but the number of forced tokens and the margin are known only in the first case.
+    Tokens are the same for a generation that the model cut and for one cut out of a longer cached
+    one; but the number of forced tokens and the margin are known only in the first case.
     """
     generation = exchange.generation
     if generation is None or generation.is_complete:
@@ -47,7 +47,7 @@ def encode_exchange(exchange: Exchange) -> dict[str, Json]:
 def read_exchange(node: JsonReader) -> Exchange:
     """Decode an exchange.
 
-    Raises: FixtureError: it is malformed; the message names the field.
+    Raises: FixtureError: malformed; the message names the field.
     """
     grammar, limit, generation = node["grammar"], node["maxTokens"], node["generation"]
     return Exchange(

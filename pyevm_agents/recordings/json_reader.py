@@ -30,7 +30,7 @@ _QUANTITY = re.compile(r"0x(?:0|[1-9a-f][0-9a-f]*)")
 
 @dataclass(frozen=True, slots=True)
 class JsonReader:
-    """A JSON value and its path."""
+    """A JSON value and the path."""
 
     value: Json
     path: str

@@ -1,7 +1,7 @@
-"""Replay of a fixture: executes its blocks again, and compares the results.
+"""Replay of a fixture: executes the blocks again, and compares the results.
 
 py-evm validates every block; then transactions, steps and the final state are compared one by one,
-so that a difference has a place.
+and a difference has a place.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Replay:
         """Start at genesis, or at the recorded fork block.
 
         Input:  a model for each of the configuration's names; None for the recorded generations.
-                Its numeric models, which compute again; None to open the fixture's files.
+            The numeric models, which compute again; None to open the fixture's files.
         Raises: ConfigError: a model does not match the configuration. MismatchError: genesis
                 differs. FixtureError: a recorded step is out of order or has an invalid place.
         """
@@ -107,7 +107,7 @@ class Replay:
         self._check_post()
 
     def finish(self) -> Chain:
-        """Execute all blocks; return the chain at its head.
+        """Execute all blocks; return the chain at the head.
 
         Raises: as `execute_blocks`.
         """
@@ -152,7 +152,7 @@ class Replay:
     def _locate_failure(
         self, block: int, transaction: int, exchanges: Sequence[Exchange], error: Exception
     ) -> MismatchError:
-        """Locate the step at which a model, or the parser of its generation, failed."""
+        """Locate the step at which a model, or the parser of the generation, failed."""
         step = len(exchanges)
         if isinstance(error, RecordError) and error.segments is not None:
             try:
@@ -267,7 +267,7 @@ def build_recorded_models(
 
 
 def open_numeric_models(fixture: Fixture) -> dict[str, NumericModel]:
-    """Open the numeric models of a fixture, from the files in it.
+    """Open the numeric models of a fixture, from the fixture's files.
 
     Raises: ConfigError: this version can't read a file.
     """
@@ -302,7 +302,7 @@ def _check_places(fixture: Fixture) -> None:
 
 
 def _check_number(number: int, encoded: bytes) -> None:
-    """Check that a block has the next number, before it is executed."""
+    """Check that a block has the next number, before execution."""
     try:
         stated = decode_block(encoded).number
     except BlockError as error:

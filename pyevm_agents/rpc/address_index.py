@@ -30,11 +30,11 @@ class AddressIndex:
         self._by_block: LRU[bytes, Parties] = LRU(MAX_INDEXED_BLOCKS)
 
     def get(self, block_hash: bytes) -> Parties | None:
-        """Return the accounts of each transaction of a block; None if it is not cached."""
+        """Return the accounts of each transaction of a block; None if not cached."""
         return self._by_block.get(block_hash)
 
     def find(self, block_hash: bytes, execute: Callable[[], Iterable[CallTree]]) -> Parties:
-        """Index a block; return the accounts of each of its transactions.
+        """Index a block; return the accounts of each transaction.
 
         Input: a function that re-executes the block and returns the call tree of each transaction.
         """

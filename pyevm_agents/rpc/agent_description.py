@@ -1,4 +1,4 @@
-"""What an agent or a tool says of itself: name, prompt, model, tools and parameters."""
+"""Self-description of an agent or a tool: name, prompt, model, tools and parameters."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ class AgentDescriber:
     names: AddressNames
 
     def describe(self, address: Address) -> Json:
-        """Return what a contract says of itself as an agent or a tool; null where it says nothing.
+        """Return a contract's self-description as an agent or a tool; null where absent.
 
-        Output: `parameters` with their Solidity types, and descriptions with the markers of types;
-                `basePrompt`, of a version-1 agent its description; `entry`, the function that asks
+        Output: `parameters` with Solidity types, and descriptions with the markers of types;
+                `basePrompt`, of a version-1 agent the description; `entry`, the function that runs
                 an agent, `runV1` for the `run` of version 1.
         """
         parameters, tools = self._read_parameters(address), self._read_tools(address)
@@ -73,7 +73,7 @@ class AgentDescriber:
         }
 
     def _is_v1(self, address: Address) -> bool:
-        """Tell whether a contract is a version-1 tool or agent, by ERC-165."""
+        """Return whether a contract is a version-1 tool or agent, by ERC-165."""
         identifier = TOOL_V1_INTERFACE.ljust(WORD_BYTES, b"\0")
         return bool(self.calls.read_value(address, "supportsInterface(bytes4)", "bool", identifier))
 
@@ -101,7 +101,7 @@ class AgentDescriber:
         return [to_canonical_address(tool) for tool in islice(tools, MAX_TOOLS)]
 
     def _find_entry(self, address: Address, *, is_tool: bool, is_v1: bool) -> str | None:
-        """Return the function that asks an agent. Any tool has `run`, a proxy's included."""
+        """Return the function that runs an agent. Any tool has `run`, a proxy's included."""
         code = self.names.get_code(address)
         found = (name for name, text in ENTRIES.items() if compute_selector(text) in code)
         run = "runV1" if is_v1 else "run"

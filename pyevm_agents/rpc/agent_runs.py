@@ -1,7 +1,7 @@
 """Runs of agents in a range of blocks.
 
 Runs with inference are read from the traces that a chain stores with its blocks; other blocks are
-passed over by their hash alone. A run that the executor refuses has no inference, and fails: failed
+passed over by hash alone. A run that the executor refuses has no inference, and fails: failed
 transactions are executed again, once for each block. One to a contract whose code calls the
 executor is always executed; one to another contract, which may be a proxy of an agent or call one,
 while `MAX_REPLAYED_GAS` lasts.
@@ -85,7 +85,7 @@ FAILURE = b""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChainRun:
-    """A transaction that asked an agent."""
+    """A transaction that ran an agent."""
 
     index: int
     """Its index in the block."""
@@ -105,11 +105,11 @@ class RefusedRuns:
         self._by_block: LRU[bytes, tuple[ChainRun, ...]] = LRU(MAX_INDEXED_BLOCKS)
 
     def get(self, block_hash: bytes) -> tuple[ChainRun, ...] | None:
-        """Return the runs of a block; None if it is not indexed."""
+        """Return the runs of a block; None if not indexed."""
         return self._by_block.get(block_hash)
 
     def index(self, block_hash: bytes, runs: tuple[ChainRun, ...]) -> None:
-        """Index a block. Input: its hash and its runs."""
+        """Index a block. Input: the block's hash and runs."""
         self._by_block[block_hash] = runs
 
 
@@ -136,7 +136,7 @@ class RunSearch:
         return [*islice(runs, limit)]
 
     def _iter_block(self, number: int) -> Iterator[tuple[BlockRecord, ChainRun]]:
-        """Yield the runs of a block, the last first; none if the block has been removed."""
+        """Yield the runs of a block, the last first; no run if the block has been removed."""
         rows = self._chain.rows
         try:
             # A single read: another thread may be removing blocks.
@@ -178,7 +178,7 @@ class RunSearch:
     def _find_refused(self, record: BlockRecord) -> tuple[ChainRun, ...] | None:
         """Return the runs of a block that failed without inference.
 
-        Output: None if the request has executed too much before this block to execute it whole.
+        Output: None if the request has executed too much to execute this block whole.
         """
         is_first = self._gas_left == MAX_REPLAYED_GAS
         runs = []
@@ -201,7 +201,7 @@ class RunSearch:
         return tuple(runs)
 
     def _replay(self, record: BlockRecord, index: int) -> ChainRun | None:
-        """Execute a transaction again; return its run, None if it did not call the executor."""
+        """Execute a transaction again; return the run, or None without a call of the executor."""
         tree, wanted = CallTree(), record.block.transactions[index].hash
 
         def choose_tracer(transaction: SignedTransactionAPI) -> CallTree | None:
@@ -223,7 +223,7 @@ class RunSearch:
         )
 
     def _serialize(self, record: BlockRecord, run: ChainRun) -> Json:
-        """Serialize a run. The answer is the agent's last one; it is no evidence of what it did."""
+        """Serialize a run. The answer is the agent's last one, and no evidence of its acts."""
         trace, header = run.trace, record.block.header
         outer = min((step.depth for step in trace.steps), default=0)
         own = [step for step in trace.steps if (step.agent, step.depth) == (run.agent, outer)]
@@ -254,7 +254,7 @@ def _list_handles(steps: Iterable[TracedStep]) -> list[tuple[str, str]]:
 
 
 def _decode_question(calldata: bytes) -> str | None:
-    """Return the question in the calldata of the executor; None if they are malformed."""
+    """Return the question in the calldata of the executor; None if malformed."""
     try:
         return escape_line(decode_request(calldata).prompt)
     except Refusal:
@@ -262,9 +262,9 @@ def _decode_question(calldata: bytes) -> str | None:
 
 
 def extract_question(step: TracedStep, profile: ModelProfile | None) -> str | None:
-    """Return what an agent was asked, on one line, with addresses in place of numbered handles.
+    """Return an agent's question, on one line, with addresses in place of numbered handles.
 
-    Input: a step of the agent; the profile of its model.
+    Input: a step of the agent; the profile of the model.
     Output: None if the prompt is not of this profile.
     """
     if profile is None:

@@ -32,10 +32,10 @@ def serialize_trace(
     """Serialize the trace of a transaction's agents, or of a call's, which has no hash.
 
     Output: `isSuccess`, and the `reason` of a failure, which reverts the effects of the tools;
-            `steps`, each with the nested agent's steps as its own `steps`; tokens and gas of each
-            step and in total; `closest`, the number of the step with the closest decision, counted
-            from 1 in the order of execution; `names` by address, from the agents' base prompts and
-            from known contracts.
+            `steps`, each with a nested agent's steps as `steps`; tokens and gas of each step and in
+            total; `closest`, the number of the step with the closest decision, counted from 1 in
+            the order of execution; `names` by address, from the agents' base prompts and from known
+            contracts.
     """
     usage = trace.usage
     forms = [
@@ -119,7 +119,7 @@ def _find_names(trace: AgentTrace, reasons: Iterable[str], names: AddressNames) 
 
 
 def serialize_cost(usage: InferenceUsage, margin: Margin | None, timing: Timing | None) -> Json:
-    """Serialize a step's tokens, gas, margin and duration, and whether the rules decided it."""
+    """Serialize a step's tokens, gas, margin and duration, and whether the rules decided."""
     return {
         "tokens": _serialize_tokens(usage),
         "gas": {"prompt": usage.prompt_gas, "output": usage.output_gas},

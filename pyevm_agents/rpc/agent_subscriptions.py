@@ -8,7 +8,7 @@ Fields of each kind, in addition to the location:
 
     start        `model`, `tokens` (`cold`, `warm`), zeros where the rules decide: a step starts
     reading      `done`, `total`: evaluated prompt tokens, at most ten times a second
-    writing      `done`, `total`, `text`: the generated text so far
+    writing      `done`, `total`, `text`: the generated text up to now
     tool         `thought`, `action`, `input`, and the cost fields of `agent_traceTransaction`
     answer       `thought`, `answer`, and the cost fields
     observation  `observation`: the tool's result, null if it reverted
@@ -136,7 +136,7 @@ class StepSubscriptions:
         return name
 
     def unsubscribe(self, name: str, session: Session) -> bool:
-        """Cancel a subscription of a session; return whether it existed."""
+        """Cancel a subscription of a session; return whether found."""
         with self._lock:
             subscription = self._subscriptions.get(name)
             is_its = subscription is not None and subscription.session is session
@@ -195,7 +195,7 @@ class Throttle:
 
 
 def serialize_event(event: Event, models: Mapping[str, LanguageModel]) -> Json:
-    """Serialize an event: its kind, its location and the fields of its kind."""
+    """Serialize an event: kind, location and the fields of the kind."""
     place = event.location
     kind, details = _serialize_details(event, models)
     tx_hash = place.transaction_hash

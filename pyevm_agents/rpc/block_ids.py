@@ -20,8 +20,8 @@ class BlockNotFoundError(LookupError):
 def resolve_header(node: Node, block: BlockId) -> BlockHeaderAPI:
     """Return the header of a block id; for "pending", the header that the next block starts with.
 
-    A local chain has no finality: "safe" and "finalized" are its latest block. For the state
-    after a block, use `block_views.resolve_view`.
+    A local chain has no finality: "safe" and "finalized" are the latest block. For the state after
+    a block, use `block_views.resolve_view`.
 
     Raises: BlockNotFoundError: the block is unknown.
     """

@@ -1,4 +1,4 @@
-"""State views of a block id: a chain and its state after a block."""
+"""State views of a block id: a chain and the state after a block."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ class CallSequence:
         at: StateView,
         accounts: AccountOverrides | None = None,
     ) -> None:
-        """Start with the state after a block, and with overrides of its accounts."""
+        """Start with the state after a block, and with overrides of accounts."""
         self._at = at
         self._accounts = dict(accounts or {})
 

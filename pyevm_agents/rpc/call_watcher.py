@@ -39,7 +39,7 @@ class CallWatcher:
         self._is_running = False
 
     def watch(self, interruption: Interruption, session: Session) -> None:
-        """Watch a request until its interruption is garbage. Idempotent.
+        """Watch a request until the interruption is garbage. Idempotent.
 
         A request whose client has left, such as the next one of a batch, ends immediately.
         """

@@ -1,13 +1,13 @@
 """JSON encoding and decoding of messages, within limits.
 
-orjson does nearly all of it: its parser stops at 1,024 levels, independently of Python's limit.
+orjson does nearly everything: the parser stops at 1,024 levels, independently of Python's limit.
 json's C code recurses up to `sys.setrecursionlimit`, which py-evm sets to 12,288: in a thread with
 1 MiB of stack, nested brackets crash the process (CPython 3.11.7, 3.13.0). Therefore json parses
 only messages that orjson has parsed and `Limits.depth` has allowed.
 
-orjson lacks two things. It parses integers beyond 64 bits as floats, so json parses those; and it
-encodes neither them nor more than 254 levels (the trace of 1,024 calls has 2,048), so this module
-encodes those.
+orjson lacks two things. It parses integers beyond 64 bits as floats, so json parses those; and
+encodes neither such integers nor more than 254 levels (the trace of 1,024 calls has 2,048), so this
+module encodes those.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def decode(body: bytes, limits: Limits) -> object:
     """Decode a message.
 
     Raises:
-        RpcError: it is not JSON, or exceeds a limit.
+        RpcError: not JSON, or above a limit.
     """
     if len(body) > limits.body_bytes:
         raise RpcError(
@@ -63,7 +63,7 @@ def encode(value: object) -> bytes:
     """Encode a JSON-ready value.
 
     Raises:
-        TypeError: a part of it is not JSON-ready. ValueError: it contains itself.
+        TypeError: a part is not JSON-ready. ValueError: the value contains itself.
     """
     try:
         return orjson.dumps(value)
@@ -147,7 +147,7 @@ def _split_list(value: list[object] | tuple[object, ...]) -> list[object]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Limits of a message and of its response. A message over a limit is rejected with a reason.
+    """Limits of a message and of the response. A message over a limit is rejected with a reason.
 
     Parsing holds the GIL, so a message must not take long.
     """

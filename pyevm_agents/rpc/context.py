@@ -88,7 +88,7 @@ class RequestContext:
     def limit_call(self, call: Call, at: StateView, block: BlockOverride | None = None) -> Call:
         """Return a call with at most the maximum gas, which ends when this request has to.
 
-        Input: the call; the state that it is executed on; the overrides of the block.
+        Input: the call; the state to execute on; the overrides of the block.
         """
         block_gas = at.header.gas_limit
         most = self.call_gas or max(block_gas, DEFAULT_CALL_GAS)
@@ -101,7 +101,7 @@ class RequestContext:
         return call if interruption is None else replace(call, interruption=interruption)
 
     def watch_execution(self) -> Interruption | None:
-        """Return the switch that ends an execution of this request; None if it may not wait.
+        """Return the switch that ends an execution of this request; None if not allowed to wait.
 
         An execution that may not wait is short by itself.
         """
@@ -119,7 +119,7 @@ class RequestContext:
             raise WouldBlockError
 
     def send(self, make: TransactionFactory) -> bytes:
-        """Send a transaction; return its hash once it is mined, or after `send_seconds`.
+        """Send a transaction; return the hash once mined, or after `send_seconds`.
 
         Raises: PoolError: the transaction is rejected. EngineFault: the engine failed in mining.
         """

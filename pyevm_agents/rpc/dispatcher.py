@@ -52,14 +52,14 @@ class Service(Protocol):
     """A service that executes requests. Thread-safe: several run concurrently."""
 
     def is_quick(self, method: str) -> bool:
-        """Return whether a method takes well under a millisecond, unless it has to wait.
+        """Return whether a method takes well under a millisecond, waiting apart.
 
         Quick methods run on the event loop. A method that subscribes should be quick and never
-        wait: its response then precedes the first notification, whatever other threads do.
+        wait: the response then precedes the first notification, independently of other threads.
         """
 
     def prepare(self, requests: Sequence[tuple[str, Params]]) -> None:
-        """Get ready for the requests of a batch, which follow. It may block."""
+        """Get ready for the requests of a batch, which follow. May block."""
 
     def call(
         self,
@@ -70,18 +70,18 @@ class Service(Protocol):
         may_wait: bool = True,
         resources: ExitStack | None = None,
     ) -> object:
-        """Execute a method; return its JSON-ready result.
+        """Execute a method; return the JSON-ready result.
 
         Input:  whether the method may block: false on the event loop; a stack that is closed once
-                the result is encoded, None if nobody closes one.
+                the result is encoded, None if nothing closes one.
         Raises: RpcError: the error response. WouldBlockError: the method would block or take long,
-                and may not. It had no effect, and is called again in a thread.
+                and may not. The call had no effect, and is repeated in a thread.
         """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestLogEntry:
-    """A request as the log shows it."""
+    """A request in the log."""
 
     method: str
     """Method name as sent by the client (untrusted). Empty if the message is not a request."""
@@ -100,7 +100,7 @@ class RequestLogEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeferredResponse:
-    """The remaining requests of a message: call it once, in a thread, or refuse it."""
+    """The remaining requests of a message, to be called once, in a thread, or refused."""
 
     method: str
     """The first method that is not quick, or that has to wait. Empty if it is not known yet."""
@@ -173,7 +173,7 @@ class Dispatcher:
             return False
 
     def _answer(self, body: bytes, session: Session) -> bytes | None:
-        """Execute a message in this thread, even if it takes long."""
+        """Execute a message in this thread, even for long."""
         requests = self._read(body, session)
         if isinstance(requests, bytes):
             return requests
@@ -217,7 +217,7 @@ class Dispatcher:
     def execute(self, request: JsonRpcRequest, session: Session, *, may_wait: bool) -> bytes | None:
         """Execute one request.
 
-        Raises: WouldBlockError: it would block, and may not; it had no effect.
+        Raises: WouldBlockError: the method would block, and may not; there was no effect.
         """
         if request.refusal is not None:
             return self.refuse(request, request.refusal, session)

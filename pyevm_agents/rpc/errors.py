@@ -56,7 +56,7 @@ ERROR_STRING = bytes.fromhex("08c379a0")
 
 
 class RpcError(AgentsError):
-    """An error response. Methods raise it; any other exception is a bug."""
+    """An error response, raised by methods; any other exception is a bug."""
 
     def __init__(self, code: int, message: str, data: object = None) -> None:
         """Input: the three fields of an error; `data` is JSON-ready, and omitted if None."""
@@ -67,7 +67,7 @@ class RpcError(AgentsError):
 
 
 class WouldBlockError(Exception):
-    """A method would block in a thread that may not. It has no effect, and is called again."""
+    """A method would block in a thread that may not. Without effect; the call is repeated."""
 
 
 def convert_request_error(error: RequestError, known: KnownContracts) -> RpcError:
@@ -82,7 +82,7 @@ def execution_error(
 ) -> RpcError:
     """Return the JSON-RPC error of a failed call.
 
-    Input: the error; the call's output, which is the revert data of a revert; its context; the
+    Input: the error; the call's output, which is the revert data of a revert; the context; the
            contracts whose errors are known.
     """
     if not isinstance(error, Revert):
@@ -94,14 +94,14 @@ def execution_error(
 
 
 def revert_message(output: bytes, context: RevertContext, known: KnownContracts) -> str:
-    """Return geth's message of a revert, with the reason if it is known."""
+    """Return geth's message of a revert, with the reason if known."""
     if not output and context.starved is None:
         return "execution reverted"
     return f"execution reverted: {revert_reason(output, context, known)}"
 
 
 def error_text(error: Exception) -> str:
-    """Return the message of a py-evm error: its first text argument, without the numbers."""
+    """Return the message of a py-evm error: the first text argument, without the numbers."""
     texts = [argument for argument in error.args if isinstance(argument, str)]
     return texts[0] if texts else str(error)
 

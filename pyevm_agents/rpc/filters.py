@@ -52,7 +52,7 @@ IDLE_SECONDS = 300.0
 
 @dataclass(slots=True, kw_only=True)
 class Filter:
-    """An open filter and its unpolled results."""
+    """An open filter and the unpolled results."""
 
     kind: EventKind
     polled_seconds: float
@@ -109,7 +109,7 @@ class EventSystem:
     # -- polling -- #
 
     def open_filter(self, kind: EventKind, criteria: LogCriteria | None = None) -> str:
-        """Open a filter; return its id."""
+        """Open a filter; return the id."""
         with self._lock:
             self._drop_idle()
             if len(self._filters) >= MAX_FILTERS:
@@ -166,7 +166,7 @@ class EventSystem:
             self._drop(next(iter(self._filters)))
 
     def close_filter(self, name: str) -> bool:
-        """Close a filter; return whether it existed."""
+        """Close a filter; return whether found."""
         with self._lock:
             is_open = name in self._filters
             if is_open:
@@ -211,7 +211,7 @@ class EventSystem:
         return name
 
     def unsubscribe(self, name: str, session: Session) -> bool:
-        """Cancel a subscription of a session; return whether it existed."""
+        """Cancel a subscription of a session; return whether found."""
         with self._lock:
             subscription = self._subscriptions.get(name)
             if subscription is None or subscription.session is not session:

@@ -190,8 +190,8 @@ def _request_logs(fork: RemoteFork, criteria: LogCriteria, **blocks: str) -> lis
     """Return the matching logs of blocks of the remote chain, unverified.
 
     Input:  blocks: the fields of a filter object that name the blocks.
-    Raises: RpcError: the remote node's error, such as too many logs. RemoteFault: it does not
-            answer, or answers no list.
+    Raises: RpcError: the remote node's error, such as too many logs. RemoteFault: no answer, or no
+        list.
     """
     form: Json = {
         **blocks,

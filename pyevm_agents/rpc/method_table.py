@@ -106,7 +106,7 @@ class MethodTable:
     def method(
         self, *parts: str | ParamParser | OptionalParam, is_quick: bool = False
     ) -> Callable[[HandlerT], HandlerT]:
-        """Register a handler under one or several names, with the parsers of its parameters."""
+        """Register a handler under one or several names, with the parsers of the parameters."""
         names = [part for part in parts if isinstance(part, str)]
         parameters = tuple(part for part in parts if not isinstance(part, str))
 

@@ -39,7 +39,7 @@ VALUE_BYTES = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedCalls:
-    """Serializer of one transaction's calls. It collects the addresses that it serializes."""
+    """Serializer of one transaction's calls. Collects the serialized addresses."""
 
     tree: CallTree
     names: CallNames
@@ -78,7 +78,7 @@ class NamedCalls:
         return top
 
     def find_names(self, handles: Iterable[tuple[str, str]]) -> dict[str, str]:
-        """Return the names of the addresses seen so far, by checksummed address.
+        """Return the names of the addresses seen until now, by checksummed address.
 
         Input: (handle, checksummed address) of the agents' prompts.
         """
@@ -91,7 +91,7 @@ class NamedCalls:
         return found
 
     def encode_address(self, address: Address) -> str:
-        """Encode an address with its checksum, and collect it."""
+        """Encode an address with the checksum, and collect it."""
         text = str(to_checksum_address(address))
         self.seen.setdefault(text)
         return text
@@ -132,7 +132,7 @@ class NamedCalls:
         return get_precompile_name(frame.to) or self.names.find_name(frame.to)
 
     def _serialize_input(self, frame: CallFrame) -> tuple[str | None, list[Json] | None]:
-        """Return the function's name and its arguments; None where they are unknown."""
+        """Return the function's name and arguments; None where unknown."""
         if frame.kind in CREATIONS or get_precompile_name(frame.to) is not None:
             return None, None
         if frame.to == CONSOLE_ADDRESS:
@@ -162,7 +162,7 @@ class NamedCalls:
         )
 
     def _explain(self, frame: CallFrame) -> str | None:
-        """Return the reason of a failed call as text; None if it succeeded."""
+        """Return the reason of a failed call as text; None if successful."""
         if frame.error != REVERTED:
             return frame.error
         precompiles = {EXECUTOR_ADDRESS, NUMERIC_MODELS_ADDRESS}
@@ -216,7 +216,7 @@ class NamedCalls:
         return form | ({"components": components} if components else {})
 
     def _serialize_components(self, kind: ABIType, members: Members) -> list[Json]:
-        """Return the members of a tuple, or of an array's tuples, as an ABI has them."""
+        """Return the members of a tuple, or of an array's tuples, as in an ABI."""
         while kind.is_array:
             kind = kind.item_type
         # A hashed topic has the members of its argument, but no tuple.

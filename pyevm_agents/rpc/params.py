@@ -115,7 +115,7 @@ def _add_checksum(lowered: str) -> str:
 
 
 def parse_address(value: object, name: str) -> Address:
-    """Parse an address; in mixed case it must have the EIP-55 checksum."""
+    """Parse an address; mixed case must be the EIP-55 checksum."""
     if not isinstance(value, str) or not re.fullmatch(r"0x[0-9a-fA-F]{40}", value):
         raise invalid_param_error(name, value, "want an address: 0x and 40 hexadecimal digits")
     if is_checksum_formatted_address(value) and _add_checksum(value.lower()) != value:

@@ -69,7 +69,7 @@ class RecentFaults:
             raise fault_error(method, message)
 
     def record(self, method: str, params: Params, fault: EngineFault) -> RpcError:
-        """Cache a fault; return its JSON-RPC error."""
+        """Cache a fault; return the JSON-RPC error."""
         now = self._now()
         with self._lock:
             self._until = {key: entry for key, entry in self._until.items() if entry[0] > now}

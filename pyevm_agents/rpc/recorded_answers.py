@@ -1,10 +1,10 @@
-"""What a node answers to its page, for a page without a node.
+"""Answers of a node to the page's requests, for a page without a node.
 
     answers = record_answers(service)
     answers.results['["eth_chainId",[]]']   # '"0x7a69"'
 
-These are the requests of `page/src/`: each of its views can be opened, but for what the limits
-leave out. No model runs.
+These are the requests of `page/src/`: each view can be opened, but for omissions by the limits. No
+model runs.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ MAX_STORAGE_PAGES = 10
 
 
 class AnsweringService(Protocol):
-    """What answers requests. `NodeService` implements it."""
+    """A service that answers requests, such as `NodeService`."""
 
     def call(self, method: str, params: Any, session: Session, /) -> Any:  # noqa: ANN401 - JSON
         """Return a method's result."""
@@ -68,7 +68,7 @@ class RecordLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedAnswers:
-    """Results of requests, and what the limits left out."""
+    """Results of requests, and omissions by the limits."""
 
     results: Mapping[str, str]
     """JSON of each result, by the canonical JSON of `[method, params]`."""
@@ -91,12 +91,12 @@ def record_answers(
     limits: RecordLimits | None = None,
     on_progress: Progress | None = None,
 ) -> RecordedAnswers:
-    """Ask a node what its page asks for.
+    """Send a node the requests of the page.
 
     Input:
         service: the node's service, such as `build_node_service(node)`.
         first_block: the first block to record; of a fork, the one after the fork block.
-        on_progress: takes a line about what is asked for next.
+        on_progress: takes a line about the next request.
 
     Raises:
         RpcError: the node has no head.
@@ -120,7 +120,7 @@ class _Count:
 
 @dataclass(slots=True)
 class _Recorder:
-    """Asks, and keeps results within the limits."""
+    """Sends requests, and keeps results within the limits."""
 
     _service: AnsweringService
     _session: Session
@@ -207,7 +207,7 @@ class _Recorder:
             waiting.extend(each for each in self._addresses if each not in done)
 
     def _record_account(self, address: str, last: dict[str, Any] | None) -> bool:
-        """Record an account; return whether all is there that its view needs."""
+        """Record an account; return whether everything for the view is there."""
         balance = self._try("eth_getBalance", address, "latest")
         nonce = self._try("eth_getTransactionCount", address, "latest")
         code = self._try("eth_getCode", address, "latest")
@@ -227,7 +227,7 @@ class _Recorder:
             start = None if page is None else page["nextKey"]
 
     def _try(self, method: str, *params: object) -> Any:  # noqa: ANN401 - a method's result
-        """Ask; return None where the node refuses, or where the result is beyond the limit."""
+        """Send a request; return None where the node refuses, or for a result beyond the limit."""
         try:
             return self._ask(method, *params)
         except RpcError:

@@ -63,7 +63,7 @@ class RemoteBlocks:
     """The blocks up to the fork block. Thread-safe."""
 
     def __init__(self, node: Node, fork: RemoteFork) -> None:
-        """Input: the node of the local chain; its fork."""
+        """Input: the node of the local chain; the fork."""
         self._node = node
         self._fork = fork
         self._last = fork.origin.block_number
@@ -74,14 +74,14 @@ class RemoteBlocks:
         params: Sequence[object] | Mapping[str, object],
         arguments: Sequence[object],
     ) -> object:
-        """Return the remote node's result of a request; `LOCAL` if it is not about its blocks.
+        """Return the remote node's result of a request; `LOCAL` if not about remote blocks.
 
         Input:
             method: the method.
             params: the parameters as the client sent them.
             arguments: the same, parsed.
 
-        Raises: RpcError: the remote node's error. RemoteFault: it does not answer.
+        Raises: RpcError: the remote node's error. RemoteFault: no answer.
         """
         if not method.name.startswith(NAMESPACES):
             return LOCAL
@@ -98,8 +98,8 @@ class RemoteBlocks:
     def prefetch(self, requests: Sequence[tuple[RpcMethod, Sequence[object]]]) -> None:
         """Read accounts, slots, transactions and receipts of several requests in few round trips.
 
-        Input:  methods with their parsed parameters.
-        Raises: RpcError: the remote node's error. RemoteFault: it does not answer.
+        Input:  methods with parsed parameters.
+        Raises: RpcError: the remote node's error. RemoteFault: no answer.
         """
         accounts: list[Address] = []
         slots: list[tuple[Address, int]] = []
@@ -133,8 +133,8 @@ class RemoteBlocks:
     ) -> tuple[int | None, int | None]:
         """Return the number of the block that a request is about, and the place of the number.
 
-        The number is None if there is no such block, or if it is only known here. The place is None
-        if the request names the block by a hash.
+        The number is None if the block does not exist, or is only known here. The place is None if
+        the request names the block by a hash.
         """
         first = method.names[0] if method.names else ""
         if first == "transactionHash":
@@ -160,7 +160,7 @@ class RemoteBlocks:
                 return int(self._node.chain.head.block_number)
 
     def _find_transaction(self, transaction_hash: bytes) -> int | None:
-        """Return the number of a remote transaction's block; None if it is known here."""
+        """Return the number of a remote transaction's block; None if known here."""
         if self._is_known_here(transaction_hash):
             return None
         transaction = request_remote(self._fork, *_ask_for_transaction(transaction_hash))
@@ -192,9 +192,9 @@ def _complete(method: RpcMethod, values: list[object]) -> list[object]:
 
 
 def is_remote_block(node: Node, fork: RemoteFork, block_hash: bytes) -> bool:
-    """Return whether a hash is that of the fork block, or of a remote block below it.
+    """Return whether a hash is that of the fork block, or of a remote block below.
 
-    Raises: RpcError: the remote node's error. RemoteFault: it does not answer.
+    Raises: RpcError: the remote node's error. RemoteFault: no answer.
     """
     number = _find_number(node, fork, block_hash)
     return number is not None and number <= fork.origin.block_number
@@ -203,7 +203,7 @@ def is_remote_block(node: Node, fork: RemoteFork, block_hash: bytes) -> bool:
 def request_remote(fork: RemoteFork, method: str, params: Sequence[object]) -> object:
     """Return the remote node's result of a request whose result never changes.
 
-    Raises: RpcError: the remote node's error. RemoteFault: it does not answer.
+    Raises: RpcError: the remote node's error. RemoteFault: no answer.
     """
     try:
         return fork.request_lasting(method, params)
@@ -221,7 +221,7 @@ def _find_number(node: Node, fork: RemoteFork, block_hash: bytes) -> int | None:
 
 
 def _parse_number(form: object, name: str) -> int | None:
-    """Return a quantity of a remote object; None if there is no object, or it is pending."""
+    """Return a quantity of a remote object; None without an object, or if pending."""
     value = form.get(name) if isinstance(form, dict) else None
     try:
         return None if value is None else int(str(value), 16)

@@ -1,6 +1,6 @@
 """Replays of mined transactions, for tracers.
 
-Executions are not stored: a transaction is executed again, after those before it in its block. Its
+Executions are not stored: a transaction is executed again, after the earlier ones of the block. The
 models' generations are stored with the block and replayed, whichever model is loaded now.
 """
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 def find_mined(rpc: RequestContext, transaction_hash: bytes) -> tuple[BlockRecord, int]:
-    """Return the block of a transaction, and its index there.
+    """Return the block of a transaction, and the index there.
 
     Raises: RpcError: the transaction is not mined.
     """
@@ -52,7 +52,7 @@ def trace_transactions(
     make: TracerFactory[TracerT],
     indices: Iterable[int] | None = None,
 ) -> list[TracerT]:
-    """Replay a block up to the last of some transactions; return a tracer for each of them.
+    """Replay a block up to the last of some transactions; return a tracer for each.
 
     Input: a factory of tracers; the transactions' indices in the block, None for all.
     """
@@ -69,7 +69,7 @@ def trace_transactions(
 def trace_at_index(
     rpc: RequestContext, record: BlockRecord, index: int, make: TracerFactory[TracerT]
 ) -> TracerT:
-    """Replay one transaction of a block, after those before it; return its tracer."""
+    """Replay one transaction of a block, after the earlier ones; return the tracer."""
     return trace_transactions(rpc, record, make, [index])[0]
 
 

@@ -72,7 +72,7 @@ def encode_result(request_id: object, result: object) -> bytes:
     """Encode the response of a request that succeeded.
 
     Raises:
-        TypeError: the result is not JSON-ready. ValueError: it contains itself.
+        TypeError: the result is not JSON-ready. ValueError: the value contains itself.
     """
     return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (encode(request_id), encode(result))
 
@@ -81,7 +81,7 @@ def encode_error(request_id: object, error: RpcError) -> bytes:
     """Encode the response of a request that failed.
 
     Raises:
-        TypeError: the error's data is not JSON-ready. ValueError: it contains itself.
+        TypeError: the error's data is not JSON-ready. ValueError: the value contains itself.
     """
     fields: dict[str, object] = {"code": error.code, "message": error.message}
     if error.data is not None:

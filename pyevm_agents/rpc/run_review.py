@@ -1,8 +1,8 @@
-"""What a run of an agent leaves, beside its request: approvals, accounts and differences.
+"""Effects of an agent's run, beside the request: approvals, accounts and differences.
 
-A run is compared with its request where the transaction asks the agent itself, by `instruct` or
-`run`: what it is to do is the request alone. An agent that another contract asks follows more than
-its request says.
+A run is compared with the request where the transaction calls the agent itself, by `instruct` or
+`run`: the task is the request alone. The task of an agent that another contract calls is more than
+the request.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ NATIVE = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskedRun:
-    """An agent's request, and what it knows."""
+    """An agent's request, and the agent's knowledge."""
 
     request: str
     agents: frozenset[Address]
@@ -76,7 +76,7 @@ class AskedRun:
 def read_asked_run(
     steps: Sequence[TracedStep], profiles: Sequence[ModelProfile]
 ) -> AskedRun | None:
-    """Return what the outermost agent of a transaction was asked; None if it is not known.
+    """Return the request to the outermost agent of a transaction; None if unknown.
 
     Input: the steps of the transaction's agents; the models of the chain.
     """
@@ -106,7 +106,7 @@ def list_names(handles: Sequence[tuple[str, str]]) -> dict[str, Address]:
 
 
 def read_native_symbol(base_prompt: str) -> str:
-    """Return the native currency's symbol in a base prompt; `ETH` if it has none."""
+    """Return the native currency's symbol in a base prompt; `ETH` by default."""
     match = NATIVE.search(base_prompt)
     return str(NATIVE_SCALE.symbol) if match is None else match[1] or match[2]
 
@@ -129,7 +129,7 @@ class RunReview:
     ) -> RunReview:
         """Return the review of a transaction, mined or simulated.
 
-        Input: its effects; the steps of its agents; the models of the chain.
+        Input: the effects; the steps of the agents; the models of the chain.
         """
         asked, root = read_asked_run(steps, profiles), flow.calls.tree.root
         if asked is None or root is None or root.frame.error is not None:
@@ -142,9 +142,9 @@ class RunReview:
     def serialize(self) -> Json:
         """Serialize the review.
 
-        Output: `request`, null if none is known; `accounts`, the agent's and those that its tools
-                act through; `approvals` that the transaction leaves; `differences`, null if it is
-                not compared.
+        Output: `request`, null if unknown; `accounts`, the agent's and those that the tools act
+                through; `approvals` that the transaction leaves; `differences`, null if not
+                compared.
         """
         found = self.find_differences()
         accounts = sorted(self.find_accounts())
@@ -156,10 +156,10 @@ class RunReview:
         }
 
     def find_accounts(self) -> frozenset[Address]:
-        """Return the agents, and the contracts that their tools act through.
+        """Return the agents, and the contracts that the tools act through.
 
-        A tool calls such an account, and the account says that it belongs to the agent. A recipient
-        that says so is none: no tool calls it.
+        A tool calls such an account, and the account names the agent as the owner. A recipient with
+        this claim is no account: no tool calls it.
         """
         if self.asked is None:
             return frozenset()
@@ -173,7 +173,7 @@ class RunReview:
         }
 
     def find_differences(self) -> tuple[RequestDifference, ...] | None:
-        """Return the differences between request and run; None if they are not compared."""
+        """Return the differences between request and run; None if not compared."""
         if self.asked is None or not self.is_compared:
             return None
         units, tokens = self._read_units(self.asked)
@@ -192,7 +192,7 @@ class RunReview:
         return [node.frame for node, is_failed in nodes if not is_failed]
 
     def _read_agent(self, account: Address) -> bool:
-        """Return whether a contract says that it is the account of one of the agents."""
+        """Return whether a contract claims to be the account of one of the agents."""
         agents = frozenset() if self.asked is None else self.asked.agents
         told = self.flow.after.calls.read_value(account, "agent()", "address")
         return told is not None and to_canonical_address(str(told)) in agents

@@ -46,7 +46,7 @@ def encode_word(number: int) -> str:
 
 
 def encode_address(value: bytes) -> str | None:
-    """Encode an address; None if it is empty."""
+    """Encode an address; None if empty."""
     return "0x" + value.hex() if value else None
 
 
@@ -123,7 +123,7 @@ def serialize_block(record: BlockRecord, *, is_full: bool) -> Json:
 def serialize_transaction(
     transaction: SignedTransactionAPI, record: BlockRecord | None = None, index: int = 0
 ) -> Json:
-    """Serialize a transaction, with its index in a block; without a block it is pending."""
+    """Serialize a transaction, with the index in a block; pending without a block."""
     kind = get_transaction_type(transaction)
     header = None if record is None else record.block.header
     form: Json = {
@@ -227,7 +227,7 @@ def _serialize_outcome(receipt: ReceiptAPI) -> Json:
 
 
 def serialize_logs(record: BlockRecord, index: int, before: int) -> list[Json]:
-    """Serialize the logs of a transaction; `before` is the number of earlier logs in its block."""
+    """Serialize the logs of a transaction; `before` is the number of earlier logs in the block."""
     header, transaction = record.block.header, record.block.transactions[index]
     return [
         serialize_log(log)

@@ -1,4 +1,4 @@
-"""The JSON-RPC service of a node: its methods and the translation of its errors."""
+"""The JSON-RPC service of a node: methods and the translation of errors."""
 
 from __future__ import annotations
 
@@ -50,16 +50,16 @@ class NodeService:
         self._faults.forget()
 
     def is_quick(self, method: str) -> bool:
-        """Return whether a method takes well under a millisecond, unless it has to wait."""
+        """Return whether a method takes well under a millisecond, waiting apart."""
         if method in BLOCKING_METHODS and self._rpc.node.fork is not None:
             return False
         known = self._methods.get(method)
         return known is None or known.is_quick
 
     def prepare(self, requests: Sequence[tuple[str, Params]]) -> None:
-        """Read what a batch needs from the remote node of a fork in few round trips.
+        """Read the data for a batch from the remote node of a fork in few round trips.
 
-        Each request reads again what could not be read, and answers with its own error.
+        Each request repeats a failed read, and answers with its own error.
         """
         fork = self._rpc.node.fork
         if fork is None:
@@ -89,8 +89,8 @@ class NodeService:
         """Call a method.
 
         Input:  the stack that keeps the resources of the result; None to release them on return.
-        Raises: RpcError: every error except a bug. WouldBlockError: it would block, and `may_wait`
-                is false.
+        Raises: RpcError: every error except a bug. WouldBlockError: the method would block, and
+            `may_wait` is false.
         """
         with ExitStack() as own:
             context = self._rpc.for_session(session, resources or own, may_wait=may_wait)
@@ -128,9 +128,9 @@ class NodeService:
         arguments: list[object],
         rpc: RequestContext,
     ) -> object:
-        """Return a method's result: the remote node's if it is about a block below a fork.
+        """Return a method's result: the remote node's for a block below a fork.
 
-        Raises: EngineFault: a fault of the host, also if the precompiles found it.
+        Raises: EngineFault: a fault of the host, also if found by the precompiles.
         """
         fork = rpc.node.fork
         if fork is not None:

@@ -15,17 +15,17 @@ log = logging.getLogger(__name__)
 
 
 class Session:
-    """A connection; its subscriptions end with it. Thread-safe.
+    """A connection, whose end is that of all subscriptions. Thread-safe.
 
-    Over WebSocket and in process a session is a connection; over HTTP it is one request, and it
-    closes early if the client disconnects.
+    Over WebSocket and in process a session is a connection; over HTTP one request, closed early if
+    the client disconnects.
     """
 
     def __init__(self, transport: str, notify: Notify | None = None) -> None:
         """Open a session.
 
         Input:  the transport's name, for the log; a callback that sends a notification, None if the
-                transport has none. The callback does not block, and drops late messages.
+            transport has none. The callback does not block, and drops late messages.
         """
         self.transport = transport
         self.notify = notify
@@ -39,7 +39,7 @@ class Session:
         return self._is_open
 
     def on_close(self, callback: Callable[[], None]) -> None:
-        """Call `callback` when the session closes; immediately if it is closed.
+        """Call `callback` when the session closes; immediately if already closed.
 
         The callback runs in any thread and must not block: the thread may be the event loop's.
         """
@@ -50,7 +50,7 @@ class Session:
         _run(callback)
 
     def close(self) -> None:
-        """Close the session. Only its owner calls this."""
+        """Close the session. Only the owner calls this."""
         with self._lock:
             self._is_open = False
             callbacks, self._callbacks = self._callbacks, []

@@ -31,7 +31,7 @@ class TokenReader:
     _scales: dict[Address, TokenScale] = field(default_factory=dict)
 
     def read_scale(self, token: Address) -> TokenScale:
-        """Return a token's symbol and decimals; None where it has none."""
+        """Return a token's symbol and decimals; None where missing."""
         if token not in self._scales:
             decimals = self.calls.read_integer(token, "decimals()")
             self._scales[token] = TokenScale(
@@ -41,16 +41,16 @@ class TokenReader:
         return self._scales[token]
 
     def read_balance(self, token: Address, holder: Address) -> int | None:
-        """Return a holder's balance; None if the token does not tell it."""
+        """Return a holder's balance; None if the token does not answer."""
         argument = encode_address_argument(holder)
         return self.calls.read_integer(token, "balanceOf(address)", argument)
 
     def read_approval(self, approval: TokenApproval) -> int:
-        """Return the allowance of a spender; for items 1 or 0: whether it may take them.
+        """Return the allowance of a spender; for items 1 or 0: whether the spender may take them.
 
-        A token that does not tell it has given nothing.
+        No answer counts as 0.
 
-        Input:  approval: its amount does not count.
+        Input:  approval: the amount does not count.
         """
         token, spender = approval.token, encode_address_argument(approval.spender)
         owner = encode_address_argument(approval.owner)
@@ -80,7 +80,7 @@ def build_overrides(
 ) -> dict[Address, AccountOverride]:
     """Return the overrides with which a state has these values of touched accounts.
 
-    Input: the accounts as they are to be; the same accounts at the other end of the transaction.
+    Input: the accounts as wanted; the same accounts at the other end of the transaction.
     """
     return {
         address: AccountOverride(

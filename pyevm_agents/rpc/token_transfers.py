@@ -1,4 +1,4 @@
-"""Transfers and approvals of ether and tokens in a transaction, read from its calls and its events.
+"""Transfers and approvals of ether and tokens in a transaction, read from calls and events.
 
 An event is a contract's own word. The balances of `state_changes` are read from the tokens.
 """

@@ -96,10 +96,10 @@ def parse_transaction_request(value: object, name: str) -> TransactionRequest:
 
 
 def decode_transaction(raw: bytes, builder: type[TransactionBuilderAPI]) -> SignedTransactionAPI:
-    """Decode a signed transaction, and recover its sender.
+    """Decode a signed transaction, and recover the sender.
 
     Input:  the builder of the chain's transactions.
-    Raises: RpcError: not a transaction of its fork. ConfigError: its blobs are not proved.
+    Raises: RpcError: not a transaction of the fork. ConfigError: blobs that are not proved.
     """
     if not raw:
         raise RpcError(INVALID_PARAMS, "empty transaction data")
@@ -238,7 +238,7 @@ def parse_block_override(value: object, name: str) -> BlockOverride:
 def parse_block_fields(
     form: Mapping[str, object], fields: Mapping[str, tuple[str, Read]], name: str
 ) -> dict[str, Any]:
-    """Parse the given block fields; return them by their names in `BlockOverride`."""
+    """Parse the given block fields; return them by name in `BlockOverride`."""
     _require_known(form, set(fields), name)
     return {
         field: read(form[key], f"{name}.{key}")

@@ -1,4 +1,4 @@
-"""Unsupported methods of other nodes, each with its reason."""
+"""Unsupported methods of other nodes, each with a reason."""
 
 from __future__ import annotations
 

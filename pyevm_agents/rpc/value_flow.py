@@ -1,4 +1,4 @@
-"""What a transaction moved and changed: transfers, approvals, balances, storage."""
+"""Effects of a transaction: transfers, approvals, balances, storage."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ class ValueFlow:
     ) -> ValueFlow:
         """Return the serializer of a traced transaction.
 
-        Input: the state before or after the transaction, for what it has not touched; its calls;
-               the accounts that it touched; the overrides of a simulation.
+        Input: the state before or after the transaction, for untouched values; the calls; the
+            touched accounts; the overrides of a simulation.
         """
 
         def read_state(touched: Mapping[Address, AccountOverride]) -> TokenReader:
@@ -101,7 +101,7 @@ class ValueFlow:
         }
 
     def find_approvals(self) -> list[TokenApproval]:
-        """Return the approvals that the transaction changed and that hold after it, in order."""
+        """Return the approvals that the transaction changed and that hold afterwards, in order."""
         found = []
         candidates = dict.fromkeys(
             replace(each, amount=None) for each in iter_approvals(self.calls.tree)
@@ -113,7 +113,7 @@ class ValueFlow:
         return found
 
     def read_balances_before(self) -> dict[tuple[Address, Address | None], int]:
-        """Return what senders had before, by holder and token; None for ether."""
+        """Return the earlier balances of senders, by holder and token; None for ether."""
         senders = dict.fromkeys((each.sender, each.token) for each in self.transfers)
         found: dict[tuple[Address, Address | None], int] = {}
         for holder, token in islice(senders, MAX_BALANCES):
@@ -127,7 +127,7 @@ class ValueFlow:
         return found
 
     def serialize_approvals(self, approvals: Iterable[TokenApproval]) -> list[Json]:
-        """Serialize approvals, as `find_approvals` returns them."""
+        """Serialize approvals, as returned by `find_approvals`."""
         encode = self.calls.encode_address
         forms: list[Json] = []
         for each in approvals:

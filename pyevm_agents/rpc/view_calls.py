@@ -1,7 +1,7 @@
-"""Calls of contracts' view functions, for what a contract says of itself.
+"""Calls of contracts' view functions, for the self-description of a contract.
 
-A contract may answer anything: its texts are data, and a call that fails has no answer. The calls
-run no inference.
+A contract may answer anything: texts are data, and a call that fails has no answer. The calls run
+no inference.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class ViewCalls:
     def call(self, contract: Address, signature: str, arguments: bytes = b"") -> bytes | None:
         """Return the output of a function; None if it fails, or reads what a fork did not record.
 
-        Input: the contract; the function's signature; its encoded arguments.
+        Input: the contract; the function's signature; the encoded arguments.
         """
         data = compute_selector(signature) + arguments
         call = self.rpc.limit_call(Call(to=contract, data=data, gas=self.gas), self.at)
@@ -65,18 +65,18 @@ class ViewCalls:
     def read_value(
         self, contract: Address, signature: str, abi_type: str, arguments: bytes = b""
     ) -> object | None:
-        """Return the value that a function returns; None if it returns none of the type."""
+        """Return the value that a function returns; None if not of the type."""
         output = self.call(contract, signature, arguments)
         values = None if output is None else decode_values([abi_type], output)
         return None if values is None else values[0]
 
     def read_text(self, contract: Address, signature: str) -> str | None:
-        """Return the text that a function returns; None if it returns none."""
+        """Return the text that a function returns, or None."""
         value = self.read_value(contract, signature, "string")
         return None if value is None else str(value)
 
     def read_integer(self, contract: Address, signature: str, arguments: bytes = b"") -> int | None:
-        """Return the unsigned integer that a function returns; None if it returns none."""
+        """Return the unsigned integer that a function returns, or None."""
         value = self.read_value(contract, signature, "uint256", arguments)
         return value if isinstance(value, int) else None
 

@@ -47,7 +47,7 @@ class AgentProvider(JSONBaseProvider):
         return "a node in this process"
 
     def make_request(self, method: RPCEndpoint, params: Any) -> RPCResponse:  # noqa: ANN401 - web3's
-        """Execute a request; return its response."""
+        """Execute a request; return the response."""
         answer = self._answer(self.encode_rpc_request(method, params))
         return self.decode_rpc_response(answer)
 
@@ -67,7 +67,7 @@ class AgentProvider(JSONBaseProvider):
 
 
 class AsyncAgentProvider(AsyncJSONBaseProvider):
-    """A provider that executes requests in threads, so that the event loop is not blocked."""
+    """A provider that executes requests in threads, without blocking the event loop."""
 
     def __init__(self, service: Service) -> None:
         """Input: the service, such as `build_node_service(node)`."""
@@ -79,7 +79,7 @@ class AsyncAgentProvider(AsyncJSONBaseProvider):
         return "a node in this process"
 
     async def make_request(self, method: RPCEndpoint, params: Any) -> RPCResponse:  # noqa: ANN401 - web3's
-        """Execute a request; return its response."""
+        """Execute a request; return the response."""
         body = self.encode_rpc_request(method, params)
         return self.decode_rpc_response(
             await _answer_message(self._dispatcher, body, self._session)
@@ -154,7 +154,7 @@ class PersistentAgentProvider(PersistentConnectionProvider):
 
 
 async def _answer_message(dispatcher: Dispatcher, body: bytes, session: Session) -> bytes:
-    """Execute a message, in a thread if it is not quick."""
+    """Execute a message, in a thread if not quick."""
     reply = dispatcher.handle(body, session)
     answer = await asyncio.to_thread(reply) if isinstance(reply, DeferredResponse) else reply
     assert answer is not None  # noqa: S101 - web3.py sends no notification

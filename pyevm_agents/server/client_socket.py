@@ -1,6 +1,6 @@
 """A client's connection for concurrent requests, responses in any order, and notifications.
 
-WebSockets and IPC connections are such sockets; they differ in how messages are transmitted.
+WebSockets and IPC connections are client sockets that differ in the transmission of messages.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class ClientSocket(ABC):
         """Send a notification. Thread-safe.
 
         Raises:
-            TypeError: the message is not JSON-ready. ValueError: it contains itself.
+            TypeError: the message is not JSON-ready. ValueError: the message contains itself.
         """
         data = encode(message)
         try:
@@ -100,7 +100,7 @@ class ClientSocket(ABC):
             future.cancel()
 
     def _receive(self, body: bytes) -> None:
-        """Execute a message on the event loop or submit it to a thread."""
+        """Execute a message on the event loop or in a thread."""
         answer = self._dispatcher.handle(body, self._session)
         if isinstance(answer, DeferredResponse):
             self._submit(answer)
@@ -145,7 +145,7 @@ class ClientSocket(ABC):
                 self._send(data)
 
     def _notify(self, data: bytes) -> None:
-        """Send a notification, after the batch that may have subscribed to it."""
+        """Send a notification, after the batch that may have subscribed."""
         if not self._pending_batches:
             self._send(data)
         elif sum(map(len, self._held_notifications)) + len(data) <= self._options.queue_bytes:

@@ -53,7 +53,7 @@ class _ReadProgress:
 
 
 class _ClientErrorLogger(logging.LoggerAdapter[logging.Logger]):
-    """Logs malformed HTTP at debug level; aiohttp logs it as an error of the server."""
+    """Logs malformed HTTP at debug level; aiohttp logs an error of the server."""
 
     def exception(self, msg: object, *args: object, **kwargs: Any) -> None:  # noqa: ANN401
         self.debug(msg, *args, **kwargs)

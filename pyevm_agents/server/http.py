@@ -109,7 +109,7 @@ class HttpHandler:
         return _build_text_response(200, ABOUT.format(url=f"http://{request.host}"), shared)
 
     def _refuse(self, request: web.BaseRequest) -> web.Response | None:
-        """Return the response of a rejected request; None if it is accepted."""
+        """Return the response of a rejected request; None if accepted."""
         if self.is_stopping:
             return _close_after(_build_text_response(503, "The server is stopping."))
         if (ambiguity := _find_ambiguity(request)) is not None:
@@ -149,7 +149,7 @@ class HttpHandler:
         return await future
 
     async def _read_body(self, request: web.BaseRequest) -> bytes | web.Response:
-        """Return the body, or the error response if it cannot be read."""
+        """Return the body, or the error response if unreadable."""
         limit_bytes = self._options.limits.body_bytes
         if request.headers.get("Content-Encoding", "identity").lower() != "identity":
             return _build_text_response(415, "Content-Encoding is not supported.")
@@ -181,7 +181,7 @@ class HttpHandler:
 
 
 def _find_ambiguity(request: web.BaseRequest) -> str | None:
-    """Return how a request's headers contradict each other; None if they do not."""
+    """Return how a request's headers contradict each other, or None."""
     for name in ("Host", "Origin"):
         if len(request.headers.getall(name, ())) > 1:
             return f"The request has more than one {name} header; send one."

@@ -45,9 +45,9 @@ class JsonSplitter:
         self._is_in_string = False
 
     def split(self, data: bytes) -> list[bytes]:
-        """Add bytes; return the documents that they complete.
+        """Add bytes; return the completed documents.
 
-        An object or array ends with its last bracket, anything else with its line.
+        An object or array ends with the last bracket, anything else with the line.
         Raises: ValueError: a document exceeds the limit.
         """
         self._buffer += data
@@ -62,7 +62,7 @@ class JsonSplitter:
         return documents
 
     def _find_end(self) -> int | None:
-        """Return the end of the first document; None if it is incomplete."""
+        """Return the end of the first document; None if incomplete."""
         while True:
             pattern = IN_STRING if self._is_in_string else STRUCTURE
             match = pattern.search(self._buffer, self._at)
@@ -104,7 +104,7 @@ class IpcSocket(ClientSocket):
         self._writer = writer
 
     async def serve(self, reader: asyncio.StreamReader) -> None:
-        """Serve the connection until either side closes it."""
+        """Serve the connection until either side closes."""
         sender = asyncio.create_task(self._write())
         splitter = JsonSplitter(self._options.limits.body_bytes)
         taken = 0
@@ -138,7 +138,7 @@ class IpcSocket(ClientSocket):
 async def listen_ipc(
     path: Path, serve: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 ) -> asyncio.Server:
-    """Listen on a Unix socket that only its owner can open.
+    """Listen on a Unix socket that only the owner can open.
 
     Raises: ConfigError: the path is another file, or in use.
     """
@@ -155,7 +155,7 @@ async def listen_ipc(
 def _remove_abandoned(path: Path) -> None:
     """Remove a socket that a killed node left.
 
-    Raises: ConfigError: it is no socket, or a process listens on it.
+    Raises: ConfigError: not a socket, or a process listens there.
     """
     try:
         is_socket = stat.S_ISSOCK(path.lstat().st_mode)

@@ -1,11 +1,11 @@
 """Access checks: `Host` against DNS rebinding, `Origin` against foreign web pages.
 
 A page of any site can send requests to this machine's ports. The browser then sends the page's site
-in `Origin`. A site whose name resolves to 127.0.0.1 is the same origin to the browser, but its name
+in `Origin`. A site whose name resolves to 127.0.0.1 is the same origin to the browser, but the name
 is in `Host`. An IP address in `Host` cannot be rebound.
 
 Pages of other ports of this machine and browser extensions are foreign as well: a development
-server may serve anybody's code. Programs that are no browsers send no `Origin`, or the node's own.
+server may serve any code. Programs that are no browsers send no `Origin`, or the node's own.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class AccessPolicy:
     allowed_origins: frozenset[str] = frozenset()
 
     def explain_refusal(self, host: str | None, origin: str | None) -> str | None:
-        """Return the reason to reject a request with these headers; None to accept it."""
+        """Return the reason to reject a request with these headers; None to accept."""
         if not self._is_own_host(host):
             return (
                 f"Host {_quote_header(host)} is not allowed. If you trust it, allow "
@@ -45,7 +45,7 @@ class AccessPolicy:
         return None
 
     def is_cors_allowed(self, origin: str | None) -> bool:
-        """Return whether a page of an origin may read responses: only if it is configured."""
+        """Return whether a page of an origin may read responses: only if configured."""
         if origin is None or not _is_origin(origin):  # A response header repeats it.
             return False
         return any(_matches(_normalize_origin(each), origin) for each in self.allowed_origins)
@@ -63,7 +63,7 @@ class AccessPolicy:
         return _is_address(name) and not _is_loopback(_normalize_host(self.bound_host))
 
     def _explain_origin(self, host: str, origin: str) -> str | None:
-        """Return the reason to reject a request with this `Origin`; None to accept it."""
+        """Return the reason to reject a request with this `Origin`; None to accept."""
         if not _is_origin(origin):
             return (
                 f"Origin {_quote_header(origin)}: must be scheme://host:port, as browsers send it."

@@ -1,7 +1,7 @@
-"""Files of the node's page, and their headers: nothing of another host is loaded or may run.
+"""Files of the node's page, and headers: nothing of another host is loaded or may run.
 
 The files are built from `page/` and are part of the package. A browser gets the page at `/`, where
-its `Accept` names HTML; other clients see the text for them.
+`Accept` names HTML; other clients see a text.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class PageFiles:
         }
 
     def answer(self, request: web.BaseRequest) -> web.Response | None:
-        """Return the response of a GET or HEAD request; None if it is not for the page."""
+        """Return the response of a GET or HEAD request; None if not for the page."""
         file = self._files.get(request.path)
         if file is None or (request.path == "/" and not accepts_html(request.headers)):
             return None

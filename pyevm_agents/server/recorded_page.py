@@ -1,7 +1,7 @@
 """The node's page with recorded answers, in one file of HTML that loads nothing.
 
-The content security policy of the file allows its own script and style by their digests, and
-nothing else. Texts of contracts and models are in a block of JSON, in which no markup is left.
+The content security policy of the file allows its own script and style by digest, and nothing else.
+Texts of contracts and models are in a block of JSON, in which no markup is left.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _UNSAFE_IN_SCRIPT = re.compile(r"<(?=/script|script|!--)", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedPage:
-    """What a page shows."""
+    """The content of a page."""
 
     title: str
     results: Mapping[str, str]
@@ -62,7 +62,7 @@ class RecordedPage:
 
 
 def describe_omissions(omissions: Sequence[str]) -> str:
-    """Return a page's note about what a recording leaves out; empty if that is nothing."""
+    """Return a page's note about omissions of a recording, or an empty text."""
     if not omissions:
         return ""
     return f"This recording leaves out {' and '.join(omissions)}: it would be too large."
@@ -102,10 +102,10 @@ def render_recorded_page(page: RecordedPage) -> str:
 
 
 def read_recorded_page(text: str) -> RecordedPage:
-    """Return what a page shows that `render_recorded_page` wrote.
+    """Return the content of a page that `render_recorded_page` wrote.
 
     Raises:
-        FixtureError: it is another file, or was altered.
+        FixtureError: another file, or altered.
     """
     match = RECORDING.search(text)
     try:
@@ -118,7 +118,7 @@ def read_recorded_page(text: str) -> RecordedPage:
 
 
 def is_replaceable(path: Path) -> bool:
-    """Return whether a page may be written to a path: it has no file, an empty one, or a page."""
+    """Return whether a page may be written to a path: no file is there, an empty one, or a page."""
     try:
         with path.open("rb") as file:
             start = file.read(MARK_BYTES)
@@ -142,7 +142,7 @@ def _format_recording(page: RecordedPage) -> str:
 
 
 def _replace_surrogates(text: str) -> str:
-    """Return a text that UTF-8 can encode: a file's name may have bytes that are none."""
+    """Return a text that UTF-8 can encode: a file's name may have other bytes."""
     return text.encode(errors="replace").decode()
 
 

@@ -1,4 +1,4 @@
-"""Calls a request listener in a thread of its own, so that the server never waits for it.
+"""Calls a request listener in a separate thread: the server never waits.
 
 A listener that prints may block: Ctrl-S in the terminal would stop the server.
 """
@@ -23,7 +23,7 @@ END_SECONDS = 1.0
 
 
 class RequestLogThread:
-    """Calls a function for each request, in order, in a thread of its own."""
+    """Calls a function for each request, in order, in a separate thread."""
 
     def __init__(self, watch: RequestListener) -> None:
         self._listener = watch

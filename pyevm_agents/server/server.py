@@ -1,4 +1,4 @@
-"""The server: it listens, serves connections and stops.
+"""The server: listens, serves connections and stops.
 
 async with Server(service, ServerOptions(port=0)) as server:
     loop.add_signal_handler(signal.SIGINT, server.stop)
@@ -48,10 +48,10 @@ class Server:
         watch: RequestListener | None = None,
         may_watch_wait: bool = True,
     ) -> None:
-        """Configure a server; `async with` starts and stops it.
+        """Configure a server; `async with` starts and stops the server.
 
-        Input:  the service; the options; a listener for each finished request, which is called in
-                a thread of its own if it may block, otherwise in the executing thread.
+        Input:  the service; the options; a listener for each finished request, which is called in a
+            separate thread if allowed to block, otherwise in the executing thread.
         """
         self._service = service
         self._options = ServerOptions() if options is None else options
@@ -75,12 +75,12 @@ class Server:
 
     @property
     def page_url(self) -> str | None:
-        """The URL of the page for browsers; None if it is not served."""
+        """The URL of the page for browsers; None if not served."""
         return f"{self.url}/" if self._options.serves_page else None
 
     @property
     def ipc_path(self) -> Path | None:
-        """The path of the Unix socket that the server listens on; None if there is none."""
+        """The path of the Unix socket that the server listens on, or None."""
         return self._options.ipc_path
 
     def stop(self) -> None:

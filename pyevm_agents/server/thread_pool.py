@@ -1,13 +1,13 @@
 """Thread pool for requests that compute or block, with large stacks.
 
-Fairness: a method may use at most as many threads as it leaves free. Of 64 threads, a first method
+Fairness: a method may use at most as many threads as are left free. Of 64 threads, a first method
 gets 32 and a second one 16; only after seven blocked methods does an eighth have to wait.
 
-A stack of 256 MiB is address space, not memory: 1,024 nested calls or creations take less than
-1 MiB of it (CPython 3.11.7 and 3.13.0; 512 KiB are too few). The rest is for bugs. py_ecc, which
-py-evm imports, sets Python's recursion limit to 100,000, and C functions can use 2 KiB a level: an
-endless recursion through `sorted` crashes the process with 128 MiB of stack, and raises
-RecursionError with 256.
+A stack of 256 MiB is address space, not memory: 1,024 nested calls or creations take less than 1
+MiB (CPython 3.11.7 and 3.13.0; 512 KiB are too few). The rest is for bugs. py_ecc, which py-evm
+imports, sets Python's recursion limit to 100,000, and C functions can use 2 KiB a level: an endless
+recursion through `sorted` crashes the process with 128 MiB of stack, and raises RecursionError with
+256.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class CallThreadPool:
         return self._running_by_method.total()
 
     def submit(self, method: str, run: Callable[[], bytes | None]) -> asyncio.Future[bytes | None]:
-        """Run a call in a thread, as soon as one is free for its method.
+        """Run a call in a thread, as soon as one is free for the method.
 
         Cancelling the future removes a waiting call; a running call continues.
 

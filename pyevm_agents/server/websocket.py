@@ -36,7 +36,7 @@ class WebSocket(ClientSocket):
         self._transport: asyncio.Transport | None = None
 
     async def serve(self, request: web.BaseRequest) -> web.StreamResponse:
-        """Serve the connection until either side closes it.
+        """Serve the connection until either side closes.
 
         Raises:
             web.HTTPException: the handshake is invalid.

@@ -8,7 +8,7 @@ validation.py  reasons to reject a call, with geth's error codes
 blocks.py      execution of the simulated blocks
 text_overrides.py   VM classes in which the executor reads other texts
 
-Source: execution-apis, `eth_simulateV1` and its test suite; geth, internal/ethapi/simulate.go.
+Source: execution-apis, `eth_simulateV1` and the test suite; geth, internal/ethapi/simulate.go.
 """
 
 from __future__ import annotations

@@ -269,9 +269,9 @@ def _infer_type(call: SimulatedCall) -> int:
 def _move_precompiles(
     fork: dict[Address, Precompile], request: SimulatedBlockRequest
 ) -> dict[Address, Precompile]:
-    """Return the precompiles of a block by their addresses in it.
+    """Return the precompiles of a block by address in the block.
 
-    Raises: SimulationError: the address to move is not a precompile, or its new one is in use.
+    Raises: SimulationError: the address to move is not a precompile, or the new one is in use.
     """
     here = dict(fork)
     for address, to in request.moved_precompiles.items():

@@ -46,7 +46,7 @@ class SimulatedCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulatedBlockRequest(BlockOverride):
-    """A block with its overrides and calls. None: derived from the parent block."""
+    """A block with overrides and calls. None: derived from the parent block."""
 
     beacon_root: bytes | None = None
     withdrawals: tuple[WithdrawalAPI, ...] = ()

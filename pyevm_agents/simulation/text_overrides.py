@@ -1,11 +1,11 @@
 """A VM class in which the executor reads other texts: an agent's base prompt, a tool's metadata.
 
-For simulations of what a model would do with other words. No state changes: an agent still returns
-its own base prompt, and everybody but the executor reads a tool's own metadata.
+For simulations of a model's reaction to other words. No state changes: an agent still returns its
+own base prompt, and every caller but the executor reads a tool's own metadata.
 
-Gas is that of the new texts where the executor charges for them: calldata, metadata and prompt
-tokens. What differs from a deployed text is the work of the contracts: a tool's read costs what its
-own text costs, and so does the agent's encoding of its prompt.
+Gas is that of the new texts where the executor charges: calldata, metadata and prompt tokens. The
+difference from a deployed text is the work of the contracts: a tool's read, and the agent's
+encoding of the prompt, cost as much as with the old text.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class _RewordedMixin(AgentComputation):
 
 
 def _replace_base_prompt(calldata: bytes, base_prompt: str) -> bytes:
-    """Return calldata of the executor with another base prompt; malformed ones as they are."""
+    """Return calldata of the executor with another base prompt; malformed calldata unchanged."""
     try:
         asked = decode_request(calldata)
     except Refusal:

@@ -1,4 +1,4 @@
-"""Validation of simulated calls, in geth's order, with its messages and codes.
+"""Validation of simulated calls, in geth's order, with geth's messages and codes.
 
 Source: execution-apis, `eth_simulateV1`; geth, core/state_transition.go and
 internal/ethapi/errors.go.

@@ -126,7 +126,7 @@ class SimulatedComputation(BaseComputation):
         self._transfers: list[LogEntry] = []
 
     def __enter__(self) -> ComputationAPI:
-        """Enter the call; record the value that it transfers."""
+        """Enter the call; record the transferred value."""
         message = self.msg
         if message.should_transfer_value and message.value:
             to = message.storage_address if message.is_create else message.code_address
@@ -134,7 +134,7 @@ class SimulatedComputation(BaseComputation):
         return super().__enter__()
 
     def note_transfer(self, sender: Address, to: Address, value_wei: int) -> None:
-        """Record a transfer of value, if the rules require it."""
+        """Record a transfer of value, if required by the rules."""
         if not self.rules.notes_transfers:
             return
         topics = (TRANSFER_TOPIC, int.from_bytes(sender, "big"), int.from_bytes(to, "big"))
@@ -156,7 +156,7 @@ class SimulatedComputation(BaseComputation):
 
 
 def _wrap_selfdestruct(opcode: Callable[..., None]) -> Callable[..., None]:
-    """Return SELFDESTRUCT, extended to record its transfer."""
+    """Return SELFDESTRUCT, extended to record the transfer."""
 
     def selfdestruct(computation: SimulatedComputation) -> None:
         items = computation._stack.values  # type: ignore[attr-defined]  # noqa: SLF001 - py-evm has no accessor

@@ -1,4 +1,4 @@
-"""Accounts as the state trie encodes them, and a chain's state cache."""
+"""Accounts as encoded in the state trie, and a chain's state cache."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Account(NamedTuple):
     """On a fork: whether it was created or cleared here, so that no remote slot is visible."""
 
     def encode(self) -> bytes:
-        """Return the account as RLP, with a fifth item if it hides the remote slots."""
+        """Return the account as RLP, with a fifth item if hiding the remote slots."""
         return encode_list(
             encode_integer(self.nonce)
             + encode_integer(self.balance)
@@ -89,7 +89,7 @@ class StateCache:
         self._paths: LRU[bytes, str] = LRU(PATHS)
 
     def get_path(self, key: bytes) -> str:
-        """Return a key's path in a trie of hashed keys: its keccak as hexadecimal text."""
+        """Return a key's path in a trie of hashed keys: keccak as hexadecimal text."""
         path = self._paths.get(key)
         if path is None:
             path = self._paths[key] = keccak(key).hex()

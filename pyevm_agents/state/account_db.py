@@ -1,6 +1,6 @@
 """The account database of a py-evm state: trie, changes, and an undo journal.
 
-py-evm's own stores RLP behind five layers of databases, so that a plain transfer decodes an account
+py-evm's own stores RLP behind five layers of databases, where a plain transfer decodes an account
 39 times. Here accounts and slots are decoded values, changes are journaled, and tries are updated
 once, when a root is computed. Roots are equal.
 """
@@ -73,7 +73,7 @@ class StateAccountDB(AccountDatabaseAPI):
 
     @state_root.setter
     def state_root(self, value: Hash32) -> None:
-        """Set the visible root: py-evm does so before it discards later changes."""
+        """Set the visible root: py-evm does this before discarding later changes."""
         self._shown_root = value
 
     def has_root(self, state_root: bytes) -> bool:
@@ -99,7 +99,7 @@ class StateAccountDB(AccountDatabaseAPI):
         return self._shown_root
 
     def _update_storage_root(self, address: Address) -> Account | None:
-        """Return an account with its current storage root."""
+        """Return an account with the current storage root."""
         account = self._get_account(address)
         storage = self._storages.get(address)
         if storage is None or not storage.changed:
@@ -151,7 +151,7 @@ class StateAccountDB(AccountDatabaseAPI):
             self._undo.clear()
 
     def _pop_checkpoint(self, checkpoint: JournalDBCheckpoint) -> int:
-        """Drop a checkpoint and all later ones; return the length of the journal at it."""
+        """Drop a checkpoint and all later ones; return the length of the journal there."""
         while True:
             mark, length = self._marks.pop()
             if mark == checkpoint:
@@ -181,7 +181,7 @@ class StateAccountDB(AccountDatabaseAPI):
         return account
 
     def _decode_account(self, address: Address, encoded: bytes | None) -> Account | None:  # noqa: ARG002 - for subclasses
-        """Return the account of a value in the trie; None if it does not exist."""
+        """Return the account of a value in the trie; None if absent."""
         return None if encoded is None else Account.decode(encoded)
 
     def _encode_account(self, address: Address, account: Account | None) -> bytes | None:  # noqa: ARG002 - for subclasses
@@ -249,7 +249,7 @@ class StateAccountDB(AccountDatabaseAPI):
         return account.nonce == account.balance == 0 and account.code_hash == EMPTY_SHA3
 
     def touch_account(self, address: Address) -> None:
-        """Create an account if it does not exist."""
+        """Create an account if absent."""
         self._set(address, self._get_account(address) or self.new_account)
 
     def delete_account(self, address: Address) -> None:
@@ -266,7 +266,7 @@ class StateAccountDB(AccountDatabaseAPI):
     def get_code(self, address: Address) -> bytes:
         """Return an account's code.
 
-        Raises: MissingBytecode: the database lacks it.
+        Raises: MissingBytecode: the database lacks the code.
         """
         code_hash = self.get_code_hash(address)
         if code_hash == EMPTY_SHA3:

@@ -1,17 +1,17 @@
-"""Dumps of the accounts of a state trie, keyed by address, as anvil's are.
+"""Dumps of the accounts of a state trie, keyed by address, like anvil's.
 
     {"0x<address>": {"nonce": 1, "balance": "0x0", "code": "0x60…",
                      "storage": {"0x<slot>": "0x<value>"}}}
 
-A trie has the hashes of addresses and slots. The database has the addresses and slots by their
-hashes. Blocks that another client executed come without them: such an account is keyed by its hash.
+A trie has the hashes of addresses and slots. The database has the addresses and slots by hash.
+Blocks that another client executed come without these: an account is then keyed by hash.
 
     {"0x<keccak of the address>": {"nonce": "0x1", "balance": "0x0", "code": "0x60…",
                                    "storage": {"0x<keccak of the slot>": "0x2a"}}}
 
-A dump of a fork has the accounts that differ from the remote state, and their differing slots, all
-by hash. An account that was deleted is null; one that hides the remote slots has
-`"hidesRemote": true`.
+A dump of a fork has the accounts that differ from the remote state, and the differing slots, all by
+hash. An account that was deleted is null; one that hides the remote slots has `"hidesRemote":
+true`.
 
 Source: yellow paper, 4.1, for the two tries; anvil 1.7.1, `--dump-state`.
 """
@@ -50,7 +50,7 @@ def dump_accounts(db: DatabaseAPI, root: bytes) -> dict[str, dict[str, object] |
 def _dump_entry(
     db: DatabaseAPI, key: bytes, encoded: bytes
 ) -> tuple[str, dict[str, object] | None]:
-    """Dump an account by its address, or by hash where the address or a slot is unknown."""
+    """Dump an account by address, or by hash where the address or a slot is unknown."""
     account = Account.decode(encoded)
     address = _find_preimage(db, key)
     slots = {_find_preimage(db, name): value for name, value in _list_slots(db, account)}
@@ -72,7 +72,7 @@ def _dump_entry_by_hash(
 
 
 def _dump_rest(db: DatabaseAPI, account: Account, storage: dict[str, str]) -> dict[str, object]:
-    """Dump what both formats have in common."""
+    """Dump the common part of both formats."""
     code = b"" if account.code_hash == EMPTY_SHA3 else db[account.code_hash]
     return {"balance": hex(account.balance), "code": _encode(code), "storage": storage}
 
@@ -84,7 +84,7 @@ def _list_slots(db: DatabaseAPI, account: Account) -> Iterator[tuple[bytes, int]
 
 
 def _find_preimage(db: DatabaseAPI, key: bytes) -> bytes | None:
-    """Return the address or slot of a hash; None if the database lacks it."""
+    """Return the address or slot of a hash; None if not in the database."""
     return db.get(key)
 
 
@@ -139,7 +139,7 @@ def _parse_overlay_entry(
 def _parse_entry(
     db: DatabaseAPI, key: object, form: Mapping[str, object]
 ) -> tuple[bytes, Account | None]:
-    """Parse an entry of a dump; return the hash of its address, and the account."""
+    """Parse an entry of a dump; return the hash of the address, and the account."""
     name = _parse_bytes(key)
     if len(name) == ADDRESS_BYTES:
         nonce = form["nonce"]
@@ -157,7 +157,7 @@ def _parse_account(
     """Parse an account.
 
     Input:
-        has_hashes: whether its slots are keyed by their hashes.
+        has_hashes: whether slots are keyed by hash.
         has_zeros: whether a slot of 0 differs from no slot.
     """
     code = _parse_bytes(form["code"])

@@ -1,18 +1,18 @@
-"""The accounts of a fork: an overlay of what differs from the fork block, over its remote state.
+"""The accounts of a fork: an overlay of the differences from the fork block, over the remote state.
 
-The overlay is a trie like any other, in the chain's database. Its root is the state root of a
-local block. An entry is there if, and only if, the value differs from the remote's, so the root
-does not depend on reads or their order:
+The overlay is a trie like any other, in the chain's database. The root is the state root of a local
+block. An entry is there if, and only if, the value differs from the remote's, so the root does not
+depend on reads or the order of reads:
 
 - An account has the usual four items. The storage root is that of the slots that differ. A slot
   that differs by being empty is stored as 0.
 - An account that was created here, or whose storage was cleared, has a fifth item, 1: the remote
-  slots are hidden, and its storage trie has all its slots.
+slots are hidden, and the storage trie has all slots.
 - An account that was deleted here is an empty list.
 - The entry of the key keccak("origin") is the hash of the fork block.
 
 An account with storage, but without nonce, balance and code (EIP-7610 counts 28 on mainnet) does
-not exist in the remote state, and its slots are not visible.
+not exist in the remote state, and the slots are not visible.
 
 Source: docs/architecture.md#fork-is-an-overlay.
 """
@@ -89,7 +89,7 @@ class OverlayAccountDB(StateAccountDB):
     new_account = Account(hides_remote=True)
 
     def _read_remote(self, address: Address) -> Account | None:
-        """Return an account of the remote state; put its code into the cache."""
+        """Return an account of the remote state; put the code into the cache."""
         accounts = self.cache.remote_accounts
         try:
             return accounts[address]
@@ -137,7 +137,7 @@ class OverlayAccountDB(StateAccountDB):
 
 
 def write_origin(db: DatabaseAPI, block_hash: bytes) -> bytes:
-    """Write an overlay without differences; return its root, which commits to the fork block."""
+    """Write an overlay without differences; return the root, which commits to the fork block."""
     written: dict[bytes, bytes] = {}
     trie = Trie(db, BLANK_ROOT_HASH, StateCache())
     trie.set(ORIGIN_KEY.hex(), block_hash)

@@ -24,7 +24,7 @@ HASH_BYTES = 32
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StorageProof:
-    """The value of a slot, with the trie nodes from the storage root to it."""
+    """The value of a slot, with the trie nodes from the storage root down."""
 
     slot: int
     value: int
@@ -33,7 +33,7 @@ class StorageProof:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccountProof:
-    """An account, with the trie nodes from the state root to it, each as RLP."""
+    """An account, with the trie nodes from the state root down, each as RLP."""
 
     account: Account
     """Empty if it does not exist."""
@@ -45,13 +45,13 @@ class AccountProof:
 def prove(
     rows: DatabaseAPI, state_root: bytes, address: Address, slots: Iterable[int]
 ) -> AccountProof:
-    """Return an account and slots of its storage, with Merkle proofs.
+    """Return an account and storage slots, with Merkle proofs.
 
     Input:
         rows: a database with the trie nodes.
         state_root: the root to prove against.
         address: of the account.
-        slots: of its storage.
+        slots: of the account's storage.
     """
     accounts = HexaryTrie(rows, state_root)
     key = keccak(address)
@@ -73,9 +73,9 @@ def _prove_slot(storage: HexaryTrie, slot: int) -> StorageProof:
 
 
 def _collect_proof_nodes(trie: HexaryTrie, key: bytes) -> tuple[bytes, ...]:
-    """Return the nodes from the root to a key, or to the node that proves its absence.
+    """Return the nodes from the root to a key, or to the node that proves the absence.
 
-    A node shorter than a hash is contained in its parent, so it is left out.
+    A node shorter than a hash is contained in the parent, and left out.
     """
     nodes = [rlp.encode(node) for node in trie.get_proof(key)]  # type: ignore[no-untyped-call]
     return tuple(node for i, node in enumerate(nodes) if i == 0 or len(node) >= HASH_BYTES)

@@ -1,4 +1,4 @@
-"""State of a fork block: accounts and slots of a remote chain, read when they are needed."""
+"""State of a fork block: accounts and slots of a remote chain, read when needed."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class RemoteState(Protocol):
     """
 
     def get_account(self, address: Address) -> RemoteAccount | None:
-        """Return an account; None if it does not exist: no nonce, balance or code (EIP-161).
+        """Return an account; None if absent: no nonce, balance or code (EIP-161).
 
         Raises: RemoteFault: the remote chain did not answer.
         """
 
     def get_slot(self, address: Address, slot: int) -> int:
-        """Return the value of a slot, 0 if it is empty.
+        """Return the value of a slot, 0 if empty.
 
         Raises: RemoteFault: the remote chain did not answer.
         """

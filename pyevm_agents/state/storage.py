@@ -1,4 +1,4 @@
-"""The storage of one account: its trie, and changed slots."""
+"""The storage of one account: the trie, and changed slots."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class AccountStorage:
     def compute_root(self, written: dict[bytes, bytes]) -> bytes:
         """Compute the storage root with all changes.
 
-        It adds new nodes to `written`, and slots under their hashes.
+        Adds new nodes to `written`, and slots by hash.
 
         Raises: MissingNodeError: see `get`.
         """

@@ -1,4 +1,4 @@
-"""A Merkle Patricia trie: changed in memory, and hashed once when its root is computed.
+"""A Merkle Patricia trie: changed in memory, and hashed once when the root is computed.
 
 Source: the Ethereum Yellow Paper, appendix D.
 """
@@ -48,7 +48,7 @@ class Trie:
         self._root: Child = NOTHING if root_hash == BLANK_ROOT_HASH else HASH_PREFIX + root_hash
 
     def get(self, path: str) -> bytes | None:
-        """Return the value at a path; None if there is none.
+        """Return the value at a path, or None.
 
         Raises: MissingNodeError: the database lacks a trie node.
         """
@@ -158,14 +158,14 @@ class Trie:
         return self._collapse_branch(children)
 
     def _collapse_branch(self, children: list[Child]) -> Child:
-        """Return a branch of these children, or its only child without a branch."""
+        """Return a branch of these children, or the only child without a branch."""
         left = [nibble for nibble, child in enumerate(children) if child != NOTHING]
         if len(left) > 1:
             return Branch(children)
         return self._prepend_path(f"{left[0]:x}", children[left[0]])
 
     def _prepend_path(self, path: str, child: Child) -> Child:
-        """Return a child with a path before it, merged with the child's own path."""
+        """Return a child with a path in front, merged with the child's own path."""
         if child == NOTHING:
             return child
         node = self._resolve_node(child)
@@ -178,7 +178,7 @@ class Trie:
     # -- hashing -- #
 
     def _encode_subtree(self, node: TrieNode, written: dict[bytes, bytes]) -> bytes:
-        """Return a node's encoding; add the nodes below it to `written`."""
+        """Return a node's encoding; add the nodes below to `written`."""
         if isinstance(node, Branch):
             node.children = [
                 child if isinstance(child, bytes) else self._encode_reference(child, written)

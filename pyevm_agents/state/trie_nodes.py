@@ -1,10 +1,10 @@
 """Nodes of a Merkle Patricia trie as RLP.
 
 A path is hexadecimal text, one digit per nibble: slices and comparisons of text are fast. A child
-is its reference in the parent's encoding: 33 bytes with its hash, its own encoding if that is
-shorter than a hash, or `NOTHING`. So a branch is decoded by slicing and encoded by joining.
+is the reference in the parent's encoding: 33 bytes with the child's hash, the child's encoding if
+shorter than a hash, or `NOTHING`. A branch is thus decoded by slicing and encoded by joining.
 
-No key is a prefix of another, so a branch has no value. This holds for hashes and list indices.
+No key is a prefix of another: a branch has no value. This holds for hashes and list indices.
 
 Source: the Ethereum Yellow Paper, appendices B and D.
 """
@@ -69,7 +69,7 @@ def encode_string(content: bytes) -> bytes:
 
 
 def encode_list(payload: bytes) -> bytes:
-    """Return the RLP of a list, given the joined encodings of its items."""
+    """Return the RLP of a list, given the joined encodings of the items."""
     length = len(payload)
     if length <= MAX_SHORT_BYTES:
         return bytes((SHORT_LIST + length,)) + payload
@@ -133,7 +133,7 @@ def _encode_hex_prefix(path: str, *, flag: int) -> bytes:
 
 
 def _decode_hex_prefix(item: bytes) -> tuple[str, bool]:
-    """Decode a hex-prefix path; return it, and whether it belongs to a leaf."""
+    """Decode a hex-prefix path; return the path, and whether a leaf has it."""
     begin, end = locate_content(item, 0)
     text = item[begin:end].hex()
     return (text[1:] if text[0] in "13" else text[2:]), text[0] in "23"

@@ -1,6 +1,6 @@
 """The test kit: agents in a test suite, on a real EVM with real gas.
 
-Names are imported when they are used, so that this package costs nothing before.
+Names are imported on first use: this package costs nothing before.
 """
 
 from __future__ import annotations

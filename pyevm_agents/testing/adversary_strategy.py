@@ -34,7 +34,7 @@ Several transactions, as a state machine:
 
     TestPurse = PurseMachine.TestCase
 
-Hypothesis chooses the rules, their arguments and the model's steps. All runs share one chain, and
+Hypothesis chooses the rules, the arguments and the model's steps. All runs share one chain, and
 each starts from the state that `deploy` left.
 """
 
@@ -74,7 +74,7 @@ def adversary(
 ) -> SearchStrategy[Adversary]:
     """Return a strategy for models that generate any step that the grammar admits.
 
-    A step is drawn when it is requested: an example is as long as its run. The test needs
+    A step is drawn on request: an example is as long as the run. The test needs
     `adversary_settings`.
 
     Input:
@@ -192,7 +192,7 @@ class Adversary:
     def to_script(self) -> str:
         """Return code that repeats the steps: `model.script(…)`.
 
-        If the same question got different steps, a script can't repeat them: the code is
+        If the same question got different steps, which a script can't repeat, the code is
         `adversary = following_script(…)`.
         """
         is_list = self._model is None or self._model.is_list
@@ -231,7 +231,7 @@ class _AdversaryStrategy(SearchStrategy[Adversary]):
 
 @contextmanager
 def _reraise_interruption(model: AdversarialModel) -> Iterator[None]:
-    """Raise the exception that interrupted the model, if it was lost on its way to the test.
+    """Raise the exception that interrupted the model, if lost on the way to the test.
 
     Hypothesis ends an example by an exception in a draw, here in the middle of a transaction. The
     node turns an unknown exception into error -32603, which a test may expect.

@@ -47,7 +47,7 @@ def is_tool_offered(name: str, steps: Iterable[AgentStep]) -> bool:
 def list_offered_tools(steps: Iterable[AgentStep]) -> tuple[str, ...]:
     """Return the names of the tools that the prompts of steps offer, for people.
 
-    A name with a colon in it is cut there.
+    A name with a colon is cut there.
     """
     entries = (line for tools in _list_tool_texts(steps) for line in tools.split("\n"))
     names = (line[2:].partition(": ")[0] for line in entries if line.startswith("- "))
@@ -120,7 +120,7 @@ def find_tool(chain: Chain, agent: Address, name: str) -> Address:
 
 
 def call_view(chain: Chain, address: Address, contract: str, function: str) -> Any:  # noqa: ANN401 - any type of Solidity's
-    """Call a view function without arguments; return its result.
+    """Call a view function without arguments; return the result.
 
     Input:  the chain; the contract's address; the name of an artifact of this package that has the
             function; the function's name.

@@ -27,11 +27,11 @@ class ArtifactFinder:
     """Finds compiled contracts by name. Folders are listed once."""
 
     def __init__(self, folders: Sequence[Path] = (), *, root: Path | None = None) -> None:
-        """Name folders. None is read yet.
+        """Name folders, without reading.
 
-        Input: folders of artifacts, with their subfolders; if empty, the output of Foundry and
-               Hardhat in `root` or the nearest folder above it that has any; `root` is the working
-               folder by default.
+        Input: folders of artifacts, with subfolders; if empty, the output of Foundry and Hardhat in
+               `root` or the nearest folder above that has any; `root` is the working folder by
+               default.
         """
         self._configured_folders = tuple(folders)
         self._root = Path.cwd() if root is None else root
@@ -56,11 +56,11 @@ class ArtifactFinder:
     def find(self, wanted: str | Path) -> CompiledContract:
         """Return a contract.
 
-        Input:  a name, such as `Token`; with a part of its source's path if several contracts have
+        Input:  a name, such as `Token`; with a part of the source's path if several contracts have
                 the name, such as `v2/Token.sol:Token`; or the path of an artifact, relative to the
                 root.
-        Raises: ConfigError: no contract has the name, or several have it.
-        Warns:  StaleArtifactWarning: a source changed after it was compiled; once per artifact.
+        Raises: ConfigError: no contract has the name, or several do.
+        Warns:  StaleArtifactWarning: a source changed after the compilation; once per artifact.
         """
         if not isinstance(wanted, (str, Path)):
             raise ConfigError(
@@ -93,7 +93,7 @@ class ArtifactFinder:
         return files
 
     def _check(self, contract: CompiledContract) -> CompiledContract:
-        """Return a contract; warn, once, if its sources changed since they were compiled."""
+        """Return a contract; warn, once, if sources changed since the compilation."""
         file, sources = contract.file, contract.sources
         if file is None or sources is None or file in self._checked:
             return contract
@@ -174,14 +174,14 @@ def _select_candidates(contracts: list[CompiledContract], source: str) -> list[C
 
 
 def _get_source(contract: CompiledContract) -> str:
-    """Return the path of a contract's source; its artifact's folder if the path is unknown."""
+    """Return the path of a contract's source; the artifact's folder if the path is unknown."""
     if contract.sources is not None:
         return contract.sources.target
     return "" if contract.file is None else contract.file.parent.name
 
 
 def _is_from_source(contract: CompiledContract, source: str) -> bool:
-    """Return whether a contract's source, or the folder of its artifact, ends in a path."""
+    """Return whether a contract's source, or the folder of the artifact, ends in a path."""
     parts = Path(source).parts
     folders = () if contract.file is None else contract.file.parent.parts
     return not parts or parts in {
@@ -191,7 +191,7 @@ def _is_from_source(contract: CompiledContract, source: str) -> bool:
 
 
 def _iter_parents(root: Path) -> Iterator[Path]:
-    """Yield a folder and those above it, up to its repository's."""
+    """Yield a folder and those above, up to the repository's."""
     for folder in (root.absolute(), *root.absolute().parents):
         yield folder
         if (folder / ".git").exists():

@@ -4,7 +4,7 @@
 
 `used` and `answered` search all steps; `then_used` and `then_answered` check the same agent's next
 step. Each method returns the assertion, so calls can be chained. An assertion that fails raises an
-`AssertionError` that shows every step and marks those it is about.
+`AssertionError` that shows every step and marks those concerned.
 """
 
 from __future__ import annotations
@@ -58,11 +58,11 @@ ANSWER_LINE = "\nFinal Answer: "
 def assert_agent(subject: Subject, chain: RunSource | None = None) -> AgentAssertion:
     """Return an assertion about the agents of a transaction.
 
-    Input:  the transaction's receipt as web3.py returns it, its hash, or agent steps; the
+    Input:  the transaction's receipt as returned by web3.py, a hash, or agent steps; the
             `AgentChain` that executed it, None to search all open chains of this process.
-    Raises: ConfigError: no open chain has the transaction; or several have it, agents did something
-            else on each, and the receipt's block does not tell them apart. AssertionError: no agent
-            took a step in the transaction, although it succeeded.
+    Raises: ConfigError: no open chain has the transaction; or several do, agents did something else
+            on each, and the receipt's block does not distinguish the chains. AssertionError: no
+            agent took a step in the transaction, although it succeeded.
     """
     __tracebackhide__ = True
     run = find_run(subject, chain)
@@ -73,9 +73,9 @@ def assert_agent(subject: Subject, chain: RunSource | None = None) -> AgentAsser
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentAssertion:
-    """The assertions that passed so far, and the steps that the next one is about.
+    """The assertions that passed until now, and the steps for the next one.
 
-    Every method raises an AssertionError if its assertion fails.
+    Every method raises an AssertionError if the assertion fails.
     """
 
     run: AgentRun
@@ -91,10 +91,11 @@ class AgentAssertion:
     # -- which agent -- #
 
     def of(self, agent: object) -> AgentAssertion:
-        """Restrict the assertion to the steps of one agent, from its first step on.
+        """Restrict the assertion to the steps of one agent, from the first step on.
 
-        Input:  the agent's address, its contract, or the name under which the test kit deployed it.
-        Raises: ConfigError: it is none of them, or several agents were deployed under the name.
+        Input:  the agent's address, the contract, or the name under which the test kit deployed the
+            agent.
+        Raises: ConfigError: none of these, or several agents were deployed under the name.
         """
         __tracebackhide__ = True
         address = normalize_address(agent)
@@ -109,7 +110,7 @@ class AgentAssertion:
         return replace(self, scope=scope, places=(START,), calls=(*self.calls, call))
 
     def _find_agent(self, agent: object, agents: Sequence[str]) -> str | None:
-        """Return the address of an agent that was deployed under a name; None if it took no step.
+        """Return the address of an agent that was deployed under a name; None without a step.
 
         Raises: ConfigError: no contract has the name, or several agents do.
         """
@@ -143,7 +144,7 @@ class AgentAssertion:
         return self._extend(call, places)
 
     def then_used(self, tool: str) -> AgentAssertion:
-        """Assert that the agent's next step used a tool; as the first call, its first step."""
+        """Assert that the agent's next step used a tool; as the first call, the first step."""
         __tracebackhide__ = True
         call = f"then_used({require_tool_name('then_used(…)', tool)!r})"
         expected = f"the use of {tool} was expected here"
@@ -165,9 +166,9 @@ class AgentAssertion:
         """Assert that no step used one of these tools, steps of nested agents included.
 
         Each name must be that of a tool which an agent of the transaction was offered, or has: a
-        prompt of the run lists it, or `getTools` of an agent, of one of its tools, and so on. A run
-        without any prompt is exempt: it failed before its first step, or consists of steps that
-        have none.
+        prompt of the run lists it, or `getTools` of an agent, of one of the agent's tools, and
+        further tools. A run without any prompt is exempt: a run that failed before the first step,
+        or consists of steps without prompts.
 
         Raises: ConfigError: no tool of the run's agents has the name.
         """
@@ -218,7 +219,7 @@ class AgentAssertion:
         return self._keep_matching(f"with_args({arguments})", differences)
 
     def observed(self, text: ExpectedText) -> AgentAssertion:
-        """Assert the tool's answer to its agent: a whole text, a pattern or a predicate."""
+        """Assert the tool's answer to the agent: a whole text, a pattern or a predicate."""
         __tracebackhide__ = True
         uses = self._require_uses("observed")
         differences = {
@@ -257,7 +258,7 @@ class AgentAssertion:
         """Assert the final answer of the outermost agent, or of the agent that `of` selected.
 
         The executor replaces names that the base prompt gives to addresses (`Bob = 0x…`) by these
-        addresses, so an answer that was scripted as `Sent to Bob.` contains Bob's address.
+        addresses: an answer that was scripted as `Sent to Bob.` contains Bob's address.
 
         Input: a whole text, a pattern or a predicate; without one, any answer passes.
         """
@@ -270,7 +271,7 @@ class AgentAssertion:
         return self._keep_matching(call, self._compare_answers(wanted, ends))
 
     def then_answered(self, *text: ExpectedText) -> AgentAssertion:
-        """Assert that the same agent's next step is its final answer; see `answered`."""
+        """Assert that the same agent's next step is the final answer; see `answered`."""
         __tracebackhide__ = True
         call = f"then_answered({', '.join(map(format_expected, text))})"
         wanted = _require_single_text(text, call)
@@ -335,8 +336,8 @@ class AgentAssertion:
     def failed(self, reason: ExpectedText | None = None) -> AgentAssertion:
         """Assert that the transaction reverted or halted.
 
-        Input: the reason as the trace shows it: a whole text, a pattern or a predicate; without
-               one, any reason passes.
+        Input: the reason as in the trace: a whole text, a pattern or a predicate; without one, any
+               reason passes.
         """
         __tracebackhide__ = True
         call, failure = (
@@ -353,9 +354,9 @@ class AgentAssertion:
         return self._extend(call, self.places)
 
     def was_done(self) -> AgentAssertion:
-        """Assert that the outermost agent, or the one that `of` selected, did what was asked.
+        """Assert that the outermost agent, or the one that `of` selected, did the task.
 
-        So the transaction succeeded, and the final answer is no refusal, doubt or error:
+        The transaction succeeded, and the final answer is no refusal, doubt or error:
         `precompiles.outcome`.
         """
         __tracebackhide__ = True
@@ -367,7 +368,7 @@ class AgentAssertion:
         return self._extend("was_done()", done.places)
 
     def was_not_done(self, *text: ExpectedText) -> AgentAssertion:
-        """Assert that the agents did not do what was asked: they undid the run, or refused at once.
+        """Assert that the agents did not do the task: the run was undone, or refused at once.
 
         Input: the answer, as a whole text, a pattern or a predicate; without one, any passes.
         """
@@ -397,7 +398,7 @@ class AgentAssertion:
         return replace(self, places=tuple(places), calls=(*self.calls, call))
 
     def _fail(self, call: str, but: str, marks: Mapping[int, str] | None = None) -> NoReturn:
-        """Raise an AssertionError that shows the run and marks the steps that it is about."""
+        """Raise an AssertionError that shows the run and marks the steps concerned."""
         __tracebackhide__ = True
         claim = "".join(f".{part}" for part in (*self.calls, call))
         trace = format_run(self.run, marks)
@@ -417,7 +418,7 @@ class AgentAssertion:
     def _advance(
         self, call: str, is_right: Callable[[AgentStep], bool], expected: str
     ) -> AgentAssertion:
-        """Continue at the next step of each place's agent; fail if none of them matches."""
+        """Continue at the next step of each place's agent; fail without a match."""
         __tracebackhide__ = True
         nexts = {place: self._find_next_step(place) for place in self.places}
         fitting = [i for i in nexts.values() if i is not None and is_right(self._step(i))]
@@ -493,9 +494,9 @@ class AgentAssertion:
 
 
 def _require_single_text(texts: tuple[ExpectedText, ...], call: str) -> ExpectedText | None:
-    """Return the expected text; None if there is none.
+    """Return the expected text, or None.
 
-    Raises: ConfigError: there are several, or it is None.
+    Raises: ConfigError: several texts, or None.
     """
     if len(texts) > 1 or None in texts:
         raise ConfigError(f"{call}: must be one text, one pattern, one predicate, or nothing")

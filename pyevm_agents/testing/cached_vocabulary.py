@@ -1,6 +1,6 @@
-"""A vocabulary that caches its results.
+"""A vocabulary that caches results.
 
-The tokens of a prompt, and those of a text under a grammar, depend on their input alone. A test run
+The tokens of a prompt, and those of a text under a grammar, depend on the input alone. A test run
 repeats the same inputs: a call and its transaction, one agent in many tests.
 """
 
@@ -26,7 +26,7 @@ MAX_CACHED = 2_048
 
 
 class CachingVocabulary(Vocabulary):
-    """A vocabulary that requests each result from its process once."""
+    """A vocabulary that requests each result from the process once."""
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class CachingVocabulary(Vocabulary):
     def encode_given_text(self, text: str, request: GenerationRequest) -> Generation:
         """Return a text as the model's generation; see `GgufModel.encode_given_text`.
 
-        A generation that the limit cut is not cached: another limit cuts it elsewhere.
+        A generation that the limit cut is not cached: another limit cuts elsewhere.
         """
         known = self._generations.get((text, request.grammar))
         if known is None or len(known.tokens) > request.max_tokens:

@@ -80,7 +80,7 @@ class Cassette:
 
 
 def write_cassette(cassette: Cassette, path: Path) -> bool:
-    """Write a cassette's file atomically; return whether its content changed.
+    """Write a cassette's file atomically; return whether the content changed.
 
     Raises: ConfigError: the file can't be written.
     """
@@ -98,8 +98,8 @@ def write_cassette(cassette: Cassette, path: Path) -> bool:
 def read_cassette(path: Path) -> Cassette:
     """Read and check a cassette's file.
 
-    Raises: ConfigError: the file can't be read, or has another version. FixtureError: it is not a
-            cassette, or was altered; the message names the place.
+    Raises: ConfigError: the file can't be read, or has another version. FixtureError: not a
+        cassette, or altered; the message names the place.
     """
     try:
         data = path.read_bytes()
@@ -230,7 +230,7 @@ def _join_lines(value: Json) -> Json:
 
 
 def _format_json(value: Json, depth: int = 0) -> str:
-    """Return JSON with each text on a line of its own, and lists of numbers on one line."""
+    """Return JSON with each text on a separate line, and lists of numbers on one line."""
     short = json.dumps(value, ensure_ascii=False, allow_nan=False)
     if not value or not isinstance(value, (dict, list)):
         return short

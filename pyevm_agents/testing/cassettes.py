@@ -47,14 +47,14 @@ RERECORD_HINT = "record it with the model"
 
 
 class CassetteError(RecordError):
-    """A test that differs from its cassette; the message has the command that records again."""
+    """A test that differs from the cassette; the message has the command that records again."""
 
 
 @contextmanager
 def cassette(
     chain: AgentChain, path: Path | str, *, record: LanguageModel | None = None, test: str = ""
 ) -> Iterator[None]:
-    """Replay a cassette, or record it. If the body raises, no file is written.
+    """Replay or record a cassette. If the body raises, no file is written.
 
     Input:  the chain; the file; the model to record, None to replay; the test's name, for the file.
     Raises: CassetteError: the file does not exist, was altered, or differs from the body's
@@ -82,7 +82,7 @@ def cassette(
 def open_cassette(path: Path, *, name: str = "", again: str = RERECORD_HINT) -> Cassette:
     """Read a cassette.
 
-    Input:  the file; its name in messages, by default the path; the next step in messages.
+    Input:  the file; the name in messages, by default the path; the next step in messages.
     Raises: CassetteError: the file does not exist, or was altered.
     """
     name = name or str(path)
@@ -101,7 +101,7 @@ class CassettePlayer:
     def __init__(self, tape: Cassette, name: str, *, again: str = RERECORD_HINT) -> None:
         """Start before the first step.
 
-        Input: the cassette; its name, and the next step, in messages.
+        Input: the cassette; the name, and the next step, in messages.
         """
         self.tape = tape
         self.name = name
@@ -126,7 +126,7 @@ class CassettePlayer:
     def finish(self) -> None:
         """Check that all steps were replayed.
 
-        Raises: CassetteError: some were not; the message shows them.
+        Raises: CassetteError: steps were not replayed; the message shows these.
         """
         steps = self.tape.exchanges
         left = [index for index in range(len(steps)) if index not in self._played]
@@ -142,7 +142,7 @@ class CassettePlayer:
         raise self.build_error(*parts)
 
     def build_error(self, *parts: str) -> CassetteError:
-        """Return an error of several paragraphs, with the next step as its last line."""
+        """Return an error of several paragraphs, with the next step as the last line."""
         return CassetteError(
             "\n".join([f"{self.name}: {parts[0]}", *parts[1:], self._rerecord_line])
         )
@@ -283,7 +283,7 @@ class CassetteRecorder:
         chain.model.use_model(RecordingModel(remembering, name=profile.name, log=self._log))
 
     def finish(self) -> bool:
-        """Write the file; return whether its content changed.
+        """Write the file; return whether the content changed.
 
         Raises: CassetteError: no model was used, or a model failed. ConfigError: the file can't be
                 written.
@@ -325,9 +325,9 @@ class _ObservedModel:
 
 
 def deduplicate_exchanges(log: Iterable[Exchange]) -> tuple[Exchange, ...]:
-    """Return each prompt once, with its longest generation, in the order of the first requests.
+    """Return each prompt once, with the longest generation, in the order of the first requests.
 
-    A gas estimate, a call and their transaction have the same prompts, under different limits.
+    A gas estimate, a call and the transaction have the same prompts, under different limits.
     """
     replies: dict[tuple[object, ...], Exchange] = {}
     read: dict[tuple[object, ...], Exchange] = {}

@@ -6,8 +6,8 @@
         receipt = chain.ask(agent, "Add one")
         steps = chain.steps(receipt["transactionHash"])
 
-Time is the chain's own: each block is a second after its parent until a test sets another time, so
-the same test always makes the same blocks, hashes and gas.
+Time is the chain's own: each block is a second after the parent until a test sets another time. The
+same test always makes the same blocks, hashes and gas.
 """
 
 from __future__ import annotations
@@ -116,9 +116,9 @@ def _open_fork(
 
 
 class AgentChain:
-    """A chain with a genesis of its own, or a fork of a live chain.
+    """A chain with its own genesis, or a fork of a live chain.
 
-    It is closed by `close` or at the end of `with`.
+    Closed by `close` or at the end of `with`.
     """
 
     def __init__(  # noqa: PLR0913 - keyword arguments
@@ -135,23 +135,23 @@ class AgentChain:
     ) -> None:
         """Start a chain at genesis, or at a block of a live chain.
 
-        A fork of a live chain has its chain ID, accounts and contracts. The state root of its own
-        blocks is not Ethereum's: docs/architecture.md#fork-is-an-overlay.
+        A fork of a live chain has the live chain's ID, accounts and contracts. The state root of
+        the fork's own blocks is not Ethereum's: docs/architecture.md#fork-is-an-overlay.
 
         Input:  the genesis, with the model whose tokens and prices apply, None for the default
                 model's; the finder of compiled contracts, None to search the working folder and
-                those above it; the gas schedule or its file, None for that of the genesis;
-                Ethereum's fork, None for that of the genesis or of the live chain's block; the URL
-                of a node of a live chain, None for a chain of its own; the
-                number of the block to continue, None for the latest when the process first asks;
-                the numeric models at 0x1a, None for those of the genesis: files or `NumericFile`s
-                by name, such as {"forecast": "forecast.onnx"}, or names of shipped models, such as
-                ["sentiment"]; whether genesis has ERC-8004's registries at their addresses on
-                testnets, or "mainnet" for those on mainnets, None for what the genesis has.
+                those above; the gas schedule or its file, None for that of the genesis; Ethereum's
+                fork, None for that of the genesis or of the live chain's block; the URL of a node
+                of a live chain, None for a chain with its own genesis; the number of the block to
+                continue, None for the latest when the process first asks; the numeric models at
+                0x1a, None for those of the genesis: files or `NumericFile`s by name, such as
+                {"forecast": "forecast.onnx"}, or names of shipped models, such as ["sentiment"];
+                whether genesis has ERC-8004's registries at the addresses on testnets, or "mainnet"
+                for those on mainnets, None for the genesis' choice.
         Raises: ConfigError: the default model is not installed, the schedule is invalid or not for
-                this model, the fork is unknown, a numeric model's file can't be read or is none, or
-                its name is taken; a fork of a live chain with registries. RemoteFault: the node of
-                the live chain does not answer.
+                this model, the fork is unknown, a numeric model's file can't be read or is invalid,
+                or the name is taken; a fork of a live chain with registries. RemoteFault: the node
+                of the live chain does not answer.
         """
         template = get_genesis_template() if genesis is None else genesis
         if registries and fork_url is not None:
@@ -207,7 +207,7 @@ class AgentChain:
         self.close()
 
     def close(self) -> None:
-        """Close the chain and stop its thread. Closing it again does nothing."""
+        """Close the chain and stop the thread. A second call does nothing."""
         open_sources.discard(self)
         self.node.close()
 
@@ -236,7 +236,7 @@ class AgentChain:
 
     @cached_property
     def w3(self) -> Web3:
-        """A `web3.Web3` on this chain; its default account is the first one.
+        """A `web3.Web3` on this chain; the default account is the first one.
 
         Raises: ConfigError: web3.py is not installed.
         """
@@ -257,19 +257,19 @@ class AgentChain:
         libraries: Mapping[str, AddressLike] | None = None,
         **named: object,
     ) -> Contract:
-        """Deploy a contract with the highest gas limit; return it as a web3.py contract.
+        """Deploy a contract with the highest gas limit; return a web3.py contract.
 
-        Traces and reports show the contract's name, and decode its errors, from now on.
+        Traces and reports show the contract's name, and decode the contract's errors, from now on.
 
-        Input:  the contract's name, `Token` or `Token.sol:Token`, or the path of its artifact; the
-                constructor's arguments by position or by name, a contract in place of its address;
+        Input:  the contract's name, `Token` or `Token.sol:Token`, or the path of an artifact; the
+                constructor's arguments by position or by name, a contract in place of an address;
                 the sender, None for the default account; the value in wei; addresses of libraries
-                by their names. A constructor argument that is named like one of these options is
-                given by position.
+                by name. A constructor argument that is named like one of these options is given by
+                position.
         Raises: ConfigError: the contract is unknown, or the arguments are not the constructor's.
                 DeploymentError: the constructor failed. RpcError: the node rejected the
                 transaction.
-        Warns:  StaleArtifactWarning: a source file changed after it was compiled.
+        Warns:  StaleArtifactWarning: a source file changed after the compilation.
         """
         if not isinstance(libraries, Mapping | None):
             raise ConfigError(
@@ -308,9 +308,9 @@ class AgentChain:
         Input:  a contract with the ERC's `run`, of either version, which takes one text; the text;
                 the sender, None for the default account; fields of the transaction: `gas`, `value`,
                 `nonce`, …
-        Raises: ContractLogicError: the transaction reverted, and has no `gas`. With `gas`, it is
-                mined with status 0. ConfigError: not a contract, or a tool's; the question is not a
-                text, or a field is unknown.
+        Raises: ContractLogicError: the transaction reverted, and has no `gas`. With `gas`, the
+                transaction is mined with status 0. ConfigError: not a contract, or a tool's; the
+                question is not a text, or a field is unknown.
         """
         require_known_names("ask(…)", ("sender", *TRANSACTION_FIELDS), transaction)
         if not hasattr(agent, "functions"):
@@ -334,9 +334,9 @@ class AgentChain:
 
     @contextmanager
     def as_account(self, account: AddressLike) -> Iterator[str]:
-        """Impersonate an account inside of `with`, as the default account; it needs no key.
+        """Impersonate an account inside of `with`, as the default account; no key is needed.
 
-        The account pays for its gas: call `set_balance` if it has no balance.
+        The account pays for gas: call `set_balance` for an account without balance.
         """
         address = parse_address(account)
         keys, w3 = self.node.keys, self.w3
@@ -394,7 +394,7 @@ class AgentChain:
     def set_next_timestamp(self, seconds: int) -> None:
         """Set the next block's timestamp, in Unix seconds.
 
-        Raises: ConfigError: it is not after the latest block's, or not a whole number.
+        Raises: ConfigError: not after the latest block's, or not a whole number.
         """
         require_whole_number(
             "set_next_timestamp(…)", seconds, most=MAX_TIMESTAMP_SECONDS, what="whole seconds"
@@ -402,7 +402,7 @@ class AgentChain:
         self.node.run_exclusive(lambda: self.node.clock.set_next(seconds, self.time))
 
     def _get_time(self) -> float:
-        """Return the node's time: it advances by a second with each block."""
+        """Return the node's time, which advances by a second with each block."""
         chain = self.chain
         return self._start_seconds + chain.head.block_number - chain.first_number
 
@@ -425,7 +425,7 @@ class AgentChain:
 
     @contextmanager
     def isolated(self) -> Iterator[Self]:
-        """Run one example on this chain: verify its script, then roll everything back.
+        """Run one example on this chain: verify the script, then roll everything back.
 
         For examples of Hypothesis, which all run in one test, on one chain:
 
@@ -434,7 +434,7 @@ class AgentChain:
                 with agent_chain.isolated():
                     …
 
-        Raises: ScriptError: the example did not use up its script.
+        Raises: ScriptError: the example did not use up the script.
         """
         with log.track_example(), self._rolled_back(), self.model.script_scope():
             yield self
@@ -473,7 +473,7 @@ class AgentChain:
         """Return py-evm's computation of a transaction that was mined here.
 
         Input:  the transaction's hash or receipt.
-        Raises: ConfigError: no block of this chain has it.
+        Raises: ConfigError: no block of this chain has the transaction.
         """
         wanted = parse_transaction_hash(transaction_hash)
         if wanted not in self._mined:
@@ -491,12 +491,12 @@ class AgentChain:
         """Return the steps of all agents in a transaction, in order.
 
         Input:  the transaction's hash or receipt.
-        Raises: ConfigError: no block of this chain has it.
+        Raises: ConfigError: no block of this chain has the transaction.
         """
         return extract_agent_steps(self.computation(transaction_hash), self.chain.known_contracts)
 
     def find_mined_run(self, transaction_hash: bytes) -> MinedRun | None:
-        """Return the agent run of a transaction; None if no block of this chain has it."""
+        """Return the agent run of a transaction; None if in no block of this chain."""
         location = self.chain.find_transaction(transaction_hash)
         if location is None or transaction_hash not in self._mined:
             return None
@@ -509,8 +509,8 @@ class AgentChain:
     def describe_needed_gas(self, transaction_hash: bytes) -> str | None:
         """Return a sentence about the gas limit with which a transaction would have succeeded.
 
-        None if it is unknown: the transaction is not the first of its block, or needs generations
-        of a model that is not scripted.
+        None if unknown: the transaction is not the first of its block, or needs generations of a
+        model that is not scripted.
         """
         location, model = self.chain.find_transaction(transaction_hash), self.model.copy()
         if location is None or location[1] or model is None:

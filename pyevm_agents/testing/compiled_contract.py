@@ -181,7 +181,7 @@ def _format_parameter(parameter: Any) -> str:  # noqa: ANN401 - an entry of an A
 
 
 def _find_parameter(name: str, names: Sequence[str]) -> int | None:
-    """Return the index of a parameter by its name, with or without underscores around it."""
+    """Return the index of a parameter by name, with or without surrounding underscores."""
     if name in names:
         return names.index(name)
     bare = [parameter_name.strip("_") for parameter_name in names]

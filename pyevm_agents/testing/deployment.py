@@ -1,4 +1,4 @@
-"""The transaction that creates a contract, and its result."""
+"""The transaction that creates a contract, and the result."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class DeploymentError(AgentsError):
-    """A constructor failed; the message has its reason."""
+    """A constructor failed; the message has the reason."""
 
 
 def build_creation(

@@ -4,10 +4,10 @@ r"""Faults of tools and models, for tests of how an agent reacts.
     faults.tool(agent_chain, "DeployTool", faults.answers("?"), of=agent)  # by name
     model.script(faults.thinks_forever())
 
-A faulty tool keeps its name, parameters, storage and permissions; only its behaviour changes. With
+A faulty tool keeps name, parameters, storage and permissions; only the behaviour changes. With
 `after=1` the fault starts after one use. The reaction depends on the agent: each docstring
-describes that of `IERCAgent`, the base of `SimpleAgent` and `WalletAgent`. If its run reverts, the
-effects of its tools are undone, and the gas used up to there is paid.
+describes that of `IERCAgent`, the base of `SimpleAgent` and `WalletAgent`. If the run reverts, the
+effects of tools are undone, and the gas used up to there is paid.
 """
 
 from __future__ import annotations
@@ -114,11 +114,11 @@ def reverts(
 
     Input:
         reason: the text of `Error(string)`.
-        error: a custom error's signature, such as `"Undone(uint256)"`, with its `arguments`.
+        error: a custom error's signature, such as `"Undone(uint256)"`, with `arguments`.
 
     Raises:
         ConfigError: both a reason and an error are given, the signature is invalid, or the
-            arguments do not match it.
+            arguments do not match.
     """
     if error is None:
         if arguments:
@@ -135,7 +135,7 @@ def runs_out_of_gas() -> Fault:
     """Burn all gas of the call.
 
     Reaction: the run reverts with `ToolCallFailed(tool, "")`, as for a tool that reverts without
-    data: the EVM does not distinguish the two. The agent keeps a 64th of its gas for that; the rest
+    data: the EVM does not distinguish the two. The agent keeps a 64th of the gas for that; the rest
     of the transaction's gas limit is paid.
     """
     return Fault(kind=FaultKind.BURN_GAS)
@@ -147,8 +147,8 @@ def returns(data: bytes) -> Fault:
     Reaction: the run reverts with `MalformedToolResult(tool, size)` unless the bytes are a run ID
     and a string, and with `AsynchronousToolUnsupported(tool, runId)` if the run ID is not -1, as in
     a mebibyte of zeros. A string that is not UTF-8 reaches the executor, which rejects it in the
-    next step with `InvalidUtf8("toolResults")`, unless it begins like one that is not done, which
-    undoes the run. A mebibyte costs the tool and the agent some 2.3 million gas each.
+    next step with `InvalidUtf8("toolResults")`, unless the string begins like one that is not done,
+    which undoes the run. A mebibyte costs the tool and the agent some 2.3 million gas each.
 
     Raises:
         ConfigError: the value is not of type bytes.
@@ -162,12 +162,12 @@ def answers(text: str) -> Fault:
     """Return a text as the tool's answer; see `INJECTIONS` for forged ones.
 
     Reaction: the run continues with the text as the observation, on one line, in plain tokens. The
-    model can use an address in it from then on, also in a tool's arguments, even if a stranger
-    wrote the text. A text that is too long is rejected in the next step, and the run reverts:
-    `ContextTooLong` beyond the model's context, `CalldataTooLarge` beyond 64 KiB. If the gas for
-    its tokens is not left, the run reverts without data. A copy of a mebibyte uses all gas of a
-    block. A text that is not done, such as `UNSURE: which?`, undoes the run, unchecked:
-    `NotDone(answer)`. A `CallbackAgent` ends with it.
+    model can use an address from the text from then on, also in a tool's arguments, even if a
+    stranger wrote the text. A text that is too long is rejected in the next step, and the run
+    reverts: `ContextTooLong` beyond the model's context, `CalldataTooLarge` beyond 64 KiB. If the
+    gas for the tokens is not left, the run reverts without data. A copy of a mebibyte uses all gas
+    of a block. A text that is not done, such as `UNSURE: which?`, undoes the run, unchecked:
+    `NotDone(answer)`. A `CallbackAgent` ends with that text.
 
     Raises:
         ConfigError: the value is not a text.
@@ -179,9 +179,9 @@ def answers(text: str) -> Fault:
 def reenters(agent: AddressLike, question: str) -> Fault:
     """Run an agent, such as the one that uses the tool; then do the tool's work.
 
-    Reaction: `SimpleAgent` answers any caller. Its second run has its own number and its own steps,
-    which the script needs between those of the first. `WalletAgent` reverts with
-    `CallerNotAllowed(tool)`, and with it the tool and the first run.
+    Reaction: `SimpleAgent` answers any caller. The second run has its own number and steps, which
+    the script needs between those of the first. `WalletAgent` reverts with
+    `CallerNotAllowed(tool)`, as do the tool and the first run.
 
     Input:
         agent: the agent whose `run` the tool calls; an agent of version 1 must be a contract.
@@ -200,11 +200,11 @@ def changes(*, name: str | None = None, description: str | None = None) -> Fault
     """Do the tool's work, with another name or description from the next step on.
 
     Reaction: the run continues. The executor reads a tool's metadata in each step: the system
-    message has the new metadata, and the prompt after it is cold again. The model can use the tool
-    only by its new name; earlier steps keep the old one.
+    message has the new metadata, and the prompt from there on is cold again. The model can use the
+    tool only by the new name; earlier steps keep the old one.
 
     Raises:
-        ConfigError: not exactly one of the two is given, or it is not a text.
+        ConfigError: not exactly one of the two is given, or not a text.
     """
     if (name is None) == (description is None):
         raise ConfigError("a tool changes its name or its description: give one of the two")
@@ -234,7 +234,7 @@ def tool(
     24,000 (a new storage slot counts the uses), and each later step 3,000.
 
     Input:
-        tool: the tool's contract or address; its name if `of` is given.
+        tool: the tool's contract or address; the name if `of` is given.
         fault: a fault of this module.
         of: the agent that has the tool.
         after: the number of uses before the fault starts.
@@ -273,7 +273,7 @@ def thinks_forever() -> AnswerStep:
 
     Reaction: the executor rejects an output beyond the model's limit, and the run reverts with
     `OutputTooLong(limit)`. The gas of the prompt and of `limit` output tokens is paid, the rest is
-    returned. If less gas is left, the executor burns it, and the run reverts without data.
+    returned. If less gas is left, the executor burns the rest, and the run reverts without data.
     """
     return answer(
         LONG_CHARACTER * MAX_TEXT_CHARACTERS, thought=LONG_CHARACTER * MAX_THOUGHT_CHARACTERS
@@ -284,8 +284,7 @@ def never_answers(step: Step) -> RepeatedStep:
     """Use a tool in every step.
 
     Reaction: the run reverts with `NoFinalAnswer(maxIterations)`, and each step is paid. If the
-    model's context ends before that, it reverts with `ContextTooLong`; if the gas ends, without
-    data.
+    model's context ends before that, with `ContextTooLong`; if the gas ends, without data.
 
     Input:
         step: the use of a tool, repeated for every request.
@@ -297,7 +296,7 @@ def _encode_error(signature: str, arguments: Sequence[object]) -> bytes:
     """Return a custom error as revert data.
 
     Raises:
-        ConfigError: the signature is invalid, or the arguments do not match it.
+        ConfigError: the signature is invalid, or the arguments do not match.
     """
     name, opening, types = signature.partition("(")
     if not name.isidentifier() or not types.endswith(")"):

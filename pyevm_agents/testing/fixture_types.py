@@ -2,7 +2,7 @@
 
     def test_it(agent_chain: AgentChain, deploy: Deploy, as_account: AsAccount) -> None: ...
 
-A contract is web3.py's `web3.contract.Contract`, a receipt its `web3.types.TxReceipt`.
+A contract is web3.py's `web3.contract.Contract`, a receipt is `web3.types.TxReceipt`.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ ZERO_COST = AgentCost(
 
 
 def compute_cost(steps: Sequence[AgentStep], gas_used: int) -> AgentCost:
-    """Return the cost of a transaction by its steps and its gas."""
+    """Return the cost of a transaction by steps and gas."""
     inferences = [step.inference for step in steps]
     prompt = sum(inference.prompt_gas for inference in inferences)
     output = sum(inference.output_gas for inference in inferences)
@@ -100,7 +100,7 @@ class GasChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GasComparison:
-    """The comparison of a suite's costs with its snapshot."""
+    """The comparison of a suite's costs with the snapshot."""
 
     changes: tuple[GasChange, ...]
     """The changes beyond the tolerance."""
@@ -191,7 +191,7 @@ def format_comparison(comparison: GasComparison, costs: Mapping[str, AgentCost])
 def align_columns(rows: list[tuple[str, ...]], *, left: int) -> Iterator[str]:
     """Yield the lines of a table.
 
-    Input: its rows; the number of columns that are aligned to the left.
+    Input: the rows; the number of columns that are aligned to the left.
     """
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:

@@ -1,8 +1,8 @@
 """The genesis that chains of a process share, with the model's vocabulary and facts.
 
 A genesis takes some 10 ms, the start of the vocabulary's process a second. Both are made once, the
-process on the first request for tokens. A chain copies the rows of its genesis. Each schedule has
-its own genesis; those of a model share its vocabulary, and the fork blocks of live chains.
+process on the first request for tokens. A chain copies the rows of the genesis. Each schedule has
+its own genesis; those of a model share the vocabulary, and the fork blocks of live chains.
 """
 
 from __future__ import annotations
@@ -62,10 +62,10 @@ class GenesisTemplate:
         """Create a template. Nothing is loaded yet.
 
         Input:  the model, a name that `pyevm-agents model list` prints, a GGUF file or a choice,
-                None for the default; a folder for the model's facts between processes, None to
-                keep none; the gas schedule, None for the default; Ethereum's fork; numeric models
-                by name, None for none; whether genesis has ERC-8004's registries, or the kind of
-                network whose addresses they have; the model's vocabulary, None to create one.
+                None for the default; a folder for the model's facts between processes, None for no
+                folder; the gas schedule, None for the default; Ethereum's fork; numeric models by
+                name, None for none; whether genesis has ERC-8004's registries, or the kind of
+                network whose addresses apply; the model's vocabulary, None to create one.
         Raises: ConfigError: the model or the kind of network is unknown.
         """
         self._choice = _resolve_model(model)
@@ -102,7 +102,7 @@ class GenesisTemplate:
     ) -> GenesisTemplate:
         """Return the template of this model with other settings; cached.
 
-        The vocabulary is shared. Prices that the schedule does not contain have their defaults.
+        The vocabulary is shared. Prices that the schedule does not contain have defaults.
 
         Input:  the schedule, the fork, the numeric models and the registries, None for those of
                 this template.
@@ -130,7 +130,7 @@ class GenesisTemplate:
 
     @property
     def profile(self) -> ModelProfile:
-        """The model's entry in genesis, with its prices."""
+        """The model's entry in genesis, with prices."""
         (profile,) = self.config.models
         return profile
 
@@ -153,7 +153,7 @@ class GenesisTemplate:
     def open_fork(self, url: str, block_number: int | None = None) -> RemoteFork:
         """Open a block of a live chain for the chains of this process; cached.
 
-        The latest block is that of the first request, so that all chains continue the same one.
+        The latest block is that of the first request: all chains continue the same one.
 
         Input:  HTTP URL of a node; the number of the block, None for the latest.
         Raises: ConfigError: an invalid value. RemoteFault: the node does not answer.
@@ -165,10 +165,9 @@ class GenesisTemplate:
         return self._fork_blocks[key]
 
     def create_chain(self, model: LanguageModel, fork: ForkBlock | None = None) -> Chain:
-        """Return a chain at genesis or at a fork block, with a model for its agents.
+        """Return a chain at genesis or at a fork block, with a model for agents.
 
-        Raises: ConfigError: the remote chain uses the executor's address. RemoteFault: it does not
-                answer.
+        Raises: ConfigError: the remote chain uses the executor's address. RemoteFault: no answer.
         """
         if fork is not None:
             return self._create_fork(model, fork)
@@ -199,9 +198,9 @@ class GenesisTemplate:
         )
 
     def weights(self) -> LlamaModel:
-        """Return the model with its weights, loaded on first use; the caller closes it.
+        """Return the model with weights, loaded on first use; the caller closes the model.
 
-        It has one thread: the workers of pytest-xdist share the cores.
+        The model has one thread: the workers of pytest-xdist share the cores.
         """
         return self._choice.open(threads=1, kept_facts=self.kept_facts)
 
@@ -261,7 +260,7 @@ def get_genesis_template(
 
 
 def load_schedule(schedule: ScheduleFile | Path | str | None) -> ScheduleFile | None:
-    """Return a schedule, read if it is given as a file.
+    """Return a schedule, read if given as a file.
 
     Raises: ConfigError: not a path, or the file is not a schedule.
     """
@@ -275,7 +274,7 @@ def load_schedule(schedule: ScheduleFile | Path | str | None) -> ScheduleFile | 
 
 
 def load_numeric_models(models: NamedModels | None) -> dict[str, NumericModel] | None:
-    """Return numeric models by name, opened if they are given as files.
+    """Return numeric models by name, opened if given as files.
 
     Raises: ConfigError: a name or a value is invalid, or a file is not a numeric model.
     """
@@ -300,7 +299,7 @@ def temporary_templates() -> Iterator[None]:
 def _resolve_model(model: ModelChoice | Path | str | None) -> ModelChoice:
     """Return a model's files and settings.
 
-    Raises: ConfigError: the name is unknown, or its files changed since they were registered.
+    Raises: ConfigError: the name is unknown, or the files changed since the registration.
     """
     if isinstance(model, ModelChoice):
         return model
@@ -317,7 +316,7 @@ def _build_key(
     numeric_models: Mapping[str, NumericModel],
     network: str | None,
 ) -> tuple[object, ...]:
-    """Return the key of a variant: its schedule without its origin, its other settings."""
+    """Return the key of a variant: the schedule without its origin, the other settings."""
     prices = None if schedule is None else replace(schedule, made={}).to_json()
     # The template keeps the models, so that no other object gets their ids.
     return (

@@ -1,8 +1,8 @@
 """Replacement of a tool by `contracts/test/HostileTool.sol`, which misbehaves.
 
 The tool's address gets the code of a `HostileTool`. The tool's own code moves to another address,
-from which it is delegate-called for all that the fault does not replace. The tool keeps its storage
-and its callers.
+from which it is delegate-called for all that the fault does not replace. The tool keeps storage and
+callers.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def remove_fault(chain: AgentChain, address: Address) -> None:
 def resolve_tool_address(
     chain: AgentChain, tool: AddressLike, agent: AddressLike | None
 ) -> Address:
-    """Return the address of a tool by its contract, its address or its name.
+    """Return the address of a tool by contract, address or name.
 
     Raises:
         ConfigError: the agent has no tool of the name, or a name is given without an agent.
@@ -121,7 +121,7 @@ def resolve_tool_address(
 
 
 def _is_tool(chain: AgentChain, address: Address) -> bool:
-    """Return whether a contract has `inputDescription`, also if it is a faulty tool.
+    """Return whether a contract has `inputDescription`, also of a faulty tool.
 
     Raises:
         ConfigError: the address has no code.

@@ -67,7 +67,7 @@ def require_text(call: str, value: object) -> str:
 def require_list(call: str, values: object, kind: type) -> None:
     """Reject anything but a list of one type's values; bool does not count as int.
 
-    Raises: ConfigError: the value is not such a list.
+    Raises: ConfigError: the value is not a list of that type.
     """
     items: Sequence[object] = (None,)
     if isinstance(values, Sequence) and not isinstance(values, str | bytes):
@@ -111,7 +111,7 @@ def _format_call(call: str, value: object) -> str:
 def parse_address(value: AddressLike) -> Address:
     """Return the 20 bytes of an address.
 
-    Raises: ConfigError: the value is not an address, or its checksum is wrong.
+    Raises: ConfigError: the value is not an address, or the checksum is wrong.
     """
     address = getattr(value, "address", value)
     if isinstance(address, bytes) and len(address) == ADDRESS_BYTES:
@@ -128,9 +128,9 @@ def parse_address(value: AddressLike) -> Address:
 
 
 def parse_transaction_hash(value: bytes | str | Mapping[str, object]) -> bytes:
-    """Return the 32 bytes of a transaction hash, given as such or in a receipt.
+    """Return the 32 bytes of a transaction hash, given directly or in a receipt.
 
-    Raises: ConfigError: it is not a transaction hash.
+    Raises: ConfigError: not a transaction hash.
     """
     data = _parse_hash(value.get("transactionHash") if isinstance(value, Mapping) else value)
     if data is None:
@@ -144,7 +144,7 @@ def parse_transaction_hash(value: bytes | str | Mapping[str, object]) -> bytes:
 def parse_block_hash(value: object) -> bytes:
     """Return the 32 bytes of a block hash.
 
-    Raises: ConfigError: it is not a block hash.
+    Raises: ConfigError: not a block hash.
     """
     data = _parse_hash(value)
     if data is None:
@@ -165,7 +165,7 @@ def _parse_hash(value: object) -> bytes | None:
 
 
 def agent_input(question: str) -> AgentInput:
-    """Return the `Input` of an agent's `run` that asks a question."""
+    """Return the `Input` of an agent's `run` for a question."""
     encoded = encode(["string"], [question])
     return ([(PARAM_TYPE_STRING, encoded)], encoded)
 
@@ -180,7 +180,7 @@ def build_agent_input(agent: object, question: str) -> AgentInput | AgentInputV1
 
 
 def is_draft_agent(agent: object) -> bool:
-    """Tell whether a contract's `run` is that of version 1: its `Input` has no encoded tuple."""
+    """Return whether a contract's `run` is that of version 1: `Input` without an encoded tuple."""
     runs = (entry for entry in getattr(agent, "abi", ()) if entry.get("name") == "run")
     return any(
         [part["type"] for part in entry["inputs"][0].get("components", ())] == ["tuple[]"]

@@ -60,7 +60,7 @@ def is_value(expected: object, actual: object) -> bool:
 
 
 def _refuse_type(expected: object) -> None:
-    """Reject a type: as a predicate it would accept nearly every value."""
+    """Reject a type: a type as a predicate would accept nearly every value."""
     if isinstance(expected, type):
         name = expected.__name__
         raise ConfigError(
@@ -113,7 +113,7 @@ def describe_argument_differences(wanted: Mapping[str, object], step: AgentStep)
 def describe_text_difference(
     subject: str, expected: ExpectedText, actual: str | None
 ) -> str | None:
-    """Return a description of how a text differs; None if it matches.
+    """Return a description of how a text differs; None for a match.
 
     Input: the beginning of the description, such as `the answer was`; the expected text; the actual
            text, None if the tool reverted.

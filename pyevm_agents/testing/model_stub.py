@@ -1,4 +1,4 @@
-r"""The model of a test's chain: it generates scripted steps, or those of another model.
+r"""The model of a test's chain: scripted steps, or those of another model.
 
     model.script(use("DeployTool", asset=token, amount=10), answer("done"))
     model.when(r"Deposit", use("DeployTool", asset=token, amount=10), answer("done"))
@@ -6,9 +6,9 @@ r"""The model of a test's chain: it generates scripted steps, or those of anothe
     model.unchecked(" I am\nbroken")
     model.use_model(other)
 
-Patterns come first; the list, the function or the other model generates for prompts that match
-none. A prompt beyond the script fails the request that caused it. Steps that were never requested
-fail the test at its end, in `verify`.
+Patterns come first; the list, the function or the other model generates for prompts without a
+match. A prompt beyond the script fails the request that caused the prompt. Steps that were never
+requested fail the test at the end, in `verify`.
 """
 
 from __future__ import annotations
@@ -69,15 +69,15 @@ class ModelStub:
         """Generate these steps, in order, from now on.
 
         A script is for one run of an agent, or for several runs with different questions, in order.
-        The same step of the same question repeats its generation: in a gas estimate, the
-        transaction and a call after it, and in a second run. For another generation there, call
+        The same step of the same question repeats the generation: in a gas estimate, the
+        transaction and a later call, and in a second run. For another generation there, call
         `script` again between the two.
 
         Input:
             steps: `use(...)`, `answer(...)`, `again(...)`, `unchecked(...)` or texts; or one list.
 
         Raises:
-            ConfigError: one of them is not a step.
+            ConfigError: one of the values is not a step.
             ScriptError: the previous script is not used up.
         """
         listed: list[Any] = [*steps]
@@ -99,12 +99,12 @@ class ModelStub:
 
         Input:
             pattern: a regular expression, as text or compiled, searched in the question and in the
-                run's steps and observations so far: `r"^Deposit"`, `r"Observation: .*not enough"`.
+                run's earlier steps and observations: `r"^Deposit"`, `r"Observation: .*not enough"`.
                 The text is that of the prompt, with handles in place of addresses.
             steps: generated from the first prompt of a run on that matches.
-            prompt: a second pattern, searched in the whole prompt: distinguishes agents by their
-                base prompts.
-            is_optional: whether the test may end before all of them were generated.
+            prompt: a second pattern, searched in the whole prompt: distinguishes agents by base
+                prompt.
+            is_optional: whether the test may end before all steps were generated.
 
         Raises:
             ConfigError: a pattern is not a regular expression, or one of the steps is not a step.
@@ -136,10 +136,10 @@ class ModelStub:
         self.script(*map(unchecked, texts))
 
     def use_model(self, model: LanguageModel | None) -> None:
-        """Generate with another model: an adversary, a cassette, a real one; None removes it.
+        """Generate with another model: an adversary, a cassette, a real one; None removes that.
 
         Raises:
-            ScriptError: the previous script is not used up. ConfigError: it is not a model.
+            ScriptError: the previous script is not used up. ConfigError: not a model.
         """
         if model is not None and not hasattr(model, "generate"):
             raise ConfigError(
@@ -156,7 +156,7 @@ class ModelStub:
         self.on_change()
 
     def copy(self) -> ModelStub | None:
-        """Return a stub with the same script and the same position in it; None for another model.
+        """Return a stub with the same script at the same position; None for another model.
 
         For repeating a run without using up the script's steps.
         """
@@ -197,7 +197,7 @@ class ModelStub:
 
     @property
     def failure(self) -> Exception | None:
-        """The model's first failure; None if there is none."""
+        """The model's first failure, or None."""
         return self._failure
 
     def raise_failure(self) -> None:
@@ -246,7 +246,7 @@ class ModelStub:
         """Generate the step that is scripted for this prompt.
 
         Raises:
-            ScriptError: no step is scripted, or the grammar does not admit it.
+            ScriptError: no step is scripted, or the grammar does not admit the step.
         """
         try:
             return self._select_model(request).generate(request)

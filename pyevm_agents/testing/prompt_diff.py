@@ -74,7 +74,7 @@ def _count_common_prefix(text: str, other: str) -> int:
 
 
 def _shorten_lines(lines: Sequence[str]) -> Iterator[str]:
-    """Cut long lines around their changes: a removed line precedes its replacement."""
+    """Cut long lines around changes: a removed line precedes the replacement."""
     for index, line in enumerate(lines):
         other = ""
         if line.startswith("-"):

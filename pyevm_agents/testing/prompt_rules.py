@@ -100,14 +100,14 @@ class PromptRules:
         return rules
 
     def describe_mismatch(self) -> str:
-        """Return a line on the patterns that a prompt did not match; empty if there are none."""
+        """Return a line on the patterns that a prompt did not match, or empty."""
         if not self._rules:
             return ""
         patterns = ", ".join(map(str, self._rules))
         return f"None of its patterns matches the question and the steps so far: {patterns}.\n"
 
     def list_unused_steps(self) -> list[str]:
-        """Return lines on the steps of its own rules that were not requested."""
+        """Return lines on the steps of own rules that were not requested."""
         lines: list[str] = []
         for rule in self._rules[self._inherited_rules :]:
             if rule.used_steps < len(rule.steps) and not rule.is_optional:
@@ -127,7 +127,7 @@ class PromptRules:
     def _next_step(
         self, rule: _PromptRule, question: ParsedPrompt, request: GenerationRequest
     ) -> Step:
-        """Return a rule's next step, counted from the first step of the run that it matched."""
+        """Return a rule's next step, counted from the first matching step of the run."""
         earlier = range(1, question.step)
         index = sum(self._find_earlier_rule(question, step) is rule for step in earlier)
         if index >= len(rule.steps) and rule.steps and isinstance(rule.steps[-1], RepeatedStep):
@@ -143,7 +143,7 @@ class PromptRules:
 
 
 def _build_keys(question: ParsedPrompt, step: int) -> tuple[object, object]:
-    """Return two keys of a step of a run: with its system message, and without."""
+    """Return two keys of a step of a run: with the system message, and without."""
     history = question.history[: 2 * (step - 1)]
     return (question.opening, history), (question.question, history)
 

@@ -11,8 +11,8 @@
        Tokens       475 cold and 0 warm read, 35 written
        Gas          237,500 prompt, 87,500 output, 402,113 EVM
 
-A nested agent's steps are indented under the step that used it. An address of a contract that the
-test kit deployed carries the contract's name.
+A nested agent's steps are indented under the outer step. An address of a contract that the test kit
+deployed carries the contract's name.
 """
 
 from __future__ import annotations
@@ -91,13 +91,13 @@ def shorten_hash(data: bytes) -> str:
 
 
 def format_address(address: bytes, names: Mapping[bytes, str]) -> str:
-    """Return a checksummed address, after the name of its contract if it has one."""
+    """Return a checksummed address, after the contract's name if known."""
     text, name = to_checksum_address(address), names.get(address)
     return text if name is None else f"{name} {text}"
 
 
 def name_addresses(text: str, names: Mapping[bytes, str]) -> str:
-    """Return a text in which the name of its contract follows each known address."""
+    """Return a text in which the contract's name follows each known address."""
 
     def add_name(match: re.Match[str]) -> str:
         name = names.get(bytes.fromhex(match[0][2:]))

@@ -1,8 +1,8 @@
 """Agent runs of a test: the log that reports and costs read, and the look-up by transaction.
 
-Every `AgentChain` calls `record_runs`. `log` then holds the latest runs, their cost, and the lines
-of `console.log` of all chains in this process, until it is cleared. `find_run` looks a transaction
-up in the open chains.
+Every `AgentChain` calls `record_runs`. `log` then holds the latest runs, the costs, and the lines
+of `console.log` of all chains in this process, until cleared. `find_run` looks a transaction up in
+the open chains.
 """
 
 from __future__ import annotations
@@ -59,10 +59,10 @@ class RunSource(Protocol):
         """The names under which contracts were deployed, by address."""
 
     def find_mined_run(self, transaction_hash: bytes) -> MinedRun | None:
-        """Return the run of a mined transaction; None if no block has it."""
+        """Return the run of a mined transaction; None if in no block."""
 
     def describe_needed_gas(self, transaction_hash: bytes) -> str | None:
-        """Return a sentence about the gas that a transaction needed; None if it is unknown."""
+        """Return a sentence about the gas that a transaction needed; None if unknown."""
 
     def list_agent_tools(self, agents: Iterable[Address]) -> tuple[str, ...]:
         """Return the names of the tools of agents, and of the agents among these tools."""
@@ -96,7 +96,7 @@ class AgentRun:
 
     @property
     def cost(self) -> AgentCost | None:
-        """The gas and tokens of the run; None if its gas is unknown."""
+        """The gas and tokens of the run; None if the gas is unknown."""
         return None if self.gas_used is None else compute_cost(self.steps, self.gas_used)
 
     @property
@@ -105,7 +105,7 @@ class AgentRun:
         return NO_NAMES if self.source is None else self.source.names
 
     def describe_needed_gas(self) -> str | None:
-        """Return a sentence about the gas that a run out of gas needed; None if it is unknown."""
+        """Return a sentence about the gas that a run out of gas needed; None if unknown."""
         if self.source is None or self.transaction_hash is None or not self.is_out_of_gas:
             return None
         return self.source.describe_needed_gas(self.transaction_hash)
@@ -119,7 +119,7 @@ class AgentRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MinedRun:
-    """The run of a transaction, and the block that holds it."""
+    """The run of a transaction, and the block."""
 
     run: AgentRun
     block_hash: bytes
@@ -146,7 +146,7 @@ def build_run(
 
 
 def is_out_of_gas(computation: ComputationAPI) -> bool:
-    """Return whether a failed transaction, or the call that made it fail, ran out of gas."""
+    """Return whether a failed transaction, or the call that caused the failure, ran out of gas."""
     return isinstance(computation.error, OutOfGas) or find_starved_call(computation) is not None
 
 
@@ -154,7 +154,7 @@ def is_out_of_gas(computation: ComputationAPI) -> bool:
 
 
 class RunLog:
-    """The latest runs, and the cost of all of them. Thread-safe."""
+    """The latest runs, and the cost of all runs. Thread-safe."""
 
     def __init__(self) -> None:
         """Create an empty log."""
@@ -207,7 +207,7 @@ class RunLog:
 
     @contextmanager
     def track_example(self) -> Iterator[None]:
-        """Record an example of Hypothesis; drop the runs of the example directly before it.
+        """Record an example of Hypothesis; drop the runs of the previous example.
 
         The last example of a test that fails is the failing one.
         """
@@ -249,7 +249,7 @@ def record_runs(node: Node, into: RunLog = log, *, source: RunSource | None = No
     """Record the runs of a node's transactions and calls from now on.
 
     Transactions that fail without an agent step are recorded too: an agent may have run out of gas
-    before its first step.
+    before the first step.
 
     Input: the node; the log; the chain that the runs belong to, for names and gas estimates.
     """
@@ -351,8 +351,8 @@ def find_run(subject: Subject, source: RunSource | None = None) -> AgentRun:
 
     Input:  a receipt, a transaction hash, a run or steps; the chain that holds the transaction,
             None to look in all open chains.
-    Raises: ConfigError: the subject is not a transaction, no chain has it, or several chains have
-            it and agents did something else on each.
+    Raises: ConfigError: the subject is not a transaction, no chain has the transaction, or several
+        do and agents did something else on each.
     """
     if isinstance(subject, AgentRun):
         return subject

@@ -91,7 +91,7 @@ def _format_value(value: Argument, names: Mapping[str, str]) -> str:
 
 
 def _format_text(text: str, names: Mapping[str, str]) -> str:
-    """Write a text; as an f-string where it holds addresses with names."""
+    """Write a text, as an f-string around addresses with names."""
     if text.lower() in names:
         return names[text.lower()]
     if not any(match[0].lower() in names for match in ADDRESS.finditer(text)):

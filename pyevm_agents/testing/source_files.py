@@ -50,9 +50,9 @@ class SourceFiles:
         return self.root is not None and not (self.root / self.target).is_file()
 
     def describe_changes(self) -> str | None:
-        """Return a phrase about the sources that differ from those compiled; None if none does.
+        """Return a phrase about the sources that differ from those compiled; None if all are equal.
 
-        A missing file counts only if its folder exists: dependencies may not be installed.
+        A missing file counts only in an existing folder: dependencies may not be installed.
         """
         if self.root is None:
             return None
@@ -72,9 +72,9 @@ class SourceFiles:
 
 
 def read_source_files(form: Mapping[str, Any], file: Path) -> SourceFiles | None:
-    """Return the sources of an artifact; None if it does not name them.
+    """Return the sources of an artifact; None if not named.
 
-    Input: the JSON value of an artifact of Foundry, Hardhat or solc; its file.
+    Input: the JSON value of an artifact of Foundry, Hardhat or solc; the file.
     """
     is_hardhat = str(form.get("_format", "")).startswith("hh")
     if is_hardhat:
@@ -100,7 +100,7 @@ def read_source_files(form: Mapping[str, Any], file: Path) -> SourceFiles | None
 
 
 def _get_path(form: Mapping[str, Any], name: str) -> str:
-    """Return the path of a source by the compiler's name for it."""
+    """Return the path of a source by the compiler's name."""
     return name.removeprefix(HARDHAT_3_PREFIX) if "inputSourceName" in form else name
 
 
@@ -153,7 +153,7 @@ def _hash_file(file: Path, modified_ns: int) -> tuple[str, str]:
 
 
 def _find_root(file: Path, sources: Mapping[str, str]) -> Path | None:
-    """Return the nearest folder above an artifact that is a project, or has one of its sources."""
+    """Return the nearest folder above an artifact that is a project, or has one of the sources."""
     configs = (FOUNDRY_CONFIG, *HARDHAT_CONFIGS)
     for folder in _iter_own_parents(file):
         if any((folder / name).is_file() for name in (*configs, *sources)):
@@ -162,7 +162,7 @@ def _find_root(file: Path, sources: Mapping[str, str]) -> Path | None:
 
 
 def _iter_own_parents(file: Path) -> Iterator[Path]:
-    """Yield the folders above a file, up to that of its repository or of installed packages."""
+    """Yield the folders above a file, up to that of the repository or of installed packages."""
     for folder in file.absolute().parents:
         if folder.name in PACKAGE_FOLDERS:
             return

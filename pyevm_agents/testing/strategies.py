@@ -369,7 +369,7 @@ class TextStrategy(SearchStrategy[str]):
         return self._make_admissible(made_up) or self._texts[0]
 
     def _make_admissible(self, text: str) -> str:
-        """Return a text with its inadmissible characters replaced, and cut to the limit."""
+        """Return a text with inadmissible characters replaced, and cut to the limit."""
         controls = _CONTROL if self._is_line else _CONTROL_BUT_BREAKS
         clean_text = _HEXADECIMAL.sub("0", controls.sub(" ", text))
         return (clean_text.lstrip(" ") if self._is_line else clean_text)[: self._most]

@@ -88,9 +88,9 @@ class AgentTestCase(unittest.TestCase):
         self.accounts, self.model, self.w3 = self.chain.accounts, self.chain.model, self.chain.w3
 
     def _callTestMethod(self, method: Callable[[], object]) -> None:  # noqa: N802 - unittest's
-        """Run the test; if it passed, verify that its script is used up.
+        """Run the test; if passed, verify that the script is used up.
 
-        A cleanup can't: it does not know whether the test failed.
+        A cleanup can't, not knowing whether the test failed.
         """
         self._is_run = True
         super()._callTestMethod(method)  # type: ignore[misc]  # not public
@@ -102,5 +102,5 @@ class AgentTestCase(unittest.TestCase):
             self.chain.model.verify()
 
     def deploy(self, contract: str | Path, /, *arguments: object, **named: Any) -> Contract:  # noqa: ANN401 - see `AgentChain.deploy`
-        """Deploy a contract by its name or path; see `AgentChain.deploy`."""
+        """Deploy a contract by name or path; see `AgentChain.deploy`."""
         return self.chain.deploy(contract, *arguments, **named)

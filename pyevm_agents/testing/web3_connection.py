@@ -1,8 +1,8 @@
 """web3.py on a chain in this process, with a single execution of each transaction.
 
 web3.py estimates the gas of a transaction without a gas limit. An exact estimate takes up to twenty
-executions if an agent reads the gas left. Here the transaction gets a block's gas and is mined. If
-it fails, its block is rolled back and the reason raised, as by the estimate.
+executions if an agent reads the gas left. Here the transaction gets a block's gas and is mined.
+After a failure, the block is rolled back and the reason raised, as by the estimate.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ REVERTING = frozenset(("eth_call", "eth_estimateGas", SEND))
 
 
 class RevertibleChain(Protocol):
-    """The part of a chain that the middleware uses. `AgentChain` has it."""
+    """The part of a chain that the middleware uses, such as `AgentChain`."""
 
     node: Node
 
@@ -49,7 +49,7 @@ class RevertibleChain(Protocol):
         """The accounts; the first one is web3.py's default account."""
 
     def snapshot(self) -> int:
-        """Take a snapshot; return its number for `revert`."""
+        """Take a snapshot; return the number for `revert`."""
 
     def revert(self, snapshot: int) -> None:
         """Roll back to a snapshot, which is deleted with all later ones."""
@@ -72,7 +72,7 @@ class AgentTestProvider(AgentProvider):
     def make_request(self, method: RPCEndpoint, params: Any) -> RPCResponse:  # noqa: ANN401 - web3's
         """Send a request to the node's service; return the response.
 
-        Raises: ScriptError: a script is used up, or the grammar does not admit its step. Exceptions
+        Raises: ScriptError: a script is used up, or the grammar does not admit the step. Exceptions
                 of a function or another model are raised unchanged.
         """
         response = super().make_request(method, params)
@@ -123,7 +123,7 @@ def _build_middleware(chain: RevertibleChain) -> type[Web3Middleware]:
 
 
 def _undo_failure(chain: RevertibleChain, number: int, response: RPCResponse) -> None:
-    """Roll back a failed transaction and raise its reason; else delete the snapshot.
+    """Roll back a failed transaction and raise the reason; else delete the snapshot.
 
     Raises: ContractLogicError, Web3RPCError: the transaction failed, as a failed estimate raises.
     """
@@ -148,9 +148,9 @@ def _undo_failure(chain: RevertibleChain, number: int, response: RPCResponse) ->
 
 
 def _raise_revert(response: RPCResponse) -> None:
-    """Raise web3.py's exception of a revert, with the node's message as its text.
+    """Raise web3.py's exception of a revert, with the node's message as text.
 
-    web3.py's own text of a custom error is its revert data, twice. They stay in `data`.
+    web3.py's own text of a custom error is the revert data, twice. The revert data stay in `data`.
 
     Raises: ContractLogicError: the response is a revert.
     """

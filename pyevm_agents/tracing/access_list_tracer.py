@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 
 class AccessListTracer(NoopTracer):
-    """Collects accounts and slots, in the order of their first use.
+    """Collects accounts and slots, in the order of first use.
 
-    Excludes accounts that are warm anyway, but not their slots: the sender, the callee or created
-    contract, precompiles, and signers of authorizations. A list changes the gas, and so may change
-    what is touched: repeat the trace with the resulting list until it does not change.
+    Excludes accounts that are warm anyway, but not the slots of these: the sender, the callee or
+    created contract, precompiles, and signers of authorizations. A list changes the gas, and thus
+    may change the touched slots: repeat the trace with the resulting list until stable.
     """
 
     watched_opcodes = TOUCHING_OPCODES
@@ -51,7 +51,7 @@ class AccessListTracer(NoopTracer):
                 self._slots.setdefault(address, {})[slot] = None
 
     def on_opcode(self, step: OpcodeStep) -> None:
-        """Add what an opcode is about to touch."""
+        """Add the account or slot that an opcode is about to touch."""
         slot = get_touched_slot(step)
         if slot is not None:
             self._slots.setdefault(step.address, {})[slot] = None
@@ -64,7 +64,7 @@ class AccessListTracer(NoopTracer):
         return tuple((address, tuple(slots)) for address, slots in self._slots.items())
 
     def result(self) -> object:
-        """Return the list as JSON-RPC encodes it."""
+        """Return the list as encoded in JSON-RPC."""
         return [
             {"address": encode_data(address), "storageKeys": [encode_word(slot) for slot in slots]}
             for address, slots in self.to_access_list()

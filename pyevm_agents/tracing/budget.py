@@ -22,7 +22,7 @@ TEXT_BYTES = 57
 
 
 class TraceTooLargeError(AgentsError):
-    """Traces exceed a bound. Not a `VMError`: it leaves py-evm uncaught."""
+    """Traces exceed a bound. Not a `VMError`: py-evm does not catch the error."""
 
 
 class TracePool:
@@ -41,7 +41,7 @@ class TracePool:
     def take(self, size_bytes: int) -> None:
         """Reserve bytes.
 
-        Raises: TraceTooLargeError: the pool does not have them. None is reserved.
+        Raises: TraceTooLargeError: the pool lacks the bytes. Nothing is reserved.
         """
         with self._lock:
             if size_bytes <= self._free_bytes:
@@ -60,12 +60,12 @@ class TracePool:
 
 
 class TraceBudget:
-    """Bytes that the traces of one request may still hold. A context manager, which releases it."""
+    """Bytes that the traces of one request may still hold. A context manager that releases all."""
 
     def __init__(self, most_bytes: int = MAX_TRACE_BYTES, pool: TracePool | None = None) -> None:
         """Create a budget, which the tracers of a request share.
 
-        Input: its size in bytes; the pool that it draws from, None for unshared memory.
+        Input: the size in bytes; the pool to draw from, None for unshared memory.
         """
         self._most_bytes = self._left_bytes = most_bytes
         self._pool = pool
@@ -84,9 +84,9 @@ class TraceBudget:
         self.release()
 
     def spend(self, size_bytes: int) -> None:
-        """Reserve memory of this size, before it is used.
+        """Reserve memory of this size, before use.
 
-        Raises: TraceTooLargeError: the budget, or its pool, does not have it.
+        Raises: TraceTooLargeError: the budget, or the pool, lacks the bytes.
         """
         if size_bytes > self._left_bytes:
             raise TraceTooLargeError(

@@ -64,7 +64,7 @@ def get_precompile_name(address: Address) -> str | None:
 def assign_steps(tree: CallTree, steps: Sequence[StepT]) -> dict[int, StepT]:
     """Return the step of each call of the executor, by the frame's identity.
 
-    None where their numbers differ: a transaction to the executor itself has no steps.
+    None where the numbers differ: a transaction to the executor itself has no steps.
     """
     calls = [
         node.frame
@@ -84,7 +84,7 @@ class CallNames:
     _contracts: dict[Address, str | None] = field(default_factory=dict)
 
     def find_name(self, address: Address) -> str | None:
-        """Return the name of the contract at an address; None if it is unknown."""
+        """Return the name of the contract at an address; None if unknown."""
         if address not in self._contracts:
             self._contracts[address] = self._look_up_name(address)
         return self._contracts[address]
@@ -105,7 +105,7 @@ class CallNames:
         return self.names.find_contract(address)
 
     def find_function(self, frame: CallFrame) -> FunctionDefinition | None:
-        """Return the function that a call calls; None if it is unknown."""
+        """Return the function that a call calls; None if unknown."""
         if len(frame.input) < SELECTOR_BYTES:
             return None
         selector = bytes(frame.input[:SELECTOR_BYTES])
@@ -116,7 +116,7 @@ class CallNames:
     def decode_log(
         self, entry: TracedLog, frame: CallFrame
     ) -> tuple[EventDefinition, tuple[object, ...]] | None:
-        """Return a log's event and its arguments; None if it is unknown.
+        """Return a log's event and its arguments; None if unknown.
 
         Input: the log; the call that wrote it.
         """

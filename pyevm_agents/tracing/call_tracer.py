@@ -26,7 +26,7 @@ DATA_FACTOR = 3
 
 @dataclass(slots=True, kw_only=True)
 class CallNode:
-    """A call with its inner calls and its logs."""
+    """A call with inner calls and logs."""
 
     frame: CallFrame
     calls: list[CallNode] = field(default_factory=list)
@@ -76,7 +76,7 @@ class CallTree(NoopTracer):
         self.gas_used = gas_used
 
     def walk_nodes(self) -> Iterator[tuple[CallNode, bool]]:
-        """Yield every call before its inner calls, and whether it or an outer call failed.
+        """Yield every call before the inner calls, and whether the call or an outer one failed.
 
         Iterative, because calls nest deeper than Python's recursion limit.
         """

@@ -6,7 +6,7 @@ lines = [*iter_call_lines(tree, steps, names)]
     ├─ emit Transfer(from: 0xf39F…2266, to: 0x7099…79C8, value: 5)
     └─ ← [Return] true
 
-The number is the gas that the call used. A call of the executor has the decision of its model.
+The number is the gas that the call used. A call of the executor has the decision of the model.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ class _CallTexts:
     def iter_contents(
         self, node: CallNode, margin: str
     ) -> Iterator[TreeLine | tuple[CallNode, str, str]]:
-        """Yield the lines and the inner calls of a call, in order, and its end."""
+        """Yield the lines and the inner calls of a call, in order, and the end."""
         frame, branch = node.frame, margin + BRANCH
         logs = deque(node.logs)
         for position, call in enumerate([*node.calls, None]):
@@ -209,7 +209,7 @@ class _CallTexts:
         return format_arguments(function.output_types, function.output_names, values)
 
     def _add_names(self, text: str) -> str:
-        """Return a text on one line, with the names of its addresses."""
+        """Return a text on one line, with the names of addresses."""
         names = {}
         for address in list_addresses(text):
             account = to_canonical_address(address)

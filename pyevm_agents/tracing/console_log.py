@@ -1,6 +1,6 @@
 """Output of `console.log` (Hardhat and forge, which use the same address).
 
-A contract calls the console's address with its arguments as calldata. No code is there, so the
+A contract calls the console's address with the arguments as calldata. No code is there, so the
 output is read from the calls of a computation, reverted ones included.
 
 Source: signatures of Hardhat's and forge-std's `console.sol`; formatting as in Node.js'
@@ -63,7 +63,7 @@ def iter_console_lines(computation: ComputationAPI) -> Iterator[str]:
 
 
 def decode_console_line(calldata: bytes) -> str | None:
-    """Return the line that a call to the console prints; None if it is not a `log` overload."""
+    """Return the line that a call to the console prints; None if not a `log` overload."""
     types = load_signatures().get(calldata[:4])
     if types is None:
         return None
@@ -89,7 +89,7 @@ def _convert_piece(kind: str, value: Piece) -> Piece:
 
 
 def _format_line(pieces: list[Piece]) -> str:
-    """Format values; the first one is a format string if it is a text."""
+    """Format values; a first text is the format string."""
     if not pieces or not isinstance(pieces[0], str):
         return " ".join(map(_format_text, pieces))
     rest = iter(pieces[1:])

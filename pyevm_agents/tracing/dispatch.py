@@ -1,7 +1,7 @@
 """Dispatcher: reports the execution of one transaction to a tracer as events, in geth's order.
 
-It uses py-evm's hooks at the start and end of computations, and the iteration over their opcodes. A
-traced call therefore needs no more of Python's stack than an untraced one.
+The dispatcher uses py-evm's hooks at the start and end of computations, and the iteration over
+opcodes. A traced call therefore needs no more of Python's stack than an untraced one.
 """
 
 from __future__ import annotations
@@ -99,8 +99,7 @@ class TracerDispatcher:
     ) -> None:
         """Handle the failure of a computation, before py-evm burns its gas.
 
-        Input: the error; the opcode that failed, or None in a precompile; the stack height before
-            it.
+        Input: the error; the opcode that failed, or None in a precompile; the stack height before.
         """
         current = self._get_current_call(computation)
         # geth checks the stack before it charges gas, py-evm often after it.
@@ -121,7 +120,7 @@ class TracerDispatcher:
             self._tracer.on_opcode_end(step)
 
     def on_call_end(self, computation: BaseComputation) -> None:
-        """Handle the end of a computation. A creation is left once its code is deposited."""
+        """Handle the end of a computation. A creation is left once the code is deposited."""
         self._open_calls[-1].has_ended = True
         if not computation.msg.is_create:
             self.exit_ended_call()
@@ -155,7 +154,7 @@ class TracerDispatcher:
     # -- opcodes -- #
 
     def before_opcode(self, computation: BaseComputation, pc: int, op: int) -> None:
-        """Handle an opcode before its execution."""
+        """Handle an opcode before the execution."""
         current = self._open_calls[-1]
         meter = get_meter(computation)
         step = OpcodeStep(
@@ -177,7 +176,7 @@ class TracerDispatcher:
             self._tracer.on_opcode(step)
 
     def after_opcode(self, computation: BaseComputation) -> None:
-        """Handle an opcode after its execution."""
+        """Handle an opcode after the execution."""
         current = self._get_current_call(computation)
         step, current.step = current.step, None
         if step is None:
@@ -199,13 +198,13 @@ class TracerDispatcher:
     # -- internals -- #
 
     def _get_current_call(self, computation: BaseComputation) -> OpenCall:
-        """Return the open call of a computation, after leaving a creation that it made."""
+        """Return the open call of a computation, after leaving a finished creation."""
         if self._open_calls[-1].computation is not computation:
             self.exit_ended_call()
         return self._open_calls[-1]
 
     def _emit_refused_frame(self, current: OpenCall, step: OpcodeStep) -> None:
-        """Report a call or creation that py-evm rejected, because geth enters it first."""
+        """Report a call or creation that py-evm rejected, because geth enters first."""
         computation = current.computation
         meter = get_meter(computation)
         reason = find_refusal_reason(current, step)

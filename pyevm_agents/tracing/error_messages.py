@@ -1,4 +1,4 @@
-"""Messages for failed calls, verbatim as in geth, because clients compare them.
+"""Messages for failed calls, verbatim as in geth, because clients compare messages.
 
 Source: geth, `core/vm/errors.go`.
 """

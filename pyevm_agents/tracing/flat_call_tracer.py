@@ -71,7 +71,7 @@ class FlatCallTracer(CallTree):
         place: TransactionLocation | None = None,
         budget: TraceBudget | None = None,
     ) -> None:
-        """Create a tracer for a transaction at `place`; None if it is not mined."""
+        """Create a tracer for a transaction at `place`; None if not mined."""
         super().__init__(budget)
         self._options = options or FlatCallOptions()
         self._location = place
@@ -83,7 +83,7 @@ class FlatCallTracer(CallTree):
         self._precompiles = start.precompiles
 
     def result(self) -> object:
-        """Return the list, each call before its inner calls."""
+        """Return the list, each call before the inner calls."""
         if self.root is None:
             return []
         forms: list[object] = []

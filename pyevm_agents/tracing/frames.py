@@ -92,7 +92,7 @@ def build_root_frame(message: MessageAPI) -> CallFrame:
 
 
 def _initcode_gas(message: MessageAPI) -> int:
-    """Return the gas that a transaction pays for the words of its initcode, before its call."""
+    """Return the gas that a transaction pays for the words of initcode, before the call."""
     if not message.is_create:
         return 0
     return INITCODE_WORD_COST * (ceil32(len(message.code)) // WORD_BYTES)
@@ -118,7 +118,7 @@ def build_inner_frame(message: MessageAPI, parent: OpenCall) -> CallFrame:
 
 
 def _get_callee(caller: OpenCall) -> Address:
-    """Return the callee of a call opcode; py-evm's message has only the address of its code."""
+    """Return the callee of a call opcode; py-evm's message has only the code address."""
     return force_bytes_to_address(to_bytes(caller.arguments[-2]))
 
 

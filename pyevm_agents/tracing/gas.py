@@ -49,7 +49,7 @@ def get_meter(computation: BaseComputation) -> TracedGasMeter:
 
 
 def constant_gas(computation: BaseComputation, op: int) -> int:
-    """Return an opcode's constant gas, as geth divides its price."""
+    """Return an opcode's constant gas, as in geth's division of the price."""
     if op in CALLS | READS_OF_ACCOUNTS:
         return WARM_STORAGE_READ_COST
     if op in CREATES:

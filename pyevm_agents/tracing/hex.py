@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def encode_quantity(value: int) -> str:
-    """Encode a number as 0x and its digits, without leading zeros."""
+    """Encode a number as 0x and digits, without leading zeros."""
     return f"{value:#x}"
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class MuxTracer:
-    """Forwards events to several tracers; opcodes only to those that watch them."""
+    """Forwards events to several tracers; opcodes only to those that watch opcodes."""
 
     def __init__(self, tracers: Mapping[str, Tracer]) -> None:
         """Create a tracer from others by name."""
@@ -64,5 +64,5 @@ class MuxTracer:
             tracer.on_tx_end(gas_used)
 
     def result(self) -> object:
-        """Return each tracer's result by its name."""
+        """Return each tracer's result by name."""
         return {name: tracer.result() for name, tracer in self.tracers.items()}

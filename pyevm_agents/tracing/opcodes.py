@@ -1,4 +1,4 @@
-"""Opcodes: geth's names, and the numbers of stack items that they pop and push.
+"""Opcodes: geth's names, and the numbers of popped and pushed stack items.
 
 Source: the Osaka column of the execution specs; the names are those of geth's traces.
 """
@@ -36,7 +36,7 @@ STORAGE_ACCESSES = frozenset({SLOAD, SSTORE})
 
 @dataclass(frozen=True, slots=True)
 class OpcodeInfo:
-    """An opcode's name, and the numbers of stack items that it pops and pushes."""
+    """An opcode's name, and the numbers of popped and pushed stack items."""
 
     name: str
     pops: int
@@ -82,7 +82,7 @@ OPCODE_TABLE = _build_opcode_table()
 
 
 def get_opcode(op: int) -> OpcodeInfo:
-    """Return an opcode's info; an undefined opcode has geth's name for it."""
+    """Return an opcode's info; an undefined opcode has geth's name."""
     return OPCODE_TABLE.get(op) or OpcodeInfo(f"opcode {op:#x} not defined", 0, 0)
 
 

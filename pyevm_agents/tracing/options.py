@@ -28,7 +28,7 @@ class TracerOptions:
     def take_flag(self, field: str, *, default: bool = False) -> bool:
         """Take a boolean field.
 
-        Raises: ConfigError: it is not a boolean.
+        Raises: ConfigError: not a boolean.
         """
         value = self._fields.pop(field, None)
         if value is None:
@@ -38,9 +38,9 @@ class TracerOptions:
         return value
 
     def take_count(self, field: str) -> int:
-        """Take a non-negative integer field; 0 if it is missing.
+        """Take a non-negative integer field; 0 if missing.
 
-        Raises: ConfigError: it is not a non-negative integer.
+        Raises: ConfigError: not a non-negative integer.
         """
         value = self._fields.pop(field, None)
         if value is None:

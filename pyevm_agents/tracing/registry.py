@@ -1,4 +1,4 @@
-"""Tracers by their names in `debug_trace*` requests."""
+"""Tracers by name in `debug_trace*` requests."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ EXECUTION_OPTIONS = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Traced:
-    """A tracer's transaction, and the budget of its request."""
+    """A tracer's transaction, and the budget of the request."""
 
     place: TransactionLocation | None
     first_log_index: int
@@ -50,8 +50,8 @@ def create_tracer(
     """Create the tracer of a `debug_trace*` request.
 
     Input:  the request's last parameter, `{"tracer": …, "tracerConfig": {…}}` or the options of
-            struct logs; the transaction's location, if it is mined; the number of logs of the
-            block's earlier transactions; the budget that the request's tracers share.
+            struct logs; the transaction's location, if mined; the number of logs of the block's
+            earlier transactions; the budget that the request's tracers share.
     Raises: ConfigError: the tracer is unknown, or an option is invalid.
     """
     options = TracerOptions("trace options", request)

@@ -1,4 +1,4 @@
-"""Struct logs: every opcode with the state before it. geth's default tracer."""
+"""Struct logs: every opcode with the state before. geth's default tracer."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class StructLogTracer(NoopTracer):
             self._root = frame
 
     def on_opcode(self, step: OpcodeStep) -> None:
-        """Add an entry. Its cost is added later, after the entries of the call that it makes."""
+        """Add an entry. The cost is added later, after the entries of a call by the opcode."""
         limit = self._options.limit
         if limit and len(self._entries) >= limit:
             self._pending.append(None)
@@ -126,7 +126,7 @@ class StructLogTracer(NoopTracer):
         }
 
     def _add_storage(self, step: OpcodeStep, entry: dict[str, object]) -> None:
-        """Add the contract's slots accessed so far, including this one."""
+        """Add the contract's slots accessed until now, including this one."""
         stack = step.read_stack()
         seen = self._storage.setdefault(step.address, {})
         if step.op == SLOAD and stack:

@@ -1,4 +1,4 @@
-"""The accounts and slots that a transaction touches, with their values before and after it."""
+"""The accounts and slots that a transaction touches, with the values before and after."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PLAIN_CALLS = frozenset({"CALL", "STATICCALL"})
 
 @dataclass(slots=True, kw_only=True)
 class TouchedAccount:
-    """An account, with its touched slots."""
+    """An account, with the touched slots."""
 
     balance_wei: int
     nonce: int
@@ -44,7 +44,7 @@ class TouchedAccount:
 
 
 class TouchedStateTracer(NoopTracer):
-    """Looks up every account and slot when it is first touched, and again at the end."""
+    """Looks up every account and slot when first touched, and again at the end."""
 
     watched_opcodes = TOUCHING_OPCODES | CREATES
 
@@ -77,7 +77,7 @@ class TouchedStateTracer(NoopTracer):
             self._add_with_delegate(frame.to)
 
     def on_opcode(self, step: OpcodeStep) -> None:
-        """Look up what an opcode is about to touch."""
+        """Look up the account or slot that an opcode is about to touch."""
         self._just_added.clear()
         slot = get_touched_slot(step)
         if slot is not None and self._with_storage:
@@ -93,7 +93,7 @@ class TouchedStateTracer(NoopTracer):
             self._add(created)
 
     def on_opcode_end(self, step: OpcodeStep) -> None:
-        """Drop what an opcode had no gas to touch; it has made no call."""
+        """Drop the account or slot of an opcode without the gas to touch it, and without a call."""
         if step.error is None:
             return
         for account, slot in self._just_added:

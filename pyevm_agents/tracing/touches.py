@@ -83,7 +83,7 @@ MAX_MEMORY_BYTES = 2**24
 
 
 def get_delegate(state: StateAPI, account: Address) -> Address | None:
-    """Return the account whose code this one executes (EIP-7702); None if it does not delegate."""
+    """Return the account whose code this one executes (EIP-7702); None without delegation."""
     code = state.get_code(account)
     if not isinstance(state, PragueState) or not code_is_delegation_designation(code):
         return None

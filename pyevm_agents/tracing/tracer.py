@@ -1,7 +1,7 @@
 """The events of a traced transaction, and the protocol of a tracer.
 
 A transaction starts, calls are entered and left, opcodes are executed and logs are written in
-between, and it ends. Depths, names and errors are geth's.
+between, and the transaction ends. Depths, names and errors are geth's.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ NO_OPCODE: frozenset[int] = frozenset()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TransactionStart:
-    """A transaction before its execution: no gas bought, no authorization applied."""
+    """A transaction before execution: no gas bought, no authorization applied."""
 
     state: StateAPI
     """The live state, current at each event."""
@@ -38,7 +38,7 @@ class TransactionStart:
 
 @dataclass(slots=True, kw_only=True)
 class OpcodeStep:
-    """An executed opcode. Fields with defaults are set after its execution."""
+    """An executed opcode. Fields with defaults are set after the execution."""
 
     pc: int
     op: int
@@ -60,11 +60,11 @@ class OpcodeStep:
 
     @property
     def address(self) -> Address:
-        """Address of the account that executes it."""
+        """Address of the executing account."""
         return self.computation.msg.storage_address
 
     def read_stack(self) -> list[int]:
-        """Return the current stack, its top last."""
+        """Return the current stack, the top last."""
         return [to_int(value) for value in get_stack(self.computation).values]
 
     def read_memory(self) -> bytes:
@@ -75,7 +75,7 @@ class OpcodeStep:
 
 @dataclass(slots=True, kw_only=True)
 class CallFrame:
-    """A call, a creation or a self-destruct's transfer. Fields with defaults are set at its end."""
+    """A call, a creation or a self-destruct's transfer. Fields with defaults are set at the end."""
 
     kind: str
     """CALL, STATICCALL, DELEGATECALL, CALLCODE, CREATE, CREATE2 or SELFDESTRUCT."""
@@ -100,7 +100,7 @@ class CallFrame:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TracedLog:
-    """A log, even if it is reverted later."""
+    """A log, even if reverted later."""
 
     depth: int
     address: Address
@@ -118,7 +118,7 @@ class Tracer(Protocol):
         """Handle the start of the transaction."""
 
     def on_opcode(self, step: OpcodeStep) -> None:
-        """Handle an opcode before its execution."""
+        """Handle an opcode before the execution."""
 
     def on_opcode_end(self, step: OpcodeStep) -> None:
         """Handle an opcode that was executed or failed, with the object passed to `on_opcode`."""

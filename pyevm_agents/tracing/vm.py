@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 def make_traced_vm(vm_class: type[AgentVM], tracer: Tracer) -> type[AgentVM]:
-    """Return a VM class that reports its next transaction to a tracer.
+    """Return a VM class that reports the next transaction to a tracer.
 
     A tracer is for one transaction; for several, use `make_selectively_traced_vm`.
     """
@@ -50,7 +50,7 @@ def make_selectively_traced_vm(vm_class: type[AgentVM], choose: TracerChooser) -
     """Return a VM class that selects a tracer at the start of each transaction.
 
     Input: the VM class to derive from; a function that returns a new tracer for a transaction, or
-           None not to trace it. Block processing outside of transactions is never traced.
+        None for no trace. Block processing outside of transactions is never traced.
     """
     plain_state = vm_class._state_class  # noqa: SLF001 - as py-evm's `configure` does
     assert issubclass(plain_state, AgentState)  # noqa: S101 - as in every AgentVM
@@ -128,7 +128,7 @@ class _TracedMixin(AgentComputation):
 
 
 class _TracedCode(AgentCode):
-    """Code that reports the execution of its opcodes."""
+    """Code that reports the execution of opcodes."""
 
     def __init__(self, code: bytes, computation: _TracedMixin, recorder: TracerDispatcher) -> None:
         super().__init__(code)

@@ -1,8 +1,8 @@
-"""Opcodes with their effects in Parity's form: `vmTrace`.
+"""Opcodes with effects in Parity's form: `vmTrace`.
 
     {"code": …, "ops": [{"pc": 0, "op": "PUSH1", "cost": 3, "sub": null or the trace of a call,
-                         "ex": null if it failed, or the effects:
-                               {"used": gas left, "push": the items that it pushed,
+                         "ex": null if failed, or the effects:
+                               {"used": gas left, "push": the pushed items,
                                 "mem": {"off": …, "data": …}, "store": {"key": …, "val": …}}}]}
 
 Calls made by precompiles are not included, because a precompile has no opcodes; `trace` has them.
@@ -84,7 +84,7 @@ class _CodeTrace:
 
 
 class VmTracer(NoopTracer):
-    """Lists opcodes, with those of a call below the opcode that made it."""
+    """Lists opcodes, with those of a call below the opcode of the call."""
 
     watched_opcodes = EVERY_OPCODE
 
@@ -94,7 +94,7 @@ class VmTracer(NoopTracer):
         self._open: list[_CodeTrace] = []
 
     def on_enter(self, frame: CallFrame) -> None:
-        """Attach a call to the opcode that made it."""
+        """Attach a call to the opcode of the call."""
         code = _CodeTrace({"code": "0x"})
         code.form["ops"] = code.ops
         if not self._open:
@@ -106,7 +106,7 @@ class VmTracer(NoopTracer):
         self._open.append(code)
 
     def on_exit(self, frame: CallFrame) -> None:
-        """Leave a call; the opcode at which it failed has no effects."""
+        """Leave a call; the opcode of a failure has no effects."""
         ended = self._open.pop()
         if frame.error in REFUSALS and self._open and self._open[-1].ops:
             self._open[-1].ops[-1]["sub"] = None

@@ -1,7 +1,7 @@
-"""Execution witness: everything that a block's execution reads, sufficient to repeat it.
+"""Execution witness: everything that a block's execution reads, sufficient for a repetition.
 
-The block is executed again on rows that record reads. Generations are not part of the state: they
-are replayed, and the witness does not contain them.
+The block is executed again on rows that record reads. Generations are not part of the state:
+replayed, and not contained in the witness.
 
 Source: the execution witness of geth (`core/stateless`) and reth.
 """
@@ -95,7 +95,7 @@ class _RecordingRows(BaseDB):
 
 
 def _execute(chain: Chain, block: BlockAPI, root: bytes, rows: DatabaseAPI) -> MetaWitnessAPI:
-    """Execute a block on rows; return the accounts and slots that it read."""
+    """Execute a block on rows; return the accounts and slots read."""
     db = AtomicDB(BatchDB(rows))  # Writes stay in this layer, in front of the rows.
     vm_class = chain.get_replay_vm_class(block.header)
     state_class = vm_class._state_class.configure(  # noqa: SLF001 - as py-evm's `configure` does

@@ -90,7 +90,7 @@ def require_subgroup(points: Sequence[G1Point] | Sequence[G2Point]) -> None:
 
 
 def _take_input(computation: ComputationAPI, size: int, cost: int, name: str) -> bytes:
-    """Return an input of a fixed size; consume its gas.
+    """Return an input of a fixed size; consume the gas.
 
     Raises: VMError: another size.
     """

@@ -73,7 +73,7 @@ def read_g1(x: int, y: int) -> Any:  # noqa: ANN401 - zksnake has no types
 def read_g2(x: tuple[int, int], y: tuple[int, int]) -> Any:  # noqa: ANN401 - zksnake has no types
     """Return the point of the second group with the given coordinates, real parts first.
 
-    The compressed form of a point is x and a sign: it is decompressed, and y compared.
+    The compressed form of a point is x and a sign, here decompressed, and y compared.
 
     Raises: VMError: a coordinate exceeds the field, or the point is not on the curve or in the
             subgroup.

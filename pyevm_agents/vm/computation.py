@@ -61,7 +61,7 @@ class CodeTooLargeError(OutOfGas):
 class AgentComputation(CancunComputation):
     """The computation class of Cancun. Base of the later forks.
 
-    It records the executor's results, and replaces precompiles that are slow or wrong.
+    The class records the executor's results, and replaces precompiles that are slow or wrong.
     """
 
     _precompiles = merge(CancunComputation.get_precompiles(), OWN_PRECOMPILES)
@@ -107,10 +107,10 @@ class AgentComputation(CancunComputation):
         transaction_context: TransactionContextAPI,
         parent_computation: ComputationAPI | None = None,
     ) -> ComputationAPI:
-        """Execute a message as py-evm does, in a faster loop if it has code.
+        """Execute a message as py-evm does, in a faster loop if the message has code.
 
         py-evm's loop uses a generator and checks the log level for each opcode. This loop is
-        inline: a function of its own would add a level of Python's stack to each call.
+        inline: a separate function would add a level of Python's stack to each call.
         """
         is_call_of_code = not message.is_create and message.code_address not in cls._precompiles
         if not is_call_of_code or cls.logger.show_debug2:
@@ -169,14 +169,15 @@ class AgentComputation(CancunComputation):
         """Whether this is the transaction's top call, which pays for its initcode (EIP-3860).
 
         py-evm compares senders, which are also equal for a contract that the sender's delegated
-        code creates (EIP-7702): it would pay twice.
+        code creates (EIP-7702): that contract would pay twice.
         """
         return bool(self.msg.depth == 0)
 
     def add_child_computation(self, child_computation: ComputationAPI) -> None:
         """Add a nested call's result, and notify the listener.
 
-        Its stack, memory and code are dropped. py-evm keeps them until the transaction's end.
+        The call's stack, memory and code are dropped. py-evm keeps these until the transaction's
+        end.
         """
         super().add_child_computation(child_computation)
         del child_computation._stack, child_computation._memory, child_computation.code  # noqa: SLF001 - its own class
@@ -226,16 +227,16 @@ class AgentComputation(CancunComputation):
         return [call for call in iter_computations(self) if not call.is_error]
 
     def get_gas_refund(self) -> int:
-        """Return the gas refund of this call and its nested calls."""
+        """Return the gas refund of this call and nested calls."""
         own = sum(call._gas_meter.gas_refunded for call in self._list_successful())  # noqa: SLF001 - its own class
         return own + sum(call.msg.refund for call in iter_computations(self))
 
     def get_raw_log_entries(self) -> tuple[tuple[int, bytes, tuple[int, ...], bytes], ...]:
-        """Return the numbered logs of this call and its nested calls, in order."""
+        """Return the numbered logs of this call and nested calls, in order."""
         return tuple(sorted(log for call in self._list_successful() for log in call._log_entries))  # noqa: SLF001 - its own class
 
     def get_accounts_for_deletion(self) -> list[Address]:
-        """Return the accounts that this call and its nested calls delete."""
+        """Return the accounts that this call and nested calls delete."""
         return [
             *dict.fromkeys(
                 each for call in self._list_successful() for each in call.accounts_to_delete
@@ -270,7 +271,7 @@ class OsakaAgentComputation(PragueAgentComputation):
 
 
 def _drop_frames(error: BaseException | None) -> None:
-    """Drop the traceback of an error and of its causes: its frames hold the calls' calldata."""
+    """Drop the traceback of an error and of the causes: frames hold the calls' calldata."""
     while error is not None:
         error.__traceback__ = None
         error = error.__cause__ or error.__context__
@@ -299,7 +300,7 @@ class RecordingObserver:
     def on_generation(
         self, computation: ComputationAPI, request: GenerationRequest, generation: Generation
     ) -> None:
-        """Store a generation and its prompt's digest in `AgentComputation.generation`."""
+        """Store a generation and the prompt's digest in `AgentComputation.generation`."""
         _as_agent_computation(computation).generation = (hash_prompt(request), generation)
         self._observer.on_generation(computation, request, generation)
 

@@ -1,4 +1,4 @@
-"""VM and chain classes of one chain, with its precompiles, state cache and listener."""
+"""VM and chain classes of one chain, with precompiles, state cache and listener."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Fast implementations of the most frequent opcodes: one function call in place of py-evm's five.
 
 Each checks gas, stack and code first, and calls py-evm's own opcode, without any change, if one of
-them is not sufficient: so errors are py-evm's. Stack items are integers or bytes, which every
-opcode accepts; the fast opcodes push integers.
+these is not sufficient: errors are py-evm's. Stack items are integers or bytes, which every opcode
+accepts; the fast opcodes push integers.
 """
 
 # ruff: noqa: ANN401, SLF001 - py-evm's opcodes use private, untyped attributes of computations

@@ -1,4 +1,4 @@
-"""The block of a remote chain that a fork continues, as VMs see it."""
+"""The block of a remote chain that a fork continues, as seen by VMs."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 class ForkBlock(Protocol):
-    """The block that a fork continues, with its state. `Chain(fork=…)` takes one."""
+    """The block that a fork continues, with the state, for `Chain(fork=…)`."""
 
     @property
     def origin(self) -> ForkOrigin:
-        """Chain ID, number and hash, as the chain config has them."""
+        """Chain ID, number and hash, as in the chain config."""
 
     @property
     def header(self) -> BlockHeaderAPI:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fork:
-    """Parameters of a fork that are used outside of its VM."""
+    """Parameters of a fork that are used outside of the VM."""
 
     name: str
     vm_class: type[AgentVM]

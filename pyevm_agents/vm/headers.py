@@ -10,8 +10,8 @@ A chain without a beacon chain has two fields in which py-evm's defaults differ:
 Source: docs/architecture.md#header-defaults.
 
 py-evm copies a header some twenty times per block, with a deep copy and a check of every field, and
-a block ten times with its transactions, so that known senders are lost. All fields are immutable,
-so copies share them.
+a block ten times with transactions, which loses known senders. All fields are immutable and shared
+by copies.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class PragueHeader(of_prague.PragueBlockHeader):
 
 
 class AgentBlock(of_cancun.CancunBlock):
-    """A block that may hold its receipts. Base of the blocks of all forks."""
+    """A block that may hold the receipts. Base of the blocks of all forks."""
 
     receipts: tuple[ReceiptAPI, ...] | None = None
     """The receipts of a block that this process executed; None otherwise."""
@@ -138,9 +138,9 @@ class PragueBlock(AgentBlock, of_prague.PragueBlock):
 
 
 def complete_header(header: BlockHeaderAPI, block_class: type[AgentBlock]) -> BlockHeaderAPI:
-    """Return a header with all fields of a fork's headers; itself if it has them.
+    """Return a header with all fields of a fork's headers; the same header if complete.
 
-    The fork block of a chain may be of an earlier fork. Its missing fields get the values that the
+    The fork block of a chain may be of an earlier fork. Missing fields get the values that the
     fork's first block starts from: a base fee of 1 gwei, and no blob gas.
     """
     header_class = block_class._meta.fields[0][1]  # noqa: SLF001 - where rlp says what the fields are
@@ -165,7 +165,7 @@ def build_cancun_header(
     parent: BlockHeaderAPI | None,
     **fields: Any,  # noqa: ANN401 - py-evm's
 ) -> BlockHeaderAPI:
-    """Return the header of a child of `parent`, or a genesis header if it is None."""
+    """Return the header of a child of `parent`, or a genesis header for None."""
     if parent is not None and not fields and _has_same_fields(parent, CancunHeader):
         return _derive_header(CancunHeader, parent, calc_excess_blob_gas_cancun(parent))
     defaults = _build_defaults(parent)
@@ -176,7 +176,7 @@ def build_prague_header(
     parent: BlockHeaderAPI | None,
     **fields: Any,  # noqa: ANN401 - py-evm's
 ) -> BlockHeaderAPI:
-    """Return the header of a child of `parent`, or a genesis header if it is None."""
+    """Return the header of a child of `parent`, or a genesis header for None."""
     if parent is not None and not fields and _has_same_fields(parent, PragueHeader):
         excess = calc_excess_blob_gas_prague(parent)
         return _derive_header(PragueHeader, parent, excess, requests_hash=EMPTY_SHA256)
@@ -189,7 +189,7 @@ def build_osaka_header(
     parent: BlockHeaderAPI | None,
     **fields: Any,  # noqa: ANN401 - py-evm's
 ) -> BlockHeaderAPI:
-    """Return the header of a child of `parent`, or a genesis header if it is None."""
+    """Return the header of a child of `parent`, or a genesis header for None."""
     if parent is not None and not fields and _has_same_fields(parent, PragueHeader):
         excess = blobs.compute_excess(parent)
         return _derive_header(PragueHeader, parent, excess, requests_hash=EMPTY_SHA256)

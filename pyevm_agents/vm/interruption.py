@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 
 
 class InterruptedExecutionError(Exception):
-    """An execution was ended. Not a `VMError`: it leaves py-evm uncaught."""
+    """An execution was ended. Not a `VMError`: py-evm does not catch the error."""
 
 
 class Interruption:
     """A switch that ends the executions of a request. Thread-safe.
 
-    The interpreter looks up each opcode in a dictionary. A watched execution has one of its own,
-    and the switch replaces every opcode in it by one that raises. A running precompile, such as a
+    The interpreter looks up each opcode in a dictionary. A watched execution has a separate one, in
+    which the switch replaces every opcode by one that raises. A running precompile, such as a
     generation, is finished first.
     """
 
@@ -57,6 +57,6 @@ class _EndingOpcode:
 
 
 def _replace_all(table: dict[int, Any], error: InterruptedExecutionError) -> None:
-    """Replace every opcode. No key is added, so other threads may read the dictionary meanwhile."""
+    """Replace every opcode. No key is added: other threads may read the dictionary meanwhile."""
     for opcode in table:
         table[opcode] = _EndingOpcode(error)

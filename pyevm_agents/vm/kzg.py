@@ -1,6 +1,6 @@
 """KZG: the point evaluation precompile, and verification of blob proofs.
 
-py-evm's precompile loads the trusted setup in each call, which takes 3 s. Here it is cached.
+py-evm's precompile loads the trusted setup in each call, which takes 3 s. Here the setup is cached.
 
 Source: EIP-4844; EIP-7594 (proofs by cell).
 """

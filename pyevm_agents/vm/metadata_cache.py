@@ -2,8 +2,8 @@
 
 The executor reads name, description and parameters of each tool in every step: 45 reads in five
 steps with three tools, half of the run's time. Most tools return constants. A read that succeeded
-and executed `PURE_OPCODES` only is a function of code and calldata: with enough gas it always uses
-the same gas and returns the same output.
+and executed `PURE_OPCODES` only is a function of code and calldata: with enough gas, the read
+always uses the same gas and returns the same output.
 
 No rule depends on the cache: gas, output and accesses are as if the read were executed. With a
 tracer, every read is executed.
@@ -74,7 +74,7 @@ def is_metadata_read(message: MessageAPI, precompiles: Container[Address]) -> bo
 
 
 def get_cached_read(message: MessageAPI) -> CachedRead | None:
-    """Return a cached read; None if it is not cached, or the message has less gas."""
+    """Return a cached read; None if not cached, or the message has less gas."""
     read = _cache.get(_build_key(message))
     return read if read is not None and read.used_gas <= message.gas else None
 

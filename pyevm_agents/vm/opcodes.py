@@ -27,7 +27,7 @@ STORE_LEAVES_GAS = 2_301
 
 
 class GasObserver(Protocol):
-    """A computation that records the use of its remaining gas."""
+    """A computation that records the use of the remaining gas."""
 
     executed_gas_opcode: bool
     """Whether GAS was executed."""

@@ -1,9 +1,9 @@
 """Nested EVM calls on Python's stack: threads with a large stack, and call trees without recursion.
 
 py-evm recurses for each nested call. CPython 3.12 limits the nested C functions of a thread to
-1,500. An EVM call takes three, so that depth 494 was a RecursionError, where the EVM allows 1,024.
-The limit is per thread: every `LEVELS_OF_A_THREAD` levels, the call continues in a new thread while
-its caller waits. CPython 3.11 has no such limit, and that of 3.13 exceeds the EVM's depth.
+1,500. An EVM call takes three: depth 494 was a RecursionError, where the EVM allows 1,024. The
+limit is per thread: every `LEVELS_OF_A_THREAD` levels, the call continues in a new thread while the
+caller waits. CPython 3.11 has no limit of this kind, and that of 3.13 exceeds the EVM's depth.
 
 The stack size is a setting of the process at the start of a thread, so threads start one by one.
 
@@ -41,7 +41,7 @@ LEVELS_OF_A_THREAD = 256
 
 
 def run_at_depth(depth: int, call: Callable[[], T]) -> T:
-    """Run an EVM call of some depth, in a new thread if necessary; return its result.
+    """Run an EVM call of some depth, in a new thread if necessary; return the result.
 
     Raises: the call's exceptions. EngineFault: no thread can be started.
     """
@@ -75,7 +75,7 @@ def _run_in_thread(call: Callable[[], T]) -> T:
 
 
 def iter_computations(computation: ComputationT) -> Iterator[ComputationT]:
-    """Yield a computation and its nested calls, without those below a failed call."""
+    """Yield a computation and nested calls, without those below a failed call."""
     pending = [computation]
     while pending:
         call = pending.pop()
@@ -85,7 +85,7 @@ def iter_computations(computation: ComputationT) -> Iterator[ComputationT]:
 
 
 def collect_touched_accounts(computation: ComputationAPI) -> set[Address]:
-    """Return the touched accounts, which are deleted if they are empty (EIP-161).
+    """Return the touched accounts, which are deleted if empty (EIP-161).
 
     Failed calls touch nothing except the precompile at 3, for historical reasons
     (https://github.com/ethereum/EIPs/issues/716).

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class NestedCallError(Exception):
-    """A nested call in a call that forbids them. Not a `VMError`: it leaves py-evm uncaught."""
+    """A nested call in a call that forbids them. Not a `VMError`: py-evm does not catch it."""
 
 
 class ExecutionListener(Protocol):
@@ -26,7 +26,7 @@ class ExecutionListener(Protocol):
         """Handle the start of a transaction or a simulated call."""
 
     def on_call_end(self, caller: ComputationAPI, call: ComputationAPI) -> None:
-        """Handle the return of a nested call to its caller."""
+        """Handle the return of a nested call to the caller."""
 
     def on_transaction_end(self, computation: ComputationAPI) -> None:
         """Handle the end of a transaction or a simulated call."""
@@ -70,7 +70,7 @@ class WatchedState(CancunState):
     def try_reserve_bytes(
         self, size_bytes: int, transaction: TransactionContextAPI, *, most_bytes: int
     ) -> bool:
-        """Reserve part of a transaction's budget of retained calldata; return whether it fits."""
+        """Reserve part of a transaction's budget of retained calldata; return whether reserved."""
         before, kept_bytes = self._retained_bytes
         kept_bytes = size_bytes + (kept_bytes if before is transaction else 0)
         if kept_bytes > most_bytes:

@@ -85,7 +85,7 @@ class AgentTransactionExecutor(CancunTransactionExecutor):
         return computation
 
     def build_evm_message(self, transaction: SignedTransactionAPI) -> MessageAPI:
-        """Charge a transaction's fees, increment its sender's nonce; return its message."""
+        """Charge a transaction's fees, increment the sender's nonce; return the message."""
         return build_message(self, transaction)
 
 
@@ -111,7 +111,7 @@ class PragueAgentTransactionExecutor(AgentTransactionExecutor, PragueTransaction
             )
 
     def get_code_at_address(self, code_address: Address) -> tuple[bytes, Address | None]:
-        """Return the code that a transaction to `code_address` runs, and its delegate, if any."""
+        """Return the code that a transaction to `code_address` runs, and the delegate, if any."""
         code, delegate = super().get_code_at_address(code_address)
         if delegate is not None and delegate in self.vm_state.computation_class.get_precompiles():
             return b"", delegate
@@ -142,7 +142,7 @@ class OsakaAgentTransactionExecutor(PragueAgentTransactionExecutor):
 def build_message(
     executor: CancunTransactionExecutor, transaction: SignedTransactionAPI
 ) -> MessageAPI:
-    """Charge a transaction's fees, increment its sender's nonce; return its message.
+    """Charge a transaction's fees, increment the sender's nonce; return the message.
 
     Raises: ValidationError: the sender can't pay.
     """

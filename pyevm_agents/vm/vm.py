@@ -105,10 +105,10 @@ class AgentState(WatchedState):
         return bool(root != BLANK_ROOT_HASH)
 
     def set_system_contracts(self) -> None:
-        """Do nothing: py-evm sets the code of system contracts to what it already is."""
+        """Do nothing: py-evm sets the code of system contracts to the present code."""
 
     def begin_block(self, header: BlockHeaderAPI) -> None:
-        """Run a block's system calls before its transactions: the beacon root (EIP-4788)."""
+        """Run a block's system calls before the transactions: the beacon root (EIP-4788)."""
         if self.get_code(BEACON_ROOTS_ADDRESS) == BEACON_ROOTS_CONTRACT_CODE:
             slot = header.timestamp % HISTORY_BUFFER_LENGTH
             root = int.from_bytes(header.parent_beacon_block_root or b"", "big")
@@ -146,13 +146,13 @@ class OsakaAgentState(PragueAgentState):
 
 
 class Bpo1AgentState(OsakaAgentState):
-    """The state class of Osaka with the first blob schedule after it."""
+    """The state class of Osaka with the first later blob schedule."""
 
     blobs = BPO1_BLOBS
 
 
 class Bpo2AgentState(OsakaAgentState):
-    """The state class of Osaka with the second blob schedule after it."""
+    """The state class of Osaka with the second later blob schedule."""
 
     blobs = BPO2_BLOBS
 
@@ -176,10 +176,10 @@ class WatchedVM(FrontierVM):
     def finalize_gas_used(
         cls, transaction: SignedTransactionAPI, computation: ComputationAPI
     ) -> int:
-        """Return the gas used by a transaction, for which its sender paid.
+        """Return the gas used by a transaction, for which the sender paid.
 
         The refund is at most a fifth of the gas used before the calldata floor (EIP-7623). py-evm
-        charges accordingly, but its receipt caps the refund by the gas with the floor.
+        charges accordingly, but the receipt caps the refund by the gas with the floor.
         """
         used = transaction.gas - computation.get_gas_remaining()
         refund = cls.calculate_net_gas_refund(used, computation.get_gas_refund())
@@ -198,8 +198,8 @@ class WatchedVM(FrontierVM):
     ) -> tuple[ReceiptAPI, ComputationAPI]:
         """Execute a transaction and call `on_transaction`.
 
-        Raises: ValidationError: it is invalid, also if signed for another chain (EIP-155,
-                EIP-2930), which py-evm does not check.
+        Raises: ValidationError: invalid, also if signed for another chain (EIP-155, EIP-2930),
+                which py-evm does not check.
         """
         if transaction.chain_id not in {None, self.chain_context.chain_id}:
             raise ValidationError(
@@ -235,7 +235,7 @@ class AgentVM(WatchedVM, CancunVM):
     def validate_gas(cls, header: BlockHeaderAPI, parent_header: BlockHeaderAPI) -> None:
         """Validate gas limit and base fee of a block.
 
-        The first block of a fork has the gas limit of the chain config. An import computes its base
+        The first block of a fork has the gas limit of the chain config. An import computes the base
         fee.
 
         Raises: ValidationError: the header is invalid.
@@ -258,7 +258,7 @@ class AgentVM(WatchedVM, CancunVM):
         receipts: Sequence[ReceiptAPI],
         withdrawals: Sequence[WithdrawalAPI] = (),
     ) -> BlockAPI:
-        """Return a block with these transactions and receipts; its requests are read from them."""
+        """Return a block with transactions and receipts; requests are read from the receipts."""
         if withdrawals:
             return super().set_block_transactions_and_withdrawals(
                 base_block, new_header, transactions, receipts, withdrawals
@@ -286,7 +286,7 @@ class PragueAgentVM(AgentVM, PragueVM):
 class OsakaAgentVM(PragueAgentVM):
     """The VM of Osaka, configurable with an executor.
 
-    Source: EIP-7607: EIP-7594, 7823, 7825, 7883, 7918, 7934, 7939, 7951. py-evm has none of them.
+    Source: EIP-7607: EIP-7594, 7823, 7825, 7883, 7918, 7934, 7939, 7951. py-evm has none of these.
     """
 
     fork = "osaka"
@@ -302,7 +302,7 @@ class OsakaAgentVM(PragueAgentVM):
     ) -> tuple[ReceiptAPI, ComputationAPI]:
         """Execute a transaction and call `on_transaction`.
 
-        Raises: ValidationError: it is invalid; also if its gas limit exceeds 2^24 (EIP-7825).
+        Raises: ValidationError: invalid; also if the gas limit exceeds 2^24 (EIP-7825).
         """
         most = self.max_transaction_gas
         if most is not None and transaction.gas > most:
@@ -314,7 +314,7 @@ class OsakaAgentVM(PragueAgentVM):
     def validate_block(self, block: BlockAPI) -> None:
         """Validate an imported block.
 
-        Raises: ValidationError: the block is invalid; also if its RLP exceeds 8 MiB (EIP-7934).
+        Raises: ValidationError: the block is invalid; also if the RLP exceeds 8 MiB (EIP-7934).
         """
         super().validate_block(block)
         size = len(rlp.encode(block))
@@ -340,7 +340,7 @@ class OsakaAgentVM(PragueAgentVM):
 
 
 class Bpo1AgentVM(OsakaAgentVM):
-    """The VM of Osaka with the first blob schedule after it (EIP-7892)."""
+    """The VM of Osaka with the first later blob schedule (EIP-7892)."""
 
     fork = "bpo1"
     _state_class = Bpo1AgentState
@@ -349,7 +349,7 @@ class Bpo1AgentVM(OsakaAgentVM):
 
 
 class Bpo2AgentVM(OsakaAgentVM):
-    """The VM of Osaka with the second blob schedule after it (EIP-7892)."""
+    """The VM of Osaka with the second later blob schedule (EIP-7892)."""
 
     fork = "bpo2"
     _state_class = Bpo2AgentState

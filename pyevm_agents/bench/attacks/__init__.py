@@ -1,1 +1,1 @@
-"""Attacks: the most work per gas, and the time that a block of it takes."""
+"""Attacks: the most work per gas, and the time of a full block."""

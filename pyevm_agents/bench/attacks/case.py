@@ -1,6 +1,6 @@
-"""An attack: its contracts in bytecode, its calldata, and the executor under attack.
+"""An attack: contracts in bytecode, calldata, and the executor under attack.
 
-The contracts spend their gas on the executor alone.
+The contracts spend gas on the executor alone.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ EXECUTOR = format_push(int.from_bytes(EXECUTOR_ADDRESS, "big"))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutorCall:
-    """A call of the executor and its gas; None for all remaining gas."""
+    """A call of the executor with gas; None for all remaining gas."""
 
     data: bytes
     gas: int | None = None
@@ -115,7 +115,7 @@ def build_attacker_code(
 ) -> tuple[bytes, dict[Address, bytes]]:
     """Return code that calls the executor and ignores the results.
 
-    Output: the code, and by address the code of the accounts that hold its calldata.
+    Output: the code, and by address the code of the accounts that hold the calldata.
     """
     words: list[str] = []
     loaded = None

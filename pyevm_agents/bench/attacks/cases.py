@@ -1,7 +1,7 @@
 """Attack cases: ways to buy work from the executor below its worth.
 
 Each case is a transaction of an attacker's contract, which calls the executor and ignores the
-results. A call that is to halt gets an exact amount of gas: all of its work is paid work.
+results. A call that is to halt gets an exact amount of gas: all work is paid work.
 """
 
 from __future__ import annotations

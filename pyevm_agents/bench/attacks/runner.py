@@ -1,7 +1,7 @@
 """Time each attack of `cases.py` as a transaction.
 
-Each case first runs with a model of empty outputs, which shows the cost of its calls up to the
-output; calls that are to halt then get exactly the gas of their intended work.
+Each case first runs with a model of empty outputs, which shows the cost of calls up to the output;
+calls that are to halt then get exactly the gas of the intended work.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class EmptyOutputModel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CalibratedAttack:
-    """A case with the gas of its calls, on a chain that can repeat it."""
+    """A case with the gas of the calls, on a chain that can repeat the case."""
 
     case: AttackCase
     chain: Chain
@@ -105,7 +105,7 @@ class CalibratedAttack:
     """The usage of calls that halt, which leave no record."""
 
     def send_once(self) -> tuple[float, ExecutedTransaction]:
-        """Send the transaction and undo it; return its seconds and its result."""
+        """Send the transaction and undo it; return the seconds and the result."""
         before = self.chain.snapshot()
         result = time_with_result(lambda: DevelopmentAccount(self.chain).send(ATTACKER, b""))
         self.chain.revert(before)
@@ -114,7 +114,7 @@ class CalibratedAttack:
 
 @dataclass(slots=True)
 class TimedAttack:
-    """A case and its samples."""
+    """A case and the samples."""
 
     aimed: CalibratedAttack
     seconds: list[float] = field(default_factory=list)
@@ -133,7 +133,7 @@ def measure_attacks(
     """Measure every attack, as far as the time budget allows.
 
     Input:
-        prices: schedules under which to compute its gas; the chain has the default one.
+        prices: schedules under which to compute gas; the chain has the default one.
     """
     facts = setting.model.profile_facts
     profile = build_measured_profile(facts)
@@ -176,7 +176,7 @@ def measure_attacks(
 def calibrate_attack(
     case: AttackCase, model: LanguageModel, target: AttackTarget
 ) -> CalibratedAttack:
-    """Return a case on a chain with this model, with the gas of its calls set."""
+    """Return a case on a chain with this model, with the gas of calls set."""
     if case.halts_after is None:
         return CalibratedAttack(case=case, chain=_create_chain(case, model, target), bought=Usage())
     output_tokens = case.halts_after

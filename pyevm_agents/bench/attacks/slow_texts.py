@@ -1,4 +1,4 @@
-"""Search for the text that tokenises slowest for its bytes."""
+"""Search for the text that tokenises slowest per byte."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ repeated, with a counter at `{}`.
 
 
 def find_worst_unit(target: AttackTarget) -> str:
-    """Return the text that tokenises slowest for its bytes."""
+    """Return the text that tokenises slowest per byte."""
 
     def time_unit(name: str) -> float:
         data = encode_calldata(prompt=repeat_unit(UNITS[name], TRIED_BYTES))

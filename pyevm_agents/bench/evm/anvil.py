@@ -1,6 +1,6 @@
 """Measure the EVM yardsticks on anvil, with the same transactions.
 
-Mining is timed over HTTP, in a request of its own. Each sample is a large block less a small one of
+Mining is timed over HTTP, in a separate request. Each sample is a large block less a small one of
 the same case, which cancels HTTP and the fixed cost of a block. Signatures are excluded, as anvil
 checks them when transactions are sent; on our VM they are included.
 """
@@ -51,7 +51,7 @@ def measure_yardsticks(
 ) -> tuple[Yardstick, ...]:
     """Measure the EVM's cases on anvil; in quick mode, only the cases of a quick run.
 
-    Raises: AnvilError: it is missing, or does not behave as expected.
+    Raises: AnvilError: anvil is missing, or does not behave as expected.
     """
     if setting.anvil is None:
         raise AnvilError(f"there is no program {PROGRAM!r} on the PATH")
@@ -91,7 +91,7 @@ def measure_yardsticks(
 
 
 def _find_large_block(anvil: Anvil, case: EvmCase) -> tuple[int, int]:
-    """Return the repetitions of a case in a large block, and its gas less a small block's."""
+    """Return the repetitions of a case in a large block, and the gas less a small block's."""
     small = anvil.sample(case, SMALL_TIMES)
     times = max(case.times, SMALL_TIMES + 1)
     while True:
@@ -183,7 +183,7 @@ class Anvil:
 def connect_anvil(program: Path) -> Iterator[Anvil]:
     """Run anvil for the duration of the context, with blocks on request.
 
-    Raises: AnvilError: it does not start.
+    Raises: AnvilError: anvil does not start.
     """
     options = ("--hardfork", "prague", "--no-mining", "--gas-limit", str(BLOCK_GAS))
     with run_anvil(program, *options, "--chain-id", str(DEFAULT_CHAIN_ID)) as url:

@@ -76,7 +76,7 @@ def make_contract_case(  # noqa: PLR0913 - each is told by its name
     is_worst_case: bool = False,
     is_quick: bool = False,
 ) -> EvmCase:
-    """Return the case of a contract that takes its repetitions in a word of calldata."""
+    """Return the case of a contract with the repetitions in a word of calldata."""
     address = derive_address(name)
 
     def build_transactions(turns: int) -> tuple[BenchTransaction, ...]:

@@ -51,7 +51,7 @@ def encode_word(value: int) -> bytes:
 
 
 def ecrecover(text: bytes = b"bench") -> bytes:
-    """Return a text's hash, and its signature by `KEY`. Source: yellow paper, appendix E."""
+    """Return a text's hash, and the signature by `KEY`. Source: yellow paper, appendix E."""
     digest = sha256(text).digest()
     v, r, s = KEY.sign_msg_hash(digest).vrs
     return digest + encode_word(v + FIRST_V) + encode_word(r) + encode_word(s)
@@ -76,7 +76,7 @@ def blake2f(rounds: int, text: bytes = b"abc") -> bytes:
 
 
 def point_evaluation(at: int = MAX_WORD >> 8) -> bytes:
-    """Return the proof that the polynomial x is z at z; its quotient is 1. Source: EIP-4844."""
+    """Return the proof that the polynomial x is z at z; the quotient is 1. Source: EIP-4844."""
     versioned_hash = b"\x01" + sha256(COMMITMENT_TO_X).digest()[1:]
     return versioned_hash + encode_word(at) * 2 + COMMITMENT_TO_X + ONE_IN_G1
 
@@ -130,5 +130,5 @@ def bls_g2_terms(count: int, scalar: int = MAX_WORD) -> bytes:
 
 
 def bls_field(*coordinates: int) -> bytes:
-    """Return an element of the field, or of its quadratic extension. Source: EIP-2537."""
+    """Return an element of the field, or of the quadratic extension. Source: EIP-2537."""
     return b"".join((BLS_FIELD_MODULUS - each).to_bytes(64, "big") for each in coordinates)

@@ -1,8 +1,8 @@
-"""Measure the EVM yardsticks on our VM: the node's time for a block of them.
+"""Measure the EVM yardsticks on our VM: the node's time for a block.
 
-Each sample is a block of a case's transactions, mined as the node mines it: signatures are checked,
-code runs, the state root and the block are built. The chain has no model, which affects no other
-code. After each sample the chain is reset.
+Each sample is a block of a case's transactions, mined as in the node: signatures are checked, code
+runs, the state root and the block are built. The chain has no model, which affects no other code.
+After each sample the chain is reset.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class EvmSample:
 
     @property
     def outputs(self) -> tuple[bytes, ...]:
-        """Return data of its transactions."""
+        """Return data of the transactions."""
         return tuple(bytes(each.output) for each in self.computations)
 
 
@@ -82,7 +82,7 @@ class EvmTestbed:
         return sign_transactions(asks, first_nonce=self.chain.nonce(DEVELOPMENT_ADDRESS))
 
     def mine(self, raw: Sequence[bytes]) -> MinedBlock:
-        """Mine signed transactions as they come from a client."""
+        """Mine signed transactions as sent by a client."""
         builder = self.chain.transaction_builder
         return self.chain.mine([builder.decode(each) for each in raw])
 
@@ -106,7 +106,7 @@ class EvmTestbed:
             self.chain.revert(snapshot)
 
     def measure(self, case: EvmCase) -> EvmSample:
-        """Take a sample of a case's repetitions, less its second sample."""
+        """Take a sample of a case's repetitions, less the second sample."""
         whole = self.sample(case, case.times)
         if not case.taken_off:
             return whole
@@ -174,7 +174,7 @@ def estimate_ns_per_gas(seconds: Sequence[float], gas: int) -> Interval:
 
 
 def sign_transactions(asks: Sequence[BenchTransaction], *, first_nonce: int) -> list[bytes]:
-    """Return signed transactions of the development account, as a client sends them."""
+    """Return signed transactions of the development account, as sent by a client."""
     return [
         PragueTransactionBuilder.create_unsigned_transaction(
             nonce=first_nonce + index,

@@ -1,9 +1,9 @@
-"""Search our VM for the precompiles and opcodes that are slowest for their gas.
+"""Search our VM for the precompiles and opcodes that are slowest per gas.
 
 An attacker chooses the shapes: lengths of modexp's numbers, pairs or points in a call, an opcode
-with its operands. Each is timed by one more iteration, which cancels the cost of its block and of
-its contract's start. Seconds are CPU time, which other processes don't add to. `worst_cases.py`
-lists the results.
+with operands. Each is timed by one more iteration, which cancels the cost of the block and of the
+contract's start. Seconds are CPU time, which other processes don't add to. `worst_cases.py` lists
+the results.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class TurnTiming:
 
 
 def search(cases: Iterable[EvmCase], *, seconds: float = 0.1) -> tuple[TurnTiming, ...]:
-    """Time each case for about `seconds` seconds; return them, the slowest for its gas first."""
+    """Time each case for about `seconds` seconds; return the cases, the slowest per gas first."""
     timings = [_measure_turn(case, seconds) for case in cases]
     return tuple(sorted(timings, key=lambda timing: timing.ns_per_gas, reverse=True))
 
@@ -162,7 +162,7 @@ def iter_call_cases() -> Iterator[EvmCase]:
 
 
 def iter_power_cases() -> Iterator[EvmCase]:
-    """Yield modexp as EIP-2565 prices it: by words of the longer number and exponent bits."""
+    """Yield modexp as priced by EIP-2565: by words of the longer number and exponent bits."""
     equal = [(each, each) for each in POWER_BYTES]
     unequal = [(POWER_BYTES[-1], 8), (8, POWER_BYTES[-1]), (64, 32), (32, 64)]
     for (base, modulus), exponent in product(equal + unequal, EXPONENT_BYTES):

@@ -1,6 +1,6 @@
-"""Operations that are slow for their gas on our VM: the worst of each kind in the search.
+"""Operations that are slow per gas on our VM: the worst of each kind in the search.
 
-`worst_case_search.py` goes through all precompiles and opcodes. Its results on 23 November 2026
+`worst_case_search.py` goes through all precompiles and opcodes. The results on 23 November 2026
 with py-evm 0.12.1b1, py-arkworks-bls12381 0.5.0, zksnake 0.1.0 and CPython 3.11, in ns of CPU time
 per gas. The machine was busy, which raises CPU times too: only the order and large ratios are
 reliable.

@@ -2,7 +2,7 @@
 
 The model tokenises the prompt and compiles the grammar in the engine's process, as usual, and
 returns a fixed answer. The EVM's own share is measured separately, by calls with similar calldata
-to an account without code. Metadata reads include all of the EVM's work for them.
+to an account without code. Metadata reads include all work of the EVM.
 """
 
 from __future__ import annotations
@@ -265,7 +265,7 @@ class CallProbes:
         return seconds, usage
 
     def _sample_cached(self) -> ProbeSample:
-        """Repeat a call on a chain that remembers its generation."""
+        """Repeat a call on a chain that remembers the generation."""
         data = self._encode_calldata(self._placed[NO_TOOLS])
         self._time_call(self._remembering_chain, EXECUTOR_ADDRESS, data)
         seconds, result = self._time_call(self._remembering_chain, EXECUTOR_ADDRESS, data)
@@ -289,7 +289,7 @@ class CallProbes:
         return time.perf_counter() - started, result
 
     def _encode_calldata(self, tools: Sequence[Address], text: str = "") -> bytes:
-        """Return calldata with a handle of its own: no two grammars are equal."""
+        """Return calldata with a unique handle: no two grammars are equal."""
         number = next(self._serial)
         handle = f"WALLET{number} = {to_checksum_address(_make_address(FIRST_HANDLE + number))}\n"
         types = ["string", "string", "address[]", "string[]", "string[]", "string"]

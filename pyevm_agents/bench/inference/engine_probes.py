@@ -1,8 +1,8 @@
 """Probes of generation through the chain's model interface: reading, re-reading and writing tokens.
 
-A long prompt is read piece by piece, as an agent's run reads it. A piece's cost depends on its
-length and on the tokens before it: one reading gives a dozen points of the curve, in the time of
-the longest prompt.
+A long prompt is read piece by piece, as in an agent's run. A piece's cost depends on the length and
+on the earlier tokens: one reading gives a dozen points of the curve, in the time of the longest
+prompt.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class EngineProbes:
         return doubled
 
     def build_short_cases(self) -> dict[str, ProbeCase]:
-        """Return prompts of up to `PIECE_TOKENS`, and outputs after two of them."""
+        """Return prompts of up to `PIECE_TOKENS`, and outputs after two prompts."""
         lengths = self.list_lengths()
         cases = {
             f"{length} cold tokens": self._make_case("cold", partial(self._read, 0, length))
@@ -96,9 +96,9 @@ class EngineProbes:
         return cases
 
     def build_long_cases(self) -> dict[str, ProbeCase]:
-        """Return the pieces of the longest prompt in order, and outputs after some of them.
+        """Return the pieces of the longest prompt in order, and outputs after some pieces.
 
-        They must run in this order: each begins with the tokens of the pieces before it.
+        The pieces must run in this order: each begins with the tokens of the earlier ones.
         """
         cases: dict[str, ProbeCase] = {}
         starts = range(0, self.longest_tokens, PIECE_TOKENS)

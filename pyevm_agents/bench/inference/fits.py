@@ -1,9 +1,9 @@
 """Fit the marginal cost of each term to probes; predict the time of calls from the terms.
 
 Three fits. *Reading*: tokens after others, growing with attention: a + b (n - w) + c (n² - w²).
-*Writing*, after prompts in memory: sampled and forced tokens, each slower the longer the text
-before it. *Calls* with a model that answers without computing: bytes, tools, parameters, reads. The
-constant part of a call is its own work and the start of a reading. That is no small part: the
+*Writing*, after prompts in memory: sampled and forced tokens, each slower after a longer text.
+*Calls* with a model that answers without computing: bytes, tools, parameters, reads. The constant
+part of a call is the call's own work and the start of a reading. That is no small part: the
 engine's threads wait for each other without spinning, some 300 times in a batch, and each prompt
 ends with logits for the whole vocabulary (`pyevm_agents.models.llama.context`).
 """
@@ -187,8 +187,8 @@ def _build_warm_term(probes: Sequence[Probe]) -> Term:
 def _fit_output(probes: Sequence[Probe]) -> ProbeFit:
     """Fit the outputs after prompts in memory.
 
-    Columns 0 and 1 are the warm prompt, 2 and 3 a sampled token and the text before it, 4 a digit,
-    5 and 6 a forced token and the text before it.
+    Columns 0 and 1 are the warm prompt, 2 and 3 a sampled token and the text before, 4 a digit, 5
+    and 6 a forced token and the text before.
     """
     outputs = [
         probe for probe in probes if probe.term in {"sampled", "forced"} or probe.detail == KEPT

@@ -1,8 +1,8 @@
-"""Shapes of real models, and the tensors of their files.
+"""Shapes of real models, and the tensors of the files.
 
 The type of each tensor follows llama.cpp's rule for Q4_K_M. Source: src/llama-quant.cpp,
-`llama_tensor_get_type_impl` and `tensor_type_fallback`; `test_random_models.py` compares it with
-that function.
+`llama_tensor_get_type_impl` and `tensor_type_fallback`; `test_random_models.py` compares the rule
+with that function.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ QUANTISATION = "Q4_K_M"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelShape:
-    """Sizes of a model of the qwen2 architecture, with its output tied to its embedding."""
+    """Sizes of a model of the qwen2 architecture, with output and embedding tied."""
 
     name: str
     layers: int
@@ -38,7 +38,7 @@ class ModelShape:
 
     @property
     def kv_width(self) -> int:
-        """Numbers in a token's keys, and in its values."""
+        """Numbers in a token's keys, and in the values."""
         return self.kv_heads * self.width // self.heads
 
 
@@ -132,7 +132,7 @@ def count_shape_parameters(shape: ModelShape) -> int:
 
 
 def count_tensor_bytes(shape: ModelShape) -> int:
-    """Return the bytes of all tensors; a file also has its vocabulary."""
+    """Return the bytes of all tensors; a file also has the vocabulary."""
     return sum(tensor.file_bytes for tensor in list_tensors(shape))
 
 

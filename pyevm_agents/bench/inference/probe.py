@@ -1,4 +1,4 @@
-"""Probe cases before they are timed, and the recorder of their samples."""
+"""Probe cases before timing, and the recorder of samples."""
 
 from __future__ import annotations
 

@@ -146,7 +146,7 @@ def add_entries(writer: Any, shape: ModelShape, vocabulary: SyntheticVocabulary)
 def require_gguf() -> Any:  # noqa: ANN401 - gguf has no types
     """Return the `gguf` package.
 
-    Raises: ConfigError: it is not installed.
+    Raises: ConfigError: not installed.
     """
     require_package("gguf", use="models of other sizes")
     import gguf  # noqa: PLC0415 - an extra that few need

@@ -36,11 +36,11 @@ def measure_probes(
 
     Input:
         beside: reference workloads to time once a round as well, since the machine's speed may have
-            changed since their first measurement. Each returns its seconds.
+            changed since the first measurement. Each returns seconds.
         longest_tokens: length of the longest prompt; None for the default above.
         rounds: samples of each probe; None for the settings' number.
 
-    Raises: EngineFault: the engine died, or a call ended in another way than its probe intends.
+    Raises: EngineFault: the engine died, or a call ended in another way than intended.
     """
     if longest_tokens is None and setting.is_quick:
         longest_tokens = PIECE_TOKENS

@@ -1,7 +1,7 @@
-"""A vocabulary of any size that tokenises text: a model's own, extended by pairs of its tokens.
+"""A vocabulary of any size that tokenises text: a model's own, extended by pairs of tokens.
 
-The default model's byte-level BPE has 49,152 tokens; models of the Qwen2 family have 151,936. Their
-vocabulary is not at hand, but its size matters: each token adds a row to the output matrix and a
+The default model's byte-level BPE has 49,152 tokens; models of the Qwen2 family have 151,936. That
+vocabulary is not at hand, but the size matters: each token adds a row to the output matrix and a
 bit to the grammar's mask. The added tokens are random pairs of tokens, each with a merge after all
 the real merges. The vocabulary still tokenises every text, into nearly the same tokens.
 """

@@ -1,4 +1,4 @@
-"""Assemble the bytecode of the EVM yardsticks, and loops of it."""
+"""Assemble the bytecode of the EVM yardsticks, and loops."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ def build_loop(
     """Return a contract that repeats a body.
 
     Input:
-        body: code that finds the remaining iterations on top of the stack, and leaves them there.
+        body: code that finds the remaining iterations on top of the stack, and keeps that item.
         copies: repetitions of the body in an iteration, which make the loop's own cost small.
         data: the initial memory, present when `before` begins.
-        before: code that runs once; the stack items that it leaves are below the iterations.
+        before: code that runs once; the remaining stack items are below the iterations.
         after: code that ends the contract.
 
     Calldata: the number of iterations in a word, at least 1.
@@ -79,7 +79,7 @@ def build_precompile_loop(
 def build_precompile_call(
     precompile: int, items: bytes, item_bytes: int, output_bytes: int
 ) -> bytes:
-    """Return a contract that calls a precompile once, with a number of items from its calldata.
+    """Return a contract that calls a precompile once, with a number of items from the calldata.
 
     Input: all available items, each of `item_bytes` bytes.
     Calldata: the number of items in a word.

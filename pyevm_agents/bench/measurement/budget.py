@@ -1,4 +1,4 @@
-"""The time budget of a quick run: on a slow or busy machine it measures less."""
+"""The time budget of a quick run: on a slow or busy machine, less is measured."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class TimeBudget:
 def estimate_seconds(*, is_quick: bool, load_average: float, cores: int) -> float:
     """Return the expected duration of a run with the default model.
 
-    Other processes share the cores: with a load average of 2 on two cores it takes twice as long.
+    Other processes share the cores: a load average of 2 on two cores doubles the time.
     """
     slowdown = 1 + load_average / cores
     if not is_quick:

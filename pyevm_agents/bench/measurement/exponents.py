@@ -61,7 +61,7 @@ class _PowerCurves:
 
 
 def fit_exponent(xs: Sequence[float], samples: Sequence[Sequence[float]]) -> Interval:
-    """Return p in a + b x^p, with its 95 % interval.
+    """Return p in a + b x^p, with the 95 % interval.
 
     Input:
         xs: at least three places, all above 0.
@@ -96,7 +96,7 @@ def fit_exponent(xs: Sequence[float], samples: Sequence[Sequence[float]]) -> Int
 
 
 def describe_growth(p: Interval) -> str:
-    """Return a description of growth by its exponent: linear, faster or slower."""
+    """Return a description of growth by exponent: linear, faster or slower."""
     if p.low > 1:
         return FASTER
     if p.high < 1:
@@ -105,7 +105,7 @@ def describe_growth(p: Interval) -> str:
 
 
 def fit_log_slope(xs: Sequence[float], ys: Sequence[Interval]) -> Interval:
-    """Return p in b x^p by least squares of logarithms, as wide as the points' intervals make it.
+    """Return p in b x^p by least squares of logarithms, as wide as by the points' intervals.
 
     Raises: ValueError: there are fewer than two places, or a value is not above 0.
     """

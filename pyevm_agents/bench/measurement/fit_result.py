@@ -1,4 +1,4 @@
-"""A fit with its probes, and its values for a single term."""
+"""A fit with probes, and the values for a single term."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NS = 1e9
 
 
 class ProbeFit:
-    """A fit and its probes."""
+    """A fit and the probes."""
 
     def __init__(self, probes: Sequence[Probe], rows: Sequence[Sequence[float]]) -> None:
         """Fit probes to rows of columns, one row for each probe.
@@ -30,7 +30,7 @@ class ProbeFit:
         self.fit: LeastSquaresFit = fit(rows, [probe.seconds for probe in probes])
 
     def compute_residuals(self, term: str, xs: Sequence[float]) -> tuple[tuple[float, float], ...]:
-        """Return the residuals of a term's probes, at their places on its axis."""
+        """Return the residuals of a term's probes, at places on the term's axis."""
         left = (self.fit.measured - self.fit.fitted).tolist()
         return tuple(
             (x, off)
@@ -39,7 +39,7 @@ class ProbeFit:
         )
 
     def compute_relative_error(self, term: str) -> float:
-        """Return the root mean square of a term's residuals, over the mean of its times."""
+        """Return the root mean square of a term's residuals, over the mean of the times."""
         chosen = np.array([probe.term == term for probe in self.probes])
         off = (self.fit.measured - self.fit.fitted)[chosen]
         return float(np.sqrt(np.square(off).mean()) / self.fit.measured[chosen].mean())

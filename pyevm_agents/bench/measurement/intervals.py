@@ -36,7 +36,7 @@ def resample_medians(samples: Sequence[float]) -> NDArray[np.float64]:
 
 
 def estimate_median(samples: Sequence[float]) -> Interval:
-    """Return the median of samples and its 95 % interval.
+    """Return the median of samples and the 95 % interval.
 
     Raises: ValueError: there are no samples.
     """
@@ -44,7 +44,7 @@ def estimate_median(samples: Sequence[float]) -> Interval:
 
 
 def bound_estimate(resampled: NDArray[np.float64], *, middle: float) -> Interval:
-    """Return an estimate with the 95 % interval of its resampled values."""
+    """Return an estimate with the 95 % interval of the resampled values."""
     low, high = np.percentile(resampled, (LOW_PERCENT, HIGH_PERCENT))
     return Interval(middle=middle, low=min(float(low), middle), high=max(float(high), middle))
 

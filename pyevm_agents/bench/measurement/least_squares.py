@@ -1,9 +1,9 @@
 """Non-negative least squares for times, with relative errors and an honest uncertainty.
 
 A time of a second is known to some percent, as a time of a millisecond is: every measurement is
-weighted by its relative error. Coefficients are times, hence not negative. The uncertainty has two
-sources: the noise of rounds, by resampling them, and the misfit of the function, by random signs of
-its residuals.
+weighted by the relative error. Coefficients are times, hence not negative. The uncertainty has two
+sources: the noise of rounds, by resampling, and the misfit of the function, by random signs of the
+    residuals.
 
 Source: Lawson and Hanson, "Solving Least Squares Problems", chapter 23; Efron and Tibshirani, "An
     Introduction to the Bootstrap", chapter 9; Wu, "Jackknife, Bootstrap and Other Resampling
@@ -51,7 +51,7 @@ class LeastSquaresFit:
     fitted: Numbers
 
     def evaluate(self, row: Sequence[float]) -> Interval:
-        """Return the value of a row of columns, with its uncertainty."""
+        """Return the value of a row of columns, with the uncertainty."""
         weights = np.asarray(row, dtype=np.float64)
         return bound_estimate(self.resampled @ weights, middle=float(self.coefficients @ weights))
 

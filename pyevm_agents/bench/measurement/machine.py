@@ -47,7 +47,7 @@ SYSCTL_SECONDS = 5
 
 
 def describe_machine() -> Machine:
-    """Return the facts of this machine and its software."""
+    """Return the facts of this machine and the software."""
     return Machine(
         processor=_read_processor(),
         cores=_count_cores(),
@@ -59,7 +59,7 @@ def describe_machine() -> Machine:
 
 
 def describe_model(model: LlamaModel) -> MeasuredModel:
-    """Return the facts of a model; an adapter's file and parameters count with it."""
+    """Return the facts of a model; an adapter's file and parameters are included."""
     facts = model.profile_facts
     files = [path for path in (model.path, model.adapter) if path is not None]
     return MeasuredModel(

@@ -1,9 +1,9 @@
 """Measuring models: `StopwatchModel` times and repeats generations, `DictatedModel` forces actions.
 
-A run must use the tools that it is designed for, with any weights of any quality. Each step's
-action is therefore dictated, by a grammar that admits nothing else; the thought before it, and the
-words of an answer, are the model's own. Prompts are read, thoughts are sampled token by token, and
-an action is fed at once, as the forced part of a free step is.
+A run must use the intended tools, with any weights of any quality. Each step's action is therefore
+dictated, by a grammar that admits nothing else; the preceding thought, and the words of an answer,
+are the model's own. Prompts are read, thoughts are sampled token by token, and an action is fed at
+once, as the forced part of a free step is.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def warm_up_model(model: LlamaModel) -> None:
-    """Generate two tokens: the engine builds its tables once, which no sample should contain."""
+    """Generate two tokens: the engine builds tables once, which no sample should contain."""
     model.generate(
         GenerationRequest(
             segments=(),
@@ -44,7 +44,7 @@ def warm_up_model(model: LlamaModel) -> None:
 class StopwatchModel:
     """A model that times another one. Implements `LanguageModel`.
 
-    It splits a generation in two: up to the first evaluated token, which reads the prompt, and the
+    A generation is split in two: up to the first evaluated token, which reads the prompt, and the
     rest. The grammar is set up for each part, which takes some milliseconds.
     """
 
@@ -73,7 +73,7 @@ class StopwatchModel:
         self.prompt_seconds = self.output_seconds = self.idle_seconds = 0.0
 
     def tokenize(self, segments: tuple[Segment, ...]) -> tuple[int, ...]:
-        """Return the tokens of a prompt; its time counts as the prompt's."""
+        """Return the tokens of a prompt; the time counts as the prompt's."""
         if self.is_replaying:
             return self._tokens[segments]
         seconds, tokens = time_with_result(lambda: self.model.tokenize(segments))
@@ -165,7 +165,7 @@ class DictatedModel:
         return self.model.generate(self.constrain_request(request))
 
     def constrain_request(self, request: GenerationRequest) -> GenerationRequest:
-        """Return a request with the grammar of its dictated step."""
+        """Return a request with the grammar of the dictated step."""
         grammar = build_dictated_grammar(self.dictate(request), request)
         return replace(request, grammar=grammar)
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def build_measured_profile(facts: ProfileFacts) -> ModelProfile:
     """Return a model's profile at default prices without decoding rules.
 
-    Steps have the free format: a dictated step chooses every token of its thought, so its time and
-    gas are those of a step of that many tokens.
+    Steps have the free format: a dictated step chooses every token of the thought, so time and gas
+    are those of a step of that many tokens.
     """
     return replace(build_model_profile(facts), decoding=())

@@ -68,7 +68,7 @@ class MeasuredModel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Yardstick:
-    """An EVM operation: its time, and its gas on Ethereum."""
+    """An EVM operation: time, and gas on Ethereum."""
 
     name: str
     title: str
@@ -86,7 +86,7 @@ class Yardstick:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Probe:
-    """A generation or read with its samples and its counts."""
+    """A generation or read with samples and counts."""
 
     term: str
     """Name of the term that it isolates."""
@@ -103,7 +103,7 @@ class Probe:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
-    """A point of a curve: of a fit, its residual, or its marginal cost."""
+    """A point of a curve: of a fit, residual, or marginal cost."""
 
     x: float
     y: Interval
@@ -164,7 +164,7 @@ REFERENCES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Price:
-    """The parity prices of a term, beside its default price."""
+    """The parity prices of a term, beside the default price."""
 
     term: str
     parity_gas: tuple[tuple[str, Interval], ...]
@@ -189,7 +189,7 @@ class ScheduleCost:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """A transaction that runs agents: its usage, its time, its gas under each schedule."""
+    """A transaction that runs agents: usage, time, gas under each schedule."""
 
     name: str
     title: str
@@ -208,7 +208,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScheduleAudit:
-    """A published schedule, and its worst abuse."""
+    """A published schedule, and the worst abuse."""
 
     name: str
     title: str
@@ -226,7 +226,7 @@ class ScheduleAudit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attack:
-    """The most work that one kind of attack makes the precompile do for its gas."""
+    """The most work that one kind of attack makes the precompile do per gas."""
 
     name: str
     title: str
@@ -274,7 +274,7 @@ class Growth:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelSize:
-    """A model of another size with random weights: its tokens' times and parity prices."""
+    """A model of another size with random weights: token times and parity prices."""
 
     name: str
     parameters: int
@@ -290,7 +290,7 @@ class ModelSize:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NumericUsage:
-    """What a transaction bought of the numeric models' precompile."""
+    """The usage of the numeric models' precompile that a transaction bought."""
 
     calls: int = 0
     """Calls that paid the base price."""
@@ -341,7 +341,7 @@ class NumericTransaction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NumericPrice:
-    """What one of `NUMERIC_PRICES` buys, and the price at parity."""
+    """The purchase of one of `NUMERIC_PRICES`, and the price at parity."""
 
     name: str
     ns: Interval
@@ -361,7 +361,7 @@ class NumericPrice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NumericResults:
-    """The numeric models' precompile: transactions, and the time that its prices pay for."""
+    """The numeric models' precompile: transactions, and the time that the prices pay for."""
 
     transactions: tuple[NumericTransaction, ...]
     prices: tuple[NumericPrice, ...]

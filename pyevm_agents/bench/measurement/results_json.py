@@ -1,8 +1,8 @@
 """Read and write `Report` as JSON, by the dataclasses' types: one rule for each kind of field.
 
-A dataclass is an object with exactly its fields, a tuple is a list, and a number that is not
+A dataclass is an object with exactly the same fields, a tuple is a list, and a number that is not
 finite, which JSON lacks, is the text `"Infinity"`, `"-Infinity"` or `"NaN"`. A field whose default
-is None may be missing: older reports lack it.
+is None may be missing, as in older reports.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def _format_json(value: Json, indent: str) -> str:
 
 
 def _read(value: object, wanted: Any, place: str) -> object:  # noqa: ANN401 - a type, or a form of one
-    """Return a value converted to its declared type."""
+    """Return a value converted to the declared type."""
     if is_dataclass(wanted):
         return _read_object(value, wanted, place)
     kind, inner = get_origin(wanted), get_args(wanted)

@@ -37,7 +37,7 @@ class Observer(Protocol):
         """Begin a part with a number of steps."""
 
     def finish_step(self, detail: str) -> None:
-        """End a step of the part; `detail` is its result in a few words."""
+        """End a step of the part; `detail` is the result in a few words."""
 
 
 class Metronome:
@@ -92,12 +92,12 @@ class BenchSettings:
 
 
 def time_work(work: Callable[[], object]) -> float:
-    """Run some work once; return its seconds."""
+    """Run some work once; return the seconds."""
     return time_with_result(work)[0]
 
 
 def time_with_result(work: Callable[[], T]) -> tuple[float, T]:
-    """Run some work once; return its seconds and its result."""
+    """Run some work once; return the seconds and the result."""
     started = time.perf_counter()
     result = work()
     return time.perf_counter() - started, result
@@ -113,8 +113,8 @@ def time_in_rounds(
     """Time each case once a round, with the metronome between cases; report each to the observer.
 
     Input:
-        cases: by name, functions that run a case once and return its seconds. Untimed preparation
-            belongs in them, too.
+        cases: by name, functions that run a case once and return the seconds, with untimed
+            preparation.
         rounds: number of rounds; None for the settings' number.
         budget_share: share of the time budget after which rounds beyond two are skipped.
 

@@ -1,4 +1,4 @@
-"""Random texts of ordinary words: no engine has read them before."""
+"""Random texts of ordinary words: new to every engine."""
 
 from __future__ import annotations
 

@@ -76,8 +76,8 @@ def iter_executor_calls(computation: ComputationAPI) -> Iterator[ComputationAPI]
 def count_usage(computation: ComputationAPI) -> Usage:
     """Return the paid usage of the executor in a computation, without gas.
 
-    A refused call counts its usage up to the refusal. A call that ran out of gas counts nothing:
-    all of its gas is burnt.
+    A refused call counts usage up to the refusal. A call that ran out of gas counts nothing: all
+    gas is burnt.
     """
     total = Usage()
     for call in iter_executor_calls(computation):
@@ -86,7 +86,7 @@ def count_usage(computation: ComputationAPI) -> Usage:
 
 
 def _count_tokens(call: ComputationAPI) -> Usage:
-    """Return the tokens of a call that ran to its end."""
+    """Return the tokens of a call that ran to the end."""
     done = call.inference if isinstance(call, AgentComputation) else None
     if done is None:
         return Usage()
@@ -116,7 +116,7 @@ def _count_input(call: ComputationAPI) -> Usage:
 
 
 def _get_refusal_name(call: ComputationAPI) -> str | None:
-    """Return the name of the refusal that ended a call; None if it was not refused."""
+    """Return the name of the refusal that ended a call; None if not refused."""
     if call.is_success or call.error.burns_gas:
         return None
     return REFUSALS_BY_SELECTOR[bytes(call.output[:SELECTOR_BYTES])]

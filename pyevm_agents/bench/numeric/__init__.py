@@ -1,1 +1,1 @@
-"""The models' precompile in whole transactions: the time of its prices, and attacks on it."""
+"""The models' precompile in whole transactions: the time of the prices, and attacks."""

@@ -114,11 +114,11 @@ class NumericCase:
 
     @property
     def is_quick(self) -> bool:
-        """Whether a quick run measures it."""
+        """Whether a quick run includes the case."""
         return self.name in {*QUICK_MODELS, *QUICK_SLOW_MODELS, *QUICK_ATTACKS, "describe"}
 
     def build(self) -> EvmCase:
-        """Return the contract that repeats the call, and its transaction."""
+        """Return the contract that repeats the call, and the transaction."""
         address, codes = derive_address(self.name), {}
         call = self._format_call(NUMERIC_MODELS_ADDRESS)
         if self.levels:

@@ -1,7 +1,7 @@
 """Numeric models of many shapes, made in code: the usual ones, and those that are slow to evaluate.
 
-Weights are the same each time. Their values don't matter: integers take as long whatever they are,
-except for divisions, whose operands here are wide.
+Weights are the same each time. Values don't matter: all integers take equally long, except for
+divisions, whose operands here are wide.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ WIDE = 2**50
 
 
 class ModelWriter:
-    """The file of a model while it is written: from the tensor `x` to its outputs."""
+    """The file of a model during writing: from the tensor `x` to the outputs."""
 
     def __init__(self, inputs: int, *, least: int = -100, most: int = 100) -> None:
-        """Start with so many inputs of a range."""
+        """Start with a number of inputs of a range."""
         self.inputs = InputSpec(name="x", count=inputs, decimals=0, least=least, most=most)
         self.random = np.random.default_rng(SEED)
         self._nodes: list[NodeProto] = []
         self._constants: list[Tensor] = []
 
     def add(self, operator: str, *inputs: str, **attributes: int | list[int]) -> str:
-        """Add a node; return its output."""
+        """Add a node; return the output."""
         output = f"t{len(self._nodes)}"
         node = helper.make_node(operator, inputs, [output])
         node.attribute.extend(helper.make_attribute(*each) for each in sorted(attributes.items()))
@@ -54,7 +54,7 @@ class ModelWriter:
         return output
 
     def store(self, values: object, kind: type = np.int64) -> str:
-        """Add a constant; return its name."""
+        """Add a constant; return the name."""
         name = f"c{len(self._constants)}"
         self._constants.append(numpy_helper.from_array(np.asarray(values, dtype=kind), name))
         return name
@@ -64,7 +64,7 @@ class ModelWriter:
         return self.random.integers(least, most, shape, endpoint=True)
 
     def reshape(self, tensor: str, *shape: int) -> str:
-        """Add a Reshape; return its output."""
+        """Add a Reshape; return the output."""
         return self.add("Reshape", tensor, self.store(shape))
 
     def build_grid(self) -> str:

@@ -39,7 +39,7 @@ class NumericTerms:
 
 
 def fit_numeric_terms(transactions: Sequence[NumericTransaction]) -> NumericTerms:
-    """Fit the seconds of usual transactions to what they bought.
+    """Fit the seconds of usual transactions to their usage.
 
     seconds = transaction + a calls + b calldata bytes + c output bytes + d operations
     """

@@ -1,4 +1,4 @@
-"""Time calls of the numeric models' precompile in whole transactions, mined as the node mines them.
+"""Time calls of the numeric models' precompile in whole transactions, mined as in the node.
 
 A transaction repeats one call, for a part of a second or 30 million gas. References of the EVM are
 timed in the same rounds.
@@ -63,7 +63,7 @@ QUICK_SAMPLE_S, FULL_SAMPLE_S = 0.1, 0.4
 
 @dataclass(slots=True, kw_only=True)
 class TimedNumericCase:
-    """A case with the number of its calls, what one buys, and its samples."""
+    """A case with the number of calls, the usage of one, and samples."""
 
     case: NumericCase
     evm_case: EvmCase
@@ -79,7 +79,7 @@ class TimedNumericCase:
 
 
 class NumericBench:
-    """A chain with numeric models, and the cases on it."""
+    """A chain with numeric models, and cases."""
 
     def __init__(self, setting: BenchSettings, cases: Sequence[NumericCase] | None = None) -> None:
         """Make the models and the chain."""
@@ -100,7 +100,7 @@ class NumericBench:
         self._testbed = EvmTestbed([each.evm_case for each in self.timed.values()], models)
 
     def measure(self, beside: Mapping[str, Callable[[], float]]) -> None:
-        """Time each case in each round, and the given references of the EVM with them."""
+        """Time each case in each round, and the given references of the EVM as well."""
         rounds = self._setting.rounds
         steps = len(self.timed) * (1 + rounds) + len(beside) * rounds
         self._setting.observer.begin_part("Numeric models", steps)
@@ -110,7 +110,7 @@ class NumericBench:
         time_in_rounds(self._setting, {**self.make_timers(), **beside})
 
     def make_timers(self) -> dict[str, Callable[[], float]]:
-        """Return a function for each case that takes a sample of it."""
+        """Return a function for each case that takes a sample."""
 
         def make_timer(timed: TimedNumericCase) -> Callable[[], float]:
             def take() -> float:
@@ -123,7 +123,7 @@ class NumericBench:
         return {name: make_timer(timed) for name, timed in self.timed.items()}
 
     def calibrate(self, timed: TimedNumericCase) -> None:
-        """Find what a call of a case buys, and how many calls make a sample."""
+        """Find the usage of a case's call, and how many calls make a sample."""
         one = self._sample(timed, 1)
         few = self._sample(timed, FEW_TURNS)
         (call,) = iter_numeric_calls(one.computations[0])

@@ -1,4 +1,4 @@
-"""What transactions buy of the numeric models' precompile, and its price under a schedule."""
+"""Usage of the numeric models' precompile by transactions, and the price under a schedule."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ def count_call(
     profiles: Mapping[str, NumericModelProfile],
     schedule: NumericGasSchedule,
 ) -> NumericUsage:
-    """Return what a call bought.
+    """Return the usage that a call bought.
 
-    A call whose gas ends after its calldata was paid counts as paid in full: an attacker gives it
+    A call whose gas ends after the payment of calldata counts as paid in full: an attacker gives
     one gas less than that.
     """
     name, size = _get_refusal_name(call), len(call.msg.data)
@@ -113,7 +113,7 @@ def multiply_usage(usage: NumericUsage, calls: int, gas_used: int, charged: int)
 
 
 def _get_refusal_name(call: ComputationAPI) -> str | None:
-    """Return the name of the refusal that ended a call; None if it was not refused."""
+    """Return the name of the refusal that ended a call; None if not refused."""
     if call.is_success or call.error.burns_gas:
         return None
     return REFUSALS_BY_SELECTOR[bytes(call.output[:SELECTOR_BYTES])]

@@ -1,9 +1,9 @@
 """Parity: the gas prices at which inference takes as long per gas as the EVM does.
 
-An emitted schedule is an upper bound for each unit: its time where it costs most, at the upper end
-of its interval, over the lower end of the reference's time per gas. The EVM's own charge for reads
+An emitted schedule is an upper bound for each unit: the time where most expensive, at the upper end
+of the interval, over the lower end of the reference's time per gas. The EVM's own charge for reads
 of metadata is not subtracted. No schedule prices the EVM's own work, such as copying calldata into
-a call that is refused for its size: its time per gas stays as it was.
+a call that is refused for the size: that time per gas is unchanged.
 """
 
 from __future__ import annotations
@@ -103,11 +103,11 @@ def build_parity_schedule(  # noqa: PLR0913 - what a schedule says of where it c
     machine: Machine | None = None,
     made_at: str = "",
 ) -> ScheduleFile:
-    """Return the schedule under which no term takes longer for its gas than the reference.
+    """Return the schedule under which no term takes longer per gas than the reference.
 
-    Numeric prices are in it if they were measured.
+    Measured numeric prices are included.
 
-    Prices hold for the model's whole context. Beyond the longest measured prompt they follow the
+    Prices hold for the model's whole context. Beyond the longest measured prompt prices follow the
     fitted curve, and the file states that length.
 
     Raises: ConfigError: a term or the reference was not measured.
@@ -159,9 +159,9 @@ def build_parity_schedule(  # noqa: PLR0913 - what a schedule says of where it c
 
 
 def compute_numeric_schedule(prices: Iterable[NumericPrice], reference_name: str) -> dict[str, int]:
-    """Return the numeric prices at which no unit takes longer for its gas than the reference.
+    """Return the numeric prices at which no unit takes longer per gas than the reference.
 
-    Output: by field of `NumericGasSchedule`; empty if they were not measured beside the reference.
+    Output: by field of `NumericGasSchedule`; empty if not measured beside the reference.
 
     Raises: ConfigError: a price is not finite.
     """
@@ -178,7 +178,7 @@ def compute_numeric_schedule(prices: Iterable[NumericPrice], reference_name: str
 
 
 def build_numeric_schedules(prices: Sequence[NumericPrice]) -> dict[str, NumericGasSchedule]:
-    """Return the schedules at parity of the numeric prices, by their names in a report."""
+    """Return the schedules at parity of the numeric prices, by name in a report."""
     found = {name: compute_numeric_schedule(prices, name) for name in REFERENCES}
     return {
         f"parity-{name}": NumericGasSchedule(**schedule)
@@ -222,9 +222,9 @@ def filter_own_yardsticks(yardsticks: Iterable[Yardstick]) -> tuple[Yardstick, .
 
 
 def find_reference(yardsticks: Iterable[Yardstick], name: str) -> Yardstick | None:
-    """Return the yardstick of a reference: the one of its name, or the slowest of all for its gas.
+    """Return the yardstick of a reference: the one of that name, or the slowest of all per gas.
 
-    Output: None if it was not measured on our VM.
+    Output: None if not measured on our VM.
     """
     own = filter_own_yardsticks(yardsticks)
     chosen = [yardstick for yardstick in own if name in {WORST, yardstick.name}]
@@ -234,7 +234,7 @@ def find_reference(yardsticks: Iterable[Yardstick], name: str) -> Yardstick | No
 def round_up_price(gas: float) -> int:
     """Return a price as a whole number of two significant digits, rounded up, at least 1.
 
-    Raises: ConfigError: it is negative or not finite.
+    Raises: ConfigError: negative or not finite.
     """
     if not math.isfinite(gas) or gas < 0:
         raise ConfigError(f"a price of {gas} gas: the reference took no time; measure it again")
@@ -269,7 +269,7 @@ def combine_terms(ns: Mapping[str, Interval]) -> dict[str, Interval]:
 
 
 def _compute_growth(term: Term, tokens: int) -> float:
-    """Return a unit's cost after `tokens` tokens over its cost at the longest measured prompt."""
+    """Return a unit's cost after `tokens` tokens over the cost at the longest measured prompt."""
     longest = max(point.x for point in term.marginal)
     measured = compute_marginal_ns(term, longest)
     return max(1.0, compute_marginal_ns(term, tokens) / measured) if measured > 0 else 1.0

@@ -1,7 +1,7 @@
 """Gas schedules for inference, published and our own, and a transaction's gas under each.
 
-Published schedules came without measurements. Their charges are known from their source. The time
-of the work is computed from the fitted terms, for this model on this machine. It does not show the
+Published schedules came without measurements. The charges are known from the source. The time of
+the work is computed from the fitted terms, for this model on this machine. That does not show the
 speed of the model that a schedule's authors had in mind, but by how much a gas buys more of one
 kind of work than of another.
 
@@ -161,7 +161,7 @@ def compute_published_costs(usage: Usage, model: MeasuredModel) -> tuple[Schedul
 def audit_published_schedules(
     terms: Sequence[Term], model: MeasuredModel, *, block_gas: int = DEFAULT_BLOCK_GAS_LIMIT
 ) -> tuple[ScheduleAudit, ...]:
-    """Return every schedule with the call that takes longest for its gas.
+    """Return every schedule with the call that takes longest per gas.
 
     The search covers all calls that the context and a block admit.
 
@@ -263,7 +263,7 @@ def describe_schedule(prices: NamedSchedule) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedSchedule:
-    """A schedule with a model's token prices, under its name in a report."""
+    """A schedule with a model's token prices, under the name in a report."""
 
     name: str
     schedule: GasSchedule
@@ -299,7 +299,7 @@ def add_evm_gas(usage: Usage, gas_used: int, schedule: GasSchedule, profile: Mod
     Input:
         gas_used: of the receipt, on a chain with that schedule.
 
-    Raises: ValueError: it is less than the executor's charge.
+    Raises: ValueError: less than the executor's charge.
     """
     evm_gas = gas_used - executor_gas(usage, schedule, profile)
     if evm_gas < 0:

@@ -63,7 +63,7 @@ PARTS = ("EVM", "prompt", "output")
 
 
 def find_slowest(report: Report) -> Yardstick | None:
-    """Return the yardstick of our VM that is slowest for its gas: the worst EVM case."""
+    """Return the yardstick of our VM that is slowest per gas: the worst EVM case."""
     return find_reference(report.yardsticks, WORST)
 
 
@@ -78,7 +78,7 @@ def find_term(report: Report, name: str) -> Term | None:
 
 
 def get_unit_ns(report: Report, price_name: str, *, at_most: bool = False) -> Interval | None:
-    """Return the time of a unit that has a price; None if its terms were not measured."""
+    """Return the time of a unit that has a price; None if not measured."""
     ns = {term.name: term.ns_at_most if at_most else term.ns for term in report.terms}
     try:
         return combine_terms(ns)[price_name]
@@ -87,7 +87,7 @@ def get_unit_ns(report: Report, price_name: str, *, at_most: bool = False) -> In
 
 
 def find_price(report: Report, name: str) -> Price | None:
-    """Return a price by its name in `PRICES`."""
+    """Return a price by name in `PRICES`."""
     return next((price for price in report.prices if price.term == name), None)
 
 
@@ -100,7 +100,7 @@ def get_parity_gas(price: Price, reference_name: str, *, at_most: bool = False) 
 def compute_price_factor(
     price: Price, reference_name: str, *, at_most: bool = False
 ) -> Interval | None:
-    """Return parity over the default price; None if the default schedule has no such price."""
+    """Return parity over the default price; None without a default price."""
     gas = get_parity_gas(price, reference_name, at_most=at_most)
     if gas is None or not price.default_gas:
         return None
@@ -140,7 +140,7 @@ def describe_emission(report: Report) -> str:
 
 
 def find_gas(costs: Iterable[ScheduleCost], schedule: str) -> int | None:
-    """Return the gas under a schedule; None if it is absent."""
+    """Return the gas under a schedule; None if absent."""
     return next((cost.gas for cost in costs if cost.schedule == schedule), None)
 
 
@@ -148,7 +148,7 @@ def compute_gas_worth(report: Report, run: Run, reference_name: str) -> Interval
     """Return the worth of a run's time in gas at a reference's pace: its own parity.
 
     Output: None if the reference or the run was not timed. A schedule at parity charges more, as
-        its prices are those of the most expensive units.
+        the prices are those of the most expensive units.
     """
     held_against = find_reference(report.yardsticks, reference_name)
     if held_against is None or not run.seconds or held_against.ns_per_gas.low <= 0:
@@ -177,14 +177,14 @@ def divide_gas(report: Report, run: Run) -> tuple[float, float, float] | None:
 
 
 def find_worst_attack(report: Report, schedule: str) -> tuple[BoughtWork, Interval] | None:
-    """Return the attack on inference with most work under a schedule, and its seconds."""
+    """Return the attack on inference with most work under a schedule, and the seconds."""
     return find_most_work(report.attacks, schedule)
 
 
 def find_most_work(
     bought: Iterable[BoughtWork], schedule: str
 ) -> tuple[BoughtWork, Interval] | None:
-    """Return the most work that 30 million gas buy under a schedule, and its seconds."""
+    """Return the most work that 30 million gas buy under a schedule, and the seconds."""
     found = [
         (each, seconds)
         for each in bought
@@ -222,7 +222,7 @@ def list_run_schedules(report: Report) -> tuple[str, ...]:
 
 
 def describe_noise(noise: Noise, cores: int) -> str:
-    """Describe how steady the machine was, and its load."""
+    """Describe how steady the machine was, and the load."""
     kind = "quiet" if noise.spread <= QUIET_SPREAD else "uneven"
     if is_noisy(noise, cores):
         kind = "noisy"

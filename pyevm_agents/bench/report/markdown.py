@@ -36,7 +36,7 @@ _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~$])")
 def write_markdown(
     folder: Path, report: Report, comparison: ReportComparison | None = None
 ) -> None:
-    """Write a report into a folder, created if absent: its plots, then the page.
+    """Write a report into a folder, created if absent: plots, then the page.
 
     Raises:
         ConfigError: matplotlib is not installed.

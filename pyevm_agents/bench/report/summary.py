@@ -79,7 +79,7 @@ def _build_run_headline(report: Report, run: Run) -> Headline:
 
 
 def build_summary(report: Report) -> Paragraph:
-    """Return the summary; it omits parts that were not measured."""
+    """Return the summary, without parts that were not measured."""
     times = [(name, ns) for name in TOKENS if (ns := findings.get_unit_ns(report, name))]
     sentences = [
         _describe_times(report, times),
@@ -119,7 +119,7 @@ def _describe_times(report: Report, times: list[TokenTime]) -> Iterator[str | St
 
 
 def _format_estimate(value: Interval, middle: str, high: str) -> Iterator[str | Strong]:
-    """Yield a value, or its upper bound if it is not distinguishable from zero."""
+    """Yield a value, or the upper bound if not distinguishable from zero."""
     if value.is_upper_bound:
         yield "at most "
         yield Strong(high)
@@ -171,7 +171,7 @@ def _describe_prices(report: Report) -> Iterator[str | Strong]:
 
 
 def _describe_call(report: Report) -> Iterator[str | Strong]:
-    """Yield the time and price of a call beside its tokens."""
+    """Yield the time and price of a call beside tokens."""
     ns, price = findings.get_unit_ns(report, "call"), findings.find_price(report, "call")
     gas = None if price is None else findings.get_parity_gas(price, findings.MAIN_REFERENCE)
     if ns is None or price is None or gas is None:

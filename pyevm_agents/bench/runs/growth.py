@@ -2,7 +2,7 @@
 
 Each run is a transaction, mined on a chain with the model, whose memory is empty before. The
 exponent p of a + b x^p is fitted to tokens (cold and output), seconds and gas; a is the fixed cost
-of a run, such as its instructions.
+of a run, such as the instructions.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def measure_growth(
 def get_axis(name: str, places: tuple[int, ...]) -> GrowthAxis:
     """Return an axis with other places.
 
-    Raises: StopIteration: there is no such axis.
+    Raises: StopIteration: unknown axis.
     """
     axis = next(entry for entry in AXES if entry.name == name)
     return GrowthAxis(name=name, places=places, deploy=axis.deploy, steps=axis.steps)
@@ -129,11 +129,11 @@ class _AxisRuns:
         self._samples: dict[int, GrowthSample] = {}
 
     def build_cases(self, places: Iterable[int]) -> dict[str, Callable[[], float]]:
-        """Return functions that mine each of these runs once and return its seconds."""
+        """Return functions that mine each of these runs once and return the seconds."""
         return {self._name_case(x): partial(self._mine, x) for x in places}
 
     def build_growth(self, seconds: Mapping[str, tuple[float, ...]]) -> Growth:
-        """Return the measured growth, with its exponents."""
+        """Return the measured growth, with exponents."""
         points = tuple(
             GrowthPoint(
                 x=x,

@@ -1,7 +1,7 @@
 """A chain with agents of a given number of steps, tools and levels of nesting.
 
-The model's thoughts are its own and its actions are dictated: each agent uses its first tool until
-its last step, then answers with a text of a fixed length. Runs differ only in the varied quantity
+The thoughts are the model's own and the actions are dictated: each agent uses the first tool until
+the last step, then answers with a text of a fixed length. Runs differ only in the varied quantity
 and in the thoughts.
 """
 
@@ -155,7 +155,7 @@ class GrowthChain:
         return unsigned.as_signed_transaction(DEVELOPMENT_KEY, chain_id=chain.config.chain_id)
 
     def mine(self, transaction: SignedTransactionAPI) -> MinedBlock:
-        """Mine a transaction and undo it: the next one starts from the same state."""
+        """Mine and undo a transaction: the next one starts from the same state."""
         chain = self._account.chain
         before = chain.snapshot()
         mined = chain.mine([transaction])
@@ -165,7 +165,7 @@ class GrowthChain:
     def build_sample(self, mined: MinedBlock) -> GrowthSample:
         """Return the usage of a mined run.
 
-        Raises: VMError: it failed.
+        Raises: VMError: the run failed.
         """
         computation = mined.computations[0]
         computation.raise_if_error()

@@ -1,7 +1,7 @@
 """Token times of larger models: files with random weights, measured beside the model itself.
 
-All models are loaded at once and timed in turns: a slow minute slows all of them alike. A term is
-the difference between a longer and a shorter piece of work, over the tokens between them.
+All models are loaded at once and timed in turns: a slow minute slows all alike. A term is the
+difference between a longer and a shorter piece of work, over the difference in tokens.
 """
 
 from __future__ import annotations
@@ -178,7 +178,7 @@ def get_model_path(shape: ModelShape, folder: Path) -> Path:
 
 
 def ensure_model_file(shape: ModelShape, folder: Path) -> Path:
-    """Return the path of a model's file; write the file if it is absent."""
+    """Return the path of a model's file; write the file if absent."""
     path = get_model_path(shape, folder)
     if not path.exists():
         vocabulary = build_synthetic_vocabulary(find_default_model(), shape.vocabulary_tokens)
@@ -187,7 +187,7 @@ def ensure_model_file(shape: ModelShape, folder: Path) -> Path:
 
 
 def describe_own_model(model: LlamaModel) -> ModelUnderTest:
-    """Return the benchmark's own model, with the facts of its file."""
+    """Return the benchmark's own model, with the facts of the file."""
     description = describe_model(model)
     kinds = Counter(tensor.kind for tensor in read_header(model.path).tensors)
     kinds.pop(FLOAT32_KIND, None)

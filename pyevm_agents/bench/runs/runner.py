@@ -1,4 +1,4 @@
-"""Measure typical runs of agents as real transactions: their time and its parts.
+"""Measure typical runs of agents as real transactions: the time and its parts.
 
 Actions are dictated, for results that do not depend on the weights; thoughts are the model's own.
 """
@@ -174,7 +174,7 @@ class RunBench:
     def build_run(self, name: str, prices: Sequence[NamedSchedule]) -> Run:
         """Return the measurements of a case.
 
-        Raises: ValueError: there are none.
+        Raises: ValueError: no measurements.
         """
         samples = self._samples[name]
         if samples.usage is None:
@@ -192,7 +192,7 @@ class RunBench:
         )
 
     def _send(self, case: RunCase) -> tuple[float, ExecutedTransaction]:
-        """Send a transaction and undo it."""
+        """Send and undo a transaction."""
         before = self.chain.snapshot()
         seconds, sent = time_with_result(
             lambda: DevelopmentAccount(self.chain).send(case.to, case.data)
@@ -229,7 +229,7 @@ class RunBench:
 def find_answer_characters(model: LlamaModel, request: GenerationRequest) -> int:
     """Return the length at which a model's own answer has `LONG_ANSWER_TOKENS` tokens, or nearly.
 
-    The words of an answer do not depend on its limit, except for the last one: an answer cut after
+    The words of an answer do not depend on the limit, except for the last one: an answer cut after
     that many tokens shows the length.
     """
     longest = build_dictated_grammar(OwnAnswer(characters=MAX_TEXT_CHARACTERS), request)

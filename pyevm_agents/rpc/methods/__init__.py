@@ -1,1 +1,1 @@
-"""JSON-RPC methods, one file per namespace or topic; `registry.py` lists them all."""
+"""JSON-RPC methods, one file per namespace or topic; `registry.py` lists all."""

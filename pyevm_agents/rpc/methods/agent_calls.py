@@ -1,4 +1,4 @@
-"""`agent_*` methods that show what agents did: runs, calls, transfers and changes."""
+"""`agent_*` methods that show the acts of agents: runs, calls, transfers and changes."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ REQUEST_ID_CHARACTERS = 64
 
 
 class EffectTracer(MuxTracer):
-    """Collects a transaction's calls, and the accounts that it touches."""
+    """Collects a transaction's calls, and the touched accounts."""
 
     def __init__(self, budget: TraceBudget) -> None:
         self.calls, self.state = CallTree(budget), TouchedStateTracer()
@@ -116,7 +116,7 @@ def _find_number(rpc: RequestContext, block: BlockId) -> int:
 
 
 def parse_request_id(value: object, name: str) -> str:
-    """Parse a client's id of its request."""
+    """Parse a client's id of a request."""
     request_id = parse_text(value, name)
     if len(request_id) > REQUEST_ID_CHARACTERS:
         raise invalid_param_error(name, value, f"want at most {REQUEST_ID_CHARACTERS} characters")
@@ -127,7 +127,7 @@ def parse_request_id(value: object, name: str) -> str:
 def trace_calls(rpc: RequestContext, transaction_hash: bytes) -> Json:
     """Return a transaction's calls and events with names, transfers, approvals, state changes.
 
-    A run that asks an agent is compared with its request: `differences` in docs/node.md.
+    A run of an agent is compared with the request: `differences` in docs/node.md.
 
     The transaction is executed again, with the stored generations.
     """
@@ -204,7 +204,7 @@ def trace_call(  # noqa: PLR0913, PLR0917 - parameters of a request, by position
 
 @METHODS.method("agent_describe", parse_address, optional(parse_block_id, LATEST))
 def describe(rpc: RequestContext, address: Address, block: BlockId) -> Json:
-    """Return what an agent or a tool says of itself: name, prompt, model, tools, parameters."""
+    """Return an agent's or a tool's self-description: name, prompt, model, tools, parameters."""
     at = resolve_view(rpc, block)
     state = at.state
     names = AddressNames(known=rpc.node.chain.known_contracts, get_code=state.get_code)
@@ -221,7 +221,7 @@ def _find_steps(rpc: RequestContext, transaction_hash: bytes, calls: CallTree) -
 
 
 def serialize_effects(calls: NamedCalls, flow: ValueFlow, review: RunReview) -> Json:
-    """Serialize the call of a transaction, its transfers, changes and approvals, and the review."""
+    """Serialize the call of a transaction, transfers, changes and approvals, and the review."""
     return {
         "call": calls.serialize(),
         "transfers": flow.serialize_transfers(),

@@ -76,7 +76,7 @@ def parse_runtime_code(value: object, name: str) -> bytes:
 def add_abi(rpc: RequestContext, name: str, abi: list[object], runtime_code: bytes) -> bool:
     """Add a contract, whose errors, functions and events get names, and addresses with its code.
 
-    Input: the contract's name; its ABI; its deployed bytecode, which recognizes its addresses.
+    Input: the contract's name; the ABI; the deployed bytecode, which recognizes addresses.
     """
     rpc.node.chain.known_contracts.add(describe_contract(name, abi, runtime_code))
     return True

@@ -62,7 +62,7 @@ def export_record(rpc: RequestContext, transaction_hash: bytes) -> str:
     """Return a transaction's chain up to its block, or that block, as the text of a recorded chain.
 
     The blocks are executed again, with the stored generations. A chain that is long, or that not
-    only transactions changed, is left out but for the block and the state that it reads.
+    only transactions changed, is left out but for the block and the state read by the block.
     """
     match = rpc.node.chain.find_transaction(transaction_hash)
     if match is None:
@@ -88,7 +88,7 @@ def export_record(rpc: RequestContext, transaction_hash: bytes) -> str:
 
 
 def _record(rpc: RequestContext, transaction_hash: bytes, number: int) -> Fixture:
-    """Record the blocks up to a transaction's, or its block alone.
+    """Record the blocks up to a transaction's, or that block alone.
 
     Raises: RpcError: the client has left. Any of `NOT_RECORDABLE`: see `record_block`.
     """
@@ -119,7 +119,7 @@ def _record(rpc: RequestContext, transaction_hash: bytes, number: int) -> Fixtur
 
 
 def _read_details(rpc: RequestContext, copy: Chain, transaction_hash: bytes) -> None:
-    """Read what views of a transaction show beside what it reads itself: symbols, names, texts."""
+    """Read what views of a transaction need beside its own reads: symbols, names, texts."""
     node = Node(copy, now=lambda: float(copy.head.timestamp))
     context = replace(rpc, node=node)
     try:
@@ -139,7 +139,7 @@ def _require_client(rpc: RequestContext) -> None:
 
 @METHODS.method("agent_exportReplay", parse_hash32, optional(parse_text, DEFAULT_NAME))
 def export_replay(rpc: RequestContext, transaction_hash: bytes, library_name: str) -> str:
-    """Return a transaction's agent steps as a Solidity library, as `export-replay` writes it."""
+    """Return a transaction's agent steps as a Solidity library, the output of `export-replay`."""
     require_library_name(library_name)
     trace = trace_transaction(rpc, transaction_hash)
     frame = trace_calls(rpc, transaction_hash, CALL_TRACER)

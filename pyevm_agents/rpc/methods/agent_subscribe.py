@@ -1,4 +1,4 @@
-"""`agent_subscribe`: notifications of agents' steps while they run."""
+"""`agent_subscribe`: notifications of agents' steps during a run."""
 
 from __future__ import annotations
 
@@ -70,5 +70,5 @@ def subscribe(rpc: RequestContext, kind: str, criteria: StepCriteria) -> str:
 
 @METHODS.method("agent_unsubscribe", parse_text, is_quick=True)
 def unsubscribe(rpc: RequestContext, subscription_id: str) -> bool:
-    """Cancel a step subscription; return whether it existed."""
+    """Cancel a step subscription; return whether found."""
     return rpc.session is not None and rpc.events.steps.unsubscribe(subscription_id, rpc.session)

@@ -50,7 +50,7 @@ def mine(rpc: RequestContext, options: object) -> str:
 
 @METHODS.method("evm_mine_detailed", "anvil_mine_detailed", optional(accept_any))
 def mine_detailed(rpc: RequestContext, options: object) -> list[Json]:
-    """Mine blocks as `evm_mine` does; return them, with the output of each transaction."""
+    """Mine blocks like `evm_mine`; return the blocks, with the output of each transaction."""
     return [
         _serialize_detailed_block(mined, rpc.node.chain.known_contracts)
         for mined in _mine_with_options(rpc, options)
@@ -145,14 +145,14 @@ def set_interval_mining(rpc: RequestContext, interval: int) -> bool:
 
 @METHODS.method("anvil_getIntervalMining", is_quick=True)
 def get_interval_mining(rpc: RequestContext) -> int | None:
-    """Return the interval of interval mining in seconds; null if it is off."""
+    """Return the interval of interval mining in seconds; null if off."""
     interval = rpc.node.mining.interval_seconds
     return int(interval) if interval else None
 
 
 @METHODS.method("evm_increaseTime", "anvil_increaseTime", parse_seconds, is_quick=True)
 def increase_time(rpc: RequestContext, seconds: int) -> int:
-    """Move the chain's clock ahead; return its total offset from the real time, in seconds."""
+    """Move the chain's clock ahead; return the total offset from the real time, in seconds."""
     return rpc.run_exclusive(lambda: rpc.node.clock.increase(seconds))
 
 
@@ -179,7 +179,7 @@ def set_time(rpc: RequestContext, timestamp: int) -> int:
     "anvil_setBlockTimestampInterval", "evm_setBlockTimestampInterval", parse_seconds, is_quick=True
 )
 def set_block_timestamp_interval(rpc: RequestContext, interval: int) -> None:
-    """Set each block's timestamp `interval` seconds after its parent's, whatever the real time."""
+    """Set each block's timestamp `interval` seconds after the parent's, at any real time."""
     rpc.run_exclusive(lambda: rpc.node.clock.set_interval(interval))
 
 

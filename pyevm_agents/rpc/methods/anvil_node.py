@@ -35,7 +35,7 @@ METHODS = MethodTable()
     "anvil_impersonateAccount", "hardhat_impersonateAccount", parse_address, is_quick=True
 )
 def impersonate_account(rpc: RequestContext, account: Address) -> bool:
-    """Allow transactions from an account without its key."""
+    """Allow transactions from an account without a key."""
     rpc.run_exclusive(lambda: rpc.node.keys.impersonate(account))
     return True
 
@@ -67,7 +67,7 @@ def auto_impersonate_account(rpc: RequestContext, enabled: bool) -> bool:  # noq
 
 @METHODS.method("anvil_dropTransaction", "hardhat_dropTransaction", parse_hash32, is_quick=True)
 def drop_transaction(rpc: RequestContext, transaction_hash: bytes) -> str | None:
-    """Remove a transaction from the pool; return its hash, null if it was not there."""
+    """Remove a transaction from the pool; return the hash, null if absent."""
     dropped = rpc.run_exclusive(lambda: rpc.node.pool.remove(transaction_hash))
     return None if dropped is None else serializers.encode_data(transaction_hash)
 
@@ -86,7 +86,7 @@ def remove_pool_transactions(rpc: RequestContext, account: Address) -> None:
 
 @METHODS.method("eth_sendUnsignedTransaction", parse_transaction_request)
 def send_unsigned_transaction(rpc: RequestContext, transaction: TransactionRequest) -> str:
-    """Send a transaction from any account, without its key; return the hash."""
+    """Send a transaction from any account, without a key; return the hash."""
     if transaction.sender is None:
         raise RpcError(INVALID_PARAMS, "missing from: must be the sender's address")
     make = prepare_transaction(rpc.node, transaction, transaction.sender, may_sign=False)
@@ -140,7 +140,7 @@ def metadata(rpc: RequestContext) -> Json:
 
 
 def _describe_fork(rpc: RequestContext) -> Json:
-    """Return anvil's fields of a fork. The URL has host and port alone: its path may be a key."""
+    """Return anvil's fields of a fork. The URL has host and port alone: a path may be a key."""
     fork = rpc.node.fork
     return {
         "forkUrl": None if fork is None else fork.client.public_url,

@@ -44,13 +44,13 @@ MAX_DEPTH = 10_000
 
 @METHODS.method("evm_snapshot", "anvil_snapshot", is_quick=True)
 def snapshot(rpc: RequestContext) -> str:
-    """Take a snapshot of the chain, pool and clock; return its unique id for `evm_revert`."""
+    """Take a snapshot of the chain, pool and clock; return the unique id for `evm_revert`."""
     return hex(rpc.run_exclusive(rpc.node.history.snapshot))
 
 
 @METHODS.method("evm_revert", "anvil_revert", parse_quantity, is_quick=True)
 def revert(rpc: RequestContext, snapshot_id: int) -> bool:
-    """Revert to a snapshot and delete it and later ones; return false if it is unknown."""
+    """Revert to a snapshot, and delete this and later ones; return false if unknown."""
     if rpc.node.history.count_blocks_since(snapshot_id) > MAX_INLINE_REVERT_BLOCKS:
         rpc.require_blocking_allowed()
     try:
@@ -119,7 +119,7 @@ def _parse_reorg_pair(
 
 @METHODS.method("anvil_reset", "hardhat_reset", optional(accept_any))
 def reset(rpc: RequestContext, options: object) -> None:
-    """Reset the chain to its first block, or to `{forking: {jsonRpcUrl, blockNumber}}`."""
+    """Reset the chain to the first block, or to `{forking: {jsonRpcUrl, blockNumber}}`."""
     form = {} if options is None else parse_object(options, "options")
     node = rpc.node
     if form.get("forking") is None:

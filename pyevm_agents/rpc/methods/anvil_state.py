@@ -1,7 +1,7 @@
 """`anvil_*`, `hardhat_*` and `evm_*` methods that set state: ether, tokens, code, storage, dumps.
 
-The storage slot of a token balance is found by calls: of the slots that `balanceOf` reads, it is
-the one whose value is returned.
+The storage slot of a token balance is found by calls: of the slots that `balanceOf` reads, the one
+whose value is returned.
 """
 
 from __future__ import annotations

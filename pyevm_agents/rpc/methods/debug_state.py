@@ -66,7 +66,7 @@ WORD_BYTES = 32
 
 @METHODS.method("debug_codeByHash", parse_hash32, optional(parse_block_id, LATEST))
 def code_by_hash(rpc: RequestContext, code_hash: bytes, block: BlockId) -> str:
-    """Return the code with a hash, empty if it is unknown.
+    """Return the code with a hash, empty if unknown.
 
     Code is never deleted, so the result does not depend on the block.
     """
@@ -85,7 +85,7 @@ def parse_row_key(value: object, name: str) -> bytes:
 
 @METHODS.method("debug_dbGet", parse_row_key)
 def db_get(rpc: RequestContext, key: bytes) -> str:
-    """Return a value of the node's database by its key."""
+    """Return a value of the node's database by key."""
     rows = rpc.node.chain.rows
     if not rows.exists(key):
         raise RpcError(SERVER_ERROR, f"not found: key {serializers.encode_data(key)}")
@@ -140,7 +140,7 @@ def debug_storage_range_at(  # noqa: PLR0913, PLR0917 - JSON-RPC has places
     key_start: bytes,
     max_result: int,
 ) -> Json:
-    """Return slots of an account, ordered by their hashes, before a transaction of a block."""
+    """Return slots of an account, ordered by hash, before a transaction of a block."""
     require_ethereum_state(rpc, "storage ranges")
     record = require_record(rpc, block_hash)
     count = len(record.block.transactions)

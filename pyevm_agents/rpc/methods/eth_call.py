@@ -1,6 +1,6 @@
 """`eth_call`, `eth_estimateGas` and `eth_createAccessList`.
 
-If a call has a gas price, its sender must be able to pay for it, as in geth.
+The sender of a call with a gas price must be able to pay, as in geth.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def call(
     state_overrides: AccountOverrides | None = None,
     block_override: BlockOverride | None = None,
 ) -> str:
-    """Simulate a call in the context of a block; return its output."""
+    """Simulate a call in the context of a block; return the output."""
     require_chain_id(rpc.node, transaction)
     at = resolve_view(rpc, block)
     sent = rpc.limit_call(transaction.to_call(), at, block_override)
@@ -125,7 +125,7 @@ def estimate_gas(
 
 
 def find_call_warning(at: StateView, call: Call, overrides: AccountOverrides) -> str | None:
-    """Return the warning about an estimated call: it has calldata for an address without code."""
+    """Return the warning about an estimated call: calldata for an address without code."""
     if call.to is None or not call.data or call.to in at.state.computation_class.get_precompiles():
         return None
     override = overrides.get(call.to)
@@ -136,7 +136,7 @@ def find_call_warning(at: StateView, call: Call, overrides: AccountOverrides) ->
 
 
 def require_funds(at: StateView, call: Call, overrides: AccountOverrides) -> None:
-    """Require a sender who can pay for a call.
+    """Require a sender with the ether for a call.
 
     Source: geth, core/state_transition.go, `buyGas`.
     Raises: RpcError: the call costs more than the sender's balance.
@@ -165,7 +165,7 @@ def create_access_list(
     block: BlockId | None,
     state_overrides: AccountOverrides | None,
 ) -> Json:
-    """Return the access list of a transaction, and its gas with that list."""
+    """Return the access list of a transaction, and the gas with that list."""
     at = resolve_next_view(rpc, block, transaction.sender, transaction.nonce)
     call = rpc.limit_call(transaction.to_call(), at)
     for _ in range(MAX_ROUNDS):

@@ -130,8 +130,7 @@ def _build_local_history(
 def _request_history(fork: RemoteFork, first: int, last: int, percentiles: list[float]) -> Json:
     """Return the fee history of blocks of the remote chain, unverified.
 
-    Raises: RpcError: the remote node's error. RemoteFault: it does not answer, or answers another
-            range.
+    Raises: RpcError: the remote node's error. RemoteFault: no answer, or another range.
     """
     count = last + 1 - first
     params = [hex(count), hex(last), *([percentiles] if percentiles else [])]
@@ -146,9 +145,9 @@ def _request_history(fork: RemoteFork, first: int, last: int, percentiles: list[
 
 
 def _join_histories(remote: Json, local: Json) -> Json:
-    """Return the history of remote blocks and of the local blocks after them.
+    """Return the history of remote blocks and of the local blocks that follow.
 
-    Fields that only one of them has, such as those of blobs, are omitted.
+    Fields in only one of the two, such as those of blobs, are omitted.
     """
     joined: Json = {"oldestBlock": remote["oldestBlock"]}
     for name, values in local.items():

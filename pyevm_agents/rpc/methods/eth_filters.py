@@ -32,19 +32,19 @@ def get_logs(rpc: RequestContext, filter: LogCriteria) -> list[Json]:  # noqa: A
 
 @METHODS.method("eth_newFilter", parse_log_criteria)
 def new_filter(rpc: RequestContext, filter: LogCriteria) -> str:  # noqa: A002 - the name in execution-apis
-    """Open a filter for logs; return its id."""
+    """Open a filter for logs; return the id."""
     return rpc.events.open_filter("logs", filter)
 
 
 @METHODS.method("eth_newBlockFilter")
 def new_block_filter(rpc: RequestContext) -> str:
-    """Open a filter for blocks; return its id."""
+    """Open a filter for blocks; return the id."""
     return rpc.events.open_filter("blocks")
 
 
 @METHODS.method("eth_newPendingTransactionFilter")
 def new_pending_transaction_filter(rpc: RequestContext) -> str:
-    """Open a filter for pending transactions; return its id."""
+    """Open a filter for pending transactions; return the id."""
     return rpc.events.open_filter("pending")
 
 
@@ -65,7 +65,7 @@ def get_filter_logs(rpc: RequestContext, filter_id: str) -> list[Json]:
 
 @METHODS.method("eth_uninstallFilter", parse_text)
 def uninstall_filter(rpc: RequestContext, filter_id: str) -> bool:
-    """Close a filter; return whether it existed."""
+    """Close a filter; return whether found."""
     return rpc.events.close_filter(filter_id)
 
 
@@ -90,5 +90,5 @@ def subscribe(rpc: RequestContext, kind: str, options: object) -> str:
 
 @METHODS.method("eth_unsubscribe", parse_text, is_quick=True)
 def unsubscribe(rpc: RequestContext, subscription_id: str) -> bool:
-    """Cancel a subscription; return whether it existed."""
+    """Cancel a subscription; return whether found."""
     return rpc.session is not None and rpc.events.unsubscribe(subscription_id, rpc.session)

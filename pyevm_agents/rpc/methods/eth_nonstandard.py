@@ -68,7 +68,7 @@ def pending_transactions(rpc: RequestContext) -> list[Json]:
 def get_transaction_by_sender_and_nonce(
     rpc: RequestContext, account: Address, nonce: int
 ) -> Json | None:
-    """Return an account's mined or pending transaction by its nonce, null if it is unknown."""
+    """Return an account's mined or pending transaction by nonce, null if unknown."""
     for waiting in rpc.node.pool.list_by_sender(account):
         if waiting.transaction.nonce == nonce:
             return get_transaction_by_hash(rpc, waiting.transaction.hash)
@@ -98,7 +98,7 @@ def find_first_block(rpc: RequestContext, condition: Callable[[StateAPI], bool])
 
 @METHODS.method("eth_getUncleByBlockNumberAndIndex", parse_block_id, parse_uint64)
 def get_uncle_by_number_and_index(rpc: RequestContext, number: BlockId, index: int) -> Json | None:
-    """Return an uncle of a block by its index, null if it does not exist."""
+    """Return an uncle of a block by index, null if absent."""
     record = find_record(rpc, number)
     if record is None or index >= len(record.block.uncles):
         return None
@@ -107,13 +107,13 @@ def get_uncle_by_number_and_index(rpc: RequestContext, number: BlockId, index: i
 
 @METHODS.method("eth_getUncleByBlockHashAndIndex", parse_hash32, parse_uint64)
 def get_uncle_by_hash_and_index(rpc: RequestContext, block_hash: bytes, index: int) -> Json | None:
-    """Return an uncle of a block by its index, null if it does not exist."""
+    """Return an uncle of a block by index, null if absent."""
     return get_uncle_by_number_and_index(rpc, BlockId(hash=block_hash), index)
 
 
 @METHODS.method("eth_getRawTransactionByHash", "debug_getRawTransaction", parse_hash32)
 def get_raw_transaction_by_hash(rpc: RequestContext, transaction_hash: bytes) -> str | None:
-    """Return the encoded bytes of a mined or pending transaction, null if it is unknown."""
+    """Return the encoded bytes of a mined or pending transaction, null if unknown."""
     waiting = rpc.node.pool.get(
         transaction_hash
     )  # First: a block is stored, then the pool emptied.
@@ -128,7 +128,7 @@ def get_raw_transaction_by_hash(rpc: RequestContext, transaction_hash: bytes) ->
 def get_raw_transaction_by_number_and_index(
     rpc: RequestContext, number: BlockId, index: int
 ) -> str | None:
-    """Return the encoded bytes of a block's transaction by index, null if it does not exist."""
+    """Return the encoded bytes of a block's transaction by index, null if absent."""
     record = find_record(rpc, number)
     if record is None or index >= len(record.block.transactions):
         return None
@@ -139,5 +139,5 @@ def get_raw_transaction_by_number_and_index(
 def get_raw_transaction_by_hash_and_index(
     rpc: RequestContext, block_hash: bytes, index: int
 ) -> str | None:
-    """Return the encoded bytes of a block's transaction by index, null if it does not exist."""
+    """Return the encoded bytes of a block's transaction by index, null if absent."""
     return get_raw_transaction_by_number_and_index(rpc, BlockId(hash=block_hash), index)

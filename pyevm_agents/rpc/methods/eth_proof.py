@@ -45,7 +45,7 @@ WORD_DIGITS = 64
 
 
 def parse_slot_keys(value: object, name: str) -> list[tuple[str, int]]:
-    """Parse storage slots; return each with its response key, in the client's format."""
+    """Parse storage slots; return each with a response key, in the client's format."""
     keys = parse_list(value, name)
     if len(keys) > MAX_SLOTS:
         raise RpcError(INVALID_PARAMS, f"too many slots: {len(keys)}, at most {MAX_SLOTS}")
@@ -62,7 +62,7 @@ def _format_slot_key(key: object, number: int) -> str:
 def get_proof(
     rpc: RequestContext, account: Address, storage_keys: list[tuple[str, int]], block: BlockId
 ) -> Json:
-    """Return an account and some of its slots, with Merkle proofs (EIP-1186)."""
+    """Return an account and some slots, with Merkle proofs (EIP-1186)."""
     proof = _prove(rpc, account, [number for _, number in storage_keys], block)
     return {
         "address": serializers.encode_data(account),

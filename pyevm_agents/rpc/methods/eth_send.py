@@ -51,7 +51,7 @@ STACK_BYTES = 256 * 2**20
 
 @METHODS.method("eth_sendTransaction", parse_transaction_request)
 def send_transaction(rpc: RequestContext, transaction: TransactionRequest) -> str:
-    """Sign and send a transaction, also for an impersonated account; return its hash.
+    """Sign and send a transaction, also for an impersonated account; return the hash.
 
     Without a gas limit, the gas is estimated. If the estimate fails, as in anvil, or takes longer
     than `send_seconds`, as for a long agent run, the transaction gets the block gas limit, or the
@@ -70,7 +70,7 @@ def send_transaction(rpc: RequestContext, transaction: TransactionRequest) -> st
 
 @METHODS.method("eth_sendRawTransaction", parse_data)
 def send_raw_transaction(rpc: RequestContext, transaction: bytes) -> str:
-    """Send a signed transaction; return its hash."""
+    """Send a signed transaction; return the hash."""
     signed = decode_transaction(transaction, rpc.node.chain.transaction_builder)
     return serializers.encode_data(rpc.send(lambda: signed))
 
@@ -79,7 +79,7 @@ def send_raw_transaction(rpc: RequestContext, transaction: bytes) -> str:
 def send_raw_transaction_sync(
     rpc: RequestContext, transaction: bytes, timeout_milliseconds: int | None
 ) -> Json:
-    """Send a signed transaction; return its receipt."""
+    """Send a signed transaction; return the receipt."""
     signed = decode_transaction(transaction, rpc.node.chain.transaction_builder)
     return _await_receipt(rpc, lambda: signed, timeout_milliseconds)
 
@@ -88,16 +88,16 @@ def send_raw_transaction_sync(
 def send_transaction_sync(
     rpc: RequestContext, transaction: TransactionRequest, timeout_milliseconds: int | None
 ) -> Json:
-    """Sign and send a transaction, also for an impersonated account; return its receipt."""
+    """Sign and send a transaction, also for an impersonated account; return the receipt."""
     sender = resolve_signer(rpc.node, transaction)
     make = prepare_transaction(rpc.node, transaction, sender)
     return _await_receipt(rpc, make, timeout_milliseconds)
 
 
 def _await_receipt(rpc: RequestContext, make: TransactionFactory, milliseconds: int | None) -> Json:
-    """Send a transaction; return its receipt once it is mined.
+    """Send a transaction; return the receipt once mined.
 
-    Raises: RpcError: it is not mined in time.
+    Raises: RpcError: not mined in time.
     """
     end = monotonic() + min(milliseconds or DEFAULT_MILLISECONDS, MAX_MILLISECONDS) / 1_000
     sent = rpc.node.send(make)
@@ -129,7 +129,7 @@ def _await_receipt(rpc: RequestContext, make: TransactionFactory, milliseconds: 
 
 
 def run_with_timeout(seconds: float, work: Callable[[], T]) -> T | None:
-    """Return the result of a function, or raise its exception; return None after a timeout.
+    """Return the result of a function, or raise the exception; return None after a timeout.
 
     The function continues after the timeout, and the model's generations are cached.
     """

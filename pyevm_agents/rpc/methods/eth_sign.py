@@ -52,7 +52,7 @@ def personal_sign(rpc: RequestContext, message: bytes, account: Address) -> str:
 
 
 def parse_typed_data(value: object, name: str) -> Mapping[str, Any]:
-    """Parse typed data: an object, or its JSON string."""
+    """Parse typed data: an object, or a JSON string."""
     if isinstance(value, str):
         try:
             value = json.loads(value)
@@ -89,7 +89,7 @@ def sign_typed_data(rpc: RequestContext, account: Address, typed_data: Mapping[s
 
 @METHODS.method("eth_signTransaction", parse_transaction_request)
 def sign_transaction(rpc: RequestContext, transaction: TransactionRequest) -> Json:
-    """Fill in and sign a transaction; return it as bytes and as JSON."""
+    """Fill in and sign a transaction; return bytes and JSON."""
     return _serialize_signed_transaction(
         transaction_defaults.sign_transaction(rpc.node, transaction)
     )
@@ -97,7 +97,7 @@ def sign_transaction(rpc: RequestContext, transaction: TransactionRequest) -> Js
 
 @METHODS.method("eth_fillTransaction", parse_transaction_request)
 def fill_transaction(rpc: RequestContext, transaction: TransactionRequest) -> Json:
-    """Fill in a transaction without signing it; return it as bytes and as JSON."""
+    """Fill in a transaction without signing; return bytes and JSON."""
     return _serialize_signed_transaction(
         transaction_defaults.fill_unsigned_transaction(rpc.node, transaction)
     )

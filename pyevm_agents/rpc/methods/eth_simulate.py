@@ -68,7 +68,7 @@ SIMULATED_FIELDS: Mapping[str, tuple[str, Read]] = {
 
 
 def parse_simulation(value: object, name: str) -> Json:
-    """Parse the blocks of a simulation, and its options."""
+    """Parse the blocks and the options of a simulation."""
     form = parse_object(value, name)
     blocks = parse_list(form.get("blockStateCalls") or [], f"{name}.blockStateCalls")
     if not blocks:
@@ -208,7 +208,7 @@ def _serialize_block(result: SimulatedBlock, known: KnownContracts, *, is_full: 
 
 
 def _compute_gas_before_refunds(result: SimulatedBlock, index: int) -> int:
-    """Return the gas that a call used before refunds, or its calldata's floor if that is more."""
+    """Return the gas that a call used before refunds, or the calldata's floor if that is more."""
     transaction, computation = result.block.transactions[index], result.computations[index]
     used = transaction.gas - computation.get_gas_remaining()
     return int(max(used, floor_gas(transaction) if computation.data_floor_gas else 0))

@@ -74,7 +74,7 @@ def get_balance(rpc: RequestContext, account: Address, block: BlockId) -> str:
 
 @METHODS.method("eth_getTransactionCount", parse_address, AT, is_quick=True)
 def get_transaction_count(rpc: RequestContext, account: Address, block: BlockId) -> str:
-    """Return an account's nonce; "pending" includes its transactions in the pool."""
+    """Return an account's nonce; "pending" includes transactions in the pool."""
     if block.tag == "pending":
         return hex(rpc.node.next_nonce(account))
     return hex(resolve_view(rpc, block).state.get_nonce(account))
@@ -104,7 +104,7 @@ def get_storage_at(rpc: RequestContext, account: Address, position: int, block: 
 
 @METHODS.method("eth_getBlockByNumber", parse_block_id, optional(parse_boolean, default=False))
 def get_block_by_number(rpc: RequestContext, number: BlockId, full: bool) -> Json | None:  # noqa: FBT001 - JSON-RPC has places
-    """Return a block by number or tag, null if it is unknown."""
+    """Return a block by number or tag, null if unknown."""
     record = find_record(rpc, number)
     if record is None:
         return None
@@ -116,52 +116,52 @@ def get_block_by_number(rpc: RequestContext, number: BlockId, full: bool) -> Jso
 
 @METHODS.method("eth_getBlockByHash", parse_hash32, optional(parse_boolean, default=False))
 def get_block_by_hash(rpc: RequestContext, block_hash: bytes, full: bool) -> Json | None:  # noqa: FBT001 - JSON-RPC has places
-    """Return a block by hash, null if it is unknown."""
+    """Return a block by hash, null if unknown."""
     return get_block_by_number(rpc, BlockId(hash=block_hash), full)
 
 
 @METHODS.method("eth_getHeaderByNumber", parse_block_id)
 def get_header_by_number(rpc: RequestContext, number: BlockId) -> Json | None:
-    """Return a block's header by number or tag, null if it is unknown."""
+    """Return a block's header by number or tag, null if unknown."""
     record = find_record(rpc, number)
     return None if record is None else serializers.serialize_header(record.block.header)
 
 
 @METHODS.method("eth_getHeaderByHash", parse_hash32)
 def get_header_by_hash(rpc: RequestContext, block_hash: bytes) -> Json | None:
-    """Return a block's header by hash, null if it is unknown."""
+    """Return a block's header by hash, null if unknown."""
     return get_header_by_number(rpc, BlockId(hash=block_hash))
 
 
 @METHODS.method("eth_getBlockTransactionCountByNumber", parse_block_id)
 def get_block_transaction_count_by_number(rpc: RequestContext, number: BlockId) -> str | None:
-    """Return the number of transactions of a block, null if it is unknown."""
+    """Return the number of transactions of a block, null if unknown."""
     record = find_record(rpc, number)
     return None if record is None else hex(len(record.block.transactions))
 
 
 @METHODS.method("eth_getBlockTransactionCountByHash", parse_hash32)
 def get_block_transaction_count_by_hash(rpc: RequestContext, block_hash: bytes) -> str | None:
-    """Return the number of transactions of a block, null if it is unknown."""
+    """Return the number of transactions of a block, null if unknown."""
     return get_block_transaction_count_by_number(rpc, BlockId(hash=block_hash))
 
 
 @METHODS.method("eth_getUncleCountByBlockNumber", parse_block_id)
 def get_uncle_count_by_number(rpc: RequestContext, number: BlockId) -> str | None:
-    """Return the number of uncles of a block, null if it is unknown."""
+    """Return the number of uncles of a block, null if unknown."""
     record = find_record(rpc, number)
     return None if record is None else hex(len(record.block.uncles))
 
 
 @METHODS.method("eth_getUncleCountByBlockHash", parse_hash32)
 def get_uncle_count_by_hash(rpc: RequestContext, block_hash: bytes) -> str | None:
-    """Return the number of uncles of a block, null if it is unknown."""
+    """Return the number of uncles of a block, null if unknown."""
     return get_uncle_count_by_number(rpc, BlockId(hash=block_hash))
 
 
 @METHODS.method("eth_getBlockReceipts", parse_block_id)
 def get_block_receipts(rpc: RequestContext, number: BlockId) -> list[Json] | None:
-    """Return the receipts of a block, null if it is unknown."""
+    """Return the receipts of a block, null if unknown."""
     record = find_record(rpc, number)
     # The pending block has no receipts before it is executed.
     if record is None or len(record.receipts) < len(record.block.transactions):
@@ -171,7 +171,7 @@ def get_block_receipts(rpc: RequestContext, number: BlockId) -> list[Json] | Non
 
 @METHODS.method("eth_getTransactionByHash", parse_hash32)
 def get_transaction_by_hash(rpc: RequestContext, transaction_hash: bytes) -> Json | None:
-    """Return a mined or pending transaction, null if it is unknown."""
+    """Return a mined or pending transaction, null if unknown."""
     waiting = rpc.node.pool.get(
         transaction_hash
     )  # First: a block is stored, then the pool emptied.
@@ -186,7 +186,7 @@ def get_transaction_by_hash(rpc: RequestContext, transaction_hash: bytes) -> Jso
 def get_transaction_by_number_and_index(
     rpc: RequestContext, number: BlockId, index: int
 ) -> Json | None:
-    """Return a block's transaction by its index, null if it does not exist."""
+    """Return a block's transaction by index, null if absent."""
     record = find_record(rpc, number)
     if record is None or index >= len(record.block.transactions):
         return None
@@ -197,13 +197,13 @@ def get_transaction_by_number_and_index(
 def get_transaction_by_hash_and_index(
     rpc: RequestContext, block_hash: bytes, index: int
 ) -> Json | None:
-    """Return a block's transaction by its index, null if it does not exist."""
+    """Return a block's transaction by index, null if absent."""
     return get_transaction_by_number_and_index(rpc, BlockId(hash=block_hash), index)
 
 
 @METHODS.method("eth_getTransactionReceipt", parse_hash32)
 def get_transaction_receipt(rpc: RequestContext, transaction_hash: bytes) -> Json | None:
-    """Return the receipt of a mined transaction, null if it is not mined.
+    """Return the receipt of a mined transaction, null if not mined.
 
     Raises: RpcError: the transaction was dropped, because the engine failed.
     """
@@ -228,7 +228,7 @@ def serialize_block_receipts(rpc: RequestContext, record: BlockRecord) -> list[J
 
 
 def find_record(rpc: RequestContext, block: BlockId) -> BlockRecord | None:
-    """Return a block with its receipts; None if it is unknown.
+    """Return a block with receipts; None if unknown.
 
     A pending block that needs an inference is not executed, and has no receipts.
     """
@@ -242,14 +242,14 @@ def find_record(rpc: RequestContext, block: BlockId) -> BlockRecord | None:
 
 
 def find_executed_record(rpc: RequestContext, block: BlockId) -> BlockRecord | None:
-    """Return a block with its receipts; "pending" without transactions that need an inference."""
+    """Return a block with receipts; "pending" without transactions that need an inference."""
     if block.tag == "pending":
         return rpc.node.pending.build_chain().draft
     return find_record(rpc, block)
 
 
 def require_record(rpc: RequestContext, block: BlockId) -> BlockRecord:
-    """Return a block with its receipts, as `find_executed_record` does.
+    """Return a block with receipts, as `find_executed_record` does.
 
     Raises: BlockNotFoundError: the block is unknown.
     """

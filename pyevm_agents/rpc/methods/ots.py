@@ -1,7 +1,6 @@
 """`ots_*` methods for the block explorer Otterscan, with searches by account.
 
-Source: Otterscan's documentation of its JSON-RPC extensions, also where Erigon and anvil differ
-from it.
+Source: Otterscan's documentation of its JSON-RPC extensions, also where Erigon and anvil differ.
 """
 
 from __future__ import annotations
@@ -91,7 +90,7 @@ def get_api_level(rpc: RequestContext) -> int:  # noqa: ARG001 - the signature o
 
 @METHODS.method("erigon_getHeaderByNumber", parse_block_id)
 def erigon_get_header_by_number(rpc: RequestContext, number: BlockId) -> Json | None:
-    """Return a block's header, null if it is unknown; Otterscan detects a node by this method."""
+    """Return a block's header, null if unknown; Otterscan detects a node by this method."""
     return get_header_by_number(rpc, number)
 
 
@@ -103,7 +102,7 @@ def has_code(rpc: RequestContext, account: Address, block: BlockId) -> bool:
 
 @METHODS.method("ots_getBlockDetails", parse_block_id)
 def get_block_details(rpc: RequestContext, number: BlockId) -> Json | None:
-    """Return a block without its transactions, with its total fees, null if it is unknown."""
+    """Return a block without transactions, with the total fees, null if unknown."""
     record = find_executed_record(rpc, number)
     if record is None:
         return None
@@ -117,7 +116,7 @@ def get_block_details(rpc: RequestContext, number: BlockId) -> Json | None:
 
 @METHODS.method("ots_getBlockDetailsByHash", parse_hash32)
 def get_block_details_by_hash(rpc: RequestContext, block_hash: bytes) -> Json | None:
-    """Return a block without its transactions, with its total fees, null if it is unknown."""
+    """Return a block without transactions, with the total fees, null if unknown."""
     return get_block_details(rpc, BlockId(hash=block_hash))
 
 
@@ -156,7 +155,7 @@ def get_block_transactions(
 
 @METHODS.method("ots_getTransactionBySenderAndNonce", parse_address, parse_uint64)
 def get_hash_by_sender_and_nonce(rpc: RequestContext, account: Address, nonce: int) -> object:
-    """Return the hash of an account's transaction by its nonce, null if it is unknown."""
+    """Return the hash of an account's transaction by nonce, null if unknown."""
     transaction = get_transaction_by_sender_and_nonce(rpc, account, nonce)
     return None if transaction is None else transaction["hash"]
 
@@ -187,7 +186,7 @@ def get_internal_operations(rpc: RequestContext, transaction_hash: bytes) -> lis
 
 @METHODS.method("ots_traceTransaction", parse_hash32)
 def trace_transaction(rpc: RequestContext, transaction_hash: bytes) -> list[Json]:
-    """Return a transaction's calls in pre-order, each with its depth."""
+    """Return a transaction's calls in pre-order, each with the depth."""
     return [
         {
             "type": frame.kind,
@@ -204,7 +203,7 @@ def trace_transaction(rpc: RequestContext, transaction_hash: bytes) -> list[Json
 
 @METHODS.method("ots_getContractCreator", parse_address)
 def get_contract_creator(rpc: RequestContext, account: Address) -> Json | None:
-    """Return the creator of a contract and the transaction, null if it was not created in one."""
+    """Return the creator of a contract and the transaction, null if not created in one."""
     number = find_first_block(rpc, lambda state: bool(state.get_code(account)))
     if number is None:
         return None
@@ -227,7 +226,7 @@ def call_tracers(budget: TraceBudget) -> TracerFactory[CallTree]:
 
 
 def with_timestamp(receipt: Json, record: BlockRecord) -> Json:
-    """Return a receipt with its block's time."""
+    """Return a receipt with the block's time."""
     return receipt | {"timestamp": hex(record.block.header.timestamp)}
 
 
@@ -298,7 +297,7 @@ class _SearchResult:
 def _search(
     rpc: RequestContext, account: Address, numbers: Sequence[int], page_size: int
 ) -> _SearchResult:
-    """Search blocks until a page is full; a page contains all matches of its last block.
+    """Search blocks until a page is full; a page contains all matches of the last block.
 
     Raises: RpcError: no match within the limits of one search.
             BlockNotFoundError: blocks were rolled back during the search.
@@ -329,7 +328,7 @@ def _search(
 
 
 def _stop_search(page: _SearchResult, account: Address, visited: Sequence[int]) -> _SearchResult:
-    """Return the matches of a search that reached its limits."""
+    """Return the matches of a search that reached the limits."""
     if not page.blocks:
         raise RpcError(
             LIMIT_EXCEEDED,

@@ -1,4 +1,4 @@
-"""Registry of all method tables, and the service built from them."""
+"""Registry of all method tables, and the service of all tables."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ METHODS = MethodTable()
 
 @METHODS.method("rpc_modules", is_quick=True)
 def rpc_modules(rpc: RequestContext) -> dict[str, str]:  # noqa: ARG001 - the signature of a method
-    """Return the namespaces of the methods, each with its version."""
+    """Return the namespaces of the methods, each with a version."""
     return dict.fromkeys(sorted({name.partition("_")[0] for name in collect_methods()}), "1.0")
 
 
@@ -121,10 +121,10 @@ def build_node_service(  # noqa: PLR0913 - keyword arguments
 ) -> NodeService:
     """Build the JSON-RPC service of a node.
 
-    Input: the node; the seconds that a send waits for its block before it returns the hash; the
+    Input: the node; the seconds that a send waits for a block before returning the hash; the
            maximum gas limit of a call, None for the default; the time limit of a call in seconds;
-           the memory that the traces of all requests share, None for the default; tables of
-           further methods, of packages above this one.
+           the memory that the traces of all requests share, None for the default; tables of further
+           methods, of packages above this one.
     """
     methods = merge_tables((*TABLES, *tables))
     rpc = RequestContext(

@@ -3,7 +3,7 @@
 Each returns the requested ones of `trace`, `stateDiff` and `vmTrace`. A simulated call pays no fee,
 as in `eth_call`.
 
-Source: OpenEthereum's documentation of its trace module.
+Source: OpenEthereum's documentation of the trace module.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def parse_trace_types(value: object, name: str) -> frozenset[str]:
 
 
 def parse_traced_calls(value: object, name: str) -> list[tuple[TransactionRequest, frozenset[str]]]:
-    """Parse calls, each with its trace types."""
+    """Parse calls, each with trace types."""
     calls = parse_list(value, name)
     if len(calls) > MAX_CALLS:
         raise invalid_param_error(name, calls, f"want at most {MAX_CALLS} calls, not {len(calls)}")
@@ -145,7 +145,7 @@ def trace_call(  # noqa: PLR0913, PLR0917 - JSON-RPC has places
     state_overrides: AccountOverrides | None = None,
     block_override: BlockOverride | None = None,
 ) -> Json:
-    """Simulate a call; return its requested traces: calls, state differences, opcodes."""
+    """Simulate a call; return the requested traces: calls, state differences, opcodes."""
     at = resolve_view(rpc, block)
     call = rpc.limit_call(transaction.to_call(), at, block_override)
     tracer = ReplayTracer(trace_types, rpc.open_trace_budget())
@@ -186,7 +186,7 @@ def trace_call_many(
 def trace_raw_transaction(
     rpc: RequestContext, transaction: bytes, trace_types: frozenset[str]
 ) -> Json:
-    """Simulate a signed transaction in the next block without sending it; return its traces."""
+    """Simulate a signed transaction in the next block without sending it; return the traces."""
     read = decode_transaction(transaction, rpc.node.chain.transaction_builder)
     at = resolve_next_view(rpc, None, read.sender, read.nonce)
     call = _build_transaction_call(read, int(at.header.base_fee_per_gas or 0))
@@ -203,7 +203,7 @@ def trace_raw_transaction(
 def trace_replay_transaction(
     rpc: RequestContext, transaction_hash: bytes, trace_types: frozenset[str]
 ) -> Json:
-    """Replay a mined transaction; return its requested traces."""
+    """Replay a mined transaction; return the requested traces."""
     budget = rpc.open_trace_budget()
 
     def make_tracer(place: TransactionLocation, logs_before: int) -> ReplayTracer:
@@ -234,7 +234,7 @@ def trace_replay_block_transactions(
 
 
 def _build_transaction_call(transaction: SignedTransactionAPI, base_fee_wei: int) -> Call:
-    """Return a signed transaction as a call of its sender."""
+    """Return a signed transaction as a call of the sender."""
     is_blob = get_transaction_type(transaction) == BLOB_TYPE
     return Call(
         to=transaction.to or None,

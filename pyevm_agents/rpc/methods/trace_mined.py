@@ -1,6 +1,6 @@
-"""`trace_*` methods for mined transactions: their calls in Parity's flat format.
+"""`trace_*` methods for mined transactions: calls in Parity's flat format.
 
-Source: OpenEthereum's documentation of its trace module.
+Source: OpenEthereum's documentation of the trace module.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def trace_block(rpc: RequestContext, number: BlockId) -> list[Json]:
 
 @METHODS.method("trace_get", parse_hash32, parse_list_of(parse_uint64))
 def trace_get(rpc: RequestContext, transaction_hash: bytes, path: list[int]) -> Json | None:
-    """Return one call of a mined transaction by its `traceAddress`, null if it does not exist."""
+    """Return one call of a mined transaction by `traceAddress`, null if absent."""
     match = rpc.node.chain.find_transaction(transaction_hash)
     if match is None:
         return None

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def build_attack_chapter(report: Report) -> Chapter | None:
-    """Return the chapter of attacks; None if there are none."""
+    """Return the chapter of attacks, or None."""
     if not report.attacks:
         return None
     return Chapter(
@@ -132,7 +132,7 @@ def _build_row(attack: BoughtWork, schedules: tuple[str, ...], limit: float) -> 
 
 
 def build_method_table(attacks: Sequence[BoughtWork]) -> ReportTable:
-    """Return how each attack is done, how it ends, and its gas."""
+    """Return method, end and gas of each attack."""
     rows = tuple(
         (
             make_text_cell(attack.title),

@@ -70,7 +70,7 @@ def describe_comparison(comparison: ReportComparison) -> str:
 
 
 def format_amount(value: float, unit: str) -> str:
-    """Return a value of a figure with its unit."""
+    """Return a value of a figure with the unit."""
     if unit == SECONDS:
         return number_format.format_seconds(value)
     return f"{number_format.format_number(value)} {unit}".rstrip()

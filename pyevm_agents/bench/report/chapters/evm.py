@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def build_evm_chapter(report: Report) -> Chapter | None:
-    """Return the chapter of yardsticks; None if there are none."""
+    """Return the chapter of yardsticks, or None."""
     if not report.yardsticks:
         return None
     slowest = findings.find_slowest(report)

@@ -1,4 +1,4 @@
-"""The chapter of numeric models: what the prices of their precompile pay for, and attacks."""
+"""The chapter of numeric models: the time that prices of the precompile pay for, and attacks."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ BESIDE_TRANSFER = "Over an ERC-20 transfer"
 
 
 def build_numeric_chapter(report: Report) -> Chapter | None:
-    """Return the chapter of numeric models; None if they were not measured."""
+    """Return the chapter of numeric models; None if not measured."""
     numeric = report.numeric
     if numeric is None:
         return None
@@ -98,7 +98,7 @@ def compute_operations_ns(price: NumericPrice) -> Interval:
 
 
 def _iter_price_sentences(report: Report, numeric: NumericResults) -> Iterator[str]:
-    """Yield what calls and operations take, and what a gas of them takes by default."""
+    """Yield the times of calls and operations, and the time of a gas by default."""
     prices = {price.name: price for price in numeric.prices}
     call, operations = prices.get("base_gas"), prices.get(OPERATIONS_PER_GAS)
     if call is None or operations is None:
@@ -175,7 +175,7 @@ def _build_parity_cell(price: NumericPrice, reference: str, emitted: dict[str, i
 
 
 def _build_transaction_table(report: Report, numeric: NumericResults) -> ReportTable:
-    """Return what one call of each transaction buys, with its gas and its time."""
+    """Return the usage of one call of each transaction, with gas and time."""
     transfer = find_reference(report.yardsticks, findings.MAIN_REFERENCE)
     pace = None if transfer is None else transfer.ns_per_gas
     rows = tuple(

@@ -1,4 +1,4 @@
-"""The chapter of prices: each unit of inference at parity, beside its default price."""
+"""The chapter of prices: each unit of inference at parity, beside the default price."""
 
 from __future__ import annotations
 

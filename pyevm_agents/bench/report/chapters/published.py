@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def build_published_chapter(report: Report) -> Chapter | None:
-    """Return the chapter of published schedules; None if they were not computed."""
+    """Return the chapter of published schedules; None if not computed."""
     if not report.published:
         return None
     rows = tuple(

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def build_run_chapter(report: Report) -> Chapter | None:
-    """Return the chapter of runs; None if there are none."""
+    """Return the chapter of runs, or None."""
     if not report.runs:
         return None
     words = (

@@ -47,7 +47,7 @@ REASONS: Mapping[tuple[str, str], str] = {
 
 
 def build_growth_chapter(report: Report) -> Chapter | None:
-    """Return the chapter of growth; None if it was not measured."""
+    """Return the chapter of growth; None if not measured."""
     if not report.growth:
         return None
     rows = tuple(
@@ -89,7 +89,7 @@ def build_growth_chapter(report: Report) -> Chapter | None:
 
 
 def build_size_chapter(report: Report) -> Chapter | None:
-    """Return the chapter of model sizes; None if there are none."""
+    """Return the chapter of model sizes, or None."""
     if not report.sizes:
         return None
     lengths = sorted({f"{size.prompt_tokens:,}" for size in report.sizes})

@@ -26,7 +26,7 @@ TOKEN_TERMS = ("cold", "warm", "sampled", "forced")
 
 
 def build_term_chapter(report: Report) -> Chapter | None:
-    """Return the chapter of fitted terms; None if there are none."""
+    """Return the chapter of fitted terms, or None."""
     if not report.terms:
         return None
     parts: list[ReportTable | Picture] = []

@@ -1,4 +1,4 @@
-"""The plots of a report, as SVG in light colours, which a page may replace by its own."""
+"""The plots of a report, as SVG in light colours, which a page may replace."""
 
 from __future__ import annotations
 

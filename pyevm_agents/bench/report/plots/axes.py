@@ -114,7 +114,7 @@ def compute_whiskers(its: Iterable[Interval]) -> list[list[float]]:
 
 
 def set_logarithmic(axis: Axis, values: Iterable[float], unit: Callable[[float], str]) -> None:
-    """Make an axis logarithmic around values, its ticks labelled powers of ten."""
+    """Make an axis logarithmic around values, with powers of ten as tick labels."""
     known = [value for value in values if is_plottable(value)] or [1.0]
     low, high = math.log10(min(known)), math.log10(max(known))
     margin = max(0.15, DECADE_MARGIN * (high - low))

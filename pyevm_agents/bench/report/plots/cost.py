@@ -106,7 +106,7 @@ def draw_prices(report: Report, sheet: Sheet) -> Figure:
 
 
 def draw_gas_time(report: Report, sheet: Sheet) -> Figure:
-    """Draw each transaction's time against its gas, with the lines of parity."""
+    """Draw each transaction's time against gas, with the lines of parity."""
     figure = sheet.create_figure(5.2)
     axes = figure.subplots()
     mine = [yardstick for yardstick in report.yardsticks if yardstick.vm == OWN_VM]
@@ -148,7 +148,7 @@ def draw_gas_time(report: Report, sheet: Sheet) -> Figure:
 
 
 def draw_parity_lines(axes: Axes, report: Report) -> None:
-    """Draw the lines on which a transaction takes as long for its gas as each reference."""
+    """Draw the lines on which a transaction takes as long per gas as each reference."""
     left, right = axes.get_xlim()
     bottom, top = axes.get_ylim()
     for name, words in REFERENCES.items():
@@ -182,7 +182,7 @@ def draw_parity_lines(axes: Axes, report: Report) -> None:
 
 
 def draw_runs(report: Report, sheet: Sheet) -> Figure:
-    """Draw the parts of each run's time and of its gas."""
+    """Draw the parts of each run's time and gas."""
     figure, (left, right) = sheet.create_panels(
         2, columns=2, row_inches=RUNS_INCHES + RUN_INCHES * len(report.runs)
     )

@@ -1,4 +1,4 @@
-"""The plot of numeric models: the time of a call against its gas."""
+"""The plot of numeric models: the time of a call against gas."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ KINDS = (
 
 
 def draw_numeric(report: Report, sheet: Sheet) -> Figure:
-    """Draw the time of each call of the precompile against its gas, with the lines of parity."""
+    """Draw the time of each call of the precompile against gas, with the lines of parity."""
     figure = sheet.create_figure(HEIGHT_INCHES)
     axes = figure.subplots()
     transactions = () if report.numeric is None else report.numeric.transactions

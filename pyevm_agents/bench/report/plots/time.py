@@ -38,7 +38,7 @@ def draw_marginal(report: Report, sheet: Sheet) -> Figure:
 
 
 def _draw_marginal_panel(axes: Axes, term: Term) -> None:
-    """Draw one kind of token from zero up, with its interval."""
+    """Draw one kind of token from zero up, with the interval."""
     points = [point for point in term.marginal if math.isfinite(point.y.middle)]
     colour, mark = TERM_MARKS[term.name]
     x = [point.x for point in points]
