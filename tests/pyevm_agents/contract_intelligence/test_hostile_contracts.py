@@ -194,7 +194,7 @@ def test_a_contract_that_is_gone_when_it_is_called() -> None:
     interface = read_interface([NAMED], name="Gone", source="explorer")
     assert interface is not None
     [found] = inspect_contracts(
-        chain, [InspectedContract(address=CONTRACT, interface=interface)], USER
+        chain, [InspectedContract(address=CONTRACT, interface=interface)], USER, analyse=None
     )
     after = build_chain({})
     [function] = analyse_functions(after, CONTRACT, found.functions, USER)

@@ -64,7 +64,7 @@ def inspect(
     chain: Chain, address: str, interface: ContractInterface | None = None
 ) -> ContractIntelligence:
     [found] = inspect_contracts(
-        chain, [InspectedContract(address=address, interface=interface)], USER
+        chain, [InspectedContract(address=address, interface=interface)], USER, analyse=None
     )
     return found
 
@@ -158,6 +158,7 @@ def test_the_chain_changes_no_result_but_its_number(chain_id: int) -> None:
             each.chain,
             [InspectedContract(address=place) for place in (each.router, each.usdc)],
             USER,
+            analyse=None,
         )
         for each in (here, there)
     )
@@ -228,7 +229,7 @@ def test_the_abi_of_an_implementation_is_asked_for() -> None:
         server.answer = answer_as_etherscan(erc20, "FiatToken")
         finder = InterfaceFinder(services=(EtherscanService(server.url),))
         [found] = inspect_contracts(
-            account.chain, [InspectedContract(address=proxy)], USER, finder=finder
+            account.chain, [InspectedContract(address=proxy)], USER, finder=finder, analyse=None
         )
     assert [query["address"] for _, query in server.requests] == [token]
     assert (found.name, found.abi_source, found.proxy_kind) == ("FiatToken", "explorer", "EIP-1167")
@@ -241,7 +242,11 @@ def test_a_contract_that_no_server_knows_is_read_from_its_code() -> None:
         server.answer = lambda _path, _query: {"result": "Contract source code not verified"}
         finder = InterfaceFinder(services=(EtherscanService(server.url),))
         [found] = inspect_contracts(
-            exchange.chain, [InspectedContract(address=exchange.usdc)], USER, finder=finder
+            exchange.chain,
+            [InspectedContract(address=exchange.usdc)],
+            USER,
+            finder=finder,
+            analyse=None,
         )
     assert (found.abi_source, len(found.functions)) == ("bytecode", 9)
 
