@@ -32,10 +32,11 @@ from precompiles.abi import ParamDescription, ParamType, ToolUse
 from precompiles.abi_types import AbiType, Kind, parse_type
 from precompiles.address_handles import AddressBook
 from precompiles.react import GrammarViolationError, parse
+from precompiles.spec import SELECTOR_BYTES
 from precompiles.tool_metadata import Tool
 from precompiles.typed_texts import TypedTextError, attach_types
 from pyevm_agents.contract_intelligence.tool_builder import ToolOptions, build_tool_spec
-from pyevm_agents.contract_intelligence.tool_spec import SELECTOR_BYTES, CallValue
+from pyevm_agents.contract_intelligence.tool_spec import CallValue
 from pyevm_agents.scenarios.swap.world import UNISWAP_CONTRACTS
 
 if TYPE_CHECKING:

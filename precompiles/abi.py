@@ -19,6 +19,7 @@ from eth_utils import to_canonical_address
 
 from precompiles.abi_types import AbiType, Kind, strip_marker
 from precompiles.errors import Refusal
+from precompiles.spec import WORD_BYTES
 
 RUN_NEXT_ITERATION_SELECTOR = bytes.fromhex("7e636a24")
 """runNextIteration(string,string,address[],string[],string[],string)"""
@@ -32,7 +33,6 @@ DESCRIPTION_SELECTOR = bytes.fromhex("7284e416")
 INPUT_DESCRIPTION_SELECTOR = bytes.fromhex("0ef946da")
 """inputDescription()"""
 
-_WORD_BYTES = 32
 _RESULT_TYPE = "(bool,string,address,((uint8,bytes)[],bytes),string)"
 
 
@@ -295,11 +295,11 @@ class _SizeMeter:
     def measure_tuple(self, base: int, types: tuple[str, ...]) -> None:
         """Measure a tuple whose head starts at `base`."""
         for index, abi_type in enumerate(types):
-            self._measure_value(base, base + index * _WORD_BYTES, abi_type)
+            self._measure_value(base, base + index * WORD_BYTES, abi_type)
 
     def _measure_value(self, base: int, head: int, abi_type: str) -> None:
         word = self._read_word(head)
-        self._take(_WORD_BYTES)
+        self._take(WORD_BYTES)
         if not _is_dynamic(abi_type):
             return
         start = base + word
@@ -307,24 +307,24 @@ class _SizeMeter:
             self._measure_array(start, abi_type[:-2])
         elif abi_type == "bytes":
             size_bytes = self._read_word(start)
-            self._take(_WORD_BYTES + -(-size_bytes // _WORD_BYTES) * _WORD_BYTES)
+            self._take(WORD_BYTES + -(-size_bytes // WORD_BYTES) * WORD_BYTES)
         else:
             self.measure_tuple(start, _split_members(abi_type))
 
     def _measure_array(self, start: int, item_type: str) -> None:
         count = self._read_word(start)
-        self._take(_WORD_BYTES)
-        first = start + _WORD_BYTES
-        if count * _WORD_BYTES > self._left_bytes:
+        self._take(WORD_BYTES)
+        first = start + WORD_BYTES
+        if count * WORD_BYTES > self._left_bytes:
             raise MalformedAbiError(
                 f"an array of {count} items does not fit in {len(self._data)} bytes"
             )
         self.measure_tuple(first, (item_type,) * count)
 
     def _read_word(self, at: int) -> int:
-        if at + _WORD_BYTES > len(self._data):
+        if at + WORD_BYTES > len(self._data):
             raise MalformedAbiError(f"reads past the end: byte {at} of {len(self._data)}")
-        return int.from_bytes(self._data[at : at + _WORD_BYTES], "big")
+        return int.from_bytes(self._data[at : at + WORD_BYTES], "big")
 
     def _take(self, size_bytes: int) -> None:
         self._left_bytes -= size_bytes

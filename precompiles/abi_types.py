@@ -20,6 +20,7 @@ from precompiles.spec import (
     MAX_TYPE_CHARACTERS,
     MAX_TYPE_DEPTH,
     MAX_TYPE_LEAVES,
+    WORD_BYTES,
 )
 
 MARKER = "[abi:"
@@ -31,7 +32,6 @@ _ELEMENTARY = re.compile(
 )
 _SUFFIX = re.compile(r"\[(?P<items>[1-9][0-9]?)?\]")
 _BYTE_BITS = 8
-_WORD_BYTES = 32
 
 
 class Kind(Enum):
@@ -166,9 +166,9 @@ def _read_word(text: str, at: int) -> tuple[AbiType, int] | None:
         return AbiType(Kind(match["word"])), match.end()
     if match["bytes"]:
         size = int(match["bytes"])
-        return (AbiType(Kind.FIXED_BYTES, size), match.end()) if size <= _WORD_BYTES else None
+        return (AbiType(Kind.FIXED_BYTES, size), match.end()) if size <= WORD_BYTES else None
     bits = int(match["bits"])
-    if bits % _BYTE_BITS or bits > _BYTE_BITS * _WORD_BYTES:
+    if bits % _BYTE_BITS or bits > _BYTE_BITS * WORD_BYTES:
         return None
     return AbiType(Kind(match["integer"]), bits), match.end()
 

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, ClassVar
 from eth_abi import encode
 from eth_utils import function_signature_to_4byte_selector
 
+from precompiles.spec import WORD_BYTES
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-WORD_BYTES = 32
 UINT_END = 2**256
 
 REFUSALS: dict[str, tuple[str, ...]] = {

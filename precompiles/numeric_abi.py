@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from precompiles.errors import NumericRefusal
+from precompiles.spec import SELECTOR_BYTES, WORD_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,8 +23,6 @@ RUN_MODEL_SELECTOR = bytes.fromhex("439ccf80")
 DESCRIBE_MODEL_SELECTOR = bytes.fromhex("f391a869")
 """describeModel(string)"""
 
-WORD_BYTES = 32
-SELECTOR_BYTES = 4
 INT_END = 2**255
 DESCRIPTION_HEAD_WORDS = 4
 

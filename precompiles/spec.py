@@ -24,6 +24,17 @@ to tools that execute locally without the precompile (a fork of the chain, forge
 PUSH4 selector, PUSH1 224, SHL, PUSH0, MSTORE, PUSH1 4, PUSH0, REVERT.
 """
 
+# -- widths of the EVM, in bytes -- #
+
+WORD_BYTES = 32
+SELECTOR_BYTES = 4
+"""The first bytes of calldata, which name a function. Source: the Solidity ABI."""
+
+ADDRESS_BYTES = 20
+HASH_BYTES = 32
+FIRST_V = 27
+"""The least `v` of a signature of a message. Source: yellow paper, appendix F."""
+
 # -- limits: checked before parsing and charging -- #
 
 MAX_CALLDATA_BYTES = 65_536

@@ -26,6 +26,7 @@ from precompiles.abi import (
     decode_text,
 )
 from precompiles.errors import Refusal
+from precompiles.spec import WORD_BYTES
 
 if TYPE_CHECKING:
     from precompiles.abi import ToolUse
@@ -55,7 +56,6 @@ REQUEST_V1_TYPES = ("string", "string", "string", "address[]", "string[]", "stri
 NO_HANDLER = bytes(20)
 """The `resultHandler` of a synchronous run."""
 
-_WORD_BYTES = 32
 _ID_BYTES = 4
 _INPUT_V1_TYPE = "((uint8,bytes)[])"
 _RESULT_V1_TYPE = "(bool,string,address,bytes,string)"
@@ -112,12 +112,12 @@ def answer_interface_question(calldata: bytes) -> bytes:
     Raises: Refusal: MalformedCalldata: no argument, or bytes other than 0 after the four.
     Source: ERC-165.
     """
-    word = calldata[4 : 4 + _WORD_BYTES]
-    if len(word) < _WORD_BYTES:
+    word = calldata[4 : 4 + WORD_BYTES]
+    if len(word) < WORD_BYTES:
         raise Refusal("MalformedCalldata", f"reads past the end: byte {len(calldata)}")
     if any(word[_ID_BYTES:]):
         raise Refusal("MalformedCalldata", "a value does not fit its ABI type")
-    return int(word[:_ID_BYTES] in INTERFACE_IDS).to_bytes(_WORD_BYTES, "big")
+    return int(word[:_ID_BYTES] in INTERFACE_IDS).to_bytes(WORD_BYTES, "big")
 
 
 def _decode_request_v1(body: bytes) -> IterationRequest:

@@ -13,6 +13,12 @@ if TYPE_CHECKING:
 MAX_SHOWN_CHARACTERS = 1_000
 """Upper bound of one displayed text. A transaction's trace has the whole text."""
 
+VALUE_CHARACTERS = 80
+"""Upper bound of a value in an error message."""
+
+LINE_CHARACTERS = 200
+"""Upper bound of a longer value, such as a step or a generation, in an error message."""
+
 STEERING = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 """Characters without width, or that change the direction of text: they could hide text."""
 
@@ -23,6 +29,11 @@ def sanitize(text: str, max_characters: int = MAX_SHOWN_CHARACTERS) -> str:
     if len(text) > max_characters:
         return f"{text[:max_characters].rstrip()} … ({len(text):,} characters)"
     return text
+
+
+def truncate(text: str, max_characters: int = VALUE_CHARACTERS) -> str:
+    """Return the beginning of a text, with an ellipsis if more follows."""
+    return text if len(text) <= max_characters else f"{text[:max_characters]}…"
 
 
 def pluralize(count: int, thing: str) -> str:

@@ -16,6 +16,9 @@ MIN_LINES = 40
 PARTICIPLE = re.compile(
     r"^_*[a-z]+(ed|en|told|said|made|done|found|shown|begun|kept|heard|given|spoken|known)$"
 )
+WIDTHS = {"WORD_BYTES", "SELECTOR_BYTES", "ADDRESS_BYTES", "HASH_BYTES", "FIRST_V"}
+"""Widths of the EVM, which `precompiles.spec` defines."""
+
 SMALL_MODULES: dict[str, str] = {}
 """Modules with few lines and one importer, with the reason why each is a file of its own."""
 PARTICIPLES = {
@@ -82,3 +85,14 @@ def test_no_public_function_is_named_by_a_participle() -> None:
         and PARTICIPLE.match(node.name)
     }
     assert named == PARTICIPLES.keys()
+
+
+def test_widths_of_the_evm_are_defined_once() -> None:
+    modules = defaultdict(set)
+    for module, tree in syntax_trees().items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                modules[node.id.lstrip("_")].add(module)
+    assert {name: modules[name] for name in WIDTHS} == {
+        name: {"precompiles.spec"} for name in WIDTHS
+    }

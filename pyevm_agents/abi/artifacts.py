@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from precompiles.spec import SELECTOR_BYTES
 from pyevm_agents.abi.values import (
     MAX_ABI_ENTRIES,
     ErrorDefinition,
@@ -31,7 +32,6 @@ HARDHAT_FOLDER = "artifacts"
 OTHER_FOLDERS = frozenset(("build-info", "cache", "node_modules"))
 """Folders without artifacts."""
 
-SELECTOR_BYTES = 4
 DEBUG_SUFFIX = ".dbg.json"
 """Of Hardhat's files that name the input of a compilation."""
 

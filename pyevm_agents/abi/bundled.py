@@ -16,6 +16,7 @@ from eth_abi.exceptions import EncodingError
 from eth_utils import function_abi_to_4byte_selector
 from eth_utils.abi import get_abi_input_types, get_abi_output_types
 
+from pyevm_agents.display import LINE_CHARACTERS, truncate
 from pyevm_agents.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
 
 IMPORT_PREFIX = "@pyevm-agents/contracts/"
 """What an import of these sources begins with. Source: `name` in `contracts/package.json`."""
-
-MAX_SHOWN_CHARACTERS = 200
-"""Upper bound of an argument in an error message, and of all arguments."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,9 +128,5 @@ def _encode(what: str, types: Sequence[str], arguments: Sequence[object]) -> byt
 
 
 def _format_arguments(arguments: Sequence[object]) -> str:
-    return _truncate(f"({', '.join(_truncate(repr(argument)) for argument in arguments)})")
-
-
-def _truncate(text: str) -> str:
-    """Return a text truncated for an error message."""
-    return text if len(text) <= MAX_SHOWN_CHARACTERS else f"{text[:MAX_SHOWN_CHARACTERS]}…"
+    shown = (truncate(repr(each), LINE_CHARACTERS) for each in arguments)
+    return truncate(f"({', '.join(shown)})", LINE_CHARACTERS)

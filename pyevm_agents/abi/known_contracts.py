@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 import orjson
 from lru import LRU
 
+from precompiles.spec import ADDRESS_BYTES
 from pyevm_agents.abi.artifacts import (
     ContractDescription,
     find_output_folders,
@@ -62,8 +63,6 @@ CBOR_MAPS = range(0xA1, 0xA9)
 
 LIBRARY_START = 0x73
 """PUSH20: the code of a deployed library starts with its own address."""
-
-ADDRESS_BYTES = 20
 
 
 class _Index:

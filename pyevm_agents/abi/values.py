@@ -26,7 +26,6 @@ MAX_NESTING = 16
 """Tuples in each other, in a type."""
 
 MAX_TOPICS = 4
-WORD_BYTES = 32
 CACHED_SELECTORS = 65_536
 
 MAX_DECODED_BYTES = (1 << 20, 16 << 10, 2 << 10)

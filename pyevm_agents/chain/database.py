@@ -13,14 +13,11 @@ from typing import TYPE_CHECKING, Protocol
 from eth.db.backends.base import BaseDB
 from eth_utils import keccak
 
+from precompiles.spec import HASH_BYTES
 from pyevm_agents.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-
-HASH_BYTES = 32
-"""Length of content-addressed keys."""
 
 
 CONFIG_KEY = b"agents:config"

@@ -12,6 +12,7 @@ from eth_typing import Address
 from eth_utils import ValidationError
 from lru import LRU
 
+from precompiles.spec import SELECTOR_BYTES
 from pyevm_agents.chain.calls import (
     BlockOverride,
     CallResult,
@@ -54,7 +55,6 @@ CHEAP_CALL_DATA_BYTES = 4_096
 MAX_GAS_OF_A_BYTE = STANDARD_TOKEN_COST * TOTAL_COST_FLOOR_PER_TOKEN
 """Upper bound of the gas per byte of calldata (EIP-7623)."""
 
-SELECTOR_BYTES = 4
 MAX_SLOW_CALLS = 1_024
 """Size of the LRU of functions whose last call was not cheap."""
 

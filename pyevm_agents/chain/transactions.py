@@ -33,7 +33,7 @@ BLOB_GAS = 2**17
 
 AccessList = tuple[tuple[Address, tuple[int, ...]], ...]
 
-FIRST_V = 35
+FIRST_PROTECTED_V = 35
 """`v` of a legacy transaction for chain 0. Source: EIP-155."""
 
 NO_SIGNATURE_S = 1
@@ -101,7 +101,7 @@ def build_impersonated(
     """Build a transaction of an account without a key. Input and errors as for `sign`."""
     r, s = int.from_bytes(sender, "big") or 1, NO_SIGNATURE_S
     if fields.kind == LEGACY_TYPE:
-        v = FIRST_V + 2 * chain_id
+        v = FIRST_PROTECTED_V + 2 * chain_id
         tx = builder.new_transaction(**_build_legacy_fields(fields), v=v, r=r, s=s)
     else:
         tx = _build_typed(builder, fields.kind, _build_typed_fields(fields, chain_id), 0, r, s)

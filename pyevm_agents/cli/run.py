@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from precompiles.spec import FIRST_V
 from pyevm_agents.cli.agent.agent_type import AGENT_TYPE
 from pyevm_agents.cli.agent.extra import require_agents_extra
 from pyevm_agents.cli.agent.plane_options import add_plane_options
@@ -20,7 +21,6 @@ from pyevm_agents.cli.rpc_client import print_json
 from pyevm_agents.cli.run_output import RunPrinter
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.lifecycle.budget import ComputeBudget
-from pyevm_agents.lifecycle.frames import FIRST_V
 from pyevm_agents.lifecycle.receipts import ReceiptType
 from pyevm_agents.lifecycle.statuses import Phase
 

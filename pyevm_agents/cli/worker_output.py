@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 from eth_utils import to_checksum_address
 
+from precompiles.spec import ADDRESS_BYTES
 from pyevm_agents.cli.output import LiveOutput, format_loading
 from pyevm_agents.display import sanitize
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
     from pyevm_agents.models import Progress
 
-ADDRESS_BYTES = 20
 SHOWN_BYTES = 4
 ETHER, GWEI = 10**18, 10**9
 

@@ -26,6 +26,7 @@ from precompiles.gas import GasSchedule
 from precompiles.numeric_gas import NumericGasSchedule
 from pyevm_agents.config.chain_config import MAX_PRICE_GAS, ChainConfig
 from pyevm_agents.config.json_limits import MAX_DEPTH, is_too_deep
+from pyevm_agents.display import truncate
 from pyevm_agents.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -64,7 +65,6 @@ SHORT_NAMES = {
 }
 """Short names, and those of the RPC method `agent_models`, to fields of `ModelProfile`."""
 
-MAX_SHOWN_CHARACTERS = 80
 MAX_DIGITS = 100
 """Upper bound of the digits of a number: Python does not parse more than 4,300."""
 
@@ -320,5 +320,4 @@ def _find_model(models: Sequence[ModelProfile], name: str) -> ModelProfile:
 def _format_value(value: object) -> str:
     if isinstance(value, int) and abs(value) >= 10**MAX_DIGITS:
         return f"a number of more than {MAX_DIGITS} digits"
-    text = json.dumps(value, default=repr)
-    return text if len(text) <= MAX_SHOWN_CHARACTERS else text[:MAX_SHOWN_CHARACTERS] + "…"
+    return truncate(json.dumps(value, default=repr))

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from precompiles.spec import WORD_BYTES
 from pyevm_agents.contract_intelligence.call_search import to_address
 from pyevm_agents.contract_intelligence.calldata_layout import (
     CalldataLeaf,
@@ -46,7 +47,6 @@ MARKER = "0x00000000000000000000000000000000C0FFEE01"
 MAX_OUTPUTS = 8
 """Amounts of one call that are tried as its least output."""
 
-WORD_BYTES = 32
 
 OutputPlace = tuple[str, int]
 """Where an amount of a result stands: a word of the output, or a transfer."""

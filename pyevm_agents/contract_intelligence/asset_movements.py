@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from eth.vm import opcode_values as op
 
+from precompiles.spec import WORD_BYTES
 from pyevm_agents.contract_intelligence.asset_needs import NATIVE, is_item_token
 from pyevm_agents.contract_intelligence.caller_taint import Expression
 from pyevm_agents.contract_intelligence.conditions import MAX_DEPTH, strip
@@ -26,7 +27,6 @@ TRANSFER = bytes.fromhex("a9059cbb")
 AMOUNT_OFFSETS = {TRANSFER: 36, TRANSFER_FROM: 68}
 """Where the amount stands in the calldata of a token."""
 
-WORD_BYTES = 32
 _SCALES = frozenset({op.MUL, op.DIV, op.SDIV, op.MULMOD})
 
 

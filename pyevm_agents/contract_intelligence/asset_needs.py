@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from eth.vm import opcode_values as op
 from eth_abi import encode
 
+from precompiles.spec import WORD_BYTES
 from pyevm_agents.contract_intelligence.calldata_layout import list_leaves
 from pyevm_agents.contract_intelligence.caller_taint import PARTS, Expression
 from pyevm_agents.contract_intelligence.capabilities import Approval, ApprovalKind
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
 
 SUPPORTS_INTERFACE = bytes.fromhex("01ffc9a7")
 ERC721_ID = bytes.fromhex("80ac58cd")
-WORD_BYTES = 32
 AMOUNT_OFFSET = 4 + 2 * WORD_BYTES
 NATIVE = "native"
 

@@ -17,6 +17,7 @@ from eth_abi.exceptions import EncodingError
 from eth_typing import Address
 from eth_utils import to_canonical_address
 
+from precompiles.spec import SELECTOR_BYTES, WORD_BYTES
 from pyevm_agents.contract_intelligence.calldata_layout import (
     CalldataLeaf,
     Candidates,
@@ -36,12 +37,10 @@ from pyevm_agents.contract_intelligence.caller_taint import (
     ECRECOVER,
     KEYED_FLAG,
     OWNED_FLAG,
-    SELECTOR_BYTES,
     SIGNATURE_FLAG,
     SIGNATURE_WORDS,
     STORAGE_FLAG,
     VALUE_FLAG,
-    WORD_BYTES,
     Expression,
 )
 from pyevm_agents.contract_intelligence.capabilities import ParameterRole

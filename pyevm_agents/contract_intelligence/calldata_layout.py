@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 from eth_abi import encode
 from eth_abi.grammar import BasicType, TupleType, parse
 
+from precompiles.spec import SELECTOR_BYTES, WORD_BYTES
 from pyevm_agents.abi.values import is_abi_type
 
 if TYPE_CHECKING:
     from eth_abi.grammar import ABIType
 
-WORD_BYTES = 32
-SELECTOR_BYTES = 4
 MAX_LEAVES = 256
 """The most values of one call whose positions are known."""
 

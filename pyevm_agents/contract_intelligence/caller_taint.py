@@ -24,6 +24,7 @@ from eth.exceptions import OutOfGas
 from eth.vm import opcode_values as op
 from eth.vm.stack import to_int
 
+from precompiles.spec import SELECTOR_BYTES, WORD_BYTES
 from pyevm_agents.tracing.opcodes import OPCODE_TABLE
 from pyevm_agents.vm import AgentComputation
 
@@ -51,8 +52,6 @@ ECRECOVER = (1).to_bytes(20, "big")
 
 SIGNATURE_WORDS = 4
 
-WORD_BYTES = 32
-SELECTOR_BYTES = 4
 MAX_DECISIONS = 20_000
 """The most decisions of one call that are kept. A loop that needs more has its first ones."""
 

@@ -13,15 +13,12 @@ from eth_abi.exceptions import EncodingError
 from eth_typing import Address
 from eth_utils import to_canonical_address, to_checksum_address
 
+from precompiles.spec import SELECTOR_BYTES, WORD_BYTES
 from pyevm_agents.abi.values import decode_values
 from pyevm_agents.contract_intelligence.bytecode import list_reverting, list_writers
 from pyevm_agents.contract_intelligence.call_search import KnownAddresses
 from pyevm_agents.contract_intelligence.calldata_layout import encode_arguments
-from pyevm_agents.contract_intelligence.caller_taint import (
-    OWNED_FLAG,
-    SELECTOR_BYTES,
-    WORD_BYTES,
-)
+from pyevm_agents.contract_intelligence.caller_taint import OWNED_FLAG
 from pyevm_agents.contract_intelligence.probe import Prober, to_hex_address
 from pyevm_agents.contract_intelligence.remote_logs import read_remote_logs
 

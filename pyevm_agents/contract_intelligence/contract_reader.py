@@ -14,7 +14,7 @@ from eth_abi import encode
 from eth_typing import Address
 from eth_utils import to_checksum_address
 
-from pyevm_agents.abi.artifacts import SELECTOR_BYTES
+from precompiles.spec import SELECTOR_BYTES, WORD_BYTES
 from pyevm_agents.abi.values import compute_topic, decode_values
 from pyevm_agents.chain import Call
 from pyevm_agents.contract_intelligence.capabilities import TokenFacts
@@ -38,7 +38,6 @@ MAX_ENDLESS_READS = 3
 MAX_OUTPUT_BYTES = 16_384
 """Bytes of an answer. `facets()` of a large diamond has some 10,000."""
 
-WORD_BYTES = 32
 OLD_SYMBOL_TYPE = "bytes32"
 """The type of symbol and name of tokens from before ERC-20 was final, such as MKR."""
 

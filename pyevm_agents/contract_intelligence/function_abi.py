@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from precompiles.spec import MAX_NAME_BYTES
-from pyevm_agents.abi.artifacts import SELECTOR_BYTES
+from precompiles.spec import MAX_NAME_BYTES, SELECTOR_BYTES
 from pyevm_agents.abi.values import (
     MAX_ABI_ENTRIES,
     ErrorDefinition,

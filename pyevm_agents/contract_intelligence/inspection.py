@@ -12,7 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from pyevm_agents.abi.artifacts import SELECTOR_BYTES, ContractDescription
+from precompiles.spec import SELECTOR_BYTES
+from pyevm_agents.abi.artifacts import ContractDescription
 from pyevm_agents.abi.values import compute_topic
 from pyevm_agents.chain import Chain
 from pyevm_agents.contract_intelligence.abi_services import (

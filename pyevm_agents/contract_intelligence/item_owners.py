@@ -16,6 +16,7 @@ from eth.vm import opcode_values as op
 from eth_abi import encode
 from eth_abi.exceptions import EncodingError
 
+from precompiles.spec import WORD_BYTES
 from pyevm_agents.abi.values import decode_values
 from pyevm_agents.contract_intelligence.calldata_layout import get_at, list_leaves, replace_at
 from pyevm_agents.contract_intelligence.caller_taint import CALLDATA_FLAG, Expression
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
     from pyevm_agents.contract_intelligence.capabilities import FunctionCapability, Parameter
     from pyevm_agents.contract_intelligence.probe import Overrides, ProbeResult
 
-WORD_BYTES = 32
 MAX_ITEMS = 12
 """Other items that are tried."""
 

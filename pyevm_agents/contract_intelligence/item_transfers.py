@@ -14,6 +14,7 @@ from eth.vm import opcode_values as op
 from eth_abi import decode, encode
 from eth_abi.exceptions import DecodingError
 
+from precompiles.spec import SELECTOR_BYTES, WORD_BYTES
 from pyevm_agents.contract_intelligence.probe import CallProbe
 
 if TYPE_CHECKING:
@@ -50,7 +51,6 @@ ALLOWANCE = bytes.fromhex("dd62ed3e")
 """`balanceOf(address)` and `allowance(address,address)` of ERC-20."""
 
 IS_APPROVED_FOR_ALL = bytes.fromhex("e985e9c5")
-WORD_BYTES, SELECTOR_BYTES = 32, 4
 MAX_NUMBERS = 12
 """Words of calls that may be the ID of an item."""
 

@@ -14,18 +14,14 @@ from typing import TYPE_CHECKING
 
 from eth_utils import is_address
 
+from precompiles.spec import WORD_BYTES
 from pyevm_agents.abi.values import decode_values
 from pyevm_agents.contract_intelligence.address_evidence import (
     list_tokens,
     name_token,
     show_recipients,
 )
-from pyevm_agents.contract_intelligence.asset_movements import (
-    WORD_BYTES,
-    Movement,
-    Origin,
-    list_movements,
-)
+from pyevm_agents.contract_intelligence.asset_movements import Movement, Origin, list_movements
 from pyevm_agents.contract_intelligence.asset_needs import NATIVE
 from pyevm_agents.contract_intelligence.calldata_layout import (
     fit_number,

@@ -12,7 +12,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pyevm_agents.abi.artifacts import SELECTOR_BYTES
+from precompiles.spec import SELECTOR_BYTES
 from pyevm_agents.abi.values import compute_topic
 from pyevm_agents.contract_intelligence.capabilities import (
     ContractKind,

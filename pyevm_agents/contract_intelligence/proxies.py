@@ -19,7 +19,7 @@ from eth.vm import opcode_values as op
 from eth_typing import Address
 from eth_utils import keccak, to_checksum_address
 
-from pyevm_agents.abi.artifacts import SELECTOR_BYTES
+from precompiles.spec import SELECTOR_BYTES
 from pyevm_agents.abi.values import compute_topic
 from pyevm_agents.chain import Call
 

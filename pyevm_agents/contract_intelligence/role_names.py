@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 from eth_abi.exceptions import EncodingError
 from eth_utils import keccak
 
+from precompiles.spec import SELECTOR_BYTES, WORD_BYTES
 from pyevm_agents.abi.values import compute_topic
-from pyevm_agents.contract_intelligence.calldata_layout import SELECTOR_BYTES, encode_arguments
+from pyevm_agents.contract_intelligence.calldata_layout import encode_arguments
 from pyevm_agents.contract_intelligence.capabilities import FunctionCapability
 from pyevm_agents.contract_intelligence.function_abi import build_parameters
 from pyevm_agents.contract_intelligence.probe import to_hex_address
@@ -52,7 +53,6 @@ MAX_TEXT_NAMES = 256
 SHOWN_DIGITS = 8
 """Digits shown of a role without a name. Without `0x`, which an agent's answer can't contain."""
 
-WORD_BYTES = 32
 _NAME = re.compile(r"\b[A-Z][A-Z0-9_]{2,63}\b")
 
 

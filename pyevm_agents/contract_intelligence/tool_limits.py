@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from precompiles.spec import WORD_BYTES
+
 MAX_TYPE_DEPTH = 16
 """Arrays and tuples within each other. Source: AbiTypes.sol."""
 
@@ -36,7 +38,7 @@ MAX_SPEC_BYTES = 24_576 - 45
 LAST_PRECOMPILE = 0xFFFF
 """Addresses up to this one are no targets. Source: AgentAccount.sol."""
 
-WORD_BITS, WORD_BYTES, BYTE_BITS = 256, 32, 8
+WORD_BITS, BYTE_BITS = 256, 8
 _ELEMENTARY = re.compile("(?P<word>[a-z]{1,8})(?P<size>[1-9][0-9]{0,2})?")
 _ITEMS = re.compile(r"\[(?P<items>[1-9][0-9]{0,4})?\]")
 _PLAIN = frozenset({"bool", "address", "string", "bytes"})

@@ -17,7 +17,7 @@ from eth_abi.grammar import ABIType, TupleType, parse
 from eth_utils import is_address, to_checksum_address
 
 from precompiles.abi import ParamDescription, ParamType
-from precompiles.spec import MAX_METADATA_BYTES, MAX_PARAMETERS
+from precompiles.spec import MAX_METADATA_BYTES, MAX_PARAMETERS, SELECTOR_BYTES
 from precompiles.tool_metadata import compute_look, find_name_flaw
 from precompiles.typed_texts import attach_types
 from pyevm_agents.abi.bundled import load_artifact
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
     from eth_typing import ChecksumAddress
 
-SELECTOR_BYTES = 4
 MAX_WORD = 2**256 - 1
 VALUE_NAME = "value"
 """Name of the tool's last parameter, if the model chooses the wei of a call."""

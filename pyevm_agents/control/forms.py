@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
+from pyevm_agents.display import truncate
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.lifecycle.budget import ComputeBudget
 from pyevm_agents.lifecycle.statuses import Phase
@@ -19,9 +20,6 @@ MAX_GOAL_CHARACTERS = 4_000
 """A goal is stored and shown, and a model reads it."""
 
 STANDARD = ComputeBudget()
-
-MAX_SHOWN_CHARACTERS = 80
-"""Of a wrong value in a message."""
 
 Limit = Annotated[int, Field(ge=0)]
 Expiry = Annotated[int, Field(gt=0, lt=2**64, description="Unix seconds")]
@@ -161,9 +159,7 @@ def _describe_problem(problem: Mapping[str, Any]) -> str:
         return f"{place}: is missing; pass it"
     if kind == "extra_forbidden":
         return f"{place}: is not permitted; look for a typo, or omit it"
-    shown = repr(problem["input"])
-    if len(shown) > MAX_SHOWN_CHARACTERS:
-        shown = shown[:MAX_SHOWN_CHARACTERS] + "…"
+    shown = truncate(repr(problem["input"]))
     rule = str(problem["msg"])
     for beginning in ("Input should", "String should", "Value should"):
         rule = rule.replace(beginning, "must")

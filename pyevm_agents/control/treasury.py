@@ -11,6 +11,7 @@ from eth_utils import (
     to_checksum_address,
 )
 
+from precompiles.spec import WORD_BYTES
 from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.errors import AgentsError, ConfigError
 from pyevm_agents.lifecycle.policy import SYSTEM_LIMITS
@@ -31,7 +32,6 @@ NATIVE = bytes(20)
 
 UNLIMITED = 2**256 - 1
 BALANCE_OF = function_signature_to_4byte_selector("balanceOf(address)")
-WORD_BYTES = 32
 OPERATOR_WEI = 10**18
 """What an operator's account gets that has less: it pays for the call that appoints a delegate, and
 a dry run lets it call `confirmRun`."""

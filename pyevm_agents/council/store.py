@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from precompiles.spec import WORD_BYTES
 from pyevm_agents.client.transaction_store import TransactionStore
 from pyevm_agents.council.messages import SaltedAnswer, Verdict
 
@@ -30,7 +31,6 @@ CREATE TABLE verdicts (
 );
 """
 
-WORD = 32
 
 Key = tuple[bytes, bytes]
 
@@ -57,7 +57,7 @@ class CouncilStore(TransactionStore):
         with self.commit():
             self._connection.execute(
                 "INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?, ?)",
-                (*key, salted.answer, salted.nonce.to_bytes(WORD), salted.commitment),
+                (*key, salted.answer, salted.nonce.to_bytes(WORD_BYTES), salted.commitment),
             )
         kept = self.get_answer(key)
         assert kept is not None  # noqa: S101 - just kept

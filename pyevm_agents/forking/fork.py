@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import orjson
 import rlp
 
+from precompiles.spec import HASH_BYTES
 from pyevm_agents.client.json_rpc import (
     DEFAULT_RETRIES,
     DEFAULT_TIMEOUT_SECONDS,
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 HEADER_KEY, PROOFS_KEY, RESULT_PREFIX = b"header", b"proofs", b"r"
 YES, NO = b"\x01", b"\x00"
 REMOTES_FILE = "remotes.sqlite3"
-NUMBER_BYTES, HASH_BYTES = 8, 32
+NUMBER_BYTES = 8
 MAX_BLOCK_NUMBER = 2**63 - 1
 
 MAX_KEPT_RESULT_BYTES = 2**24

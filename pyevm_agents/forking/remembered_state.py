@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from precompiles.spec import WORD_BYTES
 from pyevm_agents.client.json_rpc import split
 from pyevm_agents.forking.state_reader import (
     ACCOUNTS_IN_BATCH,
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 ACCOUNT, SLOT, ANCESTOR = b"a", b"s", b"n"
 """First byte of a key: then an address; an address and a slot; a block number."""
 
-NONCE_BYTES, WORD_BYTES = 8, 32
+NONCE_BYTES = 8
 
 
 class RememberedState:

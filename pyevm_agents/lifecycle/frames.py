@@ -15,6 +15,7 @@ from eth_keys.datatypes import Signature
 from eth_keys.exceptions import BadSignature, ValidationError
 from eth_utils import keccak, to_checksum_address
 
+from precompiles.spec import FIRST_V
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.lifecycle.run_trace import hash_id
 
@@ -45,8 +46,6 @@ DRY_RUN_TYPE: list[Json] = [
 ]
 
 SIGNATURE_BYTES = 65
-FIRST_V = 27
-"""`v` of a signature in Ethereum's form, for the curve's recovery ID 0."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from eth_utils import keccak, to_checksum_address
 
+from precompiles.spec import ADDRESS_BYTES
 from pyevm_agents.errors import AgentsError
 from pyevm_agents.lifecycle.budget import RunCancelledError, RunStoppedError
 from pyevm_agents.lifecycle.host_faults import FAULT_TYPES, note_faults
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-ADDRESS_BYTES = 20
 
 MAX_SHOWN_CHARACTERS = 200
 """Of a tool's result in the summary of its receipt."""

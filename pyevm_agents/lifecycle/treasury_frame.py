@@ -16,12 +16,12 @@ from eth_abi import decode, encode
 from eth_keys.constants import SECPK1_N
 from eth_utils import function_signature_to_4byte_selector, to_checksum_address
 
+from precompiles.spec import FIRST_V
 from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.lifecycle.budget import MILLISECONDS
 from pyevm_agents.lifecycle.chain_port import CallFailedError, FrameCall
 from pyevm_agents.lifecycle.frames import (
-    FIRST_V,
     ReadResult,
     build_signer_error,
     build_typed_data,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import jsonschema
 from eth_utils import is_checksum_address
 
+from pyevm_agents.display import truncate
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.manifests.documents import (
     KINDS_BY_FILE,
@@ -29,9 +30,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pyevm_agents.manifests.documents import Document
-
-SHOWN_CHARACTERS = 80
-"""Characters of a value in a message."""
 
 ROOT_PATH = "(document)"
 
@@ -206,8 +204,7 @@ def format_path(path: Sequence[str | int]) -> str:
 
 
 def _format_value(value: object) -> str:
-    text = json.dumps(value, ensure_ascii=True)
-    return text if len(text) <= SHOWN_CHARACTERS else f"{text[: SHOWN_CHARACTERS - 1]}…"
+    return truncate(json.dumps(value, ensure_ascii=True))
 
 
 def _sort_key(path: str) -> list[tuple[int, str]]:

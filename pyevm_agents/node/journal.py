@@ -19,7 +19,8 @@ from eth_typing import Address
 from eth_utils import keccak, to_checksum_address
 from rlp.sedes import List, big_endian_int, binary
 
-from pyevm_agents.chain.database import HASH_BYTES, POOL_PREFIX, pool_key
+from precompiles.spec import HASH_BYTES
+from pyevm_agents.chain.database import POOL_PREFIX, pool_key
 from pyevm_agents.chain.transactions import impersonate, is_impersonated, set_known_sender
 
 if TYPE_CHECKING:

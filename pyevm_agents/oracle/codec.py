@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from eth_abi import encode
 from eth_utils import keccak, to_canonical_address
 
+from precompiles.spec import SELECTOR_BYTES
 from pyevm_agents.abi.artifacts import describe_contract
 from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.abi.values import compute_topic, decode_event, decode_values
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from pyevm_agents.abi.values import EventDefinition, FunctionDefinition
 
 INTERFACE = "IAgentOracle"
-SELECTOR_BYTES = 4
 
 COMMITMENT_TYPES = (
     *("uint256", "address", "uint256", "bytes32", "uint32", "uint128", "uint64", "uint64"),

@@ -9,13 +9,14 @@ from eth_keys.datatypes import Signature
 from eth_keys.exceptions import BadSignature, ValidationError
 from eth_utils import keccak, to_checksum_address
 
+from precompiles.spec import FIRST_V
+
 if TYPE_CHECKING:
     from eth_keys.datatypes import PrivateKey
 
     from pyevm_agents.oracle.messages import AgentRequest, Answer, Evidence
 
 DOMAIN_NAME, DOMAIN_VERSION = "AgentOracle", "1"
-FIRST_V = 27
 SIGNATURE_BYTES = 65
 
 ANSWER_TYPE = {

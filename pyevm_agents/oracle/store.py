@@ -6,6 +6,7 @@ import sqlite3
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from precompiles.spec import WORD_BYTES
 from pyevm_agents.client.transaction_store import TransactionStore
 from pyevm_agents.oracle.messages import (
     AgentRequest,
@@ -36,8 +37,6 @@ CREATE TABLE requests (
 );
 """
 
-WORD = 32
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredRequest:
@@ -58,7 +57,7 @@ class StoredRequest:
     @property
     def key(self) -> tuple[bytes, bytes]:
         """The request's ID and the hash of its block: after a reorganisation it is another one."""
-        return self.request.commitment.request_id.to_bytes(WORD), self.request.block_hash
+        return self.request.commitment.request_id.to_bytes(WORD_BYTES), self.request.block_hash
 
 
 class WorkerStore(TransactionStore):
@@ -140,16 +139,16 @@ class WorkerStore(TransactionStore):
             "arguments) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
             "ON CONFLICT DO UPDATE SET is_removed = 0",
             (
-                members.request_id.to_bytes(WORD),
+                members.request_id.to_bytes(WORD_BYTES),
                 request.block_hash,
                 members.block_number,
                 timestamp,
                 position,
                 members.client,
-                members.budget_id.to_bytes(WORD),
+                members.budget_id.to_bytes(WORD_BYTES),
                 members.arguments_hash,
                 members.callback_gas_limit,
-                members.fee.to_bytes(WORD),
+                members.fee.to_bytes(WORD_BYTES),
                 members.deadline,
                 request.arguments,
             ),
@@ -216,7 +215,7 @@ def _read_request(oracle: bytes, row: sqlite3.Row) -> StoredRequest:
 
 def _read_answer(row: sqlite3.Row) -> ComputedAnswer:
     words: bytes = row["evidence"]
-    parts = [words[start : start + WORD] for start in range(0, len(words), WORD)]
+    parts = [words[start : start + WORD_BYTES] for start in range(0, len(words), WORD_BYTES)]
     block_hash, model_digest, profile_fingerprint, prompt_hash, output_hash = parts
     return ComputedAnswer(
         answer=Answer(refused=bool(row["refused"]), output=row["output"]),

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from eth_abi import encode
 from eth_utils import keccak
 
+from precompiles.spec import WORD_BYTES
 from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.abi.revert_reasons import decode_revert
 from pyevm_agents.client.chain_client import RejectedCallError, UnsignedCall
@@ -38,7 +39,6 @@ from pyevm_agents.oracle.decisions import NONE, Action, Role, Situation, decide
 from pyevm_agents.oracle.oracle_client import CONTRACT
 from pyevm_agents.oracle.request_log import RequestScanner
 from pyevm_agents.oracle.signatures import sign_evidence
-from pyevm_agents.oracle.store import WORD
 from pyevm_agents.workers.round_loop import ComputingThread, Delays, RoundLoop
 
 if TYPE_CHECKING:
@@ -359,7 +359,7 @@ class Worker(RoundLoop):
         """Return calldata and value of an action's call of the oracle."""
         request, state = stored.request, self._states[stored.key]
         request_id = request.commitment.request_id
-        proposal_id = bytes(WORD) if state.proposal is None else state.proposal.proposal_id
+        proposal_id = bytes(WORD_BYTES) if state.proposal is None else state.proposal.proposal_id
         artifact = load_artifact(CONTRACT)
         computed = stored.computed
         if computed is not None and action is Action.ANSWER:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from eth_typing import Address
 
+from precompiles.spec import ADDRESS_BYTES
 from pyevm_agents.atomic_files import write_atomically
 from pyevm_agents.chain import GenesisAccount
 from pyevm_agents.chain.block_rlp import decode_block
@@ -46,7 +47,6 @@ VERSION = 1
 MARKS = (FORMAT.encode(), b'"digests"')
 """Texts near the start and the end of a fixture's file; a file with neither is not a fixture."""
 
-ADDRESS_BYTES = 20
 
 HEADER_FIELDS = {
     "parentHash": "parent_hash",

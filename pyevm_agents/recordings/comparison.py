@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from precompiles.language_model import Generation
 from pyevm_agents.chain import GenesisAccount
+from pyevm_agents.display import LINE_CHARACTERS, truncate
 from pyevm_agents.errors import FixtureError
 from pyevm_agents.models.fakes.recorded import Exchange
 from pyevm_agents.models.truncation import is_equivalent
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
 
     from precompiles.language_model import Segment
     from pyevm_agents.recordings.fixture import RecordedStep
-
-SHOWN_CHARACTERS = 200
-"""Characters of a value that a difference quotes."""
 
 SHOWN_BEFORE = 40
 """Characters quoted before the first difference of two texts."""
@@ -50,7 +48,7 @@ def quote_value(value: object) -> str:
             f"{quote_value(value.text)} in {len(value.tokens)} tokens {quote_value(value.tokens)}"
         )
     text = "0x" + value.hex() if isinstance(value, bytes) else repr(value)
-    return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}…"
+    return truncate(text, LINE_CHARACTERS)
 
 
 def is_unanswered(exchange: Exchange) -> bool:

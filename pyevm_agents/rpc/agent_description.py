@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from eth_utils import to_canonical_address, to_checksum_address
 
 from precompiles.abi import MalformedAbiError, decode_input_description
-from precompiles.spec import MAX_TOOLS
-from pyevm_agents.rpc.view_calls import WORD_BYTES, compute_selector
+from precompiles.spec import MAX_TOOLS, WORD_BYTES
+from pyevm_agents.rpc.view_calls import compute_selector
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,12 +11,12 @@ from eth_abi.grammar import ABIType, BasicType, TupleType, parse
 from eth_utils import to_checksum_address
 
 from precompiles.numeric_spec import NUMERIC_MODELS_ADDRESS
-from precompiles.spec import EXECUTOR_ADDRESS
+from precompiles.spec import EXECUTOR_ADDRESS, SELECTOR_BYTES
 from pyevm_agents.abi.address_names import MAX_ADDRESSES
 from pyevm_agents.abi.revert_reasons import decode_revert
 from pyevm_agents.abi.values import decode_values, is_hashed_topic
 from pyevm_agents.rpc.serializers import encode_data, encode_word
-from pyevm_agents.tracing.call_names import SELECTOR_BYTES, assign_steps, get_precompile_name
+from pyevm_agents.tracing.call_names import assign_steps, get_precompile_name
 from pyevm_agents.tracing.call_tracer import CREATIONS
 from pyevm_agents.tracing.console_log import CONSOLE_ADDRESS, decode_console_line
 from pyevm_agents.tracing.error_messages import REVERTED

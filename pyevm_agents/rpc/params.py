@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
 from eth_typing import Address
 from eth_utils import is_checksum_formatted_address, to_checksum_address
 
+from precompiles.spec import HASH_BYTES
+from pyevm_agents.display import VALUE_CHARACTERS
 from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError
 
 if TYPE_CHECKING:
@@ -27,20 +29,16 @@ TAGS: Final[tuple[Tag, ...]] = ("latest", "pending", "earliest", "safe", "finali
 
 QUANTITY = re.compile(r"0x(0|[1-9a-fA-F][0-9a-fA-F]*)")
 HEX = re.compile(r"0x(?:[0-9a-fA-F]{2})*")
-HASH_BYTES, ADDRESS_BYTES = 32, 20
 UINT64, UINT256 = 2**64 - 1, 2**256 - 1
 CACHED_CHECKSUMS = 4_096
 """Cached checksums: a client uses few addresses."""
-
-SHOWN_CHARACTERS = 80
-"""Characters of an invalid value in an error message."""
 
 
 def invalid_param_error(name: str, value: object, wanted: str) -> RpcError:
     """Return the error of an invalid parameter."""
     text = repr(value)
-    if len(text) > SHOWN_CHARACTERS:
-        text = f"{text[:SHOWN_CHARACTERS]}… ({len(text)} characters)"
+    if len(text) > VALUE_CHARACTERS:
+        text = f"{text[:VALUE_CHARACTERS]}… ({len(text)} characters)"
     return RpcError(INVALID_PARAMS, f"invalid params: {name}: {text}; {wanted}")
 
 

@@ -8,14 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from pyevm_agents.display import truncate
 from pyevm_agents.rpc.codec import encode
 from pyevm_agents.rpc.errors import INVALID_PARAMS, INVALID_REQUEST, RpcError
 
 if TYPE_CHECKING:
     Params = list[object] | dict[str, object]
-
-SHOWN_CHARACTERS = 60
-"""Characters of an invalid value in an error message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +96,5 @@ def describe_value(value: object) -> str:
     if isinstance(value, dict):
         return "an object"
     if isinstance(value, str):
-        if len(value) > SHOWN_CHARACTERS:
-            return f'"{value[:SHOWN_CHARACTERS]}…"'
-        return f'"{value}"'
+        return f'"{truncate(value)}"'
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -18,12 +18,13 @@ from eth.constants import ZERO_ADDRESS
 from eth_typing import Address
 from eth_utils import to_canonical_address
 
+from precompiles.spec import SELECTOR_BYTES
 from pyevm_agents.abi.address_names import NUMBERED_HANDLE
 from pyevm_agents.agents.asset_moves import NATIVE_DECIMALS, NATIVE_SCALE, TokenScale
 from pyevm_agents.agents.request_check import RunEffects, find_differences
 from pyevm_agents.agents.request_reading import AmountUnit
 from pyevm_agents.rpc.agent_runs import extract_question
-from pyevm_agents.rpc.view_calls import SELECTOR_BYTES, compute_selector
+from pyevm_agents.rpc.view_calls import compute_selector
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from precompiles.spec import WORD_BYTES
 from pyevm_agents.agents.asset_moves import TokenScale
 from pyevm_agents.chain.calls import AccountOverride
-from pyevm_agents.rpc.view_calls import WORD_BYTES, encode_address_argument
+from pyevm_agents.rpc.view_calls import encode_address_argument
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

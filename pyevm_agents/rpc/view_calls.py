@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from eth_utils import ValidationError
 
-from precompiles.spec import EXECUTOR_ADDRESS
+from precompiles.spec import EXECUTOR_ADDRESS, SELECTOR_BYTES, WORD_BYTES
 from pyevm_agents.abi.values import compute_topic, decode_values
 from pyevm_agents.chain.calls import AccountOverride, Call
 from pyevm_agents.errors import UnrecordedFault
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from pyevm_agents.rpc.context import RequestContext
     from pyevm_agents.vm import AgentVM
 
-SELECTOR_BYTES = 4
-WORD_BYTES = 32
 
 CACHED_CLASSES = 4
 """Cached VM classes without the executor. A chain has one."""

@@ -18,6 +18,7 @@ from eth.vm.stack import to_bytes
 from eth.vm.state import BaseState, BaseTransactionExecutor
 from eth_typing import Address
 
+from precompiles.spec import WORD_BYTES
 from pyevm_agents.simulation.validation import MAX_NONCE, require_valid
 
 if TYPE_CHECKING:
@@ -42,8 +43,6 @@ TRANSFER_ADDRESS = Address(b"\xee" * 20)
 
 TRANSFER_TOPIC = 0xDDF252AD1BE2C89B69C2B068FC378DAA952BA7F163C4A11628F55A4DF523B3EF
 """Topic of ERC-20's `Transfer(address,address,uint256)`."""
-
-WORD_BYTES = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,6 +27,7 @@ from rlp.sedes import big_endian_int
 from trie.hexary import HexaryTrie
 from trie.iter import NodeIterator
 
+from precompiles.spec import ADDRESS_BYTES, HASH_BYTES
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.state.account import Account
 from pyevm_agents.state.overlay_account_db import DELETED, ORIGIN_KEY
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from eth.abc import DatabaseAPI
-
-HASH_BYTES, ADDRESS_BYTES = 32, 20
 
 
 def dump_accounts(db: DatabaseAPI, root: bytes) -> dict[str, dict[str, object] | None]:

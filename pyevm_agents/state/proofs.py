@@ -13,13 +13,13 @@ from eth.rlp.accounts import Account
 from eth_utils import keccak
 from trie.hexary import HexaryTrie
 
+from precompiles.spec import HASH_BYTES
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from eth.abc import DatabaseAPI
     from eth_typing import Address
-
-HASH_BYTES = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

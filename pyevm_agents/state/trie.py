@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from eth.constants import BLANK_ROOT_HASH
 from eth_hash.auto import keccak
 
+from precompiles.spec import HASH_BYTES
 from pyevm_agents.state.account import StateCache, encode_integer
 from pyevm_agents.state.trie_nodes import (
-    HASH_BYTES,
     HASH_PREFIX,
     NOTHING,
     Branch,

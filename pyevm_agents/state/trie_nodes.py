@@ -16,7 +16,6 @@ from dataclasses import dataclass
 NOTHING = b"\x80"
 """The encoding of the empty string: no child."""
 
-HASH_BYTES = 32
 HASH_PREFIX = b"\xa0"
 """First byte of the RLP of a string of 32 bytes."""
 

@@ -13,6 +13,7 @@ from eth_abi import encode
 from eth_abi.abi import is_encodable
 from eth_utils.abi import collapse_if_tuple
 
+from pyevm_agents.display import truncate
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.testing.inputs import parse_address
 from pyevm_agents.testing.source_files import SourceFiles, read_source_files
@@ -132,10 +133,6 @@ def read_contract(file: Path) -> CompiledContract | None:
     )
 
 
-MAX_SHOWN_CHARACTERS = 100
-"""Characters of an argument in a message."""
-
-
 def encode_arguments(
     contract: str,
     parameters: Sequence[Any],
@@ -200,8 +197,7 @@ def _convert_argument(signature: str, parameter: Any, argument: object) -> objec
 
 
 def _build_type_error(signature: str, parameter: Any, value: object, why: str = "") -> ConfigError:  # noqa: ANN401
-    text = repr(value)
-    text = text if len(text) <= MAX_SHOWN_CHARACTERS else f"{text[:MAX_SHOWN_CHARACTERS]}…"
+    text = truncate(repr(value))
     return ConfigError(f"{signature}: {text} is no {_format_parameter(parameter)}{why}")
 
 

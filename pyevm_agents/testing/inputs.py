@@ -15,6 +15,8 @@ from eth_utils import (
     to_canonical_address,
 )
 
+from precompiles.spec import ADDRESS_BYTES, HASH_BYTES
+from pyevm_agents.display import LINE_CHARACTERS, truncate
 from pyevm_agents.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -27,12 +29,7 @@ AgentInput: TypeAlias = "tuple[list[tuple[int, bytes]], bytes]"
 AgentInputV1: TypeAlias = "tuple[list[tuple[int, bytes]]]"
 """The ERC's `Input`: parameters with their types, and their ABI encoding."""
 
-SHOWN_CHARACTERS = 160
-"""Characters of a value that a message repeats."""
-
 UINT256 = 2**256 - 1
-ADDRESS_BYTES = 20
-HASH_BYTES = 32
 
 PARAM_TYPE_STRING = 0
 """Source: the ERC's `ParamType`."""
@@ -101,7 +98,7 @@ def require_known_names(call: str, names: Collection[str], keywords: Collection[
 def format_value(value: object) -> str:
     """Return the repr of a value, shortened."""
     text = repr(value)
-    return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}…"
+    return truncate(text, LINE_CHARACTERS)
 
 
 def _format_call(call: str, value: object) -> str:

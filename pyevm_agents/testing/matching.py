@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, TypeAlias
 
 from precompiles.escaping import ADDRESS
+from precompiles.spec import ADDRESS_BYTES
 from pyevm_agents.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
     from pyevm_agents.agents.trace import AgentStep
     from pyevm_agents.testing.inputs import AddressLike
 
-
-ADDRESS_BYTES = 20
 
 ExpectedText: TypeAlias = "str | re.Pattern[str] | Callable[[str], object]"
 """A whole text, a pattern that is searched in it, or a predicate."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from precompiles.numeric_abi import DESCRIBE_MODEL_SELECTOR, RUN_MODEL_SELECTOR
 from precompiles.numeric_spec import NUMERIC_MODELS_ADDRESS
-from precompiles.spec import EXECUTOR_ADDRESS
+from precompiles.spec import EXECUTOR_ADDRESS, SELECTOR_BYTES, WORD_BYTES
 from pyevm_agents.abi.address_names import MAX_ADDRESSES
 from pyevm_agents.abi.values import FunctionDefinition, decode_event
 from pyevm_agents.tracing.console_log import CONSOLE_ADDRESS
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 StepT = TypeVar("StepT")
 
-SELECTOR_BYTES = 4
-WORD_BYTES = 32
 
 EXECUTOR = "AgentExecutor"
 NUMERIC_MODELS = "NumericModels"

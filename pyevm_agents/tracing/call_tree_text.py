@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from eth.constants import CREATE_CONTRACT_ADDRESS
 from eth_utils import to_canonical_address, to_checksum_address
 
-from precompiles.spec import EXECUTOR_ADDRESS
+from precompiles.spec import EXECUTOR_ADDRESS, SELECTOR_BYTES
 from pyevm_agents.abi.address_names import list_addresses
 from pyevm_agents.abi.revert_reasons import decode_revert
 from pyevm_agents.abi.values import decode_values, format_arguments, format_bytes
@@ -40,7 +40,6 @@ MAX_LINES = 1_000
 """The most lines of a transaction."""
 
 MAX_LINE_CHARACTERS = 1_000
-SELECTOR_BYTES = 4
 
 MARGIN, BRANCH, END, STEM = "  ", "  ├─ ", "  └─ ", "  │ "
 

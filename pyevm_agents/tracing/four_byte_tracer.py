@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from precompiles.spec import SELECTOR_BYTES
 from pyevm_agents.tracing.hex import encode_data
 from pyevm_agents.tracing.tracer import NoopTracer
 
 if TYPE_CHECKING:
     from pyevm_agents.tracing.tracer import CallFrame, TransactionStart
 
-SELECTOR_BYTES = 4
 _CALLS = frozenset({"CALL", "CALLCODE", "DELEGATECALL", "STATICCALL"})
 
 

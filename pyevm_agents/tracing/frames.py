@@ -11,6 +11,7 @@ from eth.constants import STACK_DEPTH_LIMIT, UINT_64_MAX
 from eth.vm.forks.shanghai.constants import INITCODE_WORD_COST
 from eth.vm.stack import to_bytes, to_int
 
+from precompiles.spec import WORD_BYTES
 from pyevm_agents.tracing.error_messages import (
     COLLISION,
     INSUFFICIENT_BALANCE,
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from eth.abc import MessageAPI
     from eth.vm.computation import BaseComputation
     from eth_typing import Address
-
-WORD_BYTES = 32
 
 
 @dataclass(slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from precompiles.spec import WORD_BYTES
 from pyevm_agents.tracing.budget import TEXT_BYTES, TraceBudget
 from pyevm_agents.tracing.error_messages import REVERTED
 from pyevm_agents.tracing.hex import encode_data, encode_quantity, encode_word
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
     from pyevm_agents.tracing.tracer import CallFrame, OpcodeStep, TransactionStart
 
-WORD_BYTES = 32
 
 ENTRY_BYTES = 500
 """Memory of an entry without stack, storage and memory: a dictionary, a list, numbers."""

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from eth.vm.stack import to_int
 
+from precompiles.spec import WORD_BYTES
 from pyevm_agents.tracing.budget import TEXT_BYTES, TraceBudget
 from pyevm_agents.tracing.call_tracer import CREATIONS
 from pyevm_agents.tracing.error_messages import (
@@ -48,7 +49,6 @@ MLOAD, MSTORE, MSTORE8 = 0x51, 0x52, 0x53
 REFUSALS = frozenset({COLLISION, NONCE_OVERFLOW, TOO_DEEP, INSUFFICIENT_BALANCE})
 """Errors of calls that were rejected before they started."""
 
-WORD_BYTES = 32
 
 OP_BYTES = 1_000
 """Memory of an opcode without the code of a call and the memory written."""

@@ -22,6 +22,7 @@ from eth.db.chain import ChainDB
 from eth.vm.chain_context import ChainContext
 from eth_utils import keccak
 
+from precompiles.spec import WORD_BYTES
 from pyevm_agents.state.proofs import prove
 from pyevm_agents.vm import WatchedVM
 
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from eth.abc import BlockAPI, BlockHeaderAPI, DatabaseAPI, MetaWitnessAPI
 
     from pyevm_agents.chain import BlockRecord, Chain
-
-WORD_BYTES = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,6 +21,8 @@ from eth.vm.forks.istanbul.constants import (
 from eth_typing import Address
 from zksnake.ecc import EllipticCurve
 
+from precompiles.spec import WORD_BYTES
+
 if TYPE_CHECKING:
     from eth.abc import ComputationAPI
 
@@ -33,7 +35,7 @@ INFINITY_G1, INFINITY_G2 = CURVE.G1() * 0, CURVE.G2() * 0
 ONE = CURVE.multi_pairing([], [])
 """The product of no pairings."""
 
-WORD_BYTES, PAIR_BYTES = 32, 6 * 32
+PAIR_BYTES = 6 * 32
 TRUE, FALSE = (1).to_bytes(32, "big"), bytes(32)
 
 

@@ -14,6 +14,8 @@ from eth.constants import GAS_SHA3WORD
 from eth.vm import opcode_values as op
 from eth_hash.auto import keccak
 
+from precompiles.spec import WORD_BYTES
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -26,7 +28,7 @@ MAX = WORD - 1
 SIGN = 2**255
 """The sign bit. With it flipped, signed numbers compare as unsigned ones."""
 
-WORD_BITS, WORD_BYTES = 256, 32
+WORD_BITS = 256
 STACK_LIMIT = 1_024
 MAX_FAST_MEMORY_BYTES = 2**32
 """Larger memory costs more gas than any block has; py-evm's opcode raises out of gas."""

@@ -14,6 +14,8 @@ from eth.precompiles.modexp import extract_lengths
 from eth.vm.forks.berlin.computation import _compute_modexp_gas_fee_eip_2565 as compute_gas
 from eth_typing import Address
 
+from precompiles.spec import WORD_BYTES
+
 if TYPE_CHECKING:
     from eth.abc import ComputationAPI
 
@@ -21,7 +23,6 @@ LENGTHS_BYTES = 96
 MAX_LENGTH_BYTES = 1_024
 """Upper bound of each length from Osaka on. Source: EIP-7823."""
 
-WORD_BYTES = 32
 MIN_OSAKA_GAS = 500
 """The least price from Osaka on. Source: EIP-7883."""
 

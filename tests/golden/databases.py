@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from eth_utils import to_hex
 
 from precompiles.language_model import Generation, Margin
+from precompiles.spec import HASH_BYTES
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.chain import database as row_keys
-from pyevm_agents.chain.database import HASH_BYTES, MemoryRows
+from pyevm_agents.chain.database import MemoryRows
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.models.store import database
 from pyevm_agents.models.store import rows as store_codec

@@ -12,6 +12,11 @@ from eth_typing import Address
 from precompiles import spec
 
 NUMBERS = {
+    "WORD_BYTES": 32,
+    "SELECTOR_BYTES": 4,
+    "ADDRESS_BYTES": 20,
+    "HASH_BYTES": 32,
+    "FIRST_V": 27,
     "MAX_CALLDATA_BYTES": 65_536,
     "MAX_METADATA_BYTES": 16_384,
     "MAX_TOOLS": 64,

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from eth_hash.auto import keccak
 from eth_typing import Address
 
+from precompiles.spec import WORD_BYTES
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-
-WORD_BYTES = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,8 @@ from py_ecc.fields.field_properties import field_properties
 from py_ecc.optimized_bls12_381 import optimized_curve as bls
 from py_ecc.optimized_bn128 import optimized_curve as bn128
 
+from precompiles.spec import FIRST_V
+
 ECRECOVER, SHA256, RIPEMD160, IDENTITY, MODEXP = 1, 2, 3, 4, 5
 BN128_ADD, BN128_MUL, BN128_PAIRING, BLAKE2F, POINT_EVALUATION = 6, 7, 8, 9, 10
 BLS_G1_ADD, BLS_G1_MSM, BLS_G2_ADD, BLS_G2_MSM, BLS_PAIRING = 11, 12, 13, 14, 15
@@ -21,7 +23,6 @@ BLS_MAP_TO_G1, BLS_MAP_TO_G2 = 16, 17
 MAX_WORD = 2**256 - 1
 BLS_FIELD_MODULUS = field_properties["bls12_381"]["field_modulus"]
 KEY = PrivateKey(bytes(31) + b"\x13")
-FIRST_V = 27
 
 COMMITMENT_TO_X = bytes.fromhex(
     "ad3eb50121139aa34db1d545093ac9374ab7bca2c0f3bf28e27c8dcd8fc7cb42d25926fc0c97b336e9f0fb35e5a04c81"

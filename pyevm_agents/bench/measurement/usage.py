@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from precompiles.abi import INPUT_DESCRIPTION_SELECTOR, decode_input_description
 from precompiles.errors import REFUSALS, error_selector
-from precompiles.spec import EXECUTOR_ADDRESS
+from precompiles.spec import EXECUTOR_ADDRESS, SELECTOR_BYTES
 from precompiles.typed_texts import attach_types
 from pyevm_agents.vm import AgentComputation
 
@@ -28,7 +28,6 @@ UNCHARGED = frozenset(
 REFUSED_LATE = frozenset({"ContextTooLong", "OutputTooLong"})
 """Refusals after the charge for tools."""
 
-SELECTOR_BYTES = 4
 REFUSALS_BY_SELECTOR = {error_selector(name): name for name in REFUSALS}
 
 

@@ -21,6 +21,7 @@ from precompiles.numeric_abi import (
 from precompiles.numeric_executor import compute_run_gas
 from precompiles.numeric_gas import DEFAULT_NUMERIC_SCHEDULE
 from precompiles.numeric_spec import MAX_NUMERIC_CALLDATA_BYTES, NUMERIC_MODELS_ADDRESS
+from precompiles.spec import WORD_BYTES
 from pyevm_agents.bench.evm.case import BenchTransaction, EvmCase, derive_address
 from pyevm_agents.bench.measurement.assembly import assemble, build_loop, format_push
 from pyevm_agents.bench.numeric.model_files import MAKERS, MOST_VALUES
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 
     from precompiles.numeric_model import NumericModelProfile
 
-WORD_BYTES = 32
 IGNORED_BYTES = 61_440
 """Bytes after the arguments, which the decoder admits."""
 

@@ -12,6 +12,7 @@ from precompiles.numeric_abi import (
     decode_numeric_request,
 )
 from precompiles.numeric_spec import NUMERIC_MODELS_ADDRESS
+from precompiles.spec import SELECTOR_BYTES
 from pyevm_agents.bench.measurement.results import NumericUsage
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ UNCHARGED = frozenset({"DelegateCallNotAllowed", "ValueNotAccepted", "CalldataTo
 CHARGED_IN_FULL = "InputOutOfRange"
 """The refusal after all charges."""
 
-SELECTOR_BYTES = 4
 REFUSALS_BY_SELECTOR = {error_selector(name): name for name in NUMERIC_REFUSALS}
 ANSWERED, OUT_OF_GAS = "answered", "out of gas"
 

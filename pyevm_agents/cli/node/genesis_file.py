@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import orjson
 from eth_typing import Address
 
+from precompiles.spec import ADDRESS_BYTES
 from pyevm_agents.chain import GenesisAccount
 from pyevm_agents.errors import ConfigError
 
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 2**28
 WORD_BITS, NONCE_BITS, RULE_BITS = 256, 64, 62
-ADDRESS_BYTES = 20
 
 RULES = {
     "timestamp": "timestamp",

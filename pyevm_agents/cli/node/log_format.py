@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from eth_utils import to_checksum_address
 
+from precompiles.spec import SELECTOR_BYTES
 from pyevm_agents.abi.address_names import list_addresses
 from pyevm_agents.agents.events import (
     RunEnded,
@@ -42,7 +43,6 @@ INDENT = " " * 14
 """Column of a request's method, and of the lines below it. A hash then ends at column 80."""
 
 MAX_METHOD_CHARACTERS = 80
-SELECTOR_BYTES = 4
 MAX_HANDLES = 256
 MAX_RUNS = 64
 """Unfinished agent runs whose handles are kept."""

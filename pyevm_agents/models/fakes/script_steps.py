@@ -18,7 +18,9 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 from eth_utils import to_checksum_address
 
 from precompiles.escaping import ADDRESS
+from precompiles.spec import ADDRESS_BYTES
 from precompiles.typed_texts import split_escapes
+from pyevm_agents.display import LINE_CHARACTERS, truncate
 from pyevm_agents.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -33,11 +35,6 @@ ANSWER_FORMAT = " {thought}\nFinal Answer: {answer}"
 
 DEFAULT_TOOL_THOUGHT = "I should use {tool}."
 DEFAULT_ANSWER_THOUGHT = "I now know the final answer"
-
-ADDRESS_BYTES = 20
-
-SHOWN_CHARACTERS = 160
-"""Characters of a step that a message quotes."""
 
 
 class Numeral(str):
@@ -207,7 +204,7 @@ def unchecked(text: str, /) -> UncheckedStep:
 def describe_step(step: Step) -> str:
     """Return a step as Python source, shortened if long."""
     text = _to_python(step) if isinstance(step, str) else str(step)
-    return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}…"
+    return truncate(text, LINE_CHARACTERS)
 
 
 def render_step(

@@ -19,6 +19,7 @@ from rlp.sedes import big_endian_int
 from trie.hexary import HexaryTrie
 from trie.iter import NodeIterator
 
+from precompiles.spec import WORD_BYTES
 from pyevm_agents.rpc import serializers
 from pyevm_agents.rpc.block_ids import resolve_header
 from pyevm_agents.rpc.block_views import require_ethereum_state
@@ -60,8 +61,6 @@ MAX_SLOTS = 1_024
 
 FIRST_SLOTS = 1_024
 """Slots from 0 whose hashes are precomputed."""
-
-WORD_BYTES = 32
 
 
 @METHODS.method("debug_codeByHash", parse_hash32, optional(parse_block_id, LATEST))

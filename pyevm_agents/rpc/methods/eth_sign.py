@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from eth_utils import keccak
 
+from precompiles.spec import FIRST_V
 from pyevm_agents.node import transaction_defaults
 from pyevm_agents.rpc import serializers
 from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
 
 METHODS = MethodTable()
 
-FIRST_V = 27
-"""`v` of a signed message is this plus the parity. Source: yellow paper, appendix F."""
 
 MESSAGE_PREFIX = b"\x19Ethereum Signed Message:\n"
 """Prefix of a signed message, which cannot start a transaction. Source: EIP-191."""

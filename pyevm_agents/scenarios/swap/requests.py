@@ -19,6 +19,7 @@ from eth_utils import function_abi_to_4byte_selector, to_checksum_address
 
 from precompiles.address_handles import ACCOUNT_HANDLE
 from precompiles.outcome import is_done
+from precompiles.spec import SELECTOR_BYTES
 from pyevm_agents.abi.not_done import describe_not_done
 from pyevm_agents.abi.values import decode_values
 from pyevm_agents.scenarios.swap.market import (
@@ -51,8 +52,6 @@ REFUSALS = ("I cannot ", "I can't ")
 a doubt or an error."""
 
 BASIS_POINTS = 10_000
-
-SELECTOR_BYTES = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

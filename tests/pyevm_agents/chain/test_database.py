@@ -11,7 +11,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from pyevm_agents.chain.database import HASH_BYTES, Database, MemoryRows
+from precompiles.spec import HASH_BYTES
+from pyevm_agents.chain.database import Database, MemoryRows
 from pyevm_agents.chain.lmdb import LmdbRows
 from pyevm_agents.errors import ConfigError
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pyevm_agents.bench.report.compare import PARITY_PRICE
+from pyevm_agents.display import truncate
 from pyevm_agents.reports import number_format
 from pyevm_agents.reports.document import (
     Cell,
@@ -78,9 +79,7 @@ def format_amount(value: float, unit: str) -> str:
 
 def abbreviate(text: str) -> str:
     """Return the start of a long text."""
-    if len(text) <= MAX_SHOWN_CHARACTERS:
-        return text
-    return text[:MAX_SHOWN_CHARACTERS] + "…"
+    return truncate(text, MAX_SHOWN_CHARACTERS)
 
 
 def _build_circumstance_table(comparison: ReportComparison) -> ReportTable:

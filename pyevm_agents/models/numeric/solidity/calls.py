@@ -8,14 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pyevm_agents.models.numeric.solidity.layout import (
-    WORD,
-    ConstantData,
-    Memory,
-    Nest,
-    Place,
-    find_nest,
-)
+from precompiles.spec import WORD_BYTES
+from pyevm_agents.models.numeric.solidity.layout import ConstantData, Memory, Nest, Place, find_nest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -49,7 +43,7 @@ class Emitter:
         self._last_use = _find_last_uses(graph, self.roots)
         self.index = 0
         count = graph.shapes[graph.input_name][0]
-        self.values[graph.input_name] = _Value(Place("i", 0, WORD), count, len(graph.nodes))
+        self.values[graph.input_name] = _Value(Place("i", 0, WORD_BYTES), count, len(graph.nodes))
 
     def copy_output(self) -> None:
         """Copy the result to the output."""

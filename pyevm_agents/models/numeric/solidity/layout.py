@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from precompiles.spec import WORD_BYTES
 from pyevm_agents.models.numeric.solidity.templates import (
     COUNT_BITS,
     INNER_AT,
@@ -18,7 +19,6 @@ from pyevm_agents.models.numeric.solidity.templates import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-WORD = 32
 WIDTHS = (1, 2, 4, 8)
 
 
@@ -32,7 +32,7 @@ class Place:
 
     def write(self, start: int = 0, inner: int = 0, outer: int = 0) -> str:
         """Return the operand from an element on, with strides in elements."""
-        shift = 8 * (WORD - self.width)
+        shift = 8 * (WORD_BYTES - self.width)
         number = self.offset + start * self.width
         number += shift << POINTER_BITS
         number += (inner * self.width) << INNER_AT
@@ -85,21 +85,21 @@ class Memory:
 
     def take(self, elements: int) -> Place:
         """Return the place of words: the first gap that is large enough, else the end."""
-        size = elements * WORD
+        size = elements * WORD_BYTES
         for index, (offset, room) in enumerate(self._free):
             if room >= size:
                 rest = [(offset + size, room - size)] if room > size else []
                 self._free[index : index + 1] = rest
-                return Place("m", offset, WORD)
+                return Place("m", offset, WORD_BYTES)
         offset = self.size
         if self._free and sum(self._free[-1]) == self.size:
             offset = self._free.pop()[0]
         self.size = offset + size
-        return Place("m", offset, WORD)
+        return Place("m", offset, WORD_BYTES)
 
     def release(self, place: Place, elements: int) -> None:
         """Free a place."""
-        gaps = sorted([*self._free, (place.offset, elements * WORD)])
+        gaps = sorted([*self._free, (place.offset, elements * WORD_BYTES)])
         joined: list[tuple[int, int]] = []
         for offset, room in gaps:
             if joined and sum(joined[-1]) == offset:

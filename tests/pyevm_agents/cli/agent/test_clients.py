@@ -16,8 +16,8 @@ import pytest
 from eth_account import Account
 from eth_utils import to_checksum_address
 
+from precompiles.spec import FIRST_V
 from pyevm_agents.control.access import MAX_BODY_BYTES
-from pyevm_agents.lifecycle.frames import FIRST_V
 from pyevm_agents.manifests.documents import DocumentKind
 from pyevm_agents.manifests.validation import validate_document
 from tests.deadlines import HANG_SECONDS

@@ -10,6 +10,7 @@ from eth_utils import to_canonical_address
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pyevm_agents.display import LINE_CHARACTERS
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import (
     AnswerStep,
@@ -22,7 +23,6 @@ from pyevm_agents.models import (
     use,
 )
 from pyevm_agents.models.fakes.script_steps import (
-    SHOWN_CHARACTERS,
     Step,
     describe_step,
     render_step,
@@ -81,7 +81,7 @@ def test_a_step_is_shown_as_a_person_would_write_it() -> None:
 
 
 def test_what_is_shown_of_a_long_step_is_short() -> None:
-    assert len(describe_step(answer("x" * 50_000))) == SHOWN_CHARACTERS + 1
+    assert len(describe_step(answer("x" * 50_000))) == LINE_CHARACTERS + 1
 
 
 @pytest.mark.parametrize("value", [ADDRESS, to_canonical_address(ADDRESS), Contract(ADDRESS)])
