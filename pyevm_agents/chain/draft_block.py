@@ -90,7 +90,8 @@ class DraftBlock:
         Input:
             chain: executes the transactions; the models of a silent one raise `ModelNeededError`.
             trials: a simulator on the same database, with the real models.
-            db: the database of both, of its own. header: of the block before the first transaction.
+            db: the database of both, of its own.
+            header: of the block before the first transaction.
         """
         self._chain = chain
         self._db = db

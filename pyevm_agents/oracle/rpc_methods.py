@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 METHODS = MethodTable()
 
-WANTED = 'want {"agent": …, "prompt": …, "from": …}, or {"requestId": …}'
+WANTED = 'must be {"agent": …, "prompt": …, "from": …}, or {"requestId": …}'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -126,7 +126,7 @@ def _parse_topics(value: object, name: str) -> tuple[frozenset[int] | None, ...]
         return ()
     places = parse_list(value, name)
     if len(places) > MAX_TOPICS:
-        raise invalid_param_error(name, places, f"want at most {MAX_TOPICS} topics")
+        raise invalid_param_error(name, places, f"must be at most {MAX_TOPICS} topics")
     return tuple(_parse_topic(place, f"{name}[{index}]") for index, place in enumerate(places))
 
 

@@ -65,9 +65,9 @@ def parse_quantity(value: object, name: str, most: int = UINT256) -> int:
     elif isinstance(value, str) and re.fullmatch(r"0x0[0-9a-fA-F]+", value):
         raise invalid_param_error(name, value, "a quantity has no leading zeros")
     else:
-        raise invalid_param_error(name, value, 'want a quantity such as "0x1f"')
+        raise invalid_param_error(name, value, 'must be a quantity such as "0x1f"')
     if not 0 <= number <= most:
-        raise invalid_param_error(name, value, f"want a quantity from 0 to {hex(most)}")
+        raise invalid_param_error(name, value, f"must be a quantity from 0 to {hex(most)}")
     return number
 
 
@@ -88,7 +88,7 @@ def parse_seconds(value: object, name: str) -> int:
 def parse_data(value: object, name: str) -> bytes:
     """Parse bytes of any length."""
     if not isinstance(value, str) or not HEX.fullmatch(value):
-        raise invalid_param_error(name, value, 'want bytes such as "0x00ff", two digits each')
+        raise invalid_param_error(name, value, 'must be bytes such as "0x00ff", two digits each')
     return bytes.fromhex(value[2:])
 
 
@@ -96,7 +96,7 @@ def parse_hash32(value: object, name: str) -> bytes:
     """Parse 32 bytes."""
     read = parse_data(value, name)
     if len(read) != HASH_BYTES:
-        raise invalid_param_error(name, value, f"want 32 bytes, not {len(read)}")
+        raise invalid_param_error(name, value, f"must be 32 bytes, not {len(read)}")
     return read
 
 
@@ -115,23 +115,23 @@ def _add_checksum(lowered: str) -> str:
 def parse_address(value: object, name: str) -> Address:
     """Parse an address; mixed case must be the EIP-55 checksum."""
     if not isinstance(value, str) or not re.fullmatch(r"0x[0-9a-fA-F]{40}", value):
-        raise invalid_param_error(name, value, "want an address: 0x and 40 hexadecimal digits")
+        raise invalid_param_error(name, value, "must be an address: 0x and 40 hexadecimal digits")
     if is_checksum_formatted_address(value) and _add_checksum(value.lower()) != value:
-        raise invalid_param_error(name, value, f"bad checksum: want {_add_checksum(value.lower())}")
+        raise invalid_param_error(name, value, f"must be {_add_checksum(value.lower())} (EIP-55)")
     return Address(bytes.fromhex(value[2:]))
 
 
 def parse_boolean(value: object, name: str) -> bool:
     """Parse a boolean."""
     if not isinstance(value, bool):
-        raise invalid_param_error(name, value, "want true or false")
+        raise invalid_param_error(name, value, "must be true or false")
     return value
 
 
 def parse_text(value: object, name: str) -> str:
     """Parse a string."""
     if not isinstance(value, str):
-        raise invalid_param_error(name, value, "want a string")
+        raise invalid_param_error(name, value, "must be a string")
     return value
 
 
@@ -143,14 +143,14 @@ def accept_any(value: object, name: str) -> object:  # noqa: ARG001 - the signat
 def parse_object(value: object, name: str) -> Mapping[str, object]:
     """Parse an object."""
     if not isinstance(value, Mapping):
-        raise invalid_param_error(name, value, "want an object")
+        raise invalid_param_error(name, value, "must be an object")
     return cast("Mapping[str, object]", value)
 
 
 def parse_list(value: object, name: str) -> list[object]:
     """Parse a list."""
     if not isinstance(value, list):
-        raise invalid_param_error(name, value, "want a list")
+        raise invalid_param_error(name, value, "must be a list")
     return value
 
 
@@ -179,13 +179,13 @@ def parse_block_id(value: object, name: str) -> BlockId:
     try:
         return BlockId(number=parse_uint64(value, name))
     except RpcError as error:
-        wanted = f'want a block: a number such as "0x1f", a hash, or {", ".join(TAGS)}'
+        wanted = f'must be a block: a number such as "0x1f", a hash, or {", ".join(TAGS)}'
         raise invalid_param_error(name, value, wanted) from error
 
 
 def _parse_block_object(value: Mapping[str, object], name: str) -> BlockId:
     if ("blockHash" in value) == ("blockNumber" in value):
-        raise invalid_param_error(name, dict(value), "want either blockHash or blockNumber")
+        raise invalid_param_error(name, dict(value), "must have either blockHash or blockNumber")
     if "blockNumber" in value:
         return parse_block_id(value["blockNumber"], f"{name}.blockNumber")
     canonical = parse_boolean(value.get("requireCanonical", False), f"{name}.requireCanonical")

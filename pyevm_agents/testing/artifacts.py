@@ -115,7 +115,7 @@ class ArtifactFinder:
         contract = read_contract(file)
         if contract is None:
             raise ConfigError(
-                f"{file} is no artifact: neither Foundry's, Hardhat's nor solc's form has no `abi`"
+                f"artifact {file}: must have an `abi`, in the form of Foundry, Hardhat or solc"
             )
         return contract
 

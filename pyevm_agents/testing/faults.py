@@ -154,7 +154,7 @@ def returns(data: bytes) -> Fault:
         ConfigError: the value is not of type bytes.
     """
     if not isinstance(data, bytes):
-        raise ConfigError(f"returns({format_value(data)}): want bytes, as bytes.fromhex('1234')")
+        raise ConfigError(f"returns({format_value(data)}): must be bytes, as bytes.fromhex('1234')")
     return Fault(kind=FaultKind.RETURN, payload=data)
 
 
@@ -310,7 +310,7 @@ def _encode_error(signature: str, arguments: Sequence[object]) -> bytes:
         listed = [component.to_type_str() for component in parsed.components]
     if not isinstance(arguments, (list, tuple)):
         raise ConfigError(
-            f"arguments={format_value(arguments)}: want a list, as [{format_value(arguments)}]"
+            f"arguments={format_value(arguments)}: must be a list, as [{format_value(arguments)}]"
         )
     if len(listed) != len(arguments):
         raise ConfigError(f"{signature} does not take {list(arguments)}: give one for each type")
@@ -323,5 +323,5 @@ def _encode_error(signature: str, arguments: Sequence[object]) -> bytes:
 
 def _build_signature_error(signature: str) -> ConfigError:
     return ConfigError(
-        f"{signature!r} is no error's signature, which has types and no names: 'Undone(uint256)'"
+        f"signature {signature!r}: must be that of an error, without names: 'Undone(uint256)'"
     )

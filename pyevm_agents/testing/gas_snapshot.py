@@ -219,7 +219,7 @@ def _read_line(path: Path, number: int, line: str) -> tuple[str, AgentCost]:
     parts = dict(part.split(": ") for part in match["parts"].split(", ")) if match else {}
     if match is None or set(parts) != set(FIELDS):
         raise ConfigError(
-            f"{path}, line {number}: {line[:100]!r} is no line of an agent gas snapshot; take the "
-            "file from git again, or delete it and write it anew: pytest --agent-gas-snapshot"
+            f"{path}, line {number}: {line[:100]!r}: must be a line of an agent gas snapshot; take "
+            "the file from git again, or delete it and write it anew: pytest --agent-gas-snapshot"
         )
     return match["test"], AgentCost(**{field: int(parts[field]) for field in FIELDS})

@@ -62,7 +62,7 @@ def install_fault(chain: AgentChain, address: Address, fault: Fault, *, after: i
     require_whole_number("tool(.., after=…)", after, what="a number of uses")
     if not _is_tool(chain, address):
         raise ConfigError(
-            f"{to_checksum_address(address)} is no tool of an agent: it has no inputDescription(); "
+            f"contract {to_checksum_address(address)}: must be a tool, with inputDescription(); "
             "a fault changes what `run` does"
         )
     original, payload_code = (
@@ -116,7 +116,7 @@ def resolve_tool_address(
     if not isinstance(tool, str) or is_address(tool):
         return parse_address(tool)
     if agent is None:
-        raise ConfigError(f"{tool!r} is no address; say whose tool it is: of=agent")
+        raise ConfigError(f"tool {tool!r}: must be an address; or name the agent as well: of=agent")
     return find_tool(chain.chain, parse_address(agent), tool)
 
 
@@ -140,12 +140,12 @@ def _is_tool(chain: AgentChain, address: Address) -> bool:
 def _describe_wrong_fault(fault: object) -> str:
     if callable(fault):
         name = getattr(fault, "__name__", format_value(fault))
-        return f"{name} is no fault yet: call it, as {name}()"
+        return f"fault {name}: must be called, as {name}()"
     if isinstance(fault, STEP_TYPES):
         return (
             f"{format_value(fault)} is what a model does: model.script(…); a tool's are in `faults`"
         )
-    return f"{format_value(fault)} is no fault: give one of `faults`, as faults.reverts()"
+    return f"fault {format_value(fault)}: must be one of `faults`, as faults.reverts()"
 
 
 def _derive_address(address: Address, what: str) -> Address:

@@ -45,9 +45,9 @@ def require_whole_number(
     Raises: ConfigError: the value is not an int, or out of range.
     """
     if isinstance(value, bool) or not isinstance(value, int):
-        raise ConfigError(f"{_format_call(call, value)}: want {what}, as an int")
+        raise ConfigError(f"{_format_call(call, value)}: must be {what}, as an int")
     if not 0 <= value <= most:
-        raise ConfigError(f"{_format_call(call, value)}: want {what}, 0 to {most:,}")
+        raise ConfigError(f"{_format_call(call, value)}: must be {what}, 0 to {most:,}")
     return value
 
 
@@ -57,7 +57,7 @@ def require_text(call: str, value: object) -> str:
     Raises: ConfigError: the value is not a text.
     """
     if not isinstance(value, str):
-        raise ConfigError(f"{_format_call(call, value)}: want a text")
+        raise ConfigError(f"{_format_call(call, value)}: must be a text")
     return value
 
 
@@ -70,7 +70,7 @@ def require_list(call: str, values: object, kind: type) -> None:
     if isinstance(values, Sequence) and not isinstance(values, str | bytes):
         items = values
     if any(isinstance(item, bool) or not isinstance(item, kind) for item in items):
-        raise ConfigError(f"{_format_call(call, values)}: want a list of {kind.__name__}")
+        raise ConfigError(f"{_format_call(call, values)}: must be a list of {kind.__name__}")
 
 
 def require_tool_name(call: str, value: object) -> str:
@@ -80,7 +80,7 @@ def require_tool_name(call: str, value: object) -> str:
     """
     if not isinstance(value, str):
         raise ConfigError(
-            f"{_format_call(call, value)}: want a tool's name, as its metadata has it"
+            f"{_format_call(call, value)}: must be a tool's name, as its metadata has it"
         )
     return value
 
@@ -115,7 +115,7 @@ def parse_address(value: AddressLike) -> Address:
         return Address(address)
     if not isinstance(address, str) or not is_0x_prefixed(address) or not is_hex_address(address):
         raise ConfigError(
-            f"{value!r} is no address: give 0x and 40 hexadecimal digits, 20 bytes, or a contract"
+            f"address {value!r}: must be 0x and 40 hexadecimal digits, 20 bytes, or a contract"
         )
     if is_checksum_formatted_address(address) and not is_checksum_address(address):
         raise ConfigError(

@@ -53,8 +53,8 @@ def build_synthetic_vocabulary(path: Path, size: int) -> SyntheticVocabulary:
     front = read_header(path)
     if front.get_text("tokenizer.ggml.model") != "gpt2":
         raise ConfigError(
-            f"the vocabulary of {path} is {front.get_text('tokenizer.ggml.model')!r}, which is no "
-            "byte-level BPE: name the default model's file"
+            f"vocabulary {front.get_text('tokenizer.ggml.model')!r} of {path}: must be byte-level "
+            "BPE; name the default model's file"
         )
     keys = ("tokens", "token_type", "merges")
     arrays = read_arrays(path, [f"tokenizer.ggml.{key}" for key in keys])

@@ -124,7 +124,7 @@ def _read(value: object, wanted: Any, place: str) -> object:  # noqa: ANN401 - a
 def _read_object(value: object, wanted: Any, place: str) -> object:  # noqa: ANN401 - a dataclass
     types = _get_field_types(wanted)
     if not isinstance(value, dict):
-        raise ConfigError(f"{place} is {_abbreviate(value)}: want an object")
+        raise ConfigError(f"{place} {_abbreviate(value)}: must be an object")
     for name in value:
         if name not in types:
             raise ConfigError(f"{place}.{name} is unknown; there are {', '.join(types)}")
@@ -137,11 +137,11 @@ def _read_object(value: object, wanted: Any, place: str) -> object:  # noqa: ANN
 
 def _read_tuple(value: object, inner: tuple[Any, ...], place: str) -> tuple[object, ...]:
     if not isinstance(value, list):
-        raise ConfigError(f"{place} is {_abbreviate(value)}: want a list")
+        raise ConfigError(f"{place} {_abbreviate(value)}: must be a list")
     if inner[-1] is Ellipsis:
         inner = (inner[0],) * len(value)
     if len(value) != len(inner):
-        raise ConfigError(f"{place} has {len(value)} items: want {len(inner)}")
+        raise ConfigError(f"{place} of {len(value)} items: must be of {len(inner)}")
     items = enumerate(zip(value, inner, strict=True))
     return tuple(_read(item, each, f"{place}[{at}]") for at, (item, each) in items)
 
@@ -160,7 +160,7 @@ def _read_plain(value: object, wanted: type, place: str) -> object:
         raise ConfigError(f"{place} is {_abbreviate(value)}: {error}") from error
     words = {str: "a text", int: "a whole number", bool: "true or false"}
     number = "a number, or one of " + ", ".join(map(repr, NOT_FINITE))
-    raise ConfigError(f"{place} is {_abbreviate(value)}: want {words.get(wanted, number)}")
+    raise ConfigError(f"{place} {_abbreviate(value)}: must be {words.get(wanted, number)}")
 
 
 @cache
@@ -180,7 +180,7 @@ def _parse_json(text: str) -> object:
 
 
 def _reject_constant(name: str) -> None:
-    raise ValueError(f"{name} is no JSON; want the text {name!r}")
+    raise ValueError(f"number {name}: must be the text {name!r}")
 
 
 def _reject_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:

@@ -137,8 +137,8 @@ def use(
     """Script the use of a tool.
 
     Input:
-        tool: the tool's name. thought: the model's thought before the use; None for a default
-            sentence.
+        tool: the tool's name.
+        thought: the model's thought before the use; None for a default sentence.
         arguments, more: the tool's arguments by name, in any order: text, int, bool, an address as
             text, as 20 bytes or as a web3.py contract, or a list of them. A typed text is a text,
             such as `f"({token.address}, 3000)"`. Names that can't be keywords, such as `thought`,

@@ -164,7 +164,7 @@ def _parse_step(value: object, name: str) -> Step:
         raise invalid_param_error(
             name,
             dict(form),
-            'want {"tool": …, "arguments": {…}, "thought": …}, or {"answer": …, "thought": …}',
+            'must be {"tool": …, "arguments": {…}, "thought": …}, or {"answer": …, "thought": …}',
         )
     thought = (
         None if form.get("thought") is None else parse_text(form["thought"], f"{name}.thought")

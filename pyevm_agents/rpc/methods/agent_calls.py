@@ -82,7 +82,7 @@ def parse_run_limit(value: object, name: str) -> int:
     """Parse the most runs of a response."""
     limit = parse_quantity(value, name, UINT64)
     if not 1 <= limit <= MAX_RUNS:
-        raise invalid_param_error(name, value, f"want 1 to {MAX_RUNS:,} runs")
+        raise invalid_param_error(name, value, f"must be 1 to {MAX_RUNS:,} runs")
     return limit
 
 
@@ -119,7 +119,9 @@ def parse_request_id(value: object, name: str) -> str:
     """Parse a client's id of a request."""
     request_id = parse_text(value, name)
     if len(request_id) > REQUEST_ID_CHARACTERS:
-        raise invalid_param_error(name, value, f"want at most {REQUEST_ID_CHARACTERS} characters")
+        raise invalid_param_error(
+            name, value, f"must be at most {REQUEST_ID_CHARACTERS} characters"
+        )
     return request_id
 
 

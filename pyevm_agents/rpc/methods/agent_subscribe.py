@@ -50,7 +50,7 @@ def _parse_purposes(value: object, name: str) -> frozenset[Purpose]:
     for index, source in enumerate(parse_list(value, name)):
         if source not in SOURCES:
             raise invalid_param_error(
-                f"{name}[{index}]", source, f"want one of {', '.join(SOURCES)}"
+                f"{name}[{index}]", source, f"must be one of {', '.join(SOURCES)}"
             )
         purposes.add(SOURCES[str(source)])
     return frozenset(purposes)
@@ -62,7 +62,7 @@ def _parse_purposes(value: object, name: str) -> frozenset[Purpose]:
 def subscribe(rpc: RequestContext, kind: str, criteria: StepCriteria) -> str:
     """Subscribe to agents' steps; return the subscription id."""
     if kind not in KINDS:
-        raise RpcError(INVALID_PARAMS, f"unknown subscription {kind!r}: want {', '.join(KINDS)}")
+        raise RpcError(INVALID_PARAMS, f"subscription {kind!r}: must be {', '.join(KINDS)}")
     if rpc.session is None:
         raise RpcError(INVALID_PARAMS, "notifications not supported: connect by WebSocket")
     return rpc.events.steps.subscribe(rpc.session, criteria)

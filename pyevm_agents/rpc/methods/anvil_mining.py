@@ -90,7 +90,9 @@ def parse_block_count(value: object, name: str) -> int:
     """Parse a number of blocks to mine."""
     count = parse_seconds(value, name)
     if count > MAX_MINED_BLOCKS:
-        raise invalid_param_error(name, value, f"want at most {MAX_MINED_BLOCKS} blocks at a time")
+        raise invalid_param_error(
+            name, value, f"must be at most {MAX_MINED_BLOCKS} blocks at a time"
+        )
     return count
 
 

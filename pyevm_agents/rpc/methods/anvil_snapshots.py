@@ -72,7 +72,7 @@ def reorg(rpc: RequestContext, depth: int, transactions: list[object] | None) ->
     head = rpc.node.chain.head.block_number
     if depth > min(head, MAX_DEPTH):
         raise invalid_param_error(
-            "depth", depth, f"want at most the chain's height, {head}, and at most {MAX_DEPTH}"
+            "depth", depth, f"must be at most the chain's height, {head}, and at most {MAX_DEPTH}"
         )
     pairs = [
         _parse_reorg_pair(item, f"transactions[{i}]", depth)
@@ -108,11 +108,11 @@ def _parse_reorg_pair(
 ) -> tuple[TransactionRequest | bytes, int]:
     pair = parse_list(value, name)
     if len(pair) != 2:  # noqa: PLR2004 - a pair
-        raise invalid_param_error(name, pair, "want a transaction and the index of its block")
+        raise invalid_param_error(name, pair, "must be a transaction and the index of its block")
     payload, index = pair
     place = parse_uint64(index, f"{name}[1]")
     if place >= depth:
-        raise invalid_param_error(f"{name}[1]", index, f"want an index from 0 to {depth - 1}")
+        raise invalid_param_error(f"{name}[1]", index, f"must be an index from 0 to {depth - 1}")
     read = parse_data if isinstance(payload, str) else parse_transaction_request
     return read(payload, f"{name}[0]"), place
 
@@ -128,7 +128,7 @@ def reset(rpc: RequestContext, options: object) -> None:
     forking = parse_object(form["forking"], "options.forking")
     if unknown := forking.keys() - {"jsonRpcUrl", "blockNumber"}:
         raise invalid_param_error(
-            "options.forking", sorted(unknown), "want jsonRpcUrl and blockNumber"
+            "options.forking", sorted(unknown), "must be jsonRpcUrl and blockNumber"
         )
     url, number = forking.get("jsonRpcUrl"), forking.get("blockNumber")
     url_text = None if url is None else parse_text(url, "options.forking.jsonRpcUrl")

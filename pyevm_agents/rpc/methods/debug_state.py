@@ -111,7 +111,7 @@ def parse_slot_limit(value: object, name: str) -> int:
     """Parse the number of slots of a range."""
     limit = parse_quantity(value, name)
     if not 1 <= limit <= MAX_SLOTS:
-        raise invalid_param_error(name, value, f"want 1 to {MAX_SLOTS} slots")
+        raise invalid_param_error(name, value, f"must be 1 to {MAX_SLOTS} slots")
     return limit
 
 
@@ -119,7 +119,7 @@ def parse_start_key(value: object, name: str) -> bytes:
     """Parse the slot hash that a range starts with: bytes, padded with zeros."""
     key = parse_data(value, name)
     if len(key) > len(keccak(b"")):
-        raise invalid_param_error(name, value, "want at most 32 bytes")
+        raise invalid_param_error(name, value, "must be at most 32 bytes")
     return key.ljust(len(keccak(b"")), b"\0")
 
 

@@ -71,9 +71,9 @@ def parse_bundles(value: object, name: str) -> list[CallBundle]:
             )
         )
     if not read:
-        raise invalid_param_error(name, value, "want at least one bundle")
+        raise invalid_param_error(name, value, "must be at least one bundle")
     if (count := sum(len(bundle.calls) for bundle in read)) > MAX_CALLS:
-        raise invalid_param_error(name, value, f"want at most {MAX_CALLS} calls, not {count}")
+        raise invalid_param_error(name, value, f"must be at most {MAX_CALLS} calls, not {count}")
     return read
 
 
@@ -83,7 +83,7 @@ def parse_state_context(value: object, name: str) -> BlockId:
     index = form.get("transactionIndex")
     if index is not None and index != WHOLE_BLOCK:
         raise invalid_param_error(
-            f"{name}.transactionIndex", index, "want -1 (calls follow a whole block) or none"
+            f"{name}.transactionIndex", index, "must be -1 (calls follow a whole block) or none"
         )
     number = form.get("blockNumber")
     return LATEST if number is None else parse_block_id(number, f"{name}.blockNumber")

@@ -68,7 +68,7 @@ def blob_base_fee(rpc: RequestContext) -> str:
 def parse_percentile(value: object, name: str) -> float:
     """Parse a percentile."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 100:  # noqa: PLR2004 - per cent
-        raise invalid_param_error(name, value, "want a percentile from 0 to 100")
+        raise invalid_param_error(name, value, "must be a percentile from 0 to 100")
     return float(value)
 
 
@@ -85,7 +85,9 @@ def fee_history(
     percentiles = reward_percentiles or []
     if len(percentiles) > MAX_PERCENTILES or percentiles != sorted(percentiles):
         raise invalid_param_error(
-            "rewardPercentiles", percentiles, f"want at most {MAX_PERCENTILES}, in ascending order"
+            "rewardPercentiles",
+            percentiles,
+            f"must be at most {MAX_PERCENTILES}, in ascending order",
         )
     newest = resolve_header(rpc.node, newest_block)
     last = min(newest.block_number, rpc.node.chain.head.block_number)

@@ -74,9 +74,7 @@ def uninstall_filter(rpc: RequestContext, filter_id: str) -> bool:
 def subscribe(rpc: RequestContext, kind: str, options: object) -> str:
     """Subscribe to new heads, logs or pending transactions; return the subscription id."""
     if kind not in SUBSCRIPTIONS:
-        raise RpcError(
-            INVALID_PARAMS, f"unknown subscription {kind!r}: want {', '.join(SUBSCRIPTIONS)}"
-        )
+        raise RpcError(INVALID_PARAMS, f"subscription {kind!r}: must be {', '.join(SUBSCRIPTIONS)}")
     if rpc.session is None:
         raise RpcError(INVALID_PARAMS, "notifications not supported: connect by WebSocket")
     criteria = LogCriteria()

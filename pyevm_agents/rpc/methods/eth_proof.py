@@ -113,7 +113,7 @@ def parse_slots_by_account(value: object, name: str) -> dict[Address, list[int]]
         for key, keys in form.items()
     }
     if not any(read.values()):
-        raise invalid_param_error(name, dict(form), "want at least one slot")
+        raise invalid_param_error(name, dict(form), "must have at least one slot")
     if sum(map(len, read.values())) > MAX_SLOTS:
         raise RpcError(INVALID_PARAMS, f"too many slots (max {MAX_SLOTS})")
     return read

@@ -56,7 +56,7 @@ def parse_typed_data(value: object, name: str) -> Mapping[str, Any]:
         try:
             value = json.loads(value)
         except (ValueError, RecursionError) as error:
-            raise invalid_param_error(name, value, f"want typed data: {error}") from error
+            raise invalid_param_error(name, value, f"must be typed data: {error}") from error
     form = parse_object(value, name)
     missing = [part for part in TYPED_PARTS if part not in form]
     if missing:

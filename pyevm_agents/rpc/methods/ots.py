@@ -124,7 +124,7 @@ def parse_page_size(value: object, name: str) -> int:
     """Parse the size of a page."""
     size = parse_quantity(value, name, UINT64)
     if not 1 <= size <= MAX_PAGE:
-        raise invalid_param_error(name, value, f"want a page of 1 to {MAX_PAGE} entries")
+        raise invalid_param_error(name, value, f"must be a page of 1 to {MAX_PAGE} entries")
     return size
 
 

@@ -104,7 +104,7 @@ def parse_trace_types(value: object, name: str) -> frozenset[str]:
     types = parse_list(value, name)
     for trace_type in types:
         if trace_type not in TRACE_TYPES:
-            raise invalid_param_error(name, trace_type, f"want {', '.join(TRACE_TYPES)}")
+            raise invalid_param_error(name, trace_type, f"must be {', '.join(TRACE_TYPES)}")
     return frozenset(map(str, types))
 
 
@@ -112,7 +112,9 @@ def parse_traced_calls(value: object, name: str) -> list[tuple[TransactionReques
     """Parse calls, each with trace types."""
     calls = parse_list(value, name)
     if len(calls) > MAX_CALLS:
-        raise invalid_param_error(name, calls, f"want at most {MAX_CALLS} calls, not {len(calls)}")
+        raise invalid_param_error(
+            name, calls, f"must be at most {MAX_CALLS} calls, not {len(calls)}"
+        )
     read = []
     for index, pair in enumerate(calls):
         at = f"{name}[{index}]"
@@ -125,7 +127,7 @@ def parse_traced_calls(value: object, name: str) -> list[tuple[TransactionReques
                     )
                 )
             case other:
-                raise invalid_param_error(at, other, "want a call and a list of trace types")
+                raise invalid_param_error(at, other, "must be a call and a list of trace types")
     return read
 
 

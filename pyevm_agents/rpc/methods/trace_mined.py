@@ -126,7 +126,7 @@ def parse_call_criteria(value: object, name: str) -> CallCriteria:
     fields = {key: entry for key, entry in form.items() if entry is not None}
     mode = fields.get("mode", "union")
     if mode not in MODES:
-        raise invalid_param_error(f"{name}.mode", mode, "want union or intersection")
+        raise invalid_param_error(f"{name}.mode", mode, "must be union or intersection")
 
     def parse_number(key: str) -> int | None:
         return parse_uint64(fields[key], f"{name}.{key}") if key in fields else None

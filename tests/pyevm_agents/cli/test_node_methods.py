@@ -299,7 +299,7 @@ def test_a_script_answers_from_set_to_clear(commands: Commands, tmp_path: Path) 
         ("[" * 100_000, (), "invalid JSON"),
         ("{", (), "invalid JSON"),
         ("{}", (), "not a list of steps"),
-        ("[5]", (), "want an object"),
+        ("[5]", (), "must be an object"),
         ("[]", ("--model", "other"), "unknown model other"),
     ):
         file.write_text(content)

@@ -192,7 +192,9 @@ def test_what_is_wrong_is_told(suite: Run) -> None:
     for option in ("--agent-gas-check", "--agent-gas-snapshot"):
         damaged = suite(TWO, option)
         assert damaged.ret == pytest.ExitCode.TESTS_FAILED
-        damaged.stdout.fnmatch_lines([f"*{FILE}, line 1: *is no line of an agent gas snapshot*"])
+        damaged.stdout.fnmatch_lines(
+            [f"*{FILE}, line 1: *must be a line of an agent gas snapshot*"]
+        )
     unclear = suite(TWO, "--agent-gas-tolerance=most")
     assert unclear.ret == pytest.ExitCode.USAGE_ERROR
     unclear.stderr.fnmatch_lines(["*--agent-gas-tolerance most: it must be a share below 1*"])

@@ -93,7 +93,7 @@ def test_quantities(number: int) -> None:
     assert params.parse_quantity(number, "it") == number
     assert params.parse_slot(f"0x{number:064x}", "it") == number
     if number >= 2**64:
-        with pytest.raises(RpcError, match="want a quantity from 0 to 0xffffffffffffffff"):
+        with pytest.raises(RpcError, match="must be a quantity from 0 to 0xffffffffffffffff"):
             params.parse_uint64(hex(number), "it")
 
 
@@ -125,7 +125,7 @@ def test_addresses_in_mixed_case_have_their_checksum(address: bytes) -> None:
         assert params.parse_address(spelling, "it") == address
     wrong = "0x" + told[2:].swapcase()
     if wrong[2:] not in {told[2:], told[2:].lower(), told[2:].upper()}:
-        with pytest.raises(RpcError, match="bad checksum: want 0x"):
+        with pytest.raises(RpcError, match="must be 0x"):
             params.parse_address(wrong, "it")
 
 

@@ -128,5 +128,5 @@ def test_a_path_is_checked(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"there is no artifact .*Token.json"):
         artifacts.find("Token.json")
     (tmp_path / "Token.json").write_text("[]")
-    with pytest.raises(ConfigError, match=r"Token.json is no artifact"):
+    with pytest.raises(ConfigError, match=r"Token.json: must have an `abi`"):
         artifacts.find(Path("Token.json"))

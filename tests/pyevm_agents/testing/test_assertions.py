@@ -220,20 +220,23 @@ ANY: Any = AGENT
     [
         (
             lambda: ANY.did_not_use(Contract()),
-            r"did_not_use\(<.*Contract object at .*\): want a tool's name",
+            r"did_not_use\(<.*Contract object at .*\): must be a tool's name",
         ),
-        (lambda: ANY.did_not_use(["Deploy"]), r"did_not_use\(\['Deploy'\]\): want a tool's name"),
+        (
+            lambda: ANY.did_not_use(["Deploy"]),
+            r"did_not_use\(\['Deploy'\]\): must be a tool's name",
+        ),
         (ANY.did_not_use, "needs the name of a tool"),
-        (lambda: ANY.used(None), r"used\(None\): want a tool's name"),
-        (lambda: ANY.then_used(Contract()), r"then_used\(.*\): want a tool's name"),
-        (lambda: ANY.later_used(3), r"later_used\(3\): want a tool's name"),
+        (lambda: ANY.used(None), r"used\(None\): must be a tool's name"),
+        (lambda: ANY.then_used(Contract()), r"then_used\(.*\): must be a tool's name"),
+        (lambda: ANY.later_used(3), r"later_used\(3\): must be a tool's name"),
         (lambda: ANY.used("View").with_args(1), r"with_args\(1\): give arguments by name"),
         (lambda: ANY.used("View").observed(1), "1 is not a text"),
         (lambda: ANY.answered(["x"]), r"\['x'\] is not a text"),
-        (lambda: ANY.cost(less_than="5"), r"cost\(less_than='5'\): want a whole number"),
-        (lambda: ANY.in_steps("3"), r"in_steps\('3'\): want a whole number"),
-        (lambda: ANY.in_steps(at_most=True), r"in_steps\(True\): want a whole number"),
-        (lambda: ANY.in_steps(-1), r"in_steps\(-1\): want a whole number, 0 to"),
+        (lambda: ANY.cost(less_than="5"), r"cost\(less_than='5'\): must be a whole number"),
+        (lambda: ANY.in_steps("3"), r"in_steps\('3'\): must be a whole number"),
+        (lambda: ANY.in_steps(at_most=True), r"in_steps\(True\): must be a whole number"),
+        (lambda: ANY.in_steps(-1), r"in_steps\(-1\): must be a whole number, 0 to"),
     ],
 )
 def test_what_can_not_be_so_is_refused(say: Callable[[], AgentAssertion], message: str) -> None:

@@ -104,7 +104,7 @@ def test_what_the_chain_does_not_take_is_told(agent_chain: AgentChain, written: 
         agent_chain.deploy(written(STOP), value=10**30)
     with pytest.raises(RpcError, match="No Signer"):
         agent_chain.deploy(written(STOP), sender="0x" + "57" * 20)
-    with pytest.raises(ConfigError, match="'Bob' is no address"):
+    with pytest.raises(ConfigError, match="address 'Bob': must be 0x"):
         agent_chain.deploy(written(STOP), sender="Bob")
     with pytest.raises(ConfigError, match=r"Vault\(\) has no argument 'supply'"):
         agent_chain.deploy(written(STOP), supply=1)

@@ -95,7 +95,7 @@ def test_a_fork_is_misused(agent_chain: AgentChain, remote: FakeRemote) -> None:
     genesis: GenesisTemplate = agent_chain.genesis
     with pytest.raises(ConfigError, match="fork_block_number=3: must be with fork_url"):
         AgentChain(genesis, fork_block_number=3)
-    with pytest.raises(ConfigError, match="fork_url=5: want a text"):
+    with pytest.raises(ConfigError, match="fork_url=5: must be a text"):
         AgentChain(genesis, fork_url=5)  # type: ignore[arg-type]
     remote.faults.error = {"code": -32000, "message": "out of order"}
     with pytest.raises(RemoteFault, match="out of order"):

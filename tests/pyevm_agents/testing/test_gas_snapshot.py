@@ -78,7 +78,9 @@ def test_another_line_is_told(tmp_path: Path, line: str) -> None:
     path = tmp_path / "file"
     write_snapshot({"a": COST}, path)
     path.write_text(path.read_text() + line + "\n")
-    with pytest.raises(ConfigError, match=r"file, line 2: .* is no line of an agent gas snapshot"):
+    with pytest.raises(
+        ConfigError, match=r"file, line 2: .*: must be a line of an agent gas snapshot"
+    ):
         read_snapshot(path)
 
 

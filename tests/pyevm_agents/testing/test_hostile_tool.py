@@ -133,13 +133,15 @@ def test_a_tool_is_known_by_contract_address_or_name(
 
 def test_a_tool_that_is_not_there_is_refused(agent_chain: AgentChain, agent: Contract) -> None:
     nowhere = to_checksum_address(keccak(b"nowhere")[:20])
-    with pytest.raises(ConfigError, match="'CountTool' is no address; say whose tool it is"):
+    with pytest.raises(
+        ConfigError, match="tool 'CountTool': must be an address; or name the agent"
+    ):
         faults.tool(agent_chain, "CountTool", faults.reverts())
     with pytest.raises(ConfigError, match="has no tool 'CountTool'; its tools are: CounterTool"):
         faults.tool(agent_chain, "CountTool", faults.reverts(), of=agent)
     with pytest.raises(ConfigError, match=f"there is no contract at {nowhere}: deploy the tool"):
         faults.tool(agent_chain, nowhere, faults.reverts())
-    with pytest.raises(ConfigError, match="is no address"):
+    with pytest.raises(ConfigError, match="must be 0x and 40"):
         faults.tool(agent_chain, 7, faults.reverts())
 
 

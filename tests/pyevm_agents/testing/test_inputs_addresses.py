@@ -31,7 +31,7 @@ def test_every_form_is_the_same_address(address: bytes) -> None:
     ["", "0x", "57" * 20, "0x" + "57" * 21, "0x" + "5g" * 20, b"\x57" * 19, 7, None, [], True],
 )
 def test_what_is_none_is_refused(wrong: object) -> None:
-    with pytest.raises(ConfigError, match="is no address: give 0x and 40"):
+    with pytest.raises(ConfigError, match="must be 0x and 40"):
         parse_address(wrong)
 
 

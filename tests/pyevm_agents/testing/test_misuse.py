@@ -49,16 +49,25 @@ def scene(agent_chain: AgentChain) -> Scene:
 
 
 MISTAKES: dict[str, tuple[Any, str]] = {
-    "time": (lambda it: it.chain.increase_time(43200.0), "increase_time(43200.0): want whole sec"),
-    "back": (lambda it: it.chain.increase_time(-100), "increase_time(-100): want whole seconds, 0"),
-    "none": (lambda it: it.chain.increase_time(None), "increase_time(None): want whole seconds"),
-    "next": (lambda it: it.chain.set_next_timestamp(2e9), "set_next_timestamp(2000000000.0): want"),
+    "time": (
+        lambda it: it.chain.increase_time(43200.0),
+        "increase_time(43200.0): must be whole sec",
+    ),
+    "back": (
+        lambda it: it.chain.increase_time(-100),
+        "increase_time(-100): must be whole seconds, 0",
+    ),
+    "none": (lambda it: it.chain.increase_time(None), "increase_time(None): must be whole seconds"),
+    "next": (
+        lambda it: it.chain.set_next_timestamp(2e9),
+        "set_next_timestamp(2000000000.0): must be",
+    ),
     "wei": (
         lambda it: it.chain.set_balance(it.chain.accounts[1], 1.5e18),
-        "set_balance(account, 1.5e+18): want a whole number of wei, as an int",
+        "set_balance(account, 1.5e+18): must be a whole number of wei, as an int",
     ),
     "debt": (lambda it: it.chain.set_balance(it.chain.accounts[1], -1), "a whole number of wei, 0"),
-    "blocks": (lambda it: it.chain.mine("3"), "mine('3'): want a number of blocks"),
+    "blocks": (lambda it: it.chain.mine("3"), "mine('3'): must be a number of blocks"),
     "field": (lambda it: it.ask(from_="0x"), "ask(…): there is no from_=; there are sender, gas"),
     "agent": (
         lambda it: it.chain.ask(it.clerk.address, "x"),
@@ -72,28 +81,28 @@ MISTAKES: dict[str, tuple[Any, str]] = {
         lambda _: open_chain(schedule={"tool_gas": 7}),
         "schedule {'tool_gas': 7}: must be the path of a schedule file, or a `ScheduleFile`",
     ),
-    "question": (lambda it: it.chain.ask(it.clerk, None), "ask(agent, None): want a text"),
+    "question": (lambda it: it.chain.ask(it.clerk, None), "ask(agent, None): must be a text"),
     "not called": (
         lambda it: anyhow.tool(it.chain, it.counter, anyhow.runs_out_of_gas),
-        "runs_out_of_gas is no fault yet: call it, as runs_out_of_gas()",
+        "fault runs_out_of_gas: must be called, as runs_out_of_gas()",
     ),
     "model's": (
         lambda it: anyhow.tool(it.chain, it.counter, anyhow.refuses()),
         "is what a model does: model.script(…)",
     ),
-    "text": (lambda _: anyhow.returns("0x1234"), "returns('0x1234'): want bytes"),
-    "no text": (lambda _: anyhow.answers(None), "answers(None): want a text"),
-    "bytes": (lambda it: anyhow.reenters(it.clerk, b"x"), "reenters(agent, b'x'): want a text"),
-    "name": (lambda _: anyhow.changes(name=5), "changes(5): want a text"),
-    "error": (lambda _: anyhow.reverts(error="E(uint256)", arguments=5), "want a list, as [5]"),
-    "named": (lambda _: anyhow.reverts(error="E(uint256 a)", arguments=[5]), "types and no names"),
+    "text": (lambda _: anyhow.returns("0x1234"), "returns('0x1234'): must be bytes"),
+    "no text": (lambda _: anyhow.answers(None), "answers(None): must be a text"),
+    "bytes": (lambda it: anyhow.reenters(it.clerk, b"x"), "reenters(agent, b'x'): must be a text"),
+    "name": (lambda _: anyhow.changes(name=5), "changes(5): must be a text"),
+    "error": (lambda _: anyhow.reverts(error="E(uint256)", arguments=5), "must be a list, as [5]"),
+    "named": (lambda _: anyhow.reverts(error="E(uint256 a)", arguments=[5]), "without names"),
     "after": (
         lambda it: anyhow.tool(it.chain, it.counter, anyhow.reverts(), after=-1),
-        "after=-1): want a number of uses, 0",
+        "after=-1): must be a number of uses, 0",
     ),
     "no tool": (
         lambda it: anyhow.tool(it.chain, it.token, anyhow.reverts()),
-        "is no tool of an agent: it has no inputDescription()",
+        "must be a tool, with inputDescription()",
     ),
     "no agent": (
         lambda it: anyhow.tool(it.chain, "CounterTool", anyhow.reverts(), of=it.counter),
@@ -123,11 +132,11 @@ MISTAKES: dict[str, tuple[Any, str]] = {
     "again": (lambda _: again(ODD), "again(b'x'): must be a step, as again(use("),
     "unchecked": (lambda it: it.chain.model.unchecked(ODD), "unchecked(b'x'): must be a text"),
     "thought": (lambda _: answer("x", thought=ODD), "thought=b'x'): the thought must be a text"),
-    "numbers": (lambda _: enemy(numbers="12"), "adversary(numbers='12'): want a list of int"),
-    "number": (lambda _: enemy(numbers=[True]), "adversary(numbers=[True]): want a list of int"),
-    "one": (lambda _: enemy(numbers=5), "adversary(numbers=5): want a list of int"),
-    "texts": (lambda _: enemy(texts="abc"), "adversary(texts='abc'): want a list of str"),
-    "bytes in": (lambda _: enemy(texts=[b"x"]), "adversary(texts=[b'x']): want a list of str"),
+    "numbers": (lambda _: enemy(numbers="12"), "adversary(numbers='12'): must be a list of int"),
+    "number": (lambda _: enemy(numbers=[True]), "adversary(numbers=[True]): must be a list of int"),
+    "one": (lambda _: enemy(numbers=5), "adversary(numbers=5): must be a list of int"),
+    "texts": (lambda _: enemy(texts="abc"), "adversary(texts='abc'): must be a list of str"),
+    "bytes in": (lambda _: enemy(texts=[b"x"]), "adversary(texts=[b'x']): must be a list of str"),
     "libraries": (
         lambda it: it.chain.deploy("CounterTool", libraries=[1]),
         "libraries=[1]: must be a mapping of addresses by library name",

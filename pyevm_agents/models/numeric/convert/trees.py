@@ -241,7 +241,9 @@ def find_thresholds(
 ) -> np.ndarray:
     """Return the greatest integer of each node that the float model sends to the first child.
 
-    Found by the float model's own comparison: every integer branches as the float does. Input:
+    Found by the float model's own comparison: every integer branches as the float does.
+
+    Input:
         limits: thresholds, and whether strict.
     """
     threshold, is_strict = limits

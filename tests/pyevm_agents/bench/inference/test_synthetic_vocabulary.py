@@ -69,5 +69,5 @@ def test_a_vocabulary_of_another_kind_is_refused(tmp_path: Path) -> None:
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.close()
-    with pytest.raises(ConfigError, match="is 'llama', which is no byte-level BPE"):
+    with pytest.raises(ConfigError, match=r"vocabulary 'llama' of .*: must be byte-level BPE"):
         build_synthetic_vocabulary(tmp_path / "other.gguf", 1_000)

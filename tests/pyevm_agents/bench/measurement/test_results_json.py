@@ -99,22 +99,22 @@ def _with(form: dict[str, Any]) -> None:
 WRONG: dict[str, Callable[[dict[str, Any]], object]] = {
     r"report\.runs\[1\]\.usage\.cold_tokens is missing": _without,
     r"report\.machine\.colour is unknown; there are processor, cores": _with,
-    r"report\.machine\.cores is true: want a whole number": lambda form: form["machine"].update(
+    r"report\.machine\.cores true: must be a whole number": lambda form: form["machine"].update(
         cores=True
     ),
-    r"report\.machine\.cores is 2\.0: want a whole number": lambda form: form["machine"].update(
+    r"report\.machine\.cores 2\.0: must be a whole number": lambda form: form["machine"].update(
         cores=2.0
     ),
-    r"report\.noise\.spread is \"much\": want a number, or one of": lambda form: form[
+    r"report\.noise\.spread \"much\": must be a number, or one of": lambda form: form[
         "noise"
     ].update(spread="much"),
-    r"report\.noise\.beats_s is 3: want a list": lambda form: form["noise"].update(beats_s=3),
-    r"report\.machine is \[\]: want an object": lambda form: form.update(machine=[]),
-    r"report\.left_out\[0\] has 1 items: want 2": lambda form: form.update(left_out=[["x"]]),
-    r"report\.mode is null: want a text": lambda form: form.update(mode=None),
+    r"report\.noise\.beats_s 3: must be a list": lambda form: form["noise"].update(beats_s=3),
+    r"report\.machine \[\]: must be an object": lambda form: form.update(machine=[]),
+    r"report\.left_out\[0\] of 1 items: must be of 2": lambda form: form.update(left_out=[["x"]]),
+    r"report\.mode null: must be a text": lambda form: form.update(mode=None),
     r"report\.mode is .*surrogates": lambda form: form.update(mode="\ud800"),
     r"a report of form 7, and this version reads form 1": lambda form: form.update(form=7),
-    r"report\.form is \"1\": want a whole number": lambda form: form.update(form="1"),
+    r"report\.form \"1\": must be a whole number": lambda form: form.update(form="1"),
     r"report\.seconds is 1000.*…: int too large": lambda form: form.update(seconds=10**400),
 }
 
@@ -131,10 +131,10 @@ def test_what_is_wrong_is_named(message: str, spoil: Callable[[dict[str, Any]], 
     ("text", "message"),
     [
         ("", "no JSON"),
-        ("[]", "report is \\[\\]: want an object"),
+        ("[]", "report \\[\\]: must be an object"),
         ("{", "no JSON"),
         (b"\xff", "no JSON"),
-        ('{"form": NaN}', "NaN is no JSON"),
+        ('{"form": NaN}', "number NaN: must be the text"),
         ('{"form": 1, "form": 1}', "'form' stands twice"),
         ("[" * 100_000, "no JSON"),
         ('{"form": 1' + "0" * 5_000 + "}", "no JSON"),

@@ -305,7 +305,7 @@ def test_a_script_says_each_step_once(bench: Bench, monkeypatch: pytest.MonkeyPa
     [
         ("agent_setScript", [[{"tool": "A", "answer": "B"}]], "steps"),
         ("agent_setScript", [[{"tool": "A", "arguments": {"x": 1.5}}]], "type float"),
-        ("agent_setScript", [[5]], "want an object"),
+        ("agent_setScript", [[5]], "must be an object"),
         ("agent_setScript", [["x"], "other"], "unknown model other"),
         ("agent_traceTransaction", ["0x" + "00" * 32], "not found"),
     ],

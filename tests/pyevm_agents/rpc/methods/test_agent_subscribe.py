@@ -167,8 +167,8 @@ def test_nobody_listens_where_nobody_subscribes(bench: Bench) -> None:
 
 def test_wrong_subscriptions_are_named(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     for params, wanted in (
-        (["weather"], "want steps"),
-        (["steps", {"sources": ["blocks"]}], "want one of block, call, estimate"),
+        (["weather"], "must be steps"),
+        (["steps", {"sources": ["blocks"]}], "must be one of block, call, estimate"),
         (["steps", {"colour": "red"}], "unknown field: colour"),
         (["steps", {"transactionHash": "0x12"}], "transactionHash"),
         (["steps", {"progress": "yes"}], "progress"),

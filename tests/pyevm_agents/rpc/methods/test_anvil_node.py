@@ -73,7 +73,7 @@ def test_automatic_mining_makes_no_block_of_what_can_not_be_mined_yet(local: Loc
 def test_no_request_makes_blocks_for_ever(
     local: LocalNode, method: str, params: list[object]
 ) -> None:
-    with pytest.raises(RpcError, match="want at most 100000 blocks at a time"):
+    with pytest.raises(RpcError, match="must be at most 100000 blocks at a time"):
         local.ask(method, *params)
 
 
@@ -173,9 +173,9 @@ def test_a_reorg_that_no_block_can_hold_changes_nothing(local: LocalNode) -> Non
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ([2, []], "want at most the chain's height, 1"),
-        ([1, [[{"from": FIRST}, 1]]], "want an index from 0 to 0"),
-        ([1, [[{"from": FIRST}]]], "want a transaction and the index of its block"),
+        ([2, []], "must be at most the chain's height, 1"),
+        ([1, [[{"from": FIRST}, 1]]], "must be an index from 0 to 0"),
+        ([1, [[{"from": FIRST}]]], "must be a transaction and the index of its block"),
     ],
 )
 def test_a_reorg_that_makes_no_sense_is_refused(
@@ -217,7 +217,7 @@ def test_whom_the_node_impersonates_is_among_its_accounts(local: LocalNode) -> N
 def test_forking_needs_a_node_that_can_open_forks(local: LocalNode) -> None:
     with pytest.raises(RpcError, match="this node can't fork again: open a new one"):
         local.ask("anvil_reset", {"forking": {"jsonRpcUrl": "http://127.0.0.1:1"}})
-    with pytest.raises(RpcError, match="want jsonRpcUrl and blockNumber"):
+    with pytest.raises(RpcError, match="must be jsonRpcUrl and blockNumber"):
         local.ask("anvil_reset", {"forking": {"url": "http://127.0.0.1:1"}})
     with pytest.raises(RpcError, match="does not exist/is not available: the URL belongs to"):
         local.ask("anvil_setRpcUrl", "http://127.0.0.1:1")

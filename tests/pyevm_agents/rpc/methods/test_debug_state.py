@@ -48,7 +48,7 @@ def test_rows_are_got_by_their_keys(served: Served) -> None:
     for key in (NOT_THERE, "no such row"):
         with pytest.raises(RefusedError, match="not found: key 0x"):
             served.ask("debug_dbGet", key)
-    with pytest.raises(RefusedError, match="want bytes"):
+    with pytest.raises(RefusedError, match="must be bytes"):
         served.ask("debug_dbGet", "0x1")
 
 
@@ -73,9 +73,9 @@ def test_genesis_has_no_witness(served: Served) -> None:
     ("params", "told"),
     [
         (["latest", "0x9", COUNTER, "0x", 1], "transaction index 9 out of range: block 0 has 0"),
-        (["latest", "0x0", COUNTER, "0x", 0], "want 1 to 1024 slots"),
-        (["latest", "0x0", COUNTER, "0x", 1_025], "want 1 to 1024 slots"),
-        (["latest", "0x0", COUNTER, "0x" + "00" * 33, 1], "want at most 32 bytes"),
+        (["latest", "0x0", COUNTER, "0x", 0], "must be 1 to 1024 slots"),
+        (["latest", "0x0", COUNTER, "0x", 1_025], "must be 1 to 1024 slots"),
+        (["latest", "0x0", COUNTER, "0x" + "00" * 33, 1], "must be at most 32 bytes"),
         ([NOT_THERE, "0x0", COUNTER, "0x", 1], "header not found"),
     ],
 )

@@ -160,7 +160,7 @@ def test_what_is_for_another_chain_is_refused(node: LocalNode, method: str) -> N
 
 
 def test_an_empty_text_is_no_recipient(node: LocalNode) -> None:
-    with pytest.raises(RpcError, match="to: ''; want an address"):
+    with pytest.raises(RpcError, match="to: ''; must be an address"):
         node.ask("eth_sendTransaction", SENT | {"to": ""})
 
 

@@ -70,18 +70,18 @@ def test_accounts_are_as_they_are_said_to_be_and_as_calls_left_them(serve: Serve
 @pytest.mark.parametrize(
     ("params", "told"),
     [
-        ([[]], "want at least one bundle"),
-        ([[{"transactions": None}]], "want a list"),
-        ([[{"transactions": [{}] * 1_001}]], "want at most 1000 calls, not 1001"),
+        ([[]], "must be at least one bundle"),
+        ([[{"transactions": None}]], "must be a list"),
+        ([[{"transactions": [{}] * 1_001}]], "must be at most 1000 calls, not 1001"),
         (
             [[{"transactions": []}], {"transactionIndex": 1}],
-            r"want -1 \(calls follow a whole block\) or none",
+            r"must be -1 \(calls follow a whole block\) or none",
         ),
         (
             [[{"transactions": []}], {"transactionIndex": []}],
-            r"want -1 \(calls follow a whole block\) or none",
+            r"must be -1 \(calls follow a whole block\) or none",
         ),
-        ([[{"transactions": []}], []], "want an object"),
+        ([[{"transactions": []}], []], "must be an object"),
     ],
 )
 def test_what_is_asked_wrongly(serve: Serve, params: list[object], told: str) -> None:

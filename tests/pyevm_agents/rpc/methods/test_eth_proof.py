@@ -81,7 +81,7 @@ def test_accounts_and_slots_at_once(served: Served) -> None:
     assert account["nonce"] == hex(20)
     values = served.ask("eth_getStorageValues", {to_hex(STORES): ["0x1", "0x63"]}, "latest")
     assert values == {to_hex(STORES): [f"0x{101:064x}", "0x" + "00" * 32]}
-    with pytest.raises(RefusedError, match="want at least one slot"):
+    with pytest.raises(RefusedError, match="must have at least one slot"):
         served.ask("eth_getStorageValues", {}, "latest")
     with pytest.raises(RefusedError, match="too many slots: 1025, at most 1024"):
         served.ask("eth_getProof", to_hex(STORES), ["0x1"] * 1_025)

@@ -59,7 +59,7 @@ def test_typed_data_is_signed(local: LocalNode, method: str) -> None:
     ("typed", "message"),
     [
         ({"types": {}}, "primaryType, domain, message"),
-        ("no json", "want typed data"),
+        ("no json", "must be typed data"),
         (TYPED | {"message": {"x": "much"}}, "typedData"),
         (TYPED | {"message": {}}, "typedData"),
         (TYPED | {"primaryType": "N"}, "typedData"),

@@ -85,7 +85,7 @@ def test_a_blocks_transactions_come_in_pages(serve: Serve) -> None:
     beyond = served.ask("ots_getBlockTransactions", 1, 3, 2)
     assert beyond["fullblock"]["transactions"] == beyond["receipts"] == []
     assert served.ask("ots_getBlockTransactions", 9, 0, 2) is None
-    with pytest.raises(RefusedError, match="want a page of 1 to 1000 entries"):
+    with pytest.raises(RefusedError, match="must be a page of 1 to 1000 entries"):
         served.ask("ots_getBlockTransactions", 1, 0, 0)
 
 

@@ -141,12 +141,12 @@ def test_a_blocks_transactions_are_told_one_by_one(serve: Serve) -> None:
 @pytest.mark.parametrize(
     ("method", "params", "told"),
     [
-        ("trace_call", [COUNT, ["colour"]], "want trace, stateDiff, vmTrace"),
-        ("trace_call", [COUNT, "trace"], "want a list"),
-        ("trace_call", [COUNT, [[]]], "want trace, stateDiff, vmTrace"),
-        ("trace_callMany", [[[COUNT]]], "want a call and a list of trace types"),
-        ("trace_callMany", [[[COUNT, []]] * 1_001], "want at most 1000 calls, not 1001"),
-        ("trace_callMany", [[COUNT]], "want a list"),
+        ("trace_call", [COUNT, ["colour"]], "must be trace, stateDiff, vmTrace"),
+        ("trace_call", [COUNT, "trace"], "must be a list"),
+        ("trace_call", [COUNT, [[]]], "must be trace, stateDiff, vmTrace"),
+        ("trace_callMany", [[[COUNT]]], "must be a call and a list of trace types"),
+        ("trace_callMany", [[[COUNT, []]] * 1_001], "must be at most 1000 calls, not 1001"),
+        ("trace_callMany", [[COUNT]], "must be a list"),
     ],
 )
 def test_what_is_asked_wrongly(
