@@ -10,5 +10,5 @@ continues after a kill.
 * chain_port.py, local_chain.py: the chain as the phases need it
 * orchestrator.py, store.py: the state machine, and what it keeps
 
-Source: docs/lifecycle.md.
+Source: docs/lifecycle-reference.md.
 """

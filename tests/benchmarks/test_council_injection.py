@@ -144,9 +144,9 @@ def test_the_report_is_of_these_attacks() -> None:
 
 
 def test_the_page_has_the_reports_numbers() -> None:
-    """Each row of docs/council.md's tables of attacks has the counts of the report."""
+    """Each row of docs/council-reference.md's tables of attacks has the counts of the report."""
     form = json.loads(REPORT.read_text("utf-8"))
-    page = (REPORT.parents[2] / "docs" / "council.md").read_text("utf-8")
+    page = (REPORT.parents[2] / "docs" / "council-reference.md").read_text("utf-8")
     for found in form["counts"].values():
         for name, counts in found.items():
             row = f"| {name} | " + " | ".join(map(str, counts.values())) + " |"

@@ -35,7 +35,7 @@ OPERATIONS: Mapping[str, tuple[str, str]] = {
     "openfi_verify_run": ("POST", "/runs/{runId}/verification"),
     "openfi_get_manifest": ("GET", "/.well-known/{document}?agent={agentSlug}"),
 }
-"""The operation of REST that is the same as a tool. Source: `docs/lifecycle.md`."""
+"""The operation of REST that is the same as a tool. Source: `docs/lifecycle-reference.md`."""
 
 MEMBERS = {"openfi_plan_task": {"until": "plan"}, "openfi_dry_run_task": {"until": "dry_run"}}
 
