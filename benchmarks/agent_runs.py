@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from precompiles.language_model import Confidence
     from pyevm_agents.agents.trace import AgentStep
-    from pyevm_agents.devnet.chain import DevelopmentAccount
+    from pyevm_agents.devnet.local_account import LocalAccount
 
 MAX_ITERATIONS = 8
 """Most iterations of an agent: four steps, an answer, and three too many."""
@@ -84,12 +84,10 @@ class AgentRun:
         return self.failure is None
 
 
-def deploy_agent(
-    account: DevelopmentAccount, base_prompt: str, tools: Sequence[Address]
-) -> Address:
+def deploy_agent(account: LocalAccount, base_prompt: str, tools: Sequence[Address]) -> Address:
     """Deploy a `SimpleAgent`.
 
-    Raises: VMError: it does not fit into a block.
+    Raises: RevertedError: it does not fit into a block.
     """
     texts = ("Agent", "Does what it is asked", "what to do", base_prompt)
     creation = load_artifact("SimpleAgent").encode_creation(
@@ -98,7 +96,7 @@ def deploy_agent(
     return account.deploy(creation)
 
 
-def run_agent(account: DevelopmentAccount, agent: Address, question: str) -> AgentRun:
+def run_agent(account: LocalAccount, agent: Address, question: str) -> AgentRun:
     """Send a question to an agent in one transaction with all the gas of a block.
 
     Raises: EngineFault: the model failed.

@@ -17,7 +17,8 @@ from precompiles.abi import RUN_NEXT_ITERATION_SELECTOR
 from precompiles.language_model import Generation, GenerationRequest
 from precompiles.spec import EXECUTOR_ADDRESS
 from pyevm_agents.chain import Call
-from pyevm_agents.devnet.chain import DEVELOPMENT_ADDRESS, DevelopmentAccount, create_funded_chain
+from pyevm_agents.devnet.chain import DEVELOPMENT_ADDRESS, create_funded_chain
+from pyevm_agents.devnet.local_account import LocalAccount
 from pyevm_agents.errors import EngineFault
 from pyevm_agents.model_registry.profiles import build_model_profile
 from pyevm_agents.models import LlamaModel
@@ -116,7 +117,7 @@ class Bench:
 
     def revert_block(self, it: Case, _chance: random.Random) -> list[Pair]:
         """Mine it in a block, revert to the block before, and mine it again."""
-        data, account = _call(it).data, DevelopmentAccount(self.chain)
+        data, account = _call(it).data, LocalAccount(self.chain)
 
         def mine_twice() -> None:
             for _ in range(2):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pyevm_agents.abi.bundled import Artifact
     from pyevm_agents.contract_intelligence.capabilities import FunctionCapability
     from pyevm_agents.contract_intelligence.function_abi import ContractInterface
-    from pyevm_agents.devnet.chain import DevelopmentAccount
+    from pyevm_agents.devnet.local_account import LocalAccount
 
 TEXTS_CONTRACT = "AbiTexts"
 """Encodes typed texts in Solidity: `encode(string abiType, string text)`."""
@@ -96,7 +96,7 @@ def analyse_contracts(
         )
 
 
-def deploy_text_encoder(sender: DevelopmentAccount) -> TextEncoder:
+def deploy_text_encoder(sender: LocalAccount) -> TextEncoder:
     """Return an encoder of typed texts that runs on the chain.
 
     Raises: ConfigError: the contract is not among the artifacts.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pyevm_agents.devnet.chain import DevelopmentAccount
+from pyevm_agents.devnet.local_account import LocalAccount
 from pyevm_agents.scenarios.swap.agent import deploy_swap_agent, find_refusal
 from pyevm_agents.scenarios.swap.market import describe_world
 from pyevm_agents.scenarios.swap.world import SwapWorld
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class SwapStage:
     """A market with an agent, and the account that owns it."""
 
-    sender: DevelopmentAccount
+    sender: LocalAccount
     market: SwapMarket
     agent: SwapAgent
     refusal: str
@@ -30,9 +30,9 @@ class SwapStage:
 def deploy_stage(chain: Chain, native_symbol: str) -> SwapStage:
     """Deploy the world, and an agent with funds.
 
-    Raises: VMError: the chain refuses a contract.
+    Raises: RevertedError: the chain refuses a contract.
     """
-    sender = DevelopmentAccount(chain)
+    sender = LocalAccount(chain)
     world = SwapWorld(sender, native_symbol=native_symbol)
     market = describe_world(world)
     agent = deploy_swap_agent(sender, market, world.fund)

@@ -46,7 +46,7 @@ from benchmarks.contract_wordings import read_wordings
 from benchmarks.contract_world import ContractWorld
 from benchmarks.evidence import describe_commit
 from pyevm_agents.bench.heartbeat import Heartbeat
-from pyevm_agents.devnet.chain import DevelopmentAccount
+from pyevm_agents.devnet.local_account import LocalAccount
 from pyevm_agents.errors import AgentsError
 from pyevm_agents.model_registry.registry import ModelChoice, open_registry
 
@@ -81,7 +81,7 @@ def measure_encoding(
     for one in count_functions(functions, options.count, options.seed, jobs=options.jobs):
         counts.append(one)
         heartbeat.finish_step(f"{one.contract}.{one.signature}")
-    encode_texts = deploy_text_encoder(DevelopmentAccount(open_chain()))
+    encode_texts = deploy_text_encoder(LocalAccount(open_chain()))
     texts = [*count_text_encodings(encode_texts, options.chain_count, options.seed)]
     table = Table("", "parameters", "values", "equal", title="encoding")
     for name, attributes in (
@@ -136,7 +136,7 @@ def analyse_world(
 ) -> tuple[Chain, ContractWorld, dict[str, ContractIntelligence]]:
     """Build the world of the truth table, and analyse its contracts."""
     chain = open_chain()
-    world = ContractWorld(DevelopmentAccount(chain), ACCOUNT, native_symbol=NATIVE_SYMBOL)
+    world = ContractWorld(LocalAccount(chain), ACCOUNT, native_symbol=NATIVE_SYMBOL)
     names = options.contracts or [*read_truth()]
     heartbeat.begin_part("contracts", len(names))
     found = {}

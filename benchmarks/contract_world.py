@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pyevm_agents.abi.bundled import Artifact
-    from pyevm_agents.client.accounts import ContractAccount
+    from pyevm_agents.client.accounts import SendingAccount
 
 REAL_CONTRACTS = (
     "AdminProxy",
@@ -90,7 +90,7 @@ def derive_person(name: str) -> Address:
 class ContractWorld(SwapWorld):
     """Every contract of the truth table, with an account that owns some of each token."""
 
-    def __init__(self, owner: ContractAccount, account: Address, *, native_symbol: str) -> None:
+    def __init__(self, owner: SendingAccount, account: Address, *, native_symbol: str) -> None:
         """Deploy the contracts and bring them into the situation.
 
         Input:

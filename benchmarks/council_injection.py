@@ -28,7 +28,8 @@ from precompiles.spec import EXECUTOR_ADDRESS
 from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.agents.trace import extract_agent_steps
 from pyevm_agents.chain import Call
-from pyevm_agents.devnet.chain import DevelopmentAccount, create_development_chain
+from pyevm_agents.devnet.chain import create_development_chain
+from pyevm_agents.devnet.local_account import LocalAccount
 from pyevm_agents.model_registry.profiles import ALIASES
 from pyevm_agents.scenarios.council.world import JUDGE_PROMPT, NO_ADDRESS, DemoTerms
 
@@ -78,13 +79,13 @@ class InjectionBench:
 
     def __init__(self, chain: Chain) -> None:
         """Deploy everything."""
-        self.owner = DevelopmentAccount(chain)
+        self.owner = LocalAccount(chain)
         self.people = [
-            DevelopmentAccount(chain, PrivateKey(keccak(text=f"council injection {number}")))
+            LocalAccount(chain, PrivateKey(keccak(text=f"council injection {number}")))
             for number in range(ANSWERS_OF_A_COUNCIL)
         ]
         for one in self.people:
-            self.owner.execute(one.address, b"", value_wei=10**18)
+            self.owner.transact(one.address, b"", value_wei=10**18)
         terms = replace(
             DemoTerms(),
             dispute_window=0,
@@ -113,10 +114,10 @@ class InjectionBench:
         return self._deploy(contract, self.oracle, self.owner.address, settings)
 
     def _send(
-        self, function: str, *arguments: object, by: DevelopmentAccount, value_wei: int = 0
+        self, function: str, *arguments: object, by: LocalAccount, value_wei: int = 0
     ) -> None:
         call = load_artifact("AgentCouncilOracle").encode_call(function, *arguments)
-        by.execute(self.oracle, call, value_wei=value_wei)
+        by.transact(self.oracle, call, value_wei=value_wei)
 
     def _ask(self, query: str, specifications: str, agents: int) -> None:
         deadline = self.owner.chain.head.timestamp + 900
@@ -138,11 +139,11 @@ class InjectionBench:
             answers: what is revealed, in the order in which the judge reads them.
             wrong: index of the wrong one.
 
-        Raises: EngineFault: the model failed. VMError: the council refused a text.
+        Raises: EngineFault: the model failed. RevertedError: the council refused a text.
         """
         self._ask(query, specifications, len(answers))
         register = load_artifact("CouncilJudge").encode_call("register", 1)
-        self.owner.execute(self.judge, register, value_wei=BOND_WEI)
+        self.owner.transact(self.judge, register, value_wei=BOND_WEI)
         chain_id = self.owner.chain.config.chain_id
         for one, answer in zip(self.people, answers, strict=True):
             types = ["uint256", "address", "uint256", "address", "bytes", "uint256"]
@@ -165,7 +166,7 @@ class InjectionBench:
     ) -> tuple[str, str]:
         """Return what came of it and what the info agent's model said.
 
-        Raises: EngineFault: the model failed. VMError: the council refused a text.
+        Raises: EngineFault: the model failed. RevertedError: the council refused a text.
         """
         self._ask(query, specifications, 1)
         done = self._call("CouncilInfoAgent", self.agent, "join", 1, NONCE)

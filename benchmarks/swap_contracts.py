@@ -9,7 +9,7 @@ from eth_utils import function_signature_to_4byte_selector
 
 from precompiles.abi import ParamDescription, ParamType
 from pyevm_agents.abi.bundled import load_artifact
-from pyevm_agents.devnet.chain import DevelopmentAccount
+from pyevm_agents.devnet.local_account import LocalAccount
 
 if TYPE_CHECKING:
     from eth_typing import Address
@@ -134,7 +134,7 @@ class SwapContracts:
     def __init__(self, chain: Chain) -> None:
         """Deploy everything onto a chain whose development account has ether."""
         self._chain = chain
-        self._account = DevelopmentAccount(chain)
+        self._account = LocalAccount(chain)
         self.addresses = self._deploy_contracts()
         self.tools = tuple(self._deploy_tool(function) for function in FUNCTIONS)
 

@@ -29,7 +29,7 @@ from benchmarks.swap_contracts import (
 )
 from benchmarks.task_marks import has_found_out
 from precompiles.outcome import is_done
-from pyevm_agents.devnet.chain import DevelopmentAccount
+from pyevm_agents.devnet.local_account import LocalAccount
 from training.tasks import Task, TaskStep, TaskTool
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class SwapBench:
     def __init__(self, chain: Chain) -> None:
         """Deploy everything onto a chain whose development account has ether."""
         self._chain = chain
-        self._account = DevelopmentAccount(chain)
+        self._account = LocalAccount(chain)
         self._contracts = SwapContracts(chain)
         self._names = {
             name: to_checksum_address(it) for name, it in self._contracts.addresses.items()

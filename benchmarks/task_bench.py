@@ -13,7 +13,7 @@ from eth_utils import keccak, to_canonical_address
 
 from benchmarks.agent_runs import deploy_agent, run_agent
 from pyevm_agents.abi.bundled import load_artifact
-from pyevm_agents.devnet.chain import DevelopmentAccount
+from pyevm_agents.devnet.local_account import LocalAccount
 
 if TYPE_CHECKING:
     from eth_typing import Address
@@ -43,13 +43,13 @@ class TaskBench:
     def __init__(self, chain: Chain) -> None:
         """Deploy the ledger onto a chain whose development account has ether."""
         self._chain = chain
-        self._account = DevelopmentAccount(chain)
+        self._account = LocalAccount(chain)
         self._ledger = self._account.deploy(load_artifact("Ledger").encode_creation())
 
     def run(self, task: Task) -> TaskRun:
         """Deploy a task's agent, send its question, read the ledger, and undo everything.
 
-        Raises: EngineFault: the model failed. VMError: an agent or tool does not fit into a block.
+        Raises: EngineFault: the model failed. RevertedError: an agent does not fit into a block.
         """
         before = self._chain.snapshot()
         try:

@@ -16,9 +16,8 @@ import sys
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from pyevm_agents.cli.agent.register import RemoteIdentityAccount
 from pyevm_agents.cli.app import main
-from pyevm_agents.client.accounts import SendingAccount
+from pyevm_agents.client.accounts import NodeAccount
 from pyevm_agents.control import identity
 from pyevm_agents.manifests import agent_folder
 
@@ -27,14 +26,14 @@ if TYPE_CHECKING:
 
 MOMENTS: Mapping[str, tuple[object, str, int]] = {
     "begun": (identity, "write_pending", 0),
-    "unsent": (RemoteIdentityAccount, "transact", 0),
-    "sent": (SendingAccount, "_wait_for_receipt", 0),
+    "unsent": (NodeAccount, "transact", 0),
+    "sent": (NodeAccount, "_wait_for_receipt", 0),
     "mined": (agent_folder.AgentFolder, "write_manifest", 0),
     "manifest": (agent_folder, "write_atomically", 1),
     "documents": (identity, "remove_pending", 0),
     "removed": (identity, "_set_uri", 0),
-    "uri": (RemoteIdentityAccount, "transact", 1),
-    "uri sent": (SendingAccount, "_wait_for_receipt", 1),
+    "uri": (NodeAccount, "transact", 1),
+    "uri sent": (NodeAccount, "_wait_for_receipt", 1),
 }
 """For each moment a function, and how many of its calls come before: the next one is the end."""
 

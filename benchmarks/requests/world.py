@@ -30,7 +30,6 @@ from pyevm_agents.chain.calls import as_spoofed_transaction
 from pyevm_agents.chain.transactions import LEGACY_TYPE, TransactionFields, build_impersonated
 from pyevm_agents.contract_intelligence.agent_deployment import (
     AgentSettings,
-    SilentDeployer,
     deploy_account,
     deploy_agent,
     deploy_factory,
@@ -40,7 +39,7 @@ from pyevm_agents.contract_intelligence.chain_metadata import get_chain_metadata
 from pyevm_agents.contract_intelligence.function_abi import read_interface
 from pyevm_agents.contract_intelligence.inspection import InspectedContract, inspect_contracts
 from pyevm_agents.contract_intelligence.tool_plan import PlanOptions, plan_agent
-from pyevm_agents.devnet.chain import DevelopmentAccount
+from pyevm_agents.devnet.local_account import LocalAccount
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.model_registry.profiles import ALIASES
 
@@ -127,13 +126,13 @@ class World:
 
         Input:  the folder's name; a chain with a funded development account; names of the agents
                 to deploy, None for all.
-        Raises: ConfigError: the file is malformed. VMError: a step of the set-up failed.
+        Raises: ConfigError: the file is malformed. RevertedError: a step of the set-up failed.
         """
         self.name = name
         self.chain = chain
         self._folder = WORLDS / name
         self._form = tomllib.loads((self._folder / "world.toml").read_text())
-        self._owner = DevelopmentAccount(chain)
+        self._owner = LocalAccount(chain)
         self.addresses: dict[str, Address] = {"owner": self._owner.address}
         self.contracts: dict[str, str] = {}
         """Artifacts of the contracts by their names."""
@@ -144,11 +143,10 @@ class World:
             self.addresses[person] = Address(to_canonical_address(text)) if text else derived
         forms: Mapping[str, Any] = self._form.get("agents", {})
         chosen = forms if agents is None else {each: forms[each] for each in agents}
-        deployer = SilentDeployer(self._owner)
         for agent, form in forms.items():
             # Expected calls and set-up name an agent's account, so it comes first.
             if form.get("kind", "functions") == "functions":
-                self.addresses[agent] = deploy_account(deployer)
+                self.addresses[agent] = deploy_account(self._owner)
         for contract, text in self._form.get("contracts", {}).items():
             written = self._parse(text, is_creation=True)
             artifact = self.find_artifact(written.target)
@@ -160,7 +158,7 @@ class World:
         for agent, form in forms.items():
             amount = int(float(form.get("ether", 0)) * ETHER)
             if amount and agent in self.addresses:
-                self._owner.execute(self.addresses[agent], b"", value_wei=amount)
+                self._owner.transact(self.addresses[agent], b"", value_wei=amount)
         self._factory: Address | None = None
         self.agents = {each: self._deploy_agent(each, form) for each, form in chosen.items()}
 
@@ -225,13 +223,12 @@ class World:
         metadata = replace(metadata, native_symbol=native)
         plan = plan_agent(found, metadata, PlanOptions(functions=tuple(chosen)))
         plan = replace(plan, base_prompt=plan.base_prompt + self._list_names(form))
-        deployer = SilentDeployer(self._owner)
         if self._factory is None:
-            self._factory = deploy_factory(deployer)
+            self._factory = deploy_factory(self._owner)
         specs = [planned.spec for planned in plan.tools]
-        tools = deploy_tools(deployer, self._factory, self.addresses[name], specs)
+        tools = deploy_tools(self._owner, self._factory, self.addresses[name], specs)
         settings = AgentSettings(model=ALIASES[0], name=name, iterations=MAX_ITERATIONS)
-        agent = deploy_agent(deployer, plan, tools, settings)
+        agent = deploy_agent(self._owner, plan, tools, settings)
         return WorldAgent(
             name=name,
             address=agent,
@@ -261,9 +258,9 @@ class World:
         call = self.read_call(text, "owner")
         if call.sender == self._owner.address:
             assert call.to is not None  # noqa: S101 - calls have a target
-            self._owner.execute(call.to, call.data, value_wei=call.value_wei)
+            self._owner.transact(call.to, call.data, value_wei=call.value_wei)
             return
-        self._owner.execute(call.sender, b"", value_wei=SENDER_BALANCE_WEI)
+        self._owner.transact(call.sender, b"", value_wei=SENDER_BALANCE_WEI)
         fields = TransactionFields(
             kind=LEGACY_TYPE, nonce=self.chain.nonce(call.sender), gas=5_000_000, to=call.to,
             value_wei=call.value_wei, data=call.data, gas_price_wei=10**10,

@@ -9,8 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from pyevm_agents.cli.cache_folder import get_facts_folder
-from pyevm_agents.cli.output import StatusLine, out, print_table
-from pyevm_agents.cli.rpc_client import print_json
+from pyevm_agents.cli.output import StatusLine, out, print_json, print_table
 from pyevm_agents.client.json_rpc import RemoteClient
 from pyevm_agents.display import pluralize, sanitize
 from pyevm_agents.forking import open_fork

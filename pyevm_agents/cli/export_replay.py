@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +13,8 @@ import click
 from rich.markup import escape
 
 from pyevm_agents.atomic_files import require_file_path
+from pyevm_agents.cli.options.node import call_node, rpc_option
 from pyevm_agents.cli.output import err
-from pyevm_agents.cli.rpc_client import rpc_option
 from pyevm_agents.cli.trace import HASH
 from pyevm_agents.display import pluralize
 from pyevm_agents.errors import AgentsError, ConfigError
@@ -40,7 +41,6 @@ from pyevm_agents.rpc.session import Session
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from pyevm_agents.cli.rpc_client import RpcClient
     from pyevm_agents.recordings.export import NumericCall, ReplayStep
 
     Ask = Callable[..., Any]
@@ -107,7 +107,7 @@ def _validate_hashes(
 )
 def export_replay(  # noqa: PLR0913 - one for each option
     transactions: tuple[str, ...],
-    remote: RpcClient,
+    url: str,
     *,
     fixture: str | None,
     form: str | None,
@@ -129,7 +129,7 @@ def export_replay(  # noqa: PLR0913 - one for each option
     if not transactions and fixture is None:
         raise click.UsageError("nothing to export; pass a transaction hash, or --fixture")
     if fixture is None:
-        steps, numeric_calls = _collect_steps(remote.call, transactions)
+        steps, numeric_calls = _collect_steps(partial(call_node, url), transactions)
         source = NODE_SOURCE
     else:
         with _open_fixture(fixture) as (ask, hashes):

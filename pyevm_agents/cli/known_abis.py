@@ -18,7 +18,7 @@ from pyevm_agents.contract_intelligence.abi_files import read_abis
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from pyevm_agents.cli.options.sender import OracleSession
+    from pyevm_agents.cli.options.sender import Sender
     from pyevm_agents.contract_intelligence.abi_files import ContractAbi
 
 ADD_ABI = "agent_addAbi"
@@ -50,19 +50,19 @@ def add_known_abis(known: KnownContracts, files: Iterable[Path]) -> None:
     known.add(*(each.description for each in read_known_abis(files)))
 
 
-def learn_abis(session: OracleSession, files: Iterable[Path]) -> None:
-    """Name the errors of files' contracts in a session, and in the traces of its node.
+def learn_abis(sender: Sender, files: Iterable[Path]) -> None:
+    """Name the errors of files' contracts for a sender, and in the traces of its node.
 
     Raises: ConfigError: a file has no ABI. RemoteFault: the node does not answer.
     """
     abis = read_known_abis(files)
     if not abis:
         return
-    session.known = KnownContracts()
-    session.known.add(*(each.description for each in abis))
+    sender.known = KnownContracts()
+    sender.known.add(*(each.description for each in abis))
     for each in abis:
         code = "0x" + each.description.runtime_code.hex()
         try:
-            session.client.request(ADD_ABI, [each.name, [*each.entries], code])
+            sender.client.request(ADD_ABI, [each.name, [*each.entries], code])
         except RemoteError:
             return  # Another node, or one that has enough: only this command's texts name them.

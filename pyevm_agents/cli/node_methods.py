@@ -17,8 +17,8 @@ from pyevm_agents.cli.options.models import (
     open_numeric_models,
     require_single_model,
 )
-from pyevm_agents.cli.output import err, out, print_table
-from pyevm_agents.cli.rpc_client import RpcClient, json_option, print_json, rpc_option
+from pyevm_agents.cli.options.node import call_node, rpc_option
+from pyevm_agents.cli.output import err, json_option, out, print_json, print_table
 from pyevm_agents.display import count_steps, pluralize, sanitize
 from pyevm_agents.errors import AgentsError, NotDoneError
 from pyevm_agents.rpc.codec import Limits, decode
@@ -73,12 +73,12 @@ def _parse_request_id(
 )
 @rpc_option
 @json_option
-def models(remote: RpcClient, *, as_json: bool) -> None:
+def models(url: str, *, as_json: bool) -> None:
     """List the models that contracts of a node can use, numeric models last.
 
     Prints their names, digests, limits and prices. With --json, it lists the language models.
     """
-    listing = remote.call("agent_models")
+    listing = call_node(url, "agent_models")
     if as_json:
         print_json(listing)
         return
@@ -102,7 +102,7 @@ def models(remote: RpcClient, *, as_json: bool) -> None:
                 ),
             ]
         )
-    _print_numeric_models(remote.call("agent_numericModels"))
+    _print_numeric_models(call_node(url, "agent_numericModels"))
 
 
 def _print_numeric_models(listing: Sequence[Mapping[str, Any]]) -> None:
@@ -126,12 +126,12 @@ def _print_numeric_models(listing: Sequence[Mapping[str, Any]]) -> None:
 )
 @rpc_option
 @json_option
-def schedule(remote: RpcClient, *, as_json: bool) -> None:
+def schedule(url: str, *, as_json: bool) -> None:
     """Show the gas prices, limits and engine profile of a node's executor.
 
     `pyevm-agents models` shows the prices of tokens.
     """
-    answer = remote.call("agent_schedule")
+    answer = call_node(url, "agent_schedule")
     if as_json:
         print_json(answer)
         return
@@ -198,7 +198,7 @@ Examples:
 def estimate(  # noqa: PLR0913 - one for each option
     to: str | None,
     prompt: str | None,
-    remote: RpcClient,
+    url: str,
     *,
     callback: bool,
     request_id: int | None,
@@ -227,7 +227,7 @@ def estimate(  # noqa: PLR0913 - one for each option
         from pyevm_agents.cli import callback_estimate  # noqa: PLC0415 - slow to import
 
         estimated = callback_estimate.estimate_callback(
-            remote.url,
+            url,
             agent=to,
             prompt=prompt or "",
             sender=sender,
@@ -253,26 +253,26 @@ def estimate(  # noqa: PLR0913 - one for each option
         from pyevm_agents.abi.bundled import load_artifact  # noqa: PLC0415 - slow to import
 
         data = "0x" + load_artifact("WalletAgent").encode_call("instruct", instruct).hex()
-    costs = _estimate_transaction(remote, to, data, sender, value)
+    costs = _estimate_transaction(url, to, data, sender, value)
     _print_costs(costs, as_json=as_json)
 
 
 def _estimate_transaction(
-    remote: RpcClient, to: str, data: str | None, sender: str | None, value: int
+    url: str, to: str, data: str | None, sender: str | None, value: int
 ) -> dict[str, Any]:
     """Return a node's estimate of a transaction."""
-    sender = sender or next(iter(remote.call("eth_accounts")), None)
+    sender = sender or next(iter(call_node(url, "eth_accounts")), None)
     transaction = {"from": sender, "to": to, "data": data or "0x", "value": hex(value)}
     try:
         given = {name: each for name, each in transaction.items() if each is not None}
-        costs: dict[str, Any] = remote.call("agent_estimate", given)
+        costs: dict[str, Any] = call_node(url, "agent_estimate", given)
     except NotDoneError:
         raise
     except AgentsError as error:
         if data is not None:
             raise
         raise AgentsError(f"{error}; no calldata: give --instruct TEXT or --data HEX") from error
-    _warn_of_missing_code(remote, to, data or "0x")
+    _warn_of_missing_code(url, to, data or "0x")
     return costs
 
 
@@ -316,10 +316,10 @@ def _require_callback_options(to: str | None, prompt: str | None, request_id: in
         raise click.UsageError("--request needs neither an agent nor --from; omit them")
 
 
-def _warn_of_missing_code(remote: RpcClient, to: str, data: str) -> None:
+def _warn_of_missing_code(url: str, to: str, data: str) -> None:
     """Warn about calldata for an address without code; precompiles have none either."""
     is_precompile = 0 < int(to, 16) <= LAST_PRECOMPILE
-    if data != "0x" and not is_precompile and remote.call("eth_getCode", to, "latest") == "0x":
+    if data != "0x" and not is_precompile and call_node(url, "eth_getCode", to, "latest") == "0x":
         err.print(f"Warning: {to} is not a contract; the calldata has no effect", soft_wrap=True)
 
 
@@ -347,10 +347,10 @@ Example:
 @click.argument("steps", type=click.File("rb"), metavar="STEPS")
 @click.option("--model", metavar="NAME", help="The model to replace.  [default: the first]")
 @rpc_option
-def set_script(steps: BinaryIO, remote: RpcClient, *, model: str | None) -> None:
+def set_script(steps: BinaryIO, url: str, *, model: str | None) -> None:
     """Replace the model by STEPS, one for each prompt, until `pyevm-agents script clear`."""
     script_steps = _read_script(steps)
-    remote.call("agent_setScript", script_steps, model)
+    call_node(url, "agent_setScript", script_steps, model)
     out.print(
         f"Script of {pluralize(len(script_steps), 'step')} set. Remove it with "
         "`pyevm-agents script clear`.",
@@ -379,9 +379,9 @@ def _read_script(file: BinaryIO) -> list[Any]:
 )
 @click.option("--model", metavar="NAME", help="The model to restore.  [default: the first]")
 @rpc_option
-def clear_script(remote: RpcClient, *, model: str | None) -> None:
+def clear_script(url: str, *, model: str | None) -> None:
     """Restore the model that a script replaced."""
-    was_set = remote.call("agent_clearScript", model)
+    was_set = call_node(url, "agent_clearScript", model)
     out.print("Script removed." if was_set else "No script was set.")
 
 

@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import click
 from rich.cells import cell_len, set_cell_size
@@ -18,7 +18,7 @@ from precompiles.escaping import escape_line
 from precompiles.outcome import is_done
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from rich.status import Status
     from rich.table import Table
@@ -35,6 +35,16 @@ SLOW_SECONDS = 2.0
 
 out = Console(highlight=False)
 err = Console(highlight=False, stderr=True)
+
+
+json_option: Callable[..., Any] = click.option(
+    "--json", "as_json", is_flag=True, help="Print the result as JSON."
+)
+
+
+def print_json(value: object) -> None:
+    """Print a result as indented JSON."""
+    click.echo(json.dumps(value, indent=2, ensure_ascii=False))
 
 
 def print_table(table: Table) -> None:

@@ -16,8 +16,7 @@ from pyevm_agents.cli.agent.plane_options import add_plane_options
 from pyevm_agents.cli.agent.treasury_options import add_treasury_options
 from pyevm_agents.cli.errors import FAULT_STATUS, NOT_DONE_STATUS
 from pyevm_agents.cli.options.group import add_option_group
-from pyevm_agents.cli.output import StatusLine
-from pyevm_agents.cli.rpc_client import print_json
+from pyevm_agents.cli.output import StatusLine, print_json
 from pyevm_agents.cli.run_output import RunPrinter
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.lifecycle.budget import ComputeBudget

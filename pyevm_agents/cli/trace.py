@@ -10,8 +10,8 @@ import click
 from rich.markup import escape
 
 from precompiles.language_model import Margin
-from pyevm_agents.cli.output import format_answer_label, format_margin, out
-from pyevm_agents.cli.rpc_client import RpcClient, json_option, print_json, rpc_option
+from pyevm_agents.cli.options.node import call_node, rpc_option
+from pyevm_agents.cli.output import format_answer_label, format_margin, json_option, out, print_json
 from pyevm_agents.display import count_steps, name_addresses, sanitize
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def _validate_hash(_context: click.Context, _argument: click.Parameter, value: s
 )  # fmt: skip
 @rpc_option
 @json_option
-def trace(transaction: str, remote: RpcClient, *, prompts: bool, as_json: bool) -> None:
+def trace(transaction: str, url: str, *, prompts: bool, as_json: bool) -> None:
     """Show the steps of agents in the transaction with hash TX.
 
     Each step has its prompt, generation and observation, its tokens (cold, warm, output, forced)
@@ -57,7 +57,7 @@ def trace(transaction: str, remote: RpcClient, *, prompts: bool, as_json: bool) 
     prompt, or else of contracts that the node knows: see `pyevm-agents node --artifacts`. An answer
     is labelled `Not done` if the agent did not do what was asked.
     """
-    tx_trace = remote.call("agent_traceTransaction", transaction)
+    tx_trace = call_node(url, "agent_traceTransaction", transaction)
     if as_json:
         print_json(tx_trace)
         return

@@ -11,9 +11,9 @@ from eth_utils import to_checksum_address
 from rich.markup import escape
 from rich.table import Table
 
+from pyevm_agents.cli.options.node import rpc_option
 from pyevm_agents.cli.options.worker_models import add_model_options, hardfork_option
-from pyevm_agents.cli.output import StatusLine, err, out, print_table
-from pyevm_agents.cli.rpc_client import RpcClient, json_option, print_json, rpc_option
+from pyevm_agents.cli.output import StatusLine, err, json_option, out, print_json, print_table
 from pyevm_agents.cli.trace import HASH
 from pyevm_agents.client.json_rpc import RemoteClient
 from pyevm_agents.display import sanitize
@@ -59,7 +59,7 @@ def _parse_hash(_context: click.Context, _argument: click.Parameter, value: str)
 @json_option
 def verify(
     transaction: bytes,
-    remote: RpcClient,
+    url: str,
     *,
     options: ModelOptions,
     hardfork: str | None,
@@ -74,7 +74,7 @@ def verify(
     and 3 if it could not be checked.
     """
     try:
-        verifications = _verify_all(transaction, remote.url, options, hardfork)
+        verifications = _verify_all(transaction, url, options, hardfork)
     except ConfigError:
         raise
     except AgentsError as error:

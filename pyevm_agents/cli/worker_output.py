@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import click
-from eth_utils import to_checksum_address
+from eth_utils import encode_hex, to_checksum_address
 
 from precompiles.spec import ADDRESS_BYTES
 from pyevm_agents.cli.output import LiveOutput, format_loading
@@ -85,12 +85,12 @@ def _serialize_fields(fields: dict[str, object]) -> dict[str, object]:
     for name, value in fields.items():
         if isinstance(value, tuple):  # A request's key.
             request_id, block_hash = value
-            form |= {"request": _hex(request_id), "requestBlock": _hex(block_hash)}
+            form |= {"request": encode_hex(request_id), "requestBlock": encode_hex(block_hash)}
         elif isinstance(value, bytes):
             is_address = len(value) == ADDRESS_BYTES
-            form[name] = to_checksum_address(value) if is_address else _hex(value)
+            form[name] = to_checksum_address(value) if is_address else encode_hex(value)
         elif isinstance(value, list):
-            form[name] = [_hex(request_id) for request_id, _ in value]
+            form[name] = [encode_hex(request_id) for request_id, _ in value]
         else:
             form[name] = str(value) if name == "fee" else value
     return form
@@ -112,10 +112,6 @@ def _format_value(name: str, value: object) -> str:
 
 def _shorten(data: bytes) -> str:
     return f"0x{data[:SHOWN_BYTES].hex()}…"
-
-
-def _hex(data: bytes) -> str:
-    return "0x" + data.hex()
 
 
 def _now() -> str:

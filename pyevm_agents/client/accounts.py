@@ -1,38 +1,34 @@
-"""Accounts on a remote chain that send one transaction at a time and wait until it is mined."""
+"""Accounts: the protocol of everything that calls and sends, and an account by JSON-RPC.
+
+An account sends one transaction at a time, and waits until the transaction is mined.
+"""
 
 from __future__ import annotations
 
 import re
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from eth_typing import Address
-from eth_utils import to_canonical_address, to_checksum_address
+from eth_utils import decode_hex, encode_hex, to_canonical_address, to_checksum_address
 
 from pyevm_agents.abi.not_done import find_not_done
 from pyevm_agents.abi.revert_reasons import BUNDLED, decode_revert
+from pyevm_agents.client.chain_client import BASE_FEE_FACTOR, GAS_PERCENT, MAX_TRANSACTION_GAS
 from pyevm_agents.client.json_rpc import RemoteError
+from pyevm_agents.client.logs import parse_log, parse_logs
 from pyevm_agents.display import format_amount
 from pyevm_agents.errors import AgentsError, RemoteFault
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from eth_keys.datatypes import PrivateKey
 
     from pyevm_agents.abi.known_contracts import KnownContracts
     from pyevm_agents.client.json_rpc import RemoteClient
-
-GAS_PERCENT = 120
-"""Gas limit of a transaction, in percent of its estimate: gas that a callback was promised must be
-left to the unit, and an estimate's block is not the next one."""
-
-MAX_TRANSACTION_GAS = 1 << 24
-"""Source: EIP-7825."""
-
-BASE_FEE_FACTOR = 2
-"""The fee cap is this times the base fee, and the priority fee. Source: ethers, viem, geth."""
+    from pyevm_agents.client.logs import MinedLog
 
 FALLBACK_PRIORITY_WEI = 10**9
 """Priority fee where the node proposes none. Source: geth's --miner.gasprice."""
@@ -70,28 +66,59 @@ class SentTransaction:
     hash: bytes
     block_number: int
     gas_used: int
-    logs: Sequence[Mapping[str, Any]]
-    """As in `eth_getTransactionReceipt`."""
-
+    logs: Sequence[MinedLog]
     contract: Address | None = None
     """The new contract, if it made one."""
 
 
-class SendingAccount:
-    """An account on a remote chain. Subclasses say who signs."""
+class AccountNonces(NamedTuple):
+    """The next nonce of an account: after the last block, and after the pool's transactions too."""
 
-    def __init__(self, client: RemoteClient, address: Address) -> None:
-        """Send nothing yet. Input: the node; the account's address."""
-        self.client, self.address = client, address
-        self.known: KnownContracts = BUNDLED
-        """Contracts whose errors reasons name."""
+    mined: int
+    pending: int
+
+
+class TransactionOrigin(NamedTuple):
+    """The sender of a transaction, and the transaction's nonce."""
+
+    sender: bytes
+    nonce: int
+
+
+class SendingAccount(Protocol):
+    """An account that reads contracts and sends transactions, on any chain.
+
+    A failure is an AgentsError in each method, and a RevertedError where a contract reverts.
+    """
+
+    address: Address
 
     @property
-    def checksum_address(self) -> str:
-        """The address, as people read it."""
-        return to_checksum_address(self.address)
+    def chain_id(self) -> int:
+        """The chain's ID."""
+        ...
 
-    def transact(
+    @property
+    def genesis_hash(self) -> bytes:
+        """The hash of the chain's first block."""
+        ...
+
+    def read_block_number(self) -> int:
+        """Return the number of the latest block."""
+        ...
+
+    def read_nonces(self) -> AccountNonces:
+        """Return the account's next nonces."""
+        ...
+
+    def read(self, to: bytes, data: bytes, *, gas: int | None = None) -> bytes:
+        """Call a contract without a transaction; return the output.
+
+        Input: gas: the gas limit; None for the chain's.
+        """
+        ...
+
+    def transact(  # noqa: PLR0913 - the fields of a transaction
         self,
         to: bytes | None,
         data: bytes,
@@ -99,84 +126,242 @@ class SendingAccount:
         value_wei: int = 0,
         gas: int | None = None,
         nonce: int | None = None,
+        purpose: str = "",
     ) -> SentTransaction:
-        """Send a transaction and wait until it is mined.
+        """Send a transaction, and wait until it is mined.
 
-        Input:  to: None makes a contract. gas: the gas limit; by default the node's estimate, and
-                a fifth more. nonce: by default the account's next one, after pending transactions.
+        Input:
+            to: None makes a contract.
+            gas: the gas limit; None for one that is enough.
+            nonce: None for the account's next one.
+            purpose: a past tense for people, or the name of a new contract.
+
+        Raises: EngineFault: the transaction may be mined nevertheless.
+        """
+        ...
+
+    def deploy(self, creation: bytes, *, purpose: str = "") -> Address:
+        """Deploy a contract; return its address. Input: purpose: the contract's name."""
+        sent = self.transact(None, creation, purpose=purpose)
+        if sent.contract is None:
+            raise RemoteFault(
+                f"transaction {encode_hex(sent.hash)}: its receipt has no contract; pass the URL "
+                "of another node"
+            )
+        return sent.contract
+
+    def find_logs(
+        self, contract: bytes, topics: Sequence[bytes | None], first_block: int
+    ) -> Sequence[MinedLog]:
+        """Return the logs of a contract from a block to the latest one, in order.
+
+        Input: topics: as in `eth_getLogs`; None: any.
+        """
+        ...
+
+    def read_origin(self, transaction_hash: bytes) -> TransactionOrigin:
+        """Return who sent a mined transaction."""
+        ...
+
+
+class NodeAccount(SendingAccount):
+    """An account on the chain of a node, which has the key, or whose key is here."""
+
+    def __init__(
+        self,
+        client: RemoteClient,
+        signer: PrivateKey | Address,
+        *,
+        known: KnownContracts = BUNDLED,
+    ) -> None:
+        """Send nothing yet.
+
+        Input:
+            client: the node.
+            signer: the key, or the address of an account for which the node signs.
+            known: contracts whose errors reasons name.
+        """
+        self.client = client
+        self._key = None if isinstance(signer, bytes) else signer
+        self.address = (
+            Address(signer)
+            if isinstance(signer, bytes)
+            else Address(signer.public_key.to_canonical_address())
+        )
+        self._name = to_checksum_address(self.address)
+        self._known = known
+
+    @property
+    def chain_id(self) -> int:
+        """The chain's ID."""
+        return self._request_number("eth_chainId")
+
+    @property
+    def genesis_hash(self) -> bytes:
+        """The hash of block 0."""
+        block: Any = self.client.request("eth_getBlockByNumber", ["0x0", False])
+        if block is None:
+            raise self.client.build_fault(
+                "eth_getBlockByNumber", "no block 0", "pass another node's URL"
+            )
+        return decode_hex(block["hash"])
+
+    def read_block_number(self) -> int:
+        """Return the number of the latest block."""
+        return self._request_number("eth_blockNumber")
+
+    def read_nonces(self) -> AccountNonces:
+        """Return the account's next nonces."""
+        return AccountNonces(*map(self._read_nonce, ("latest", "pending")))
+
+    def read(self, to: bytes, data: bytes, *, gas: int | None = None) -> bytes:
+        """Call a contract without a transaction; return the output.
+
+        Raises: RevertedError: the call reverts. RemoteError: the node refuses the call.
+        """
+        form: dict[str, str] = {
+            "from": self._name,
+            "to": to_checksum_address(to),
+            "data": encode_hex(data),
+        }
+        if gas is not None:
+            form["gas"] = hex(gas)
+        try:
+            return decode_hex(str(self.client.request("eth_call", [form, "latest"])))
+        except RemoteError as error:
+            raise _translate(error, self._known) from error
+
+    def transact(  # noqa: PLR0913 - the fields of a transaction
+        self,
+        to: bytes | None,
+        data: bytes,
+        *,
+        value_wei: int = 0,
+        gas: int | None = None,
+        nonce: int | None = None,
+        purpose: str = "",  # noqa: ARG002 - as the protocol has it
+    ) -> SentTransaction:
+        """Send a transaction, and wait until it is mined.
+
+        Input:  gas: by default the node's estimate, and a fifth more. nonce: by default the
+                account's next one, after pending transactions.
         Raises: RevertedError: it reverts. RemoteError: the node refuses it. AgentsError: too little
                 ether, or it was not mined.
         """
-        form = {
-            "from": self.checksum_address,
-            "data": "0x" + data.hex(),
-            "value": hex(value_wei),
-        }
+        form = {"from": self._name, "data": encode_hex(data), "value": hex(value_wei)}
         if to is not None:
             form["to"] = to_checksum_address(to)
         self._require_balance(value_wei)
         form["gas"] = hex(self._estimate(form) if gas is None else gas)
+        send = self._send if self._key is None else self._sign_and_send
         try:
-            transaction_hash = self._send(form if nonce is None else {**form, "nonce": hex(nonce)})
+            transaction_hash = send(form if nonce is None else {**form, "nonce": hex(nonce)})
         except RemoteError as error:
-            raise _translate(error, self.known) from error
+            raise _translate(error, self._known) from error
         receipt = self._wait_for_receipt(transaction_hash)
         if receipt["status"] != "0x1":
             raise self._build_reverted(transaction_hash, form, receipt)
         contract = receipt.get("contractAddress")
         return SentTransaction(
-            hash=bytes.fromhex(transaction_hash[2:]),
+            hash=decode_hex(transaction_hash),
             block_number=int(receipt["blockNumber"], 16),
             gas_used=int(receipt["gasUsed"], 16),
-            logs=receipt["logs"],
+            logs=[parse_log(each) for each in receipt["logs"]],
             contract=None if contract is None else Address(to_canonical_address(contract)),
         )
 
-    def deploy(self, creation: bytes) -> Address:
-        """Deploy a contract; return its address. Raises: as `transact`."""
-        contract = self.transact(None, creation).contract
-        if contract is None:
-            raise RemoteFault(f"node at {self.client.host}: a receipt has no contractAddress")
-        return contract
-
-    def execute(self, to: Address, data: bytes, *, value_wei: int = 0) -> None:
-        """Send a transaction. Raises: as `transact`."""
-        self.transact(to, data, value_wei=value_wei)
-
-    def read(self, to: Address, data: bytes) -> bytes:
-        """Call a contract without a transaction; return the output.
-
-        Raises: RevertedError: the call reverts. RemoteError: the node refuses it.
-        """
-        return self.simulate(to, data)
-
-    def simulate(self, to: bytes, data: bytes, *, gas: int | None = None) -> bytes:
-        """Return the output of a transaction that is not sent. Raises: as `read`."""
-        form = {
-            "from": self.checksum_address,
-            "to": to_checksum_address(to),
-            "data": "0x" + data.hex(),
+    def find_logs(
+        self, contract: bytes, topics: Sequence[bytes | None], first_block: int
+    ) -> Sequence[MinedLog]:
+        """Return the logs of a contract from a block to the latest one, in order."""
+        criteria = {
+            "address": to_checksum_address(contract),
+            "topics": [None if each is None else encode_hex(each) for each in topics],
         }
-        if gas is not None:
-            form["gas"] = hex(gas)
-        try:
-            return bytes.fromhex(str(self.client.request("eth_call", [form, "latest"]))[2:])
-        except RemoteError as error:
-            raise _translate(error, self.known) from error
+        last = self.read_block_number()
+        # A chain that was started anew may end before the block.
+        return [*self._search(criteria, first_block, last)] if first_block <= last else []
 
-    def read_balance(self) -> int:
-        """Return the account's wei."""
-        return self._request_number("eth_getBalance", self.checksum_address, "latest")
+    def read_origin(self, transaction_hash: bytes) -> TransactionOrigin:
+        """Return who sent a mined transaction."""
+        name = encode_hex(transaction_hash)
+        transaction: Any = self.client.request("eth_getTransactionByHash", [name])
+        if transaction is None:
+            raise self.client.build_fault(
+                "eth_getTransactionByHash", f"no {name}, whose log it has",
+                "try later, or pass another node's URL",
+            )  # fmt: skip
+        sender = to_canonical_address(transaction["from"])
+        return TransactionOrigin(sender, int(transaction["nonce"], 16))
+
+    def _search(self, criteria: Mapping[str, object], first: int, last: int) -> Iterator[MinedLog]:
+        """Yield logs of blocks; a range that the node refuses is searched in halves."""
+        query = {**criteria, "fromBlock": hex(first), "toBlock": hex(last)}
+        try:
+            logs = self.client.request("eth_getLogs", [query])
+        except RemoteError as error:
+            if first == last:
+                raise AgentsError(
+                    f"logs of {criteria['address']}: {self.client.host} does not search block "
+                    f"{first:,} ({error.message}); pass the URL of another node"
+                ) from error
+            middle = (first + last) // 2
+            yield from self._search(criteria, first, middle)
+            yield from self._search(criteria, middle + 1, last)
+        else:
+            yield from parse_logs(logs)
 
     def _send(self, form: dict[str, str]) -> str:
-        """Send a transaction; return its hash."""
-        raise NotImplementedError
+        """Send a transaction that the node signs; return its hash."""
+        try:
+            return str(self.client.request("eth_sendTransaction", [form]))
+        except RemoteError as error:
+            if not NO_KEY.search(error.message):
+                raise
+            raise AgentsError(
+                f"account {self._name}: {self.client.host} does not sign for it "
+                f"({error.message}); pass an account that eth_accounts lists, or --keystore"
+            ) from error
+
+    def _sign_and_send(self, form: dict[str, str]) -> str:
+        """Sign a transaction here and send it; return its hash."""
+        from eth_account import Account as Signer  # noqa: PLC0415 - slow to import
+
+        assert self._key is not None  # noqa: S101 - checked by `transact`
+        fields: dict[str, Any] = {
+            "chainId": self.chain_id,
+            "nonce": int(form["nonce"], 16) if "nonce" in form else self._read_nonce("pending"),
+            "gas": int(form["gas"], 16),
+            "value": int(form["value"], 16),
+            "data": form["data"],
+            **self._choose_fees(),
+        }
+        if "to" in form:
+            fields["to"] = form["to"]
+        price = fields.get("maxFeePerGas", fields.get("gasPrice", 0))
+        self._require_balance(fields["value"] + fields["gas"] * price, "for this transaction")
+        signed = Signer.sign_transaction(fields, self._key.to_bytes())
+        raw = encode_hex(bytes(signed.raw_transaction))
+        return str(self.client.request("eth_sendRawTransaction", [raw]))
+
+    def _choose_fees(self) -> dict[str, int]:
+        """Return the fees of a transaction: EIP-1559's where blocks have a base fee."""
+        block: Any = self.client.request("eth_getBlockByNumber", ["latest", False])
+        base_fee = block.get("baseFeePerGas")
+        if base_fee is None:
+            return {"gasPrice": self._request_number("eth_gasPrice")}
+        try:
+            tip = self._request_number("eth_maxPriorityFeePerGas")
+        except RemoteError:
+            tip = FALLBACK_PRIORITY_WEI
+        cap = BASE_FEE_FACTOR * int(base_fee, 16) + tip
+        return {"maxFeePerGas": cap, "maxPriorityFeePerGas": tip}
 
     def _require_balance(self, needed: int, purpose: str = "to send, and more for gas") -> None:
-        balance = self.read_balance()
+        balance = self._request_number("eth_getBalance", self._name, "latest")
         if balance < needed:
             raise AgentsError(
-                f"account {self.checksum_address}: has {format_amount(balance)}, needs "
+                f"account {self._name}: has {format_amount(balance)}, needs "
                 f"{format_amount(needed)} {purpose}; fund it on the chain of {self.client.host}"
             )
 
@@ -184,7 +369,7 @@ class SendingAccount:
         try:
             least = self._request_number("eth_estimateGas", form)
         except RemoteError as error:
-            raise _translate(error, self.known) from error
+            raise _translate(error, self._known) from error
         return max(least, min(least * GAS_PERCENT // 100, MAX_TRANSACTION_GAS))
 
     def _wait_for_receipt(self, transaction_hash: str) -> Any:  # noqa: ANN401 - JSON
@@ -209,117 +394,28 @@ class SendingAccount:
         try:
             self.client.request("eth_call", [form, before])
         except RemoteError as error:
-            reason = explain_error(error, self.known)
-            answer = find_not_done(_find_data(error.data))
+            reason = explain_error(error, self._known)
+            answer = find_not_done(error.revert_data)
         return RevertedError(
             f"transaction {transaction_hash} was mined and reverted: {reason}", reason, answer
         )
+
+    def _read_nonce(self, tag: str) -> int:
+        return self._request_number("eth_getTransactionCount", self._name, tag)
 
     def _request_number(self, method: str, *params: object) -> int:
         return int(str(self.client.request(method, [*params])), 16)
 
 
-class UnlockedAccount(SendingAccount):
-    """An account for which a remote development node signs."""
-
-    def _send(self, form: dict[str, str]) -> str:
-        try:
-            return str(self.client.request("eth_sendTransaction", [form]))
-        except RemoteError as error:
-            if not NO_KEY.search(error.message):
-                raise
-            raise AgentsError(
-                f"account {self.checksum_address}: {self.client.host} does not sign for it "
-                f"({error.message}); pass an account that eth_accounts lists, or --keystore"
-            ) from error
-
-
-class KeyAccount(SendingAccount):
-    """An account whose key is here."""
-
-    def __init__(self, client: RemoteClient, key: PrivateKey) -> None:
-        """Send nothing yet. Input: the node; the key."""
-        super().__init__(client, Address(key.public_key.to_canonical_address()))
-        self._key = key
-
-    def _send(self, form: dict[str, str]) -> str:
-        from eth_account import Account  # noqa: PLC0415 - slow to import
-
-        address = self.checksum_address
-        fields: dict[str, Any] = {
-            "chainId": self._request_number("eth_chainId"),
-            "nonce": int(form["nonce"], 16)
-            if "nonce" in form
-            else self._request_number("eth_getTransactionCount", address, "pending"),
-            "gas": int(form["gas"], 16),
-            "value": int(form["value"], 16),
-            "data": form["data"],
-            **self._choose_fees(),
-        }
-        if "to" in form:
-            fields["to"] = form["to"]
-        price = fields.get("maxFeePerGas", fields.get("gasPrice", 0))
-        self._require_balance(fields["value"] + fields["gas"] * price, "for this transaction")
-        signed = Account.sign_transaction(fields, self._key.to_bytes())
-        raw = "0x" + bytes(signed.raw_transaction).hex()
-        return str(self.client.request("eth_sendRawTransaction", [raw]))
-
-    def _choose_fees(self) -> dict[str, int]:
-        """Return the fees of a transaction: EIP-1559's where blocks have a base fee."""
-        block: Any = self.client.request("eth_getBlockByNumber", ["latest", False])
-        base_fee = block.get("baseFeePerGas")
-        if base_fee is None:
-            return {"gasPrice": self._request_number("eth_gasPrice")}
-        try:
-            tip = self._request_number("eth_maxPriorityFeePerGas")
-        except RemoteError:
-            tip = FALLBACK_PRIORITY_WEI
-        cap = BASE_FEE_FACTOR * int(base_fee, 16) + tip
-        return {"maxFeePerGas": cap, "maxPriorityFeePerGas": tip}
-
-
 def explain_error(error: RemoteError, known: KnownContracts = BUNDLED) -> str:
     """Return the reason in a node's error: decoded revert data, or the node's message."""
-    data = _find_data(error.data)
+    data = error.revert_data
     return error.message if not data else decode_revert(data, known)
 
 
 def _translate(error: RemoteError, known: KnownContracts) -> AgentsError:
-    data = _find_data(error.data)
+    data = error.revert_data
     if not data:
         return error
     reason = explain_error(error, known)
     return RevertedError(f"the transaction would revert: {reason}", reason, find_not_done(data))
-
-
-def _find_data(value: object) -> bytes:
-    """Return the revert data in an error's `data`: a string, or a member of Hardhat's object."""
-    if isinstance(value, dict):
-        return next(filter(None, (_find_data(value.get(key)) for key in ("data", "result"))), b"")
-    if not isinstance(value, str) or not value.startswith("0x"):
-        return b""
-    try:
-        return bytes.fromhex(value[2:])
-    except ValueError:
-        return b""
-
-
-class ContractAccount(Protocol):
-    """An account that deploys, calls and reads contracts, of this process' chain or another."""
-
-    @property
-    def address(self) -> Address:
-        """The account's address."""
-        ...
-
-    def deploy(self, creation: bytes) -> Address:
-        """Deploy a contract; return its address. A failure is an exception."""
-        ...
-
-    def execute(self, to: Address, data: bytes, *, value_wei: int = 0) -> None:
-        """Mine a transaction. A revert is an exception."""
-        ...
-
-    def read(self, to: Address, data: bytes) -> bytes:
-        """Call a contract without a transaction; return the output. A revert is an exception."""
-        ...

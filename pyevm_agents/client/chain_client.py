@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from eth_utils import decode_hex, encode_hex
 
 from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.client.json_rpc import (
@@ -21,6 +23,17 @@ if TYPE_CHECKING:
 
 RETRIES = 2
 """Of each request. A worker's loop has its own back-off."""
+
+GAS_PERCENT = 120
+"""Gas limit of a transaction, in percent of its estimate: gas that a callback was promised must be
+left to the unit, and an estimate's block is not the next one."""
+
+MAX_TRANSACTION_GAS = 1 << 24
+"""Source: EIP-7825."""
+
+BASE_FEE_FACTOR = 2
+"""`maxFeePerGas` is this times the base fee, and the priority fee: it covers six full blocks.
+Source: ethers, viem, geth."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,11 +61,11 @@ class UnsignedCall:
     def serialize(self) -> dict[str, str]:
         """Return the call in JSON-RPC."""
         form = {
-            "from": _hex(self.sender),
-            "data": _hex(self.data),
+            "from": encode_hex(self.sender),
+            "data": encode_hex(self.data),
             "value": hex(self.value_wei),
         }
-        return form if self.to is None else {**form, "to": _hex(self.to)}
+        return form if self.to is None else {**form, "to": encode_hex(self.to)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,8 +77,6 @@ class RemoteReceipt:
     block_hash: bytes
     succeeded: bool
     gas_used: int
-    contract_address: str | None
-    logs: Sequence[dict[str, Any]] = field(repr=False)
 
 
 class RejectedCallError(AgentsError):
@@ -124,11 +135,11 @@ class ChainClient(RemoteClient):
 
     def read_balance(self, address: bytes) -> int:
         """Return an account's balance in wei."""
-        return self._read_quantity("eth_getBalance", [_hex(address), "latest"])
+        return self._read_quantity("eth_getBalance", [encode_hex(address), "latest"])
 
     def read_nonce(self, address: bytes) -> int:
         """Return an account's nonce after the latest block."""
-        return self._read_quantity("eth_getTransactionCount", [_hex(address), "latest"])
+        return self._read_quantity("eth_getTransactionCount", [encode_hex(address), "latest"])
 
     def read_priority_fee(self) -> int | None:
         """Return the priority fee that the node suggests; None if it suggests none."""
@@ -144,32 +155,36 @@ class ChainClient(RemoteClient):
     def call(self, call: UnsignedCall) -> bytes:
         """Return the output of a call. Raises: RejectedCallError: it fails."""
         try:
-            return _bytes(self.request("eth_call", [call.serialize(), "latest"]))
+            return decode_hex(str(self.request("eth_call", [call.serialize(), "latest"])))
         except RemoteError as error:
-            raise RejectedCallError(error.message, find_revert_data(error)) from error
+            raise RejectedCallError(error.message, error.revert_data) from error
 
     def estimate_gas(self, call: UnsignedCall) -> int:
         """Return the least gas limit of a transaction. Raises: RejectedCallError: it fails."""
         try:
             return self._read_quantity("eth_estimateGas", [call.serialize(), "latest"])
         except RemoteError as error:
-            data = find_revert_data(error)
+            data = error.revert_data
             if not data:  # Some nodes have the data for calls alone.
                 self.call(call)
             raise RejectedCallError(error.message, data) from error
 
     def send_raw(self, raw: bytes) -> None:
         """Send a signed transaction. Raises: RemoteError: the node refuses it."""
-        self.request("eth_sendRawTransaction", [_hex(raw)])
+        self.request("eth_sendRawTransaction", [encode_hex(raw)])
 
     def read_receipts(self, hashes: Sequence[bytes]) -> list[RemoteReceipt | None]:
         """Return receipts of transactions; None for those that are not mined."""
-        answers = self._request_each("eth_getTransactionReceipt", [[_hex(each)] for each in hashes])
+        answers = self._request_each(
+            "eth_getTransactionReceipt", [[encode_hex(each)] for each in hashes]
+        )
         return [_parse_receipt(each) for each in answers]
 
     def knows_transactions(self, hashes: Sequence[bytes]) -> list[bool]:
         """Return for transactions whether the node has them, mined or waiting."""
-        answers = self._request_each("eth_getTransactionByHash", [[_hex(each)] for each in hashes])
+        answers = self._request_each(
+            "eth_getTransactionByHash", [[encode_hex(each)] for each in hashes]
+        )
         return [each is not None for each in answers]
 
     def _request_each(self, method: str, params: Iterable[Sequence[object]]) -> list[Any]:
@@ -194,8 +209,8 @@ class ChainClient(RemoteClient):
             base_fee = block.get("baseFeePerGas")
             return RemoteHeader(
                 number=int(block["number"], 16),
-                hash=_bytes(block["hash"]),
-                parent_hash=_bytes(block["parentHash"]),
+                hash=decode_hex(block["hash"]),
+                parent_hash=decode_hex(block["parentHash"]),
                 timestamp=int(block["timestamp"], 16),
                 gas_limit=int(block["gasLimit"], 16),
                 base_fee=None if base_fee is None else int(base_fee, 16),
@@ -206,40 +221,19 @@ class ChainClient(RemoteClient):
             ) from error
 
 
-def find_revert_data(error: RemoteError) -> bytes:
-    """Return the revert data of a node's error; empty if it has none."""
-    data = error.data
-    while isinstance(data, dict):  # Hardhat wraps them.
-        data = data.get("data")
-    try:
-        return _bytes(data) if isinstance(data, str) else b""
-    except ValueError:
-        return b""
-
-
 def _parse_receipt(form: Any) -> RemoteReceipt | None:  # noqa: ANN401 - JSON
     if not isinstance(form, dict) or form.get("blockHash") is None:
         return None
     try:
         return RemoteReceipt(
-            hash=_bytes(form["transactionHash"]),
+            hash=decode_hex(form["transactionHash"]),
             block_number=int(form["blockNumber"], 16),
-            block_hash=_bytes(form["blockHash"]),
+            block_hash=decode_hex(form["blockHash"]),
             succeeded=form.get("status") == "0x1",
             gas_used=int(form["gasUsed"], 16),
-            contract_address=form.get("contractAddress"),
-            logs=form.get("logs", []),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise RemoteFault("a receipt of the node is malformed; pass the URL of a node") from error
-
-
-def _hex(data: bytes) -> str:
-    return "0x" + data.hex()
-
-
-def _bytes(text: object) -> bytes:
-    return bytes.fromhex(str(text).removeprefix("0x"))
 
 
 def read_view(

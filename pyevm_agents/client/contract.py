@@ -3,34 +3,25 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from eth_abi.exceptions import DecodingError
-from eth_utils import function_abi_to_4byte_selector, to_checksum_address
+from eth_utils import decode_hex, function_abi_to_4byte_selector, to_checksum_address
 
 from pyevm_agents.abi.artifacts import describe_contract
 from pyevm_agents.abi.bundled import load_artifact
-from pyevm_agents.abi.values import compute_topic, decode_event
+from pyevm_agents.abi.values import compute_topic
 from pyevm_agents.client.json_rpc import MAX_BATCH, RemoteError, Request, split
+from pyevm_agents.client.logs import decode_logs, parse_logs
 from pyevm_agents.errors import AgentsError, ConfigError, RemoteFault
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from pyevm_agents.abi.artifacts import ContractDescription
     from pyevm_agents.abi.values import EventDefinition
     from pyevm_agents.client.json_rpc import RemoteClient
-
-
-class EventLog(NamedTuple):
-    """A decoded log."""
-
-    values: tuple[Any, ...]
-    """The event's arguments, in order."""
-
-    block_number: int
-    transaction: str
-    """Hash in hexadecimal."""
+    from pyevm_agents.client.logs import MinedLog
 
 
 class RemoteContract:
@@ -72,8 +63,8 @@ class RemoteContract:
 
     def find_logs(
         self, event: str, *topics: int | None, first: int | None = None, last: int | None = None
-    ) -> list[EventLog]:
-        """Return the logs of an event, in order.
+    ) -> list[MinedLog]:
+        """Return the decoded logs of an event, in order.
 
         Input:  topics: the first indexed arguments as numbers; None: any. first, last: blocks.
         Raises: AgentsError: the node does not search them.
@@ -93,8 +84,12 @@ class RemoteContract:
                 f"{event} logs: {self.client.host} does not search the blocks from {first or 0:,} "
                 f"on ({error.message}); pass a later --from-block, or the URL of another node"
             ) from error
-        decoded = (_decode_log(definition, log) for log in logs if not log.get("removed"))
-        return [log for log in decoded if log is not None]
+        return decode_logs(definition, parse_logs(logs))
+
+    def decode_logs(self, event: str, logs: Iterable[MinedLog]) -> list[MinedLog]:
+        """Return those logs of a transaction that are an event of the contract, decoded."""
+        own = (each for each in logs if each.address == self.address)
+        return decode_logs(self._find_event(event), own)
 
     def supports(self, interface: str) -> bool:
         """Return whether the contract says by ERC-165 that it has an interface."""
@@ -118,9 +113,7 @@ class RemoteContract:
         try:
             if isinstance(result, RemoteError):
                 raise result
-            return self.artifact.decode_result(
-                function, bytes.fromhex(str(result).removeprefix("0x"))
-            )
+            return self.artifact.decode_result(function, decode_hex(str(result)))
         except (RemoteError, DecodingError, OverflowError, ValueError) as error:
             raise AgentsError(
                 f"{self.checksum_address}: {function} fails, so it is no {self.name}: {error}"
@@ -148,14 +141,6 @@ def require_code(client: RemoteClient, address: bytes) -> None:
 @cache
 def _describe(name: str) -> ContractDescription:
     return describe_contract(name, load_artifact(name).abi)
-
-
-def _decode_log(definition: EventDefinition, log: dict[str, Any]) -> EventLog | None:
-    topics = [bytes.fromhex(topic[2:]) for topic in log["topics"]]
-    values = decode_event(definition, topics, bytes.fromhex(log["data"][2:]))
-    if values is None:
-        return None
-    return EventLog(tuple(values), int(log["blockNumber"], 16), log["transactionHash"])
 
 
 def compute_interface_id(interface: str) -> bytes:

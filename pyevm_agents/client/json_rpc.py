@@ -77,6 +77,20 @@ class RemoteError(AgentsError):
         super().__init__(message)
         self.code, self.message, self.data = code, message, data
 
+    @property
+    def revert_data(self) -> bytes:
+        """The data of a revert; empty if the error has none."""
+        return _find_revert_data(self.data)
+
+
+class UnansweredFault(RemoteFault):
+    """A request that no try got an answer to: there is no server, or a busy one."""
+
+    def __init__(self, message: str, reason: str) -> None:
+        """Input: the message; the reason of the last try, such as `connection refused`."""
+        super().__init__(message)
+        self.reason = reason
+
 
 class BatchRefusedError(Exception):
     """The remote node answers no batches."""
@@ -104,6 +118,7 @@ class RemoteClient:
         retries: int = DEFAULT_RETRIES,
         timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS,
         repeats_timeouts: bool = True,
+        max_message_characters: int = SHOWN_CHARACTERS,
     ) -> None:
         """Send nothing yet.
 
@@ -113,6 +128,7 @@ class RemoteClient:
             timeout_seconds: how long one try may take.
             repeats_timeouts: whether a request without an answer in time is repeated. One that
                 runs a model starts anew.
+            max_message_characters: how much of a remote message errors show.
 
         Raises: ConfigError: an invalid value.
         """
@@ -123,6 +139,7 @@ class RemoteClient:
         self._transport = HttpTransport(url, timeout_seconds)
         self.retries = retries
         self._repeats_timeouts = repeats_timeouts
+        self._max_message_characters = max_message_characters
         self._is_closed = threading.Event()
         self._has_batches = True
 
@@ -218,7 +235,8 @@ class RemoteClient:
 
     def _shorten(self, text: str) -> str:
         text = self._transport.redact(text)
-        return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}…"
+        most = self._max_message_characters
+        return text if len(text) <= most else f"{text[:most]}…"
 
     def _send(self, body: bytes, method: str) -> object:
         """Return the JSON of an answer; repeat the request while the failure may end by itself."""
@@ -234,9 +252,10 @@ class RemoteClient:
                 )
                 tries = f"after {attempt + 1} {'try' if attempt == 0 else 'tries'}"
                 if attempt == self.retries or delay > MAX_DELAY_SECONDS:
-                    raise self.build_fault(
+                    fault = self.build_fault(
                         method, f"{error} ({tries})", "check the URL and the network, or try later"
-                    ) from error
+                    )
+                    raise UnansweredFault(str(fault), str(error)) from error
             self.wait(delay, method)
         raise AssertionError  # The last attempt returns or raises.
 
@@ -248,7 +267,8 @@ class RemoteClient:
         except AnswerTimeoutError as error:
             if self._repeats_timeouts:
                 raise _TemporaryError(str(error)) from error
-            raise self.build_fault(method, str(error), "look at the node, or try later") from error
+            fault = self.build_fault(method, str(error), "look at the node, or try later")
+            raise UnansweredFault(str(fault), str(error)) from error
         except TransportError as error:
             raise _TemporaryError(str(error)) from error
         except AnswerTooLargeError as error:
@@ -273,6 +293,19 @@ class RemoteClient:
             if (message := _find_rate_limit(each)) is not None:
                 raise _TemporaryError(self._shorten(message), _read_retry_after(answer))
         return parsed
+
+
+def _find_revert_data(value: object) -> bytes:
+    """Return the revert data in an error's `data`: a text, or a member of Hardhat's object."""
+    if isinstance(value, dict):
+        found = (_find_revert_data(value.get(key)) for key in ("data", "result"))
+        return next(filter(None, found), b"")
+    if not isinstance(value, str) or not value.startswith("0x"):
+        return b""
+    try:
+        return bytes.fromhex(value[2:])
+    except ValueError:
+        return b""
 
 
 def _build_form(request_id: int, request: Request) -> dict[str, object]:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 import rlp
 from eth_account import Account
 
+from pyevm_agents.client.chain_client import BASE_FEE_FACTOR, GAS_PERCENT, MAX_TRANSACTION_GAS
 from pyevm_agents.client.json_rpc import RemoteError
 from pyevm_agents.client.transaction_store import Attempt, Slot
 
@@ -42,17 +43,8 @@ MAX_IN_FLIGHT = 16
 """Transactions that wait at once. Source: Chainlink's MaxInFlightTransactions."""
 
 TRANSFER_GAS = 21_000
-MAX_TRANSACTION_GAS = 2**24
-"""Source: EIP-7825."""
-
-GAS_MARGIN_PERCENT = 20
-"""Gas above the estimate: an estimate's block is not the next one."""
-
 NEXT_FEE_PERMILLE = 1_125
 """A replacement's fees, in thousandths of the fees before. Nodes demand 1,100."""
-
-BASE_FEE_FACTOR = 2
-"""`maxFeePerGas` covers a base fee this many times as high: six full blocks."""
 
 MISSING_TICKS = 10
 """Looks at a used nonce without a receipt of ours, until somebody else's transaction is assumed."""
@@ -403,7 +395,7 @@ def sign_transaction(
 def add_gas_margin(least: int, head: RemoteHeader) -> int:
     """Return the gas limit of a transaction with an estimate."""
     most = max(least, min(head.gas_limit, MAX_TRANSACTION_GAS))
-    return min(least * (100 + GAS_MARGIN_PERCENT) // 100, most)
+    return min(least * GAS_PERCENT // 100, most)
 
 
 def classify_refusal(message: str) -> str:

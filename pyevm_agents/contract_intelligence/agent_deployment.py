@@ -7,7 +7,7 @@ oracle, on chains without the executor.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from eth_typing import Address
 from eth_utils import to_canonical_address, to_checksum_address
@@ -18,7 +18,7 @@ from pyevm_agents.abi.bundled import load_artifact
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pyevm_agents.client.accounts import ContractAccount
+    from pyevm_agents.client.accounts import SendingAccount
     from pyevm_agents.contract_intelligence.tool_plan import AgentPlan
     from pyevm_agents.contract_intelligence.tool_spec import ToolSpec
 
@@ -35,52 +35,6 @@ use."""
 
 STEP_SECONDS, RUN_SECONDS = 3_600, 36_000
 """Deadlines of a step and of a run, by default. Source: `pyevm-agents oracle deploy-agent`."""
-
-
-class Deployer(Protocol):
-    """Sends the transactions, and says what each is for."""
-
-    @property
-    def address(self) -> Address:
-        """The sender's address."""
-        ...
-
-    def deploy(self, name: str, creation: bytes) -> Address:
-        """Deploy a contract; return its address. A failure is an exception."""
-        ...
-
-    def send(self, purpose: str, to: Address, data: bytes) -> object:
-        """Mine a transaction. A revert is an exception."""
-        ...
-
-    def read(self, to: Address, data: bytes) -> bytes:
-        """Call a contract without a transaction. A revert is an exception."""
-        ...
-
-
-class SilentDeployer:
-    """A `Deployer` that sends from an account and says nothing."""
-
-    def __init__(self, account: ContractAccount) -> None:
-        """Send nothing yet."""
-        self._account = account
-
-    @property
-    def address(self) -> Address:
-        """The account's address."""
-        return self._account.address
-
-    def deploy(self, name: str, creation: bytes) -> Address:  # noqa: ARG002 - as the protocol has it
-        """Deploy a contract; return its address. A failure is an exception."""
-        return self._account.deploy(creation)
-
-    def send(self, purpose: str, to: Address, data: bytes) -> None:  # noqa: ARG002 - as the protocol has it
-        """Mine a transaction. A revert is an exception."""
-        self._account.execute(to, data)
-
-    def read(self, to: Address, data: bytes) -> bytes:
-        """Call a contract without a transaction. A revert is an exception."""
-        return self._account.read(to, data)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,45 +71,47 @@ class AgentSettings:
     """None: the executor answers."""
 
 
-def deploy_account(deployer: Deployer) -> Address:
+def deploy_account(owner: SendingAccount) -> Address:
     """Deploy the `AgentAccount` that an agent acts through, without tools; return the address."""
-    creation = load_artifact("AgentAccount").encode_creation(deployer.address)
-    return deployer.deploy("AgentAccount", creation)
+    return _deploy(owner, "AgentAccount", owner.address)
 
 
-def deploy_factory(deployer: Deployer) -> Address:
+def deploy_factory(owner: SendingAccount) -> Address:
     """Deploy an `AbiToolFactory` with the code that all tools share; return the address."""
-    texts = deployer.deploy("AbiToolTexts", load_artifact("AbiToolTexts").encode_creation())
-    tool = deployer.deploy("AbiTool", load_artifact("AbiTool").encode_creation(texts))
-    return deployer.deploy("AbiToolFactory", load_artifact("AbiToolFactory").encode_creation(tool))
+    texts = _deploy(owner, "AbiToolTexts")
+    return _deploy(owner, "AbiToolFactory", _deploy(owner, "AbiTool", texts))
 
 
 def deploy_tools(
-    deployer: Deployer, factory: Address, account: Address, specs: Sequence[ToolSpec]
+    owner: SendingAccount, factory: Address, account: Address, specs: Sequence[ToolSpec]
 ) -> tuple[Address, ...]:
     """Create tools and register each at the account; return the addresses, in order.
 
     Tools that an earlier deployment created or registered are not sent again.
     """
-    return tuple(_deploy_tool(deployer, factory, account, spec) for spec in specs)
+    return tuple(_deploy_tool(owner, factory, account, spec) for spec in specs)
 
 
-def _deploy_tool(deployer: Deployer, factory: Address, account: Address, spec: ToolSpec) -> Address:
+def _deploy_tool(
+    owner: SendingAccount, factory: Address, account: Address, spec: ToolSpec
+) -> Address:
     creator, registry = load_artifact("AbiToolFactory"), load_artifact("AgentAccount")
-    output = deployer.read(factory, creator.encode_call("addressOf", spec.as_abi()))
+    output = owner.read(factory, creator.encode_call("addressOf", spec.as_abi()))
     tool = Address(to_canonical_address(creator.decode_result("addressOf", output)))
     place = to_checksum_address(tool)
     # An address without code answers with nothing.
-    if not deployer.read(tool, load_artifact("AbiTool").encode_call("name")):
-        deployer.send(f"Created tool {spec.name} at {place}", factory, spec.encode_creation())
-    is_tool = deployer.read(account, registry.encode_call("isTool", tool))
+    if not owner.read(tool, load_artifact("AbiTool").encode_call("name")):
+        purpose = f"Created tool {spec.name} at {place}"
+        owner.transact(factory, spec.encode_creation(), purpose=purpose)
+    is_tool = owner.read(account, registry.encode_call("isTool", tool))
     if not registry.decode_result("isTool", is_tool):
-        deployer.send(f"Registered tool {spec.name}", account, spec.encode_registration(place))
+        purpose = f"Registered tool {spec.name}"
+        owner.transact(account, spec.encode_registration(place), purpose=purpose)
     return tool
 
 
 def deploy_agent(
-    deployer: Deployer, plan: AgentPlan, tools: Sequence[Address], settings: AgentSettings
+    owner: SendingAccount, plan: AgentPlan, tools: Sequence[Address], settings: AgentSettings
 ) -> Address:
     """Deploy the agent, and let the agent run the account's tools; return the agent's address.
 
@@ -166,15 +122,15 @@ def deploy_agent(
     texts = (settings.model, settings.name, DESCRIPTION, INPUT_DESCRIPTION, plan.base_prompt)
     rest = (*texts, [*tools], settings.iterations)
     if settings.oracle is None:
-        name, creation = _encode("OwnedAgent", deployer.address, EXECUTOR_ADDRESS, *rest)
+        agent = _deploy(owner, "OwnedAgent", owner.address, EXECUTOR_ADDRESS, *rest)
     else:
-        name, creation = _encode("OwnedCallbackAgent", settings.oracle.as_abi(), *rest)
-    agent = deployer.deploy(name, creation)
+        agent = _deploy(owner, "OwnedCallbackAgent", settings.oracle.as_abi(), *rest)
     account = Address(to_canonical_address(plan.account))
     set_agent = load_artifact("AgentAccount").encode_call("setAgent", agent)
-    deployer.send("Set the account's agent", account, set_agent)
+    owner.transact(account, set_agent, purpose="Set the account's agent")
     return agent
 
 
-def _encode(name: str, *arguments: object) -> tuple[str, bytes]:
-    return name, load_artifact(name).encode_creation(*arguments)
+def _deploy(owner: SendingAccount, name: str, *arguments: object) -> Address:
+    creation = load_artifact(name).encode_creation(*arguments)
+    return owner.deploy(creation, purpose=name)

@@ -25,7 +25,6 @@ from pyevm_agents.control.pending_registration import (
     write_pending,
 )
 from pyevm_agents.errors import AgentsError, ConfigError, EngineFault
-from pyevm_agents.lifecycle.chain_port import CallFailedError
 from pyevm_agents.manifests.agent_manifest import PackageIdentity
 from pyevm_agents.manifests.registration import build_data_uri
 
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from pyevm_agents.control.identity_account import IdentityAccount, MinedCall
+    from pyevm_agents.client.accounts import SendingAccount, SentTransaction
     from pyevm_agents.manifests.agent_folder import AgentFolder
     from pyevm_agents.manifests.agent_manifest import PackageManifest
 
@@ -65,7 +64,7 @@ class RegistrationResult:
 
 def register_agent(
     folder: AgentFolder,
-    account: IdentityAccount,
+    account: SendingAccount,
     registry: bytes,
     *,
     uri: str | None = None,
@@ -124,7 +123,7 @@ def register_agent(
 def _resume(
     path: Path,
     pending: PendingRegistration,
-    account: IdentityAccount,
+    account: SendingAccount,
     tell: Callable[[str], None],
 ) -> tuple[PackageIdentity | None, PendingRegistration | None]:
     """Return the entry that an interrupted registration made, or what is to be sent again.
@@ -139,7 +138,7 @@ def _resume(
     if found is None:
         tell(f"{text} is not on the chain: another transaction has the nonce. It begins anew.")
         return None, None
-    agent_id = int.from_bytes(found.log.topics[1], "big")
+    agent_id = int.from_bytes(found.topics[1], "big")
     present = _read_uri(account, pending.registry, agent_id)
     if present != pending.uri:
         raise ConfigError(
@@ -153,7 +152,7 @@ def _resume(
     return _build_identity(pending, agent_id, transaction_hash), pending
 
 
-def _begin(path: Path, account: IdentityAccount, registry: bytes, uri: str) -> PendingRegistration:
+def _begin(path: Path, account: SendingAccount, registry: bytes, uri: str) -> PendingRegistration:
     """Write what will be sent into the file, in place of a registration that is given up."""
     pending = PendingRegistration(
         chain_id=account.chain_id,
@@ -169,12 +168,14 @@ def _begin(path: Path, account: IdentityAccount, registry: bytes, uri: str) -> P
 
 
 def _send(
-    path: Path, pending: PendingRegistration, account: IdentityAccount, slug: str
+    path: Path, pending: PendingRegistration, account: SendingAccount, slug: str
 ) -> PackageIdentity:
     """Mine a pending registration; return the entry. A failure for good removes the file."""
     data = REGISTER + encode(["string"], [pending.uri])
     try:
-        mined = account.transact(f"Register {slug}", pending.registry, data, nonce=pending.nonce)
+        mined = account.transact(
+            pending.registry, data, nonce=pending.nonce, purpose=f"Register {slug}"
+        )
         return _build_identity(pending, _read_agent_id(mined, pending.registry), mined.hash)
     except EngineFault:  # Whether it was sent, or will be mined, is not known.
         raise
@@ -185,7 +186,7 @@ def _send(
         raise
 
 
-def _is_lost(pending: PendingRegistration, account: IdentityAccount) -> bool:
+def _is_lost(pending: PendingRegistration, account: SendingAccount) -> bool:
     """Return whether a registration that failed was not sent, or was mined and made no entry."""
     nonces = account.read_nonces()
     if nonces.mined > pending.nonce:
@@ -205,22 +206,23 @@ def _build_identity(
 
 
 def _set_uri(
-    account: IdentityAccount, registry: bytes, identity: PackageIdentity, wanted: str
+    account: SendingAccount, registry: bytes, identity: PackageIdentity, wanted: str
 ) -> list[bytes]:
     """Change the URI of an entry if it differs; return the transactions' hashes."""
     if _read_uri(account, registry, identity.agent_id) == wanted:
         return []
     data = SET_URI + encode(["uint256", "string"], [identity.agent_id, wanted])
-    return [account.transact(f"Set the URI of agent {identity.agent_id}", registry, data).hash]
+    purpose = f"Set the URI of agent {identity.agent_id}"
+    return [account.transact(registry, data, purpose=purpose).hash]
 
 
-def _read_uri(account: IdentityAccount, registry: bytes, agent_id: int) -> str:
-    output = account.call(registry, TOKEN_URI + encode(["uint256"], [agent_id]))
+def _read_uri(account: SendingAccount, registry: bytes, agent_id: int) -> str:
+    output = account.read(registry, TOKEN_URI + encode(["uint256"], [agent_id]))
     return str(decode(["string"], output)[0])
 
 
 def _find_identity(
-    manifest: PackageManifest, account: IdentityAccount, registry: bytes
+    manifest: PackageManifest, account: SendingAccount, registry: bytes
 ) -> PackageIdentity | None:
     """Return the manifest's entry, if it is of this chain and registry."""
     identity = manifest.identity
@@ -232,7 +234,7 @@ def _find_identity(
     return identity
 
 
-def _require_owner(manifest: PackageManifest, account: IdentityAccount) -> None:
+def _require_owner(manifest: PackageManifest, account: SendingAccount) -> None:
     """Check that the manifest names no other owner than the account."""
     owner, sender = manifest.owner_wallet, to_checksum_address(account.address)
     if owner is not None and owner.lower() != sender.lower():
@@ -242,15 +244,13 @@ def _require_owner(manifest: PackageManifest, account: IdentityAccount) -> None:
         )
 
 
-def _require_own_entry(
-    identity: PackageIdentity, account: IdentityAccount, registry: bytes
-) -> None:
+def _require_own_entry(identity: PackageIdentity, account: SendingAccount, registry: bytes) -> None:
     """Check that the account owns an entry."""
     place = f"agent {identity.agent_id} of {to_checksum_address(registry)}"
     try:
-        output = account.call(registry, OWNER_OF + encode(["uint256"], [identity.agent_id]))
+        output = account.read(registry, OWNER_OF + encode(["uint256"], [identity.agent_id]))
         [owner] = decode(["address"], output)
-    except (CallFailedError, DecodingError, RevertedError) as error:
+    except (DecodingError, RevertedError) as error:
         raise ConfigError(
             f"{place}: not in the registry; remove erc8004 from agent.json to register it anew"
         ) from error
@@ -260,7 +260,7 @@ def _require_own_entry(
         )
 
 
-def _read_agent_id(mined: MinedCall, registry: bytes) -> int:
+def _read_agent_id(mined: SentTransaction, registry: bytes) -> int:
     for log in mined.logs:
         if log.address == registry and log.topics[:1] == (REGISTERED,):
             return int.from_bytes(log.topics[1], "big")
@@ -271,7 +271,7 @@ def _read_agent_id(mined: MinedCall, registry: bytes) -> int:
 
 
 def _add_identity(
-    manifest: PackageManifest, identity: PackageIdentity, account: IdentityAccount
+    manifest: PackageManifest, identity: PackageIdentity, account: SendingAccount
 ) -> PackageManifest:
     sender = to_checksum_address(account.address)
     return replace(

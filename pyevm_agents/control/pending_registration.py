@@ -21,7 +21,8 @@ from pyevm_agents.manifests.documents import read_document, serialize_document
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pyevm_agents.control.identity_account import FoundLog, IdentityAccount
+    from pyevm_agents.client.accounts import SendingAccount
+    from pyevm_agents.client.logs import MinedLog
     from pyevm_agents.manifests.documents import Document
 
 PENDING_FILE = "pending-registration.json"
@@ -102,7 +103,7 @@ def remove_pending(path: Path) -> None:
 
 
 def require_same_place(
-    path: Path, pending: PendingRegistration, account: IdentityAccount, registry: bytes
+    path: Path, pending: PendingRegistration, account: SendingAccount, registry: bytes
 ) -> None:
     """Check that a pending registration is of an account, on its chain, and in a registry.
 
@@ -123,7 +124,7 @@ def require_same_place(
             )
 
 
-def is_settled(path: Path, pending: PendingRegistration, account: IdentityAccount) -> bool:
+def is_settled(path: Path, pending: PendingRegistration, account: SendingAccount) -> bool:
     """Return whether a transaction with the nonce of a pending registration is mined.
 
     If not, the account has none, so that the registration can be sent again with the same nonce.
@@ -149,13 +150,13 @@ def is_settled(path: Path, pending: PendingRegistration, account: IdentityAccoun
     return False
 
 
-def find_registration(pending: PendingRegistration, account: IdentityAccount) -> FoundLog | None:
+def find_registration(pending: PendingRegistration, account: SendingAccount) -> MinedLog | None:
     """Return the event of a pending registration; None if its nonce was used for something else."""
     topics = (REGISTERED, None, pending.sender.rjust(32, b"\0"))
     first = max(0, pending.block_number - REORGANIZATION_BLOCKS)
     for found in account.find_logs(pending.registry, topics, first):
-        if (found.sender, found.nonce) == (pending.sender, pending.nonce):
-            return found if _read_uri(found.log.data) == pending.uri else None
+        if account.read_origin(found.transaction_hash) == (pending.sender, pending.nonce):
+            return found if _read_uri(found.data) == pending.uri else None
     return None
 
 

@@ -52,8 +52,8 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
     from pathlib import Path
 
+    from pyevm_agents.client.accounts import SendingAccount
     from pyevm_agents.control.forms import ConfirmationForm, RegistrationForm, RunForm, TaskForm
-    from pyevm_agents.control.identity_account import IdentityAccount
     from pyevm_agents.lifecycle.chain_port import ChainPort
     from pyevm_agents.lifecycle.frames import RunFrame, RunTerms
     from pyevm_agents.lifecycle.host import RunEvent
@@ -106,7 +106,7 @@ class PlaneOptions:
     read_response: Callable[[str], JsonForm | None] | None = None
     """Returns the validator's response to a request by its hash; None without a validator."""
 
-    identity_account: IdentityAccount | None = None
+    identity_account: SendingAccount | None = None
     """Registers agents; None if the chain has no identity registry."""
 
     identity_registry: bytes | None = None

@@ -20,7 +20,7 @@ from pyevm_agents.lifecycle.registry_trust import read
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from pyevm_agents.client.accounts import ContractAccount
+    from pyevm_agents.client.accounts import SendingAccount
     from pyevm_agents.control.treasury_policy import TreasuryPolicy
     from pyevm_agents.lifecycle.chain_port import ChainPort
 
@@ -38,8 +38,8 @@ a dry run lets it call `confirmRun`."""
 
 
 def deploy_treasury(
-    owner: ContractAccount,
-    operators: Iterable[ContractAccount],
+    owner: SendingAccount,
+    operators: Iterable[SendingAccount],
     delegate: bytes,
     policy: TreasuryPolicy,
     protected: Iterable[bytes] = (),
@@ -56,19 +56,19 @@ def deploy_treasury(
     artifact = load_artifact(CONTRACT)
     address = owner.deploy(artifact.encode_creation(owner.address, sorted(protected)))
 
-    def send(account: ContractAccount, function: str, *arguments: object) -> None:
-        account.execute(address, artifact.encode_call(function, *arguments))
+    def send(account: SendingAccount, function: str, *arguments: object) -> None:
+        account.transact(address, artifact.encode_call(function, *arguments))
 
     for function, *arguments in _list_settings(policy):
         send(owner, function, *arguments)
     for operator in operators:
         send(owner, "setOperator", operator.address, True)  # noqa: FBT003
         if operator.address != owner.address:
-            owner.execute(operator.address, b"", value_wei=OPERATOR_WEI)
+            owner.transact(operator.address, b"", value_wei=OPERATOR_WEI)
         if operator.address != delegate:
             send(operator, "setDelegate", delegate, True)  # noqa: FBT003
     if policy.deposit_wei:
-        owner.execute(address, b"", value_wei=policy.deposit_wei)
+        owner.transact(address, b"", value_wei=policy.deposit_wei)
     return bytes(address)
 
 

@@ -5,23 +5,20 @@ The base of the demo, the node and test suites.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from eth.vm.forks.prague.constants import HISTORY_STORAGE_ADDRESS, HISTORY_STORAGE_CONTRACT_CODE
 from eth_keys.datatypes import PrivateKey
 from eth_typing import Address
 
-from pyevm_agents.chain import Call, Chain, GenesisAccount
+from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import DEFAULT_BLOCK_GAS_LIMIT, ChainConfig
 from pyevm_agents.model_registry.profiles import build_model_profile, build_numeric_profiles
 from pyevm_agents.models import CachingModel
 from pyevm_agents.vm import FORKS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from eth.abc import BlockAPI, ComputationAPI, ReceiptAPI
+    from collections.abc import Mapping
 
     from precompiles.language_model import LanguageModel, ModelProfile
     from precompiles.numeric_model import NumericModel
@@ -50,21 +47,6 @@ DEVELOPMENT_BALANCE_WEI = 10_000 * 10**18
 """10,000 ETH, as on other local networks."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExecutedTransaction:
-    """A mined transaction with its results."""
-
-    hash: bytes
-    block: BlockAPI
-    receipt: ReceiptAPI
-    computation: ComputationAPI
-
-    @property
-    def is_success(self) -> bool:
-        """Whether it did not revert."""
-        return self.computation.is_success
-
-
 def build_predeploys(fork: str) -> Mapping[Address, GenesisAccount]:
     """Return the contracts in a node's genesis, as in anvil's.
 
@@ -75,74 +57,6 @@ def build_predeploys(fork: str) -> Mapping[Address, GenesisAccount]:
         history = GenesisAccount(nonce=1, code=HISTORY_STORAGE_CONTRACT_CODE)
         accounts[HISTORY_STORAGE_ADDRESS] = history
     return accounts
-
-
-class DevelopmentAccount:
-    """An account with a private key on a chain: deploys contracts and sends transactions."""
-
-    def __init__(self, chain: Chain, key: PrivateKey = DEVELOPMENT_KEY) -> None:
-        self.chain = chain
-        self.address = Address(key.public_key.to_canonical_address())
-        self._key = key
-
-    def send(self, to: Address | None, data: bytes, *, value_wei: int = 0) -> ExecutedTransaction:
-        """Mine a transaction with a block's gas limit, in its own block."""
-        call = Call(to=to, sender=self.address, data=data, value_wei=value_wei)
-        unsigned = self.chain.build_unsigned_transaction(call)
-        signed = unsigned.as_signed_transaction(self._key, chain_id=self.chain.config.chain_id)
-        mined = self.chain.mine([signed])
-        return ExecutedTransaction(
-            hash=signed.hash,
-            block=mined.block,
-            receipt=mined.receipts[0],
-            computation=mined.computations[0],
-        )
-
-    def deploy(self, creation: bytes) -> Address:
-        """Deploy a contract; return its address.
-
-        Raises: VMError: the constructor failed.
-        """
-        computation = self.send(None, creation).computation
-        computation.raise_if_error()
-        return computation.msg.storage_address
-
-    def execute(self, to: Address, data: bytes, *, value_wei: int = 0) -> None:
-        """Mine a transaction that must succeed.
-
-        Raises: VMError: it reverted.
-        """
-        self.send(to, data, value_wei=value_wei).computation.raise_if_error()
-
-    def execute_all(
-        self, calls: Sequence[tuple[Address, bytes]], *, timestamp_seconds: int | None = None
-    ) -> None:
-        """Mine transactions that must succeed in one block, each with its part of the block's gas.
-
-        Input:  calls: to and data of each; timestamp_seconds: of the block.
-        Raises: VMError: one reverted.
-        """
-        gas = self.chain.config.block_gas_limit // len(calls)
-        signed = []
-        for index, (to, data) in enumerate(calls):
-            call = Call(to=to, sender=self.address, data=data, gas=gas)
-            unsigned = self.chain.build_unsigned_transaction(call)
-            unsigned = unsigned.copy(nonce=unsigned.nonce + index)
-            chain_id = self.chain.config.chain_id
-            signed.append(unsigned.as_signed_transaction(self._key, chain_id=chain_id))
-        mined = self.chain.mine(signed, timestamp_seconds=timestamp_seconds)
-        for computation in mined.computations:
-            computation.raise_if_error()
-
-    def read(self, to: Address, data: bytes) -> bytes:
-        """Call a contract without a transaction; return the output.
-
-        Raises: VMError: the call failed.
-        """
-        result = self.chain.call(Call(to=to, sender=self.address, data=data))
-        if result.error is not None:
-            raise result.error
-        return result.output
 
 
 def create_development_chain(  # noqa: PLR0913 - the parts of a chain

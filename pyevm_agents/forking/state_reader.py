@@ -16,6 +16,7 @@ import re
 from typing import TYPE_CHECKING, TypeVar
 
 from eth_hash.auto import keccak
+from eth_utils import encode_hex
 
 from precompiles import spec
 from pyevm_agents.client.json_rpc import MAX_BATCH, RemoteError, Request
@@ -106,7 +107,7 @@ class StateReader:
             except _UnfitError:
                 self._has_proofs = False
         if not self._has_proofs:
-            self._read([Request("eth_getBalance", [_hex(spec.EXECUTOR_ADDRESS)])])
+            self._read([Request("eth_getBalance", [encode_hex(spec.EXECUTOR_ADDRESS)])])
 
     def read_accounts(self, addresses: Sequence[Address]) -> list[RemoteAccount | None]:
         """Return accounts, in one round trip; None for one that does not exist.
@@ -139,7 +140,7 @@ class StateReader:
             if values is not None:
                 return values
         method = "eth_getStorageAt"
-        plain = self._read([Request(method, [_hex(address), key]) for key in keys])
+        plain = self._read([Request(method, [encode_hex(address), key]) for key in keys])
         return [self._parse_quantity(method, value) for value in plain]
 
     def read_ancestors(self, child: BlockHeaderAPI, last: int) -> list[BlockHeaderAPI]:
@@ -172,7 +173,7 @@ class StateReader:
 
     def _read_proven_accounts(self, addresses: Sequence[Address]) -> list[RemoteAccount] | None:
         """Return accounts with proofs; None if the node has no proofs any more."""
-        names = [_hex(address) for address in addresses]
+        names = [encode_hex(address) for address in addresses]
         proofs = [Request("eth_getProof", [name, []]) for name in names]
         codes = [Request("eth_getCode", [name]) for name in names]
         results = self._ask([*proofs, *codes])
@@ -199,7 +200,9 @@ class StateReader:
 
     def _read_plain_accounts(self, addresses: Sequence[Address]) -> list[RemoteAccount]:
         methods = ("eth_getTransactionCount", "eth_getBalance", "eth_getCode")
-        requests = [Request(method, [_hex(address)]) for address in addresses for method in methods]
+        requests = [
+            Request(method, [encode_hex(address)]) for address in addresses for method in methods
+        ]
         values = iter(self._read(requests))
         return [
             RemoteAccount(
@@ -225,7 +228,7 @@ class StateReader:
 
     def _read_proof(self, address: Address, keys: Sequence[str]) -> object | None:
         """Return the result of `eth_getProof`, checked for the account; None if refused."""
-        [proof] = self._ask([Request("eth_getProof", [_hex(address), list(keys)])])
+        [proof] = self._ask([Request("eth_getProof", [encode_hex(address), list(keys)])])
         if isinstance(proof, RemoteError):
             self._has_proofs = False
             return None
@@ -265,7 +268,7 @@ class StateReader:
     def _ask(self, requests: Sequence[Request]) -> list[object]:
         """Return results or errors of requests, to which the fork block is added."""
         if self._takes_hashes:
-            block = {"blockHash": _hex(self._header.hash)}
+            block = {"blockHash": encode_hex(self._header.hash)}
             results = self._client.request_all([_add_block(each, block) for each in requests])
             if not all(_is_refusal(each) for each in results):
                 return results
@@ -290,13 +293,13 @@ class StateReader:
         Raises: RemoteFault: another block.
         """
         stated = block.get("hash") if isinstance(block, dict) else None
-        if stated != _hex(self._header.hash):
+        if stated != encode_hex(self._header.hash):
             self._on_reorganized()
             found = f"now has the hash {stated}" if stated else "is unknown now"
             raise self._client.build_fault(
                 "eth_getBlockByNumber",
                 f"block {self._header.block_number} was reorganized: it had the hash "
-                f"{_hex(self._header.hash)} and {found}",
+                f"{encode_hex(self._header.hash)} and {found}",
                 FORK_AGAIN,
             )
 
@@ -315,10 +318,10 @@ class StateReader:
         return self._client.build_fault(method, problem, "check that the node is in order")
 
     def _build_lie(self, error: _UnfitError) -> RemoteFault:
-        block = f"block {self._header.block_number}"
+        block, address = f"block {self._header.block_number}", encode_hex(error.address)
         return self._client.build_fault(
             error.method,
-            f"the answer for {_hex(error.address)} does not fit the state root of {block}: {error}",
+            f"the answer for {address} does not fit the state root of {block}: {error}",
             UNFIT,
         )
 
@@ -360,7 +363,3 @@ def _is_refusal(result: object) -> bool:
         and not PRUNED.search(result.message)
         and (result.code in REFUSED_CODES or REFUSED.search(result.message) is not None)
     )
-
-
-def _hex(data: bytes) -> str:
-    return "0x" + data.hex()

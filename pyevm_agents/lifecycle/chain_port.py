@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 from pyevm_agents.errors import AgentsError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from pyevm_agents.lifecycle.run_trace import RunWrite, WriteTrace
 
@@ -191,37 +191,22 @@ class ChainPort(Protocol):
         ...
 
 
-def accept_draft(prepared: PreparedBlock) -> None:
-    """Accept every draft of a call."""
-
-
-def mine_call(
-    port: ChainPort,
-    call: FrameCall,
-    *,
-    require: Callable[[PreparedBlock], None] = accept_draft,
-) -> RunBlock:
+def mine_call(port: ChainPort, call: FrameCall) -> RunBlock:
     """Mine a transaction in a block of its own; return the block.
 
     A block that comes in between has it drafted anew.
 
-    Input:  the chain; the transaction; raises if a draft of it must not be mined.
-    Raises: RefusedCallError: it fails. MovedStateError: a block came in between each time. What
-            `require` raises.
+    Raises: RefusedCallError: it fails. MovedStateError: a block came in between each time.
     """
     for _ in range(MAX_CALL_DRAFTS - 1):
         with suppress(MovedStateError):
-            return _mine_draft(port, call, require)
-    return _mine_draft(port, call, require)
+            return _mine_draft(port, call)
+    return _mine_draft(port, call)
 
 
-def _mine_draft(
-    port: ChainPort, call: FrameCall, require: Callable[[PreparedBlock], None]
-) -> RunBlock:
+def _mine_draft(port: ChainPort, call: FrameCall) -> RunBlock:
     draft = port.begin_draft(port.pin_next_block())
     failure = draft.send_frame(call)
     if failure is not None:
         raise RefusedCallError(failure)
-    prepared = draft.prepare()
-    require(prepared)
-    return port.commit(prepared)
+    return port.commit(draft.prepare())

@@ -411,6 +411,17 @@ class Node:
             mined = self.chain.mine(transactions, settings=settings)
         return self._on_mined(mined)
 
+    def mine_signed(self, sign: Callable[[], Sequence[SignedTransactionAPI]]) -> MinedBlock:
+        """Mine a block of exactly the transactions that a function signs.
+
+        Nothing changes the chain in between. Any thread but the write queue's may call it.
+
+        Raises: what the function raises, and see `mine_transactions`.
+        """
+        return self.submit_change(
+            lambda: self.mine_transactions(sign(), self.next_block.build_settings())
+        ).result()
+
     def _on_mined(self, mined: MinedBlock) -> MinedBlock:
         """Update pool and clock after a new block, and notify the listeners."""
         self.pool.on_mined(mined.block.transactions)

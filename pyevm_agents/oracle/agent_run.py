@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from eth_utils import to_canonical_address
+from eth_utils import encode_hex, to_canonical_address
 
 from precompiles.address_handles import AddressBook
 from precompiles.escaping import unescape_line
@@ -150,7 +150,7 @@ def find_started_run(agent: RemoteContract, run_id: int, first_block: int) -> St
         oracle=oracle,
         run_id=run_id,
         block_number=start.block_number,
-        transaction=start.transaction,
+        transaction=encode_hex(start.transaction_hash),
         prompt=start.values[3],
         reserved=amount,
         payer=None if subscription else to_canonical_address(payer),

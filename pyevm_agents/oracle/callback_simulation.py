@@ -47,6 +47,7 @@ from pyevm_agents.agents.failures import explain_failure
 from pyevm_agents.chain import AccountOverride, BlockSettings, Call, Chain
 from pyevm_agents.chain.calls import BlockOverride
 from pyevm_agents.chain.gas_estimation import GasTrial, find_least_gas
+from pyevm_agents.chain.mined_logs import list_logs
 from pyevm_agents.chain.transactions import impersonate
 from pyevm_agents.errors import AgentsError
 from pyevm_agents.oracle.agent_run import STATUSES
@@ -473,19 +474,13 @@ class CallbackEstimator:
 
     def _find_requests(self, mined: MinedBlock) -> list[AgentRequest]:
         """Return the requests that wait for an answer since a block."""
-        topic = int.from_bytes(get_topic("AgentRequested"), "big")
+        topic = get_topic("AgentRequested")
         found = []
-        for log in mined.receipts[0].logs:
+        for log in list_logs(mined.block, 0, mined.receipts[0]):
             if log.topics[:1] != (topic,):
                 continue
-            form = {
-                "address": "0x" + log.address.hex(),
-                "topics": [f"0x{each:064x}" for each in log.topics],
-                "data": "0x" + log.data.hex(),
-                "blockHash": "0x" + mined.block.hash.hex(),
-            }
             try:
-                request = decode_request(form)
+                request = decode_request(log)
                 if self._read_hash(request) == hash_commitment(request.commitment):
                     found.append(request)
             except (MessageError, UnestimableError):

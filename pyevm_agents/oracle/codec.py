@@ -16,7 +16,8 @@ from eth_utils import keccak, to_canonical_address
 from precompiles.spec import SELECTOR_BYTES
 from pyevm_agents.abi.artifacts import describe_contract
 from pyevm_agents.abi.bundled import load_artifact
-from pyevm_agents.abi.values import compute_topic, decode_event, decode_values
+from pyevm_agents.abi.values import compute_topic, decode_values
+from pyevm_agents.client.logs import decode_log
 from pyevm_agents.errors import AgentsError
 from pyevm_agents.oracle.messages import (
     AgentRequest,
@@ -28,10 +29,11 @@ from pyevm_agents.oracle.messages import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from pyevm_agents.abi.artifacts import ContractDescription
     from pyevm_agents.abi.values import EventDefinition, FunctionDefinition
+    from pyevm_agents.client.logs import MinedLog
 
 INTERFACE = "IAgentOracle"
 
@@ -58,33 +60,31 @@ def get_selector(function: str) -> bytes:
 # -- events -- #
 
 
-def decode_request(log: Mapping[str, Any]) -> AgentRequest:
+def decode_request(log: MinedLog) -> AgentRequest:
     """Return the request of an `AgentRequested` log.
 
-    Input:  a log as `eth_getLogs` returns it.
-    Raises: MessageError: it is not one.
+    Raises: MessageError: the log is another event's.
     """
     request_id, client, members, arguments = _decode_log("AgentRequested", log)
     commitment = build_commitment(members)
     if (commitment.request_id, commitment.client) != (request_id, to_canonical_address(client)):
         raise MessageError("AgentRequested log: its topics are not its commitment's; not an oracle")
     return AgentRequest(
-        oracle=_read_bytes(log, "address"),
+        oracle=log.address,
         commitment=commitment,
         arguments=arguments,
-        block_hash=_read_bytes(log, "blockHash"),
+        block_hash=log.block_hash,
     )
 
 
-def decode_answered(log: Mapping[str, Any]) -> AnsweredRequest:
+def decode_answered(log: MinedLog) -> AnsweredRequest:
     """Return the members of a `RequestAnswered` log.
 
-    Input:  a log as `eth_getLogs` returns it.
-    Raises: MessageError: it is not one.
+    Raises: MessageError: the log is another event's.
     """
     request_id, worker, refused, evidence, signature = _decode_log("RequestAnswered", log)
     return AnsweredRequest(
-        oracle=_read_bytes(log, "address"),
+        oracle=log.address,
         request_id=request_id,
         worker=to_canonical_address(worker),
         refused=refused,
@@ -184,34 +184,17 @@ def _build_evidence(values: Sequence[bytes]) -> Evidence:
     )
 
 
-def _decode_log(name: str, log: Mapping[str, Any]) -> tuple[Any, ...]:
-    event, data = _find_event(name), _read_bytes(log, "data")
-    topics = log.get("topics")
-    if not isinstance(topics, list):
-        raise MessageError("not a log: must have topics")
-    words = [_parse_bytes(topic, "topic") for topic in topics]
-    values = decode_event(event, words, data) if words[:1] == [get_topic(name)] else None
-    if values is None or not all(map(_is_of_type, event.types, values)):
-        raise MessageError(f"log of {log.get('address')}: not {name} of an oracle")
-    return values
+def _decode_log(name: str, log: MinedLog) -> tuple[Any, ...]:
+    event = _find_event(name)
+    decoded = decode_log(event, log)
+    if decoded is None or not all(map(_is_of_type, event.types, decoded.values)):
+        raise MessageError(f"log of 0x{log.address.hex()}: not {name} of an oracle")
+    return decoded.values
 
 
 def _is_of_type(abi_type: str, value: object) -> bool:
     """Return whether a topic was decoded; one that is not of its type is left as it is."""
     return isinstance(value, {"address": str, "uint256": int}.get(abi_type, object))
-
-
-def _read_bytes(log: Mapping[str, Any], member: str) -> bytes:
-    return _parse_bytes(log.get(member), member)
-
-
-def _parse_bytes(text: object, member: str) -> bytes:
-    try:
-        if isinstance(text, str):
-            return bytes.fromhex(text.removeprefix("0x"))
-    except ValueError:
-        pass
-    raise MessageError(f"not a mined log: {member} must be hexadecimal")
 
 
 @cache

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from eth_abi.exceptions import DecodingError
 from eth_utils import (
+    decode_hex,
+    encode_hex,
     to_canonical_address,
     to_checksum_address,
 )
@@ -15,14 +17,13 @@ from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.client.chain_client import (
     RETRIES,
     ChainClient,
-    _bytes,
-    _hex,
     read_view,
 )
 from pyevm_agents.client.contract import RemoteContract
 from pyevm_agents.client.json_rpc import (
     DEFAULT_TIMEOUT_SECONDS,
 )
+from pyevm_agents.client.logs import parse_logs
 from pyevm_agents.oracle.codec import decode_request, get_topic
 from pyevm_agents.oracle.contracts import open_oracle
 
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
 
 CONTRACT = "ChallengeableOracle"
 """The artifact that has the functions of both kinds of oracles."""
-
-"""The interface that no contract has. Source: ERC-165."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,15 +113,13 @@ class OracleClient(ChainClient):
             MessageError: a log is not a request.
         """
         query = {
-            "address": _hex(self.oracle),
+            "address": encode_hex(self.oracle),
             "fromBlock": hex(first),
             "toBlock": hex(last),
-            "topics": [_hex(get_topic("AgentRequested"))],
+            "topics": [encode_hex(get_topic("AgentRequested"))],
         }
-        logs = self.request("eth_getLogs", [query])
-        if not isinstance(logs, list):
-            raise self.build_fault("eth_getLogs", "not a list", "pass the URL of a node")
-        return [decode_request(log) for log in logs if not log.get("removed")]
+        logs = parse_logs(self.request("eth_getLogs", [query]))
+        return [decode_request(log) for log in logs]
 
     def read_states(
         self,
@@ -142,7 +139,7 @@ class OracleClient(ChainClient):
         for each in commitments:
             for function in functions:
                 data = artifact.encode_call(function, each.request_id)
-                params.append([{"to": _hex(self.oracle), "data": _hex(data)}, tag])
+                params.append([{"to": encode_hex(self.oracle), "data": encode_hex(data)}, tag])
         answers = iter(self._request_each("eth_call", params))
         states = []
         for _ in commitments:
@@ -184,7 +181,7 @@ class OracleClient(ChainClient):
 
     def _decode(self, function: str, answer: object) -> Any:  # noqa: ANN401 - what Solidity returns
         try:
-            return load_artifact(CONTRACT).decode_result(function, _bytes(answer))
+            return load_artifact(CONTRACT).decode_result(function, decode_hex(str(answer)))
         except (DecodingError, ValueError) as error:
             raise self._build_gone_fault(function) from error
 

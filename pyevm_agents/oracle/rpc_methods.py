@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from eth_utils import keccak
 
+from pyevm_agents.client.logs import parse_log
 from pyevm_agents.oracle.callback_estimate import serialize_estimate
 from pyevm_agents.oracle.callback_simulation import (
     CallbackEstimator,
@@ -111,7 +112,7 @@ def _find_request(rpc: RequestContext, request_id: int) -> AgentRequest:
     topics = ["0x" + get_topic("AgentRequested").hex(), f"0x{request_id:064x}"]
     query = {"fromBlock": "earliest", "toBlock": "latest", "topics": topics}
     for log in find_logs(rpc.node, parse_log_criteria(query, "filter")):
-        request = decode_request(log)
+        request = decode_request(parse_log(log))
         if keccak(request.arguments) == request.commitment.arguments_hash:
             return request
     raise RpcError(INVALID_PARAMS, f"request {topics[1]}: this chain has no event of it")

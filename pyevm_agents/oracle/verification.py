@@ -10,11 +10,12 @@ import difflib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from eth_utils import keccak, to_checksum_address
+from eth_utils import encode_hex, keccak, to_checksum_address
 
 from pyevm_agents.abi.revert_reasons import decode_revert
 from pyevm_agents.agents.iteration_results import MalformedIterationError, decode_iteration
 from pyevm_agents.client.json_rpc import RemoteError
+from pyevm_agents.client.logs import parse_log, parse_logs
 from pyevm_agents.errors import AgentsError
 from pyevm_agents.oracle.codec import (
     MessageError,
@@ -131,7 +132,7 @@ def find_answers(client: RemoteClient, transaction_hash: bytes) -> list[StatedAn
             f"transaction {name}: has no answer to a request of an AgentOracle; pass the "
             "transaction that handed in the answer"
         )
-    return [_read_stated(client, decode_answered(log), transaction) for log in logs]
+    return [_read_stated(client, decode_answered(parse_log(log)), transaction) for log in logs]
 
 
 def verify_answer(stated: StatedAnswer, computer: AnswerComputer, chain_id: int) -> Verification:
@@ -191,7 +192,7 @@ def _read_stated(
 
 def _find_block_number(client: RemoteClient, block_hash: bytes) -> int | None:
     """Return the number of a block; None if the chain has no such block."""
-    block: Any = client.request("eth_getBlockByHash", [_hex(block_hash), False])
+    block: Any = client.request("eth_getBlockByHash", [encode_hex(block_hash), False])
     return int(block["number"], 16) if isinstance(block, dict) else None
 
 
@@ -235,7 +236,7 @@ def find_request(
             f"request {topics[1]}: {client.host} does not search all blocks for it "
             f"({error.message}); pass the URL of a node that does"
         ) from error
-    for log in logs if isinstance(logs, list) else ():
+    for log in parse_logs(logs):
         request = decode_request(log)
         if keccak(request.arguments) == request.commitment.arguments_hash:
             return request
@@ -251,18 +252,24 @@ def find_request(
 def _compare(stated: StatedAnswer, computed: ComputedAnswer, chain_id: int) -> Iterator[Comparison]:
     request, answered = stated.request, stated.answered
     evidence, own = answered.evidence, computed.evidence
-    yield Comparison(name="block", stated=_hex(evidence.block_hash), computed=_hex(own.block_hash))
     yield Comparison(
-        name="model", stated=_hex(evidence.model_digest), computed=_hex(own.model_digest)
+        name="block", stated=encode_hex(evidence.block_hash), computed=encode_hex(own.block_hash)
+    )
+    yield Comparison(
+        name="model",
+        stated=encode_hex(evidence.model_digest),
+        computed=encode_hex(own.model_digest),
     )
     yield Comparison(
         name="profile",
-        stated=_hex(evidence.profile_fingerprint),
-        computed=_hex(own.profile_fingerprint),
+        stated=encode_hex(evidence.profile_fingerprint),
+        computed=encode_hex(own.profile_fingerprint),
         is_decisive=False,
     )
     yield Comparison(
-        name="prompt hash", stated=_hex(evidence.prompt_hash), computed=_hex(own.prompt_hash)
+        name="prompt hash",
+        stated=encode_hex(evidence.prompt_hash),
+        computed=encode_hex(own.prompt_hash),
     )
     yield Comparison(
         name="kind",
@@ -270,13 +277,15 @@ def _compare(stated: StatedAnswer, computed: ComputedAnswer, chain_id: int) -> I
         computed=_name_kind(computed.answer.refused),
     )
     yield Comparison(
-        name="output hash", stated=_hex(evidence.output_hash), computed=_hex(own.output_hash)
+        name="output hash",
+        stated=encode_hex(evidence.output_hash),
+        computed=encode_hex(own.output_hash),
     )
     if stated.answer is not None:
         yield Comparison(
             name="output",
-            stated=_hex(stated.answer.output),
-            computed=_hex(computed.answer.output),
+            stated=encode_hex(stated.answer.output),
+            computed=encode_hex(computed.answer.output),
         )
     signed = Answer(answered.refused, b"")  # Its output is in the evidence's hash.
     digest = compute_digest(chain_id, request, signed, evidence)
@@ -302,7 +311,3 @@ def list_differences(
 
 def _name_kind(refused: bool) -> str:  # noqa: FBT001 - a member of the event
     return "refusal" if refused else "result"
-
-
-def _hex(data: bytes) -> str:
-    return "0x" + data.hex()

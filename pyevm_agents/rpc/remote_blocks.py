@@ -6,6 +6,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
 from eth.exceptions import HeaderNotFound
+from eth_utils import encode_hex
 
 from pyevm_agents.forking import RemoteError, Request
 from pyevm_agents.rpc.errors import RpcError
@@ -121,7 +122,7 @@ class RemoteBlocks:
                 if not self._is_known_here(transaction_hash):
                     yield _ask_for_transaction(transaction_hash)
                     if method.name == "eth_getTransactionReceipt":
-                        yield Request(method.name, [_hex(transaction_hash)])
+                        yield Request(method.name, [encode_hex(transaction_hash)])
 
     def _reads_state(self, method: RpcMethod, arguments: Sequence[object]) -> bool:
         """Return whether a request is about the state of the fork block or of a local one."""
@@ -177,11 +178,7 @@ class RemoteBlocks:
 
 
 def _ask_for_transaction(transaction_hash: bytes) -> Request:
-    return Request("eth_getTransactionByHash", [_hex(transaction_hash)])
-
-
-def _hex(data: bytes) -> str:
-    return "0x" + data.hex()
+    return Request("eth_getTransactionByHash", [encode_hex(transaction_hash)])
 
 
 def _complete(method: RpcMethod, values: list[object]) -> list[object]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from precompiles.language_model import GenerationRequest, LanguageModel
     from pyevm_agents.agents.trace import AgentStep
     from pyevm_agents.chain import Chain
-    from pyevm_agents.devnet.chain import ExecutedTransaction
+    from pyevm_agents.devnet.local_account import ExecutedTransaction
     from pyevm_agents.models.fakes.script_steps import Step
 
     Script = Sequence[Step] | Callable[[GenerationRequest], Step]

@@ -18,7 +18,8 @@ from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.agents.failures import require_success
 from pyevm_agents.chain import Call, Chain
 from pyevm_agents.config import DEFAULT_BLOCK_GAS_LIMIT
-from pyevm_agents.devnet.chain import DEVELOPMENT_KEY, DevelopmentAccount, create_development_chain
+from pyevm_agents.devnet.chain import DEVELOPMENT_KEY, create_development_chain
+from pyevm_agents.devnet.local_account import LocalAccount
 from pyevm_agents.errors import ConfigError, FixtureError
 from pyevm_agents.model_registry.profiles import ALIASES
 from pyevm_agents.models.fakes.recorded import Exchange, RecordingModel
@@ -102,7 +103,7 @@ def _build_wallet(building: Chain) -> Chain:
 
 
 def _build_nested(building: Chain) -> Chain:
-    owner = DevelopmentAccount(building)
+    owner = LocalAccount(building)
     counter = owner.deploy(load_artifact("CounterTool").encode_creation())
     counting = _deploy_agent(
         owner, "Counting Agent", "Adds to the counter", COUNTING_PROMPT, [counter]
@@ -116,7 +117,7 @@ def _build_nested(building: Chain) -> Chain:
 
 
 def _build_rollback(building: Chain) -> Chain:
-    owner = DevelopmentAccount(building)
+    owner = LocalAccount(building)
     counter = owner.deploy(load_artifact("CounterTool").encode_creation())
     hasty = _deploy_agent(
         owner, "Hasty Agent", "Counts once", COUNTING_PROMPT, [counter], iterations=1
@@ -219,7 +220,7 @@ def restart_from_state(building: Chain) -> Chain:
 
 
 def _deploy_agent(  # noqa: PLR0913 - the constructor's arguments
-    owner: DevelopmentAccount,
+    owner: LocalAccount,
     name: str,
     description: str,
     base_prompt: str,

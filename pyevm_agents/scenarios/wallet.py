@@ -24,7 +24,8 @@ from pyevm_agents.agents.trace import (
     serialize_confidence,
 )
 from pyevm_agents.config import DEFAULT_BLOCK_GAS_LIMIT
-from pyevm_agents.devnet.chain import DevelopmentAccount, create_development_chain
+from pyevm_agents.devnet.chain import create_development_chain
+from pyevm_agents.devnet.local_account import LocalAccount
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.model_registry.profiles import ALIASES
 from pyevm_agents.models import ScriptedModel, use
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pyevm_agents.chain import Chain
-    from pyevm_agents.client.accounts import ContractAccount
+    from pyevm_agents.client.accounts import SendingAccount
     from pyevm_agents.config.schedule_file import ScheduleFile
     from pyevm_agents.models import GgufModel
 
@@ -127,7 +128,7 @@ class WalletContracts:
     agent_contract = "WalletAgent"
     """Name of the agent's contract."""
 
-    def __init__(self, owner: ContractAccount, *, examples: str = "") -> None:
+    def __init__(self, owner: SendingAccount, *, examples: str = "") -> None:
         """Deploy and fund everything.
 
         Input:
@@ -184,7 +185,7 @@ class WalletContracts:
         """Deposit base units into the pool as the owner, without the agent.
 
         Input:  amount: negative to withdraw.
-        Raises: VMError: insufficient balance.
+        Raises: RevertedError: insufficient balance.
         """
         door = "ownerWithdraw" if amount < 0 else "ownerDeposit"
         self._execute("WalletAccount", self.account, door, self.tokens[symbol], abs(amount))
@@ -218,7 +219,7 @@ class WalletContracts:
         )
 
     def _execute(self, contract: str, to: Address, function: str, *arguments: object) -> None:
-        self._owner.execute(to, load_artifact(contract).encode_call(function, *arguments))
+        self._owner.transact(to, load_artifact(contract).encode_call(function, *arguments))
 
 
 class WalletDemo(WalletContracts):
@@ -232,7 +233,7 @@ class WalletDemo(WalletContracts):
             examples: as for `WalletContracts`.
         """
         self.chain = chain
-        self._sender = DevelopmentAccount(chain)
+        self._sender = LocalAccount(chain)
         super().__init__(self._sender, examples=examples)
 
     def run(self, instruction: str) -> DemoRun:

@@ -27,7 +27,7 @@ from pyevm_agents.contract_intelligence.capabilities import (
     ContractKind,
     FunctionCapability,
 )
-from pyevm_agents.devnet.chain import DevelopmentAccount
+from pyevm_agents.devnet.local_account import LocalAccount
 
 if TYPE_CHECKING:
     from pyevm_agents.chain import Chain
@@ -43,7 +43,7 @@ def chain() -> Chain:
 
 @pytest.fixture(scope="module")
 def world(chain: Chain) -> ContractWorld:
-    return ContractWorld(DevelopmentAccount(chain), ACCOUNT, native_symbol="BNB")
+    return ContractWorld(LocalAccount(chain), ACCOUNT, native_symbol="BNB")
 
 
 def true(name: str, **facts: object) -> TrueFunction:

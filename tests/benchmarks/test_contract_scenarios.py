@@ -17,7 +17,8 @@ from benchmarks.contract_scenarios import build_task, run_request, run_scenarios
 from benchmarks.contract_wordings import read_wordings
 from precompiles.abi import ParamDescription, ParamType
 from pyevm_agents.abi.bundled import load_artifact
-from pyevm_agents.devnet.chain import DevelopmentAccount, create_funded_chain
+from pyevm_agents.devnet.chain import create_funded_chain
+from pyevm_agents.devnet.local_account import LocalAccount
 from pyevm_agents.model_registry.profiles import build_model_profile
 from pyevm_agents.models import ScriptedModel
 from pyevm_agents.scenarios.swap.agent import AgentFunction, SwapAgent
@@ -95,7 +96,7 @@ def play(vocabulary: Vocabulary) -> Play:
     model = ScriptedModel(player, vocabulary=vocabulary)
     facts = model.profile_facts
     chain = create_funded_chain(model, facts, build_model_profile(facts))
-    sender = DevelopmentAccount(chain)
+    sender = LocalAccount(chain)
     world = SwapWorld(sender, native_symbol="BNB")
     world.fund(ACCOUNT)
     tools = {}

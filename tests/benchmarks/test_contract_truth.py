@@ -19,7 +19,7 @@ from benchmarks.contract_world import (
     load_real_artifact,
 )
 from pyevm_agents.chain import Call
-from pyevm_agents.devnet.chain import DevelopmentAccount
+from pyevm_agents.devnet.local_account import LocalAccount
 from pyevm_agents.scenarios.swap.world import NO_DEADLINE, UNISWAP_CONTRACTS
 from tests.golden.byte_chain import open_bench
 
@@ -62,7 +62,7 @@ def chain() -> Chain:
 
 @pytest.fixture(scope="module")
 def world(chain: Chain) -> ContractWorld:
-    return ContractWorld(DevelopmentAccount(chain), ACCOUNT, native_symbol="BNB")
+    return ContractWorld(LocalAccount(chain), ACCOUNT, native_symbol="BNB")
 
 
 def test_there_are_enough_functions_and_a_third_is_closed() -> None:

@@ -14,7 +14,7 @@ from eth_utils import to_canonical_address, to_checksum_address
 
 from benchmarks.contract_truth import read_truth
 from benchmarks.contract_world import ContractWorld
-from pyevm_agents.client.accounts import UnlockedAccount
+from pyevm_agents.client.accounts import NodeAccount
 from pyevm_agents.client.json_rpc import RemoteClient
 from pyevm_agents.scenarios.swap.world import (
     ACCOUNT_NATIVE_WEI,
@@ -74,7 +74,7 @@ def test_the_world_is_deployed_by_json_rpc(tmp_path: Path, run: Runner, chain_id
     with run(tmp_path, "--chain-id", str(chain_id)) as node:
         assert int(node.ask("eth_chainId"), 16) == chain_id
         with closing(RemoteClient(node.url)) as client:
-            owner = UnlockedAccount(client, OWNER)
+            owner = NodeAccount(client, OWNER)
             world = ContractWorld(owner, ACCOUNT, native_symbol="BNB")
             path = [world.tokens[WRAPPED], world.tokens["USDT"]]
             quoted = world.quote(NATIVE, WRAPPED, "USDT")

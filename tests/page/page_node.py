@@ -14,7 +14,8 @@ from precompiles.spec import EXECUTOR_ADDRESS
 from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.devnet.chain import DEVELOPMENT_BALANCE_WEI, DevelopmentAccount
+from pyevm_agents.devnet.chain import DEVELOPMENT_BALANCE_WEI
+from pyevm_agents.devnet.local_account import LocalAccount
 from pyevm_agents.models import SwappableModel
 from pyevm_agents.node import DEFAULT_MNEMONIC, Keys, Node
 from pyevm_agents.node.keys import derive_keys
@@ -128,7 +129,7 @@ class PageNode:
 
     def _deploy(self, chain: Chain) -> None:
         self.wallet = to_checksum_address(WalletDemo(chain).agent)
-        owner = DevelopmentAccount(chain)
+        owner = LocalAccount(chain)
         self._owner = owner
         counter = owner.deploy(load_artifact("CounterTool").encode_creation())
         failing = owner.deploy(load_artifact("RevertingTool").encode_creation(0))

@@ -28,11 +28,8 @@ from pyevm_agents.bench.measurement.usage import (
 from pyevm_agents.bench.pricing.schedules import add_evm_gas, compute_costs
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.devnet.chain import (
-    DEVELOPMENT_ADDRESS,
-    DEVELOPMENT_BALANCE_WEI,
-    DevelopmentAccount,
-)
+from pyevm_agents.devnet.chain import DEVELOPMENT_ADDRESS, DEVELOPMENT_BALANCE_WEI
+from pyevm_agents.devnet.local_account import LocalAccount
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,7 +40,7 @@ if TYPE_CHECKING:
     from pyevm_agents.bench.attacks.case import AttackCase
     from pyevm_agents.bench.measurement.rounds import BenchSettings
     from pyevm_agents.bench.pricing.schedules import NamedSchedule
-    from pyevm_agents.devnet.chain import ExecutedTransaction
+    from pyevm_agents.devnet.local_account import ExecutedTransaction
     from pyevm_agents.models import LlamaModel
 
 ROOM_GAS = 100_000_000_000
@@ -107,7 +104,7 @@ class CalibratedAttack:
     def send_once(self) -> tuple[float, ExecutedTransaction]:
         """Send the transaction and undo it; return the seconds and the result."""
         before = self.chain.snapshot()
-        result = time_with_result(lambda: DevelopmentAccount(self.chain).send(ATTACKER, b""))
+        result = time_with_result(lambda: LocalAccount(self.chain).send(ATTACKER, b""))
         self.chain.revert(before)
         return result
 

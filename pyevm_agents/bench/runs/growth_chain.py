@@ -26,8 +26,8 @@ from pyevm_agents.devnet.chain import (
     DEVELOPMENT_ADDRESS,
     DEVELOPMENT_BALANCE_WEI,
     DEVELOPMENT_KEY,
-    DevelopmentAccount,
 )
+from pyevm_agents.devnet.local_account import LocalAccount
 from pyevm_agents.model_registry.profiles import ALIASES
 from pyevm_agents.models import use
 from pyevm_agents.models.fakes.parsed_request import AllowedParameter, parse_grammar, parse_prompt
@@ -110,7 +110,7 @@ class GrowthChain:
     model: LlamaModel
     director: Director = field(default_factory=Director)
     profile: ModelProfile = field(init=False)
-    _account: DevelopmentAccount = field(init=False)
+    _account: LocalAccount = field(init=False)
     _counter: Address = field(init=False)
 
     def __post_init__(self) -> None:
@@ -127,7 +127,7 @@ class GrowthChain:
             {self.profile.name: DictatedModel(self.model, self.director.dictate)},
             accounts={DEVELOPMENT_ADDRESS: GenesisAccount(balance_wei=DEVELOPMENT_BALANCE_WEI)},
         )
-        self._account = DevelopmentAccount(chain)
+        self._account = LocalAccount(chain)
         self._counter = self._account.deploy(load_artifact("CounterTool").encode_creation())
 
     def deploy_counting_agent(self) -> Address:

@@ -28,7 +28,8 @@ from pyevm_agents.bench.measurement.results import Run
 from pyevm_agents.bench.measurement.rounds import time_with_result
 from pyevm_agents.bench.measurement.usage import count_usage
 from pyevm_agents.bench.pricing.schedules import add_evm_gas, compute_costs
-from pyevm_agents.devnet.chain import DevelopmentAccount, create_funded_chain
+from pyevm_agents.devnet.chain import create_funded_chain
+from pyevm_agents.devnet.local_account import LocalAccount
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.model_registry.profiles import ALIASES
 from pyevm_agents.models import use
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     from pyevm_agents.bench.measurement.usage import Usage
     from pyevm_agents.bench.pricing.schedules import NamedSchedule
     from pyevm_agents.chain import Chain
-    from pyevm_agents.devnet.chain import ExecutedTransaction
+    from pyevm_agents.devnet.local_account import ExecutedTransaction
     from pyevm_agents.models import LlamaModel
 
 QUICK_ROUNDS, FULL_ROUNDS = 1, 5
@@ -194,9 +195,7 @@ class RunBench:
     def _send(self, case: RunCase) -> tuple[float, ExecutedTransaction]:
         """Send and undo a transaction."""
         before = self.chain.snapshot()
-        seconds, sent = time_with_result(
-            lambda: DevelopmentAccount(self.chain).send(case.to, case.data)
-        )
+        seconds, sent = time_with_result(lambda: LocalAccount(self.chain).send(case.to, case.data))
         self.chain.revert(before)
         if not sent.is_success:
             raise ConfigError(
@@ -260,7 +259,7 @@ def _make_wallet_case(chain: Chain) -> RunCase:
 
 
 def _make_nested_case(chain: Chain) -> RunCase:
-    owner = DevelopmentAccount(chain)
+    owner = LocalAccount(chain)
     tool = owner.deploy(load_artifact("CounterTool").encode_creation())
     for name, base_prompt in NESTED:
         tool = _deploy_agent(owner, name, base_prompt, [tool])
@@ -273,7 +272,7 @@ def _make_nested_case(chain: Chain) -> RunCase:
 
 def _make_long_answer_case(chain: Chain) -> RunCase:
     agent = _deploy_agent(
-        DevelopmentAccount(chain), "Answering Agent", "You answer questions in full.", []
+        LocalAccount(chain), "Answering Agent", "You answer questions in full.", []
     )
     return RunCase(
         title="One long answer: {tokens} tokens with its thought",
@@ -283,7 +282,7 @@ def _make_long_answer_case(chain: Chain) -> RunCase:
 
 
 def _deploy_agent(
-    owner: DevelopmentAccount, name: str, base_prompt: str, tools: list[Address]
+    owner: LocalAccount, name: str, base_prompt: str, tools: list[Address]
 ) -> Address:
     texts = (name, f"Is {name}", "what to do", base_prompt)
     creation = load_artifact("SimpleAgent").encode_creation(

@@ -33,11 +33,11 @@ from pyevm_agents.config import (
 from pyevm_agents.control.agent_operator import find_operator
 from pyevm_agents.control.deployed_agents import build_loader
 from pyevm_agents.control.host_tools import build_host_tools
-from pyevm_agents.control.local_identity import LocalIdentityAccount
 from pyevm_agents.control.owners_validator import OwnersValidator
 from pyevm_agents.control.plane import ControlPlane, PlaneOptions
 from pyevm_agents.control.treasury import describe_treasury
 from pyevm_agents.devnet.chain import DEVELOPMENT_BALANCE_WEI, DEVELOPMENT_KEY, build_predeploys
+from pyevm_agents.devnet.local_account import LocalAccount
 from pyevm_agents.devnet.registries import build_registries
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.lifecycle.frames import PlainRunFrame
@@ -138,7 +138,7 @@ def open_plane(  # noqa: PLR0913 - keyword arguments
             options = replace(
                 options,
                 trust=RegistryTrust(port, registries, choices.sources),
-                identity_account=LocalIdentityAccount(port),
+                identity_account=LocalAccount(node.chain, DEVELOPMENT_KEY, mine=node.mine_signed),
                 identity_registry=registries.identity,
             )
         signers = {bytes(each): node.keys.require_key(each) for each in node.keys.addresses}

@@ -8,7 +8,6 @@ from eth_typing import Address
 from eth_utils import to_canonical_address, to_checksum_address
 
 from pyevm_agents.atomic_files import write_atomically
-from pyevm_agents.chain import Call
 from pyevm_agents.cli.agent.treasury_options import NEW
 from pyevm_agents.control.treasury import (
     OPERATOR_WEI,
@@ -17,7 +16,7 @@ from pyevm_agents.control.treasury import (
     require_treasury,
 )
 from pyevm_agents.control.treasury_policy import read_policy, require_same_rules, write_policy
-from pyevm_agents.devnet.chain import DevelopmentAccount, ExecutedTransaction
+from pyevm_agents.devnet.local_account import LocalAccount
 from pyevm_agents.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -38,30 +37,6 @@ TREASURY_FILE = "treasury"
 
 POLICY_FILE = "treasury-policy.json"
 """In the folder of --data: the rules that the treasury was deployed with."""
-
-
-class NodeAccount(DevelopmentAccount):
-    """An account whose blocks the node's pool, clock and listeners know."""
-
-    def __init__(self, node: Node, key: PrivateKey) -> None:
-        """Input: the node; the account's key."""
-        super().__init__(node.chain, key)
-        self._node, self._signing_key = node, key
-
-    def send(self, to: Address | None, data: bytes, *, value_wei: int = 0) -> ExecutedTransaction:
-        """Mine a transaction in its own block."""
-        call = Call(to=to, sender=self.address, data=data, value_wei=value_wei)
-        unsigned = self.chain.build_unsigned_transaction(call)
-        chain_id, node = self.chain.config.chain_id, self._node
-        signed = unsigned.as_signed_transaction(self._signing_key, chain_id=chain_id)
-        settings = node.next_block.build_settings()
-        mined = node.submit_change(lambda: node.mine_transactions([signed], settings)).result()
-        return ExecutedTransaction(
-            hash=signed.hash,
-            block=mined.block,
-            receipt=mined.receipts[0],
-            computation=mined.computations[0],
-        )
 
 
 def open_treasury(  # noqa: PLR0913, PLR0917 - what a treasury needs, once
@@ -139,8 +114,10 @@ def _deploy(  # noqa: PLR0913, PLR0917 - as `open_treasury`
             f"--treasury-deposit {deposit}: the owner, {to_checksum_address(port.address)}, has "
             f"{owned} wei, of which it needs {others + GAS_WEI} for operators and gas; pass less"
         )
-    accounts = [NodeAccount(node, signers[each]) for each in operators]
-    owner = NodeAccount(node, signers[port.address])
+    owner, *accounts = (
+        LocalAccount(node.chain, signers[each], mine=node.mine_signed)
+        for each in (port.address, *operators)
+    )
     return deploy_treasury(owner, accounts, port.address, choices.policy, protected)
 
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pyevm_agents.cli.errors import MISTAKE_STATUS
-from pyevm_agents.cli.output import out
-from pyevm_agents.cli.rpc_client import print_json
+from pyevm_agents.cli.output import out, print_json
 from pyevm_agents.display import pluralize
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.manifests.agent_folder import AgentFolder, validate_file, validate_folder

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 from eth_abi import decode, encode
@@ -15,10 +15,9 @@ from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.abi.values import compute_topic
 from pyevm_agents.cli.council.participation import oracle_option
 from pyevm_agents.cli.options.amounts import AMOUNT_TYPE
-from pyevm_agents.cli.options.sender import OracleSession, add_sender_options, json_option
-from pyevm_agents.cli.options.sent_transactions import TransactionList
+from pyevm_agents.cli.options.sender import Sender, add_sender_options
 from pyevm_agents.cli.options.types import ADDRESS_TYPE, DURATION_TYPE, format_time
-from pyevm_agents.cli.output import out
+from pyevm_agents.cli.output import json_option, out
 from pyevm_agents.client.accounts import RevertedError
 from pyevm_agents.client.contract import require_code
 from pyevm_agents.client.json_rpc import RemoteError
@@ -28,17 +27,15 @@ from pyevm_agents.display import format_amount
 from pyevm_agents.errors import ConfigError, RemoteFault
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    from pyevm_agents.client.accounts import SentTransaction
+    from pyevm_agents.client.accounts import SendingAccount, SentTransaction
 
 ALLOWANCE = function_signature_to_4byte_selector("allowance(address,address)")
 APPROVE = function_signature_to_4byte_selector("approve(address,uint256)")
 """Selectors. Source: ERC-20."""
 
-CREATED = (
-    "0x" + compute_topic("RequestCreated(uint256,address,string,uint256,uint256,uint256)").hex()
-)
+CREATED = compute_topic("RequestCreated(uint256,address,string,uint256,uint256,uint256)")
 MAX_AGENTS = 64
 MIN_OPTIONS, MAX_OPTIONS, MAX_OPTION_BYTES = 2, 16, 64
 """Source: `CouncilRules` and `CouncilOptions`."""
@@ -92,7 +89,7 @@ Examples:
 @json_option
 def ask(  # noqa: PLR0913 - one for each option
     question: str,
-    session: OracleSession,
+    sender: Sender,
     *,
     oracle: bytes,
     agents: int,
@@ -114,10 +111,10 @@ def ask(  # noqa: PLR0913 - one for each option
     if not question.strip():
         raise click.UsageError("QUESTION: must not be empty")
     text = _join_specifications(options, specifications)
-    with closing(CouncilClient(session.url, oracle)) as client:
+    with closing(CouncilClient(sender.url, oracle)) as client:
         client.require_council()
         deadline = client.read_head().timestamp + commit_time
-        sent = TransactionList(session, is_quiet=as_json)
+        sent = sender.account
         if reward_token is not None:
             _allow(client, sent, reward_token, oracle, reward)
     call = load_artifact(CONTRACT).encode_call(
@@ -126,7 +123,7 @@ def ask(  # noqa: PLR0913 - one for each option
         (capabilities, domains),
     )
     amount = reward if reward_token is None else 0
-    mined = sent.send("Asked the council", oracle, call, value_wei=amount)
+    mined = sent.transact(oracle, call, value_wei=amount, purpose="Asked the council")
     request_id = _find_request(mined, oracle)
     address = to_checksum_address(oracle)
     if as_json:
@@ -185,7 +182,7 @@ def _join_specifications(options: Sequence[str], specifications: str) -> str:
 
 
 def _allow(
-    client: CouncilClient, sent: TransactionList, token: bytes, oracle: bytes, amount: int
+    client: CouncilClient, account: SendingAccount, token: bytes, oracle: bytes, amount: int
 ) -> None:
     """Let the council take a token's amount, and no more: it takes all that it may.
 
@@ -194,9 +191,9 @@ def _allow(
     Raises: ConfigError: the token is none.
     """
     require_code(client, token)
-    call = ALLOWANCE + encode(["address"] * 2, [sent.address, oracle])
+    call = ALLOWANCE + encode(["address"] * 2, [account.address, oracle])
     try:
-        output = sent.read(Address(token), call)
+        output = account.read(Address(token), call)
         [allowed] = decode(["uint256"], output)
     except (RemoteError, RevertedError, DecodingError) as error:
         raise ConfigError(
@@ -207,7 +204,7 @@ def _allow(
         return
     for each in (0, amount) if allowed else (amount,):
         call = APPROVE + encode(["address", "uint256"], [oracle, each])
-        sent.send(f"Allowed the council {each:,} base units", token, call)
+        account.transact(token, call, purpose=f"Allowed the council {each:,} base units")
 
 
 def _find_request(sent: SentTransaction, oracle: bytes) -> int:
@@ -216,12 +213,8 @@ def _find_request(sent: SentTransaction, oracle: bytes) -> int:
     Raises: RemoteFault: its receipt has no event of one.
     """
     for log in sent.logs:
-        if _is_created(log, oracle):
-            return int(log["topics"][1], 16)
+        if log.address == oracle and log.topics[:1] == (CREATED,):
+            return int.from_bytes(log.topics[1])
     raise RemoteFault(
         f"transaction 0x{sent.hash.hex()}: its receipt has no RequestCreated; pass another node"
     )
-
-
-def _is_created(log: Mapping[str, Any], oracle: bytes) -> bool:
-    return bytes.fromhex(log["address"][2:]) == oracle and log["topics"][:1] == [CREATED]

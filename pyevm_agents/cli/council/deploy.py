@@ -9,10 +9,9 @@ from eth_utils import to_canonical_address, to_checksum_address
 
 from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.cli.options.amounts import AMOUNT_TYPE
-from pyevm_agents.cli.options.sender import OracleSession, add_sender_options, json_option
-from pyevm_agents.cli.options.sent_transactions import TransactionList
+from pyevm_agents.cli.options.sender import Sender, add_sender_options
 from pyevm_agents.cli.options.types import ADDRESS_TYPE, DURATION_TYPE
-from pyevm_agents.cli.output import out
+from pyevm_agents.cli.output import json_option, out
 from pyevm_agents.client.contract import require_code
 from pyevm_agents.council.council_client import CONTRACT
 from pyevm_agents.council.messages import NOBODY
@@ -111,7 +110,7 @@ def _add_reputation(name: str, text: str) -> Callable[[Any], Any]:
 @add_sender_options
 @json_option
 def deploy(  # noqa: PLR0913 - one for each option
-    session: OracleSession,
+    sender: Sender,
     *,
     reveal_time: int,
     draw_time: int,
@@ -166,14 +165,14 @@ def deploy(  # noqa: PLR0913 - one for each option
         "minDisputeJudgeReputation": _read_score(min_dispute_judge_reputation),
     }
     if reputation is not None:
-        require_code(session.client, reputation)
+        require_code(sender.client, reputation)
     creation = load_artifact(CONTRACT).encode_creation(tuple(terms.values()), reputation or NOBODY)
-    sent = TransactionList(session, is_quiet=as_json)
-    address = to_checksum_address(sent.deploy(CONTRACT, creation))
+    sent = sender.account
+    address = to_checksum_address(sent.deploy(creation, purpose=CONTRACT))
     people = [to_checksum_address(each) for each in dict.fromkeys(participants)]
     for each in people:
         purpose = f"Sent {format_amount(fund)} to {each}"
-        sent.send(purpose, to_canonical_address(each), b"", value_wei=fund)
+        sent.transact(to_canonical_address(each), b"", value_wei=fund, purpose=purpose)
     if as_json:
         forms: dict[str, object] = dict(terms)
         forms["minBond"] = str(min_bond)

@@ -13,6 +13,7 @@ from pyevm_agents.cli.council.output import CouncilOutput
 from pyevm_agents.cli.options.amounts import AMOUNT_TYPE
 from pyevm_agents.cli.options.group import add_option_group
 from pyevm_agents.cli.options.keystore import add_keystore_options
+from pyevm_agents.cli.options.node import rpc_option
 from pyevm_agents.cli.options.types import ADDRESS_TYPE
 from pyevm_agents.cli.options.worker import (
     MAX_CONFIRMATIONS,
@@ -24,7 +25,6 @@ from pyevm_agents.cli.options.worker import (
     poll_option,
     run_until_signal,
 )
-from pyevm_agents.cli.rpc_client import RpcClient, rpc_option
 from pyevm_agents.client.transactions import GWEI, FeeSettings
 from pyevm_agents.council.council_client import CouncilClient
 from pyevm_agents.council.council_worker import CouncilSettings
@@ -168,7 +168,7 @@ def add_participation(
 
 def build_participation(  # noqa: PLR0913 - one for each option
     *,
-    remote: RpcClient,
+    url: str,
     oracle: bytes,
     key: PrivateKey,
     chain_id: int | None,
@@ -191,7 +191,7 @@ def build_participation(  # noqa: PLR0913 - one for each option
 ) -> Participation:
     """Return a participant's options. Input: the values of the options; defaults of the others."""
     return Participation(
-        url=remote.url,
+        url=url,
         oracle=oracle,
         key=key,
         chain_id=chain_id,

@@ -23,6 +23,7 @@ from pyevm_agents.cli.council.participation import (
     turn_option,
 )
 from pyevm_agents.cli.options.keystore import password_file_option, unlock
+from pyevm_agents.cli.options.node import rpc_option
 from pyevm_agents.cli.options.sender import keystore_option
 from pyevm_agents.cli.options.worker import (
     chain_id_option,
@@ -31,7 +32,6 @@ from pyevm_agents.cli.options.worker import (
     require_chain,
 )
 from pyevm_agents.cli.output import err, out, print_table
-from pyevm_agents.cli.rpc_client import RpcClient, rpc_option
 from pyevm_agents.council.council_client import CouncilClient
 from pyevm_agents.council.decisions import is_overdue, list_actors, pass_time
 from pyevm_agents.council.messages import NOBODY, RequestView, describe_request
@@ -73,7 +73,7 @@ Examples:
 @once_option
 @json_option
 def watch(  # noqa: PLR0913 - one for each option
-    remote: RpcClient,
+    url: str,
     *,
     oracle: bytes,
     chain_id: int | None,
@@ -94,7 +94,7 @@ def watch(  # noqa: PLR0913 - one for each option
     anybody may do in place of that, and pays the gas.
     """
     if not advance:
-        with closing(CouncilClient(remote.url, oracle)) as client:
+        with closing(CouncilClient(url, oracle)) as client:
             require_chain(client, chain_id)
             client.require_council()
             _follow(client, frozenset(request_ids), poll_interval, is_once=once, as_json=as_json)
@@ -102,7 +102,7 @@ def watch(  # noqa: PLR0913 - one for each option
     if keystore is None:
         raise click.UsageError("--advance: needs --keystore FILE, whose account pays the gas")
     participation = build_participation(
-        remote=remote,
+        url=url,
         oracle=oracle,
         key=unlock(keystore, password_file),
         chain_id=chain_id,

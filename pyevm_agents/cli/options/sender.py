@@ -1,8 +1,7 @@
-"""What the commands of `oracle` share: the node, the account that signs, and sent transactions."""
+"""The node and the account that signs, as options of commands."""
 
 from __future__ import annotations
 
-import re
 from contextlib import closing, contextmanager
 from functools import cached_property, wraps
 from pathlib import Path
@@ -11,56 +10,27 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from pyevm_agents.abi.not_done import describe_not_done
 from pyevm_agents.abi.revert_reasons import BUNDLED
 from pyevm_agents.cli.options.keystore import password_file_option, unlock
-from pyevm_agents.cli.options.types import ADDRESS_TYPE, format_request, format_time
-from pyevm_agents.cli.output import StatusLine, out
-from pyevm_agents.cli.rpc_client import rpc_option
-from pyevm_agents.client.accounts import KeyAccount, RevertedError, UnlockedAccount
+from pyevm_agents.cli.options.node import rpc_option
+from pyevm_agents.cli.options.sent_transactions import Announced
+from pyevm_agents.cli.options.types import ADDRESS_TYPE
+from pyevm_agents.client.accounts import NodeAccount
 from pyevm_agents.client.json_rpc import RemoteClient
-from pyevm_agents.errors import AgentsError, NotDoneError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from eth_keys.datatypes import PrivateKey
     from eth_typing import Address
 
     from pyevm_agents.abi.known_contracts import KnownContracts
-    from pyevm_agents.client.accounts import SendingAccount, SentTransaction
 
 RETRIES = 2
 """A node that is not there is reported after 1.5 s."""
 
 RUN_SECONDS = 3_600.0
 """How long a request waits that runs a model in the node, which has a limit of its own."""
-
-ADVICE = {
-    "BudgetNotReleasable": "its client may release it earlier, and does at the end of a run",
-    "BudgetNotUsable": "it was released before, or never opened",
-    "CallerNotAllowed": "the agent's owner allows callers by setCaller",
-    "InsufficientGas": "pass more gas by --gas",
-    "InsufficientStake": "call `pyevm-agents oracle stake` first, or ask for less",
-    "NoSubscription": "the agent's owner sets one: `pyevm-agents oracle subscription add-consumer "
-    "--pay-runs`",
-    "NotPerson": "sign with the key of the person whom the tool asks",
-    "NotSubscriptionOwner": "sign with the key of the subscription's owner",
-    "NothingToRetry": "it waits for its answer, or its client has taken the answer",
-    "NothingToWithdraw": "`pyevm-agents oracle status` shows what an account can claim",
-    "OutOfRange": "pass a value in this range",
-    "OwnableUnauthorizedAccount": "sign with the key of the contract's owner",
-    "SubscriptionExhausted": "pay in by `pyevm-agents oracle subscription fund`",
-    "SubscriptionNotUsable": "`pyevm-agents oracle status` lists the subscriptions and consumers",
-    "TooEarly": "wait until the deadline is over",
-    "TooLate": "the deadline is over",
-    "UnknownCommitment": "it was answered or has expired; see `pyevm-agents oracle status`",
-    "UnknownQuestion": "it was answered, has expired, or was never asked",
-    "WrongValue": "the price changed in the meantime; try again",
-}
-"""The next step for errors of the contracts."""
-
-TIME = re.compile(r"\b(?:deadline|releasableAt)=(\d+)")
-REQUEST = re.compile(r"\brequestId=(\d+)")
 
 unlocked_option = click.option(
     "--unlocked",
@@ -96,85 +66,48 @@ from_block_option = click.option(
     help="Where to start to search for events; the oracle's first block.",
 )
 
-json_option: Callable[..., Any] = click.option(
-    "--json", "as_json", is_flag=True, help="Print the result as JSON."
-)
 
-
-class OracleSession:
-    """A node and an account on its chain."""
+class Sender:
+    """The node of a command, and the account that signs."""
 
     def __init__(
         self,
         client: RemoteClient,
-        open_account: Callable[[RemoteClient], SendingAccount],
+        open_signer: Callable[[], PrivateKey | Address],
         *,
         url: str,
+        is_quiet: bool = False,
     ) -> None:
-        """Input: the node; opens the account, which may ask for a password; the node's URL."""
-        self.client, self._open_account, self.url = client, open_account, url
+        """Open no account yet.
+
+        Input:
+            client: the node.
+            open_signer: returns the key, which may ask for a password, or an unlocked address.
+            url: the node's URL.
+            is_quiet: whether no transaction is printed as it is mined.
+        """
+        self.client, self.url = client, url
+        self._open_signer, self._is_quiet = open_signer, is_quiet
         self.known: KnownContracts = BUNDLED
         """Contracts whose errors reasons name. Set it before the account is used."""
 
     @cached_property
-    def account(self) -> SendingAccount:
+    def account(self) -> Announced:
         """The account that signs. The first use may ask for a password."""
-        account = self._open_account(self.client)
-        account.known = self.known
-        return account
+        account = NodeAccount(self.client, self._open_signer(), known=self.known)
+        return Announced(account, is_quiet=self._is_quiet)
 
     @contextmanager
-    def wait_for_runs(self) -> Iterator[OracleSession]:
-        """Yield this session with requests that wait as long as a run of a model takes."""
+    def wait_for_runs(self) -> Iterator[Sender]:
+        """Yield a sender whose requests wait as long as a run of a model takes."""
         with closing(
             RemoteClient(
                 self.url, retries=RETRIES, timeout_seconds=RUN_SECONDS, repeats_timeouts=False
             )
         ) as client:
-            patient = OracleSession(client, self._open_account, url=self.url)
+            patient = Sender(client, self._open_signer, url=self.url, is_quiet=self._is_quiet)
             patient.known = self.known
             yield patient
-
-    def send(
-        self,
-        to: bytes | None,
-        data: bytes,
-        *,
-        value_wei: int = 0,
-        gas: int | None = None,
-        nonce: int | None = None,
-    ) -> SentTransaction:
-        """Send a transaction and wait until it is mined. Input: as `SendingAccount.transact`.
-
-        Raises: AgentsError: it failed; the message says what to do.
-        """
-        account = self.account
-        with StatusLine() as status, explain_reverts():
-            if out.is_terminal:
-                status.show_status("waiting until the transaction is mined")
-            return account.transact(to, data, value_wei=value_wei, gas=gas, nonce=nonce)
-
-
-@contextmanager
-def explain_reverts() -> Iterator[None]:
-    """Add the next step to the error of a transaction that reverts.
-
-    Raises: NotDoneError: an agent undid its run. AgentsError: another revert.
-    """
-    try:
-        yield
-    except RevertedError as error:
-        if error.answer is not None:
-            raise NotDoneError(describe_not_done(error.answer), error.answer) from error
-        raise AgentsError(add_advice(error)) from error
-
-
-def add_advice(error: RevertedError) -> str:
-    """Return the message of a revert with its times as dates, and the next step."""
-    message = TIME.sub(lambda match: f"{match[0]} ({format_time(int(match[1]))})", str(error))
-    message = REQUEST.sub(lambda match: f"requestId={format_request(int(match[1]))}", message)
-    advice = ADVICE.get(error.name)
-    return message if advice is None else f"{message}; {advice}"
 
 
 def add_client_option(command: Callable[..., None]) -> Callable[..., None]:
@@ -182,14 +115,14 @@ def add_client_option(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def run(*arguments: Any, **values: Any) -> None:  # noqa: ANN401 - the command's own
-        with closing(RemoteClient(values.pop("remote").url, retries=RETRIES)) as client:
+        with closing(RemoteClient(values.pop("url"), retries=RETRIES)) as client:
             command(*arguments, **values, client=client)
 
     return rpc_option(run)
 
 
 def add_sender_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add `--rpc-url` and the account's options to a command, which gets a `session`."""
+    """Add `--rpc-url` and the account's options to a command, which gets a `sender`."""
 
     @wraps(command)
     def run(*arguments: Any, **values: Any) -> None:  # noqa: ANN401 - the command's own
@@ -198,15 +131,17 @@ def add_sender_options(command: Callable[..., None]) -> Callable[..., None]:
         unlocked: Address | None = values.pop("unlocked")
         _require_account(keystore, unlocked)
 
-        def open_account(client: RemoteClient) -> SendingAccount:
+        def open_signer() -> PrivateKey | Address:
             if unlocked is not None:
-                return UnlockedAccount(client, unlocked)
+                return unlocked
             assert keystore is not None  # noqa: S101 - checked above
-            return KeyAccount(client, unlock(keystore, password_file))
+            return unlock(keystore, password_file)
 
-        url = values.pop("remote").url
+        url = values.pop("url")
         with closing(RemoteClient(url, retries=RETRIES)) as client:
-            command(*arguments, **values, session=OracleSession(client, open_account, url=url))
+            is_quiet = bool(values.get("as_json"))
+            sender = Sender(client, open_signer, url=url, is_quiet=is_quiet)
+            command(*arguments, **values, sender=sender)
 
     for option in (unlocked_option, password_file_option, keystore_option, rpc_option):
         run = option(run)
@@ -226,9 +161,3 @@ def _require_account(keystore: Path | None, unlocked: bytes | None) -> None:
             "no account; pass --keystore FILE (`pyevm-agents oracle key new FILE` makes one), or "
             "--unlocked ADDRESS of a development node"
         )
-
-
-def print_sent(text: str, sent: SentTransaction) -> None:
-    """Print what a transaction did, its hash and its gas."""
-    out.print(text, soft_wrap=True, markup=False)
-    out.print(f"  [dim]transaction[/] 0x{sent.hash.hex()}, {sent.gas_used:,} gas", soft_wrap=True)

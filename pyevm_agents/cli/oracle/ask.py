@@ -8,15 +8,14 @@ import click
 from eth_abi import encode
 
 from pyevm_agents.cli.options.sender import (
-    OracleSession,
+    Sender,
     add_client_option,
     add_sender_options,
     from_block_option,
-    json_option,
 )
 from pyevm_agents.cli.options.types import ADDRESS_TYPE
 from pyevm_agents.cli.oracle.run_output import show_run
-from pyevm_agents.cli.output import err
+from pyevm_agents.cli.output import err, json_option
 from pyevm_agents.errors import RemoteFault
 from pyevm_agents.oracle.agent_run import find_started_run, open_agents_oracle
 from pyevm_agents.oracle.contracts import is_agent_v1, open_agent
@@ -67,7 +66,7 @@ wait_option = click.option(
 def ask(  # noqa: PLR0913 - one for each option
     agent: bytes,
     prompt: str,
-    session: OracleSession,
+    sender: Sender,
     *,
     waits: bool,
     from_subscription: bool,
@@ -83,9 +82,9 @@ def ask(  # noqa: PLR0913 - one for each option
     asked; what its steps did before stands. Ctrl-C ends the waiting, not the run: `pyevm-agents
     oracle follow` goes on.
     """
-    contract = open_agent(session.client, agent)
+    contract = open_agent(sender.client, agent)
     started = start_run(
-        session, contract, prompt, handler=handler or NOBODY, from_subscription=from_subscription
+        sender, contract, prompt, handler=handler or NOBODY, from_subscription=from_subscription
     )
     show_run(started, waits=waits, as_json=as_json)
 
@@ -115,7 +114,7 @@ def follow(  # noqa: PLR0913 - one for each option
 
 
 def start_run(  # noqa: PLR0913 - keyword arguments
-    session: OracleSession,
+    sender: Sender,
     agent: RemoteContract,
     prompt: str,
     *,
@@ -141,13 +140,11 @@ def start_run(  # noqa: PLR0913 - keyword arguments
     else:
         value = agent.read("costOfRun")
         call = agent.artifact.encode_call("ask", prompt, handler)
-    sent = session.send(agent.address, call, value_wei=value, gas=gas)
-    logs = agent.find_logs("AgentRunStarted", first=sent.block_number, last=sent.block_number)
-    for log in logs:
-        if log.transaction == "0x" + sent.hash.hex():
-            return find_started_run(agent, log.values[0], sent.block_number)
+    sent = sender.account.transact(agent.address, call, value_wei=value, gas=gas)
+    for log in agent.decode_logs("AgentRunStarted", sent.logs):
+        return find_started_run(agent, log.values[0], sent.block_number)
     raise RemoteFault(
-        f"transaction 0x{sent.hash.hex()}: {session.client.host} has no AgentRunStarted of it"
+        f"transaction 0x{sent.hash.hex()}: {sender.client.host} has no AgentRunStarted of it"
     )
 
 

@@ -10,10 +10,9 @@ from eth_utils import to_checksum_address
 from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.cli.options.amounts import AMOUNT_TYPE
 from pyevm_agents.cli.options.models import is_given
-from pyevm_agents.cli.options.sender import OracleSession, add_sender_options, json_option
-from pyevm_agents.cli.options.sent_transactions import TransactionList
+from pyevm_agents.cli.options.sender import Sender, add_sender_options
 from pyevm_agents.cli.options.types import ADDRESS_TYPE, DURATION_TYPE
-from pyevm_agents.cli.output import out
+from pyevm_agents.cli.output import json_option, out
 from pyevm_agents.display import format_amount
 
 if TYPE_CHECKING:
@@ -77,7 +76,7 @@ Examples:
 @add_sender_options
 @json_option
 def deploy(  # noqa: PLR0913 - one for each option
-    session: OracleSession,
+    sender: Sender,
     *,
     workers: Sequence[bytes],
     fund_workers: int,
@@ -98,32 +97,32 @@ def deploy(  # noqa: PLR0913 - one for each option
     of an answer. Its worker earns that.
     """
     _require_terms(challengeable=challengeable, arbiter=arbiter)
-    if owner is not None and workers and owner != session.account.address:
+    if owner is not None and workers and owner != sender.account.address:
         raise click.UsageError(
             "--worker: only the owner registers workers; omit --owner, or register them later by "
             "`pyevm-agents oracle worker add`"
         )
     prices = (inference_price, gas_price, answer_gas)
-    arguments: list[object] = [owner or session.account.address, prices]
+    arguments: list[object] = [owner or sender.account.address, prices]
     kind = "AgentOracle"
     if challengeable:
         kind = "ChallengeableOracle"
         arguments.append((arbiter, bond, challenge_window, arbitration_time))
     artifact = load_artifact(kind)
-    sent = TransactionList(session, is_quiet=as_json)
-    address = sent.deploy(kind, artifact.encode_creation(*arguments))
+    sent = sender.account
+    address = sent.deploy(artifact.encode_creation(*arguments), purpose=kind)
     for worker in dict.fromkeys(workers):
         name = to_checksum_address(worker)
         call = artifact.encode_call("setWorker", worker, True)  # noqa: FBT003 - Solidity's
-        sent.send(f"Registered worker {name}", address, call)
+        sent.transact(address, call, purpose=f"Registered worker {name}")
         if fund_workers:
-            amount = format_amount(fund_workers)
-            sent.send(f"Sent {amount} to {name}", worker, b"", value_wei=fund_workers)
+            purpose = f"Sent {format_amount(fund_workers)} to {name}"
+            sent.transact(worker, b"", value_wei=fund_workers, purpose=purpose)
     if as_json:
         sent.print_json(
             oracle=to_checksum_address(address),
             kind=kind,
-            owner=to_checksum_address(owner or session.account.address),
+            owner=to_checksum_address(owner or sender.account.address),
             workers=[to_checksum_address(each) for each in dict.fromkeys(workers)],
             prices={
                 "inferenceWei": str(inference_price),

@@ -9,15 +9,14 @@ import click
 from eth_utils import to_checksum_address
 
 from pyevm_agents.abi.bundled import list_artifacts, load_artifact
-from pyevm_agents.cli.options.sender import OracleSession, add_sender_options, json_option
-from pyevm_agents.cli.options.sent_transactions import TransactionList
+from pyevm_agents.cli.options.sender import Sender, add_sender_options
 from pyevm_agents.cli.options.types import ADDRESS, ADDRESS_TYPE, DURATION_TYPE
 from pyevm_agents.cli.oracle.agent_options import (
     add_oracle_settings,
     build_model_option,
     iterations_option,
 )
-from pyevm_agents.cli.output import out
+from pyevm_agents.cli.output import json_option, out
 from pyevm_agents.client.contract import RemoteContract, require_code
 from pyevm_agents.display import format_amount
 from pyevm_agents.errors import AgentsError, ConfigError
@@ -106,7 +105,7 @@ def list_tools() -> tuple[str, ...]:
 @add_sender_options
 @json_option
 def deploy_agent(  # noqa: PLR0913 - one for each option
-    session: OracleSession,
+    sender: Sender,
     *,
     oracle_settings: OracleSettings,
     name: str,
@@ -135,24 +134,24 @@ def deploy_agent(  # noqa: PLR0913 - one for each option
         prompts: tuple[str, ...] = ()
     else:
         prompts = (_read_prompt(base_prompt, base_prompt_file),)
-    oracle = open_oracle(session.client, oracle_settings.oracle)
+    oracle = open_oracle(sender.client, oracle_settings.oracle)
     for tool in tools:
-        _require_tool(session, tool, is_v1=is_v1)
-    sent = TransactionList(session, is_quiet=as_json)
+        _require_tool(sender, tool, is_v1=is_v1)
+    sent = sender.account
     addresses = [
-        tool if isinstance(tool, bytes) else sent.deploy(tool.name, tool.encode_creation())
+        tool if isinstance(tool, bytes) else sent.deploy(tool.encode_creation(), purpose=tool.name)
         for tool in tools
     ]
     if person is not None:
         arguments = (person, human_timeout, "AskHuman", "Ask a person when something is not clear")
         creation = load_artifact("AskHumanTool").encode_creation(*arguments)
-        addresses.append(sent.deploy("AskHumanTool", creation))
+        addresses.append(sent.deploy(creation, purpose="AskHumanTool"))
     contract = AGENT_V1 if is_v1 else "SimpleCallbackAgent"
     texts = (model, name, description or name, input_description, *prompts)
     creation = load_artifact(contract).encode_creation(
         oracle_settings.as_abi(), *texts, addresses, iterations
     )
-    agent = RemoteContract(session.client, contract, sent.deploy(contract, creation))
+    agent = RemoteContract(sender.client, contract, sent.deploy(creation, purpose=contract))
     cost = agent.read("costOfRun")
     if as_json:
         sent.print_json(
@@ -202,13 +201,13 @@ def _require_options_of_v1(
         )
 
 
-def _require_tool(session: OracleSession, tool: bytes | Artifact, *, is_v1: bool) -> None:
+def _require_tool(sender: Sender, tool: bytes | Artifact, *, is_v1: bool) -> None:
     """Check that a contract has a tool's metadata, and is of the agent's version of the ERC.
 
     Raises: ConfigError: it has not, or is not.
     """
     if isinstance(tool, bytes):
-        name, has_v1 = str(to_checksum_address(tool)), _require_metadata(session, tool)
+        name, has_v1 = str(to_checksum_address(tool)), _require_metadata(sender, tool)
     else:
         name, has_v1 = tool.name, tool.name.endswith("V1")
     if has_v1 == is_v1:
@@ -220,10 +219,10 @@ def _require_tool(session: OracleSession, tool: bytes | Artifact, *, is_v1: bool
     )
 
 
-def _require_metadata(session: OracleSession, address: bytes) -> bool:
+def _require_metadata(sender: Sender, address: bytes) -> bool:
     """Return whether a tool is of version 1. Raises: ConfigError: the contract is no tool."""
-    require_code(session.client, address)
-    tool = RemoteContract(session.client, "IERCAgentToolV1", address)
+    require_code(sender.client, address)
+    tool = RemoteContract(sender.client, "IERCAgentToolV1", address)
     try:
         tool.read_all([(each, ()) for each in ("name", "description", "inputDescription")])
     except AgentsError as error:

@@ -8,12 +8,8 @@ import click
 from eth_utils import to_checksum_address
 
 from pyevm_agents.cli.options.amounts import AMOUNT_TYPE
-from pyevm_agents.cli.options.sender import (
-    OracleSession,
-    add_sender_options,
-    oracle_option,
-    print_sent,
-)
+from pyevm_agents.cli.options.sender import Sender, add_sender_options, oracle_option
+from pyevm_agents.cli.options.sent_transactions import print_sent
 from pyevm_agents.cli.options.types import ADDRESS_TYPE
 from pyevm_agents.cli.output import out
 from pyevm_agents.display import format_amount
@@ -38,18 +34,18 @@ Example:
 )  # fmt: skip
 @oracle_option
 @add_sender_options
-def claim(session: OracleSession, *, oracle_address: bytes, receiver: bytes | None) -> None:
+def claim(sender: Sender, *, oracle_address: bytes, receiver: bytes | None) -> None:
     """Withdraw what the account can claim: fees of answers, and what runs gave back."""
-    oracle = open_oracle(session.client, oracle_address)
-    account = session.account
+    oracle = open_oracle(sender.client, oracle_address)
+    account = sender.account
     amount = oracle.read("claimable", account.address)
     if not amount:
-        out.print(f"{account.checksum_address} has nothing to claim", soft_wrap=True)
+        out.print(f"{to_checksum_address(account.address)} has nothing to claim", soft_wrap=True)
         return
     receiver = receiver or account.address
     call = oracle.artifact.encode_call("withdraw", receiver)
     text = f"Withdrew {format_amount(amount)} to {to_checksum_address(receiver)}"
-    print_sent(text, session.send(oracle.address, call))
+    print_sent(text, sender.account.transact(oracle.address, call))
 
 
 @click.command(
@@ -62,12 +58,12 @@ Example:
 @click.argument("amount", type=AMOUNT_TYPE)
 @oracle_option
 @add_sender_options
-def stake(amount: int, session: OracleSession, *, oracle_address: bytes) -> None:
+def stake(amount: int, sender: Sender, *, oracle_address: bytes) -> None:
     """Add AMOUNT to the account's stake at an oracle whose answers can be challenged."""
-    oracle = _open_challengeable(session, oracle_address)
+    oracle = _open_challengeable(sender, oracle_address)
     call = oracle.artifact.encode_call("stake")
-    sent = session.send(oracle.address, call, value_wei=amount)
-    print_sent(f"Staked {format_amount(amount)}; {_describe_stake(oracle, session)}", sent)
+    sent = sender.account.transact(oracle.address, call, value_wei=amount)
+    print_sent(f"Staked {format_amount(amount)}; {_describe_stake(oracle, sender)}", sent)
 
 
 @click.command(
@@ -80,16 +76,16 @@ Example:
 @click.argument("amount", type=AMOUNT_TYPE)
 @oracle_option
 @add_sender_options
-def unstake(amount: int, session: OracleSession, *, oracle_address: bytes) -> None:
+def unstake(amount: int, sender: Sender, *, oracle_address: bytes) -> None:
     """Make AMOUNT of the account's stake claimable."""
-    oracle = _open_challengeable(session, oracle_address)
-    sent = session.send(oracle.address, oracle.artifact.encode_call("unstake", amount))
-    print_sent(f"Unstaked {format_amount(amount)}; {_describe_stake(oracle, session)}", sent)
+    oracle = _open_challengeable(sender, oracle_address)
+    sent = sender.account.transact(oracle.address, oracle.artifact.encode_call("unstake", amount))
+    print_sent(f"Unstaked {format_amount(amount)}; {_describe_stake(oracle, sender)}", sent)
     out.print("`pyevm-agents oracle claim` withdraws it.")
 
 
-def _open_challengeable(session: OracleSession, address: bytes) -> RemoteContract:
-    oracle = open_oracle(session.client, address)
+def _open_challengeable(sender: Sender, address: bytes) -> RemoteContract:
+    oracle = open_oracle(sender.client, address)
     if not has_challenges(oracle):
         raise ConfigError(
             f"{oracle.checksum_address}: takes no stakes; its answers are final at once"
@@ -97,6 +93,6 @@ def _open_challengeable(session: OracleSession, address: bytes) -> RemoteContrac
     return oracle
 
 
-def _describe_stake(oracle: RemoteContract, session: OracleSession) -> str:
-    (free, bond) = oracle.read_all([("freeStakeOf", (session.account.address,)), ("bond", ())])
+def _describe_stake(oracle: RemoteContract, sender: Sender) -> str:
+    (free, bond) = oracle.read_all([("freeStakeOf", (sender.account.address,)), ("bond", ())])
     return f"free stake {format_amount(free)}, an answer locks {format_amount(bond)}"

@@ -8,16 +8,15 @@ import click
 from eth_utils import to_checksum_address
 
 from pyevm_agents.cli.options.sender import (
-    OracleSession,
+    Sender,
     add_sender_options,
-    explain_reverts,
     from_block_option,
     oracle_option,
-    print_sent,
 )
+from pyevm_agents.cli.options.sent_transactions import explain_reverts, print_sent
 from pyevm_agents.cli.options.types import REQUEST_TYPE, format_request
 from pyevm_agents.cli.output import out
-from pyevm_agents.client.accounts import MAX_TRANSACTION_GAS
+from pyevm_agents.client.chain_client import MAX_TRANSACTION_GAS
 from pyevm_agents.display import format_amount, sanitize
 from pyevm_agents.errors import AgentsError
 from pyevm_agents.oracle.codec import encode_expire
@@ -51,7 +50,7 @@ Example:
 @add_sender_options
 def retry(
     request_id: int,
-    session: OracleSession,
+    sender: Sender,
     *,
     oracle_address: bytes,
     first_block: int,
@@ -61,21 +60,21 @@ def retry(
 
     The answer is the one that the oracle keeps. Nothing is sent if the client would fail again.
     """
-    oracle = open_oracle(session.client, oracle_address)
+    oracle = open_oracle(sender.client, oracle_address)
     state = _read_request(oracle, request_id, first_block)
     if state.is_waiting or state.outcome == "none":
         raise AgentsError(f"request {format_request(request_id)}: has no answer yet")
-    gas = gas or _read_gas_limit(session)
+    gas = gas or _read_gas_limit(sender)
     call = oracle.artifact.encode_call("retry", request_id)
     with explain_reverts():
-        output = session.account.simulate(oracle.address, call, gas=gas)
+        output = sender.account.read(oracle.address, call, gas=gas)
     if not oracle.artifact.decode_result("retry", output):
         raise AgentsError(
             f"request {format_request(request_id)}: its client "
             f"{to_checksum_address(state.commitment.client)} fails again with a gas limit of "
             f"{gas:,}; nothing was sent{_describe_failure(oracle, request_id, first_block)}"
         )
-    sent = session.send(oracle.address, call, gas=gas)
+    sent = sender.account.transact(oracle.address, call, gas=gas)
     if not _is_delivered(oracle, sent):
         raise AgentsError(
             f"transaction 0x{sent.hash.hex()}: the client failed again, in another block"
@@ -91,18 +90,16 @@ def retry(
 @oracle_option
 @from_block_option
 @add_sender_options
-def expire(
-    request_id: int, session: OracleSession, *, oracle_address: bytes, first_block: int
-) -> None:
+def expire(request_id: int, sender: Sender, *, oracle_address: bytes, first_block: int) -> None:
     """End REQUEST after its deadline; its fee goes back. For everybody."""
-    oracle = open_oracle(session.client, oracle_address)
+    oracle = open_oracle(sender.client, oracle_address)
     state = _read_request(oracle, request_id, first_block)
     name = format_request(request_id)
     if state.proposal is not None:
         raise AgentsError(f"request {name}: has an answer that waits for challenges")
     if not state.is_waiting:
         raise AgentsError(f"request {name}: {state.outcome} already")
-    sent = session.send(oracle.address, encode_expire(state.commitment))
+    sent = sender.account.transact(oracle.address, encode_expire(state.commitment))
     fee = format_amount(state.commitment.fee)
     print_sent(f"Ended {name}; its fee of {fee} went back", sent)
     if not _is_delivered(oracle, sent):
@@ -119,18 +116,18 @@ Example:
 @click.argument("budget", type=click.IntRange(1))
 @oracle_option
 @add_sender_options
-def release(budget: int, session: OracleSession, *, oracle_address: bytes) -> None:
+def release(budget: int, sender: Sender, *, oracle_address: bytes) -> None:
     """Give back what is left of BUDGET, a number. For its client; for everybody after its lifetime.
 
     A run's budget is released when the run ends.
     """
-    oracle = open_oracle(session.client, oracle_address)
+    oracle = open_oracle(sender.client, oracle_address)
     if budget > oracle.read("budgetCount"):
         raise AgentsError(f"budget {budget:,}: never opened at {oracle.checksum_address}")
     _, subscription, _, is_released, payer, _, _, balance = oracle.read("budgets", budget)
     if is_released:
         raise AgentsError(f"budget {budget:,}: was released before")
-    sent = session.send(oracle.address, oracle.artifact.encode_call("release", budget))
+    sent = sender.account.transact(oracle.address, oracle.artifact.encode_call("release", budget))
     receiver = f"subscription {subscription:,}" if subscription else to_checksum_address(payer)
     print_sent(f"Released budget {budget:,}: {format_amount(balance)} for {receiver}", sent)
 
@@ -145,15 +142,14 @@ def _read_request(oracle: RemoteContract, request_id: int, first_block: int) -> 
     return read_requests(oracle, [commitment])[0]
 
 
-def _read_gas_limit(session: OracleSession) -> int:
-    block: Any = session.client.request("eth_getBlockByNumber", ["latest", False])
+def _read_gas_limit(sender: Sender) -> int:
+    block: Any = sender.client.request("eth_getBlockByNumber", ["latest", False])
     return min(int(block["gasLimit"], 16), MAX_TRANSACTION_GAS)
 
 
 def _is_delivered(oracle: RemoteContract, sent: SentTransaction) -> bool:
-    logs = oracle.find_logs("CallbackFinished", first=sent.block_number, last=sent.block_number)
-    own = [log for log in logs if log.transaction == "0x" + sent.hash.hex()]
-    return bool(own) and bool(own[-1].values[1])
+    logs = oracle.decode_logs("CallbackFinished", sent.logs)
+    return bool(logs) and bool(logs[-1].values[1])
 
 
 def _describe_failure(oracle: RemoteContract, request_id: int, first_block: int) -> str:

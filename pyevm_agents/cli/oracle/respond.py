@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 from eth_utils import to_checksum_address
 
-from pyevm_agents.cli.options.sender import OracleSession, add_sender_options, print_sent
+from pyevm_agents.cli.options.sender import Sender, add_sender_options
+from pyevm_agents.cli.options.sent_transactions import print_sent
 from pyevm_agents.cli.options.types import ADDRESS_TYPE, format_time
 from pyevm_agents.cli.output import out
 from pyevm_agents.display import sanitize
@@ -23,26 +24,26 @@ Examples:
 @click.argument("question", type=click.IntRange(1))
 @click.argument("text")
 @add_sender_options
-def respond(tool: bytes, question: int, text: str, session: OracleSession) -> None:
+def respond(tool: bytes, question: int, text: str, sender: Sender) -> None:
     """Answer QUESTION, a number, that an agent asked by the AskHumanTool TOOL. For its person.
 
     `pyevm-agents oracle ask` prints questions; the agent's run goes on with TEXT.
     """
-    contract = open_human_tool(session.client, tool)
+    contract = open_human_tool(sender.client, tool)
     asker, deadline, asked = contract.read("questionOf", question)
     if not int(asker, 16):
         count = contract.read("questionCount")
         state = "was answered, or has expired" if question <= count else "was never asked"
         raise AgentsError(f"question {question:,} of {contract.checksum_address}: {state}")
     person = contract.read("person")
-    account = session.account
-    if to_checksum_address(person) != account.checksum_address:
+    own = to_checksum_address(sender.account.address)
+    if to_checksum_address(person) != own:
         raise AgentsError(
-            f"{account.checksum_address}: not the person whom the tool asks; sign with the key of "
+            f"{own}: not the person whom the tool asks; sign with the key of "
             f"{to_checksum_address(person)}"
         )
     out.print(f"{sanitize(asked)}", soft_wrap=True, markup=False)
     out.print(f"  [dim]asked by[/] {to_checksum_address(asker)}", soft_wrap=True)
     out.print(f"  [dim]answer until[/] {format_time(deadline)}")
     call = contract.artifact.encode_call("respond", question, text)
-    print_sent(f"Answered question {question:,}", session.send(tool, call))
+    print_sent(f"Answered question {question:,}", sender.account.transact(tool, call))

@@ -14,6 +14,7 @@ from eth_utils import to_checksum_address
 
 from pyevm_agents.cli.options.group import add_option_group
 from pyevm_agents.cli.options.keystore import add_keystore_options
+from pyevm_agents.cli.options.node import rpc_option
 from pyevm_agents.cli.options.types import ADDRESS_TYPE
 from pyevm_agents.cli.options.worker import (
     MAX_CONFIRMATIONS,
@@ -26,7 +27,6 @@ from pyevm_agents.cli.options.worker import (
     run_until_signal,
 )
 from pyevm_agents.cli.options.worker_models import add_model_options, hardfork_option
-from pyevm_agents.cli.rpc_client import RpcClient, rpc_option
 from pyevm_agents.cli.worker_output import WorkerOutput
 from pyevm_agents.client.head_subscription import HeadSubscription
 from pyevm_agents.client.transactions import GWEI, FeeSettings
@@ -159,7 +159,7 @@ def add_worker_options(command: Callable[..., None]) -> Callable[..., None]:
 
 def _build_options(  # noqa: PLR0913 - one for each option
     *,
-    remote: RpcClient,
+    url: str,
     oracle: bytes,
     key: PrivateKey,
     chain_id: int | None,
@@ -178,13 +178,13 @@ def _build_options(  # noqa: PLR0913 - one for each option
     output = WorkerOutput(is_json=log_format == "json")
     options = replace(options, progress=output.on_progress)
     return RunOptions(
-        url=remote.url,
+        url=url,
         oracle=oracle,
         key=key,
         chain_id=chain_id,
         store=store,
         fees=FeeSettings(max_fee_wei=int(max_fee * GWEI), max_bumps=max_bumps),
-        open_computer=partial(open_computer, remote.url, options, hardfork=hardfork),
+        open_computer=partial(open_computer, url, options, hardfork=hardfork),
         output=output,
         settings=WorkerSettings(
             confirmations=confirmations, turn_seconds=turn_seconds, poll_seconds=poll_interval

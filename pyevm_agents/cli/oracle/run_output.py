@@ -13,9 +13,8 @@ from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.agents.iteration_results import decode_iteration
 from pyevm_agents.cli.errors import FAULT_STATUS, NOT_DONE_STATUS
 from pyevm_agents.cli.options.types import format_request, format_time
-from pyevm_agents.cli.output import StatusLine, err, is_live, out
-from pyevm_agents.cli.rpc_client import print_json
-from pyevm_agents.client.accounts import RevertedError, SendingAccount
+from pyevm_agents.cli.output import StatusLine, err, is_live, out, print_json
+from pyevm_agents.client.accounts import NodeAccount, RevertedError
 from pyevm_agents.client.json_rpc import RemoteError
 from pyevm_agents.display import format_amount, name_addresses, pluralize, sanitize
 from pyevm_agents.errors import AgentsError
@@ -311,10 +310,9 @@ def _explain_tool_failure(started: StartedRun, answer: bytes) -> list[str]:
     """
     agent = started.agent
     tool, call = _encode_tool_call(agent, answer)
-    caller = SendingAccount(agent.client, Address(agent.address))
-    caller.known = started.known
+    caller = NodeAccount(agent.client, Address(agent.address), known=started.known)
     try:
-        caller.simulate(to_canonical_address(tool), call)
+        caller.read(to_canonical_address(tool), call)
     except RevertedError as error:
         return [f"called again, it reverts: {error.reason}"]
     except RemoteError:

@@ -8,15 +8,9 @@ import click
 from eth_utils import to_checksum_address
 from rich.markup import escape
 
-from pyevm_agents.cli.options.sender import (
-    add_client_option,
-    from_block_option,
-    json_option,
-    oracle_option,
-)
+from pyevm_agents.cli.options.sender import add_client_option, from_block_option, oracle_option
 from pyevm_agents.cli.options.types import ADDRESS_TYPE, format_request, format_time
-from pyevm_agents.cli.output import out
-from pyevm_agents.cli.rpc_client import print_json
+from pyevm_agents.cli.output import json_option, out, print_json
 from pyevm_agents.display import format_amount
 from pyevm_agents.oracle.contracts import open_oracle
 from pyevm_agents.oracle.oracle_state import read_oracle_state

@@ -8,12 +8,8 @@ import click
 from eth_utils import to_checksum_address
 
 from pyevm_agents.cli.options.amounts import AMOUNT_TYPE
-from pyevm_agents.cli.options.sender import (
-    OracleSession,
-    add_sender_options,
-    oracle_option,
-    print_sent,
-)
+from pyevm_agents.cli.options.sender import Sender, add_sender_options, oracle_option
+from pyevm_agents.cli.options.sent_transactions import print_sent
 from pyevm_agents.cli.options.types import ADDRESS_TYPE
 from pyevm_agents.cli.output import out
 from pyevm_agents.display import format_amount
@@ -47,13 +43,13 @@ Example:
 )
 @oracle_option
 @add_sender_options
-def create_subscription(session: OracleSession, *, oracle_address: bytes, fund: int) -> None:
+def create_subscription(sender: Sender, *, oracle_address: bytes, fund: int) -> None:
     """Create a subscription, which the account owns; print its ID."""
-    oracle = open_oracle(session.client, oracle_address)
+    oracle = open_oracle(sender.client, oracle_address)
     call = oracle.artifact.encode_call("subscribe")
-    sent = session.send(oracle.address, call, value_wei=fund)
-    logs = oracle.find_logs("SubscriptionCreated", first=sent.block_number, last=sent.block_number)
-    number = next(log.values[0] for log in logs if log.transaction == "0x" + sent.hash.hex())
+    sent = sender.account.transact(oracle.address, call, value_wei=fund)
+    [created] = oracle.decode_logs("SubscriptionCreated", sent.logs)
+    number = created.values[0]
     print_sent(f"Created subscription {number:,} with {format_amount(fund)}", sent)
 
 
@@ -69,14 +65,12 @@ Example:
 @click.argument("amount", type=AMOUNT_TYPE)
 @oracle_option
 @add_sender_options
-def fund_subscription(
-    number: int, amount: int, session: OracleSession, *, oracle_address: bytes
-) -> None:
+def fund_subscription(number: int, amount: int, sender: Sender, *, oracle_address: bytes) -> None:
     """Pay AMOUNT into the subscription ID. For everybody."""
-    oracle = open_oracle(session.client, oracle_address)
+    oracle = open_oracle(sender.client, oracle_address)
     _require_subscription(oracle, number)
     call = oracle.artifact.encode_call("fund", number)
-    sent = session.send(oracle.address, call, value_wei=amount)
+    sent = sender.account.transact(oracle.address, call, value_wei=amount)
     balance = oracle.read("subscriptions", number)[1]
     print_sent(
         f"Paid {format_amount(amount)} into subscription {number:,}; it has "
@@ -103,15 +97,15 @@ Example:
 @oracle_option
 @add_sender_options
 def add_consumer(
-    number: int, agent: bytes, session: OracleSession, *, oracle_address: bytes, pay_runs: bool
+    number: int, agent: bytes, sender: Sender, *, oracle_address: bytes, pay_runs: bool
 ) -> None:
     """Let AGENT take from the subscription ID. For the subscription's owner."""
-    oracle = open_oracle(session.client, oracle_address)
-    contract = open_agent(session.client, agent) if pay_runs else None
-    _set_consumer(oracle, session, number, agent, is_allowed=True)
+    oracle = open_oracle(sender.client, oracle_address)
+    contract = open_agent(sender.client, agent) if pay_runs else None
+    _set_consumer(oracle, sender, number, agent, is_allowed=True)
     if contract is not None:
         call = contract.artifact.encode_call("setSubscription", number)
-        sent = session.send(agent, call)
+        sent = sender.account.transact(agent, call)
         print_sent(f"Subscription {number:,} pays for runs of {contract.checksum_address}", sent)
 
 
@@ -127,12 +121,10 @@ Example:
 @agent_argument
 @oracle_option
 @add_sender_options
-def remove_consumer(
-    number: int, agent: bytes, session: OracleSession, *, oracle_address: bytes
-) -> None:
+def remove_consumer(number: int, agent: bytes, sender: Sender, *, oracle_address: bytes) -> None:
     """Forbid AGENT to take from the subscription ID. For its owner. Open budgets go on."""
-    oracle = open_oracle(session.client, oracle_address)
-    _set_consumer(oracle, session, number, agent, is_allowed=False)
+    oracle = open_oracle(sender.client, oracle_address)
+    _set_consumer(oracle, sender, number, agent, is_allowed=False)
 
 
 @subscription.command(
@@ -146,18 +138,18 @@ Example:
 @number_argument
 @oracle_option
 @add_sender_options
-def cancel_subscription(number: int, session: OracleSession, *, oracle_address: bytes) -> None:
+def cancel_subscription(number: int, sender: Sender, *, oracle_address: bytes) -> None:
     """End the subscription ID; its balance becomes claimable. For its owner. Open budgets go on."""
-    oracle = open_oracle(session.client, oracle_address)
+    oracle = open_oracle(sender.client, oracle_address)
     balance = _require_subscription(oracle, number)
-    sent = session.send(oracle.address, oracle.artifact.encode_call("cancel", number))
+    sent = sender.account.transact(oracle.address, oracle.artifact.encode_call("cancel", number))
     print_sent(f"Cancelled subscription {number:,}; {format_amount(balance)} claimable", sent)
     if balance:
         out.print("`pyevm-agents oracle claim` withdraws it.")
 
 
 def _set_consumer(
-    oracle: RemoteContract, session: OracleSession, number: int, agent: bytes, *, is_allowed: bool
+    oracle: RemoteContract, sender: Sender, number: int, agent: bytes, *, is_allowed: bool
 ) -> None:
     _require_subscription(oracle, number)
     name = to_checksum_address(agent)
@@ -167,7 +159,9 @@ def _set_consumer(
         return
     call = oracle.artifact.encode_call("setConsumer", number, agent, is_allowed)
     done = "may take from it" if is_allowed else "may no longer take from it"
-    print_sent(f"Subscription {number:,}: {name} {done}", session.send(oracle.address, call))
+    print_sent(
+        f"Subscription {number:,}: {name} {done}", sender.account.transact(oracle.address, call)
+    )
 
 
 def _require_subscription(oracle: RemoteContract, number: int) -> int:

@@ -8,8 +8,7 @@ import click
 from eth_utils import to_checksum_address
 
 from pyevm_agents.cli.options.amounts import AMOUNT_TYPE
-from pyevm_agents.cli.options.sender import OracleSession, add_sender_options, oracle_option
-from pyevm_agents.cli.options.sent_transactions import TransactionList
+from pyevm_agents.cli.options.sender import Sender, add_sender_options, oracle_option
 from pyevm_agents.cli.options.types import ADDRESS_TYPE
 from pyevm_agents.cli.output import out
 from pyevm_agents.display import format_amount
@@ -44,13 +43,14 @@ Example:
 @oracle_option
 @add_sender_options
 def add_workers(
-    workers: Sequence[bytes], session: OracleSession, *, oracle_address: bytes, fund: int
+    workers: Sequence[bytes], sender: Sender, *, oracle_address: bytes, fund: int
 ) -> None:
     """Register the workers ADDRESS. For the oracle's owner."""
-    sent = _set_workers(workers, session, oracle_address, is_registered=True)
+    _set_workers(workers, sender, oracle_address, is_registered=True)
     for each in dict.fromkeys(workers) if fund else ():
         name = to_checksum_address(each)
-        sent.send(f"Sent {format_amount(fund)} to {name}", each, b"", value_wei=fund)
+        purpose = f"Sent {format_amount(fund)} to {name}"
+        sender.account.transact(each, b"", value_wei=fund, purpose=purpose)
 
 
 @worker.command(
@@ -64,18 +64,15 @@ Example:
 @workers_argument
 @oracle_option
 @add_sender_options
-def remove_workers(
-    workers: Sequence[bytes], session: OracleSession, *, oracle_address: bytes
-) -> None:
+def remove_workers(workers: Sequence[bytes], sender: Sender, *, oracle_address: bytes) -> None:
     """Remove the workers ADDRESS. For the oracle's owner. They keep what they earned."""
-    _set_workers(workers, session, oracle_address, is_registered=False)
+    _set_workers(workers, sender, oracle_address, is_registered=False)
 
 
 def _set_workers(
-    workers: Sequence[bytes], session: OracleSession, oracle_address: bytes, *, is_registered: bool
-) -> TransactionList:
-    oracle = open_oracle(session.client, oracle_address)
-    sent = TransactionList(session)
+    workers: Sequence[bytes], sender: Sender, oracle_address: bytes, *, is_registered: bool
+) -> None:
+    oracle = open_oracle(sender.client, oracle_address)
     for each in dict.fromkeys(workers):
         name = to_checksum_address(each)
         if oracle.read("isWorker", each) == is_registered:
@@ -84,5 +81,4 @@ def _set_workers(
             continue
         call = oracle.artifact.encode_call("setWorker", each, is_registered)
         done = "Registered" if is_registered else "Removed"
-        sent.send(f"{done} worker {name}", oracle.address, call)
-    return sent
+        sender.account.transact(oracle.address, call, purpose=f"{done} worker {name}")

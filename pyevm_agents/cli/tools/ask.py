@@ -11,18 +11,12 @@ from rich.markup import escape
 
 from pyevm_agents.abi.not_done import describe_not_done
 from pyevm_agents.cli.known_abis import abi_option, learn_abis
-from pyevm_agents.cli.options.sender import (
-    OracleSession,
-    add_advice,
-    add_sender_options,
-    explain_reverts,
-    json_option,
-)
+from pyevm_agents.cli.options.sender import Sender, add_sender_options
+from pyevm_agents.cli.options.sent_transactions import add_advice, explain_reverts
 from pyevm_agents.cli.options.types import ADDRESS_TYPE
 from pyevm_agents.cli.oracle.ask import NOBODY, start_run
 from pyevm_agents.cli.oracle.run_output import show_run
-from pyevm_agents.cli.output import err, out, show_waiting
-from pyevm_agents.cli.rpc_client import print_json
+from pyevm_agents.cli.output import err, json_option, out, print_json, show_waiting
 from pyevm_agents.cli.run_preview import (
     RunTrial,
     choose_screen,
@@ -75,7 +69,7 @@ Examples:
 def ask(  # noqa: PLR0913 - one for each option
     agent: bytes,
     instruction: str,
-    session: OracleSession,
+    sender: Sender,
     *,
     is_call: bool,
     assumes_yes: bool,
@@ -100,15 +94,15 @@ def ask(  # noqa: PLR0913 - one for each option
     The exit status is 4 if the agent does not do what is asked, or if nothing was sent, and 1 if
     the run fails for another reason.
     """
-    learn_abis(session, abi_files)
+    learn_abis(sender, abi_files)
     given = _Instruction(
         text=instruction, is_call=is_call, assumes_yes=assumes_yes, gas=gas, as_json=as_json
     )
-    callback_agent = _find_callback_agent(session, agent)
+    callback_agent = _find_callback_agent(sender, agent)
     if callback_agent is not None:
-        _run_by_callback(session, callback_agent, given)
+        _run_by_callback(sender, callback_agent, given)
         return
-    with session.wait_for_runs() as patient:
+    with sender.wait_for_runs() as patient:
         _run_embedded(patient, agent, given)
 
 
@@ -131,18 +125,18 @@ class _Instruction:
 # -- embedded -- #
 
 
-def _run_embedded(session: OracleSession, address: bytes, given: _Instruction) -> None:
-    agent = _open_owned_agent(session, address)
+def _run_embedded(sender: Sender, address: bytes, given: _Instruction) -> None:
+    agent = _open_owned_agent(sender, address)
     data = agent.artifact.encode_call("instruct", given.text)
     with show_waiting("the node runs the agent"):
-        trial = _simulate(session, agent, data, given.gas)
+        trial = _simulate(sender, agent, data, given.gas)
     screen = choose_screen(as_json=given.as_json, is_asked=given.is_asked)
     if screen is not None:
         print_trial(trial, screen)
     if trial.reason is not None or trial.is_not_done:
         _end_undone(trial, trial.reason or "", given)
     if not given.is_call and may_send(trial.preview, assumes_yes=given.assumes_yes):
-        _send(session, agent, data, given, trial)
+        _send(sender, agent, data, given, trial)
         return
     if given.as_json:
         print_json({"agent": agent.checksum_address, "isSent": False, **trial.serialize()})
@@ -152,30 +146,28 @@ def _run_embedded(session: OracleSession, address: bytes, given: _Instruction) -
         out.print("Simulated: nothing was sent.")
 
 
-def _simulate(
-    session: OracleSession, agent: RemoteContract, data: bytes, gas: int | None
-) -> RunTrial:
+def _simulate(sender: Sender, agent: RemoteContract, data: bytes, gas: int | None) -> RunTrial:
     """Return what a run would do.
 
     Raises: AgentsError: the node does not answer, or has no `agent_traceCall` and the run reverts.
     """
-    sender = session.account.checksum_address
-    form = {"from": sender, "to": agent.checksum_address, "data": "0x" + data.hex()}
+    name = to_checksum_address(sender.account.address)
+    form = {"from": name, "to": agent.checksum_address, "data": "0x" + data.hex()}
     if gas is not None:
         form["gas"] = hex(gas)
     try:
-        told: Any = session.client.request("agent_traceCall", [form])
+        told: Any = sender.client.request("agent_traceCall", [form])
     except RemoteError as error:
         if error.code != METHOD_NOT_FOUND:
             raise
         with explain_reverts():
-            output = session.account.simulate(agent.address, data, gas=gas)
+            output = sender.account.read(agent.address, data, gas=gas)
         return RunTrial(answer=agent.artifact.decode_result("instruct", output))
-    return read_trial(told, sender, native_symbol=_read_native_symbol(session))
+    return read_trial(told, name, native_symbol=_read_native_symbol(sender))
 
 
-def _read_native_symbol(session: OracleSession) -> str:
-    chain_id = int(str(session.client.request("eth_chainId", [])), 16)
+def _read_native_symbol(sender: Sender) -> str:
+    chain_id = int(str(sender.client.request("eth_chainId", [])), 16)
     return get_chain_metadata(chain_id).native_symbol
 
 
@@ -196,17 +188,17 @@ def _end_undone(trial: RunTrial, reason: str, given: _Instruction) -> NoReturn:
 
 
 def _send(
-    session: OracleSession,
+    sender: Sender,
     agent: RemoteContract,
     data: bytes,
     given: _Instruction,
     trial: RunTrial,
 ) -> None:
     """Send the run; print its hash and gas, and what it did otherwise than the simulation."""
-    sent = session.send(agent.address, data, gas=given.gas)
+    sent = sender.account.transact(agent.address, data, gas=given.gas)
     transaction = "0x" + sent.hash.hex()
-    trace: Any = session.client.request("agent_traceTransaction", [transaction])
-    preview = _read_done(session, transaction, trace)
+    trace: Any = sender.client.request("agent_traceTransaction", [transaction])
+    preview = _read_done(sender, transaction, trace)
     is_same = preview is None or (trial.preview is not None and preview.moves_as(trial.preview))
     # Only the simulation has balances without the fee.
     done = RunTrial(
@@ -240,22 +232,22 @@ def _send(
     )
 
 
-def _read_done(session: OracleSession, transaction: str, trace: Any) -> RunPreview | None:  # noqa: ANN401 - JSON
+def _read_done(sender: Sender, transaction: str, trace: Any) -> RunPreview | None:  # noqa: ANN401 - JSON
     """Return what a mined run did; None if the node does not tell it."""
     try:
-        told: Any = session.client.request("agent_traceCalls", [transaction])
+        told: Any = sender.client.request("agent_traceCalls", [transaction])
     except RemoteError:
         return None
     names = {**told["names"], **trace.get("names", {})}
-    return read_preview({**told, "names": names}, session.account.checksum_address)
+    return read_preview({**told, "names": names}, to_checksum_address(sender.account.address))
 
 
-def _open_owned_agent(session: OracleSession, address: bytes) -> RemoteContract:
+def _open_owned_agent(sender: Sender, address: bytes) -> RemoteContract:
     """Return the OwnedAgent at an address.
 
     Raises: ConfigError: there is none, or the sender does not own it.
     """
-    agent = RemoteContract(session.client, "OwnedAgent", address)
+    agent = RemoteContract(sender.client, "OwnedAgent", address)
     try:
         owner, _ = agent.read_all([("owner", ()), ("agentExecutorContract", ())])
     except RemoteFault:
@@ -265,10 +257,10 @@ def _open_owned_agent(session: OracleSession, address: bytes) -> RemoteContract:
             f"{agent.checksum_address}: neither an OwnedAgent nor a CallbackAgent; `pyevm-agents "
             "tools deploy` prints the address of a new one"
         ) from error
-    if to_canonical_address(owner) != session.account.address:
+    if to_canonical_address(owner) != sender.account.address:
         raise ConfigError(
             f"{agent.checksum_address}: its owner is {to_checksum_address(owner)}, who alone may "
-            f"run it, not the sender {session.account.checksum_address}"
+            f"run it, not the sender {to_checksum_address(sender.account.address)}"
         )
     return agent
 
@@ -276,19 +268,19 @@ def _open_owned_agent(session: OracleSession, address: bytes) -> RemoteContract:
 # -- by callback -- #
 
 
-def _run_by_callback(session: OracleSession, agent: RemoteContract, given: _Instruction) -> None:
+def _run_by_callback(sender: Sender, agent: RemoteContract, given: _Instruction) -> None:
     """Show what a run would do on a fork, ask, and start it.
 
     With --yes it is started at once: the simulation would cost another inference.
     """
-    _require_caller(session, agent)
+    _require_caller(sender, agent)
     preview: RunPreview | None = None
     form: dict[str, Any] = {}
     if given.is_call or not given.assumes_yes:
-        preview, form = _preview_callback(session, agent, given)
+        preview, form = _preview_callback(sender, agent, given)
     if not given.is_call and may_send(preview, assumes_yes=given.assumes_yes):
-        started = start_run(session, agent, given.text, gas=given.gas)
-        started = replace(started, known=session.known)
+        started = start_run(sender, agent, given.text, gas=given.gas)
+        started = replace(started, known=sender.known)
         effects = {} if preview is None else preview.serialize()
         show_run(started, waits=True, as_json=given.as_json, effects=effects)
         return
@@ -301,7 +293,7 @@ def _run_by_callback(session: OracleSession, agent: RemoteContract, given: _Inst
 
 
 def _preview_callback(
-    session: OracleSession, agent: RemoteContract, given: _Instruction
+    sender: Sender, agent: RemoteContract, given: _Instruction
 ) -> tuple[RunPreview | None, dict[str, Any]]:
     """Print what a run would do; return it, and its JSON.
 
@@ -311,7 +303,7 @@ def _preview_callback(
     from pyevm_agents.cli.tools import callback_preview  # noqa: PLC0415 - slow to import
 
     try:
-        run, preview = callback_preview.simulate_callback_run(session, agent, given.text)
+        run, preview = callback_preview.simulate_callback_run(sender, agent, given.text)
     except AgentsError as error:
         if given.is_call:
             raise
@@ -323,19 +315,19 @@ def _preview_callback(
     return preview, callback_preview.serialize_run_preview(run, preview)
 
 
-def _find_callback_agent(session: OracleSession, address: bytes) -> RemoteContract | None:
+def _find_callback_agent(sender: Sender, address: bytes) -> RemoteContract | None:
     """Return the CallbackAgent at an address; None if the contract is no CallbackAgent.
 
     Raises: ConfigError: there is no contract, or it is an oracle.
     """
-    require_code(session.client, address)
-    contract = RemoteContract(session.client, "OwnedCallbackAgent", address)
+    require_code(sender.client, address)
+    contract = RemoteContract(sender.client, "OwnedCallbackAgent", address)
     if contract.supports("IAgentOracleClient") or contract.supports("IAgentOracle"):
-        return open_agent(session.client, address)
+        return open_agent(sender.client, address)
     return None
 
 
-def _require_caller(session: OracleSession, agent: RemoteContract) -> None:
+def _require_caller(sender: Sender, agent: RemoteContract) -> None:
     """Check that a CallbackAgent lets the sender start a run.
 
     A call without wei ends at the sender, or later at the price.
@@ -344,11 +336,12 @@ def _require_caller(session: OracleSession, agent: RemoteContract) -> None:
     """
     call = agent.artifact.encode_call("ask", "", NOBODY)
     try:
-        session.account.simulate(agent.address, call)
+        sender.account.read(agent.address, call)
     except RevertedError as error:
         if error.name == "CallerNotAllowed":
             raise ConfigError(
                 f"{agent.checksum_address}: its owner is "
                 f"{to_checksum_address(agent.read('owner'))}, who alone may run it, with callers "
-                f"whom it allowed by setCaller; not the sender {session.account.checksum_address}"
+                f"whom it allowed by setCaller; not the sender "
+                f"{to_checksum_address(sender.account.address)}"
             ) from error

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from pyevm_agents.cli.options.sender import OracleSession
+    from pyevm_agents.cli.options.sender import Sender
     from pyevm_agents.cli.run_preview import RunPreview
     from pyevm_agents.client.contract import RemoteContract
     from pyevm_agents.oracle.run_simulation import SimulatedRun
@@ -38,9 +38,9 @@ EACH_STEP = "each step is a transaction of its own: what was done stands if a la
 
 
 def simulate_callback_run(
-    session: OracleSession, agent: RemoteContract, instruction: str
+    sender: Sender, agent: RemoteContract, instruction: str
 ) -> tuple[SimulatedRun, RunPreview]:
-    """Execute a run on a fork of the session's chain; return it with what it would move.
+    """Execute a run on a fork of the sender's chain; return it with what it would move.
 
     Raises: AgentsError: the model is not on this machine, or the agent can't be simulated.
     """
@@ -48,7 +48,7 @@ def simulate_callback_run(
         raise ConfigError(
             f"{agent.checksum_address}: a version-1 agent; only version 2 is simulated"
         )
-    sender = session.account
+    address = sender.account.address
     with ExitStack() as stack:
         status = stack.enter_context(SlowStatus())
         options = ModelOptions(
@@ -57,11 +57,11 @@ def simulate_callback_run(
             progress=status.on_progress,
         )
         hosted = options.open(stack)
-        block = open_fork(session.url)
+        block = open_fork(sender.url)
         stack.callback(block.close)
         estimator = stack.enter_context(closing(CallbackEstimator(block, RequestExecutor(hosted))))
         status.report("running the agent on a fork")
-        run = simulate_run(estimator, agent.address, instruction, sender=sender.address)
+        run = simulate_run(estimator, agent.address, instruction, sender=address)
         symbol = get_chain_metadata(estimator.chain.config.chain_id).native_symbol
     # The sender's own ether is not that of the chain: a fork gives it some for gas.
     preview = read_preview(run.effects, sender="", native_symbol=symbol)

@@ -16,8 +16,7 @@ from rich.table import Table
 from precompiles.spec import EXECUTOR_ADDRESS
 from pyevm_agents.cli.known_abis import learn_abis
 from pyevm_agents.cli.options.amounts import AMOUNT_TYPE
-from pyevm_agents.cli.options.sender import OracleSession, add_sender_options, json_option
-from pyevm_agents.cli.options.sent_transactions import TransactionList
+from pyevm_agents.cli.options.sender import Sender, add_sender_options
 from pyevm_agents.cli.options.types import ADDRESS_TYPE, DURATION_TYPE
 from pyevm_agents.cli.oracle.agent_options import (
     add_oracle_settings,
@@ -25,8 +24,7 @@ from pyevm_agents.cli.oracle.agent_options import (
     iterations_option,
 )
 from pyevm_agents.cli.oracle.ask import warn_without_workers
-from pyevm_agents.cli.output import err, out, print_table
-from pyevm_agents.cli.rpc_client import print_json
+from pyevm_agents.cli.output import err, json_option, out, print_json, print_table
 from pyevm_agents.cli.tools.handle_options import add_handle_options
 from pyevm_agents.cli.tools.inspect import ContractOptions, add_contract_options, open_inspection
 from pyevm_agents.client.contract import RemoteContract, require_code
@@ -53,6 +51,7 @@ from pyevm_agents.oracle.contracts import open_oracle
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from pyevm_agents.cli.options.sent_transactions import Announced
     from pyevm_agents.cli.tools.handle_options import HandleChoices
     from pyevm_agents.contract_intelligence.agent_deployment import OracleSettings
     from pyevm_agents.contract_intelligence.tool_plan import AgentPlan, PlannedTool
@@ -122,7 +121,7 @@ Examples:
 @add_sender_options
 @json_option
 def deploy(  # noqa: PLR0913 - one for each option
-    session: OracleSession,
+    sender: Sender,
     *,
     chosen: ContractOptions,
     account: bytes | None,
@@ -158,15 +157,15 @@ def deploy(  # noqa: PLR0913 - one for each option
         allowed_recipients=tuple(allowed_recipients),
     )
     named = handle_choices.read()
-    learn_abis(session, chosen.abi_files)
+    learn_abis(sender, chosen.abi_files)
     if oracle_settings is not None:
-        warn_without_workers(open_oracle(session.client, oracle_settings.oracle))
-    profile = None if oracle_settings is not None else _find_model(session, model)
-    sender = Address(session.account.address)
-    _require_own(session, account, factory)
-    place = _predict_account(session, sender) if account is None else Address(account)
+        warn_without_workers(open_oracle(sender.client, oracle_settings.oracle))
+    profile = None if oracle_settings is not None else _find_model(sender, model)
+    sent = sender.account
+    _require_own(sender, account, factory)
+    place = _predict_account(sender) if account is None else Address(account)
     with ExitStack() as stack:
-        chain, found = stack.enter_context(open_inspection(session.url, chosen, place))
+        chain, found = stack.enter_context(open_inspection(sender.url, chosen, place))
         options = replace(options, people=handle_choices.resolve(named, chain))
         plan = plan_agent(found, get_chain_metadata(chain.config.chain_id), options)
     for warning in plan.warnings:
@@ -178,14 +177,13 @@ def deploy(  # noqa: PLR0913 - one for each option
     if dry_run:
         _print_dry_run(plan, as_json=as_json)
         return
-    sent = TransactionList(session, is_quiet=as_json)
     if account is None:
         _require_same(deploy_account(sent), place)
     factory_address = Address(factory) if factory is not None else deploy_factory(sent)
     tools = deploy_tools(sent, factory_address, place, [tool.spec for tool in plan.tools])
     settings = AgentSettings(model=model, name=name, iterations=iterations, oracle=oracle_settings)
     agent = deploy_agent(sent, plan, tools, settings)
-    cost = None if oracle_settings is None else _read_cost(session, agent)
+    cost = None if oracle_settings is None else _read_cost(sender, agent)
     if not as_json:
         _print_deployment(sent, agent, place, model, cost)
         return
@@ -211,18 +209,18 @@ def _parse_deadline(seconds: int | None) -> int | None:
     return seconds
 
 
-def _find_model(session: OracleSession, name: str) -> Mapping[str, Any]:
+def _find_model(sender: Sender, name: str) -> Mapping[str, Any]:
     """Return the facts of a model of the chain.
 
     Raises: ConfigError: the chain has no executor, or no such model.
     """
     try:
-        models: Any = session.client.request("agent_models", [])
+        models: Any = sender.client.request("agent_models", [])
     except RemoteError:
         models = []
     if not models:
         raise ConfigError(
-            f"chain of {session.client.host}: has no executor at "
+            f"chain of {sender.client.host}: has no executor at "
             f"{to_checksum_address(EXECUTOR_ADDRESS)}; pass --oracle ADDRESS for an agent that "
             "workers answer: docs/callback.md"
         )
@@ -234,52 +232,50 @@ def _find_model(session: OracleSession, name: str) -> Mapping[str, Any]:
     raise ConfigError(f"--model {name}: must be one of {known}")
 
 
-def _read_cost(session: OracleSession, agent: Address) -> int:
+def _read_cost(sender: Sender, agent: Address) -> int:
     """Return what a run reserves, in wei."""
-    return int(RemoteContract(session.client, "OwnedCallbackAgent", agent).read("costOfRun"))
+    return int(RemoteContract(sender.client, "OwnedCallbackAgent", agent).read("costOfRun"))
 
 
-def _require_own(session: OracleSession, account: bytes | None, factory: bytes | None) -> None:
+def _require_own(sender: Sender, account: bytes | None, factory: bytes | None) -> None:
     """Check the contracts of an earlier deployment.
 
     Raises: AgentsError: the account is not the sender's, or there is no factory at the address.
     """
     if account is not None:
-        _require_account(session, account)
+        _require_account(sender, account)
     if factory is not None:
-        _require_factory(session, factory)
+        _require_factory(sender, factory)
 
 
-def _require_account(session: OracleSession, address: bytes) -> None:
+def _require_account(sender: Sender, address: bytes) -> None:
     """Check that the sender owns an account.
 
     Raises: AgentsError: it doesn't.
     """
-    require_code(session.client, address)
-    contract = RemoteContract(session.client, "AgentAccount", address)
+    require_code(sender.client, address)
+    contract = RemoteContract(sender.client, "AgentAccount", address)
     owner = contract.read("owner")
-    if to_canonical_address(owner) != session.account.address:
+    if to_canonical_address(owner) != sender.account.address:
         raise ConfigError(
             f"--account {contract.checksum_address}: its owner is {to_checksum_address(owner)}, "
-            f"not the sender {session.account.checksum_address}"
+            f"not the sender {to_checksum_address(sender.account.address)}"
         )
 
 
-def _require_factory(session: OracleSession, address: bytes) -> None:
+def _require_factory(sender: Sender, address: bytes) -> None:
     """Check that a contract is a factory of tools.
 
     Raises: AgentsError: it is not.
     """
-    require_code(session.client, address)
-    RemoteContract(session.client, "AbiToolFactory", address).read("implementation")
+    require_code(sender.client, address)
+    RemoteContract(sender.client, "AbiToolFactory", address).read("implementation")
 
 
-def _predict_account(session: OracleSession, sender: Address) -> Address:
+def _predict_account(sender: Sender) -> Address:
     """Return the address of the sender's next contract."""
-    count = session.client.request(
-        "eth_getTransactionCount", [to_checksum_address(sender), "pending"]
-    )
-    return generate_contract_address(sender, int(str(count), 16))
+    account = sender.account
+    return generate_contract_address(account.address, account.read_nonces().pending)
 
 
 def _require_same(deployed: Address, predicted: Address) -> None:
@@ -314,7 +310,7 @@ def _print_dry_run(plan: AgentPlan, *, as_json: bool) -> None:
 
 
 def _print_deployment(
-    sent: TransactionList, agent: Address, account: Address, model: str, cost: int | None
+    sent: Announced, agent: Address, account: Address, model: str, cost: int | None
 ) -> None:
     """Print the end of a deployment. Input: cost: what a run reserves, None for the executor."""
     sent.print_total()

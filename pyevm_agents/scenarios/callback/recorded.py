@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.agents.failures import require_success
+from pyevm_agents.devnet.local_account import LocalAccount
 from pyevm_agents.oracle.local_block import LocalBlock
 from pyevm_agents.oracle.recomputation import HostedModels, RequestExecutor
-from pyevm_agents.scenarios.callback.wallet import WORKER_KEY, CallbackWallet, LocalAccount
+from pyevm_agents.scenarios.callback.wallet import WORKER_KEY, CallbackWallet
 from pyevm_agents.scenarios.recorded import (
     INSTRUCTIONS,
     Scenario,
@@ -56,7 +57,7 @@ def _build_callback(building: Chain) -> Chain:
     owner, worker = LocalAccount(building), LocalAccount(building, WORKER_KEY)
     computer = ChainComputer(building)
     owner.send(worker.address, b"", value_wei=WORKER_WEI)
-    wallet = CallbackWallet(owner, worker, computer, chain_id=building.config.chain_id)
+    wallet = CallbackWallet(owner, worker, computer)
     check = load_artifact("AnswerCheck")
     checker = owner.deploy(check.encode_creation())
     owner.chain = worker.chain = computer.chain = chain = restart_from_state(building)

@@ -7,27 +7,27 @@ from __future__ import annotations
 
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from eth_keys.datatypes import PrivateKey
 from eth_typing import Address
 
 from pyevm_agents.abi.bundled import load_artifact
-from pyevm_agents.client.accounts import ContractAccount, SentTransaction, UnlockedAccount
+from pyevm_agents.client.accounts import NodeAccount
 from pyevm_agents.client.json_rpc import RemoteClient
-from pyevm_agents.devnet.chain import DEVELOPMENT_ADDRESS, DevelopmentAccount
+from pyevm_agents.devnet.chain import DEVELOPMENT_ADDRESS
 from pyevm_agents.model_registry.profiles import ALIASES
 from pyevm_agents.node.keys import DEFAULT_KEYS
 from pyevm_agents.oracle.agent_run import ANSWERED, NOT_DONE
 from pyevm_agents.oracle.codec import decode_request, encode_answer, get_topic
 from pyevm_agents.oracle.recomputation import ForkComputer
 from pyevm_agents.oracle.signatures import sign_evidence
-from pyevm_agents.rpc.serializers import encode_data, serialize_log
 from pyevm_agents.scenarios.wallet import WalletContracts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from pyevm_agents.client.accounts import SendingAccount, SentTransaction
     from pyevm_agents.oracle.messages import AgentRequest, AnswerComputer, ComputedAnswer
     from pyevm_agents.oracle.recomputation import HostedModels
     from pyevm_agents.scenarios.wallet import Balances
@@ -45,33 +45,6 @@ CALLBACK_GAS = 1_500_000
 
 STEP_SECONDS, RUN_SECONDS = 3_600, 36_000
 """Deadlines of a step and of a run."""
-
-
-class CallbackAccount(ContractAccount, Protocol):
-    """An account that also sends ether and returns logs."""
-
-    def transact(self, to: Address, data: bytes, *, value_wei: int = 0) -> SentTransaction:
-        """Mine a transaction. A revert is an exception."""
-        ...
-
-
-class LocalAccount(DevelopmentAccount):
-    """An account of a chain of this process."""
-
-    def transact(self, to: Address, data: bytes, *, value_wei: int = 0) -> SentTransaction:
-        """Mine a transaction in a block of its own.
-
-        Raises: VMError: it reverted.
-        """
-        sent = self.send(to, data, value_wei=value_wei)
-        sent.computation.raise_if_error()
-        block_hash = encode_data(sent.block.hash)
-        return SentTransaction(
-            hash=sent.hash,
-            block_number=sent.block.number,
-            gas_used=sent.receipt.gas_used,
-            logs=[{**serialize_log(log), "blockHash": block_hash} for log in sent.receipt.logs],
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,11 +103,10 @@ class CallbackWallet(WalletContracts):
 
     def __init__(
         self,
-        owner: CallbackAccount,
-        worker: CallbackAccount,
+        owner: SendingAccount,
+        worker: SendingAccount,
         computer: AnswerComputer,
         *,
-        chain_id: int,
         examples: str = "",
     ) -> None:
         """Deploy and fund everything.
@@ -144,15 +116,13 @@ class CallbackWallet(WalletContracts):
                 are those of the other chain.
             worker: the account of `WORKER_KEY`; deploys the oracle.
             computer: computes the answers.
-            chain_id: of the oracle's chain.
             examples: as for `WalletContracts`.
         """
         self._asker, self._worker, self._computer = owner, worker, computer
-        self._chain_id = chain_id
         creation = load_artifact("AgentOracle").encode_creation(WORKER_ADDRESS, PRICES)
         self.oracle = worker.deploy(creation)
         call = load_artifact("AgentOracle").encode_call("setWorker", WORKER_ADDRESS, True)  # noqa: FBT003 - Solidity's
-        worker.execute(self.oracle, call)
+        worker.transact(self.oracle, call)
         super().__init__(owner, examples=examples)
 
     def encode_agent(self, base_prompt: str, info: Address) -> bytes:
@@ -199,18 +169,16 @@ class CallbackWallet(WalletContracts):
         """Compute, sign and send an answer."""
         computed = self._computer.compute(request)
         answer, evidence = computed.answer, computed.evidence
-        signature = sign_evidence(WORKER_KEY, self._chain_id, request, answer, evidence)
+        signature = sign_evidence(WORKER_KEY, self._worker.chain_id, request, answer, evidence)
         call = encode_answer(request.commitment, answer, evidence, signature)
         sent = self._worker.transact(self.oracle, call)
         return AnsweredStep(request=request, computed=computed, transaction=sent)
 
     def _find_request(self, transaction: SentTransaction) -> AgentRequest | None:
         """Return the request that a transaction made; None if it made none."""
-        topic = encode_data(get_topic("AgentRequested"))
-        for log in transaction.logs:
-            if log["topics"][:1] == [topic]:
-                return decode_request(log)
-        return None
+        topic = get_topic("AgentRequested")
+        found = (log for log in transaction.logs if log.topics[:1] == (topic,))
+        return next(map(decode_request, found), None)
 
 
 @contextmanager
@@ -225,8 +193,7 @@ def open_callback_wallet(url: str, hosted: HostedModels) -> Iterator[CallbackWal
     """
     with closing(RemoteClient(url)) as client, ForkComputer(url, hosted) as computer:
         yield CallbackWallet(
-            UnlockedAccount(client, DEVELOPMENT_ADDRESS),
-            UnlockedAccount(client, WORKER_ADDRESS),
+            NodeAccount(client, DEVELOPMENT_ADDRESS),
+            NodeAccount(client, WORKER_ADDRESS),
             computer,
-            chain_id=int(str(client.request("eth_chainId", [])), 16),
         )

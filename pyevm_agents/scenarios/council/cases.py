@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from pyevm_agents.abi.bundled import Artifact
     from pyevm_agents.agents.trace import AgentStep
-    from pyevm_agents.devnet.chain import ExecutedTransaction
+    from pyevm_agents.devnet.local_account import ExecutedTransaction
 
 OUTCOMES = ("none", "right", "wrong", "withheld", "upheld", "overturned", "absent")
 """`Outcome` of `ICouncil.sol`."""

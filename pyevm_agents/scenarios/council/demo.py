@@ -48,7 +48,7 @@ from pyevm_agents.scenarios.recorded import Scenario, require_scenario
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from pyevm_agents.devnet.chain import ExecutedTransaction
+    from pyevm_agents.devnet.local_account import ExecutedTransaction
 
 REWARD_WEI, BOND_WEI = ETHER, ETHER // 10
 COMMIT_TIME = 900
@@ -90,7 +90,7 @@ class CouncilDemo:
             chain: has one language model, and a funded development account.
             report: is told what is being done.
 
-        Raises: VMError: a contract can't be deployed, such as for want of gas.
+        Raises: RevertedError: a contract can't be deployed, such as for want of gas.
         """
         return cls(CouncilWorld.build(chain, report=report))
 

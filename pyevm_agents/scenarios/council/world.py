@@ -18,7 +18,8 @@ from precompiles.spec import EXECUTOR_ADDRESS
 from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.abi.registries import REGISTRY_ADDRESSES, TESTNET
 from pyevm_agents.chain import Chain
-from pyevm_agents.devnet.chain import DevelopmentAccount, build_predeploys
+from pyevm_agents.devnet.chain import build_predeploys
+from pyevm_agents.devnet.local_account import LocalAccount
 from pyevm_agents.devnet.registries import build_registries
 from pyevm_agents.model_registry.profiles import ALIASES
 from pyevm_agents.scenarios.recorded import restart_from_state
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Self
 
-    from pyevm_agents.devnet.chain import ExecutedTransaction
+    from pyevm_agents.devnet.local_account import ExecutedTransaction
 
 ETHER = 10**18
 NO_ADDRESS = Address(bytes(20))
@@ -105,9 +106,9 @@ class DemoTerms:
     min_dispute_judge_reputation: int = 9_000
 
 
-def find_person(name: str, chain: Chain) -> DevelopmentAccount:
+def find_person(name: str, chain: Chain) -> LocalAccount:
     """Return somebody's account; the same name has the same key on each chain."""
-    return DevelopmentAccount(chain, PrivateKey(keccak(text=f"council demo, {name}")))
+    return LocalAccount(chain, PrivateKey(keccak(text=f"council demo, {name}")))
 
 
 class CouncilWorld(WorldContracts):
@@ -117,14 +118,14 @@ class CouncilWorld(WorldContracts):
     agents of `ON_CHAIN`.
     """
 
-    def __init__(self, account: DevelopmentAccount) -> None:
+    def __init__(self, account: LocalAccount) -> None:
         """Deploy everything, fund the accounts, and give every agent an identity and a score."""
         super().__init__(account)
         self.account = account
         self.ids: dict[str, int] = {}
         """Identities by name."""
         for name in ACCOUNTS:
-            self.owner.execute(self.find_address(name), b"", value_wei=FUNDS_WEI)
+            self.owner.transact(self.find_address(name), b"", value_wei=FUNDS_WEI)
         self._deploy_council()
         self._deploy_agents()
         for number, name in enumerate((*INFO_AGENTS, FIRST_JUDGE, SECOND_JUDGE)):
@@ -134,7 +135,7 @@ class CouncilWorld(WorldContracts):
     def build(cls, chain: Chain, *, report: Callable[[str], None] = lambda _: None) -> Self:
         """Deploy everything on a chain like another one; its state is the world's genesis.
 
-        Raises: VMError: a contract can't be deployed, such as for want of gas.
+        Raises: RevertedError: a contract can't be deployed, such as for want of gas.
         """
         report("deploying the council, its agents and their registries")
         accounts = {
@@ -143,7 +144,7 @@ class CouncilWorld(WorldContracts):
             **build_registries(),
         }
         building = Chain(chain.config, chain.models, accounts=accounts)
-        world = cls(DevelopmentAccount(building))
+        world = cls(LocalAccount(building))
         now = building.head.timestamp
         world.account.chain = restart_from_state(building)
         world.chain.mine(timestamp_seconds=now)

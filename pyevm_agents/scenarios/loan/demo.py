@@ -16,7 +16,7 @@ from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.agents.failures import find_answer, require_success
 from pyevm_agents.agents.trace import extract_agent_steps
 from pyevm_agents.chain import Chain
-from pyevm_agents.devnet.chain import DevelopmentAccount
+from pyevm_agents.devnet.local_account import LocalAccount
 from pyevm_agents.models import answer, use
 from pyevm_agents.scenarios.ideal_runs import (
     explain_outcome,
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from precompiles.language_model import GenerationRequest
-    from pyevm_agents.devnet.chain import ExecutedTransaction
+    from pyevm_agents.devnet.local_account import ExecutedTransaction
     from pyevm_agents.models.fakes.script_steps import Step
     from pyevm_agents.scenarios.loan.applications import Application, Criteria
 
@@ -132,7 +132,7 @@ class LoanDemo:
         Raises: FixtureError: a loan of the history reverted, such as for want of gas.
         """
         report("deploying the pool, its DAO and its agents")
-        sender = DevelopmentAccount(_swappable(chain))
+        sender = LocalAccount(_swappable(chain))
         demo = cls(LoanWorld(sender, read_applications().criteria[BEFORE]), is_ideal=is_ideal)
         report("400 days of loans, by the scripted ideal")
         with follow_script(demo.chain, demo._write_script("")):
@@ -198,7 +198,7 @@ class LoanDemo:
     def set_criteria(self, criteria: Criteria) -> None:
         """Change the criteria by the owner's own votes.
 
-        Raises: VMError: the proposal has not succeeded.
+        Raises: RevertedError: the proposal has not succeeded.
         """
         world = self.world
         proposal = world.build_proposal(criteria, criteria.text)

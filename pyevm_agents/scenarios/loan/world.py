@@ -14,7 +14,7 @@ from eth_utils import keccak
 
 from precompiles.spec import EXECUTOR_ADDRESS
 from pyevm_agents.abi.bundled import load_artifact
-from pyevm_agents.devnet.chain import DevelopmentAccount
+from pyevm_agents.devnet.local_account import LocalAccount
 from pyevm_agents.model_registry.profiles import ALIASES
 from pyevm_agents.scenarios.loan.applications import CHECKS, Criteria
 from pyevm_agents.scenarios.swap.world import WorldContracts
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pyevm_agents.chain import Chain
-    from pyevm_agents.devnet.chain import ExecutedTransaction
+    from pyevm_agents.devnet.local_account import ExecutedTransaction
 
 CURRENCY, COLLATERAL = "USDT", "ETH"
 DECIMALS = {CURRENCY: 6, COLLATERAL: 18}
@@ -139,9 +139,9 @@ HISTORY: tuple[tuple[int, str, str, int], ...] = (
 """Days, and what applicants did: borrow whole tokens, or repay the oldest open loan."""
 
 
-def find_account(name: str, chain: Chain) -> DevelopmentAccount:
+def find_account(name: str, chain: Chain) -> LocalAccount:
     """Return an applicant's account; the same name has the same key on each chain."""
-    return DevelopmentAccount(chain, PrivateKey(keccak(text=f"applicant {name}")))
+    return LocalAccount(chain, PrivateKey(keccak(text=f"applicant {name}")))
 
 
 class LoanWorld(WorldContracts):
@@ -152,7 +152,7 @@ class LoanWorld(WorldContracts):
     and `proposal_text` with `voter`. The timelock owns policy, pool and book.
     """
 
-    def __init__(self, owner: DevelopmentAccount, criteria: Criteria) -> None:
+    def __init__(self, owner: LocalAccount, criteria: Criteria) -> None:
         """Deploy everything.
 
         Input:
@@ -194,7 +194,7 @@ class LoanWorld(WorldContracts):
     def repay(self, name: str) -> None:
         """Repay an applicant's oldest open loan, with money of the owner for the interest.
 
-        Raises: VMError: it reverted.
+        Raises: RevertedError: it reverted.
         """
         address = find_account(name, self.account.chain).address
         loan = self.read("pool", "openLoansOf", address)[0]
@@ -245,7 +245,7 @@ class LoanWorld(WorldContracts):
     def execute_proposal(self, proposal: tuple[object, ...]) -> None:
         """Queue a proposal, wait for the timelock, and execute it.
 
-        Raises: VMError: it has not succeeded.
+        Raises: RevertedError: it has not succeeded.
         """
         decided = _hash_description(proposal)
         self.execute("governor", "queue", *decided)
@@ -315,7 +315,7 @@ class LoanWorld(WorldContracts):
         for topic, mandate in MANDATES.items():
             self.execute("voter", "setMandate", topic, mandate)
         member = find_account(MEMBER, self.account.chain).address
-        self.owner.execute(member, b"", value_wei=GAS_WEI)
+        self.owner.transact(member, b"", value_wei=GAS_WEI)
         self.execute("votes", "transfer", member, DELEGATED)
         self.execute("votes", "delegate", owner)
         sent = self.send_as(MEMBER, "votes", "delegate", self.address("voter"))
@@ -323,7 +323,7 @@ class LoanWorld(WorldContracts):
 
     def _open_account(self, name: str) -> None:
         address = find_account(name, self.account.chain).address
-        self.owner.execute(address, b"", value_wei=GAS_WEI)
+        self.owner.transact(address, b"", value_wei=GAS_WEI)
         tokens = COLLATERAL_TOKENS * self.unit[COLLATERAL]
         self.execute(COLLATERAL, "transfer", address, tokens)
         for symbol in (CURRENCY, COLLATERAL):

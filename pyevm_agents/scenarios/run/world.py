@@ -17,7 +17,8 @@ from precompiles.spec import EXECUTOR_ADDRESS
 from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.abi.registries import REGISTRY_ADDRESSES, TESTNET
 from pyevm_agents.chain import Chain
-from pyevm_agents.devnet.chain import DEVELOPMENT_KEY, DevelopmentAccount
+from pyevm_agents.devnet.chain import DEVELOPMENT_KEY
+from pyevm_agents.devnet.local_account import LocalAccount
 from pyevm_agents.devnet.registries import build_registries
 from pyevm_agents.model_registry.profiles import ALIASES
 from pyevm_agents.scenarios.recorded import restart_from_state
@@ -96,7 +97,7 @@ class RunWorld(WorldContracts):
     agents by slug.
     """
 
-    def __init__(self, account: DevelopmentAccount) -> None:
+    def __init__(self, account: LocalAccount) -> None:
         super().__init__(account)
         self.account = account
         self.registrations: dict[str, bytes] = {}
@@ -110,11 +111,11 @@ class RunWorld(WorldContracts):
     def build(cls, chain: Chain) -> Self:
         """Deploy everything on a chain like another one; its state is the world's genesis.
 
-        Raises: VMError: a contract can't be deployed, such as for want of gas.
+        Raises: RevertedError: a contract can't be deployed, such as for want of gas.
         """
         accounts = {**chain.genesis_accounts, **build_registries()}
         building = Chain(chain.config, chain.models, accounts=accounts)
-        world = cls(DevelopmentAccount(building, OPERATOR_KEY))
+        world = cls(LocalAccount(building, OPERATOR_KEY))
         world.account.chain = restart_from_state(building)
         return world
 
@@ -188,7 +189,7 @@ class RunWorld(WorldContracts):
     def _register(self) -> None:
         """Give the agents identities, and the feedback of a client and of strangers."""
         for key in (RUNNER_KEY, VALIDATOR_KEY, CLIENT_KEY):
-            self.owner.execute(find_address(key), b"", value_wei=GAS_WEI)
+            self.owner.transact(find_address(key), b"", value_wei=GAS_WEI)
         registries = {"identity": "IdentityRegistry", "reputation": "ReputationRegistry"}
         for name, contract in registries.items():
             self.add(name, load_artifact(contract), getattr(REGISTRIES, name))
@@ -201,13 +202,13 @@ class RunWorld(WorldContracts):
             self._give_feedback(CLIENT_KEY, slug, percent)
         for number in range(STRANGERS):
             key = derive_key(f"stranger {number}")
-            self.owner.execute(find_address(key), b"", value_wei=GAS_WEI)
+            self.owner.transact(find_address(key), b"", value_wei=GAS_WEI)
             self._give_feedback(key, NEWCOMER, 100)
 
     def _give_feedback(self, key: PrivateKey, slug: str, percent: int) -> None:
         given = (AGENT_IDS[slug], percent, 0, "", "", "", "", bytes(32))
         data = self.contracts["reputation"].artifact.encode_call("giveFeedback", *given)
-        DevelopmentAccount(self.chain, key).execute(REGISTRIES.reputation, data)
+        LocalAccount(self.chain, key).transact(REGISTRIES.reputation, data)
 
 
 REGISTER_WITH_URI = keccak(text="register(string)")[:4]

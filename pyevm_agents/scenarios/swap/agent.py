@@ -19,7 +19,6 @@ from eth_utils import (
 from precompiles.abi import ParamDescription
 from pyevm_agents.contract_intelligence.agent_deployment import (
     AgentSettings,
-    SilentDeployer,
     deploy_account,
     deploy_agent,
     deploy_factory,
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
 
     from pyevm_agents.chain import Chain
     from pyevm_agents.contract_intelligence.tool_plan import AgentPlan, PlannedTool
-    from pyevm_agents.devnet.chain import DevelopmentAccount
+    from pyevm_agents.devnet.local_account import LocalAccount
     from pyevm_agents.scenarios.swap.market import SwapMarket
 
 TOKEN_FUNCTIONS = ("balanceOf",)
@@ -99,7 +98,7 @@ class SwapAgent:
 
 
 def deploy_swap_agent(
-    sender: DevelopmentAccount,
+    sender: LocalAccount,
     market: SwapMarket,
     fund: Callable[[Address], None],
     *,
@@ -111,18 +110,18 @@ def deploy_swap_agent(
         fund: sends the account what it can spend.
         report: is told what is being done.
 
-    Raises: VMError: the chain refuses a contract. ConfigError: the router has not the functions.
+    Raises: RevertedError: the chain refuses a contract. ConfigError: the router has not the
+            functions.
     """
-    deployer = SilentDeployer(sender)
-    account = deploy_account(deployer)
+    account = deploy_account(sender)
     report("buying tokens and funding the account")
     fund(account)
     plan = plan_swap_agent(sender.chain, market, account, report=report)
     specs = [planned.spec for planned in plan.tools]
     report("deploying the tools and the agent")
-    tools = deploy_tools(deployer, deploy_factory(deployer), account, specs)
+    tools = deploy_tools(sender, deploy_factory(sender), account, specs)
     return SwapAgent(
-        address=deploy_agent(deployer, plan, tools, AgentSettings(model=ALIASES[0])),
+        address=deploy_agent(sender, plan, tools, AgentSettings(model=ALIASES[0])),
         account=account,
         functions={
             tool: _describe(market, planned)

@@ -17,7 +17,7 @@ from pyevm_agents.agents.failures import find_answer, require_success
 from pyevm_agents.agents.trace import extract_agent_steps
 from pyevm_agents.chain import Chain
 from pyevm_agents.contract_intelligence.chain_metadata import get_chain_metadata
-from pyevm_agents.devnet.chain import DevelopmentAccount
+from pyevm_agents.devnet.local_account import LocalAccount
 from pyevm_agents.scenarios.ideal_runs import explain_outcome
 from pyevm_agents.scenarios.recorded import Scenario, require_scenario, restart_from_state
 from pyevm_agents.scenarios.swap.agent import deploy_swap_agent, extract_calls
@@ -92,7 +92,7 @@ class SwapRun:
 class SwapDemo:
     """A router, a token, a switch, and an agent that acts on them."""
 
-    def __init__(self, sender: DevelopmentAccount, market: SwapMarket, agent: SwapAgent) -> None:
+    def __init__(self, sender: LocalAccount, market: SwapMarket, agent: SwapAgent) -> None:
         """Use what is deployed; see `deploy` and `deploy_on_fork`."""
         self._sender = sender
         self.market = market
@@ -104,7 +104,7 @@ class SwapDemo:
 
         Input:  report: is told what is being done.
         """
-        sender = DevelopmentAccount(chain)
+        sender = LocalAccount(chain)
         symbol = get_chain_metadata(chain.config.chain_id).native_symbol
         report("deploying Uniswap V2, tokens and pools")
         world = SwapWorld(sender, native_symbol=symbol)
@@ -129,7 +129,7 @@ class SwapDemo:
         Raises: ConfigError: as `open_market` and `fund_from_pool`. RemoteFault: the remote chain
                 does not answer.
         """
-        sender = DevelopmentAccount(chain)
+        sender = LocalAccount(chain)
         symbol = get_chain_metadata(chain.config.chain_id).native_symbol
         market = open_market(sender, router, token, native_symbol=symbol)
         agent = deploy_swap_agent(

@@ -8,11 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from eth.exceptions import VMError
 from eth_typing import Address
 from eth_utils import to_canonical_address, to_checksum_address
 
 from pyevm_agents.abi.bundled import load_artifact
+from pyevm_agents.client.accounts import RevertedError
 from pyevm_agents.contract_intelligence.contract_reader import ContractReader
 from pyevm_agents.devnet.chain import DEVELOPMENT_BALANCE_WEI
 from pyevm_agents.errors import ConfigError
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pyevm_agents.chain import Chain
-    from pyevm_agents.client.accounts import ContractAccount
-    from pyevm_agents.devnet.chain import DevelopmentAccount
+    from pyevm_agents.client.accounts import SendingAccount
+    from pyevm_agents.devnet.local_account import LocalAccount
 
 ROUTER, SWITCH = "router", "switch"
 
@@ -55,7 +55,7 @@ MOST_PAID_WEI = DEVELOPMENT_BALANCE_WEI // 2
 class SwapMarket:
     """The contracts of the requests, and what users call the currencies."""
 
-    owner: ContractAccount
+    owner: SendingAccount
     """Owns the switch, reads the contracts, and funds accounts."""
 
     router: WorldContract
@@ -100,7 +100,7 @@ class SwapMarket:
     def read(self, contract: WorldContract, function: str, *arguments: object) -> Any:  # noqa: ANN401 - what Solidity returns
         """Call a function without a transaction; return its result.
 
-        Raises: VMError: it reverted.
+        Raises: RevertedError: it reverted.
         """
         artifact = contract.artifact
         output = self.owner.read(contract.address, artifact.encode_call(function, *arguments))
@@ -129,7 +129,7 @@ def describe_world(world: SwapWorld) -> SwapMarket:
 
 
 def open_market(
-    owner: DevelopmentAccount, router: Address, token: Address, *, native_symbol: str
+    owner: LocalAccount, router: Address, token: Address, *, native_symbol: str
 ) -> SwapMarket:
     """Return a router and a token of a fork, with a switch that the owner deploys.
 
@@ -186,7 +186,7 @@ def fund_from_pool(market: SwapMarket, account: Address) -> None:
     for tokens in BOUGHT_TOKENS:
         cost = _find_cost(market, tokens * unit)
         if cost is not None and _has_bought(market, account, tokens * unit, cost):
-            owner.execute(account, b"", value_wei=ACCOUNT_NATIVE_WEI)
+            owner.transact(account, b"", value_wei=ACCOUNT_NATIVE_WEI)
             return
     most = MOST_PAID_WEI // NATIVE
     raise ConfigError(
@@ -200,7 +200,7 @@ def _find_cost(market: SwapMarket, amount: int) -> int | None:
     """Return the wei that an amount costs; None if the pool does not sell it."""
     try:
         cost = int(market.read(market.router, "getAmountsIn", amount, market.buying_path)[0])
-    except VMError:
+    except RevertedError:
         return None
     return cost if cost <= MOST_PAID_WEI else None
 
@@ -211,8 +211,8 @@ def _has_bought(market: SwapMarket, account: Address, amount: int, cost: int) ->
         "swapETHForExactTokens", amount, market.buying_path, account, NO_DEADLINE
     )
     try:
-        market.owner.execute(market.router.address, data, value_wei=cost)
-    except VMError:
+        market.owner.transact(market.router.address, data, value_wei=cost)
+    except RevertedError:
         return False
     return market.read_balance(account) >= TOKENS_GIVEN * market.token_unit
 

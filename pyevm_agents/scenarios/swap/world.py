@@ -20,7 +20,7 @@ from pyevm_agents.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pyevm_agents.client.accounts import ContractAccount
+    from pyevm_agents.client.accounts import SendingAccount
 
 UNISWAP_FOLDER = Path(__file__).with_name("uniswap_v2")
 
@@ -110,7 +110,7 @@ def load_uniswap_artifact(name: str) -> Artifact:
 class WorldContracts:
     """Contracts by name, which one account deploys and calls."""
 
-    def __init__(self, owner: ContractAccount) -> None:
+    def __init__(self, owner: SendingAccount) -> None:
         self.owner = owner
         self.contracts: dict[str, WorldContract] = {}
         """By name."""
@@ -137,7 +137,7 @@ class WorldContracts:
     def execute(self, name: str, function: str, *arguments: object, value_wei: int = 0) -> None:
         """Call a function as the owner, in a transaction. A revert is an exception."""
         data = self.contracts[name].artifact.encode_call(function, *arguments)
-        self.owner.execute(self.address(name), data, value_wei=value_wei)
+        self.owner.transact(self.address(name), data, value_wei=value_wei)
 
     def read(self, name: str, function: str, *arguments: object) -> Any:  # noqa: ANN401 - what Solidity returns
         """Call a function without a transaction; return its result."""
@@ -154,7 +154,7 @@ class SwapWorld(WorldContracts):
     They are the tokens by symbol, `factory`, `router`, `switch`, and pools such as `USDT-WETH`.
     """
 
-    def __init__(self, owner: ContractAccount, *, native_symbol: str) -> None:
+    def __init__(self, owner: SendingAccount, *, native_symbol: str) -> None:
         """Deploy the contracts and add liquidity.
 
         Input:
@@ -203,7 +203,7 @@ class SwapWorld(WorldContracts):
         """
         for token in TOKENS:
             self.execute(token.symbol, "transfer", account, token.account_tokens * token.unit)
-        self.owner.execute(account, b"", value_wei=ACCOUNT_NATIVE_WEI)
+        self.owner.transact(account, b"", value_wei=ACCOUNT_NATIVE_WEI)
 
     def quote(self, amount_in: int, *symbols: str) -> int:
         """Return what a swap along a path of tokens would give, in base units."""

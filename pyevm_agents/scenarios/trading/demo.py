@@ -16,7 +16,7 @@ from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.agents.failures import find_answer, require_success
 from pyevm_agents.agents.trace import extract_agent_steps
 from pyevm_agents.chain import Chain
-from pyevm_agents.devnet.chain import DevelopmentAccount
+from pyevm_agents.devnet.local_account import LocalAccount
 from pyevm_agents.model_registry.profiles import build_numeric_profiles
 from pyevm_agents.models import answer, use
 from pyevm_agents.scenarios.ideal_runs import (
@@ -153,7 +153,7 @@ class TradingDemo:
             report: is told what is being done.
         """
         report("deploying Uniswap V2, pools, the price feed, the models' tools and the agents")
-        sender = DevelopmentAccount(_add_numeric_models(chain))
+        sender = LocalAccount(_add_numeric_models(chain))
         return cls(TradingWorld(sender, read_posts().history), is_ideal=is_ideal)
 
     @property

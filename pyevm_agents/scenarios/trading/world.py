@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from precompiles.numeric_model import NumericModel
-    from pyevm_agents.devnet.chain import DevelopmentAccount
+    from pyevm_agents.devnet.local_account import LocalAccount
     from pyevm_agents.scenarios.trading.posts import Prices
 
 MODELS_FOLDER = Path(__file__).parents[2] / "models" / "numeric" / "files"
@@ -120,7 +120,7 @@ class TradingWorld(WorldContracts):
 
     def __init__(
         self,
-        owner: DevelopmentAccount,
+        owner: LocalAccount,
         history: Sequence[Prices],
         *,
         limits: DeskLimits | None = None,

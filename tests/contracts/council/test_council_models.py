@@ -16,11 +16,8 @@ from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.agents.trace import extract_agent_steps
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.devnet.chain import (
-    DEVELOPMENT_ADDRESS,
-    DEVELOPMENT_BALANCE_WEI,
-    DevelopmentAccount,
-)
+from pyevm_agents.devnet.chain import DEVELOPMENT_ADDRESS, DEVELOPMENT_BALANCE_WEI
+from pyevm_agents.devnet.local_account import LocalAccount
 from pyevm_agents.model_registry.profiles import add_models
 from pyevm_agents.model_registry.registry import BUILT_IN, build_profiles
 from pyevm_agents.recordings import Replay, record_chain, write_fixture
@@ -44,7 +41,7 @@ if TYPE_CHECKING:
 
     from eth_typing import Address
 
-    from pyevm_agents.devnet.chain import ExecutedTransaction
+    from pyevm_agents.devnet.local_account import ExecutedTransaction
     from pyevm_agents.models import LlamaModel
 
 pytestmark = pytest.mark.slow
@@ -72,11 +69,11 @@ class ModelCouncil:
     """A chain with three models, and an agent of each in a council with three people."""
 
     models: dict[str, LlamaModel]
-    owner: DevelopmentAccount = field(init=False)
+    owner: LocalAccount = field(init=False)
     oracle: Address = field(init=False)
     agents: dict[str, Address] = field(init=False)
     judge: Address = field(init=False)
-    people: list[DevelopmentAccount] = field(init=False)
+    people: list[LocalAccount] = field(init=False)
     sent: list[tuple[str, ExecutedTransaction]] = field(default_factory=list)
     """What asked a model: the model's name, and the transaction."""
 
@@ -89,14 +86,14 @@ class ModelCouncil:
         profiles = build_profiles([BUILT_IN[name] for name in MODELS], facts)
         config = add_models(ChainConfig(chain_id=1), [*zip(profiles, facts, strict=True)])
         accounts = {DEVELOPMENT_ADDRESS: GenesisAccount(balance_wei=DEVELOPMENT_BALANCE_WEI)}
-        self.owner = DevelopmentAccount(Chain(config, self.models, accounts=accounts))
-        self.people = [DevelopmentAccount(self.owner.chain, one.key) for one in AGENTS[:3]]
+        self.owner = LocalAccount(Chain(config, self.models, accounts=accounts))
+        self.people = [LocalAccount(self.owner.chain, one.key) for one in AGENTS[:3]]
         for one in self.people:
-            self.owner.execute(one.address, b"", value_wei=10 * REWARD)
+            self.owner.transact(one.address, b"", value_wei=10 * REWARD)
         self.oracle = self._deploy("AgentCouncilOracle", astuple(TERMS), ZERO)
         base = self._deploy("KnowledgeBase", self.owner.address, STOP_WORDS, K1, B)
         add = load_artifact("KnowledgeBase").encode_call("add", list(PASSAGES), True)  # noqa: FBT003
-        self.owner.execute(base, add)
+        self.owner.transact(base, add)
         (name, (text, words)), *_ = TOOLS.items()
         tool = self._deploy("RecordTool", base, name, text, words)
         self.agents = {
@@ -125,12 +122,12 @@ class ModelCouncil:
         self,
         function: str,
         *arguments: object,
-        by: DevelopmentAccount | None = None,
+        by: LocalAccount | None = None,
         value: int = 0,
     ) -> None:
         """Call the oracle; note the phase before it."""
         call = load_artifact("AgentCouncilOracle").encode_call(function, *arguments)
-        (by or self.owner).execute(self.oracle, call, value_wei=value)
+        (by or self.owner).transact(self.oracle, call, value_wei=value)
         self.phases.append(self.read("phaseOf", 1)[0])
 
     def ask_agent(
@@ -157,7 +154,7 @@ class ModelCouncil:
         request = (QUESTION, SEATS, BOND, deadline, ZERO, specifications, ((), ()))
         self.call("createRequest", *request, value=REWARD)
         register = load_artifact("CouncilJudge").encode_call("register", 1)
-        self.owner.execute(self.judge, register, value_wei=BOND)
+        self.owner.transact(self.judge, register, value_wei=BOND)
         for model, agent in self.agents.items():
             sent = self.ask_agent("CouncilInfoAgent", agent, model, "join", 1, NONCE, value=BOND)
             if sent.is_success:
@@ -178,7 +175,7 @@ class ModelCouncil:
             self.owner.chain.mine(timestamp_seconds=deadline + 1)
         for model in self.said:
             reveal = load_artifact("CouncilInfoAgent").encode_call("reveal", 1)
-            self.owner.execute(self.agents[model], reveal)
+            self.owner.transact(self.agents[model], reveal)
         for one, answer in zip(self.people, own, strict=True):
             self.call("reveal", 1, answer.encode(), NONCE, by=one)
 

@@ -12,7 +12,8 @@ from precompiles.spec import EXECUTOR_ADDRESS
 from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.devnet.chain import DEVELOPMENT_ADDRESS, DevelopmentAccount
+from pyevm_agents.devnet.chain import DEVELOPMENT_ADDRESS
+from pyevm_agents.devnet.local_account import LocalAccount
 from tests.byte_model import PROFILE, ByteModel
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from eth_typing import Address
 
     from precompiles.language_model import ModelProfile
-    from pyevm_agents.devnet.chain import ExecutedTransaction
+    from pyevm_agents.devnet.local_account import ExecutedTransaction
 
 DEAR = GasSchedule(
     executor_base_gas=70_001,
@@ -51,7 +52,7 @@ class PricedChain:
         accounts = {DEVELOPMENT_ADDRESS: GenesisAccount(balance_wei=10**30)}
         self.model = ByteModel(list(self.script))
         self.chain = Chain(config, {self.profile.name: self.model}, accounts=accounts)
-        self.owner = DevelopmentAccount(self.chain)
+        self.owner = LocalAccount(self.chain)
         counter = self.owner.deploy(load_artifact("CounterTool").encode_creation())
         self.agent = self._agent("inner", counter)
         self.outer = self._agent("outer", self.agent, counter)

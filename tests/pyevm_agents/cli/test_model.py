@@ -22,7 +22,7 @@ from pyevm_agents.chain.database import MemoryRows
 from pyevm_agents.cli.app import main
 from pyevm_agents.cli.node.chain import ChainOptions, NodeSetup
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.devnet.chain import DevelopmentAccount
+from pyevm_agents.devnet.local_account import LocalAccount
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.model_registry.profiles import ALIASES
 from pyevm_agents.model_registry.registry import open_registry
@@ -181,7 +181,7 @@ def recorded(added: Result, tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert added.exit_code == 0
     with ExitStack() as stack:
         chain = setup(stack, "tiny", "tiny-lora").open_chain().chain
-        owner = DevelopmentAccount(chain, OWNER_KEY)
+        owner = LocalAccount(chain, OWNER_KEY)
         contract = load_artifact("SimpleAgent")
         for name in ("small", "tiny-lora"):
             texts = (name, "Agent", "Answers", "What to do", "You answer.")

@@ -179,7 +179,7 @@ def test_a_nested_agents_steps_hang_below(monkeypatch: pytest.MonkeyPatch) -> No
         "reason": "Undone()",
         "steps": [step(1, 0, step(2, 1, step(3, 2)), step(4, 1))],
     }
-    monkeypatch.setattr("pyevm_agents.cli.rpc_client.RpcClient.call", lambda *_: told)
+    monkeypatch.setattr("pyevm_agents.cli.trace.call_node", lambda *_: told)
     lines = CliRunner().invoke(main, ["trace", HASH]).stdout.splitlines()
     titles = [line.split(" 0x")[0].rstrip() for line in lines if "Step" in line]
     assert titles == ["└─ Step 1", "   ├─ Step 2", "   │  └─ Step 3", "   └─ Step 4"]

@@ -11,9 +11,8 @@ from eth_utils import to_canonical_address
 from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.abi.values import compute_topic
 from pyevm_agents.client.accounts import (
-    KeyAccount,
+    NodeAccount,
     RevertedError,
-    UnlockedAccount,
     explain_error,
 )
 from pyevm_agents.client.json_rpc import RemoteClient, RemoteError
@@ -47,7 +46,7 @@ def oracle(remote: FakeRemote) -> Address:
 def test_a_revert_is_decoded_before_it_is_sent(
     client: RemoteClient, oracle: Address, *, has_key: bool
 ) -> None:
-    account = KeyAccount(client, KEYS[0]) if has_key else UnlockedAccount(client, ADDRESSES[0])
+    account = NodeAccount(client, KEYS[0] if has_key else ADDRESSES[0])
     with pytest.raises(RevertedError, match=r"would revert: NothingToWithdraw\(caller=0x") as said:
         account.transact(oracle, WITHDRAW)
     assert said.value.name == "NothingToWithdraw"
@@ -56,7 +55,7 @@ def test_a_revert_is_decoded_before_it_is_sent(
 
 
 def test_fees_are_those_of_the_chain(remote: FakeRemote, client: RemoteClient) -> None:
-    account, receiver = KeyAccount(client, KEYS[0]), b"\x12" * 20
+    account, receiver = NodeAccount(client, KEYS[0]), b"\x12" * 20
     modern = account.transact(receiver, b"", value_wei=5)
     refused: list[str] = []
 
@@ -83,12 +82,12 @@ def test_what_is_not_mined_is_named(
     remote.served.ask("evm_setAutomine", False)  # noqa: FBT003 - JSON-RPC's
     monkeypatch.setattr("pyevm_agents.client.accounts.RECEIPT_SECONDS", 0.0)
     with pytest.raises(RemoteFault, match=r"transaction 0x[0-9a-f]{64} was not mined within 0 s"):
-        KeyAccount(client, KEYS[0]).transact(b"\x12" * 20, b"")
+        NodeAccount(client, KEYS[0]).transact(b"\x12" * 20, b"")
 
 
 def test_an_account_that_the_node_does_not_have(client: RemoteClient) -> None:
     with pytest.raises(AgentsError, match="does not sign for it"):
-        UnlockedAccount(client, to_canonical_address("0x" + "66" * 20)).transact(b"\x12" * 20, b"")
+        NodeAccount(client, to_canonical_address("0x" + "66" * 20)).transact(b"\x12" * 20, b"")
 
 
 @pytest.mark.parametrize(

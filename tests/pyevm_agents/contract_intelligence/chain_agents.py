@@ -16,14 +16,13 @@ from pyevm_agents.agents.failures import find_answer
 from pyevm_agents.agents.trace import extract_agent_steps
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.chain.fork_setup import build_fork_config
-from pyevm_agents.client.accounts import UnlockedAccount
+from pyevm_agents.client.accounts import NodeAccount
 from pyevm_agents.client.contract import RemoteContract
 from pyevm_agents.client.json_rpc import RemoteClient
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.contract_intelligence.agent_deployment import (
     AgentSettings,
     OracleSettings,
-    SilentDeployer,
     deploy_account,
     deploy_agent,
     deploy_factory,
@@ -33,11 +32,8 @@ from pyevm_agents.contract_intelligence.chain_metadata import get_chain_metadata
 from pyevm_agents.contract_intelligence.function_abi import read_interface
 from pyevm_agents.contract_intelligence.inspection import InspectedContract, inspect_contracts
 from pyevm_agents.contract_intelligence.tool_plan import AgentPlan, PlanOptions, plan_agent
-from pyevm_agents.devnet.chain import (
-    DEVELOPMENT_ADDRESS,
-    DEVELOPMENT_BALANCE_WEI,
-    DevelopmentAccount,
-)
+from pyevm_agents.devnet.chain import DEVELOPMENT_ADDRESS, DEVELOPMENT_BALANCE_WEI
+from pyevm_agents.devnet.local_account import LocalAccount
 from pyevm_agents.devnet.node_process import run_anvil
 from pyevm_agents.forking import open_fork
 from pyevm_agents.model_registry.profiles import ALIASES, add_models, build_model_profile
@@ -47,11 +43,10 @@ from tests.clients.packages import foundry_program
 from tests.pyevm_agents.oracle.oracle_chain import Deployed, OracleChain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from eth.abc import ComputationAPI
 
-    from pyevm_agents.client.accounts import ContractAccount
     from pyevm_agents.contract_intelligence.capabilities import ContractIntelligence
     from pyevm_agents.models import CachingModel, ProfileFacts
 
@@ -107,18 +102,6 @@ class SharedModel:
         return HostedModels(config=config, models={profile.name: self.model})
 
 
-class HashingDeployer(SilentDeployer):
-    """A `SilentDeployer` that keeps the hashes of creation code by contract."""
-
-    def __init__(self, account: ContractAccount) -> None:
-        super().__init__(account)
-        self.creations: dict[str, bytes] = {}
-
-    def deploy(self, name: str, creation: bytes) -> Address:
-        self.creations[name] = keccak(creation)
-        return super().deploy(name, creation)
-
-
 @dataclass(kw_only=True)
 class ChainAgent:
     """The world, the agent's account and its tools. A subclass deploys the agent and asks it."""
@@ -126,7 +109,7 @@ class ChainAgent:
     chain_id: int
     symbol: str
     sender: Any
-    """A `ContractAccount`."""
+    """A `SendingAccount`."""
 
     world: SwapWorld = field(init=False)
     plan: AgentPlan = field(init=False)
@@ -134,12 +117,14 @@ class ChainAgent:
     tools: tuple[Address, ...] = field(init=False)
     agent: Address = field(init=False)
     router: ContractIntelligence = field(init=False)
+    creations: dict[str, bytes] = field(init=False, default_factory=dict)
+    """Hashes of creation code by contract."""
 
     def __post_init__(self) -> None:
         self.world = SwapWorld(self.sender, native_symbol=self.symbol)
-        deployer = HashingDeployer(self.sender)
-        self.creations = deployer.creations
-        self.account = deploy_account(deployer)
+        owner = self.sender
+        owner.deploy = self._note_creations(owner.deploy)
+        self.account = deploy_account(owner)
         self.world.fund(self.account)
         with self._open_view() as chain:
             found = self._inspect(chain)
@@ -148,9 +133,18 @@ class ChainAgent:
         options = PlanOptions(functions=FUNCTIONS, most_wei=5 * NATIVE)
         self.plan = plan_agent(found, metadata, options)
         specs = [tool.spec for tool in self.plan.tools]
-        self.tools = deploy_tools(deployer, deploy_factory(deployer), self.account, specs)
+        self.tools = deploy_tools(owner, deploy_factory(owner), self.account, specs)
         settings = AgentSettings(model=ALIASES[0], oracle=self._open_oracle())
-        self.agent = deploy_agent(deployer, self.plan, self.tools, settings)
+        self.agent = deploy_agent(owner, self.plan, self.tools, settings)
+
+    def _note_creations(self, deploy: Callable[..., Address]) -> Callable[..., Address]:
+        """Return a function that deploys, and notes the hash of creation code."""
+
+        def note(creation: bytes, *, purpose: str) -> Address:
+            self.creations[purpose] = keccak(creation)
+            return deploy(creation, purpose=purpose)
+
+        return note
 
     def find_function(self, tool: Address) -> str:
         """Return the name of the contract's function behind a tool."""
@@ -260,7 +254,7 @@ def open_devnet(shared: SharedModel, chain_id: int, symbol: str) -> EmbeddedAgen
     hosted = shared.host(chain_id)
     accounts = {DEVELOPMENT_ADDRESS: GenesisAccount(balance_wei=DEVELOPMENT_BALANCE_WEI)}
     chain = Chain(hosted.config, hosted.models, accounts=accounts)
-    sender = DevelopmentAccount(chain)
+    sender = LocalAccount(chain)
     return EmbeddedAgent(chain_id=chain_id, symbol=symbol, sender=sender, chain=chain)
 
 
@@ -343,7 +337,7 @@ def open_anvil(shared: SharedModel, chain_id: int, symbol: str) -> Iterator[Call
         yield CallbackRunner(
             chain_id=chain_id,
             symbol=symbol,
-            sender=UnlockedAccount(client, DEVELOPMENT_ADDRESS),
+            sender=NodeAccount(client, DEVELOPMENT_ADDRESS),
             client=client,
             url=url,
             computer=computer,

@@ -13,11 +13,8 @@ from eth_utils import keccak, to_checksum_address
 from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.devnet.chain import (
-    DEVELOPMENT_ADDRESS,
-    DEVELOPMENT_BALANCE_WEI,
-    DevelopmentAccount,
-)
+from pyevm_agents.devnet.chain import DEVELOPMENT_ADDRESS, DEVELOPMENT_BALANCE_WEI
+from pyevm_agents.devnet.local_account import LocalAccount
 from tests.clients.packages import installed
 
 if TYPE_CHECKING:
@@ -52,17 +49,17 @@ def build_calldata(signature: str, *values: object) -> bytes:
     return keccak(text=signature)[:4] + encode(types.split(",") if types else [], values)
 
 
-def build_account(chain_id: int = ChainConfig().chain_id) -> DevelopmentAccount:
+def build_account(chain_id: int = ChainConfig().chain_id) -> LocalAccount:
     """Return a funded account on a new chain."""
     accounts = {DEVELOPMENT_ADDRESS: GenesisAccount(balance_wei=DEVELOPMENT_BALANCE_WEI)}
-    return DevelopmentAccount(Chain(ChainConfig(chain_id=chain_id), accounts=accounts))
+    return LocalAccount(Chain(ChainConfig(chain_id=chain_id), accounts=accounts))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Exchange:
     """The chain, and the addresses of its contracts."""
 
-    account: DevelopmentAccount
+    account: LocalAccount
     usdc: str
     dai: str
     weth: str
@@ -80,14 +77,12 @@ class Exchange:
         return self.account.chain
 
 
-def deploy(
-    account: DevelopmentAccount, code: bytes, types: Sequence[str] = (), *values: object
-) -> str:
+def deploy(account: LocalAccount, code: bytes, types: Sequence[str] = (), *values: object) -> str:
     """Deploy a contract; return its address."""
     return str(to_checksum_address(account.deploy(code + encode(types, values))))
 
 
-def deploy_token(account: DevelopmentAccount, name: str, symbol: str, decimals: int) -> str:
+def deploy_token(account: LocalAccount, name: str, symbol: str, decimals: int) -> str:
     """Deploy an ERC-20 token of which the account has a million."""
     code = load_artifact("DemoToken").encode_creation(name, symbol, decimals, 10 ** (6 + decimals))
     return deploy(account, code)
@@ -129,7 +124,7 @@ def get_exchange() -> Exchange:
     return build_exchange()
 
 
-def send(account: DevelopmentAccount, to: str, data: bytes, *, value_wei: int = 0) -> None:
+def send(account: LocalAccount, to: str, data: bytes, *, value_wei: int = 0) -> None:
     """Mine a transaction that succeeds."""
     account.send(to_bytes(to), data, value_wei=value_wei).computation.raise_if_error()
 

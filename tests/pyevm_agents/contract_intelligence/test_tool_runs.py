@@ -12,7 +12,6 @@ from eth_utils import to_canonical_address, to_checksum_address
 from precompiles.abi import ParamType
 from pyevm_agents.abi.bundled import load_artifact, load_artifact_form
 from pyevm_agents.contract_intelligence.agent_deployment import (
-    SilentDeployer,
     deploy_account,
     deploy_factory,
     deploy_tools,
@@ -21,7 +20,7 @@ from pyevm_agents.contract_intelligence.chain_metadata import get_chain_metadata
 from pyevm_agents.contract_intelligence.function_abi import read_interface
 from pyevm_agents.contract_intelligence.inspection import InspectedContract, inspect_contracts
 from pyevm_agents.contract_intelligence.tool_plan import plan_agent
-from pyevm_agents.devnet.chain import DevelopmentAccount
+from pyevm_agents.devnet.local_account import LocalAccount
 from tests.conftest import OWNER, OWNER_KEY, STRANGER, Bench
 from tests.contracts.plain_evm import RevertedError
 
@@ -76,15 +75,14 @@ class World:
 @pytest.fixture
 def world(bench: Callable[..., Bench]) -> World:
     chain = bench()
-    owner = DevelopmentAccount(chain.chain, OWNER_KEY)
-    deployer = SilentDeployer(owner)
+    owner = LocalAccount(chain.chain, OWNER_KEY)
     token = chain.deploy("DemoToken", "USD Coin", "USDC", 6, 10 * HELD)
     box = chain.deploy("UnitBox", token)
-    account = deploy_account(deployer)
+    account = deploy_account(owner)
     artifact = load_artifact("DemoToken")
     for place in (box, account):
-        owner.execute(token, artifact.encode_call("transfer", place, HELD))
-    owner.execute(box, b"", value_wei=BOX_WEI)
+        owner.transact(token, artifact.encode_call("transfer", place, HELD))
+    owner.transact(box, b"", value_wei=BOX_WEI)
     interfaces = {
         place: read_interface(load_artifact_form(name), name=name, source="file")
         for place, name in ((box, "UnitBox"), (token, "DemoToken"))
@@ -98,8 +96,8 @@ def world(bench: Callable[..., Bench]) -> World:
         to_checksum_address(account),
     )
     specs = [tool.spec for tool in plan_agent(found, get_chain_metadata(1)).tools]
-    places = deploy_tools(deployer, deploy_factory(deployer), account, specs)
-    owner.execute(account, load_artifact("AgentAccount").encode_call("setAgent", OWNER))
+    places = deploy_tools(owner, deploy_factory(owner), account, specs)
+    owner.transact(account, load_artifact("AgentAccount").encode_call("setAgent", OWNER))
     tools = {spec.name: (place, spec) for spec, place in zip(specs, places, strict=True)}
     return World(bench=chain, token=token, box=box, account=account, tools=tools)
 

@@ -18,13 +18,12 @@ from pyevm_agents.control.agent_loader import build_module_manifest
 from pyevm_agents.control.development_plane import open_development_plane
 from pyevm_agents.control.forms import RegistrationForm
 from pyevm_agents.control.identity import register_agent
-from pyevm_agents.control.local_identity import LocalIdentityAccount
 from pyevm_agents.devnet.chain import (
     DEVELOPMENT_ADDRESS,
     DEVELOPMENT_BALANCE_WEI,
     DEVELOPMENT_KEY,
-    DevelopmentAccount,
 )
+from pyevm_agents.devnet.local_account import LocalAccount
 from pyevm_agents.devnet.registries import build_registries
 from pyevm_agents.errors import AgentsError, ConfigError
 from pyevm_agents.lifecycle.local_chain import LocalChainPort
@@ -69,9 +68,9 @@ def read_uri(port: LocalChainPort, agent_id: int) -> str:
 
 
 def test_an_agent_is_registered_once_and_its_document_is_on_the_chain(
-    tmp_path: Path, port: LocalChainPort
+    tmp_path: Path, chain: Chain, port: LocalChainPort
 ) -> None:
-    folder, account = make_agent(tmp_path), LocalIdentityAccount(port)
+    folder, account = make_agent(tmp_path), LocalAccount(chain)
     first = register_agent(folder, account, REGISTRIES.identity)
     identity = first.manifest.identity
     assert identity is not None
@@ -91,11 +90,9 @@ def test_an_agent_is_registered_once_and_its_document_is_on_the_chain(
     assert read_uri(port, identity.agent_id) == "https://me.example/a"
 
 
-def test_a_registration_that_may_not_be_changes_nothing(
-    tmp_path: Path, chain: Chain, port: LocalChainPort
-) -> None:
-    folder, account = make_agent(tmp_path), LocalIdentityAccount(port)
-    other = LocalIdentityAccount(LocalChainPort(chain, KEYS[1]))
+def test_a_registration_that_may_not_be_changes_nothing(tmp_path: Path, chain: Chain) -> None:
+    folder, account = make_agent(tmp_path), LocalAccount(chain)
+    other = LocalAccount(chain, KEYS[1])
     with pytest.raises(AgentsError):
         register_agent(folder, account, b"\x11" * 20)
     assert folder.read_manifest().identity is None
@@ -119,22 +116,22 @@ def test_trust_is_of_named_validators_and_clients_alone(
     trust = RegistryTrust(port, REGISTRIES, TrustedSources(clients=frozenset({ADDRESSES[2]})))
     before = trust.take_snapshot(build_module_manifest(folder.read_manifest()))
     assert (before.has_identity, before.is_registered) == (False, False)
-    package = register_agent(folder, LocalIdentityAccount(port), REGISTRIES.identity).manifest
+    package = register_agent(folder, LocalAccount(chain), REGISTRIES.identity).manifest
     assert package.identity is not None
     agent_id = package.identity.agent_id
     request = load_artifact("ValidationRegistry")
     for number, (place, response) in enumerate([(1, 100), (3, 0)]):
         validator, request_hash = ADDRESSES[place], bytes([number]) * 32
         asked = request.encode_call("validationRequest", validator, agent_id, "", request_hash)
-        DevelopmentAccount(chain).execute(REGISTRIES.validation, asked)
+        LocalAccount(chain).transact(REGISTRIES.validation, asked)
         answer = request.encode_call(
             "validationResponse", request_hash, response, "", b"\0" * 32, REEXECUTION_TAG
         )
-        DevelopmentAccount(chain, KEYS[place]).execute(REGISTRIES.validation, answer)
+        LocalAccount(chain, KEYS[place]).transact(REGISTRIES.validation, answer)
     feedback = load_artifact("ReputationRegistry")
     for place, value in ((2, 50), (3, 100)):
         given = feedback.encode_call("giveFeedback", agent_id, value, 0, "", "", "", "", b"\0" * 32)
-        DevelopmentAccount(chain, KEYS[place]).execute(REGISTRIES.reputation, given)
+        LocalAccount(chain, KEYS[place]).transact(REGISTRIES.reputation, given)
     manifest = build_module_manifest(package)
     snapshot = trust.take_snapshot(manifest)
     assert (snapshot.has_identity, snapshot.is_registered) == (True, True)
@@ -155,7 +152,7 @@ def test_a_control_plane_registers_an_agent_that_may_then_be_run(
     with open_development_plane(
         [folder.path], tmp_path, chain=chain, threshold=TrustThreshold(),
         trust=RegistryTrust(port, REGISTRIES, TrustedSources()),
-        identity_account=LocalIdentityAccount(port), identity_registry=REGISTRIES.identity,
+        identity_account=LocalAccount(chain), identity_registry=REGISTRIES.identity,
         protected=frozenset({REGISTRIES.identity}),
     ) as plane:  # fmt: skip
         rejected = plane.run_goal("What is my balance?")
@@ -174,13 +171,11 @@ def test_a_control_plane_registers_an_agent_that_may_then_be_run(
         )
 
 
-def test_what_is_served_passes_the_schemas(
-    tmp_path: Path, chain: Chain, port: LocalChainPort
-) -> None:
+def test_what_is_served_passes_the_schemas(tmp_path: Path, chain: Chain) -> None:
     """Below `/.well-known/`, before an agent is registered and after, with a run in its log."""
     folder = make_agent(tmp_path)
     with open_served_plane(
-        folder.path, tmp_path, chain=chain, identity_account=LocalIdentityAccount(port),
+        folder.path, tmp_path, chain=chain, identity_account=LocalAccount(chain),
         identity_registry=REGISTRIES.identity,
     ) as client:  # fmt: skip
         paths = {kind: f"/.well-known/{kind.file_name}" for kind in DocumentKind}

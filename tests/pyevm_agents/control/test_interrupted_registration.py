@@ -15,7 +15,6 @@ from pyevm_agents.abi.registries import REGISTRY_ADDRESSES, TESTNET
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.control.identity import REGISTER, SET_URI, register_agent
-from pyevm_agents.control.local_identity import LocalIdentityAccount
 from pyevm_agents.control.pending_registration import (
     PENDING_FILE,
     REGISTERED,
@@ -23,10 +22,10 @@ from pyevm_agents.control.pending_registration import (
     read_pending,
     write_pending,
 )
-from pyevm_agents.devnet.chain import DEVELOPMENT_ADDRESS, DEVELOPMENT_BALANCE_WEI, DEVELOPMENT_KEY
+from pyevm_agents.devnet.chain import DEVELOPMENT_ADDRESS, DEVELOPMENT_BALANCE_WEI
+from pyevm_agents.devnet.local_account import LocalAccount
 from pyevm_agents.devnet.registries import build_registries
 from pyevm_agents.errors import AgentsError, ConfigError, EngineFault, RemoteFault
-from pyevm_agents.lifecycle.local_chain import LocalChainPort
 from pyevm_agents.manifests.agent_folder import AgentFolder, validate_folder
 from tests.pyevm_agents.control.agents_of_tests import make_agent
 from tests.pyevm_agents.node.senders_of_tests import ADDRESSES
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from pyevm_agents.control.identity_account import AccountNonces, MinedCall
+    from pyevm_agents.client.accounts import AccountNonces, SentTransaction
 
 REGISTRY = REGISTRY_ADDRESSES[TESTNET].identity
 OWNER = to_checksum_address(DEVELOPMENT_ADDRESS)
@@ -45,7 +44,7 @@ class ProcessEnd(BaseException):
     """The end of the process: nothing that the product catches."""
 
 
-class InterruptedAccount(LocalIdentityAccount):
+class InterruptedAccount(LocalAccount):
     """Stops before or after its first transaction, or lies about the pool."""
 
     before: BaseException | None = None
@@ -57,12 +56,10 @@ class InterruptedAccount(LocalIdentityAccount):
         nonces = super().read_nonces()
         return nonces._replace(pending=nonces.mined + self.unmined)
 
-    def transact(
-        self, purpose: str, to: bytes, data: bytes, *, nonce: int | None = None
-    ) -> MinedCall:
+    def transact(self, to: bytes | None, data: bytes, **options: Any) -> SentTransaction:  # noqa: ANN401 - of the base class
         if self.before is not None:
             raise self.before
-        mined = super().transact(purpose, to, data, nonce=nonce)
+        mined = super().transact(to, data, **options)
         if self.after is not None:
             raise self.after
         return mined
@@ -77,8 +74,8 @@ def chain() -> Chain:
 
 @pytest.fixture
 def account(chain: Chain) -> InterruptedAccount:
-    account = InterruptedAccount(LocalChainPort(chain, DEVELOPMENT_KEY))
-    account.transact("Another agent's", REGISTRY, REGISTER + encode(["string"], ["other:1"]))
+    account = InterruptedAccount(chain)
+    account.transact(REGISTRY, REGISTER + encode(["string"], ["other:1"]))
     return account
 
 
@@ -87,10 +84,10 @@ def folder(tmp_path: Path) -> AgentFolder:
     return make_agent(tmp_path)
 
 
-def list_entries(account: LocalIdentityAccount) -> list[int]:
+def list_entries(account: LocalAccount) -> list[int]:
     """Return the IDs of all entries but the other agent's."""
     found = account.find_logs(REGISTRY, (REGISTERED, None, account.address.rjust(32, b"\0")), 0)
-    return [int.from_bytes(each.log.topics[1], "big") for each in found][1:]
+    return [int.from_bytes(each.topics[1], "big") for each in found][1:]
 
 
 def interrupt(folder: AgentFolder, account: InterruptedAccount, moment: str) -> PendingRegistration:
@@ -106,7 +103,7 @@ def interrupt(folder: AgentFolder, account: InterruptedAccount, moment: str) -> 
 
 
 def complete(
-    folder: AgentFolder, account: LocalIdentityAccount, uri: str | None = None
+    folder: AgentFolder, account: LocalAccount, uri: str | None = None
 ) -> tuple[list[str], int]:
     """Register; check that the agent has one entry. Return what was told, and the transactions."""
     told: list[str] = []
@@ -119,7 +116,7 @@ def complete(
     assert validate_folder(folder) == ()
     assert not (folder.path / PENDING_FILE).exists()
     artifact = load_artifact("IdentityRegistry")
-    output = account.call(REGISTRY, artifact.encode_call("tokenURI", identity.agent_id))
+    output = account.read(REGISTRY, artifact.encode_call("tokenURI", identity.agent_id))
     assert artifact.decode_result("tokenURI", output) == result.uri
     return told, len(result.transaction_hashes)
 
@@ -150,7 +147,7 @@ def test_what_was_not_sent_is_sent_again(folder: AgentFolder, account: Interrupt
 def test_a_mined_entry_is_completed(folder: AgentFolder, account: InterruptedAccount) -> None:
     interrupt(folder, account, "after")
     [agent_id] = list_entries(account)
-    account.transact("Another agent's", REGISTRY, REGISTER + encode(["string"], ["other:2"]))
+    account.transact(REGISTRY, REGISTER + encode(["string"], ["other:2"]))
     told: list[str] = []
     result = register_agent(folder, account, REGISTRY, uri="https://me.example/a", tell=told.append)
     identity = result.manifest.identity
@@ -183,9 +180,9 @@ def test_a_nonce_that_was_used_otherwise_begins_anew(
 ) -> None:
     interrupt(folder, account, "before")
     if uri is None:
-        account.transact("A transfer", ADDRESSES[1], b"")
+        account.transact(ADDRESSES[1], b"")
     else:
-        account.transact("Another agent's", REGISTRY, REGISTER + encode(["string"], [uri]))
+        account.transact(REGISTRY, REGISTER + encode(["string"], [uri]))
     before = list_entries(account)
     told: list[str] = []
     result = register_agent(folder, account, REGISTRY, tell=told.append)
@@ -227,7 +224,7 @@ def test_an_entry_that_has_another_uri_since_is_not_taken(
     interrupt(folder, account, "after")
     [agent_id] = list_entries(account)
     data = encode(["uint256", "string"], [agent_id, "other:3"])
-    account.transact("Set a URI", REGISTRY, SET_URI + data)
+    account.transact(REGISTRY, SET_URI + data)
     with pytest.raises(ConfigError, match=f"made agent {agent_id} of .* to 'other:3'; if that is"):
         register_agent(folder, account, REGISTRY)
     assert folder.read_manifest().identity is None
@@ -333,5 +330,5 @@ def test_another_transaction_with_the_nonce_is_not_followed_by_a_second_one(
     account: InterruptedAccount,
 ) -> None:
     with pytest.raises(AgentsError, match=r"nonce 0: must be the account's next one, 1;"):
-        account.transact("Register", REGISTRY, REGISTER + encode(["string"], [""]), nonce=0)
+        account.transact(REGISTRY, REGISTER + encode(["string"], [""]), nonce=0)
     assert list_entries(account) == []

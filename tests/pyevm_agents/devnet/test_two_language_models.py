@@ -13,11 +13,8 @@ from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.agents.trace import extract_agent_steps
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.devnet.chain import (
-    DEVELOPMENT_ADDRESS,
-    DEVELOPMENT_BALANCE_WEI,
-    DevelopmentAccount,
-)
+from pyevm_agents.devnet.chain import DEVELOPMENT_ADDRESS, DEVELOPMENT_BALANCE_WEI
+from pyevm_agents.devnet.local_account import LocalAccount
 from pyevm_agents.model_registry.profiles import DEFAULT_MODEL_NAME, FREE_MODEL_NAME, add_models
 from pyevm_agents.model_registry.registry import BUILT_IN, build_profiles
 from pyevm_agents.scenarios.trading.posts import read_posts
@@ -27,7 +24,7 @@ if TYPE_CHECKING:
 
     from eth_typing import Address
 
-    from pyevm_agents.devnet.chain import ExecutedTransaction
+    from pyevm_agents.devnet.local_account import ExecutedTransaction
     from pyevm_agents.models import LlamaModel
 
 pytestmark = pytest.mark.slow
@@ -49,18 +46,18 @@ def models() -> Iterator[list[LlamaModel]]:
 
 
 @pytest.fixture(scope="module")
-def owner(models: list[LlamaModel]) -> DevelopmentAccount:
+def owner(models: list[LlamaModel]) -> LocalAccount:
     """The account of a chain with both models. Nothing is cached."""
     facts = [model.profile_facts for model in models]
     profiles = build_profiles([BUILT_IN[name] for name in NAMES], facts)
     config = add_models(ChainConfig(), [*zip(profiles, facts, strict=True)])
     accounts = {DEVELOPMENT_ADDRESS: GenesisAccount(balance_wei=DEVELOPMENT_BALANCE_WEI)}
     by_name = {profile.name: model for profile, model in zip(profiles, models, strict=True)}
-    return DevelopmentAccount(Chain(config, by_name, accounts=accounts))
+    return LocalAccount(Chain(config, by_name, accounts=accounts))
 
 
 @pytest.fixture(scope="module")
-def agent(owner: DevelopmentAccount) -> Address:
+def agent(owner: LocalAccount) -> Address:
     tool = owner.deploy(
         load_artifact("LanguageModelTool").encode_creation(
             EXECUTOR_ADDRESS, FREE_MODEL_NAME, "You rate the mood of posts.", "rate_sentiment",
@@ -75,7 +72,7 @@ def agent(owner: DevelopmentAccount) -> Address:
     )
 
 
-def ask(owner: DevelopmentAccount, agent: Address, post: str) -> ExecutedTransaction:
+def ask(owner: LocalAccount, agent: Address, post: str) -> ExecutedTransaction:
     prompt = encode(["string"], [f'Rate the post "{post}"'])
     arguments = ([(0, prompt)], prompt)
     call = load_artifact("SimpleAgent").encode_call("run", arguments, bytes(20))
@@ -90,7 +87,7 @@ def read_memory(model: LlamaModel) -> int:
 
 
 def test_one_transaction_uses_both_models_and_both_stay_loaded(
-    owner: DevelopmentAccount, agent: Address, models: list[LlamaModel]
+    owner: LocalAccount, agent: Address, models: list[LlamaModel]
 ) -> None:
     found = [_ask_both(owner, agent, post) for post in POSTS]
     processes = [model.engine.process_id for model in models]
@@ -103,7 +100,7 @@ def test_one_transaction_uses_both_models_and_both_stay_loaded(
         assert sum(map(read_memory, models)) < MOST_BYTES
 
 
-def _ask_both(owner: DevelopmentAccount, agent: Address, post: str) -> str:
+def _ask_both(owner: LocalAccount, agent: Address, post: str) -> str:
     sent = ask(owner, agent, post)
     assert sent.is_success
     steps = extract_agent_steps(sent.computation)

@@ -10,6 +10,7 @@ from eth_keys.datatypes import PrivateKey
 from eth_utils import to_checksum_address
 
 from pyevm_agents.abi.bundled import load_artifact
+from pyevm_agents.client.logs import parse_log
 from pyevm_agents.models.fakes.script_steps import answer, use
 from pyevm_agents.models.fakes.scripted import render_step
 from pyevm_agents.oracle.codec import decode_request, encode_answer, get_topic
@@ -167,7 +168,9 @@ class OracleChain:
     def find_requests(self, receipt: dict[str, Any]) -> list[AgentRequest]:
         """Return the requests in a transaction."""
         topic = "0x" + get_topic("AgentRequested").hex()
-        return [decode_request(log) for log in receipt["logs"] if log["topics"][0] == topic]
+        return [
+            decode_request(parse_log(log)) for log in receipt["logs"] if log["topics"][0] == topic
+        ]
 
     def encode_signed(self, request: AgentRequest, computed: ComputedAnswer) -> bytes:
         """Return the calldata of an answer that the worker signed."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple
+from dataclasses import astuple, replace
 
 import pytest
 from eth_abi import encode
@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyevm_agents.abi.bundled import load_artifact
+from pyevm_agents.client.logs import MinedLog
 from pyevm_agents.oracle.codec import (
     MessageError,
     decode_answer,
@@ -45,6 +46,14 @@ EVIDENCE = st.builds(
     output_hash=WORDS,
 )
 ANSWERS = st.builds(Answer, st.booleans(), st.binary(max_size=200))
+LOG = MinedLog(
+    address=b"\x11" * 20,
+    topics=(),
+    data=b"",
+    block_number=1,
+    block_hash=b"\x22" * 32,
+    transaction_hash=b"\x33" * 32,
+)
 COMMITMENT_TYPE = "(uint256,address,uint256,bytes32,uint32,uint128,uint64,uint64)"
 
 
@@ -62,24 +71,23 @@ def test_calldata_of_an_answer_comes_back(
 @given(COMMITMENTS, st.binary(max_size=100))
 def test_request_of_a_log(commitment: Commitment, arguments: bytes) -> None:
     data = encode([COMMITMENT_TYPE, "bytes"], [astuple(commitment), arguments])
-    log = {
-        "address": "0x" + "11" * 20,
-        "blockHash": "0x" + "22" * 32,
-        "data": "0x" + data.hex(),
-        "topics": [
-            "0x" + get_topic("AgentRequested").hex(),
-            f"0x{commitment.request_id:064x}",
-            "0x" + bytes(12).hex() + commitment.client.hex(),
-        ],
-    }
+    log = replace(
+        LOG,
+        data=data,
+        topics=(
+            get_topic("AgentRequested"),
+            commitment.request_id.to_bytes(32),
+            commitment.client.rjust(32, b"\0"),
+        ),
+    )
     request = decode_request(log)
     assert request.commitment == commitment
     assert (request.arguments, request.oracle) == (arguments, b"\x11" * 20)
     assert request.block_hash == b"\x22" * 32
     assert hash_commitment(commitment) == keccak(encode([COMMITMENT_TYPE], [astuple(commitment)]))
-    other = log | {"topics": [log["topics"][0], f"0x{commitment.request_id ^ 1:064x}", "0x"]}
-    with pytest.raises(MessageError):
-        decode_request(other)
+    for topic in ((commitment.request_id ^ 1).to_bytes(32), b""):
+        with pytest.raises(MessageError):
+            decode_request(replace(log, topics=(log.topics[0], topic, log.topics[2])))
 
 
 @given(st.binary(max_size=300))
@@ -90,20 +98,18 @@ def test_other_calldata_is_refused(data: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    "log",
+    ("topics", "data"),
     [
-        {},
-        {"topics": None, "data": "0x"},
-        {"topics": [], "data": "0x"},
-        {"topics": ["0x" + "12" * 32], "data": "0x"},
-        {"topics": ["0x" + get_topic("RequestAnswered").hex()], "data": "0xzz"},
-        {"topics": ["0x" + get_topic("RequestAnswered").hex()], "data": "0x00"},
+        ((), b""),
+        ((b"\x12" * 32,), b""),
+        ((get_topic("RequestAnswered"),), b"\0"),
+        ((get_topic("AgentRequested"),), b"\0"),
     ],
 )
-def test_other_logs_are_refused(log: dict[str, object]) -> None:
+def test_other_logs_are_refused(topics: tuple[bytes, ...], data: bytes) -> None:
     for decode_log in (decode_request, decode_answered):
         with pytest.raises(MessageError):
-            decode_log(log)
+            decode_log(replace(LOG, topics=topics, data=data))
 
 
 def test_expiry_is_the_contracts_call() -> None:

@@ -43,7 +43,7 @@ from pyevm_agents.models import ScriptedModel, again
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pyevm_agents.devnet.chain import ExecutedTransaction
+    from pyevm_agents.devnet.local_account import ExecutedTransaction
     from pyevm_agents.models import LlamaModel, Vocabulary
     from tests.conftest import Bench
 

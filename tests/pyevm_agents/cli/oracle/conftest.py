@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from eth_account import Account
 
 from pyevm_agents.cli.app import main
+from pyevm_agents.client.logs import parse_log
 from pyevm_agents.oracle.codec import decode_request, get_topic
 from pyevm_agents.oracle.recomputation import ForkComputer
 from tests.byte_model import ByteModel
@@ -86,7 +87,7 @@ class Commands:
     def find_waiting(self) -> list[AgentRequest]:
         """Return the requests that wait for an answer, the oldest first."""
         query = {"fromBlock": "0x0", "topics": ["0x" + get_topic("AgentRequested").hex()]}
-        requests = [decode_request(log) for log in self.ask("eth_getLogs", query)]
+        requests = [decode_request(parse_log(log)) for log in self.ask("eth_getLogs", query)]
         return [
             each
             for each in requests

@@ -12,11 +12,8 @@ from eth_utils import to_checksum_address
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.cli.app import main
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.devnet.chain import (
-    DEVELOPMENT_ADDRESS,
-    DEVELOPMENT_BALANCE_WEI,
-    DevelopmentAccount,
-)
+from pyevm_agents.devnet.chain import DEVELOPMENT_ADDRESS, DEVELOPMENT_BALANCE_WEI
+from pyevm_agents.devnet.local_account import LocalAccount
 from pyevm_agents.scenarios.swap.world import UNISWAP_FOLDER, SwapWorld
 from tests.byte_model import PROFILE, ByteModel
 from tests.checkout import ROOT
@@ -55,7 +52,7 @@ class SwapNode:
         self.model = ByteModel(self._generate, is_free=True)
         models = {PROFILE.name: self.model} if has_executor else {}
         self.chain = Chain(config, models, accounts=accounts)
-        self.world = SwapWorld(DevelopmentAccount(self.chain), native_symbol="ETH")
+        self.world = SwapWorld(LocalAccount(self.chain), native_symbol="ETH")
         self.served = Served(chain=self.chain)
         self.url = ""
 

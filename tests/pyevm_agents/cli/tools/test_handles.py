@@ -34,7 +34,7 @@ def deploy(node: SwapNode, name: str, *arguments: object) -> str:
 
 def execute(node: SwapNode, place: str, name: str, function: str, *arguments: object) -> None:
     data = load_artifact(name).encode_call(function, *arguments)
-    node.world.owner.execute(to_canonical_address(place), data)
+    node.world.owner.transact(to_canonical_address(place), data)
 
 
 def deploy_registry(node: SwapNode, name: str, address: str) -> str:

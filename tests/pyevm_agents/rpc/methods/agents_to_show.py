@@ -8,7 +8,8 @@ from eth_abi import encode
 
 from precompiles.spec import EXECUTOR_ADDRESS
 from pyevm_agents.abi.bundled import load_artifact
-from pyevm_agents.devnet.chain import DEVELOPMENT_ADDRESS, DevelopmentAccount
+from pyevm_agents.devnet.chain import DEVELOPMENT_ADDRESS
+from pyevm_agents.devnet.local_account import LocalAccount
 from tests.byte_model import ByteModel
 from tests.pyevm_agents.cli.agent_node import DONE, AgentNode
 
@@ -51,7 +52,7 @@ class AgentsToShow(AgentNode):
 
     def __init__(self) -> None:
         super().__init__(ByteModel(write))
-        self.owner = DevelopmentAccount(self.node.chain)
+        self.owner = LocalAccount(self.node.chain)
 
     def deploy_agent(
         self,

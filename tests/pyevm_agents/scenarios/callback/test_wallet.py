@@ -12,12 +12,10 @@ from benchmarks.instructions import SETS
 from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.abi.not_done import find_not_done
 from pyevm_agents.agents.failures import explain_failure
-from pyevm_agents.client.accounts import RevertedError, UnlockedAccount
+from pyevm_agents.client.accounts import NodeAccount, RevertedError
 from pyevm_agents.client.json_rpc import RemoteClient
-from pyevm_agents.devnet.chain import (
-    DevelopmentAccount,
-    create_development_chain,
-)
+from pyevm_agents.devnet.chain import create_development_chain
+from pyevm_agents.devnet.local_account import LocalAccount
 from pyevm_agents.devnet.node_process import run_anvil, run_plain_node
 from pyevm_agents.errors import AgentsError
 from pyevm_agents.models import ScriptedModel, answer, use
@@ -28,7 +26,6 @@ from pyevm_agents.scenarios.callback.wallet import (
     WORKER_ADDRESS,
     WORKER_KEY,
     CallbackWallet,
-    LocalAccount,
     open_callback_wallet,
 )
 from pyevm_agents.scenarios.wallet import ATOMIC_INSTRUCTION, ATOMIC_SCRIPT, WalletDemo
@@ -69,7 +66,7 @@ def scripted_chain(vocabulary: Vocabulary, script: Script) -> Chain:
 def local_wallet(chain: Chain) -> CallbackWallet:
     owner, worker = LocalAccount(chain), LocalAccount(chain, WORKER_KEY)
     owner.send(WORKER_ADDRESS, b"", value_wei=10**18)
-    return CallbackWallet(owner, worker, ChainComputer(chain), chain_id=chain.config.chain_id)
+    return CallbackWallet(owner, worker, ChainComputer(chain))
 
 
 def hosted_by(chain: Chain) -> HostedModels:
@@ -94,7 +91,7 @@ def require_same_run(embedded: WalletDemo, other: CallbackWallet, instruction: s
     """
     agent = load_artifact("WalletAgent")
     call = agent.encode_call("instruct", embedded.insert_addresses(instruction))
-    sent = DevelopmentAccount(embedded.chain).send(embedded.agent, call)
+    sent = LocalAccount(embedded.chain).send(embedded.agent, call)
     run = other.run(instruction)
     answers = [(step.computed.prompt, step.computed.answer.output) for step in run.steps]
     assert answers == executor_calls(sent.computation)
@@ -144,7 +141,7 @@ def test_only_the_owner_and_allowed_callers_start_a_run(vocabulary: Vocabulary) 
     cost = wallet.read("WalletCallbackAgent", wallet.agent, "costOfRun")
     refused = stranger.send(wallet.agent, ask, value_wei=cost)
     assert "CallerNotAllowed" in explain_failure(refused.computation)
-    LocalAccount(chain).execute(wallet.agent, agent.encode_call("setCaller", WORKER_ADDRESS, True))  # noqa: FBT003
+    LocalAccount(chain).transact(wallet.agent, agent.encode_call("setCaller", WORKER_ADDRESS, True))  # noqa: FBT003
     assert stranger.send(wallet.agent, ask, value_wei=cost).is_success
 
 
@@ -168,15 +165,15 @@ def test_a_node_that_refuses_says_why(vocabulary: Vocabulary) -> None:
         open_callback_wallet(url, hosted_by(chain)) as wallet,
         closing(RemoteClient(url)) as client,
     ):
-        stranger = UnlockedAccount(client, WORKER_ADDRESS)
+        stranger = NodeAccount(client, WORKER_ADDRESS)
         call = load_artifact("WalletAccount").encode_call("addTool", WORKER_ADDRESS)
         with pytest.raises(RevertedError, match="NotAgent"):
-            stranger.execute(wallet.account, call)
+            stranger.transact(wallet.account, call)
         client.request("evm_setAutomine", [False])
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("pyevm_agents.client.accounts.RECEIPT_SECONDS", 0.0)
             with pytest.raises(AgentsError, match="was not mined within 0 s"):
-                stranger.execute(WORKER_ADDRESS, b"")
+                stranger.transact(WORKER_ADDRESS, b"")
 
 
 @pytest.mark.slow

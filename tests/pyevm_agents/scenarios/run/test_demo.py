@@ -11,7 +11,8 @@ from eth_abi import encode
 
 from pyevm_agents.agents.failures import explain_failure
 from pyevm_agents.agents.run_calls import encode_run
-from pyevm_agents.devnet.chain import DevelopmentAccount, create_development_chain
+from pyevm_agents.devnet.chain import create_development_chain
+from pyevm_agents.devnet.local_account import LocalAccount
 from pyevm_agents.lifecycle.budget import ComputeBudget
 from pyevm_agents.lifecycle.context import AgentContext, RunLogger
 from pyevm_agents.lifecycle.execution import RESULTS
@@ -167,7 +168,7 @@ def test_only_the_treasury_and_the_books_agent_pay(demo: RunDemo) -> None:
         assert reason in str(explain_failure(sent.computation)), name
     sent = world.account.send(world.address(PAYER), encode_run("Pay 75 to Omar"))
     assert "OwnableUnauthorizedAccount" in str(explain_failure(sent.computation))
-    stranger = DevelopmentAccount(world.chain, derive_key("stranger 0"))
+    stranger = LocalAccount(world.chain, derive_key("stranger 0"))
     data = world.contracts["book"].artifact.encode_call("add", "Zoe", stranger.address, 1)
     sent = stranger.send(world.address("book"), data)
     assert "OwnableUnauthorizedAccount" in str(explain_failure(sent.computation))

@@ -11,11 +11,8 @@ from eth_utils import to_checksum_address
 
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.devnet.chain import (
-    DEVELOPMENT_ADDRESS,
-    DEVELOPMENT_BALANCE_WEI,
-    DevelopmentAccount,
-)
+from pyevm_agents.devnet.chain import DEVELOPMENT_ADDRESS, DEVELOPMENT_BALANCE_WEI
+from pyevm_agents.devnet.local_account import LocalAccount
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.scenarios.swap import market as swap_market
 from pyevm_agents.scenarios.swap.agent import plan_swap_agent
@@ -40,26 +37,26 @@ NOWHERE = Address(b"\x22" * 20)
 def world() -> SwapWorld:
     account = GenesisAccount(balance_wei=DEVELOPMENT_BALANCE_WEI)
     chain = Chain(ChainConfig(), accounts={DEVELOPMENT_ADDRESS: account})
-    return SwapWorld(DevelopmentAccount(chain), native_symbol="BNB")
+    return SwapWorld(LocalAccount(chain), native_symbol="BNB")
 
 
 @pytest.fixture
-def sender(world: SwapWorld) -> Iterator[DevelopmentAccount]:
+def sender(world: SwapWorld) -> Iterator[LocalAccount]:
     """The owner of the world, whose transactions are undone."""
     owner = world.owner
-    assert isinstance(owner, DevelopmentAccount)
+    assert isinstance(owner, LocalAccount)
     snapshot = owner.chain.snapshot()
     yield owner
     owner.chain.revert(snapshot)
 
 
-def find_market(world: SwapWorld, sender: DevelopmentAccount, token: str) -> SwapMarket:
+def find_market(world: SwapWorld, sender: LocalAccount, token: str) -> SwapMarket:
     return open_market(sender, world.router, world.address(token), native_symbol="BNB")
 
 
 @pytest.mark.parametrize("token", ["USDT", "DAI"])
 def test_a_market_is_found_from_two_addresses(
-    world: SwapWorld, sender: DevelopmentAccount, token: str
+    world: SwapWorld, sender: LocalAccount, token: str
 ) -> None:
     market = find_market(world, sender, token)
     assert (market.token_symbol, market.native_symbol) == (token, "BNB")
@@ -71,7 +68,7 @@ def test_a_market_is_found_from_two_addresses(
     )
 
 
-def test_an_account_buys_the_tokens(world: SwapWorld, sender: DevelopmentAccount) -> None:
+def test_an_account_buys_the_tokens(world: SwapWorld, sender: LocalAccount) -> None:
     market = find_market(world, sender, "DAI")
     fund_from_pool(market, ACCOUNT)
     assert market.read_balance(ACCOUNT) == BOUGHT_TOKENS[0] * market.token_unit
@@ -79,7 +76,7 @@ def test_an_account_buys_the_tokens(world: SwapWorld, sender: DevelopmentAccount
 
 
 def test_an_account_buys_what_a_small_pool_sells(
-    world: SwapWorld, sender: DevelopmentAccount, monkeypatch: pytest.MonkeyPatch
+    world: SwapWorld, sender: LocalAccount, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     market = find_market(world, sender, "USDT")
     pool = describe_world(world).quote(60_000 * 10**6, market.selling_path)
@@ -89,9 +86,7 @@ def test_an_account_buys_what_a_small_pool_sells(
     assert market.read_balance(ACCOUNT) == 700 * market.token_unit
 
 
-def test_a_pool_that_sells_too_little_is_refused(
-    world: SwapWorld, sender: DevelopmentAccount
-) -> None:
+def test_a_pool_that_sells_too_little_is_refused(world: SwapWorld, sender: LocalAccount) -> None:
     market = replace(find_market(world, sender, "DAI"), token_decimals=24)
     with pytest.raises(ConfigError, match="its pool must sell 100 DAI for at most 5,000 BNB"):
         fund_from_pool(market, ACCOUNT)
@@ -110,7 +105,7 @@ def test_a_pool_that_sells_too_little_is_refused(
     ],
 )
 def test_unfit_addresses_are_named(
-    world: SwapWorld, sender: DevelopmentAccount, router: str, token: str, message: str
+    world: SwapWorld, sender: LocalAccount, router: str, token: str, message: str
 ) -> None:
     places = [world.address(name) if name else NOWHERE for name in (router, token)]
     with pytest.raises(ConfigError, match=message):
@@ -120,7 +115,7 @@ def test_unfit_addresses_are_named(
 @pytest.mark.slow
 @pytest.mark.parametrize("token", ["USDT", "DAI"])
 def test_a_swap_of_tokens_of_any_decimals_approves_what_it_gives(
-    world: SwapWorld, sender: DevelopmentAccount, token: str
+    world: SwapWorld, sender: LocalAccount, token: str
 ) -> None:
     market = find_market(world, sender, token)
     tools = plan_swap_agent(sender.chain, market, ACCOUNT).tools

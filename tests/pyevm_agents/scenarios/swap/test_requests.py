@@ -8,7 +8,8 @@ import pytest
 from eth_typing import Address
 
 from pyevm_agents.abi.bundled import load_artifact
-from pyevm_agents.devnet.chain import DevelopmentAccount, create_funded_chain
+from pyevm_agents.devnet.chain import create_funded_chain
+from pyevm_agents.devnet.local_account import LocalAccount
 from pyevm_agents.model_registry.profiles import build_model_profile
 from pyevm_agents.models import ScriptedModel, answer
 from pyevm_agents.scenarios.swap.market import (
@@ -53,7 +54,7 @@ def market(vocabulary: Vocabulary) -> SwapMarket:
     )
     chain = create_funded_chain(model, facts, build_model_profile(facts))
     return SwapMarket(
-        owner=DevelopmentAccount(chain), router=router, token=token, switch=switch,
+        owner=LocalAccount(chain), router=router, token=token, switch=switch,
         wrapped=places[3], token_decimals=2, native_symbol="TOKEN",
     )  # fmt: skip
 

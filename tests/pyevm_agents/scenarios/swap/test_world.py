@@ -9,7 +9,7 @@ from eth_typing import Address
 from eth_utils import to_canonical_address
 
 from pyevm_agents.chain import Call
-from pyevm_agents.devnet.chain import DevelopmentAccount
+from pyevm_agents.devnet.local_account import LocalAccount
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.scenarios.swap.world import (
     ACCOUNT_NATIVE_WEI,
@@ -36,7 +36,7 @@ def chain() -> Chain:
 
 @pytest.fixture(scope="module")
 def world(chain: Chain) -> SwapWorld:
-    world = SwapWorld(DevelopmentAccount(chain), native_symbol="BNB")
+    world = SwapWorld(LocalAccount(chain), native_symbol="BNB")
     world.fund(ACCOUNT)
     return world
 

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from pyevm_agents.cli.app import main
-from pyevm_agents.cli.rpc_client import RpcClient
+from pyevm_agents.cli.options.node import call_node
 from pyevm_agents.errors import AgentsError
 
 if TYPE_CHECKING:
@@ -46,32 +46,34 @@ def answering(status: int, body: bytes) -> Iterator[str]:
 @pytest.mark.parametrize(
     ("status", "body", "message"),
     [
-        (200, b"<html>", "not a JSON-RPC node"),
-        (200, b"[]", "not a JSON-RPC node"),
-        (200, b"{}", "not a JSON-RPC node"),
-        (200, b"[" * 100_000, "not a JSON-RPC node"),
-        (403, b"no\x1b[31m", r"HTTP status 403 Forbidden: no\\u001b\[31m"),
+        (200, b"<html>", r"no node at http.* \(the answer is not JSON\); start one"),
+        (200, b"[]", "the answer is not JSON-RPC"),
+        (200, b"{}", "the answer is not JSON-RPC"),
+        (200, b"[" * 100_000, "the answer is not JSON"),
+        (403, b"no\x1b[31m", "HTTP status 403 Forbidden; check"),
+        (500, b"no", "no node at http.* .HTTP status 500"),
         (200, b'{"error": {"code": -32601, "message": "what?"}}', "what.: http.* is not a pyevm"),
         (200, b'{"error": {"code": 3, "message": "a\\u001bb"}}', r"^a\\u001bb$"),
         (200, b'{"error": "bad"}', "^bad$"),
+        (200, b'{"error": {"code": 3, "message": "%s"}}' % (b"long " * 99), "(?:long ){99}"),
         (200, b'{"error": {"code": 3, "message": "one\\n  two\\u001b"}}', r"^one\n  two\\u001b$"),
     ],
 )
 def test_what_is_no_answer_is_told(status: int, body: bytes, message: str) -> None:
     with answering(status, body) as url, pytest.raises(AgentsError, match=message):
-        RpcClient(url).call("agent_models")
+        call_node(url, "agent_models")
 
 
 def test_a_result_may_be_anything() -> None:
     with answering(200, b'{"result": null}') as url:
-        assert RpcClient(url).call("agent_models") is None
+        assert call_node(url, "agent_models") is None
 
 
 def test_no_proxy_is_asked_for_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
     monkeypatch.delenv("no_proxy", raising=False)
     with answering(200, b'{"result": 5}') as url:
-        assert RpcClient(url).call("agent_models") == 5
+        assert call_node(url, "agent_models") == 5
 
 
 def test_an_unreachable_node_is_told_with_what_to_do() -> None:
