@@ -161,7 +161,7 @@ class NodeLog:
             self._put(_BlockEntry(threading.get_ident(), tuple(iter_mined_transactions(mined))))
 
     def _on_step(self, event: Event) -> None:
-        if self._rhythm.is_due(event):
+        if self._rhythm.take_turn(event):
             self._put(event)
 
     def _put(self, entry: _Entry | Event) -> None:
