@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.markup import escape
 from rich.table import Table
 
-from pyevm_agents.cli.cache_folder import get_facts_folder
+from pyevm_agents.cache_folder import get_facts_folder
 from pyevm_agents.cli.output import StatusLine, out, print_json, print_table
 from pyevm_agents.client.json_rpc import RemoteClient
 from pyevm_agents.display import pluralize, sanitize

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 from rich.markup import escape
 
-from pyevm_agents.cli.cache_folder import get_facts_folder
+from pyevm_agents.cache_folder import get_facts_folder
 from pyevm_agents.cli.model_convert import convert
 from pyevm_agents.cli.model_inspect import inspect_file
 from pyevm_agents.cli.model_solidity import solidity

@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from precompiles.language_model import GenerationRequest
-from pyevm_agents.cli.cache_folder import get_generations_path
+from pyevm_agents.cache_folder import get_generations_path
 from pyevm_agents.cli.options.models import adapter_option, model_option
 from pyevm_agents.cli.output import StatusLine, err, out, print_table
 from pyevm_agents.display import pluralize
@@ -159,18 +159,6 @@ def verify(
 def is_interactive() -> bool:
     """Return whether a user can answer a question."""
     return sys.stdin.isatty()
-
-
-def open_run_store(store_path: Path | None, *, no_store: bool) -> Store:
-    """Return the store of a run: the file at `store_path`, the user's own, or one in memory.
-
-    Raises:
-        ConfigError: the file's folder is missing, or the file is not a store.
-    """
-    if store_path is not None and not store_path.absolute().parent.is_dir():
-        raise ConfigError(f"folder {store_path.absolute().parent} does not exist; create it first")
-    path = store_path or get_generations_path()
-    return Store() if no_store or path is None else Store(path, report=warn_run)
 
 
 def open_existing_store(

@@ -13,11 +13,11 @@ from eth_utils import to_hex
 from pyevm_agents.abi.known_contracts import KnownContracts
 from pyevm_agents.bench.measurement.results import FORM
 from pyevm_agents.bench.measurement.results_json import read_report, to_json
-from pyevm_agents.cli.node.genesis_file import read_genesis
 from pyevm_agents.cli.node.log_format import MinedTransaction
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.config.schedule_file import SHORT_NAMES, ScheduleFile, parse_schedule
 from pyevm_agents.errors import ConfigError
+from pyevm_agents.local_node.genesis_file import read_genesis
 from pyevm_agents.model_registry.profiles import build_model_profile
 from pyevm_agents.node import state_dump
 from pyevm_agents.recordings import codec, read_fixture

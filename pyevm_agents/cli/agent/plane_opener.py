@@ -14,40 +14,27 @@ from eth_typing import Address
 from eth_utils import to_canonical_address, to_checksum_address
 
 from pyevm_agents.abi.registries import REGISTRY_ADDRESSES, TESTNET
-from pyevm_agents.chain import GenesisAccount
-from pyevm_agents.chain.lmdb import LmdbRows
 from pyevm_agents.cli.agent.agent_opener import open_agents, require_agents
 from pyevm_agents.cli.agent.treasury_opener import open_treasury
-from pyevm_agents.cli.cache_folder import get_facts_folder
 from pyevm_agents.cli.known_abis import add_known_abis
-from pyevm_agents.cli.node.chain import ChainOptions, NodeSetup
-from pyevm_agents.cli.node.command import report_damage
 from pyevm_agents.cli.options.models import is_given
-from pyevm_agents.cli.store import open_run_store
-from pyevm_agents.config import (
-    DEFAULT_BASE_FEE_WEI,
-    DEFAULT_BLOCK_GAS_LIMIT,
-    DEFAULT_CHAIN_ID,
-    DEFAULT_FORK,
-)
+from pyevm_agents.cli.store import warn_run
 from pyevm_agents.control.agent_operator import find_operator
 from pyevm_agents.control.deployed_agents import build_loader
 from pyevm_agents.control.host_tools import build_host_tools
 from pyevm_agents.control.owners_validator import OwnersValidator
 from pyevm_agents.control.plane import ControlPlane, PlaneOptions
 from pyevm_agents.control.treasury import describe_treasury
-from pyevm_agents.devnet.chain import DEVELOPMENT_BALANCE_WEI, DEVELOPMENT_KEY, build_predeploys
+from pyevm_agents.devnet.chain import DEVELOPMENT_KEY
 from pyevm_agents.devnet.local_account import LocalAccount
-from pyevm_agents.devnet.registries import build_registries
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.lifecycle.frames import PlainRunFrame
 from pyevm_agents.lifecycle.host import ignore_event
 from pyevm_agents.lifecycle.local_chain import LocalChainPort
 from pyevm_agents.lifecycle.registry_trust import RegistryTrust
 from pyevm_agents.lifecycle.treasury_frame import TreasuryFrame
-from pyevm_agents.node import DEFAULT_MNEMONIC, Keys, Node
-from pyevm_agents.node.journal import Journal
-from pyevm_agents.node.keys import DEFAULT_PATH, derive_keys
+from pyevm_agents.local_node import NodeConfig, open_node
+from pyevm_agents.models.store.store import MEMORY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -61,7 +48,8 @@ if TYPE_CHECKING:
     from pyevm_agents.lifecycle.host import RunEvent
     from pyevm_agents.manifests.agent_folder import AgentFolder
     from pyevm_agents.model_registry.registry import ModelChoice
-    from pyevm_agents.models import LlamaModel, Progress
+    from pyevm_agents.models import Progress
+    from pyevm_agents.node import Node
 
 ACCOUNTS = 10
 """Funded accounts, as a node has them."""
@@ -116,7 +104,15 @@ def open_plane(  # noqa: PLR0913 - keyword arguments
         data = choices.data_folder
         if data is None:
             data = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="pyevm-agents-")))
-        node, notes = _open_node(choices, data, stack, on_progress)
+        opened = stack.enter_context(
+            open_node(
+                _build_node_config(choices, data),
+                serve=False,
+                on_progress=on_progress,
+                on_warning=warn_run,
+            )
+        )
+        node, notes = opened.node, opened.notes
         add_known_abis(node.chain.known_contracts, choices.abi_files)
         port = LocalChainPort.from_node(node, DEVELOPMENT_KEY)
         agents, addresses = open_agents(chosen, node.chain, port, data)
@@ -203,57 +199,19 @@ def _add_treasury(
     )
 
 
-def _open_node(
-    choices: PlaneChoices,
-    data: Path,
-    stack: ExitStack,
-    on_progress: Callable[[Progress], None],
-) -> tuple[Node, tuple[str, ...]]:
-    keys = Keys(derive_keys(DEFAULT_MNEMONIC, ACCOUNTS, DEFAULT_PATH))
-    rows = LmdbRows(data / CHAIN_FOLDER)
-    stack.callback(rows.close)
+def _build_node_config(choices: PlaneChoices, data: Path) -> NodeConfig:
     context = click.get_current_context()
-
-    def open_model(choice: ModelChoice, context_tokens: int | None = None) -> LlamaModel:
-        return choice.open(
-            threads=choices.threads,
-            context_tokens=context_tokens,
-            kept_facts=get_facts_folder(),
-            progress=on_progress,
-        )
-
-    funds = GenesisAccount(balance_wei=DEVELOPMENT_BALANCE_WEI)
-    setup = NodeSetup(
-        rules=ChainOptions(
-            chain_id=DEFAULT_CHAIN_ID,
-            gas_limit=DEFAULT_BLOCK_GAS_LIMIT,
-            base_fee=DEFAULT_BASE_FEE_WEI,
-            timestamp=None,
-            fork=DEFAULT_FORK,
-            schedule=None,
-        ),
-        rows=rows,
-        accounts={
-            **dict.fromkeys(keys.addresses, funds),
-            **build_predeploys(DEFAULT_FORK),
-            **({} if choices.fixture is not None else build_registries(TESTNET)),
-        },
-        choices=()
-        if choices.no_model
-        else tuple(each.with_adapter(choices.adapter) for each in choices.models),
-        open_model=open_model,
-        is_own_model=is_given(context, "models") or is_given(context, "adapter"),
-        open_store=lambda: stack.enter_context(
-            open_run_store(choices.store_path, no_store=choices.no_store)
-        ),
-        stack=stack,
+    models: Sequence[ModelChoice] | None = None
+    if choices.no_model:
+        models = ()
+    elif is_given(context, "models") or is_given(context, "adapter"):
+        models = [each.with_adapter(choices.adapter) for each in choices.models]
+    return NodeConfig(
+        state_dir=data / CHAIN_FOLDER,
+        models=models,
+        threads=choices.threads,
+        store_path=MEMORY if choices.no_store else choices.store_path,
+        fixture=choices.fixture,
+        registries=None if choices.fixture is not None else TESTNET,
+        artifacts=(),
     )
-    with report_damage():
-        opened = (
-            setup.open_chain()
-            if choices.fixture is None
-            else setup.open_fixture_chain(choices.fixture)
-        )
-    node = Node(opened.chain, now=time.time, keys=keys, journal=Journal(rows), rehearses=True)
-    stack.callback(node.close)
-    return node, opened.notes

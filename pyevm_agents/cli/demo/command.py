@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from pyevm_agents.cache_folder import get_facts_folder
 from pyevm_agents.cli.agent.extra import require_agents_extra
-from pyevm_agents.cli.cache_folder import get_facts_folder
 from pyevm_agents.cli.demo.callback_demo import run_callback_demo
 from pyevm_agents.cli.demo.council_demo import run_council_demo
 from pyevm_agents.cli.demo.job import DemoJob, DemoOptions, add_demo_options
@@ -33,9 +33,10 @@ from pyevm_agents.cli.options.models import (
 from pyevm_agents.cli.output import out
 from pyevm_agents.cli.record import describe_fixture_file, require_fixture_path
 from pyevm_agents.cli.run_preview import yes_option
-from pyevm_agents.cli.store import open_run_store, store_option
+from pyevm_agents.cli.store import store_option, warn_run
 from pyevm_agents.cli.tools.inspect import SlowStatus
 from pyevm_agents.devnet.chain import create_development_chain
+from pyevm_agents.models.store.store import MEMORY, open_run_store
 from pyevm_agents.recordings import record_chain, write_fixture
 from pyevm_agents.scenarios.wallet import (
     DEFAULT_INSTRUCTION,
@@ -184,7 +185,9 @@ def demo(  # noqa: PLR0913 - one for each option
     watch = SlowStatus()
     with (
         watch,
-        open_run_store(store_path, no_store=no_store or scenario == "callback") as store,
+        open_run_store(
+            MEMORY if no_store or scenario == "callback" else store_path, report=warn_run
+        ) as store,
         choice.open(
             threads=threads, kept_facts=get_facts_folder(), progress=watch.on_progress
         ) as llama,

@@ -23,11 +23,11 @@ from pyevm_agents.cli.demo.output import (
     replace_addresses,
     truncate_text,
 )
-from pyevm_agents.cli.options.fork import ForkOptions, split_url
 from pyevm_agents.cli.options.group import add_option_group
 from pyevm_agents.cli.options.types import ADDRESS_TYPE
 from pyevm_agents.cli.output import format_answer_label, out, print_table
 from pyevm_agents.contract_intelligence.chain_metadata import get_chain_metadata
+from pyevm_agents.forking.options import ForkOptions
 from pyevm_agents.scenarios.swap.demo import (
     SwapDemo,
     change_chain_id,
@@ -173,8 +173,7 @@ def _open_demo(chain: Chain, options: SwapOptions, stack: ExitStack, watch: Slow
     if options.fork_url is None or options.router is None or options.token is None:
         own = change_chain_id(chain, options.chain_id or SWAP_CHAIN_ID)
         return SwapDemo.deploy(own, report=watch.report)
-    url, number = split_url(options.fork_url)
-    block = ForkOptions(url=str(url), block_number=number).open()
+    block = ForkOptions.from_text(options.fork_url).open()
     stack.callback(block.close)
     config = build_fork_config(chain.config, block)
     gas_limit = max(config.block_gas_limit, chain.config.block_gas_limit)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
@@ -12,38 +11,26 @@ from rich.markup import escape
 
 from precompiles import numeric_spec, spec
 from precompiles.numeric_executor import compute_run_gas
-from pyevm_agents.cli.node.state_file import write_json
 from pyevm_agents.cli.output import out
 from pyevm_agents.display import pluralize
-from pyevm_agents.node.transaction_defaults import suggest_gas_price
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+    from collections.abc import Sequence
 
-    from pyevm_agents.cli.node.chain import NodeChain
+    from eth_typing import Address
+
     from pyevm_agents.config import ChainConfig
+    from pyevm_agents.local_node import NodeUrls, OpenNode
     from pyevm_agents.node import Node
 
 WEI = 10**18
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodeUrls:
-    """Addresses of a node's server."""
-
-    http: str
-    page: str | None = None
-    """The page for browsers; None if there is none."""
-
-    ipc_path: Path | None = None
-    """The IPC socket; None if there is none."""
-
-
-def print_banner(node: Node, node_chain: NodeChain, urls: NodeUrls) -> None:
-    """Print the accounts, keys, agents, chain, URLs and the IPC socket, if any."""
+def print_banner(opened: OpenNode, urls: NodeUrls, notes: Sequence[str]) -> None:
+    """Print the accounts, keys, agents, chain, notes, URLs and the IPC socket, if any."""
+    node = opened.node
     _print_accounts(node)
-    _print_agents(node_chain, node.chain.config)
+    _print_agents(opened.agents, node.chain.config)
     _print_numeric_models(node.chain.config)
     config = node.chain.config
     out.print("\n[bold]Chain[/]\n")
@@ -52,9 +39,9 @@ def print_banner(node: Node, node_chain: NodeChain, urls: NodeUrls) -> None:
     _print_fork(node)
     out.print(f"  block     {node.chain.head.block_number:,}, {config.block_gas_limit:,} gas each")
     out.print(f"  mining    {_describe_mining(node)}")
-    for note in _list_notes(node, node_chain):
+    for note in notes:
         out.print(f"\n[yellow]{escape(note)}[/]", soft_wrap=True)
-    others = [urls.http.replace("http", "ws", 1)]
+    others = [urls.websocket]
     others += [] if urls.ipc_path is None else [str(urls.ipc_path)]
     shown = escape(" and ".join(others))
     out.print(f"\nListening on [bold]{urls.http}[/] and {shown}", soft_wrap=True)
@@ -63,8 +50,9 @@ def print_banner(node: Node, node_chain: NodeChain, urls: NodeUrls) -> None:
     out.print()
 
 
-def print_json_banner(node: Node, node_chain: NodeChain, urls: NodeUrls) -> None:
+def print_json_banner(opened: OpenNode, urls: NodeUrls, notes: Sequence[str]) -> None:
     """Print the same as one line of JSON, without the keys."""
+    node = opened.node
     config = node.chain.config
     form: dict[str, object] = {
         "event": "listening",
@@ -77,8 +65,8 @@ def print_json_banner(node: Node, node_chain: NodeChain, urls: NodeUrls) -> None
         "accounts": [to_checksum_address(address) for address in node.keys.addresses],
         "models": [profile.name for profile in config.models],
         "executor": to_checksum_address(spec.EXECUTOR_ADDRESS) if config.models else None,
-        "agents": [to_checksum_address(address) for address in node_chain.agents],
-        "notes": [*_list_notes(node, node_chain)],
+        "agents": [to_checksum_address(address) for address in opened.agents],
+        "notes": [*notes],
     }
     if config.numeric_models:
         form["numericModels"] = [profile.name for profile in config.numeric_models]
@@ -92,40 +80,6 @@ def print_json_banner(node: Node, node_chain: NodeChain, urls: NodeUrls) -> None
             "isVerified": fork.is_verified,
         }
     click.echo(json.dumps(form))
-
-
-def write_config(path: Path, node: Node, mnemonic: str, derivation_path: str) -> None:
-    """Write the file of `--config-out` in anvil's format, readable by its owner alone.
-
-    Input:
-        mnemonic: the words that the node's keys are derived from.
-        derivation_path: without the index.
-
-    Source: anvil 1.7.1, `--config-out`.
-    Raises: AgentsError: the file can't be written.
-    """
-    base_fee = int(node.next_block.build_header().base_fee_per_gas or 0)
-    addresses = node.keys.addresses
-    form = {
-        "available_accounts": ["0x" + address.hex() for address in addresses],
-        "private_keys": [str(node.keys.get_key(address)) for address in addresses],
-        "wallet": {"mnemonic": mnemonic, "derivation_path": f"{derivation_path}/"},
-        "base_fee": str(base_fee),
-        "gas_price": str(suggest_gas_price(node)),
-        "gas_limit": str(node.chain.config.block_gas_limit),
-        "genesis_timestamp": str(node.chain.config.genesis_timestamp_seconds),
-    }
-    write_json(path, form, "config file")
-
-
-def _list_notes(node: Node, node_chain: NodeChain) -> Iterator[str]:
-    """Yield the chain's notes, and what came back from the pool's journal."""
-    yield from node_chain.notes
-    count = len(node.restored.transactions)
-    if count:
-        yield f"Restored {pluralize(count, 'transaction')} of the pool from the last run."
-    for place in node.restored.damaged:
-        yield f"Skipped a damaged row of the pool's journal, {place}: send that transaction again."
 
 
 def _print_fork(node: Node) -> None:
@@ -152,7 +106,7 @@ def _print_accounts(node: Node) -> None:
         out.print(f"  ({index}) {node.keys.get_key(address)}")
 
 
-def _print_agents(node_chain: NodeChain, config: ChainConfig) -> None:
+def _print_agents(agents: Sequence[Address], config: ChainConfig) -> None:
     out.print("\n[bold]Agents[/]\n")
     if not config.models:
         out.print("  none: a plain chain, without the executor at 0x19")
@@ -172,7 +126,7 @@ def _print_agents(node_chain: NodeChain, config: ChainConfig) -> None:
         f"tool: {own.tool_gas:,}, parameter: {own.parameter_gas:,}"
     )
     out.print(f"            character of a request: {own.scan_gas:,}")
-    for address in node_chain.agents:
+    for address in agents:
         out.print(f"  deployed  {to_checksum_address(address)}")
 
 

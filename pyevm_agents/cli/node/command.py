@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-import re
-import tempfile
-import time
-from contextlib import ExitStack, contextmanager
+import dataclasses
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from pyevm_agents.abi.known_contracts import ArtifactFolders
 from pyevm_agents.abi.registries import REGISTRY_ADDRESSES, TESTNET
-from pyevm_agents.chain import GenesisAccount
-from pyevm_agents.chain.lmdb import LmdbRows, UnreadableChainError
-from pyevm_agents.cli.cache_folder import get_facts_folder
-from pyevm_agents.cli.node.banner import write_config
-from pyevm_agents.cli.node.chain import WEI, ChainOptions, NodeChain, NodeSetup
-from pyevm_agents.cli.node.genesis_file import GenesisFile, read_genesis
 from pyevm_agents.cli.node.run import NodeOutput, NodeRun
-from pyevm_agents.cli.node.state_file import read_state, require_writable
 from pyevm_agents.cli.node.unsupported_options import NodeCommand
-from pyevm_agents.cli.options.fork import FORK_OPTIONS, ForkOpener, add_fork_options
+from pyevm_agents.cli.options.fork import FORK_OPTIONS, add_fork_options
 from pyevm_agents.cli.options.models import (
     adapter_option,
     allow_host_option,
@@ -31,11 +20,10 @@ from pyevm_agents.cli.options.models import (
     is_given,
     models_option,
     numeric_models_option,
-    open_numeric_models,
     require_single_model,
     schedule_option,
 )
-from pyevm_agents.cli.store import open_run_store, store_option
+from pyevm_agents.cli.store import store_option, warn_run
 from pyevm_agents.config import (
     DEFAULT_BASE_FEE_WEI,
     DEFAULT_BLOCK_GAS_LIMIT,
@@ -46,38 +34,28 @@ from pyevm_agents.config import (
     MAX_CODE_SIZE_BYTES,
     MIN_BLOCK_GAS_LIMIT,
 )
-from pyevm_agents.devnet.chain import build_predeploys
-from pyevm_agents.devnet.registries import build_registries
-from pyevm_agents.errors import ConfigError
-from pyevm_agents.node import DEFAULT_MNEMONIC, Keys, MiningMode, Node
-from pyevm_agents.node.journal import Journal
+from pyevm_agents.local_node import NodeConfig, open_node
+from pyevm_agents.local_node.config import (
+    DEFAULT_BALANCE_ETHER,
+    DEFAULT_PORT,
+    EXCLUSIVE_FIELDS,
+)
+from pyevm_agents.models.store.store import MEMORY
+from pyevm_agents.node import DEFAULT_MNEMONIC, MiningMode
 from pyevm_agents.node.keys import (
     DEFAULT_PATH,
     MAX_ACCOUNTS,
     MNEMONIC_LENGTHS,
-    derive_keys,
     generate_mnemonic,
 )
-from pyevm_agents.node.state_dump import load
 from pyevm_agents.node.txpool import ORDERS
-from pyevm_agents.oracle.rpc_methods import METHODS as ORACLE_METHODS
 from pyevm_agents.rpc.call_watcher import DEFAULT_SECONDS
-from pyevm_agents.rpc.methods.registry import build_node_service
-from pyevm_agents.server import ServerOptions
-from pyevm_agents.tracing import TracePool
 from pyevm_agents.tracing.budget import DEFAULT_POOL_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from pyevm_agents.cli.options.fork import ForkOptions
-    from pyevm_agents.config.schedule_file import ScheduleFile
+    from pyevm_agents.forking.options import ForkOptions
     from pyevm_agents.model_registry.registry import ModelChoice
-    from pyevm_agents.models import Adapter, LlamaModel
-    from pyevm_agents.recordings import Fixture
 
-DEFAULT_BALANCE_ETHER = 10_000
-DEFAULT_PORT = 8_545
 MEBIBYTE = 2**20
 DEFAULT_IPC_PATH = "/tmp/anvil.ipc"  # noqa: S108 - anvil's own; only its owner can open it
 MAX_BALANCE_ETHER = 10**12
@@ -91,16 +69,15 @@ EXCLUSIVE_OPTIONS = {
     "quiet": ("json_logs", "print_traces"),
     "state_path": ("load_path", "dump_path"),
     "random_words": ("mnemonic",),
-    "unlimited_code": ("code_size",),
+    "unlimited_code": ("code_size_bytes",),
     "no_model": ("models", "adapter", "threads", "schedule"),
-    "fixture": (
-        *("chain_id", "gas_limit", "base_fee", "timestamp", "fork", "schedule", "genesis"),
-        *("code_size", "unlimited_code", "numeric_files"),
-        *("load_path", "state_path", "registries"),
-    ),
-    "fork_url": ("fixture", "genesis", "timestamp", "base_fee", "registries"),
+    "fixture": (*EXCLUSIVE_FIELDS["fixture"], "numeric_files", "unlimited_code", "state_path"),
+    "fork_url": EXCLUSIVE_FIELDS["live_chain"],
 }
-"""Options that exclude each other. A fixture, or a fork block, defines parameters itself."""
+"""Options that exclude each other. A fixture, or a fork's block, defines parameters itself."""
+
+FIELDS = {"numeric_files": "numeric_models", "origins": "allowed_origins", "hosts": "allowed_hosts"}
+"""Fields of `NodeConfig` by parameters of other names."""
 
 EXAMPLES = """\b
 Examples:
@@ -114,29 +91,6 @@ Examples:
   pyevm-agents node --schedule schedule.json
   pyevm-agents node --numeric-model sentiment --numeric-model forecast=forecast.onnx
 """
-
-
-def _load_fixture_option(
-    _context: click.Context, _option: click.Parameter, name: str | None
-) -> Fixture | None:
-    if name is None:
-        return None
-    from pyevm_agents.recordings.bundled import load_bundled_fixture  # noqa: PLC0415 - seldom needed
-
-    return load_bundled_fixture(name)
-
-
-def _load_genesis_option(
-    _context: click.Context, _option: click.Parameter, name: str | None
-) -> GenesisFile:
-    return GenesisFile() if name is None else read_genesis(Path(name))
-
-
-def _validate_derivation_path(_context: click.Context, _option: click.Parameter, value: str) -> str:
-    path = value.rstrip("/")  # anvil's own ends with one.
-    if not re.fullmatch(r"m(?:/[0-9]{1,9}'?)*", path):
-        raise click.BadParameter(f"{value!r}: must be a BIP-32 path, such as {DEFAULT_PATH}")
-    return path
 
 
 @click.command(
@@ -171,12 +125,13 @@ def _validate_derivation_path(_context: click.Context, _option: click.Parameter,
     "[default: 12]",
 )  # fmt: skip
 @click.option(
-    "--derivation-path", "path", default=DEFAULT_PATH, show_default=True, metavar="PATH",
-    callback=_validate_derivation_path, help="Derivation path of the accounts, without the index.",
+    "--derivation-path", default=DEFAULT_PATH, show_default=True, metavar="PATH",
+    help="Derivation path of the accounts, without the index.",
 )  # fmt: skip
 @click.option(
-    "--balance", type=click.IntRange(0, MAX_BALANCE_ETHER), default=DEFAULT_BALANCE_ETHER,
-    show_default=True, metavar="ETHER", help="Balance of each account.",
+    "--balance", "balance_ether", type=click.IntRange(0, MAX_BALANCE_ETHER),
+    default=DEFAULT_BALANCE_ETHER, show_default=True, metavar="ETHER",
+    help="Balance of each account.",
 )  # fmt: skip
 @click.option(
     "-b", "--block-time", "--blockTime", "block_time", type=click.FloatRange(0.01),
@@ -193,13 +148,18 @@ def _validate_derivation_path(_context: click.Context, _option: click.Parameter,
     "--order", type=click.Choice(ORDERS), default=ORDERS[0], show_default=True,
     help="Order of the transactions in a block: by tip, or by arrival.",
 )  # fmt: skip
-@click.option("--auto-impersonate", is_flag=True, help="Send from any address without its key.")
+@click.option(
+    "--auto-impersonate",
+    "impersonates_all",
+    is_flag=True,
+    help="Send from any address without its key.",
+)
 @click.option(
     "--gas-limit", type=click.IntRange(MIN_BLOCK_GAS_LIMIT, MAX_GAS_LIMIT),
     default=DEFAULT_BLOCK_GAS_LIMIT, show_default=True, help="Gas limit of a block.",
 )  # fmt: skip
 @click.option(
-    "--code-size-limit", "code_size", default=DEFAULT_CODE_SIZE_BYTES, show_default=True,
+    "--code-size-limit", "code_size_bytes", default=DEFAULT_CODE_SIZE_BYTES, show_default=True,
     type=click.IntRange(DEFAULT_CODE_SIZE_BYTES, MAX_CODE_SIZE_BYTES), metavar="BYTES",
     help="Size limit of a contract's code; initcode may have twice as much.",
 )  # fmt: skip
@@ -208,24 +168,25 @@ def _validate_derivation_path(_context: click.Context, _option: click.Parameter,
     help=f"The same as --code-size-limit {MAX_CODE_SIZE_BYTES}.",
 )  # fmt: skip
 @click.option(
-    "--base-fee", "--block-base-fee-per-gas", "base_fee", type=click.IntRange(0, MAX_BASE_FEE_WEI),
-    default=DEFAULT_BASE_FEE_WEI, show_default=True, metavar="WEI",
-    help="Base fee of the first block.",
+    "--base-fee", "--block-base-fee-per-gas", "base_fee_wei",
+    type=click.IntRange(0, MAX_BASE_FEE_WEI), default=DEFAULT_BASE_FEE_WEI, show_default=True,
+    metavar="WEI", help="Base fee of the first block.",
 )  # fmt: skip
 @click.option(
     "--timestamp",
+    "timestamp_seconds",
     type=click.IntRange(0, MAX_TIMESTAMP_SECONDS),
     metavar="SECONDS",
     help="Timestamp of genesis.  [default: now]",
 )
 @click.option(
-    "--fork-name", "--hardfork", "fork", default=DEFAULT_FORK, show_default=True,
+    "--fork-name", "--hardfork", "fork_name", default=DEFAULT_FORK, show_default=True,
     type=click.Choice((*FORKS, "latest"), case_sensitive=False),
     callback=lambda _context, _option, name: DEFAULT_FORK if name == "latest" else name,
     help="Fork of Ethereum whose rules apply.",
 )  # fmt: skip
 @click.option(
-    "--init", "genesis", callback=_load_genesis_option, metavar="FILE",
+    "--init", "genesis", type=click.Path(path_type=Path), metavar="FILE",
     help="Genesis file in geth's format: chain ID, timestamp, gas limit, base fee, accounts. "
     "Options override it.",
 )  # fmt: skip
@@ -238,7 +199,7 @@ def _validate_derivation_path(_context: click.Context, _option: click.Parameter,
 @add_fork_options
 @schedule_option
 @click.option(
-    "--fixture", callback=_load_fixture_option, metavar="NAME",
+    "--fixture", metavar="NAME",
     help="Start with a recorded chain: a bundled one, such as wallet_agent or nested, or a file. "
     "Recorded generations are replayed; the model computes others.",
 )  # fmt: skip
@@ -305,56 +266,16 @@ def _validate_derivation_path(_context: click.Context, _option: click.Parameter,
     "--json-logs", "--json", "json_logs", is_flag=True, help="Log in JSON, one object per line."
 )
 @click.pass_context
-def node(  # noqa: PLR0913 - one for each option
+def node(  # noqa: PLR0913 - those of the output, by name
     context: click.Context,
-    host: str,
-    port: int,
+    /,
     *,
-    ipc_path: Path | None,
-    chain_id: int,
-    accounts: int,
-    mnemonic: str,
-    random_words: str | None,
-    path: str,
-    balance: int,
-    block_time: float | None,
-    mixed_mining: bool,
-    no_mining: bool,
-    order: str,
-    auto_impersonate: bool,
-    gas_limit: int,
-    code_size: int,
-    unlimited_code: bool,
-    base_fee: int,
-    timestamp: int | None,
-    fork: str,
-    genesis: GenesisFile,
-    registries: str | None,
     remote: ForkOptions | None,
-    schedule: ScheduleFile | None,
-    fixture: Fixture | None,
-    models: tuple[ModelChoice, ...],
-    adapter: Adapter,
-    no_model: bool,
-    numeric_files: Mapping[str, str],
-    threads: int | None,
-    store_path: Path | None,
-    no_store: bool,
-    state_dir: Path | None,
-    load_path: Path | None,
-    dump_path: Path | None,
-    state_path: Path | None,
-    config_path: Path | None,
-    call_gas: int | None,
-    call_seconds: float,
-    trace_mebibytes: int,
-    origins: tuple[str, ...],
-    hosts: tuple[str, ...],
-    no_ui: bool,
-    artifacts: tuple[Path, ...],
+    random_words: str | None,
     print_traces: bool,
     quiet: bool,
     json_logs: bool,
+    **_options: object,
 ) -> None:
     """Run a development node with the executor of agents at 0x19.
 
@@ -362,150 +283,51 @@ def node(  # noqa: PLR0913 - one for each option
     Foundry, Hardhat, ethers, viem, web3.py or a wallet to http://127.0.0.1:8545. Ctrl-C stops it.
     """
     _require_compatible_options(context)
-    if state_path is not None:
-        dump_path = state_path
-        load_path = state_path if state_path.exists() else None
-    state = None if load_path is None else read_state(load_path)
-    dump_path = None if dump_path is None else require_writable(dump_path)
-    if config_path is not None:
-        require_writable(config_path, "config file")
-    folders = _open_artifacts(artifacts)
-    mnemonic, *notes = _choose_mnemonic(mnemonic, random_words)
-    notes += [f"Skipped {file}: {text}" for file, text in folders.list_problems().items()]
-    keys = Keys(derive_keys(mnemonic, accounts, path))
-    keys.impersonates_all = auto_impersonate
+    config = build_config(context, remote)
+    notes: tuple[str, ...] = ()
+    if random_words is not None:
+        config = replace(config, mnemonic=generate_mnemonic(int(random_words)))
+        notes = (f"Mnemonic: {config.mnemonic}",)
+    output = NodeOutput.from_options(is_quiet=quiet, is_json=json_logs)
+    with (
+        NodeRun(output, has_traces=print_traces) as run,
+        open_node(config, serve=False, on_progress=run.on_progress, on_warning=warn_run) as opened,
+    ):
+        run.serve(opened, notes)
+
+
+def build_config(context: click.Context, live_chain: ForkOptions | None) -> NodeConfig:
+    """Return the config of a node from the options that the user gave."""
+    given = {
+        FIELDS.get(name, name): value
+        for name, value in context.params.items()
+        if is_given(context, name)
+    }
+    names = {each.name for each in dataclasses.fields(NodeConfig)}
+    values: dict[str, Any] = {name: given[name] for name in names & given.keys()}
+    models: tuple[ModelChoice, ...] = context.params["models"]
+    if "no_model" in given:
+        values["models"] = ()
+    elif "models" in given or "adapter" in given:
+        adapter = context.params["adapter"]
+        values["models"] = tuple(each.with_adapter(adapter) for each in models)
+    if "unlimited_code" in given:
+        values["code_size_bytes"] = MAX_CODE_SIZE_BYTES
+    if "no_store" in given:
+        values["store_path"] = MEMORY
+    if "no_ui" in given:
+        values["serves_page"] = False
+    if (mebibytes := given.get("trace_mebibytes")) is not None:
+        values["trace_bytes"] = mebibytes * MEBIBYTE
+    if (state_path := given.get("state_path")) is not None:
+        values["dump_path"] = state_path
+        values["load_path"] = state_path if state_path.exists() else None
+    block_seconds = given.get("block_time", 0.0)
     mining = MiningMode(
-        is_automatic=not no_mining and (block_time is None or mixed_mining),
-        interval_seconds=block_time or 0.0,
+        is_automatic="no_mining" not in given and (not block_seconds or "mixed_mining" in given),
+        interval_seconds=block_seconds,
     )
-    defaults = {name: value for name, value in genesis.rules.items() if not is_given(context, name)}
-    rules = ChainOptions(
-        chain_id=defaults.get("chain_id", chain_id),
-        gas_limit=defaults.get("gas_limit", gas_limit),
-        base_fee=defaults.get("base_fee", base_fee),
-        timestamp=defaults.get("timestamp", timestamp),
-        fork=fork,
-        code_size=MAX_CODE_SIZE_BYTES if unlimited_code else code_size,
-        schedule=schedule,
-        given=frozenset(name for name in context.params if is_given(context, name)),
-    )
-    run = NodeRun(
-        NodeOutput.from_options(is_quiet=quiet, is_json=json_logs), has_traces=print_traces
-    )
-
-    def open_model(choice: ModelChoice, context_tokens: int | None = None) -> LlamaModel:
-        return choice.open(
-            threads=threads,
-            context_tokens=context_tokens,
-            kept_facts=get_facts_folder(),
-            progress=run.on_progress,
-        )
-
-    with ExitStack() as stack:
-        stack.enter_context(run)
-        fork_block = None
-        if remote is not None:
-            fork_block = remote.open()
-            stack.callback(fork_block.close)
-        rows = _open_temporary_rows() if state_dir is None else LmdbRows(state_dir)
-        stack.callback(rows.close)
-        funded_accounts = {
-            address: GenesisAccount(balance_wei=balance * WEI) for address in keys.addresses
-        }
-        beginning = NodeSetup(
-            rules=rules,
-            rows=rows,
-            accounts=funded_accounts
-            if fork_block
-            else {
-                **funded_accounts,
-                **build_predeploys(fork),
-                **({} if registries is None else build_registries(registries)),
-                **genesis.accounts,
-            },
-            fork_block=fork_block,
-            choices=() if no_model else tuple(each.with_adapter(adapter) for each in models),
-            numeric_models=open_numeric_models(numeric_files),
-            open_model=open_model,
-            is_own_model=is_given(context, "models") or is_given(context, "adapter"),
-            open_store=lambda: stack.enter_context(open_run_store(store_path, no_store=no_store)),
-            stack=stack,
-        )
-        with report_damage():
-            node_chain = (
-                beginning.open_chain() if fixture is None else beginning.open_fixture_chain(fixture)
-            )
-        node_chain.chain.known_contracts.watch(folders)
-        running = Node(
-            node_chain.chain,
-            now=time.time,
-            keys=keys,
-            mining=mining,
-            order=order,
-            journal=None if state_dir is None else Journal(rows),
-            open_fork=ForkOpener(remote) if state_dir is None else None,
-            rehearses=True,
-        )
-        stack.callback(running.close)
-        if state is not None:
-            _load(running, node_chain, state)
-        node_chain = replace(node_chain, notes=(*node_chain.notes, *notes))
-        if config_path is not None:
-            write_config(config_path, running, mnemonic, path)
-        options = ServerOptions(
-            host=host,
-            port=port,
-            ipc_path=ipc_path,
-            allowed_origins=frozenset(origins),
-            allowed_hosts=frozenset(hosts),
-            serves_page=not no_ui,
-        )
-        run.serve(
-            running,
-            node_chain,
-            options,
-            service=build_node_service(
-                running,
-                call_gas=call_gas,
-                call_seconds=call_seconds,
-                trace_pool=TracePool(trace_mebibytes * MEBIBYTE),
-                tables=[ORACLE_METHODS],
-            ),
-            engines=beginning.engines,
-            dump_path=dump_path,
-        )
-
-
-@contextmanager
-def report_damage() -> Iterator[None]:
-    """Report a damaged database of a chain that is being opened as a mistake in the options.
-
-    Raises: ConfigError.
-    """
-    try:
-        yield
-    except UnreadableChainError as error:
-        raise ConfigError(str(error)) from error
-
-
-def _choose_mnemonic(mnemonic: str, random_words: str | None) -> tuple[str, ...]:
-    """Return the mnemonic, or a new one and a note that has it."""
-    if random_words is None:
-        return (mnemonic,)
-    mnemonic = generate_mnemonic(int(random_words))
-    return mnemonic, f"Mnemonic: {mnemonic}"
-
-
-def _open_artifacts(named: tuple[Path, ...]) -> ArtifactFolders:
-    """Return the folders of compiled contracts.
-
-    Raises: ConfigError: a named file or folder is missing, or holds no contract.
-    """
-    if not named:
-        return ArtifactFolders(root=Path.cwd())
-    folders = ArtifactFolders(named)
-    folders.load()
-    return folders
+    return NodeConfig(**values, mining=mining, live_chain=live_chain)
 
 
 def _require_compatible_options(context: click.Context) -> None:
@@ -525,25 +347,7 @@ def _require_compatible_options(context: click.Context) -> None:
                     f"{names[option]} and {names[other]} exclude each other; omit one"
                 )
     require_single_model(context)
-    if "fixture" in used_names and len(context.params["models"]) > 1:
-        raise click.UsageError("--fixture needs a single --model")
     needed = {"mixed_mining": "block_time", **dict.fromkeys(FORK_OPTIONS, "fork_url")}
     for option, other in needed.items():
         if option in used_names and other not in used_names:
             raise click.UsageError(f"{names[option]} needs {names[other]}")
-
-
-def _load(running: Node, chain: NodeChain, state: object) -> None:
-    """Load a dump into a chain without blocks."""
-    if chain.chain.head.block_number:
-        raise click.UsageError(
-            f"the stored chain is at block {chain.chain.head.block_number}: a dump can only be "
-            "loaded into a new chain; omit --load-state, or --state-dir"
-        )
-    running.submit_change(lambda: load(running, state)).result()
-
-
-def _open_temporary_rows() -> LmdbRows:
-    """Return a database of deleted files, which disappear with the process however it ends."""
-    with tempfile.TemporaryDirectory(prefix="pyevm-agents-") as folder:
-        return LmdbRows(Path(folder))

@@ -7,24 +7,18 @@ import signal
 from enum import Enum
 from typing import TYPE_CHECKING, Self
 
-from pyevm_agents.cli.node.banner import NodeUrls, print_banner, print_json_banner
+from pyevm_agents.cli.node.banner import print_banner, print_json_banner
 from pyevm_agents.cli.node.log import NodeLog
-from pyevm_agents.cli.node.state_file import write_state
 from pyevm_agents.cli.output import LiveOutput, StatusLine, format_loading
-from pyevm_agents.node.state_dump import dump
-from pyevm_agents.server import Server
+from pyevm_agents.local_node import NodeUrls
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from pyevm_agents.agents.events import AgentEventBus
-    from pyevm_agents.cli.node.chain import NodeChain
-    from pyevm_agents.models import LlamaModel, Progress
-    from pyevm_agents.node import Node
+    from pyevm_agents.local_node import OpenNode
+    from pyevm_agents.models import Progress
     from pyevm_agents.rpc.dispatcher import RequestLogEntry
-    from pyevm_agents.rpc.service import NodeService
-    from pyevm_agents.server import ServerOptions
 
 WAIT_SECONDS = 0.5
 """Time to wait for a running transaction at the end before printing a message."""
@@ -83,37 +77,20 @@ class NodeRun:
         elif self._watch is not None:
             self._watch.on_progress(progress)
 
-    def serve(  # noqa: PLR0913 - keyword arguments
-        self,
-        node: Node,
-        node_chain: NodeChain,
-        options: ServerOptions,
-        *,
-        service: NodeService,
-        engines: Sequence[LlamaModel],
-        dump_path: Path | None,
-    ) -> None:
-        """Serve until a signal; then finish running requests, and dump the state.
+    def serve(self, opened: OpenNode, notes: Sequence[str] = ()) -> None:
+        """Serve until a signal; then finish running requests, dump the state and close the node.
 
-        Input:  service: the JSON-RPC service of the node.
-                dump_path: the file of the state; None for no dump.
+        Input:  the node; further notes for the start message.
         Raises: ConfigError: the port is in use. AgentsError: the state can't be written.
         """
         self._end_watch()
-        self._steps = node_chain.chain.agent_events
-        watch = None if self._output is NodeOutput.NOTHING else self._on_request
-        server = Server(service, options, watch=watch, may_watch_wait=False)
-        asyncio.run(self._serve(node, node_chain, server, engines, dump_path))
+        self._steps = opened.chain.agent_events
+        asyncio.run(self._serve(opened, (*opened.notes, *notes)))
 
-    async def _serve(
-        self,
-        node: Node,
-        node_chain: NodeChain,
-        server: Server,
-        engines: Sequence[LlamaModel],
-        dump_path: Path | None,
-    ) -> None:
+    async def _serve(self, opened: OpenNode, notes: Sequence[str]) -> None:
         loop = asyncio.get_running_loop()
+        watch = None if self._output is NodeOutput.NOTHING else self._on_request
+        server = opened.build_server(watch=watch)
         signals = 0
 
         def stop() -> None:
@@ -121,47 +98,41 @@ class NodeRun:
             signals += 1
             server.stop()
             if signals > 1:  # The running transaction ends with a fault and enters no block.
-                node.begin_stop()
-                for engine in engines:
-                    engine.close()
-                if node.fork is not None:
-                    node.fork.close()
+                opened.abort()
 
         for number in (signal.SIGINT, signal.SIGTERM):  # Before a client can see that it listens.
             loop.add_signal_handler(number, stop)
         async with server:
-            self._start_log(node, node_chain, server)
-            node.resume()
+            self._start_log(opened, NodeUrls.from_server(server), notes)
+            opened.node.resume()
             await server.wait_stopped()
-        await asyncio.to_thread(self._finish, node, dump_path)
+        await asyncio.to_thread(self._finish, opened)
 
     def _on_request(self, answered: RequestLogEntry) -> None:
         if self._log is not None:
             self._log.record_request(answered)
 
-    def _start_log(self, node: Node, node_chain: NodeChain, server: Server) -> None:
-        urls = NodeUrls(http=server.url, page=server.page_url, ipc_path=server.ipc_path)
+    def _start_log(self, opened: OpenNode, urls: NodeUrls, notes: Sequence[str]) -> None:
         if self._output is NodeOutput.JSON:
-            print_json_banner(node, node_chain, urls)
+            print_json_banner(opened, urls, notes)
         elif self._output is NodeOutput.LINES:
-            print_banner(node, node_chain, urls)
+            print_banner(opened, urls, notes)
         if self._output is not NodeOutput.NOTHING:
             self._log = NodeLog(
-                node,
+                opened.node,
                 LiveOutput(),
                 is_json=self._output is NodeOutput.JSON,
                 has_traces=self._has_traces,
             )
 
-    def _finish(self, node: Node, dump_path: Path | None) -> None:
+    def _finish(self, opened: OpenNode) -> None:
         """Wait for the running transaction; dump the state; close the node."""
-        if not node.wait_idle(WAIT_SECONDS):
+        if not opened.node.wait_idle(WAIT_SECONDS):
             self._add_note("A transaction is still running. Press Ctrl-C again to abort it.")
-            node.wait_idle()
-        if dump_path is not None:
-            size = write_state(dump_path, node.submit_change(lambda: dump(node)).result())
-            self._add_note(f"State written to {dump_path}, {size:,} bytes")
-        node.close()
+            opened.node.wait_idle()
+        opened.close()
+        if (path := opened.config.dump_path) is not None:
+            self._add_note(f"State written to {path}, {path.stat().st_size:,} bytes")
         self._add_note("Stopped.")
 
     def _add_note(self, text: str) -> None:

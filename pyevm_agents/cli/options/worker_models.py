@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pyevm_agents.cli.cache_folder import get_facts_folder
+from pyevm_agents.cache_folder import get_facts_folder
 from pyevm_agents.cli.options.group import add_option_group
 from pyevm_agents.cli.options.models import (
     adapter_option,

@@ -6,7 +6,7 @@ from contextlib import ExitStack, closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from pyevm_agents.cli.cache_folder import get_facts_folder
+from pyevm_agents.cache_folder import get_facts_folder
 from pyevm_agents.cli.run_preview import read_preview
 from pyevm_agents.cli.tools.inspect import SlowStatus
 from pyevm_agents.cli.trace import TraceView, format_line

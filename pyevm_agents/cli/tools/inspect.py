@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING
 import click
 from eth_utils import to_checksum_address
 
+from pyevm_agents.cache_folder import get_abis_folder
 from pyevm_agents.chain import Chain
 from pyevm_agents.chain.fork_setup import build_fork_config
-from pyevm_agents.cli.cache_folder import get_abis_folder
-from pyevm_agents.cli.options.fork import ForkOptions, split_url
 from pyevm_agents.cli.options.group import add_option_group
 from pyevm_agents.cli.options.types import ADDRESS_TYPE
 from pyevm_agents.cli.output import StatusLine
@@ -39,6 +38,7 @@ from pyevm_agents.contract_intelligence.inspection import (
 )
 from pyevm_agents.contract_intelligence.serialization import build_context, serialize_inspection
 from pyevm_agents.devnet.chain import DEVELOPMENT_ADDRESS
+from pyevm_agents.forking.options import ForkOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -181,8 +181,7 @@ def open_inspection(
     services = _open_services(chosen.explorer_url, chosen.sourcify_url)
     with ExitStack() as stack:
         status = stack.enter_context(SlowStatus())
-        url, number = split_url(rpc_url)
-        block = ForkOptions(url=str(url), block_number=number).open()
+        block = ForkOptions.from_text(rpc_url).open()
         stack.callback(block.close)
         chain = Chain(build_fork_config(ChainConfig(), block), fork=block)
         stack.callback(chain.close)

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from pyevm_agents.cache_folder import get_generations_path
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models.closeable import Closeable
 from pyevm_agents.models.fork_safety import register_for_forks
@@ -329,3 +330,21 @@ class Store(Closeable):
 
 _parent_connections: list[sqlite3.Connection] = []
 """Connections of a parent process, referenced so that they are never closed."""
+
+
+def open_run_store(path: Path | str | None, *, report: Callable[[str], None]) -> Store:
+    """Open the store of a run.
+
+    Input:
+        path: the file; `MEMORY` for a store in memory; None for the user's own file.
+        report: callback for the first failure.
+
+    Raises:
+        ConfigError: the file's folder is missing, or the file is not a store.
+    """
+    if path is None:
+        return Store(get_generations_path() or MEMORY, report=report)
+    folder = Path(path).absolute().parent
+    if str(path) != MEMORY and not folder.is_dir():
+        raise ConfigError(f"folder {folder} does not exist; create it first")
+    return Store(path, report=report)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import unittest
-from contextlib import ExitStack
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,16 +18,15 @@ from benchmarks.adapters import write_random_adapter
 from precompiles.spec import EXECUTOR_ADDRESS
 from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.chain import GenesisAccount
-from pyevm_agents.chain.database import MemoryRows
 from pyevm_agents.cli.app import main
-from pyevm_agents.cli.node.chain import ChainOptions, NodeSetup
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.devnet.local_account import LocalAccount
 from pyevm_agents.errors import ConfigError
+from pyevm_agents.local_node import NodeConfig, open_node
+from pyevm_agents.local_node.genesis_file import GenesisFile
 from pyevm_agents.model_registry.profiles import ALIASES
-from pyevm_agents.model_registry.registry import open_registry
-from pyevm_agents.models import Store
 from pyevm_agents.models.gguf.files import combine_digests, hash_file
+from pyevm_agents.models.store.store import MEMORY
 from pyevm_agents.recordings import read_fixture, record_chain, write_fixture
 from pyevm_agents.testing.genesis_template import temporary_templates
 from pyevm_agents.testing.unittest_case import AgentTestCase
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
 
     from click.testing import Result
 
-    from pyevm_agents.model_registry.registry import ModelChoice
+    from pyevm_agents.local_node import OpenNode
     from pyevm_agents.models import LlamaModel
 
 
@@ -134,22 +133,21 @@ def test_a_removed_name_is_gone(reduced_model: Path) -> None:
     assert invoke("model", "show", "brief").exit_code == 2
 
 
-def setup(stack: ExitStack, *names: str) -> NodeSetup:
-    def open_model(choice: ModelChoice, context_tokens: int | None) -> LlamaModel:
-        return choice.open(threads=1, context_tokens=context_tokens)
-
-    return NodeSetup(
-        rules=ChainOptions(
-            chain_id=1, gas_limit=10**8, base_fee=1, timestamp=1, fork="prague", schedule=None
-        ),
-        rows=MemoryRows(),
-        accounts={OWNER: GenesisAccount(balance_wei=10**30)},
-        choices=tuple(map(open_registry().resolve, names)),
-        open_model=open_model,
-        is_own_model=True,
-        open_store=lambda: stack.enter_context(Store()),
-        stack=stack,
+@contextmanager
+def open_models(*names: str) -> Iterator[OpenNode]:
+    """Open a node with these models, without a server."""
+    config = NodeConfig(
+        chain_id=1,
+        gas_limit=10**8,
+        base_fee_wei=1,
+        timestamp_seconds=1,
+        genesis=GenesisFile(accounts={OWNER: GenesisAccount(balance_wei=10**30)}),
+        models=names,
+        threads=1,
+        store_path=MEMORY,
     )
+    with open_node(config, serve=False) as opened:
+        yield opened
 
 
 def read_mapped_kinds(llama: LlamaModel, file: Path) -> set[str]:
@@ -162,9 +160,8 @@ def read_mapped_kinds(llama: LlamaModel, file: Path) -> set[str]:
 @pytest.mark.usefixtures("added")
 @pytest.mark.slow
 def test_a_chain_with_two_models_of_one_file(reduced_model: Path) -> None:
-    with ExitStack() as stack:
-        node = setup(stack, "tiny", "tiny-lora")
-        config = node.open_chain().chain.config
+    with open_models("tiny", "tiny-lora") as node:
+        config = node.chain.config
         if sys.platform == "linux":
             assert [read_mapped_kinds(each, reduced_model) for each in node.engines] == [{"s"}] * 2
     first, second = config.models
@@ -179,8 +176,8 @@ def test_a_chain_with_two_models_of_one_file(reduced_model: Path) -> None:
 def recorded(added: Result, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The file of a chain on which an agent of each of two models ran."""
     assert added.exit_code == 0
-    with ExitStack() as stack:
-        chain = setup(stack, "tiny", "tiny-lora").open_chain().chain
+    with open_models("tiny", "tiny-lora") as opened:
+        chain = opened.chain
         owner = LocalAccount(chain, OWNER_KEY)
         contract = load_artifact("SimpleAgent")
         for name in ("small", "tiny-lora"):
@@ -229,8 +226,11 @@ def test_replay_needs_each_model_of_the_chain(
 @pytest.mark.slow
 @pytest.mark.usefixtures("added")
 def test_a_chain_has_each_model_once(reduced_model: Path) -> None:
-    with ExitStack() as stack, pytest.raises(ConfigError, match=r"models tiny and .* have one SHA"):
-        setup(stack, "tiny", str(reduced_model)).open_chain()
+    with (
+        pytest.raises(ConfigError, match=r"models tiny and .* have one SHA"),
+        open_models("tiny", str(reduced_model)),
+    ):
+        pass
 
 
 @pytest.mark.usefixtures("added")

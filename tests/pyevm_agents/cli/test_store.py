@@ -15,8 +15,8 @@ import pytest
 from click.testing import CliRunner
 
 from precompiles.language_model import GenerationRequest, Segment
+from pyevm_agents.cache_folder import get_generations_path
 from pyevm_agents.cli.app import main
-from pyevm_agents.cli.cache_folder import get_generations_path
 from pyevm_agents.cli.store import find_flaws
 from pyevm_agents.models import CachingModel, LlamaModel, Store
 from pyevm_agents.models.store.rows import encode

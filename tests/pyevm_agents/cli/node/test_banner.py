@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from precompiles.gas import GasSchedule
-from pyevm_agents.cli.node.banner import NodeUrls, print_banner, print_json_banner
-from pyevm_agents.cli.node.chain import NodeChain
+from pyevm_agents.cli.node.banner import print_banner, print_json_banner
 from pyevm_agents.config import ChainConfig
+from pyevm_agents.local_node import NodeConfig, NodeUrls, OpenNode
 from tests.byte_model import PROFILE
 from tests.pyevm_agents.cli.agent_node import AgentNode
 
@@ -28,14 +28,14 @@ URLS = NodeUrls(http="http://127.0.0.1:1", page="http://127.0.0.1:1/")
 
 
 @pytest.fixture
-def started() -> Iterator[AgentNode]:
-    node = AgentNode(config=ChainConfig(models=(PROFILE,), schedule=SCHEDULE))
-    yield node
-    node.node.close()
+def started() -> Iterator[OpenNode]:
+    node = AgentNode(config=ChainConfig(models=(PROFILE,), schedule=SCHEDULE)).node
+    yield OpenNode(node, NodeConfig())
+    node.close()
 
 
-def test_prices_are_the_chains_own(started: AgentNode, capsys: pytest.CaptureFixture[str]) -> None:
-    print_banner(started.node, NodeChain(chain=started.node.chain), URLS)
+def test_prices_are_the_chains_own(started: OpenNode, capsys: pytest.CaptureFixture[str]) -> None:
+    print_banner(started, URLS, ())
     said = capsys.readouterr().out
     assert "token: 6,000 cold, 100 warm, 10,000 output" in said
     said = " ".join(said.split())
@@ -45,21 +45,20 @@ def test_prices_are_the_chains_own(started: AgentNode, capsys: pytest.CaptureFix
 
 
 def test_a_node_without_a_page_names_none(
-    started: AgentNode, capsys: pytest.CaptureFixture[str]
+    started: OpenNode, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    chain = NodeChain(chain=started.node.chain)
-    print_banner(started.node, chain, NodeUrls(http="http://127.0.0.1:1"))
+    print_banner(started, NodeUrls(http="http://127.0.0.1:1"), ())
     said = capsys.readouterr().out
     assert "Listening on http://127.0.0.1:1 and ws://127.0.0.1:1\n" in said
     assert "browser" not in said
-    print_json_banner(started.node, chain, NodeUrls(http="http://127.0.0.1:1"))
+    print_json_banner(started, NodeUrls(http="http://127.0.0.1:1"), ())
     assert json.loads(capsys.readouterr().out)["page"] is None
 
 
 def test_a_line_of_json_says_who_and_where(
-    started: AgentNode, capsys: pytest.CaptureFixture[str]
+    started: OpenNode, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    print_json_banner(started.node, NodeChain(chain=started.node.chain), URLS)
+    print_json_banner(started, URLS, ())
     said = json.loads(capsys.readouterr().out)
     assert (said["url"], said["models"]) == ("http://127.0.0.1:1", ["bytes"])
     assert said["page"] == "http://127.0.0.1:1/"

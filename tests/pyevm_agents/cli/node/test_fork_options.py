@@ -9,7 +9,6 @@ import subprocess
 import sys
 import urllib.request
 from contextlib import contextmanager
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -18,10 +17,12 @@ from click.testing import CliRunner
 
 from pyevm_agents.chain import fork_setup
 from pyevm_agents.cli.app import main
-from pyevm_agents.cli.node.chain import ChainOptions
 from pyevm_agents.cli.node.command import node as node_command
-from pyevm_agents.cli.options.fork import FORK_OPTIONS, split_url
+from pyevm_agents.cli.options.fork import FORK_OPTIONS
 from pyevm_agents.config import ForkOrigin
+from pyevm_agents.forking.options import split_url
+from pyevm_agents.local_node import NodeConfig
+from pyevm_agents.local_node.chain import build_live_chain_config
 from tests.checkout import ROOT
 from tests.deadlines import HANG_SECONDS
 from tests.pyevm_agents.forking.fake_remote import (
@@ -217,17 +218,9 @@ def test_the_hard_fork_is_that_of_the_block_unless_it_is_given() -> None:
     origin = ForkOrigin(chain_id=1, block_number=9, block_hash=bytes(32))
     header = SimpleNamespace(timestamp=seconds, gas_limit=60_000_000)
     block = cast("RemoteFork", SimpleNamespace(origin=origin, header=header))
-    rules = ChainOptions(
-        chain_id=31_337,
-        gas_limit=30_000_000,
-        base_fee=1,
-        timestamp=None,
-        fork="prague",
-        schedule=None,
-    )
-    found = rules.build_fork_config(block)
+    found = build_live_chain_config(NodeConfig(), block)
     assert (found.fork, found.chain_id, found.block_gas_limit) == ("osaka", 1, 60_000_000)
-    own = replace(rules, given=frozenset({"fork", "chain_id"})).build_fork_config(block)
+    own = build_live_chain_config(NodeConfig(fork_name="prague", chain_id=31_337), block)
     assert (own.fork, own.chain_id) == ("prague", 31_337)
 
 

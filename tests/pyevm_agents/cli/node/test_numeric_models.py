@@ -12,9 +12,9 @@ from eth_utils import to_checksum_address
 
 from pyevm_agents.chain import Chain
 from pyevm_agents.cli.app import main
-from pyevm_agents.cli.node.banner import NodeUrls, print_banner, print_json_banner
-from pyevm_agents.cli.node.chain import NodeChain
+from pyevm_agents.cli.node.banner import print_banner, print_json_banner
 from pyevm_agents.config import ChainConfig
+from pyevm_agents.local_node import NodeConfig, NodeUrls, OpenNode
 from pyevm_agents.model_registry.profiles import build_numeric_profiles
 from pyevm_agents.models.numeric import NumericFile
 from pyevm_agents.node import Node
@@ -54,9 +54,9 @@ def folder(tmp_path: Path) -> Path:
         (["=x.onnx"], "'=x.onnx': must be NAME=FILE"),
         (["line="], "'line=': must be NAME=FILE"),
         (["a={}/line.onnx", "a={}/other.onnx"], "'a' is there twice; give each model its own"),
-        (["a={}/missing.onnx"], "--numeric-model a={}/missing.onnx: model file"),
+        (["a={}/missing.onnx"], "numeric model a={}/missing.onnx: model file"),
         (["a={}"], "can't be read: Is a directory"),
-        (["a={}/none.onnx"], "--numeric-model a={}/none.onnx: "),
+        (["a={}/none.onnx"], "numeric model a={}/none.onnx: "),
         (["a b={}/line.onnx"], "model name 'a b': use 1 to 64 letters"),
         (["0xab={}/line.onnx"], "model name '0xab': use 1 to 64 letters"),
         (["a={}/line.onnx", "b={}/line.onnx"], "numeric models a and b have one SHA-256"),
@@ -143,14 +143,14 @@ def test_the_banner_names_them(capsys: pytest.CaptureFixture[str]) -> None:
     models: dict[str, NumericModel] = {"sum": SumModel(), "line": line}
     config = ChainConfig(numeric_models=build_numeric_profiles(models))
     running = Node(Chain(config, numeric_models=models), now=lambda: 2e9)
-    chain = NodeChain(chain=running.chain)
-    print_banner(running, chain, URLS)
+    opened = OpenNode(running, NodeConfig())
+    print_banner(opened, URLS, ())
     said = capsys.readouterr().out
     assert "none: a plain chain, without the executor at 0x19" in said
     assert f"address   {to_checksum_address(MODELS)}\n" in said
     assert "model     sum: 3 inputs, 2 outputs, 9,211 gas" in said
     assert f"sha256 {line.digest.hex()[:32]}" in said
-    print_json_banner(running, chain, URLS)
+    print_json_banner(opened, URLS, ())
     form = json.loads(capsys.readouterr().out)
     assert form["numericModels"] == ["line", "sum"]
     assert form["numericModelsAddress"] == to_checksum_address(MODELS)

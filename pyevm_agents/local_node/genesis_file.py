@@ -30,11 +30,11 @@ MAX_BYTES = 2**28
 WORD_BITS, NONCE_BITS, RULE_BITS = 256, 64, 62
 
 RULES = {
-    "timestamp": "timestamp",
+    "timestamp": "timestamp_seconds",
     "gasLimit": "gas_limit",
-    "baseFeePerGas": "base_fee",
+    "baseFeePerGas": "base_fee_wei",
 }
-"""Options by the fields that set them."""
+"""Fields of `NodeConfig` by the fields that set them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +42,7 @@ class GenesisFile:
     """The content of a genesis file."""
 
     rules: Mapping[str, int] = field(default_factory=dict)
-    """Values by the names of their options."""
+    """Values by fields of `NodeConfig`."""
 
     accounts: Mapping[Address, GenesisAccount] = field(default_factory=dict)
 

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyevm_agents.chain import Chain, GenesisAccount
-from pyevm_agents.cli.node.genesis_file import read_genesis
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.errors import ConfigError
+from pyevm_agents.local_node.genesis_file import read_genesis
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,9 +65,9 @@ def test_rules_are_those_of_the_options(tmp_path: Path) -> None:
     file.write_text(json.dumps(form))
     assert read_genesis(file).rules == {
         "chain_id": 5,
-        "timestamp": 0,
+        "timestamp_seconds": 0,
         "gas_limit": 30_000,
-        "base_fee": 7,
+        "base_fee_wei": 7,
     }
 
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pyevm_agents.cli.node import state_file
-from pyevm_agents.cli.node.state_file import read_state, require_writable, write_state
 from pyevm_agents.errors import AgentsError, ConfigError
+from pyevm_agents.local_node import state_file
+from pyevm_agents.local_node.state_file import read_state, require_writable, write_state
 
 if TYPE_CHECKING:
     from pathlib import Path

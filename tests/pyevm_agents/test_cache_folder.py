@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pyevm_agents.cli.cache_folder import get_cache_folder, get_facts_folder
+from pyevm_agents.cache_folder import get_cache_folder, get_facts_folder
 
 
 def test_the_environment_names_the_folder_of_caches(

@@ -1,0 +1,387 @@
+"""A node in one call, as the command opens it and as Python programs do.
+
+with open_node(NodeConfig(port=0)) as opened:
+    print(opened.urls.http)
+    opened.request("eth_blockNumber")
+
+Source: anvil, `spawn(NodeConfig)`.
+"""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+import time
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pyevm_agents.abi.known_contracts import ArtifactFolders
+from pyevm_agents.chain import GenesisAccount
+from pyevm_agents.chain.lmdb import LmdbRows, UnreadableChainError
+from pyevm_agents.config import DEFAULT_FORK
+from pyevm_agents.devnet.chain import build_predeploys
+from pyevm_agents.devnet.registries import build_registries
+from pyevm_agents.display import pluralize
+from pyevm_agents.errors import ConfigError
+from pyevm_agents.forking.options import ForkOpener, ForkOptions
+from pyevm_agents.local_node.chain import NodeSetup
+from pyevm_agents.local_node.config import NodeConfig
+from pyevm_agents.local_node.genesis_file import GenesisFile, read_genesis
+from pyevm_agents.local_node.state_file import (
+    read_state,
+    require_writable,
+    write_json,
+    write_state,
+)
+from pyevm_agents.node import Keys, Node
+from pyevm_agents.node.journal import Journal
+from pyevm_agents.node.keys import derive_keys
+from pyevm_agents.node.state_dump import dump, load
+from pyevm_agents.node.transaction_defaults import suggest_gas_price
+from pyevm_agents.oracle.rpc_methods import METHODS as ORACLE_METHODS
+from pyevm_agents.rpc.methods.registry import build_node_service
+from pyevm_agents.rpc.session import Session
+from pyevm_agents.server import Server, ServerOptions, serve_in_thread
+from pyevm_agents.tracing import TracePool
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from eth_typing import Address
+
+    from pyevm_agents.chain import Chain
+    from pyevm_agents.forking import RemoteFork
+    from pyevm_agents.local_node.chain import NodeChain
+    from pyevm_agents.models import LlamaModel, Progress
+    from pyevm_agents.recordings import Fixture
+    from pyevm_agents.rpc.dispatcher import RequestListener
+
+log = logging.getLogger(__name__)
+
+WEI = 10**18
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeUrls:
+    """Addresses of a node's server."""
+
+    http: str
+    page: str | None = None
+    """The page for browsers; None if there is none."""
+
+    ipc_path: Path | None = None
+    """The IPC socket; None if there is none."""
+
+    @classmethod
+    def from_server(cls, server: Server) -> NodeUrls:
+        """Return the addresses of a server that listens."""
+        return cls(http=server.url, page=server.page_url, ipc_path=server.ipc_path)
+
+    @property
+    def websocket(self) -> str:
+        """The URL of WebSocket, on the port of HTTP."""
+        return self.http.replace("http", "ws", 1)
+
+
+class OpenNode:
+    """A node with its JSON-RPC service, which `open_node` opened."""
+
+    def __init__(
+        self,
+        node: Node,
+        config: NodeConfig,
+        *,
+        agents: tuple[Address, ...] = (),
+        notes: tuple[str, ...] = (),
+        engines: Sequence[LlamaModel] = (),
+    ) -> None:
+        """Input: the node; the config; agents of the fixture; notes for people; the engines."""
+        self.node, self.config = node, config
+        self.agents = agents
+        """Agents of the fixture."""
+
+        self.notes = notes
+        """What a user should read, such as files that were skipped."""
+
+        self.urls: NodeUrls | None = None
+        """Addresses of the server; None without one."""
+
+        self.service = build_node_service(
+            node,
+            call_gas=config.call_gas,
+            call_seconds=config.call_seconds,
+            trace_pool=TracePool(config.trace_bytes),
+            tables=[ORACLE_METHODS],
+        )
+        """The JSON-RPC methods, for a provider of `pyevm_agents.rpc.web3_provider`."""
+
+        self.engines = tuple(engines)
+        """The models that the node opened and closes."""
+
+        self._session = Session("in process")
+        self._is_closed = False
+
+    @property
+    def chain(self) -> Chain:
+        """The chain, which `anvil_reset` replaces."""
+        return self.node.chain
+
+    def request(self, method: str, *params: object) -> Any:  # noqa: ANN401 - JSON
+        """Send a JSON-RPC request without a server; return the result.
+
+        Raises: RpcError: the method returned an error, or does not exist.
+        """
+        return self.service.call(method, params, self._session)
+
+    def build_server(self, *, watch: RequestListener | None = None) -> Server:
+        """Return a server of the service, for `async with` in an event loop of the caller.
+
+        Input: a listener for each finished request, which must not block.
+        """
+        return Server(
+            self.service, build_server_options(self.config), watch=watch, may_watch_wait=False
+        )
+
+    def abort(self) -> None:
+        """End running transactions with a fault; they enter no block, and stay in the pool."""
+        self.node.begin_stop()
+        for engine in self.engines:
+            engine.close()
+        if self.node.fork is not None:
+            self.node.fork.close()
+
+    def close(self) -> None:
+        """Dump the state to the config's file, if there is one; close the node.
+
+        Calling it again does nothing.
+
+        Raises: AgentsError: the file can't be written. The node is closed.
+        """
+        if self._is_closed:
+            return
+        self._is_closed = True
+        self._session.close()
+        try:
+            if self.config.dump_path is not None:
+                self.node.wait_idle()
+                form = self.node.submit_change(lambda: dump(self.node)).result()
+                write_state(self.config.dump_path, form)
+        finally:
+            self.node.close()
+
+
+@contextmanager
+def open_node(
+    config: NodeConfig | None = None,
+    *,
+    serve: bool = True,
+    on_progress: Callable[[Progress], None] | None = None,
+    on_warning: Callable[[str], None] = log.warning,
+) -> Iterator[OpenNode]:
+    """Open a node for the duration of the context.
+
+    Input:
+        config: None for that of `pyevm-agents node` without options.
+        serve: whether the node listens, in a thread. Without a server no port is opened, and
+            transactions that a kept chain's pool restores wait for `node.resume`.
+        on_progress: called while a model is loaded and while it reads and writes.
+        on_warning: called with the generation store's first failure.
+
+    Raises:
+        ConfigError: a value is invalid, a file can't be read, the chain in the folder is another
+            one, or the port is in use.
+        RemoteFault: the node of the live chain does not answer.
+        AgentsError: at the end, if the state can't be written.
+    """
+    config = NodeConfig() if config is None else config
+    with ExitStack() as stack:
+        opened = _open(config, stack, on_progress, on_warning)
+        stack.callback(opened.close)
+        if serve:
+            options = build_server_options(config)
+            server = stack.enter_context(serve_in_thread(opened.service, options))
+            opened.urls = NodeUrls.from_server(server)
+            opened.node.resume()
+        yield opened
+
+
+def build_server_options(config: NodeConfig) -> ServerOptions:
+    """Return the options of a node's server."""
+    return ServerOptions(
+        host=config.host,
+        port=config.port,
+        ipc_path=config.ipc_path,
+        allowed_origins=frozenset(config.allowed_origins),
+        allowed_hosts=frozenset(config.allowed_hosts),
+        serves_page=config.serves_page,
+    )
+
+
+def _open(
+    config: NodeConfig,
+    stack: ExitStack,
+    on_progress: Callable[[Progress], None] | None,
+    on_warning: Callable[[str], None],
+) -> OpenNode:
+    state = None if config.load_path is None else read_state(config.load_path)
+    if config.dump_path is not None:
+        config = replace(config, dump_path=require_writable(config.dump_path))
+    if config.config_path is not None:
+        require_writable(config.config_path, "config file")
+    folders = _open_artifacts(config.artifacts)
+    genesis = _read_genesis(config.genesis)
+    fixture = _read_fixture(config.fixture)
+    keys = Keys(derive_keys(config.mnemonic, config.accounts, config.derivation_path.rstrip("/")))
+    keys.impersonates_all = config.impersonates_all
+    live_chain = _read_live_chain(config.live_chain)
+    fork_block = None
+    if live_chain is not None:
+        fork_block = live_chain.open()
+        stack.callback(fork_block.close)
+    rows = _open_rows(config.state_dir)
+    stack.callback(rows.close)
+    setup = NodeSetup(
+        config=config,
+        genesis=genesis,
+        rows=rows,
+        accounts=_build_accounts(config, keys, genesis, fork_block),
+        fork_block=fork_block,
+        stack=stack,
+        on_progress=on_progress,
+        on_warning=on_warning,
+    )
+    node_chain = _open_chain(setup, fixture)
+    node_chain.chain.known_contracts.watch(folders)
+    node = Node(
+        node_chain.chain,
+        now=time.time,
+        keys=keys,
+        mining=config.mining,
+        order=config.order,
+        journal=None if config.state_dir is None else Journal(rows),
+        open_fork=ForkOpener(live_chain) if config.state_dir is None else None,
+        rehearses=True,
+    )
+    stack.callback(node.close)
+    if state is not None:
+        _load_state(node, state)
+    if config.config_path is not None:
+        write_config(config.config_path, node, config.mnemonic, config.derivation_path)
+    skipped = [f"Skipped {file}: {text}" for file, text in folders.list_problems().items()]
+    return OpenNode(
+        node,
+        config,
+        agents=node_chain.agents,
+        notes=(*node_chain.notes, *skipped, *_list_restored(node)),
+        engines=setup.engines,
+    )
+
+
+def _open_chain(setup: NodeSetup, fixture: Fixture | None) -> NodeChain:
+    """Open the chain; a damaged database is a mistake in the config."""
+    try:
+        return setup.open_chain() if fixture is None else setup.open_fixture_chain(fixture)
+    except UnreadableChainError as error:
+        raise ConfigError(str(error)) from error
+
+
+def _open_artifacts(named: Sequence[Path] | None) -> ArtifactFolders:
+    """Return the folders of compiled contracts.
+
+    Raises: ConfigError: a named file or folder is missing, or holds no contract.
+    """
+    if named is None:
+        return ArtifactFolders(root=Path.cwd())
+    folders = ArtifactFolders(named)
+    folders.load()
+    return folders
+
+
+def _read_genesis(genesis: GenesisFile | Path | None) -> GenesisFile:
+    if isinstance(genesis, Path):
+        return read_genesis(genesis)
+    return GenesisFile() if genesis is None else genesis
+
+
+def _read_fixture(fixture: Fixture | Path | str | None) -> Fixture | None:
+    if not isinstance(fixture, Path | str):
+        return fixture
+    from pyevm_agents.recordings.bundled import load_bundled_fixture  # noqa: PLC0415 - seldom needed
+
+    return load_bundled_fixture(str(fixture))
+
+
+def _read_live_chain(live_chain: ForkOptions | str | None) -> ForkOptions | None:
+    return ForkOptions.from_text(live_chain) if isinstance(live_chain, str) else live_chain
+
+
+def _open_rows(folder: Path | None) -> LmdbRows:
+    """Return the database in a folder.
+
+    Without a folder its files are deleted at once, and disappear with the process however it ends.
+    """
+    if folder is not None:
+        return LmdbRows(folder)
+    with tempfile.TemporaryDirectory(prefix="pyevm-agents-") as temporary:
+        return LmdbRows(Path(temporary))
+
+
+def _build_accounts(
+    config: NodeConfig, keys: Keys, genesis: GenesisFile, fork_block: RemoteFork | None
+) -> Mapping[Address, GenesisAccount]:
+    """Return the accounts of genesis, or those that a fork funds."""
+    funds = GenesisAccount(balance_wei=config.balance_ether * WEI)
+    funded = dict.fromkeys(keys.addresses, funds)
+    if fork_block is not None:
+        return funded
+    return {
+        **funded,
+        **build_predeploys(config.fork_name or DEFAULT_FORK),
+        **({} if config.registries is None else build_registries(config.registries)),
+        **genesis.accounts,
+    }
+
+
+def _load_state(node: Node, state: object) -> None:
+    """Load a dump into a chain without blocks."""
+    if number := node.chain.head.block_number:
+        raise ConfigError(
+            f"the stored chain is at block {number}: a dump can only be loaded into a new chain; "
+            "omit --load-state, or --state-dir"
+        )
+    node.submit_change(lambda: load(node, state)).result()
+
+
+def _list_restored(node: Node) -> Iterator[str]:
+    """Yield notes of what the pool's journal restored."""
+    count = len(node.restored.transactions)
+    if count:
+        yield f"Restored {pluralize(count, 'transaction')} of the pool from the last run."
+    for place in node.restored.damaged:
+        yield f"Skipped a damaged row of the pool's journal, {place}: send that transaction again."
+
+
+def write_config(path: Path, node: Node, mnemonic: str, derivation_path: str) -> None:
+    """Write a node's accounts, keys and parameters in anvil's format, for the owner alone.
+
+    Input:
+        mnemonic: the words that the node's keys are derived from.
+        derivation_path: without the index.
+
+    Source: anvil 1.7.1, `--config-out`.
+    Raises: AgentsError: the file can't be written.
+    """
+    base_fee = int(node.next_block.build_header().base_fee_per_gas or 0)
+    addresses = node.keys.addresses
+    form = {
+        "available_accounts": ["0x" + address.hex() for address in addresses],
+        "private_keys": [str(node.keys.get_key(address)) for address in addresses],
+        "wallet": {"mnemonic": mnemonic, "derivation_path": derivation_path.rstrip("/") + "/"},
+        "base_fee": str(base_fee),
+        "gas_price": str(suggest_gas_price(node)),
+        "gas_limit": str(node.chain.config.block_gas_limit),
+        "genesis_timestamp": str(node.chain.config.genesis_timestamp_seconds),
+    }
+    write_json(path, form, "config file")
