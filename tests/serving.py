@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-import threading
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pyevm_agents import server as server_module
 from pyevm_agents.server import Server, ServerOptions
 from tests.deadlines import HANG_SECONDS
 from tests.echo_service import EchoService
@@ -164,25 +164,9 @@ async def _serve(
 
 @contextmanager
 def serve_in_thread(service: Service) -> Iterator[str]:
-    """Serve in a thread with a loop of its own inside a context; give the URL."""
-    is_up = threading.Event()
-    found: list[tuple[asyncio.AbstractEventLoop, Server]] = []
-
-    async def run() -> None:
-        async with Server(service, ServerOptions(port=0)) as server:
-            found.append((asyncio.get_running_loop(), server))
-            is_up.set()
-            await server.wait_stopped()
-
-    thread = threading.Thread(target=lambda: asyncio.run(run()))
-    thread.start()
-    try:
-        assert is_up.wait(HANG_SECONDS)
-        yield found[0][1].url
-    finally:
-        loop, server = found[0]
-        loop.call_soon_threadsafe(server.stop)
-        thread.join()
+    """Serve on a free port, in a thread, inside a context; give the URL."""
+    with server_module.serve_in_thread(service, ServerOptions(port=0)) as server:
+        yield server.url
 
 
 async def until(condition: Callable[[], object]) -> None:

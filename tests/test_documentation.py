@@ -80,7 +80,10 @@ PROGRAMS = {
     "lifecycle.py": "bob-1-run-1 completed\nbob-2-run-1 completed\n",
     "lyon.py": "Lyon\n",
     "numeric_client.py": "[981]\n",
+    "node_without_server.py": "",
     "numeric_files.py": "",
+    "open_node.py": "Done. DeployTool: Successfully deployed\n",
+    "plain_node.py": "5 0\n",
     "recorded_chain.py": "",
     "verdict.py": '{"answer": "Paris", "winners": ["0xA"], "reasoning": "Lyon is another city."}\n',
     "web3_client.py": "1 ['DeployTool', 'Deposited.']\n",
@@ -89,6 +92,7 @@ PROGRAMS = {
 
 SLOW = {
     "convert_model.py",
+    "open_node.py",
     "test_adversary.py",
     "test_days.py",
     "test_faults.py",

@@ -42,14 +42,6 @@ def read_known_abis(files: Iterable[Path]) -> tuple[ContractAbi, ...]:
     return tuple(abi for file in files for abi in read_abis(file))
 
 
-def add_known_abis(known: KnownContracts, files: Iterable[Path]) -> None:
-    """Add the contracts of files to those that a chain's texts name.
-
-    Raises: ConfigError: a file has no ABI, or there are too many contracts.
-    """
-    known.add(*(each.description for each in read_known_abis(files)))
-
-
 def learn_abis(sender: Sender, files: Iterable[Path]) -> None:
     """Name the errors of files' contracts for a sender, and in the traces of its node.
 

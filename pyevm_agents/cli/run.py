@@ -18,6 +18,7 @@ from pyevm_agents.cli.errors import FAULT_STATUS, NOT_DONE_STATUS
 from pyevm_agents.cli.options.group import add_option_group
 from pyevm_agents.cli.output import StatusLine, print_json
 from pyevm_agents.cli.run_output import RunPrinter
+from pyevm_agents.cli.store import warn_run
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.lifecycle.budget import ComputeBudget
 from pyevm_agents.lifecycle.receipts import ReceiptType
@@ -29,11 +30,11 @@ if TYPE_CHECKING:
 
     from eth_keys.datatypes import PrivateKey
 
-    from pyevm_agents.cli.agent.agent_type import DeployedChoice
     from pyevm_agents.cli.agent.plane_options import PlaneChoices
     from pyevm_agents.cli.agent.treasury_options import TreasuryChoices
     from pyevm_agents.control.forms import TaskForm
     from pyevm_agents.control.plane import ControlPlane
+    from pyevm_agents.control.plane_config import DeployedAgent
 
 STANDARD = ComputeBudget()
 VERIFICATION = ReceiptType.VERIFICATION.value
@@ -119,7 +120,7 @@ def run(  # noqa: PLR0913 - one for each option
     goal: str | None,
     *,
     continued: str | None,
-    agents: tuple[Path | DeployedChoice, ...],
+    agents: tuple[Path | DeployedAgent, ...],
     category: str,
     budget: BudgetChoices,
     until: str | None,
@@ -145,7 +146,7 @@ def run(  # noqa: PLR0913 - one for each option
     require_agents_extra()
     if confirm and until is not None:
         raise click.UsageError("--confirm and --until exclude each other; omit one")
-    from pyevm_agents.cli.agent.plane_opener import open_plane  # noqa: PLC0415 - needs the extra
+    from pyevm_agents.control.open_plane import open_plane  # noqa: PLC0415 - needs the extra
 
     if (goal is None) == (continued is None):
         raise click.UsageError("pass either a GOAL or --continue RUN_ID")
@@ -155,13 +156,10 @@ def run(  # noqa: PLR0913 - one for each option
     with StatusLine() as status:
         printer = RunPrinter(status, is_quiet=as_json)
         with open_plane(
-            agents,
-            choices,
-            treasury_choices,
+            choices.build_config(agents, treasury_choices, confirms=confirm, resumes=False),
             on_progress=status.on_progress,
+            on_warning=warn_run,
             listener=printer.on_event,
-            resumes=False,
-            confirms=confirm,
         ) as opened:
             printer.note("\n".join(opened.notes))
             journey = _Journey(

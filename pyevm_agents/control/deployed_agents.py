@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from pyevm_agents.control.plane_config import DeployedAgent
     from pyevm_agents.lifecycle.chain_port import ChainPort
     from pyevm_agents.lifecycle.module import AgentModule
 
@@ -43,14 +43,6 @@ FOLDERS = "agents"
 
 VERSION = "1.0.0"
 """Of every deployed agent: its code does not change."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeployedAgent:
-    """A deployed agent, and its slug in the control plane."""
-
-    slug: str
-    address: bytes
 
 
 def open_deployed_folder(agent: DeployedAgent, port: ChainPort, parent: Path) -> AgentFolder:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from pyevm_agents.cli.options.types import ADDRESS_TYPE
+from pyevm_agents.control.plane_config import DeployedAgent
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -21,24 +21,16 @@ SHOWN_DIGITS = 8
 """Digits of the address in the slug of an agent without a name."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeployedChoice:
-    """A deployed agent that was chosen."""
-
-    slug: str
-    address: bytes
-
-
-class AgentType(click.ParamType["Path | DeployedChoice"]):
+class AgentType(click.ParamType["Path | DeployedAgent"]):
     """The folder of an agent, the address of a deployed one, or `NAME=ADDRESS`."""
 
     name = "agent"
 
     def convert(
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> Path | DeployedChoice:
+    ) -> Path | DeployedAgent:
         """Return a folder, or a deployed agent, which without a name is `agent-` and 8 digits."""
-        if isinstance(value, Path | DeployedChoice):
+        if isinstance(value, Path | DeployedAgent):
             return value
         text = str(value)
         found = DEPLOYED.fullmatch(text)
@@ -51,7 +43,7 @@ class AgentType(click.ParamType["Path | DeployedChoice"]):
         if found["name"] == "":
             self.fail(f"{text!r}: has no name before =; pass NAME=0x…, or 0x… alone", param, ctx)
         slug = found["name"] or f"agent-{address.hex()[:SHOWN_DIGITS]}"
-        return DeployedChoice(slug=slug, address=address)
+        return DeployedAgent(slug=slug, address=address)
 
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str

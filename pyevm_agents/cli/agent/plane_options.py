@@ -10,18 +10,20 @@ import click
 
 from pyevm_agents.cli.known_abis import abi_option
 from pyevm_agents.cli.options.group import add_option_group
-from pyevm_agents.cli.options.models import adapter_option, models_option
+from pyevm_agents.cli.options.models import adapter_option, is_given, models_option
 from pyevm_agents.cli.options.types import ADDRESS_TYPE
 from pyevm_agents.cli.store import store_option
-from pyevm_agents.lifecycle.trust import TrustedSources, TrustThreshold
-from pyevm_agents.recordings.bundled import load_bundled_fixture
+from pyevm_agents.control.plane_config import PlaneConfig
+from pyevm_agents.local_node import NodeConfig
+from pyevm_agents.models.store.store import MEMORY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from pyevm_agents.cli.agent.treasury_options import TreasuryChoices
+    from pyevm_agents.control.plane_config import DeployedAgent
     from pyevm_agents.model_registry.registry import ModelChoice
     from pyevm_agents.models import Adapter
-    from pyevm_agents.recordings import Fixture
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +36,7 @@ class PlaneChoices:
     threads: int | None
     store_path: Path | None
     no_store: bool
-    fixture: Fixture | None
+    fixture: str | None
     data_folder: Path | None
     min_score: float
     requires_identity: bool
@@ -43,32 +45,47 @@ class PlaneChoices:
     validator: bytes | None
     abi_files: tuple[Path, ...]
 
-    @property
-    def threshold(self) -> TrustThreshold:
-        """What an agent needs to be run."""
-        return TrustThreshold(
+    def build_config(
+        self,
+        agents: Sequence[Path | DeployedAgent],
+        treasury: TreasuryChoices,
+        *,
+        confirms: bool,
+        resumes: bool = True,
+    ) -> PlaneConfig:
+        """Return the config of these options, of the agents and of the treasury.
+
+        Input:
+            confirms, resumes: as in `PlaneConfig`.
+
+        Raises: ConfigError: the operator's keystore can't be opened.
+        """
+        context = click.get_current_context()
+        models: tuple[ModelChoice, ...] | None = None
+        if self.no_model:
+            models = ()
+        elif is_given(context, "models") or is_given(context, "adapter"):
+            models = tuple(each.with_adapter(self.adapter) for each in self.models)
+        return PlaneConfig(
+            agents=tuple(agents),
+            node=NodeConfig(
+                models=models,
+                threads=self.threads,
+                store_path=MEMORY if self.no_store else self.store_path,
+                fixture=self.fixture,
+            ),
+            data_folder=self.data_folder,
             min_score=self.min_score,
-            requires_identity=self.is_registration_needed,
-            requires_registration=self.is_registration_needed,
+            requires_identity=self.requires_identity,
+            trusted_validators=self.validators,
+            trusted_clients=self.clients,
+            validator=self.validator,
+            abi_files=self.abi_files,
+            treasury=treasury.config,
+            operator_key=treasury.open_operator(),
+            confirms=confirms,
+            resumes=resumes,
         )
-
-    @property
-    def is_registration_needed(self) -> bool:
-        """Whether agents must be registered: if that is asked, or a validator answers for them."""
-        return self.requires_identity or self.validator is not None
-
-    @property
-    def sources(self) -> TrustedSources:
-        """Whose word counts."""
-        return TrustedSources(
-            validators=frozenset(self.validators), clients=frozenset(self.clients)
-        )
-
-
-def _load_fixture(
-    _context: click.Context, _option: click.Parameter, name: str | None
-) -> Fixture | None:
-    return None if name is None else load_bundled_fixture(name)
 
 
 _OPTIONS = (
@@ -79,7 +96,7 @@ _OPTIONS = (
     store_option,
     click.option("--no-store", is_flag=True, help="Neither read nor write the generation store."),
     click.option(
-        "--fixture", metavar="NAME|FILE", callback=_load_fixture,
+        "--fixture", metavar="NAME|FILE",
         help="Start with a recorded chain, such as wallet_agent.",
     ),
     click.option(

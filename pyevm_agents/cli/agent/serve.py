@@ -11,15 +11,16 @@ import anyio
 import click
 
 from pyevm_agents.cli.agent.agent_type import AGENT_TYPE
-from pyevm_agents.cli.agent.plane_opener import open_plane
 from pyevm_agents.cli.agent.plane_options import add_plane_options
 from pyevm_agents.cli.agent.treasury_options import add_treasury_options
 from pyevm_agents.cli.options.models import allow_host_option, allow_origin_option
 from pyevm_agents.cli.output import StatusLine, err
+from pyevm_agents.cli.store import warn_run
 from pyevm_agents.control.access import MCP_PATH
 from pyevm_agents.control.agent_template import DEFAULT_PORT
 from pyevm_agents.control.app import bind_socket, build_app, build_server
 from pyevm_agents.control.mcp_tools import build_mcp_server
+from pyevm_agents.control.open_plane import open_plane
 from pyevm_agents.oracle.rpc_methods import METHODS as ORACLE_METHODS
 from pyevm_agents.rpc.methods.registry import build_node_service
 from pyevm_agents.server import Server, ServerOptions
@@ -29,10 +30,10 @@ if TYPE_CHECKING:
     import socket
     from pathlib import Path
 
-    from pyevm_agents.cli.agent.agent_type import DeployedChoice
-    from pyevm_agents.cli.agent.plane_opener import OpenedPlane
     from pyevm_agents.cli.agent.plane_options import PlaneChoices
     from pyevm_agents.cli.agent.treasury_options import TreasuryChoices
+    from pyevm_agents.control.open_plane import OpenedPlane
+    from pyevm_agents.control.plane_config import DeployedAgent
 
 EXAMPLES = """\b
 Examples:
@@ -68,7 +69,7 @@ Examples:
 @add_treasury_options
 @add_plane_options
 def serve(  # noqa: PLR0913 - one for each option
-    agents: tuple[Path | DeployedChoice, ...],
+    agents: tuple[Path | DeployedAgent, ...],
     *,
     host: str,
     port: int,
@@ -98,11 +99,9 @@ def serve(  # noqa: PLR0913 - one for each option
         bound = None if stdio else stack.enter_context(bind_socket(host, port))
         opened = stack.enter_context(
             open_plane(
-                agents,
-                choices,
-                treasury_choices,
+                choices.build_config(agents, treasury_choices, confirms=confirms),
                 on_progress=status.on_progress,
-                confirms=confirms,
+                on_warning=warn_run,
             )
         )
         status.stop()

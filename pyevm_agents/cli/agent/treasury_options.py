@@ -13,6 +13,7 @@ from eth_utils import function_signature_to_4byte_selector, to_checksum_address
 from pyevm_agents.cli.options.group import add_option_group
 from pyevm_agents.cli.options.keystore import password_file_option, unlock
 from pyevm_agents.cli.options.types import ADDRESS_TYPE
+from pyevm_agents.control.plane_config import CAP_WEI, DEPOSIT_WEI, NEW, TreasuryConfig
 from pyevm_agents.control.treasury_policy import TokenCap, TreasuryPolicy
 
 if TYPE_CHECKING:
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
 
     from eth_keys.datatypes import PrivateKey
 
-NEW = "new"
-CAP_WEI = 10**17
-DEPOSIT_WEI = 10**18
 MAX_AMOUNT = 2**256 - 1
 MAX_AMOUNT_DIGITS = len(str(MAX_AMOUNT))
 MAX_TOKENS = 7
@@ -146,18 +144,19 @@ class TreasuryChoices:
         return unlock(self.operator_keystore, self.password_file)
 
     @property
-    def policy(self) -> TreasuryPolicy:
-        """The rules of a new treasury."""
+    def config(self) -> TreasuryConfig:
+        """The treasury without the operator."""
         cap, deposit = self.treasury_cap_wei, self.treasury_deposit_wei
-        return TreasuryPolicy(
+        policy = TreasuryPolicy(
             cap_wei=CAP_WEI if cap is None else cap,
             deposit_wei=DEPOSIT_WEI if deposit is None else deposit,
             targets=self.treasury_targets,
             functions=self.treasury_functions,
             token_caps=self.treasury_token_caps,
         )
+        return TreasuryConfig(treasury=self.treasury, policy=policy, given_rules=self._list_given())
 
-    def list_given(self) -> dict[str, str]:
+    def _list_given(self) -> dict[str, str]:
         """Return the rules that were passed: fields of `TreasuryPolicy`, each with its option."""
         given = {
             "cap_wei": self.treasury_cap_wei is not None,

@@ -347,6 +347,8 @@ def _require_compatible_options(context: click.Context) -> None:
                     f"{names[option]} and {names[other]} exclude each other; omit one"
                 )
     require_single_model(context)
+    if "fixture" in used_names and len(context.params["models"]) > 1:
+        raise click.UsageError("--fixture needs a single --model")
     needed = {"mixed_mining": "block_time", **dict.fromkeys(FORK_OPTIONS, "fork_url")}
     for option, other in needed.items():
         if option in used_names and other not in used_names:

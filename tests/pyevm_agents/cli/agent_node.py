@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import threading
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from pyevm_agents.abi.bundled import load_artifact
@@ -16,12 +13,12 @@ from pyevm_agents.node import Keys, Node
 from pyevm_agents.rpc.methods.registry import build_node_service
 from pyevm_agents.rpc.session import Session
 from pyevm_agents.scenarios.wallet import WalletDemo
-from pyevm_agents.server import Server, ServerOptions
 from tests.byte_model import PROFILE, ByteModel
-from tests.deadlines import HANG_SECONDS
+from tests.serving import serve_in_thread
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
+    from contextlib import AbstractContextManager
 
     from precompiles.language_model import GenerationRequest, LanguageModel
     from precompiles.numeric_model import NumericModel
@@ -71,24 +68,6 @@ class AgentNode:
         form = {"from": FIRST, "to": "0x" + self.wallet.agent.hex(), "data": "0x" + data.hex()}
         return form | {"gas": hex(29_000_000)}
 
-    @contextmanager
-    def served(self) -> Iterator[str]:
-        """Serve it from a thread; yield its address."""
-        started = threading.Event()
-        told: list[Any] = []
-
-        async def serve() -> None:
-            async with Server(self.service, ServerOptions(port=0)) as server:
-                told.extend((server, asyncio.get_running_loop()))
-                started.set()
-                await server.wait_stopped()
-
-        thread = threading.Thread(target=lambda: asyncio.run(serve()))
-        thread.start()
-        started.wait(HANG_SECONDS)
-        server, loop = told
-        try:
-            yield server.url
-        finally:
-            loop.call_soon_threadsafe(server.stop)
-            thread.join()
+    def served(self) -> AbstractContextManager[str]:
+        """Serve it from a thread; the context has its address."""
+        return serve_in_thread(self.service)

@@ -10,11 +10,11 @@ from eth_utils import to_checksum_address
 
 from precompiles.spec import EXECUTOR_ADDRESS
 from pyevm_agents.control.deployed_agents import (
-    DeployedAgent,
     build_loader,
     open_deployed_folder,
     read_deployed_manifest,
 )
+from pyevm_agents.control.plane_config import DeployedAgent
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.lifecycle.local_chain import LocalChainPort
 from pyevm_agents.lifecycle.onchain_agent import OnchainAgent

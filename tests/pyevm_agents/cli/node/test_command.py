@@ -19,11 +19,11 @@ import time
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from click.testing import CliRunner
-from eth_abi import encode
 from web3 import IPCProvider, Web3
 from web3.types import Wei
 
@@ -31,15 +31,21 @@ from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.chain.database import CONFIG_KEY, pool_key
 from pyevm_agents.chain.lmdb import LmdbRows
 from pyevm_agents.cli.app import main
+from pyevm_agents.cli.node.command import build_config
+from pyevm_agents.cli.node.command import node as node_command
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.config.chain_config import VERSION
+from pyevm_agents.config.schedule_file import parse_short_prices
+from pyevm_agents.local_node import NodeConfig
+from pyevm_agents.model_registry.registry import ModelChoice
+from pyevm_agents.models import NO_ADAPTER
+from pyevm_agents.node import MiningMode
 from pyevm_agents.node.keys import derive_keys
 from pyevm_agents.server import Server
 from tests.deadlines import HANG_SECONDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+    from collections.abc import Iterator, Mapping
 
 FIRST, SECOND = (
     "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266",
@@ -122,19 +128,6 @@ def test_hashes_of_blocks_long_ago_are_in_the_history_contract(plain: Running) -
     asked = plain.result("eth_call", {"to": history, "data": f"0x{5:064x}"})
     assert asked == plain.result("eth_getBlockByNumber", "0x5", False)["hash"]  # noqa: FBT003 - JSON-RPC has places
     assert plain.ask("eth_call", {"to": history, "data": f"0x{4_000:064x}"})["error"]["code"] == 3
-
-
-@pytest.mark.slow
-def test_an_earlier_fork_goes_on_as_what_it_is(tmp_path: Path) -> None:
-    history = "0x0000f90827f1c53a10cb7a02335b175320002935"
-    for number in range(2):
-        with node("--no-model", "--hardfork", "Cancun", "--state-dir", str(tmp_path)) as running:
-            assert running.said["fork"] == "cancun"
-            assert running.result("eth_blockNumber") == hex(number)
-            assert running.result("eth_getCode", history) == "0x"
-            running.result("eth_getTransactionReceipt", running.send())
-    told = CliRunner().invoke(main, ["node", "--no-model", "--state-dir", str(tmp_path)])
-    assert 'fork is "cancun" there and "prague" here' in told.output
 
 
 def test_a_killed_node_goes_on_where_it_stood(tmp_path: Path) -> None:
@@ -231,6 +224,62 @@ def test_a_mistake_gets_one_clear_line(
     assert "Traceback" not in told.output
 
 
+@pytest.mark.parametrize(
+    ("options", "fields"),
+    [
+        ([], {}),
+        (["-p", "0", "--host", "::1", "--no-ui"], {"port": 0, "host": "::1", "serves_page": False}),
+        (["--ipc"], {"ipc_path": Path("/tmp/anvil.ipc")}),  # noqa: S108 - anvil's
+        (["--chain-id", "5", "--gas-limit", "40000000"], {"chain_id": 5, "gas_limit": 40_000_000}),
+        (["-a", "2", "--balance", "3"], {"accounts": 2, "balance_ether": 3}),
+        (["-m", "x", "--derivation-path", "m/1"], {"mnemonic": "x", "derivation_path": "m/1"}),
+        (["--block-time", "2"], {"mining": MiningMode(is_automatic=False, interval_seconds=2)}),
+        (["-b", "2", "--mixed-mining"], {"mining": MiningMode(interval_seconds=2)}),
+        (["--no-mining"], {"mining": MiningMode(is_automatic=False)}),
+        (["--order", "fifo", "--auto-impersonate"], {"order": "fifo", "impersonates_all": True}),
+        (["--code-size-limit", "30000"], {"code_size_bytes": 30_000}),
+        (["--disable-code-size-limit"], {"code_size_bytes": 2**20}),
+        (["--base-fee", "7", "--timestamp", "8"], {"base_fee_wei": 7, "timestamp_seconds": 8}),
+        (["--hardfork", "Cancun"], {"fork_name": "cancun"}),
+        (["--fork-name", "latest"], {"fork_name": "prague"}),
+        (["--init", "g.json"], {"genesis": Path("g.json")}),
+        (["--registries"], {"registries": "testnet"}),
+        (["--schedule", "cold=5"], {"schedule": parse_short_prices({"cold": 5})}),
+        (["--fixture", "nested"], {"fixture": "nested"}),
+        (["--no-model"], {"models": ()}),
+        (["--model", "x.gguf"], {"models": (ModelChoice(path="x.gguf"),)}),
+        (["--adapter", "none"], {"models": (ModelChoice(adapter=NO_ADAPTER),)}),
+        (["--numeric-model", "risk"], {"numeric_models": {"risk": "risk"}}),
+        (["-j", "2", "--no-store"], {"threads": 2, "store_path": ":memory:"}),
+        (["--store", "x"], {"store_path": Path("x")}),
+        (
+            ["--state-dir", "x", "--load-state", "y"],
+            {"state_dir": Path("x"), "load_path": Path("y")},
+        ),
+        (["--state", "none"], {"dump_path": Path("none")}),
+        (
+            ["--dump-state", "x", "--config-out", "y"],
+            {"dump_path": Path("x"), "config_path": Path("y")},
+        ),
+        (
+            ["--call-gas-cap", "9000000", "--call-timeout", "2"],
+            {"call_gas": 9_000_000, "call_seconds": 2},
+        ),
+        (["--trace-memory", "1"], {"trace_bytes": 2**20}),
+        (
+            ["--allow-origin", "*", "--allow-host", "x"],
+            {"allowed_origins": ("*",), "allowed_hosts": ("x",)},
+        ),
+        (["--artifacts", "x"], {"artifacts": (Path("x"),)}),
+        (["--quiet", "--mnemonic-random"], {}),
+    ],
+)
+def test_options_are_fields_of_the_config(options: list[str], fields: Mapping[str, Any]) -> None:
+    """Without options the config is the default one."""
+    with node_command.make_context("node", options) as context:
+        assert build_config(context, None) == NodeConfig(**fields)
+
+
 def test_a_taken_port_is_told_with_what_to_do(plain: Running) -> None:
     port = plain.said["url"].rsplit(":", 1)[1]
     told = CliRunner().invoke(main, ["node", "--no-model", "-p", port])
@@ -273,17 +322,6 @@ def test_web3_connects_by_ipc() -> None:
                 sent = web3.eth.send_transaction({"from": first, "to": second, "value": Wei(5)})
                 assert web3.eth.wait_for_transaction_receipt(sent)["status"] == 1
                 assert it.result("eth_blockNumber") == "0x1"
-
-
-def test_order_and_code_size_reach_the_node() -> None:
-    with node("--no-model", "--no-mining", "--order", "fifo", "--disable-code-size-limit") as it:
-        first = it.send()
-        dear = {"from": SECOND, "to": FIRST, "gas": "0x5208", "maxPriorityFeePerGas": hex(10**12)}
-        later = it.result("eth_sendTransaction", dear | {"maxFeePerGas": hex(10**13)})
-        it.result("evm_mine")
-        assert it.result("eth_getBlockByNumber", "latest", False)["transactions"] == [first, later]  # noqa: FBT003 - JSON-RPC has places
-        code = {"data": "0x620186a05ff3", "gas": hex(29_000_000)}  # 100,000 bytes.
-        assert len(it.result("eth_call", code)) == 2 + 200_000
 
 
 @pytest.mark.slow
@@ -355,39 +393,9 @@ def test_a_kept_chain_of_version_1_is_refused_with_what_to_do(tmp_path: Path) ->
     assert "a kept chain in another folder" in words
 
 
-@pytest.mark.slow
-def test_no_state_is_loaded_into_a_chain_that_has_begun(tmp_path: Path) -> None:
-    folder = ("--no-model", "--state-dir", str(tmp_path / "chain"))
-    with node(*folder, "--dump-state", str(tmp_path)) as running:
-        running.send()
-        running.process.send_signal(signal.SIGTERM)
-        running.process.communicate(timeout=HANG_SECONDS)
-    command = ["node", *folder, "-p", "0", "--load-state", str(tmp_path / "state.json")]
-    told = CliRunner().invoke(main, command)
-    assert told.exit_code == 2
-    assert "is at block 1: a dump can only be loaded" in " ".join(told.output.split())
-
-
 def instruction(to: str, text: str) -> dict[str, str]:
     data = load_artifact("WalletAgent").encode_call("instruct", text)
     return {"from": FIRST, "to": to, "data": "0x" + data.hex()}
-
-
-@pytest.mark.slow
-def test_a_fixture_says_what_it_recorded_and_nothing_else() -> None:
-    with node("--fixture", "wallet_agent", "--no-model", "--accounts", "2") as running:
-        (agent,) = running.said["agents"]
-        assert running.said["block"] == 2
-        assert running.result("eth_getBalance", SECOND) == hex(10_000 * 10**18)
-        recorded = instruction(agent, "Deposit 10 USDC into the pool")
-        sent = running.result("eth_sendTransaction", recorded)
-        (first, last) = running.result("agent_traceTransaction", sent)["steps"]
-        assert (first["action"], last["action"]) == ("DeployTool", None)
-        error = running.ask("eth_call", instruction(agent, "Sing a song"))["error"]
-        assert (error["code"], error["data"]) == (-32002, [{"retry": False}])
-        assert "the record has no" in error["message"]
-        error = running.ask("agent_setScript", [{"answer": "No."}])["error"]
-        assert "runs without a model" in error["message"]
 
 
 FREE = ("--model", "smollm2-135m-free")
@@ -468,73 +476,6 @@ def _is_not_answered(line: dict[str, object]) -> bool:
 
 
 @pytest.mark.slow
-def test_prices_are_those_of_the_schedule(tmp_path: Path) -> None:
-    file = tmp_path / "prices.json"
-    file.write_text('{"coldPromptTokenGas": 600, "warm": 10}')
-    with node("--schedule", str(file)) as running:
-        (model,) = running.result("agent_models")
-        told = (
-            model["coldPromptTokenGas"],
-            model["warmPromptTokenGas"],
-            model["outputTokenGas"],
-        )
-        assert told == (600, 10, 10_000)
-
-
-SCHEDULE = {
-    "schedule": {"executor_base_gas": 31, "input_byte_gas": 37, "tool_gas": 41},
-    "models": {"llama_model_3": {"cold_prompt_token_gas": 230, "output_token_gas": 29}},
-    "made": {"by": "a test"},
-}
-EXECUTOR = "0x0000000000000000000000000000000000000019"
-
-
-@pytest.mark.slow
-def test_a_chain_under_a_schedules_file_is_kept_with_it(tmp_path: Path) -> None:
-    file, folder = tmp_path / "schedule.json", ("--state-dir", str(tmp_path / "chain"))
-    file.write_text(json.dumps(SCHEDULE))
-    with node("--schedule", str(file), *folder) as running:
-        told = running.result("agent_schedule")
-        assert told["gas"] == {
-            "EXECUTOR_BASE_GAS": 31,
-            "INPUT_BYTE_GAS": 37,
-            "METADATA_READ_GAS": 2_000_000,
-            "TOOL_GAS": 41,
-            "PARAMETER_GAS": 2_000,
-            "SCAN_GAS": 250,
-        }
-        assert running.result("agent_setScript", [{"answer": "Done."}])
-        types = ["string", "string", "address[]", "string[]", "string[]", "string"]
-        data = bytes.fromhex("7e636a24") + encode(types, ["default", "Be kind.", [], [], [], "Hi"])
-        asked = {"from": FIRST, "to": EXECUTOR, "data": "0x" + data.hex()}
-        cost = running.result("agent_estimate", asked)
-        sent = running.result("eth_sendTransaction", asked)
-        receipt = running.result("eth_getTransactionReceipt", sent)
-        assert int(receipt["gasUsed"], 16) == cost["gasUsed"]
-        intrinsic = 21_000 + sum(16 if byte else 4 for byte in data)
-        assert cost["gasUsed"] == (
-            intrinsic + 31 + 37 * len(data) + 230 * cost["coldTokens"] + 29 * cost["outputTokens"]
-        )
-    with node(*folder) as running:  # Nobody says it again: the chain knows.
-        assert running.result("agent_schedule") == told
-        assert running.result("eth_blockNumber") == "0x1"
-    command = ["node", "-p", "0", "--schedule", "output=7", *folder]
-    other = CliRunner().invoke(main, command)
-    assert other.exit_code == 2
-    said = "cold_prompt_token_gas of model smollm2-135m-react is 230 there and 6000 here"
-    assert said in other.output
-
-
-@pytest.mark.slow
-def test_a_schedule_that_is_not_for_the_model_is_told(tmp_path: Path) -> None:
-    file = tmp_path / "schedule.json"
-    file.write_text('{"models": {"gpt": {"output_token_gas": 7}}}')
-    told = CliRunner().invoke(main, ["node", "-p", "0", "--schedule", str(file)])
-    assert told.exit_code == 2
-    assert 'models["gpt"]: the chain has no such model; it has smollm2-135m-react' in told.output
-
-
-@pytest.mark.slow
 def test_a_quiet_node_prints_nothing() -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -572,21 +513,3 @@ def test_the_banner_fits_a_terminal(width: int) -> None:
     assert max(map(len, lines)) <= 80
     assert lines[-2].strip() == "Stopped."
     assert "  (0) 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266  10,000 ETH" in lines
-
-
-@pytest.mark.slow
-def test_genesis_comes_from_a_file_and_options_say_more(tmp_path: Path) -> None:
-    file = tmp_path / "genesis.json"
-    rich = {"balance": "0x7", "code": "0x602a5f5260205ff3"}
-    alloc = {"57" * 20: rich, SECOND: {"balance": "1"}}
-    rules = {"config": {"chainId": 5}, "timestamp": "0x6a000000", "gasLimit": "0x989680"}
-    file.write_text(json.dumps({**rules, "alloc": alloc}))
-    options = ("--init", str(file), "--chain-id", "9", "--derivation-path", "m/44'/60'/0'/0/")
-    with node("--no-model", *options) as running:
-        assert running.result("eth_chainId") == "0x9"
-        genesis = running.result("eth_getBlockByNumber", "0x0")
-        assert (genesis["timestamp"], genesis["gasLimit"]) == ("0x6a000000", "0x989680")
-        balances = [running.result("eth_getBalance", one) for one in (FIRST, SECOND)]
-        assert balances == [hex(10_000 * 10**18), "0x1"]
-        called = running.result("eth_call", {"to": "0x" + "57" * 20})
-        assert int(called, 16) == 42

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from click.testing import CliRunner
-from eth_abi import encode
 from eth_utils import to_checksum_address
 
 from pyevm_agents.chain import Chain
 from pyevm_agents.cli.app import main
 from pyevm_agents.cli.node.banner import print_banner, print_json_banner
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.local_node import NodeConfig, NodeUrls, OpenNode
+from pyevm_agents.local_node import NodeConfig, NodeUrls, OpenNode, open_node
 from pyevm_agents.model_registry.profiles import build_numeric_profiles
 from pyevm_agents.models.numeric import NumericFile
 from pyevm_agents.node import Node
@@ -23,7 +22,6 @@ from pyevm_agents.recordings.codec import write_fixture
 from pyevm_agents.server import Server
 from tests.numeric_file import build_numeric_file
 from tests.numeric_model import MODELS, SumModel, make_numeric_bench, run_call
-from tests.pyevm_agents.cli.node.test_command import node
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,8 +29,6 @@ if TYPE_CHECKING:
 
     from precompiles.numeric_model import NumericModel
 
-CALL = {"to": "0x" + MODELS.hex(), "data": "0x" + run_call((1, 2), "line").hex()}
-OUTPUT = "0x" + encode(["int256[]"], [(4, 7)]).hex()
 URLS = NodeUrls(http="http://127.0.0.1:1")
 
 
@@ -73,17 +69,6 @@ def test_a_mistake_gets_one_clear_line(
     assert "Traceback" not in told.output
 
 
-@pytest.mark.slow
-def test_the_name_of_a_language_model_is_taken(
-    folder: Path, reduced_model: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Server, "wait_stopped", lambda _: pytest.fail("the mistake went unnoticed"))
-    options = ["--model", str(reduced_model), "--numeric-model", f"default={folder}/line.onnx"]
-    told = CliRunner().invoke(main, ["node", "--port", "0", *options])
-    assert told.exit_code == 2, told.output
-    assert "two models are called 'default'; give each its own name" in told.output
-
-
 def test_a_fixture_has_models_of_its_own(folder: Path) -> None:
     options = ["--fixture", "wallet_agent", "--numeric-model", f"line={folder}/line.onnx"]
     told = CliRunner().invoke(main, ["node", *options])
@@ -91,41 +76,21 @@ def test_a_fixture_has_models_of_its_own(folder: Path) -> None:
     assert "--fixture and --numeric-model exclude each other" in told.output
 
 
-@pytest.mark.slow
-def test_a_node_keeps_its_numeric_models(folder: Path) -> None:
-    options = ("--no-model", "--state-dir", str(folder / "chain"))
-    given = ("--numeric-model", f"line={folder}/line.onnx")
-    with node(*options, *given) as running:
-        assert running.said["numericModels"] == ["line"]
-        assert running.result("eth_call", CALL, "latest") == OUTPUT
-        running.send()
-    with node(*options, *given) as running:
-        assert running.said["block"] == 1
-        assert running.result("eth_call", CALL, "latest") == OUTPUT
-    told = CliRunner().invoke(main, ["node", "--port", "0", *options])
-    assert told.exit_code == 2
-    assert "its numeric models are line 0x" in " ".join(told.output.split())
-
-
-@pytest.mark.slow
-def test_a_node_opens_a_recording_with_numeric_models(folder: Path) -> None:
+def test_a_recording_with_numeric_models_replays(tmp_path: Path) -> None:
     b = make_numeric_bench({"line": NumericFile(build_numeric_file())})
     b.send(MODELS, run_call((1, 2), "line"))
-    path = folder / "numeric.json"
+    path = tmp_path / "numeric.json"
     write_fixture(record_chain(b.chain, name="numeric", comment="One call."), path)
-    with node("--no-model", "--fixture", str(path)) as running:
-        assert running.said["numericModels"] == ["line"]
-        assert running.result("eth_call", CALL, "latest") == OUTPUT
     told = CliRunner().invoke(main, ["replay", str(path)])
     assert told.exit_code == 0, told.output
 
 
 @pytest.mark.slow
 def test_the_trading_fixture_shows_which_models_ran() -> None:
-    with node("--no-model", "--fixture", "trading") as running:
-        assert running.said["numericModels"] == ["forecast", "risk", "sentiment"]
-        run, *_ = running.result("agent_getRuns", "0x0", hex(running.said["block"]), "0x64")
-        call = running.result("agent_traceCalls", run["transactionHash"])["call"]
+    with open_node(NodeConfig(models=(), fixture="trading"), serve=False) as opened:
+        head = opened.chain.head.block_number
+        run, *_ = opened.request("agent_getRuns", "0x0", hex(head), "0x64")
+        call = opened.request("agent_traceCalls", run["transactionHash"])["call"]
         ran = ["sentiment", "forecast", "forecast", "risk", "risk"]  # Two assets.
         assert list_models(call) == ran
 

@@ -11,7 +11,7 @@ from eth_utils import keccak, to_checksum_address
 
 from pyevm_agents.abi.known_contracts import KnownContracts
 from pyevm_agents.abi.revert_reasons import decode_revert
-from pyevm_agents.cli.known_abis import add_known_abis
+from pyevm_agents.cli.known_abis import read_known_abis
 from pyevm_agents.cli.output import err
 from pyevm_agents.contract_intelligence.abi_files import read_abis
 from pyevm_agents.errors import ConfigError
@@ -38,7 +38,7 @@ def abi_file(tmp_path: Path) -> Path:
 def test_the_errors_of_files_are_known(abi_file: Path, tmp_path: Path) -> None:
     assert decode_revert(REVERT_DATA) == f"0x{REVERT_DATA.hex()}"
     known = KnownContracts()
-    add_known_abis(known, [abi_file])
+    known.add(*(each.description for each in read_known_abis([abi_file])))
     assert decode_revert(REVERT_DATA, known) == NAMED
     [read] = read_abis(abi_file)
     assert (read.name, len(read.entries), read.description.runtime_code) == ("Purse", 2, b"")

@@ -1,4 +1,4 @@
-"""The agents of the commands that run agents: folders, and deployed agents of the opened chain."""
+"""The agents of a control plane: folders, and deployed agents of the opened chain."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from eth_typing import Address
 from eth_utils import to_checksum_address
 
 from pyevm_agents.control.agent_template import require_slug
-from pyevm_agents.control.deployed_agents import DeployedAgent, open_deployed_folder
+from pyevm_agents.control.deployed_agents import open_deployed_folder
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.manifests.agent_folder import AgentFolder
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pyevm_agents.chain import Chain
-    from pyevm_agents.cli.agent.agent_type import DeployedChoice
+    from pyevm_agents.control.plane_config import DeployedAgent
     from pyevm_agents.lifecycle.chain_port import ChainPort
 
 
-def require_agents(chosen: Sequence[Path | DeployedChoice]) -> None:
+def require_agents(chosen: Sequence[Path | DeployedAgent]) -> None:
     """Check agents without their chain.
 
     Raises: ConfigError: a folder has no valid manifest, a name is no slug, or a deployed agent has
@@ -53,7 +53,7 @@ def _read_slug(folder: AgentFolder) -> str:
 
 
 def open_agents(
-    chosen: Sequence[Path | DeployedChoice], chain: Chain, port: ChainPort, data: Path
+    chosen: Sequence[Path | DeployedAgent], chain: Chain, port: ChainPort, data: Path
 ) -> tuple[list[AgentFolder], dict[AgentFolder, bytes]]:
     """Return the folders of agents, and the contracts of the deployed ones.
 
@@ -68,8 +68,7 @@ def open_agents(
             folders.append(AgentFolder(each))
             continue
         _require_code(chain, each.address)
-        agent = DeployedAgent(slug=each.slug, address=each.address)
-        folder = open_deployed_folder(agent, port, data)
+        folder = open_deployed_folder(each, port, data)
         folders.append(folder)
         addresses[folder] = each.address
     return folders, addresses

@@ -1,4 +1,4 @@
-"""The treasury of the commands that run agents: a given one, a kept one, or a new one."""
+"""The treasury of a control plane: a given one, a kept one, or a new one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from eth_typing import Address
 from eth_utils import to_canonical_address, to_checksum_address
 
 from pyevm_agents.atomic_files import write_atomically
-from pyevm_agents.cli.agent.treasury_options import NEW
+from pyevm_agents.control.plane_config import NEW
 from pyevm_agents.control.treasury import (
     OPERATOR_WEI,
     deploy_treasury,
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from eth_keys.datatypes import PrivateKey
 
-    from pyevm_agents.cli.agent.treasury_options import TreasuryChoices
+    from pyevm_agents.control.plane_config import TreasuryConfig
     from pyevm_agents.lifecycle.local_chain import LocalChainPort
     from pyevm_agents.node import Node
 
@@ -40,7 +40,7 @@ POLICY_FILE = "treasury-policy.json"
 
 
 def open_treasury(  # noqa: PLR0913, PLR0917 - what a treasury needs, once
-    choices: TreasuryChoices,
+    choices: TreasuryConfig,
     node: Node,
     port: LocalChainPort,
     signers: Mapping[bytes, PrivateKey],
@@ -51,7 +51,7 @@ def open_treasury(  # noqa: PLR0913, PLR0917 - what a treasury needs, once
     """Return the treasury that runs write through; None for none.
 
     Input:
-        choices: the options; the node and its chain's port.
+        choices: the config; the node and its chain's port.
         signers: known keys, by address.
         operators: of the agents.
         data: the folder of --data; None if nothing is kept.
@@ -72,7 +72,7 @@ def open_treasury(  # noqa: PLR0913, PLR0917 - what a treasury needs, once
                 "need; omit it, or name another folder by --data"
             )
     if address is None and wanted is None:
-        if given := choices.list_given():
+        if given := choices.given_rules:
             raise ConfigError(
                 f"{next(iter(given.values()))}: is for a new treasury; pass --treasury new as well"
             )
@@ -84,7 +84,7 @@ def open_treasury(  # noqa: PLR0913, PLR0917 - what a treasury needs, once
     else:
         rules = None if data is None or kept is None else read_policy(data / POLICY_FILE)
         place = f"treasury {to_checksum_address(address)}"
-        require_same_rules(rules, choices.policy, choices.list_given(), place)
+        require_same_rules(rules, choices.policy, choices.given_rules, place)
     require_treasury(port, address, found)
     if data is not None and kept is None:
         write_atomically(data / TREASURY_FILE, (to_checksum_address(address) + "\n").encode())
@@ -92,7 +92,7 @@ def open_treasury(  # noqa: PLR0913, PLR0917 - what a treasury needs, once
 
 
 def _deploy(  # noqa: PLR0913, PLR0917 - as `open_treasury`
-    choices: TreasuryChoices,
+    choices: TreasuryConfig,
     node: Node,
     port: LocalChainPort,
     signers: Mapping[bytes, PrivateKey],
