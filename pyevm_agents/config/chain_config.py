@@ -20,7 +20,6 @@ from precompiles import numeric_spec, spec
 from precompiles.gas import DEFAULT_SCHEDULE, GasSchedule
 from precompiles.language_model import ModelProfile
 from precompiles.numeric_gas import DEFAULT_NUMERIC_SCHEDULE, NumericGasSchedule
-from pyevm_agents.config.json_limits import MAX_DEPTH, is_too_deep
 from pyevm_agents.config.optional_sections import (
     DIGEST_BYTES,
     ForkOrigin,
@@ -32,6 +31,7 @@ from pyevm_agents.config.optional_sections import (
     parse_numeric_model,
     parse_numeric_schedule,
 )
+from pyevm_agents.config.strict_json import parse_json
 from pyevm_agents.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -227,12 +227,11 @@ class ChainConfig:
 
         Raises: ConfigError: not a chain config, of another version, or with other limits.
         """
-        if is_too_deep(text):
-            raise ConfigError(
-                f"invalid chain configuration: JSON of more than {MAX_DEPTH} nested levels"
-            )
         try:
-            form = json.loads(text)
+            form = parse_json(text)
+        except ConfigError as error:
+            raise ConfigError(f"invalid chain configuration: {error}") from error
+        try:
             _require_version(form)
             limits, schedule = form.pop("limits"), _parse_schedule(form.pop("schedule"))
             models = tuple(map(_parse_model, form.pop("models")))
@@ -241,7 +240,7 @@ class ChainConfig:
                 form["numeric_schedule"] = parse_numeric_schedule(form["numeric_schedule"])
             origin = ForkOrigin.from_form(form.pop("origin")) if "origin" in form else None
             config = cls(models=models, schedule=schedule, origin=origin, **form)
-        except (KeyError, TypeError, AttributeError, RecursionError, ValueError) as error:
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
             if isinstance(error, ConfigError):
                 raise
             raise ConfigError(f"invalid chain configuration: {_describe_error(error)}") from error

@@ -25,14 +25,13 @@ from typing import TYPE_CHECKING
 from precompiles.gas import GasSchedule
 from precompiles.numeric_gas import NumericGasSchedule
 from pyevm_agents.config.chain_config import MAX_PRICE_GAS, ChainConfig
-from pyevm_agents.config.json_limits import MAX_DEPTH, is_too_deep
+from pyevm_agents.config.strict_json import MAX_DIGITS, parse_json
 from pyevm_agents.display import truncate
 from pyevm_agents.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
-    from typing import Never
 
     from precompiles.language_model import ModelProfile
 
@@ -64,9 +63,6 @@ SHORT_NAMES = {
     "maxOutputTokens": "max_output_tokens",
 }
 """Short names, and those of the RPC method `agent_models`, to fields of `ModelProfile`."""
-
-MAX_DIGITS = 100
-"""Upper bound of the digits of a number: Python does not parse more than 4,300."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,20 +181,7 @@ def parse_schedule(text: str) -> ScheduleFile:
 
     Raises: ConfigError: not a schedule.
     """
-    if is_too_deep(text):
-        raise ConfigError(f"more than {MAX_DEPTH} objects and lists in each other")
-    try:
-        document = json.loads(
-            text,
-            object_pairs_hook=_reject_duplicates,
-            parse_constant=_reject_constant,
-            parse_int=_parse_integer,
-        )
-    except ConfigError:
-        raise
-    except ValueError as error:
-        raise ConfigError(f"no JSON: {error}") from error
-    form = _require_object("it", document)
+    form = _require_object("it", parse_json(text))
     if not form.keys().isdisjoint(SHORT_NAMES):
         return parse_short_prices(form)
     _check_names("it", form, SECTIONS)
@@ -233,30 +216,11 @@ def _read_text(path: Path) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        raise ConfigError(f"no JSON: byte {error.start} is not UTF-8") from error
+        raise ConfigError(f"not JSON: byte {error.start} is not UTF-8") from error
 
 
 def _sort_prices(prices: Mapping[str, int], names: Iterable[str]) -> dict[str, int]:
     return {name: prices[name] for name in names if name in prices}
-
-
-def _reject_duplicates(pairs: Iterable[tuple[str, object]]) -> dict[str, object]:
-    form: dict[str, object] = {}
-    for name, value in pairs:
-        if name in form:
-            raise ConfigError(f"{_format_value(name)} is there twice; keep one of them")
-        form[name] = value
-    return form
-
-
-def _parse_integer(digits: str) -> int:
-    if len(digits) > MAX_DIGITS:
-        raise ConfigError(f"{digits[:20]}… has {len(digits):,} digits; no price has more than 19")
-    return int(digits)
-
-
-def _reject_constant(name: str) -> Never:
-    raise ConfigError(f"{name} is no number of JSON's")
 
 
 def _require_object(at: str, value: object) -> Mapping[str, object]:
@@ -319,5 +283,5 @@ def _find_model(models: Sequence[ModelProfile], name: str) -> ModelProfile:
 
 def _format_value(value: object) -> str:
     if isinstance(value, int) and abs(value) >= 10**MAX_DIGITS:
-        return f"a number of more than {MAX_DIGITS} digits"
+        return f"a number of more than {MAX_DIGITS:,} digits"
     return truncate(json.dumps(value, default=repr))

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import math
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pyevm_agents.config.json_limits import MAX_DEPTH, is_too_deep
+from pyevm_agents.config.strict_json import parse_json
 from pyevm_agents.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -86,20 +85,9 @@ def parse_document(text: str, name: str) -> Document:
 
     Raises: ConfigError: not a JSON object, or a member stands twice in an object.
     """
-    if is_too_deep(text):
-        raise ConfigError(f"{name}: must nest at most {MAX_DEPTH} objects and lists")
     try:
-        form = json.loads(
-            text,
-            object_pairs_hook=_build_object,
-            parse_constant=_reject_constant,
-            parse_float=_parse_float,
-        )
-    except json.JSONDecodeError as error:
-        raise ConfigError(
-            f"{name}: not JSON: {error.msg}, line {error.lineno}, column {error.colno}"
-        ) from error
-    except ValueError as error:
+        form = parse_json(text)
+    except ConfigError as error:
         raise ConfigError(f"{name}: {error}") from error
     if not isinstance(form, dict):
         raise ConfigError(f"{name}: must be a JSON object")
@@ -137,24 +125,3 @@ def _has_openfi_members(form: Document) -> bool:
 def _get_list(form: Document, member: str) -> list[Any]:
     value = form.get(member)
     return value if isinstance(value, list) else []
-
-
-def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Build an object. Readers differ in which of two equal members counts."""
-    built = dict(pairs)
-    if len(built) != len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"member {twice!r}: must stand once in an object; remove one")
-    return built
-
-
-def _reject_constant(name: str) -> None:
-    raise ValueError(f"{name}: not a JSON number")
-
-
-def _parse_float(text: str) -> float:
-    value = float(text)
-    if not math.isfinite(value):
-        raise ValueError(f"{text}: not a JSON number of 64 bits")
-    return value

@@ -12,7 +12,7 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, TypeAlias
 
-from pyevm_agents.config.json_limits import MAX_DEPTH, is_too_deep
+from pyevm_agents.config.strict_json import parse_json
 from pyevm_agents.errors import ConfigError, FixtureError
 
 if TYPE_CHECKING:
@@ -168,21 +168,11 @@ def read_json(text: str, kind: str) -> Json:
 
     Raises: FixtureError: not JSON, or nested too deep.
     """
-    if is_too_deep(text):
-        raise FixtureError(f"not a {kind}: its JSON is more than {MAX_DEPTH} levels deep")
     try:
-        value: Json = json.loads(text, parse_constant=_reject_constant)
-    except json.JSONDecodeError as error:
-        raise FixtureError(
-            f"not a {kind}: invalid JSON: line {error.lineno}, column {error.colno}: {error.msg}"
-        ) from error
-    except ValueError as error:  # An integer with more digits than Python converts.
+        value: Json = parse_json(text)
+    except ConfigError as error:
         raise FixtureError(f"not a {kind}: {error}") from error
     return value
-
-
-def _reject_constant(name: str) -> Never:
-    raise FixtureError(f"invalid JSON: it contains the number {name}")
 
 
 def _reject_spelling(text: str, expected: str) -> Never:

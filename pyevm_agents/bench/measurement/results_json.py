@@ -15,7 +15,7 @@ from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, TypeAlias, get_args, get_origin, get_type_hints
 
 from pyevm_agents.bench.measurement.results import FORM, Report
-from pyevm_agents.config.json_limits import MAX_DEPTH, is_too_deep
+from pyevm_agents.config.strict_json import parse_json
 from pyevm_agents.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -40,12 +40,12 @@ def from_json(text: str | bytes) -> Report:
 
     Raises: ConfigError: the text is not JSON, or not a report of this form; names the place.
     """
-    try:
-        if isinstance(text, bytes):
+    if isinstance(text, bytes):
+        try:
             text = text.decode()
-        form = _parse_json(text)
-    except ValueError as error:
-        raise ConfigError(f"no JSON: {error}") from error
+        except UnicodeDecodeError as error:
+            raise ConfigError(f"not JSON: {error}") from error
+    form = parse_json(text)
     number = form.get("form") if isinstance(form, dict) else None
     if type(number) is int and number != FORM:
         raise ConfigError(
@@ -171,22 +171,3 @@ def _get_field_types(wanted: type) -> dict[str, Any]:
 def _abbreviate(value: object) -> str:
     text = json.dumps(value)
     return text if len(text) <= LINE_CHARACTERS else text[:LINE_CHARACTERS] + "…"
-
-
-def _parse_json(text: str) -> object:
-    if is_too_deep(text):
-        raise ValueError(f"more than {MAX_DEPTH} levels of brackets")
-    return json.loads(text, parse_constant=_reject_constant, object_pairs_hook=_reject_duplicates)
-
-
-def _reject_constant(name: str) -> None:
-    raise ValueError(f"number {name}: must be the text {name!r}")
-
-
-def _reject_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    form = dict(pairs)
-    if len(form) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"{twice!r} stands twice in one object")
-    return form

@@ -560,7 +560,7 @@ def test_a_configuration_of_any_prices_is_read_from_its_own_form(
         ('"aliases":[', '"aliases":5,"x":[', "invalid chain configuration: "),
         ('"digest":"0x', '"digest":"xyz', "invalid chain configuration: "),
         ("{", "[", "invalid chain configuration: "),
-        ("{", '{"x":' + "[" * 100_000, "JSON of more than 64 nested levels"),
+        ("{", '{"x":' + "[" * 100_000, "must nest at most 64 objects and lists"),
     ],
 )
 def test_what_is_no_configuration_is_refused(old: str, new: str, message: str) -> None:

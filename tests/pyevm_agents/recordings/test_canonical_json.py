@@ -67,7 +67,7 @@ def test_every_altered_byte_is_found(data: st.DataObject) -> None:
     index = data.draw(st.integers(0, len(FILE) - 1))
     byte = data.draw(st.integers(0, 255).filter(lambda value: value != FILE[index]))
     altered = FILE[:index] + bytes([byte]) + FILE[index + 1 :]
-    with pytest.raises(FixtureError, match=r"altered: |line \d+, column \d+: |no JSON"):
+    with pytest.raises(FixtureError, match=r"altered: |line \d+, column \d+: |not a "):
         parse(altered, 1)
 
 
@@ -109,9 +109,9 @@ def resealed(old: str, new: str) -> bytes:
         ('"digest": "0x', '"digest": "0y', r"altered: digest does not match digests"),
         ('"n": 2', '"n":  2', r"line \d+, column \d+: the values are right, but not in canonical"),
         ('"n": 2', '"n": 2.0', r"altered: blocks\[1\]\.n does not match its digest"),
-        ('"n": 2', '"n": 1e999', r"altered: Out of range float"),
-        ('"n": 2', '"n": NaN', r"invalid JSON: it contains the number NaN"),
-        ('"n": 2', '"n": 2, "n": 2', r"not in canonical form"),
+        ('"n": 2', '"n": 1e999', r"1e999: not a JSON number"),
+        ('"n": 2', '"n": NaN', r"NaN: not a JSON number"),
+        ('"n": 2', '"n": 2, "n": 2', r"member 'n': must stand once"),
         ("\\u201c", "\\u201C", r"not in canonical form"),
     ],
 )
@@ -131,8 +131,8 @@ def test_what_was_altered_is_named(old: str, new: str, message: str) -> None:
         (b'{"a":1,"b":2}', r"must be a JSON object with the fixture's name"),
         (b'{"a":1}', r"'a' must be an object"),
         (b'{"a":{}}', r"digest is missing"),
-        (b"[" * 100_000, r"its JSON is more than 64 levels deep"),
-        (b'{"a":' + b"9" * 5_000 + b"}", r"not a fixture: Exceeds the limit"),
+        (b"[" * 100_000, r"must nest at most 64 objects and lists"),
+        (b'{"a":' + b"9" * 5_000 + b"}", r"not a fixture: 9{20}…: must have at most 1,000 digits"),
     ],
 )
 def test_what_is_no_fixture_is_refused(data: bytes, message: str) -> None:

@@ -109,7 +109,7 @@ def test_every_altered_byte_of_a_chain_is_found(small: Fixture, data: st.DataObj
     file = encode(small)
     index = data.draw(st.integers(0, len(file) - 1))
     byte = data.draw(st.integers(0, 255).filter(lambda value: value != file[index]))
-    with pytest.raises(FixtureError, match=r"altered: |line \d+, column \d+: |no JSON"):
+    with pytest.raises(FixtureError, match=r"altered: |line \d+, column \d+: |not a "):
         decode(file[:index] + bytes([byte]) + file[index + 1 :])
 
 
@@ -215,6 +215,6 @@ def test_files_that_can_not_be_read_or_written_say_so(small: Fixture, tmp_path: 
     (tmp_path / "text.json").write_text("hello")
     with pytest.raises(
         ConfigError,
-        match=r"text\.json: not a fixture: invalid JSON: line 1, column 1: Expecting value",
+        match=r"text\.json: not a fixture: not JSON: line 1, column 1: Expecting value",
     ):
         read_fixture(tmp_path / "text.json")
