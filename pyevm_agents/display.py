@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,8 @@ from precompiles.escaping import ADDRESS, escape_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from precompiles.language_model import Margin
 
 MAX_SHOWN_CHARACTERS = 1_000
 """Upper bound of one displayed text. A transaction's trace has the whole text."""
@@ -86,3 +89,17 @@ def _scale(wei: int, digits: int) -> str:
     whole, fraction = divmod(wei, 10**digits)
     text = f"{fraction:0{digits}d}".rstrip("0")
     return f"{whole:,}{'.' + text if text else ''}"
+
+
+SMALL_GAP = 0.1
+"""Smaller gaps are printed with two significant digits in place of two decimals."""
+
+
+def format_margin(margin: Margin) -> str:
+    """Return a margin as text: the gap, the token's index, both candidate tokens."""
+    gap = f"{margin.gap:.2f}" if margin.gap >= SMALL_GAP else f"{margin.gap:.2g}"
+    return (
+        f"{gap} at token {margin.token_index}: "
+        f"{json.dumps(margin.chosen, ensure_ascii=False)} over "
+        f"{json.dumps(margin.other, ensure_ascii=False)}"
+    )

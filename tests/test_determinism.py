@@ -20,8 +20,9 @@ def outcome(threads: int) -> tuple[str, str, int, str]:
         run, capture_output=True, check=True, text=True, timeout=HANG_SECONDS
     ).stdout
     form = json.loads(printed)
-    steps = json.dumps(form["steps"]) + str(form["answer"])
-    return form["stateRoot"], form["transactionHash"], form["gasUsed"], steps
+    (sent,), details = form["transactions"], form["details"]
+    steps = json.dumps(sent["steps"]) + str(details["answer"])
+    return details["stateRoot"], sent["hash"], sent["gas"], steps
 
 
 @pytest.mark.slow

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from rich.status import Status
     from rich.table import Table
 
-    from precompiles.language_model import Margin
     from pyevm_agents.models import Progress
 
 
@@ -223,17 +222,3 @@ class LiveOutput:
     def _put(self, text: str) -> None:
         sys.stdout.write(text)
         sys.stdout.flush()
-
-
-SMALL_GAP = 0.1
-"""Smaller gaps are printed with two significant digits in place of two decimals."""
-
-
-def format_margin(margin: Margin) -> str:
-    """Return a margin as text: the gap, the token's index, both candidate tokens."""
-    gap = f"{margin.gap:.2f}" if margin.gap >= SMALL_GAP else f"{margin.gap:.2g}"
-    return (
-        f"{gap} at token {margin.token_index}: "
-        f"{json.dumps(margin.chosen, ensure_ascii=False)} over "
-        f"{json.dumps(margin.other, ensure_ascii=False)}"
-    )

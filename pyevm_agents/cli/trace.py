@@ -11,8 +11,8 @@ from rich.markup import escape
 
 from precompiles.language_model import Margin
 from pyevm_agents.cli.options.node import call_node, rpc_option
-from pyevm_agents.cli.output import format_answer_label, format_margin, json_option, out, print_json
-from pyevm_agents.display import count_steps, name_addresses, sanitize
+from pyevm_agents.cli.output import format_answer_label, json_option, out, print_json
+from pyevm_agents.display import count_steps, format_margin, name_addresses, sanitize
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

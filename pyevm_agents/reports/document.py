@@ -1,8 +1,9 @@
-"""A report as a document for HTML and Markdown: chapters of text, tables and pictures."""
+"""A report as a document for HTML and Markdown: chapters of text, tables, lists and pictures."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 from typing import TYPE_CHECKING, TypeAlias
 
 from pyevm_agents.reports import number_format
@@ -57,6 +58,34 @@ class ReportTable:
     """Whether it is collapsed at first: long, and of little news."""
 
 
+class Tone(Enum):
+    """How a text stands out."""
+
+    PLAIN = "plain"
+    FAINT = "faint"
+    TOOL = "tool"
+    GOOD = "good"
+    WARNING = "warning"
+    BAD = "bad"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A label and a text."""
+
+    label: str
+    text: str
+    tone: Tone = Tone.PLAIN
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntryList:
+    """Entries below a title: the steps of a run, in their order."""
+
+    title: str
+    entries: tuple[Entry, ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Picture:
     """A plot with its description for readers without sight."""
@@ -78,7 +107,7 @@ class Chapter:
 
     title: str
     words: tuple[Paragraph, ...] = ()
-    parts: tuple[ReportTable | Picture, ...] = ()
+    parts: tuple[ReportTable | EntryList | Picture, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from jinja2 import Environment, StrictUndefined
 
-from pyevm_agents.reports.document import ReportTable, Strong
+from pyevm_agents.reports.document import EntryList, ReportTable, Strong
 from pyevm_agents.reports.svg import as_inline, build_css
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ def as_html(document: Document, plots: Mapping[str, str], narrow: Mapping[str, s
     )
     environment.tests |= {
         "table": lambda value: isinstance(value, ReportTable),
+        "entries": lambda value: isinstance(value, EntryList),
         "strong": lambda value: isinstance(value, Strong),
     }
     template = environment.from_string(_read_resource(TEMPLATE))

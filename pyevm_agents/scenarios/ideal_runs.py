@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from pyevm_agents.agents.failures import explain_failure
+from pyevm_agents.chain import Chain
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import CachingModel, GgufModel, ScriptedModel
 from pyevm_agents.models.fakes.scripted import HasVocabulary
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
     from precompiles.language_model import GenerationRequest, LanguageModel
     from pyevm_agents.agents.trace import AgentStep
-    from pyevm_agents.chain import Chain
     from pyevm_agents.devnet.local_account import ExecutedTransaction
     from pyevm_agents.models.fakes.script_steps import Step
 
@@ -79,6 +79,16 @@ def list_run_differences(
 def make_swappable(chain: Chain) -> Mapping[str, SwappableModel]:
     """Return a chain's models, each of which `run_beside_ideal` can replace."""
     return {name: SwappableModel(model) for name, model in chain.models.items()}
+
+
+def create_swappable_chain(chain: Chain) -> Chain:
+    """Return a new chain with the same genesis accounts, whose model a script can replace."""
+    return Chain(
+        chain.config,
+        make_swappable(chain),
+        numeric_models=chain.numeric_models,
+        accounts=chain.genesis_accounts,
+    )
 
 
 def run_beside_ideal(

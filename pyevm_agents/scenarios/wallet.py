@@ -5,7 +5,6 @@ Nothing here prints. Reported balances are read from the chain.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -20,24 +19,18 @@ from pyevm_agents.agents.failures import find_answer
 from pyevm_agents.agents.trace import (
     AgentStep,
     extract_agent_steps,
-    find_closest_step,
-    serialize_confidence,
 )
-from pyevm_agents.config import DEFAULT_BLOCK_GAS_LIMIT
-from pyevm_agents.devnet.chain import create_development_chain
 from pyevm_agents.devnet.local_account import LocalAccount
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.model_registry.profiles import ALIASES
-from pyevm_agents.models import ScriptedModel, use
-from pyevm_agents.scenarios.ideal_runs import explain_outcome
+from pyevm_agents.models import answer, use
+from pyevm_agents.scenarios.ideal_runs import create_swappable_chain, explain_outcome, follow_script
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pyevm_agents.chain import Chain
     from pyevm_agents.client.accounts import SendingAccount
-    from pyevm_agents.config.schedule_file import ScheduleFile
-    from pyevm_agents.models import GgufModel
 
 DEFAULT_INSTRUCTION = "Deposit 10 USDC into the pool"
 
@@ -268,6 +261,12 @@ class WalletDemo(WalletContracts):
         )
 
 
+IDEAL_SCRIPT = (
+    use("DeployTool", thought=DEFAULT_INSTRUCTION, asset="USDC", amount=10),
+    answer("Done."),
+)
+"""The ideal for `DEFAULT_INSTRUCTION`."""
+
 ATOMIC_INSTRUCTION = "Deposit 10 USDC, then withdraw 600 DAI"
 ATOMIC_SCRIPT = (
     use("DeployTool", thought="I deposit 10 USDC first.", asset="USDC", amount=10),
@@ -276,101 +275,11 @@ ATOMIC_SCRIPT = (
 """The wallet has 500 DAI in the pool, so the second tool reverts, and with it the first."""
 
 
-def run_atomic_demo(
-    vocabulary: GgufModel,
-    *,
-    schedule: ScheduleFile | None = None,
-    block_gas_limit: int = DEFAULT_BLOCK_GAS_LIMIT,
-) -> tuple[WalletDemo, DemoRun]:
-    """Run a wallet agent whose second tool reverts, on a new chain with a scripted model.
+def run_atomic_demo(chain: Chain) -> tuple[WalletDemo, DemoRun]:
+    """Run a wallet agent whose second tool reverts, by a script on a new chain like another one.
 
-    Input:
-        vocabulary: the model whose tokenizer, chat template and grammar the script uses.
-        schedule: gas prices; None for the defaults.
-        block_gas_limit: gas of a block.
+    Input:  chain: has one language model, and a funded development account.
     """
-    model = ScriptedModel(ATOMIC_SCRIPT, vocabulary=vocabulary)
-    chain = create_development_chain(
-        model, model.profile_facts, schedule=schedule, block_gas_limit=block_gas_limit
-    )
-    wallet = WalletDemo(chain)
-    return wallet, wallet.run(ATOMIC_INSTRUCTION)
-
-
-def _serialize_margin(step: AgentStep) -> dict[str, object] | None:
-    """Return a step's closest decision; `token` is the index of the output token, from 0."""
-    margin = step.margin
-    if margin is None:
-        return None
-    return {
-        "gap": margin.gap,
-        "token": margin.token_index,
-        "chosen": margin.chosen,
-        "other": margin.other,
-    }
-
-
-def _serialize_closest(run: DemoRun) -> dict[str, object] | None:
-    """Return the run's closest decision; `step` is the number of the step, from 1."""
-    index = find_closest_step(run.steps)
-    if index is None:
-        return None
-    return {"step": index + 1, **(_serialize_margin(run.steps[index]) or {})}
-
-
-def serialize_step(step: AgentStep) -> dict[str, object]:
-    """Return an agent's step as a JSON object, with integers in inputs as decimal strings."""
-    return {
-        "thought": step.thought,
-        "action": step.action,
-        "input": stringify_integers(json.loads(step.action_input or "null")),
-        "observation": step.observation,
-        "reason": step.tool_failure,
-        "answer": step.answer,
-        "isDecided": step.inference.is_decided,
-        "margin": _serialize_margin(step),
-        **serialize_confidence(step.confidence),
-    }
-
-
-def serialize_run(
-    run: DemoRun, demo: WalletDemo, *, model: Mapping[str, str], seconds: float
-) -> dict[str, object]:
-    """Return a run as a JSON object. Balances are in base units of the tokens.
-
-    Balances, units and integers in tool inputs are decimal strings, as they may exceed the range of
-    JSON numbers in JavaScript (2^53).
-    """
-    return {
-        "instruction": run.instruction,
-        "transactionHash": "0x" + run.transaction_hash.hex(),
-        "blockNumber": run.block_number,
-        "stateRoot": "0x" + run.state_root.hex(),
-        "status": int(run.is_success),
-        "failure": run.failure,
-        "gasUsed": run.gas_used,
-        "gas": {"evm": run.evm_gas, "prompt": run.prompt_gas, "output": run.output_gas},
-        "tokens": run.count_tokens(),
-        "steps": [serialize_step(step) for step in run.steps],
-        "closestDecision": _serialize_closest(run),
-        "answer": run.answer,
-        "balances": stringify_integers({"before": run.before, "after": run.after}),
-        "unit": stringify_integers(dict(demo.unit)),
-        "model": dict(model),
-        "seconds": round(seconds, 3),
-    }
-
-
-def stringify_integers(form: object) -> object:
-    """Return a JSON value with its integers as decimal strings."""
-    match form:
-        case dict():
-            return {name: stringify_integers(value) for name, value in form.items()}
-        case list():
-            return [stringify_integers(value) for value in form]
-        case bool():
-            return form
-        case int():
-            return str(form)
-        case _:
-            return form
+    wallet = WalletDemo(create_swappable_chain(chain))
+    with follow_script(wallet.chain, ATOMIC_SCRIPT):
+        return wallet, wallet.run(ATOMIC_INSTRUCTION)

@@ -18,8 +18,8 @@ from pyevm_agents.client.accounts import NodeAccount
 from pyevm_agents.client.json_rpc import RemoteClient
 from pyevm_agents.scenarios.swap.world import (
     ACCOUNT_NATIVE_WEI,
-    NATIVE,
     NO_DEADLINE,
+    ONE_NATIVE,
     TOKENS,
     UNISWAP_FOLDER,
     WRAPPED,
@@ -77,12 +77,12 @@ def test_the_world_is_deployed_by_json_rpc(tmp_path: Path, run: Runner, chain_id
             owner = NodeAccount(client, OWNER)
             world = ContractWorld(owner, ACCOUNT, native_symbol="BNB")
             path = [world.tokens[WRAPPED], world.tokens["USDT"]]
-            quoted = world.quote(NATIVE, WRAPPED, "USDT")
+            quoted = world.quote(ONE_NATIVE, WRAPPED, "USDT")
             data = world.contracts["router"].artifact.encode_call(
                 "swapExactETHForTokens", quoted, path, ACCOUNT, NO_DEADLINE
             )
             # The first swap of a second writes two slots more, so an estimate can be too low.
-            owner.transact(world.router, data, value_wei=NATIVE, gas=SWAP_GAS)
+            owner.transact(world.router, data, value_wei=ONE_NATIVE, gas=SWAP_GAS)
             usdt = next(token for token in TOKENS if token.symbol == "USDT")
             held = world.read("USDT", "balanceOf", ACCOUNT)
             assert held == usdt.account_tokens * usdt.unit + quoted

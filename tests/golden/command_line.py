@@ -13,8 +13,12 @@ from click.testing import CliRunner
 from pyevm_agents.cli.app import main
 from pyevm_agents.cli.errors import FAULT_STATUS, MISTAKE_STATUS
 from pyevm_agents.cli.interrupt import STOPPED_STATUS
+from pyevm_agents.devnet.chain import create_development_chain
+from pyevm_agents.models import ScriptedModel
 from pyevm_agents.oracle.recomputation import ForkComputer, ModelOptions
-from pyevm_agents.scenarios.wallet import run_atomic_demo, serialize_run
+from pyevm_agents.scenarios.setting import ScenarioSetting
+from pyevm_agents.scenarios.wallet import IDEAL_SCRIPT
+from pyevm_agents.scenarios.wallet_report import deploy_wallet, run_wallet
 from tests.byte_model import ByteModel
 from tests.golden.json_values import Json, structure_of
 from tests.pyevm_agents.cli.agent_node import AgentNode
@@ -131,8 +135,10 @@ def _answers(vocabulary: Vocabulary) -> Iterator[tuple[str, Json]]:
             yield name, _printed([*words, "--rpc", url])
     node.node.close()
     yield from _oracle_answers()
-    wallet, run = run_atomic_demo(vocabulary)
-    yield "demo", structure_of(serialize_run(run, wallet, model={}, seconds=1.0))
+    model = ScriptedModel(IDEAL_SCRIPT, vocabulary=vocabulary)
+    chain = create_development_chain(model, vocabulary.profile_facts)
+    setting = ScenarioSetting(chain=chain, model={"name": "", "digest": ""})
+    yield "demo", structure_of(run_wallet(setting, deploy_wallet(setting)).serialize())
     fixture = Path(__file__).parents[2] / "chain_fixtures" / "rollback.json"
     yield "replay", _printed(["replay", str(fixture), "--json"])
 

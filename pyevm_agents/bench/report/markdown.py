@@ -9,7 +9,7 @@ from pyevm_agents.atomic_files import write_output_file
 from pyevm_agents.bench.report.chapters import build_document
 from pyevm_agents.bench.report.plots import as_file, draw_plots
 from pyevm_agents.errors import AgentsError
-from pyevm_agents.reports.document import Picture, Strong
+from pyevm_agents.reports.document import EntryList, Picture, Strong
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -87,6 +87,10 @@ def _iter_chapter_blocks(chapter: Chapter) -> Iterator[str]:
             yield f"**{_escape(part.title)}.** {_escape(part.note)}".rstrip()
             continue
         title = _escape(part.title)
+        if isinstance(part, EntryList):
+            yield f"### {title}"
+            yield "\n".join(f"- {_escape(it.label)}: {_escape(it.text)}" for it in part.entries)
+            continue
         yield f"<details><summary>{title}</summary>" if part.is_folded else f"### {title}"
         yield "\n".join(_iter_table_lines(part))
         if part.note:

@@ -23,25 +23,12 @@ from pyevm_agents.devnet.chain import DEVELOPMENT_ADDRESS
 from pyevm_agents.node import Node
 from pyevm_agents.rpc.methods.registry import build_node_service
 from pyevm_agents.rpc.session import Session
+from pyevm_agents.scenarios.wallet_report import WalletReview
 
 if TYPE_CHECKING:
     from pyevm_agents.chain import Chain
     from pyevm_agents.cli.output import StatusLine
     from pyevm_agents.scenarios.wallet import WalletDemo
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DemoTrial:
-    """A simulated run of the wallet."""
-
-    trial: RunTrial
-    seconds: float
-
-    def serialize(self) -> dict[str, Any]:
-        """Return the JSON form of what it moves. The balances are the demo's own."""
-        preview = self.trial.preview
-        form = {} if preview is None else preview.serialize()
-        return {name: form[name] for name in ("transfers", "approvals", "differences")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +39,7 @@ class DemoReview:
     as_json: bool
     watch: StatusLine
 
-    def require_yes(self, wallet: WalletDemo, instruction: str, note: str = "") -> DemoTrial:
+    def require_yes(self, wallet: WalletDemo, instruction: str, note: str = "") -> WalletReview:
         """Simulate an instruction, show it, and ask; return the simulation of one to send.
 
         One that reverts moves nothing, so it is sent without a question.
@@ -66,7 +53,12 @@ class DemoReview:
         trial = read_trial(form, to_checksum_address(DEVELOPMENT_ADDRESS))
         seconds = time.monotonic() - started
         self.watch.stop()
-        found = DemoTrial(trial=trial, seconds=seconds)
+        moves = serialize_moves(trial)
+        found = WalletReview(
+            seconds=seconds,
+            differences=tuple(each["text"] for each in moves["differences"]),
+            details={"review": moves},
+        )
         if trial.reason is not None:
             return found
         screen = choose_screen(as_json=self.as_json, is_asked=not self.assumes_yes)
@@ -80,6 +72,12 @@ class DemoReview:
                 click.echo(json.dumps(refused, indent=2, ensure_ascii=False))
             refuse_to_send(trial.preview)
         return found
+
+
+def serialize_moves(trial: RunTrial) -> dict[str, Any]:
+    """Return the JSON of what a simulated run moves. The balances are the demo's own."""
+    form = {} if trial.preview is None else trial.preview.serialize()
+    return {name: form[name] for name in ("transfers", "approvals", "differences")}
 
 
 def trace_instruction(chain: Chain, agent: bytes, instruction: str) -> Any:  # noqa: ANN401 - JSON

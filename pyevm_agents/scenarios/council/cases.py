@@ -9,8 +9,6 @@ from eth_abi import decode
 from eth_utils import event_abi_to_log_topic
 from eth_utils.abi import collapse_if_tuple
 
-from pyevm_agents.scenarios.wallet import serialize_step
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -170,12 +168,10 @@ def serialize_case(case: CouncilCase) -> dict[str, object]:
         ],
         "in": str(case.total_in),
         "out": str(case.total_out),
-        "transactions": [
+        "steps": [
             {
-                "phase": step.phase, "who": step.who, "text": step.text,
-                "hash": "0x" + step.transaction_hash.hex(), "blockNumber": step.block_number,
-                "timestamp": step.timestamp, "gas": step.gas_used, "failure": step.failure,
-                "steps": [{"depth": one.depth, **serialize_step(one)} for one in step.steps],
+                "hash": "0x" + step.transaction_hash.hex(), "phase": step.phase, "who": step.who,
+                "text": step.text, "timestamp": step.timestamp,
             }
             for step in case.steps
         ],

@@ -1,11 +1,10 @@
-"""What the council demo should show, and its JSON."""
+"""What the council demo should show."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pyevm_agents.scenarios.council.cases import serialize_case
 from pyevm_agents.scenarios.council.world import (
     ANSWERING,
     DISPUTER,
@@ -17,7 +16,7 @@ from pyevm_agents.scenarios.council.world import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
     from typing import Protocol
 
     from pyevm_agents.scenarios.council.cases import CouncilCase
@@ -94,27 +93,3 @@ def list_expectations(demo: EndedCouncil) -> Iterator[Expectation]:
     )
     yield tell("nothing is left in the oracle and the market",
                demo.left_wei == {"oracle": 0, "market": 0}, demo.left_wei)  # fmt: skip
-
-
-def serialize_council(
-    demo: EndedCouncil, *, model: Mapping[str, str], seconds: float
-) -> dict[str, object]:
-    """Return the demo as a JSON object. Amounts are decimal strings of wei."""
-    return {
-        "scenario": "council",
-        "model": dict(model),
-        "questions": [serialize_case(case) for case in demo.cases],
-        "market": {name: str(amount) for name, amount in demo.paid_by_market.items()},
-        "verdictAgain": demo.again,
-        "scores": {
-            name: {"before": before, "after": demo.scores_after[name]}
-            for name, before in demo.scores_before.items()
-        },
-        "left": {name: str(amount) for name, amount in demo.left_wei.items()},
-        "expectations": [
-            {"text": each.text, "isMet": each.is_met, "found": each.found}
-            for each in list_expectations(demo)
-        ],
-        "isAsExpected": all(each.is_met for each in list_expectations(demo)),
-        "seconds": round(seconds, 3),
-    }

@@ -15,13 +15,12 @@ from typing import TYPE_CHECKING, Self
 from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.agents.failures import find_answer, require_success
 from pyevm_agents.agents.trace import extract_agent_steps
-from pyevm_agents.chain import Chain
 from pyevm_agents.devnet.local_account import LocalAccount
 from pyevm_agents.models import answer, use
 from pyevm_agents.scenarios.ideal_runs import (
+    create_swappable_chain,
     explain_outcome,
     follow_script,
-    make_swappable,
     run_beside_ideal,
 )
 from pyevm_agents.scenarios.loan.applications import read_applications
@@ -44,12 +43,12 @@ from pyevm_agents.scenarios.loan.world import (
     LoanWorld,
 )
 from pyevm_agents.scenarios.recorded import Scenario, require_scenario, restart_from_state
-from pyevm_agents.scenarios.wallet import serialize_step
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from precompiles.language_model import GenerationRequest
+    from pyevm_agents.chain import Chain
     from pyevm_agents.devnet.local_account import ExecutedTransaction
     from pyevm_agents.models.fakes.script_steps import Step
     from pyevm_agents.scenarios.loan.applications import Application, Criteria
@@ -132,7 +131,7 @@ class LoanDemo:
         Raises: FixtureError: a loan of the history reverted, such as for want of gas.
         """
         report("deploying the pool, its DAO and its agents")
-        sender = LocalAccount(_swappable(chain))
+        sender = LocalAccount(create_swappable_chain(chain))
         demo = cls(LoanWorld(sender, read_applications().criteria[BEFORE]), is_ideal=is_ideal)
         report("400 days of loans, by the scripted ideal")
         with follow_script(demo.chain, demo._write_script("")):
@@ -283,56 +282,6 @@ def _summarize(
         steps=extract_agent_steps(sent.computation),
         balance=balance,
     )
-
-
-def _swappable(chain: Chain) -> Chain:
-    """Return a new chain with the same genesis accounts and swappable models."""
-    return Chain(chain.config, make_swappable(chain), accounts=chain.genesis_accounts)
-
-
-def serialize_loans(
-    runs: Sequence[LoanRun], demo: LoanDemo, *, model: Mapping[str, str], seconds: float
-) -> dict[str, object]:
-    """Return the runs as a JSON object. Amounts are decimal strings of base units."""
-    return {
-        "scenario": "loan",
-        "model": dict(model),
-        "isIdeal": demo.is_ideal,
-        "limits": {
-            "score": demo.world.terms.score_limit,
-            "maxLoan": str(demo.world.read("policy", "maxLoan")),
-        },
-        "transactions": [_serialize_run(run) for run in runs],
-        "endedAsIdeal": all(run.is_ideal for run in runs),
-        "endedAsIdealCount": sum(run.is_ideal for run in runs),
-        "differences": [
-            {"number": run.number, "text": text} for run in runs for text in run.differences
-        ],
-        "unit": {symbol: str(unit) for symbol, unit in demo.world.unit.items()},
-        "seconds": round(seconds, 3),
-    }
-
-
-def _serialize_run(run: LoanRun) -> dict[str, object]:
-    made, asked = run.outcome, run.application
-    return {
-        "kind": "vote" if asked is None else "application",
-        "applicant": None if asked is None else asked.applicant,
-        "tokens": None if asked is None else asked.tokens,
-        "text": None if asked is None else asked.text,
-        "criteria": run.criteria,
-        "hash": "0x" + made.transaction_hash.hex(),
-        "blockNumber": made.block_number,
-        "status": int(made.is_success),
-        "failure": made.failure,
-        "gas": made.gas_used,
-        "steps": [{"depth": step.depth, **serialize_step(step)} for step in made.steps],
-        "answer": made.answer,
-        "decision": run.decision,
-        "balance": {"before": str(run.before), "after": str(made.balance)},
-        "endedAsIdeal": run.is_ideal,
-        "differences": list(run.differences),
-    }
 
 
 # -- recording -- #

@@ -32,7 +32,7 @@ from pyevm_agents.contract_intelligence.inspection import InspectedContract, ins
 from pyevm_agents.contract_intelligence.tool_plan import PlanOptions, plan_agent
 from pyevm_agents.model_registry.profiles import ALIASES
 from pyevm_agents.scenarios.swap.requests import ExpectedCall
-from pyevm_agents.scenarios.swap.world import NATIVE
+from pyevm_agents.scenarios.swap.world import ONE_NATIVE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 TOKEN_FUNCTIONS = ("balanceOf",)
 ROUTER_FUNCTIONS = ("getAmountsOut", "swapExactETHForTokens", "swapExactTokensForETH")
 
-MOST_WEI = 5 * NATIVE
+MOST_WEI = 5 * ONE_NATIVE
 """The most native currency that goes with one call."""
 
 APPROVE = bytes(function_signature_to_4byte_selector("approve(address,uint256)"))

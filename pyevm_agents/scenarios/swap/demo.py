@@ -34,7 +34,7 @@ from pyevm_agents.scenarios.swap.requests import (
     list_differences,
     list_expected_calls,
 )
-from pyevm_agents.scenarios.swap.world import NATIVE, SWAP_CHAIN_ID, WRAPPED, SwapWorld
+from pyevm_agents.scenarios.swap.world import ONE_NATIVE, SWAP_CHAIN_ID, WRAPPED, SwapWorld
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -151,7 +151,10 @@ class SwapDemo:
     @property
     def unit(self) -> Mapping[str, int]:
         """Base units of one whole token or unit of the native currency, by symbol."""
-        return {self.market.native_symbol: NATIVE, self.market.token_symbol: self.market.token_unit}
+        return {
+            self.market.native_symbol: ONE_NATIVE,
+            self.market.token_symbol: self.market.token_unit,
+        }
 
     @cached_property
     def names(self) -> Mapping[str, str]:

@@ -18,8 +18,8 @@ from pyevm_agents.devnet.chain import DEVELOPMENT_BALANCE_WEI
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.scenarios.swap.world import (
     ACCOUNT_NATIVE_WEI,
-    NATIVE,
     NO_DEADLINE,
+    ONE_NATIVE,
     WRAPPED,
     SwapWorld,
     WorldContract,
@@ -38,7 +38,7 @@ ROUTER, SWITCH = "router", "switch"
 WORLD_SYMBOL = "USDT"
 """The token of a `SwapWorld` that the requests are about."""
 
-NATIVE_GIVEN = NATIVE // 100
+NATIVE_GIVEN = ONE_NATIVE // 100
 """Wei that a request swaps: 0.01 of the native currency."""
 
 TOKENS_GIVEN = 100
@@ -185,10 +185,10 @@ def fund_from_pool(market: SwapMarket, account: Address) -> None:
     owner, unit = market.owner, market.token_unit
     for tokens in BOUGHT_TOKENS:
         cost = _find_cost(market, tokens * unit)
-        if cost is not None and _has_bought(market, account, tokens * unit, cost):
+        if cost is not None and buy_tokens(market, account, tokens * unit, cost):
             owner.transact(account, b"", value_wei=ACCOUNT_NATIVE_WEI)
             return
-    most = MOST_PAID_WEI // NATIVE
+    most = MOST_PAID_WEI // ONE_NATIVE
     raise ConfigError(
         f"--token {to_checksum_address(market.token.address)}: its pool must sell "
         f"{TOKENS_GIVEN} {market.token_symbol} for at most {most:,} {market.native_symbol}; pass "
@@ -205,8 +205,8 @@ def _find_cost(market: SwapMarket, amount: int) -> int | None:
     return cost if cost <= MOST_PAID_WEI else None
 
 
-def _has_bought(market: SwapMarket, account: Address, amount: int, cost: int) -> bool:
-    """Buy tokens for an account; return whether it has them."""
+def buy_tokens(market: SwapMarket, account: Address, amount: int, cost: int) -> bool:
+    """Buy tokens; return whether the balance suffices."""
     data = market.router.artifact.encode_call(
         "swapETHForExactTokens", amount, market.buying_path, account, NO_DEADLINE
     )

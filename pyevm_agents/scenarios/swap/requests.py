@@ -28,12 +28,14 @@ from pyevm_agents.scenarios.swap.market import (
     TOKENS_GIVEN,
     SwapMarket,
 )
-from pyevm_agents.scenarios.swap.world import NATIVE, WorldContract
+from pyevm_agents.scenarios.swap.world import ONE_NATIVE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from eth_typing import ABIComponent, ABIFunction, Address
+
+    from pyevm_agents.scenarios.swap.world import WorldContract
 
 TOKEN_WORD, NATIVE_WORD = "TOKEN", "NATIVE"
 """What stands for the symbols of the token and of the native currency."""
@@ -171,7 +173,7 @@ def describe_call(market: SwapMarket, names: Mapping[Address, str], call: Expect
     text = f"{call.contract}.{_describe_data(market, names, call)}"
     if not call.value_wei:
         return text
-    return f"{text} with {Decimal(call.value_wei) / NATIVE:f} {market.native_symbol}"
+    return f"{text} with {Decimal(call.value_wei) / ONE_NATIVE:f} {market.native_symbol}"
 
 
 def _describe_data(market: SwapMarket, names: Mapping[Address, str], call: ExpectedCall) -> str:

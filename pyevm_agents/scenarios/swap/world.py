@@ -33,7 +33,7 @@ Source: Autonomify Agent Architecture v2, "Test Scenarios"."""
 
 NO_DEADLINE = 2**256 - 1
 
-NATIVE = 10**18
+ONE_NATIVE = 10**18
 """Wei of one whole unit of the native currency."""
 
 
@@ -88,7 +88,7 @@ POOLS = (
 )
 """USDC has no pool with the native token, so that its path has three tokens."""
 
-ACCOUNT_NATIVE_WEI = 5 * NATIVE
+ACCOUNT_NATIVE_WEI = 5 * ONE_NATIVE
 
 
 @cache
@@ -214,7 +214,7 @@ class SwapWorld(WorldContracts):
         units = {token.symbol: token.unit for token in TOKENS}
         first, second = pool.symbols
         amounts = [
-            amount * units.get(symbol, NATIVE)
+            amount * units.get(symbol, ONE_NATIVE)
             for symbol, amount in zip(pool.symbols, pool.amounts, strict=True)
         ]
         to = (self.owner.address, NO_DEADLINE)

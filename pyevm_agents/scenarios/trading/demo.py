@@ -29,14 +29,10 @@ from pyevm_agents.scenarios.ideal_runs import (
 from pyevm_agents.scenarios.recorded import Scenario, require_scenario, restart_from_state
 from pyevm_agents.scenarios.trading.posts import read_posts
 from pyevm_agents.scenarios.trading.world import (
-    ASSETS,
-    CASH,
     DAY_SECONDS,
-    MAX_SHARES_BPS,
     TradingWorld,
     open_trading_models,
 )
-from pyevm_agents.scenarios.wallet import serialize_step
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -223,58 +219,6 @@ def _add_numeric_models(chain: Chain) -> Chain:
         numeric_models=numeric,
         accounts=chain.genesis_accounts,
     )
-
-
-def serialize_trading(
-    runs: Sequence[TradingRun],
-    demo: TradingDemo,
-    *,
-    model: Mapping[str, str],
-    seconds: float,
-) -> dict[str, object]:
-    """Return the runs as a JSON object. Amounts are decimal strings of base units."""
-    return {
-        "scenario": "trading",
-        "model": dict(model),
-        "isIdeal": demo.is_ideal,
-        "limits": {
-            "maxShareBps": dict(zip(ASSETS, MAX_SHARES_BPS, strict=True)),
-            "maxTrade": str(demo.world.limits.max_trade * demo.world.unit[CASH]),
-        },
-        "transactions": [_serialize_run(run) for run in runs],
-        "posts": len(runs),
-        "endedAsIdeal": all(run.is_ideal for run in runs),
-        "endedAsIdealCount": sum(run.is_ideal for run in runs),
-        "differences": [
-            {"post": run.number, "text": text} for run in runs for text in run.differences
-        ],
-        "unit": {symbol: str(demo.world.unit[symbol]) for symbol in (CASH, *ASSETS)},
-        "seconds": round(seconds, 3),
-    }
-
-
-def _serialize_run(run: TradingRun) -> dict[str, object]:
-    made = run.outcome
-    return {
-        "post": run.post.text,
-        "prices": dict(zip(ASSETS, map(str, run.post.prices), strict=True)),
-        "request": run.request,
-        "hash": "0x" + made.transaction_hash.hex(),
-        "blockNumber": made.block_number,
-        "status": int(made.is_success),
-        "failure": made.failure,
-        "gas": made.gas_used,
-        "steps": [{"depth": step.depth, **serialize_step(step)} for step in made.steps],
-        "answer": made.answer,
-        "holdings": {
-            "before": {symbol: str(amount) for symbol, amount in run.before.items()},
-            "after": {symbol: str(amount) for symbol, amount in made.holdings.items()},
-        },
-        "value": str(run.value),
-        "shares": {symbol: round(share, 6) for symbol, share in run.shares.items()},
-        "endedAsIdeal": run.is_ideal,
-        "differences": list(run.differences),
-    }
 
 
 # -- recording -- #

@@ -38,7 +38,7 @@ from pyevm_agents.devnet.node_process import run_anvil
 from pyevm_agents.forking import open_fork
 from pyevm_agents.model_registry.profiles import ALIASES, add_models, build_model_profile
 from pyevm_agents.oracle.recomputation import ForkComputer, HostedModels
-from pyevm_agents.scenarios.swap.world import NATIVE, SwapWorld, load_uniswap_artifact
+from pyevm_agents.scenarios.swap.world import ONE_NATIVE, SwapWorld, load_uniswap_artifact
 from tests.clients.packages import foundry_program
 from tests.pyevm_agents.oracle.oracle_chain import Deployed, OracleChain
 
@@ -130,7 +130,7 @@ class ChainAgent:
             found = self._inspect(chain)
         [self.router] = [each for each in found if each.relationships.wrapped_native]
         metadata = replace(get_chain_metadata(self.chain_id), native_symbol=self.symbol)
-        options = PlanOptions(functions=FUNCTIONS, most_wei=5 * NATIVE)
+        options = PlanOptions(functions=FUNCTIONS, most_wei=5 * ONE_NATIVE)
         self.plan = plan_agent(found, metadata, options)
         specs = [tool.spec for tool in self.plan.tools]
         self.tools = deploy_tools(owner, deploy_factory(owner), self.account, specs)

@@ -12,7 +12,7 @@ from eth_utils import to_checksum_address
 from pyevm_agents.contract_intelligence.argument_derivation import DEADLINE_SECONDS
 from pyevm_agents.contract_intelligence.chain_metadata import get_chain_metadata
 from pyevm_agents.models import CachingModel
-from pyevm_agents.scenarios.swap.world import NATIVE, WRAPPED
+from pyevm_agents.scenarios.swap.world import ONE_NATIVE, WRAPPED
 from tests.pyevm_agents.contract_intelligence.chain_agents import (
     SharedModel,
     open_anvil,
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.slow
 CHAIN_IDS = (1, 56, 97, 137, 42161)
 """Ethereum, BNB Smart Chain and its testnet, Polygon, Arbitrum One."""
 
-GIVEN = NATIVE // 100
+GIVEN = ONE_NATIVE // 100
 SHARED_CONTRACTS = ("AgentAccount", "AbiToolTexts", "AbiTool", "AbiToolFactory")
 QUOTE, SWAP = "How much USDT for 0.01 {}?", "Swap 0.01 {} for USDT"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import nullcontext
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -38,7 +38,7 @@ def test_what_agrees_is_sent(node: AgentNode, capsys: pytest.CaptureFixture[str]
     assert [line.split()[0] for line in lines[1:-1]] == [
         "Action", "Input", "Observation", "Answer", "Transfer", "Balance", "Agrees", "Note",
     ]  # fmt: skip
-    form = found.serialize()
+    form: Any = found.details["review"]
     assert (form["approvals"], form["differences"]) == ([], [])
     assert form["transfers"][0]["amount"] == "10000000"
     assert node.wallet.read_balances() == before
@@ -55,7 +55,7 @@ def test_what_differs_is_not_sent(node: AgentNode, capsys: pytest.CaptureFixture
     assert kinds == ["unstatedAmount", "unusedAmount"]
     assert "Not sent: its transfers differ from the request" in told.err
     found = review(assumes_yes=True).require_yes(node.wallet, "Deposit 20 USDC")
-    assert [each["kind"] for each in found.serialize()["differences"]] == kinds
+    assert [each["text"] for each in form["differences"]] == [*found.differences]
 
 
 @pytest.mark.parametrize(("answer", "is_sent"), [(True, True), (False, False)])

@@ -14,7 +14,7 @@ from pyevm_agents.cli.app import main
 from pyevm_agents.cli.errors import NOT_DONE_STATUS
 from pyevm_agents.cli.tools import ask as ask_module
 from pyevm_agents.client.json_rpc import RemoteClient
-from pyevm_agents.scenarios.swap.world import ACCOUNT_NATIVE_WEI, NATIVE, WRAPPED
+from pyevm_agents.scenarios.swap.world import ACCOUNT_NATIVE_WEI, ONE_NATIVE, WRAPPED
 from tests.pyevm_agents.cli.tools.swap_node import OTHER, SENDER, choose
 from tests.run_answers import REFUSALS
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 
-GIVEN = NATIVE // 100
+GIVEN = ONE_NATIVE // 100
 
 
 @pytest.fixture(autouse=True)

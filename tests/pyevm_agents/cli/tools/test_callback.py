@@ -17,7 +17,7 @@ from pyevm_agents.errors import ConfigError
 from pyevm_agents.models.fakes.script_steps import answer, use
 from pyevm_agents.models.fakes.scripted import render_step
 from pyevm_agents.oracle.recomputation import ModelOptions
-from pyevm_agents.scenarios.swap.world import ACCOUNT_NATIVE_WEI, NATIVE, WRAPPED
+from pyevm_agents.scenarios.swap.world import ACCOUNT_NATIVE_WEI, ONE_NATIVE, WRAPPED
 from tests.byte_model import ByteModel
 from tests.checkout import ROOT
 from tests.pyevm_agents.cli.oracle.conftest import Commands
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 
-GIVEN = NATIVE // 100
+GIVEN = ONE_NATIVE // 100
 
 
 @pytest.fixture(scope="module")

@@ -27,7 +27,7 @@ from pyevm_agents.scenarios.swap.requests import (
     list_differences,
     list_expected_calls,
 )
-from pyevm_agents.scenarios.swap.world import NATIVE, WorldContract, load_uniswap_artifact
+from pyevm_agents.scenarios.swap.world import ONE_NATIVE, WorldContract, load_uniswap_artifact
 
 if TYPE_CHECKING:
     from pyevm_agents.models import Vocabulary
@@ -84,7 +84,7 @@ def test_calls_that_quote_nothing_are_listed_without_a_chain(market: SwapMarket)
 
 def test_value_and_unknown_data_are_described(market: SwapMarket) -> None:
     data = market.token.artifact.encode_call("approve", b"\x09" * 20, TOKENS_GIVEN)
-    call = ExpectedCall(contract="NATIVE", data=data, value_wei=NATIVE + NATIVE_GIVEN)
+    call = ExpectedCall(contract="NATIVE", data=data, value_wei=ONE_NATIVE + NATIVE_GIVEN)
     place = "0x0909090909090909090909090909090909090909"
     assert describe_call(market, {}, call) == (
         f"NATIVE.approve(spender={place}, value=100) with 1.01 TOKEN"

@@ -13,8 +13,8 @@ from pyevm_agents.devnet.local_account import LocalAccount
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.scenarios.swap.world import (
     ACCOUNT_NATIVE_WEI,
-    NATIVE,
     NO_DEADLINE,
+    ONE_NATIVE,
     TOKENS,
     WRAPPED,
     SwapWorld,
@@ -48,8 +48,8 @@ def compute_output(given: int, reserve_given: int, reserve_got: int) -> int:
 
 
 def test_the_router_quotes_along_pools(world: SwapWorld) -> None:
-    given = NATIVE // 100
-    got = compute_output(given, 100 * NATIVE, 60_000 * USDT)
+    given = ONE_NATIVE // 100
+    got = compute_output(given, 100 * ONE_NATIVE, 60_000 * USDT)
     assert world.quote(given, WRAPPED, "USDT") == got
     further = compute_output(got, 40_000 * USDT, 40_000 * USDT)
     assert world.quote(given, WRAPPED, "USDT", "USDC") == further
@@ -77,9 +77,15 @@ def test_the_account_is_funded(chain: Chain, world: SwapWorld) -> None:
 def test_a_swap_gives_what_was_quoted(chain: Chain, world: SwapWorld) -> None:
     before = chain.snapshot()
     path = [world.tokens[WRAPPED], world.tokens["DAI"]]
-    quoted = world.quote(NATIVE, WRAPPED, "DAI")
+    quoted = world.quote(ONE_NATIVE, WRAPPED, "DAI")
     world.execute(
-        "router", "swapExactETHForTokens", quoted, path, b"\x01" * 20, NO_DEADLINE, value_wei=NATIVE
+        "router",
+        "swapExactETHForTokens",
+        quoted,
+        path,
+        b"\x01" * 20,
+        NO_DEADLINE,
+        value_wei=ONE_NATIVE,
     )
     assert world.read("DAI", "balanceOf", b"\x01" * 20) == quoted
     chain.revert(before)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from precompiles.language_model import Margin
-from pyevm_agents.cli.output import format_margin
+from pyevm_agents.display import format_margin
 
 
 @pytest.mark.parametrize(
